@@ -10,8 +10,8 @@ from . import sequences
 from .bridging import LadderEstimate, LadderWarning
 from .classifier import RBMClassifier
 from .dbm import DBM
+from .diagnostics import Diagnostics, TrainingWarning
 from .loading import load
-from .looks import Look, TrainingWarning
 from .partition import AISEstimate
 from .rbm import RBM
 from .topology import Topology
@@ -20,9 +20,9 @@ __all__ = [
     "DBM",
     "RBM",
     "AISEstimate",
+    "Diagnostics",
     "LadderEstimate",
     "LadderWarning",
-    "Look",
     "MixingWarning",
     "NotFittedError",
     "RBMClassifier",

@@ -167,7 +167,7 @@ class ReverseChains(AnnealedChains):
         """The states of the model, enumerated once."""
         with self._compiling:
             if self._enumerated is None:
-                with use_backend(self.model._home):
+                with use_backend(self.model.state_.library):
                     self._enumerated = Enumerated.of(self._parameters)
             return self._enumerated
 

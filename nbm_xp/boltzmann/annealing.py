@@ -26,8 +26,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.machines.rows import positive_int, shortened
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy
 
-from .energy import Parameters, draw_layer, energy_within, local_field, mean_of, sweep
-from .model import variable
+from .energy import Parameters, draw_layer, energy_within, local_field, mean_of, sweep, variable
 from .partition import constant
 from .sampling import column, compile_chains, counted, placeholder, rows_told, told_placeholders
 
@@ -220,10 +219,10 @@ def path_to(model: Any, *, in_columns: bool = False) -> Path:
     in_columns : bool, optional
         Whether states are columns.
     """
-    last: Parameters = replace(model._parameters, in_columns=in_columns)
+    last: Parameters = replace(model.state_.parameters, in_columns=in_columns)
     like = last.biases[0].value
     xp = array_namespace(like)
-    bias = variable(asarray(model._base_bias(), host_namespace() if is_lazy(xp) else xp, last.dtype))
+    bias = variable(asarray(model.state_.base_bias(), host_namespace() if is_lazy(xp) else xp, last.dtype))
     return Path(last.like([*(None for _ in last.weights), bias, *(None for _ in last.biases[1:])]), last)
 
 

@@ -26,8 +26,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, library_name, use_backend
 
 from . import storage
-from .energy import Parameters
-from .model import variable
+from .energy import Parameters, variable
 
 __all__ = ["Averaging", "finish", "first_averaged", "forget"]
 
@@ -60,11 +59,11 @@ class Averaging:
     >>> import numpy as np
     >>> from nbm_xp.boltzmann import RBM
     >>> rbm, kept = RBM.from_parameters(np.zeros((1, 2)), np.zeros(1), np.zeros(2)), {}
-    >>> averaging = Averaging(rbm._parameters, kept)
+    >>> averaging = Averaging(rbm.state_.parameters, kept)
     >>> for bias in (1.0, 2.0, 6.0):
     ...     rbm.intercept_hidden_ = np.array([bias])
     ...     averaging.add()
-    >>> finish(rbm._parameters, kept)
+    >>> finish(rbm.state_.parameters, kept)
     >>> rbm.intercept_hidden_.round(6), kept  # (1 + 2 * 2 + 3 * 6) / (1 + 2 + 3)
     (array([3.833333]), {})
     """

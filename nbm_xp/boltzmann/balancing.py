@@ -28,7 +28,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace
 
 from .centring import SLIDING
-from .model import variable
+from .energy import variable
 from .storage import BALANCE
 from .topology import Topology
 

@@ -20,8 +20,7 @@ from nbm_xp.machines.randomness import stream
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, use_backend
 
 from .chain_streams import ChainStreams
-from .energy import Parameters, start_layer, sweep, told
-from .model import variable
+from .energy import Parameters, start_layer, sweep, told, variable
 from .sampling import told_placeholders
 
 __all__ = ["Chains", "Draw", "in_order"]
@@ -99,21 +98,21 @@ class Chains:
         self.layers = tuple(layers)
         self.means = means
         self.clamp = dict(sorted((clamp or {}).items()))
-        self.topology = model._topology
+        self.topology = model.state_.topology
         free = [layer for layer in self.topology.layers if layer not in self.clamp]
         self.carried = tuple(layer for layer in self.topology.retained if layer in free) or tuple(free)
         self._settle()
 
     def _settle(self) -> None:
         """Find the library in this process; nothing is compiled yet."""
-        self._xp = get_namespace(self.model._home)
+        self._xp = get_namespace(self.model.state_.library)
         self._compiled: dict[tuple[str, int], tuple[ChainStreams, Any]] = {}
         self._compiling = threading.RLock()
 
     @property
     def dtype(self) -> str:
         """The dtype of the model."""
-        return str(self.model._parameters.dtype)
+        return str(self.model.state_.parameters.dtype)
 
     def start(self, offset: int, rows: int) -> tuple[Any, ...]:
         """The states that a block of chains starts from: the model's base rate says how visible units are drawn.
@@ -206,7 +205,7 @@ class Chains:
         """The compiled function of a name for so many chains, and the streams that it draws from."""
         with self._compiling:
             if (what, rows) not in self._compiled:
-                with use_backend(self.model._home):
+                with use_backend(self.model.state_.library):
                     self._compiled[what, rows] = getattr(self, f"_compile_{what}")(rows)
             return self._compiled[what, rows]
 
@@ -216,7 +215,7 @@ class Chains:
     @property
     def _parameters(self) -> Parameters:
         """Those of the model, for states that lie in memory as random numbers are drawn: chain beside chain."""
-        parameters: Parameters = self.model._parameters
+        parameters: Parameters = self.model.state_.parameters
         return replace(parameters, in_columns=True)
 
     def _compile_start(self, rows: int) -> tuple[ChainStreams, Any]:

@@ -29,8 +29,8 @@ from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_names
 
 from . import storage
 from .energy import Parameters, marginalised_layer
-from .model import as_plain, float_dtype
 from .rbm import RBM
+from .state import MachineState, as_plain, float_dtype
 
 __all__ = ["RBMClassifier"]
 
@@ -44,11 +44,11 @@ class _Joint(RBM):
     n_classes: int
     generative: float
 
-    def _objective(self) -> dict[str, Any]:
+    def objective(self) -> dict[str, Any]:
         return {"likelihood": self.generative, "also": self._label_loss}
 
     @property
-    def _of_objective(self) -> tuple[Any, ...]:
+    def objective_key(self) -> tuple[Any, ...]:
         return ()  # a machine has one
 
     def _label_loss(self, parameters: Parameters, rows: Any, weights: Any) -> Any:
@@ -171,13 +171,15 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         settings = {name: value for name, value in self.get_params().items() if name not in _OWN}
         machine = _Joint(**settings, visible=whole.name, watch=False)  # which follows another objective
         machine.n_classes, machine.generative = len(known), _amount(self.generative)
-        machine._check_hyperparameters()
+        machine.check_hyperparameters()
         numbers = {label: number for number, label in enumerate(known)}
         xp, dtype = array_namespace(X), float_dtype(X)
         column = asarray([[float(numbers[label])] for label in listed], host_namespace(), dtype)
         machine.fit(B.concatenate([B.cast(X, dtype), asarray(column, xp, dtype)], axis=1), sample_weight=sample_weight)
         self.rbm_ = RBM(**machine.get_params())
-        self.rbm_._go_on(machine._topology, machine._arrays(), machine._progress())
+        self.rbm_.state_ = MachineState.resumed(
+            "RBM", machine.state_.topology, machine.state_.arrays(), machine.state_.progress()
+        )
         self.classes_ = host_namespace().asarray(known, dtype=labels.dtype)
         self.n_features_in_ = count
         self._name_features(names)
@@ -251,11 +253,11 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         columns.check_names(self._fitted()._features_in, X)
         within = kind_of(self.visible, "visible", hidden=False).within
         X = checked_rows(X, self.n_features_in_, within=within, owner=type(self).__name__)
-        self.rbm_._same_library(X)
-        return self.rbm_._function("classes", self._compile_scores)(X)
+        self.rbm_.state_.same_library(X)
+        return self.rbm_.state_.function("classes", self._compile_scores)(X)
 
     def _compile_scores(self) -> Any:
-        parameters = self.rbm_._parameters
+        parameters = self.rbm_.state_.parameters
         inputs = B.placeholder(shape=(None, self.n_features_in_), dtype=parameters.dtype, name="features")
         units = kind_of(self.visible, "visible", hidden=False).opened(inputs)
         return B.function([inputs], class_scores(parameters, units, len(self.classes_)), name="classes")
@@ -270,11 +272,11 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         path : path-like
         """
         self._fitted()
-        machine = self.rbm_
+        state = self.rbm_.state_
         own = {name: as_plain(getattr(self, name)) for name in _OWN}
-        own |= {"classes": self.classes_.tolist(), "names": self._features_in}
-        about = {"library": machine._home, "params": machine._plain_params(), "progress": machine._progress() | own}
-        storage.write(path, type(self).__name__, machine._topology, machine._arrays(), about)
+        own |= {"classes": self.classes_.tolist(), "names": self.state_.feature_names}
+        about = {"library": state.library, "params": self.rbm_.plain_params(), "progress": state.progress() | own}
+        storage.write(path, type(self).__name__, state.topology, state.arrays(), about)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], library: str | None = None) -> Self:
@@ -297,7 +299,8 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
             params, progress = about["params"], about["progress"]
             model = cls(**{name: (progress if name in _OWN else params)[name] for name in cls().get_params()})
             model.rbm_ = RBM(**params)
-            model.rbm_._go_on(topology, {name: asarray(value, xp) for name, value in arrays.items()}, progress)
+            arrays = {name: asarray(value, xp) for name, value in arrays.items()}
+            model.rbm_.state_ = MachineState.resumed("RBM", topology, arrays, progress)
             model.classes_ = host_namespace().asarray(progress["classes"])
             model.n_features_in_ = topology.sites(0) - 1
             model._name_features(progress["names"])

@@ -13,7 +13,7 @@ from nbm_xp.namespace import array_namespace, is_lazy, to_numpy
 from nbm_xp.namespace.refusals import name_methods
 
 from . import sampling, storage
-from .faces import Evaluating, Learning, Sampling, Transforming
+from .faces import Evaluating, Sampling
 from .posterior import compile_mean_field
 from .sampler import Sampler
 from .schedules import Schedule
@@ -25,7 +25,7 @@ _TOLERANCE, _SWEEPS = 1e-4, 100
 
 
 @name_methods
-class DBM(Learning, Transforming, Evaluating, Sampling):
+class DBM(Evaluating, Sampling):
     """A deep Boltzmann machine: a visible layer and any number of hidden ones.
 
     Parameters
@@ -143,28 +143,25 @@ class DBM(Learning, Transforming, Evaluating, Sampling):
     @property
     def coefs_(self) -> list[Any]:
         """The weights of each connection."""
-        return [weights.value for weights in self._fitted()._parameters.weights]
+        return [weights.value for weights in self.state_.parameters.weights]
 
     @coefs_.setter
     def coefs_(self, values: Sequence[Any]) -> None:
-        self._set_all(self._fitted()._parameters.weights, values, "coefs_")
+        self._set_all(self.state_.parameters.weights, values, "coefs_")
 
     @property
     def intercepts_(self) -> list[Any]:
         """The biases of each layer."""
-        return [biases.value for biases in self._fitted()._parameters.biases]
+        return [biases.value for biases in self.state_.parameters.biases]
 
     @intercepts_.setter
     def intercepts_(self, values: Sequence[Any]) -> None:
-        self._set_all(self._fitted()._parameters.biases, values, "intercepts_")
+        self._set_all(self.state_.parameters.biases, values, "intercepts_")
 
     def _set_all(self, variables: Sequence[Any], values: Sequence[Any], name: str) -> None:
         if len(values) != len(variables):
             raise ValueError(f"{name} must be {len(variables)} arrays, got {len(values)}")
-        pairs = enumerate(zip(variables, values, strict=True))
-        checked = [self._checked(old, new, f"{name}[{i}]") for i, (old, new) in pairs]
-        for old, new in zip(variables, checked, strict=True):
-            old.set_value(new)
+        self._set_parameters(variables, values, [f"{name}[{place}]" for place in range(len(values))])
 
     @classmethod
     def from_parameters(
@@ -210,7 +207,7 @@ class DBM(Learning, Transforming, Evaluating, Sampling):
         if "layers" not in params:
             pairs = zip(model._kinds(), intercepts, strict=True)
             model.layers = [kind.sites(int(bias.shape[0])) for kind, bias in pairs]
-        topology = model._layers()
+        topology = model.layers_for()
         names = storage.names(topology)
         if len(coefs) != len(topology.connections):
             raise ValueError(f"coefs must be {len(topology.connections)} arrays, one for each connection of {topology}")
@@ -288,25 +285,26 @@ class DBM(Learning, Transforming, Evaluating, Sampling):
         list of array
             The new states of all layers. Each call draws anew.
         """
-        topology = self._topology
+        topology = self.state_.topology
         if len(states) != len(topology.sizes):
             raise ValueError(f"states must be {len(topology.sizes)}, one for each layer, got {len(states)}")
-        rows = known_length(self._rows(states[0], "states[0]"), "states[0]")
+        rows = known_length(self.state_.checked_rows(states[0], "states[0]"), "states[0]")
         chains = Sampler(self)
         given = [chains.given_rows(states[layer], rows, layer, "states") for layer in topology.retained]
-        build = partial(sampling.compile_sweep, self._parameters, rows, self._rng)
-        return list(self._function(("gibbs", rows), build)(*given))
+        build = partial(sampling.compile_sweep, self.state_.parameters, rows, self.state_.rng)
+        return list(self.state_.function(("gibbs", rows), build)(*given))
 
     def _converge(self, X: Any, tolerance: float, max_iterations: int) -> list[Any]:
-        X = self._rows(X)
+        X = self.state_.checked_rows(X)
         sweeps = positive_int(max_iterations, "max_iterations")
         if isinstance(tolerance, bool) or not hasattr(tolerance, "__float__") or not 0 <= tolerance < 1:
             raise ValueError(f"tolerance must be a number, at least 0 and below 1, got {tolerance!r}")
         lazy = is_lazy(array_namespace(X))
-        build = partial(compile_mean_field, self._parameters, float(tolerance), sweeps, in_blocks=lazy)
-        return list(self._function(("mean_field", float(tolerance), sweeps, lazy), build)(X))
+        build = partial(compile_mean_field, self.state_.parameters, float(tolerance), sweeps, in_blocks=lazy)
+        return list(self.state_.function(("mean_field", float(tolerance), sweeps, lazy), build)(X))
 
-    def _layers(self, n_visible: int | None = None) -> Topology:
+    def layers_for(self, n_visible: int | None = None) -> Topology:
+        """The layers that the hyperparameters describe, for rows of so many features."""
         kinds, layers = self._kinds(), list[Any](self.layers)
         if layers and layers[0] is None:
             layers[0] = kinds[0].fewest if n_visible is None else n_visible
@@ -322,14 +320,17 @@ class DBM(Learning, Transforming, Evaluating, Sampling):
         named = hidden_kinds(self.hidden, len(self.layers) - 1)
         return [kind_of(self.visible, "visible", hidden=False), *(kind_of(name, "hidden") for name in named)]
 
-    def _measure(self, X: Any) -> tuple[str, float]:
+    def measure(self, X: Any) -> tuple[str, float]:
+        """What `verbose` reports about the model's fit to some rows."""
         return "free energy", float(to_numpy(B.mean(self.free_energy(X))))
 
-    def _check_hyperparameters(self) -> None:
-        super()._check_hyperparameters()
+    def check_hyperparameters(self) -> None:
+        """Raise `ValueError` for hyperparameters that learning could not go on with."""
+        super().check_hyperparameters()
         positive_int(self.n_positive, "n_positive")
         if self.positive not in ("mean_field", "gibbs"):
             raise ValueError(f"positive must be 'mean_field' or 'gibbs', got {self.positive!r}")
 
-    def _objective(self) -> dict[str, Any]:
+    def objective(self) -> dict[str, Any]:
+        """What a step of learning follows otherwise than `Learner` says."""
         return {"positive": self.positive, "n_positive": self.n_positive}

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from nbm_xp import natural_bm as B
+from nbm_xp.namespace import dtype_name, library_name, use_backend
 
 from .topology import Topology
 
@@ -47,6 +48,7 @@ __all__ = [
     "marginalised_layer",
     "sweep",
     "told",
+    "variable",
 ]
 
 State = Sequence[Any]
@@ -76,6 +78,12 @@ class Parameters:
     in_columns: bool = False
     stacked: bool = False
 
+    @classmethod
+    def of(cls, topology: Topology, values: Iterable[Any], *, stacked: bool = False) -> Parameters:
+        """Those of a topology, the weights first."""
+        listed, count = tuple(values), len(topology.connections)
+        return cls(topology, listed[:count], listed[count:], stacked=stacked)
+
     def __iter__(self) -> Any:
         """The weights, then the biases."""
         return iter((*self.weights, *self.biases))
@@ -101,6 +109,12 @@ class Parameters:
         if self.stacked:
             return vector[:, None, :]
         return vector[:, None] if self.in_columns else vector
+
+
+def variable(value: Any, name: str | None = None) -> Any:
+    """A Variable with the dtype and of the library of its array, where natural_bm would follow the configuration."""
+    with use_backend(library_name(value)):
+        return B.variable(value, dtype=dtype_name(value), name=name)
 
 
 def shape_of(variable: Any) -> tuple[int, ...]:

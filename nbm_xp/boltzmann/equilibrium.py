@@ -55,15 +55,15 @@ def own_states(model: Any, like: Any, n_steps: int | None, rng: Any) -> list[Any
     list of arrays
         Of each layer, as data tell them.
     """
-    parameters, rows, layers = model._parameters, like.shape[0], tuple(model._topology.layers)
-    with use_backend(model._home):
-        if is_enumerable(model._topology):
+    parameters, rows, layers = model.state_.parameters, like.shape[0], tuple(model.state_.topology.layers)
+    with use_backend(model.state_.library):
+        if is_enumerable(model.state_.topology):
             exact = exact_states(parameters, rows, rng)
             return [placed_like(states, layer, like) for layer, states in enumerate(exact)]
-        ladder = model._ladder
+        ladder = model.state_.ladder
         if ladder is not None and n_steps != 0:
             climb = compile_states(ladder, rows, STEPS if n_steps is None else n_steps, layers, rng)
-            return list(climb(*first_states(ladder, model._made_up, rows, like))[: len(layers)])
+            return list(climb(*first_states(ladder, model.state_.variables, rows, like))[: len(layers)])
         sweeps = _SWEEPS if n_steps is None else n_steps
         chain = compile_chain(parameters, rows, sweeps, rng, means=(0,), wanted=layers)
         return list(chain(like)[: len(layers)])
@@ -93,8 +93,8 @@ def first_states(ladder: Ladder, arrays: Mapping[str, Any], rows: int, like: Any
 def first_columns(model: Any, offset: int, count: int) -> list[Any]:
     """The same of so many chains of a model from one on, in host memory."""
     found = []
-    for layer in model._topology.retained:
-        states = to_numpy(model._made_up[f"{LADDER}state.{layer}"].value)
+    for layer in model.state_.topology.retained:
+        states = to_numpy(model.state_.variables[f"{LADDER}state.{layer}"].value)
         found.append(_again((0, offset, 0), (states.shape[0], count, states.shape[2]), states))
     return found
 

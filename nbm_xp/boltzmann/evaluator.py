@@ -6,7 +6,7 @@ Chains are computed in the library that is asked for, on Dask in blocks; their w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import to_numpy, use_backend, wide_dtypes
@@ -15,10 +15,12 @@ from . import partition
 from .annealing import compile_ais, path_to
 from .bridging import LadderEstimate
 from .equilibrium import compile_weighing, estimate
-from .model import Model
 from .partition import AISEstimate
 from .placing import temperatures_of, told_temperatures
 from .sampler import Sampler
+
+if TYPE_CHECKING:
+    from .model import Model
 
 __all__ = ["Evaluator"]
 
@@ -34,7 +36,8 @@ class Evaluator:
     """
 
     def __init__(self, model: Model, library: str | None = None, chunks: Any = None, random_state: Any = None) -> None:
-        self.model = model._fitted()
+        self.model = model
+        self.state = model.state_
         self.chains = Sampler(model, library, chunks, random_state)
 
     def exact(self) -> float:
@@ -45,14 +48,14 @@ class Evaluator:
         ValueError
             If the model is too large for it.
         """
-        with use_backend(self.model._home) as xp, wide_dtypes(xp):
-            return partition.exact_log_partition(self.model._parameters)
+        with use_backend(self.model.state_.library) as xp, wide_dtypes(xp):
+            return partition.exact_log_partition(self.model.state_.parameters)
 
     def known(self) -> float | None:
         """Log Z of a model that can be enumerated, or that has a ladder; None of others."""
-        if partition.is_enumerable(self.model._topology):
+        if partition.is_enumerable(self.model.state_.topology):
             return self.exact()
-        return None if self.model._ladder is None else self.by_ladder(stacklevel=5).log_z
+        return None if self.model.state_.ladder is None else self.by_ladder(stacklevel=5).log_z
 
     def annealed(
         self,
@@ -74,12 +77,12 @@ class Evaluator:
         temperatures = temperatures_of(model, n_temperatures, betas, chains.entropy)
         if given is None and reverse:
             own = chains.own_states(rows, n_steps, chains.rng)
-            given = [chains.given_rows(own[layer], rows, layer, "start") for layer in model._topology.retained]
-        with use_backend(model._home):
+            given = [chains.given_rows(own[layer], rows, layer, "start") for layer in model.state_.topology.retained]
+        with use_backend(model.state_.library):
             betas = temperatures[::-1] if reverse else temperatures
             anneal = compile_ais(path_to(model), betas, rows, chains.rng, given=given is not None)
         log_weights = to_numpy(anneal(*([like] if given is None else given)))
-        base_log_z = partition.base_log_partition(model._topology, model._base_bias())
+        base_log_z = partition.base_log_partition(model.state_.topology, model.state_.base_bias())
         return partition.estimate(log_weights, base_log_z, len(temperatures), reverse=reverse)
 
     def by_ladder(self, n_chains: int = 100, n_steps: int = 400, stacklevel: int = 4) -> LadderEstimate:
@@ -88,11 +91,11 @@ class Evaluator:
         `stacklevel` leads a warning to the line that called the model.
         """
         rows, steps = positive_int(n_chains, "n_chains"), positive_int(n_steps, "n_steps", 4)
-        ladder = self.model._ladder
+        ladder = self.model.state_.ladder
         if ladder is None:
             raise ValueError('ladder_log_partition is for models trained with training="ptt": ais() weighs others')
         start = self.chains.ladder_states(ladder, rows)
-        with use_backend(self.model._home):
+        with use_backend(self.model.state_.library):
             weigh = compile_weighing(ladder, rows, steps - steps % 4, self.chains.rng)
         found = estimate(ladder, weigh(*start))
         found.warn(stacklevel)
@@ -100,7 +103,7 @@ class Evaluator:
 
     def _given(self, rows: int, start: Any) -> Sequence[Any] | None:
         """The states that chains are told to begin with, checked; None where they are to be drawn from the model."""
-        topology, chains = self.model._topology, self.chains
+        topology, chains = self.model.state_.topology, self.chains
         if start is None:
             return None
         if not hasattr(start, "__len__") or len(start) != len(topology.sizes):

@@ -144,16 +144,8 @@ class Ladder:
 
 def ladder_of_arrays(parameters: Parameters, arrays: Mapping[str, Any]) -> Ladder:
     """The ladder below a machine, from what is kept of it."""
-    rungs = [arrays[LADDER + name] for name in storage.names(parameters.topology)]
-    return Ladder(
-        Parameters(
-            parameters.topology,
-            tuple(rungs[: len(parameters.weights)]),
-            tuple(rungs[len(parameters.weights) :]),
-            stacked=True,
-        ),
-        parameters,
-    )
+    rungs = (arrays[LADDER + name] for name in storage.names(parameters.topology))
+    return Ladder(Parameters.of(parameters.topology, rungs, stacked=True), parameters)
 
 
 def _beside(mine: Any, theirs: Any) -> Any:

@@ -55,13 +55,13 @@ class LadderChains(Chains):
 
     def __init__(self, model: Any, seed: int, *, layers: Sequence[int] = (0,), means: bool = False) -> None:
         super().__init__(model, seed, layers=layers, means=means)
-        if model._ladder is None:
+        if model.state_.ladder is None:
             raise ValueError('chains on a ladder are for models trained with training="ptt"')
 
     @property
     def ladder(self) -> Ladder:
         """The machines."""
-        found: Ladder = self.model._ladder
+        found: Ladder = self.model.state_.ladder
         return found
 
     def start(self, offset: int, rows: int) -> tuple[Any, ...]:

@@ -1,214 +1,351 @@
-"""What a model holds: its parameters as Variables, its random streams, and the functions compiled so far.
-
-All of it can be pickled, and saved to a file that is written whole or not at all and read without running code; the
-compiled functions are left out and made again when needed.
-"""
+"""What all machines of layers have in common as scikit-learn estimators: learning, transforming, scoring, files."""
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import os
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
 from nbm_xp import natural_bm as B
-from nbm_xp.machines.columns import check_names
-from nbm_xp.machines.estimator import Estimator, describe_rows
-from nbm_xp.machines.randomness import entropy_of, stream
-from nbm_xp.machines.rows import checked_rows, checked_values, numbers
-from nbm_xp.machines.units import Units
-from nbm_xp.namespace import (
-    array_namespace,
-    asarray,
-    dtype_name,
-    floatx,
-    get_namespace,
-    host_namespace,
-    is_array,
-    is_complex,
-    is_integer,
-    is_lazy,
-    library_name,
-    running_dtype,
-    to_numpy,
-    use_backend,
-)
+from nbm_xp.machines.estimator import NotFittedError, describe_rows
+from nbm_xp.machines.randomness import entropy_of
+from nbm_xp.machines.rows import checked_values, checked_weights, known_length, numbers, sparse_rows
+from nbm_xp.machines.sparse import is_sparse
+from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, is_complex, is_lazy, to_numpy
 
 from . import storage
-from .energy import Parameters
-from .ladder import LADDER, Ladder, ladder_of_arrays
-from .looks import Look
-from .resuming import Draws
+from .bridging import LadderEstimate
+from .diagnostics import Diagnostics
+from .evaluator import Evaluator
+from .hyperparameters import Settings
+from .partition import AISEstimate, log_z_of
+from .state import MachineState, as_plain, float_dtype
 from .topology import Topology
+from .trainer import Trainer
 
-__all__ = ["Model", "as_plain", "float_dtype", "transposed", "variable"]
+__all__ = ["Model"]
 
-_VARIABLES = ("weights.", "biases.", "velocity.", "square.", "adam.", "offset.", *storage.NEGATIVE)
+_SEED = 0
+_AT_ONCE = 4096  # rows of a sparse matrix that are transformed at a time
 
 
-class Model(Estimator):
-    """A Boltzmann machine's memory. What it does is in its `faces`."""
+class Model(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A Boltzmann machine of layers; `RBM` and `DBM` say which layers it has.
 
+    Attributes
+    ----------
+    state_ : MachineState
+        What has been learnt: topology, parameters, random streams, and what training goes on with.
+    learning_rate, batch_size, n_iter, verbose, random_state, training, n_gibbs, centred, momentum, weight_decay,
+    schedule, shuffle, visible, watch, optimizer, average
+        Hyperparameters, as `RBM` explains them.
+    """
+
+    learning_rate: float
+    batch_size: int
+    n_iter: int
+    verbose: int
+    random_state: Any
+    training: str
+    n_gibbs: int
+    centred: bool | str
+    momentum: float | str
+    weight_decay: float
+    schedule: Any
+    shuffle: bool
     visible: str
-    n_iter_: int
-    n_samples_seen_: int
-    base_rate_: Any
-    looks_: list[Look]
-    _parameters: Parameters
-    _velocities: Parameters | None
-    _squares: Parameters | None
-    _count: Any
-    _made_up: dict[str, Any]
-    _offsets: tuple[Any, ...] | None
-    _rate: Any
-    _entropy: int
-    _rng: Any
-    _draws: Draws
-    _compiled: dict[Hashable, Any]
+    watch: bool | str
+    optimizer: str
+    average: bool | str
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        held_out: Any = None,
+        callback: Callable[[Self], object] | None = None,
+        resume: bool = False,
+    ) -> Self:
+        """Learn from rows, from the beginning or from where an earlier `fit` was left.
+
+        Parameters
+        ----------
+        X : array, table or sparse matrix of shape (rows, features)
+            Values in [0, 1], those between 0 and 1 being taken for probabilities; for Gaussian units any numbers, for
+            spins values in [-1, 1], taken for means. A Dask array is computed window by window, in each pass anew;
+            rows of a sparse one of SciPy's become dense minibatch by minibatch.
+        y : optional
+            Ignored; scikit-learn passes it.
+        sample_weight : array of shape (rows,), optional
+            How much each row counts, in proportion: a row of weight 2 counts as two. At least 0, and not all 0.
+        held_out : array of shape (rows, features), optional
+            Rows that the model does not learn from, whose log-likelihood the diagnostics follow too.
+        callback : callable, optional
+            Called with the model after each pass. It may save the model, and may set `n_iter`, which then says how
+            many passes there will be in all; where it says that this one was the last, the mean of parameters that
+            `average` asks for is taken after it.
+        resume : bool, optional
+            Whether to go on after the `n_iter_` passes that are done, in this process or before the model was saved.
+            With the same rows and hyperparameters, the model ends as it would have ended without a break, to the
+            last bit.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a hyperparameter or the data is not what it must be; nothing has changed then.
+
+        Warns
+        -----
+        TrainingWarning
+            If the parameters grew beyond all bounds; or, once, if diagnostics find that the machine grows away from
+            the data: its log-likelihood falls, or its chains do not mix and it gives places other shares than the data.
+        """
+        Trainer(self).fit(X, sample_weight, held_out=held_out, callback=callback, resume=resume)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows as one minibatch, going on from where the model is.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Values in [0, 1].
+        y : optional
+            Ignored; scikit-learn passes it.
+        sample_weight : array of shape (rows,), optional
+            How much each row counts, in proportion.
+
+        Returns
+        -------
+        self
+        """
+        Trainer(self).partial_fit(X, sample_weight)
+        return self
+
+    def layers_for(self, n_visible: int | None = None) -> Topology:
+        """The layers that the hyperparameters describe, for rows of so many features.
+
+        Raises
+        ------
+        ValueError
+            If they describe none.
+        """
+        raise NotImplementedError
+
+    def measure(self, X: Any) -> tuple[str, float]:
+        """What `verbose` reports about the model's fit to some rows: its name and value."""
+        raise NotImplementedError
+
+    def check_hyperparameters(self) -> None:
+        """Raise `ValueError`, before any work, for hyperparameters that learning could not go on with."""
+        Settings(self).check()
+
+    def objective(self) -> dict[str, Any]:
+        """What a step of learning follows otherwise than `Learner` says, by its names."""
+        return {}
+
+    @property
+    def objective_key(self) -> tuple[Any, ...]:
+        """What tells the compiled steps of one objective from those of others."""
+        return tuple(self.objective().values())
+
+    @property
+    def state_(self) -> MachineState:
+        """What has been learnt."""
+        try:
+            return self._state
+        except AttributeError:
+            kind = type(self).__name__
+            raise NotFittedError(f"this {kind} instance is not fitted yet: call fit first") from None
+
+    @state_.setter
+    def state_(self, value: MachineState) -> None:
+        self._state = value
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
+
+    @property
+    def base_rate_(self) -> Any:
+        """The smoothed means of the visible units in the data."""
+        return self.state_.base_rate
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many features a row has."""
+        return self.state_.n_features
+
+    @property
+    def feature_names_in_(self) -> Any:
+        """The names of the columns, where rows came in a table with names."""
+        names = self.state_.feature_names
+        if names is None:
+            raise AttributeError("feature_names_in_: the rows had no names of columns")
+        return host_namespace().asarray(names, dtype=object)
+
+    @property
+    def n_iter_(self) -> int:
+        """Epochs of `fit` that are done."""
+        return self.state_.n_iter
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Rows that were learnt from."""
+        return self.state_.n_samples
+
+    @property
+    def diagnostics_(self) -> list[Diagnostics]:
+        """What was found of the machine in training, in rising order of the epochs."""
+        return self.state_.diagnostics
 
     @property
     def log_likelihoods_(self) -> list[tuple[int, float, float]]:
-        """Of each look at the machine in training: passes, mean log-likelihood of rows, its standard error."""
-        return [(look.passes, look.log_likelihood, look.standard_error) for look in self._fitted().looks_]
+        """Of each of the diagnostics: the epoch, the mean log-likelihood of rows, its standard error."""
+        return [(found.epoch, found.log_likelihood, found.standard_error) for found in self.diagnostics_]
 
-    @property
-    def _topology(self) -> Topology:
-        return self._fitted()._parameters.topology
+    def free_energy(self, X: Any) -> Any:
+        """F of each row, or a bound on it."""
+        raise NotImplementedError
 
-    @property
-    def _like(self) -> Any:
-        """An array of the model's library and dtype."""
-        return self._fitted()._parameters.biases[0].value
+    def score_samples(self, X: Any) -> Any:
+        """How well a model fits each row."""
+        raise NotImplementedError
 
-    @property
-    def _ladder(self) -> Ladder | None:
-        """The machines that this one was before, if it learnt on a ladder of them."""
-        there = f"{LADDER}turn" in self._fitted()._made_up
-        return ladder_of_arrays(self._parameters, self._made_up) if there else None
+    def transform(self, X: Any) -> Any:
+        """The means of the units of the last hidden layer given rows of visible units.
 
-    def _base_bias(self) -> Any:
-        """The visible biases of the model without weights that is most like the data, in host memory.
+        Of a restricted machine that is the probability that each hidden unit is 1; of a deep one, that in mean-field
+        approximation.
 
-        A unit that was always 0, or always 1, still has some chance to be otherwise: annealing could not weigh states
-        that the model without weights never has.
+        Parameters
+        ----------
+        X : array, table or sparse matrix of shape (rows, n_features_in_)
+            Values in [0, 1], or what the visible units have in its place; others are clipped, with a warning.
+
+        Returns
+        -------
+        array of shape (rows, units of the last layer)
+            Or a table, if `set_output` says so.
         """
-        units = self._topology.units[0]
-        return units.bias(units.possible(to_numpy(self.base_rate_)))
+        state = self.state_
+        if not is_sparse(X):
+            return self._in_container(self._represent(state.checked_rows(X)))
+        rows = sparse_rows(X, state.n_features, within=state.topology.units[0].within, owner=state.kind)
+        state.same_library(rows[:1, :])
+        parts = [slice(start, start + _AT_ONCE) for start in range(0, max(rows.shape[0], 1), _AT_ONCE)]
+        found = [self._represent(rows[part, :]) for part in parts]
+        return self._in_container(array_namespace(found[0]).concat(found, axis=0))
 
-    def _rows(self, X: Any, name: str = "X") -> Any:
-        """Rows of visible units checked against the model."""
-        within, owner = self._topology.units[0].within, type(self).__name__
-        check_names(self._features_in, X)
-        return self._same_library(checked_rows(X, self.n_features_in_, name=name, within=within, owner=owner))
+    def _in_container(self, values: Any) -> Any:
+        """Values as scikit-learn can make a table of them, where it is to make one."""
+        chosen = getattr(self, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
+        return values if chosen == "default" else to_numpy(values)
 
-    @staticmethod
-    def _checked(variable: Any, value: Any, name: str) -> Any:
-        """A new value for a Variable, of its library, dtype and shape."""
-        value = asarray(value, array_namespace(variable.value), B.dtype(variable))
-        if value.shape != variable.value.shape:
-            raise ValueError(f"{name} must have shape {tuple(variable.value.shape)}, got {tuple(value.shape)}")
-        return value
+    def _represent(self, X: Any) -> Any:
+        """What `transform` gives of rows that have been checked."""
+        raise NotImplementedError
 
-    def _install(
-        self, topology: Topology, arrays: Mapping[str, Any], entropy: int, *, n_iter: int = 0, n_samples: int = 0
-    ) -> None:
-        """Begin, or go on, with these arrays, all of one library and dtype, named as `storage.names` does."""
-        names = storage.names(topology)
-        self._home = library_name(arrays[names[0]])
-        made = {name: variable(value, name) for name, value in arrays.items() if name.startswith(_VARIABLES)}
-        empty = Parameters(topology, (None,) * len(topology.connections), (None,) * len(topology.sizes))
-        self._parameters = empty.like(made[name] for name in names)
-        moving, spread = ([made.get(prefix + name) for name in names] for prefix in ("velocity.", "square."))
-        self._velocities = None if None in moving else empty.like(moving)
-        self._squares = None if None in spread else empty.like(spread)
-        self._count = made.get("adam.steps")
-        self._made_up = {name: made[name] for name in made if name.startswith(storage.NEGATIVE)}
-        offsets = tuple(made[name] for name in (f"offset.{layer}" for layer in topology.layers) if name in made)
-        self._offsets = offsets or None
-        self.base_rate_ = arrays["base_rate"]
-        like = arrays[names[-1]]
-        self._rate = variable(asarray(0.0, array_namespace(like), like.dtype))
-        self._entropy = entropy
-        self._rng = stream(entropy)
-        places = {name: value for name, value in arrays.items() if name.startswith(storage.STREAMS)}
-        self._draws = Draws(self._rng, {name.removeprefix(storage.STREAMS): value for name, value in places.items()})
-        self._compiled = {}
-        self.n_features_in_ = topology.sites(0)
-        self.n_iter_ = n_iter
-        self.n_samples_seen_ = n_samples
-        self.looks_ = []
+    def log_likelihood(self, X: Any, log_z: float | AISEstimate | LadderEstimate | None = None) -> Any:
+        """The log-probability of each row; where hidden layers are connected with one another, a lower bound on it.
 
-    def _arrays(self) -> dict[str, Any]:
-        """All arrays that the model goes on with, by name."""
-        names = storage.names(self._topology)
-        arrays = {name: v.value for name, v in zip(names, self._parameters, strict=True)}
-        arrays["base_rate"] = self.base_rate_
-        if self._velocities is not None:
-            arrays |= {f"velocity.{name}": v.value for name, v in zip(names, self._velocities, strict=True)}
-        if self._squares is not None:
-            arrays |= {f"square.{name}": v.value for name, v in zip(names, self._squares, strict=True)}
-            arrays["adam.steps"] = self._count.value
-        arrays |= {f"offset.{layer}": offset.value for layer, offset in enumerate(self._offsets or ())}
-        arrays |= {name: self._made_up[name].value for name in sorted(self._made_up)}
-        return arrays | {f"{storage.STREAMS}{name}": value for name, value in self._draws.states().items()}
+        The bound is that of the mean-field approximation.
 
-    def _same_library(self, X: Any) -> Any:
-        """Refuse rows in host memory for a model on a device: what comes out would be on the device, unasked."""
-        home, given, host = self._home, library_name(X), library_name(host_namespace())
-        if home not in (given, host) and given == host and not is_lazy(array_namespace(self._like)):
-            raise TypeError(f"X is of {given} and the model of {home}: convert X, or move the model with to({given!r})")
-        return X
+        Parameters
+        ----------
+        X : array of shape (rows, n_features_in_)
+            Values in [0, 1], or what the visible units have in its place.
+        log_z : float or AISEstimate or LadderEstimate, optional
+            The logarithm of the partition function. Without it, it is found exactly, for models small enough.
 
-    def _function(self, key: Hashable, build: Callable[[], Any]) -> Any:
-        """The compiled function of a key, built the first time."""
-        try:
-            return self._compiled[key]
-        except KeyError:
-            with use_backend(self._home):
-                return self._compiled.setdefault(key, self._draws.built(key, build))
+        Returns
+        -------
+        array of shape (rows,)
+        """
+        X = self.state_.checked_rows(X)
+        known = Evaluator(self).exact() if log_z is None else log_z_of(log_z)
+        return -self.free_energy(X) - known
 
-    def _forget(self, part: Hashable) -> None:
-        """Drop the compiled functions whose keys hold this, and what they draw from."""
-        for key in [key for key in self._compiled if isinstance(key, tuple) and part in key]:
-            del self._compiled[key]
-        self._draws.forget(part)
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The mean log-likelihood of rows where it is known; else the pseudo-likelihood: the higher, the better.
+
+        It is known where `log_partition` can tell Z exactly, and where the model was trained with ``training="ptt"``,
+        whose ladder tells Z (`ladder_log_partition`). Of other models with visible units that have a list of states, it
+        is the mean of `score_samples`, an estimate of the log-pseudo-likelihood. Of all others, as deep ones and those
+        with Gaussian units, annealed importance sampling estimates Z (`ais`). Deep machines have a bound in place of
+        the likelihood.
+
+        A likelihood and a pseudo-likelihood are not to be compared: where a search has models of both kinds, use
+        ``training="ptt"`` for all of them, or give it `log_likelihood` with an estimate of Z as the scorer.
+
+        Parameters
+        ----------
+        X : array or table of shape (rows, n_features_in_)
+            Values in [0, 1], or what the visible units have in its place; others are clipped, with a warning.
+        y : optional
+            Ignored; scikit-learn passes it.
+        sample_weight : array of shape (rows,), optional
+            How much each row counts, in proportion.
+
+        Returns
+        -------
+        float
+            In nats. The same in every call: it disturbs no random numbers of the model.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not what they must be, or there are none.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nbm_xp.boltzmann import RBM
+        >>> rows = np.asarray([[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+        >>> rbm = RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.zeros(3))
+        >>> round(rbm.score(rows), 4), round(float(np.log(1 / 8)), 4)  # all of eight rows are as likely
+        (-2.0794, -2.0794)
+        """
+        topology, X = self.state_.topology, self.state_.checked_rows(X)
+        known_length(X)
+        weights = checked_weights(sample_weight, X)
+        evaluator = Evaluator(self, random_state=_SEED)
+        log_z: Any = evaluator.known()
+        if log_z is None and topology.is_factorial and topology.radices(0) is not None:
+            found = self.score_samples(X)
+        else:
+            found = self.log_likelihood(X, evaluator.annealed() if log_z is None else log_z)
+        return float(to_numpy(B.mean(found))) if weights is None else float(B.mean(weights * to_numpy(found)))
+
+    @property
+    def _n_features_out(self) -> int:
+        """How many columns `transform` gives."""
+        return self.state_.topology.sizes[-1]
 
     def __sklearn_tags__(self) -> Any:
-        return describe_rows(super().__sklearn_tags__(), self.visible)
+        tags = describe_rows(super().__sklearn_tags__(), self.visible)
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = {"params": self.get_params(), "kept": self._requested()}
-        if hasattr(self, "n_features_in_"):
-            state |= {"topology": self._topology, "arrays": self._arrays(), "progress": self._progress()}
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in (state["params"] | state.get("kept", {})).items():
-            setattr(self, name, value)
-        if "arrays" in state:
-            self._go_on(state["topology"], state["arrays"], state["progress"])
-
-    def _progress(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            "entropy": str(self._entropy),
-            "rstate": [int(word) for word in self._rng.rstate],
-            "n_iter": self.n_iter_,
-            "n_samples": self.n_samples_seen_,
-        }
-        if self.looks_:
-            found["looks"] = [dataclasses.asdict(look) for look in self.looks_]
-        if self._features_in is not None:
-            found["feature_names"] = self._features_in
-        return found
-
-    def _go_on(self, topology: Topology, arrays: Mapping[str, Any], progress: Mapping[str, Any]) -> None:
-        counts = {name: int(progress[name]) for name in ("n_iter", "n_samples")}
-        self._install(topology, arrays, int(progress["entropy"]), **counts)
-        self._rng.set_rstate(list(progress["rstate"]))
-        self.looks_ = [Look.of(told) for told in progress.get("looks", ())]
-        if "feature_names" in progress:
-            self._name_features([str(name) for name in progress["feature_names"]])
+    def _set_parameters(self, variables: Sequence[Any], values: Sequence[Any], names: Sequence[str]) -> None:
+        """New values for Variables, of their libraries, dtypes and shapes: all of them, or none."""
+        checked = []
+        for old, value, name in zip(variables, values, names, strict=True):
+            array = asarray(value, array_namespace(old.value), B.dtype(old))
+            if array.shape != old.value.shape:
+                raise ValueError(f"{name} must have shape {tuple(old.value.shape)}, got {tuple(array.shape)}")
+            checked.append(array)
+        for old, array in zip(variables, checked, strict=True):
+            old.set_value(array)
 
     def _adopt(self, topology: Topology, arrays: Mapping[str, Any], labels: Mapping[str, str]) -> Self:
         """Begin with parameters from outside, as arrays of the library of the first one, or lazy, and of its dtype.
@@ -216,7 +353,7 @@ class Model(Estimator):
         If that is no dtype of models, they get the one that `fit` would give them. `labels` says how messages call
         them. What is computed later is not looked into.
         """
-        shapes, label = storage.shapes(topology), next(iter(labels.values()))
+        shapes, label, units = storage.shapes(topology), next(iter(labels.values())), topology.units[0]
         first = next(iter(arrays.values()))
         first = numbers(first, label, array_namespace(first) if is_array(first) else host_namespace())
         if is_complex(first):
@@ -224,15 +361,18 @@ class Model(Estimator):
         lazy = [value for value in arrays.values() if is_array(value) and is_lazy(array_namespace(value))]
         xp, dtype, converted = array_namespace(first, *lazy), float_dtype(first), {}
         for name, value in arrays.items():
-            converted[name] = numbers(value, labels[name], xp, dtype)
-            found = tuple(converted[name].shape)
-            if found != shapes[name]:
-                raise ValueError(f"{labels[name]} must have shape {shapes[name]}, got {found}")
-            if not is_lazy(array_namespace(converted[name])):
-                within = topology.units[0].rates_within if name == "base_rate" else None
-                checked_values(converted[name], labels[name], within)
-                _check_visible(topology.units[0], converted[name], name, labels[name])
-        self._install(topology, converted, entropy_of(self.get_params()["random_state"]))
+            label = labels[name]
+            array = converted[name] = numbers(value, label, xp, dtype)
+            if tuple(array.shape) != shapes[name]:
+                raise ValueError(f"{label} must have shape {shapes[name]}, got {tuple(array.shape)}")
+            if is_lazy(array_namespace(array)):
+                continue
+            checked_values(array, label, units.rates_within if name == "base_rate" else None)
+            if name == "biases.0":
+                units.check_bias(array, label)
+            elif name.startswith("weights.0-") and not bool(B.all(B.equal(units.unweighted(array, 0), array))):
+                raise ValueError(f"{label} must be 0 for the second unit of each normal site, which has no weights")
+        self.state_ = MachineState(type(self).__name__, topology, converted, entropy_of(self.random_state))
         return self
 
     def to(self, library: str) -> Self:
@@ -247,9 +387,7 @@ class Model(Estimator):
         -------
         self
         """
-        xp = get_namespace(library)
-        arrays = {name: asarray(to_numpy(value, copy=True), xp) for name, value in self._arrays().items()}
-        self._go_on(self._topology, arrays, self._progress())
+        self.state_ = self.state_.moved(library)
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -275,17 +413,10 @@ class Model(Estimator):
         .safetensors file, which the package of that name opens. A digest among the metadata, or checksums of the tiles,
         tell `load` whether all is what was written.
         """
-        self._write(path)
+        self.state_.save(path, self.plain_params())
 
-    def _write(self, path: str | os.PathLike[str], run: str | None = None) -> None:
-        """Write the model, with the name of the run that it is of, if it is of one."""
-        about = {"library": self._fitted()._home, "params": self._plain_params(), "progress": self._progress()}
-        if run is not None:
-            about["run"] = run
-        storage.write(path, type(self).__name__, self._topology, self._arrays(), about)
-
-    def _plain_params(self) -> dict[str, Any]:
-        """The hyperparameters; those that are no plain values as their defaults."""
+    def plain_params(self) -> dict[str, Any]:
+        """The hyperparameters as JSON can write them; those that are no plain values as their defaults."""
         known = inspect.signature(type(self)).parameters
         given = {name: as_plain(value) for name, value in self.get_params().items()}
         return {name: value if _is_plain(value) else known[name].default for name, value in given.items()}
@@ -307,70 +438,13 @@ class Model(Estimator):
             If the file holds no such model, or is damaged; if `path` is no path of this machine's files, but the
             address of something elsewhere.
         """
-        topology, arrays, about = storage.read(path, cls.__name__)
-        home = array_namespace(arrays["base_rate"])
-        xp = home if library is None else get_namespace(library)
-        if is_lazy(home) and not is_lazy(xp):
-            arrays = {name: to_numpy(value) for name, value in arrays.items()}
+        state, params = MachineState.load(path, cls.__name__, library)
         try:
-            model = cls(**about["params"])
-            model._go_on(topology, {name: asarray(value, xp) for name, value in arrays.items()}, about["progress"])
-        except (KeyError, OverflowError, TypeError, ValueError) as error:
+            model = cls(**params)
+        except TypeError as error:
             raise ValueError(f"{os.fspath(path)} holds no {cls.__name__} of this release: {error}") from error
+        model.state_ = state
         return model
-
-
-def _check_visible(units: Units, value: Any, name: str, label: str) -> None:
-    """Refuse parameters that visible units of a kind do not have."""
-    if name == "biases.0":
-        units.check_bias(value, label)
-    elif name.startswith("weights.0-") and not bool(B.all(B.equal(units.unweighted(value, 0), value))):
-        raise ValueError(f"{label} must be 0 for the second unit of each normal site, which has no weights")
-
-
-def float_dtype(like: Any) -> str:
-    """The dtype of a model that begins with an array like this one.
-
-    Its own if that is float32 or float64, float64 for whole numbers, and ``floatx`` for bool and float16.
-    """
-    given = dtype_name(like)
-    if given in ("float32", "float64"):
-        return given
-    if is_integer(like):
-        return dtype_name(running_dtype(array_namespace(like), "float64"))
-    return "float32" if floatx() == "float16" else floatx()
-
-
-def transposed(matrix: Any) -> Any:
-    """The transpose with its rows one after the other in memory, as products and updates are fastest.
-
-    Of a matrix that is computed later, tile by tile, each tile is turned where it is used.
-    """
-    rows, columns = matrix.shape
-    xp = array_namespace(matrix)
-    if is_lazy(xp):
-        return matrix.T
-    return xp.reshape(xp.reshape(matrix.T, (rows * columns,)), (columns, rows))
-
-
-def variable(value: Any, name: str | None = None) -> Any:
-    """A Variable with the dtype and of the library of its array, where natural_bm would follow the configuration."""
-    with use_backend(library_name(value)):
-        return B.variable(value, dtype=dtype_name(value), name=name)
-
-
-def as_plain(value: Any) -> Any:
-    """A hyperparameter with the numbers of array libraries, as a search over arrays sets them, as Python's.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> as_plain((np.int64(3), np.bool_(True))), as_plain(np.asarray([6, 4]))
-    ([3, True], [6, 4])
-    """
-    if isinstance(value, (list, tuple)):
-        return [as_plain(item) for item in value]
-    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _is_plain(value: Any) -> bool:

@@ -17,8 +17,7 @@ from typing import Any, Protocol
 from nbm_xp.namespace import array_namespace
 
 from .bridging import LadderEstimate
-from .energy import Parameters, draw_layer, local_field, mean_of, shape_of, sweep
-from .model import variable
+from .energy import Parameters, draw_layer, local_field, mean_of, shape_of, sweep, variable
 from .sampling import repeated
 from .topology import Topology
 

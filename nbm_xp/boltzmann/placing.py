@@ -28,8 +28,7 @@ from nbm_xp.machines.randomness import stream
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy, use_backend
 
 from .annealing import Path, inverse_temperatures, path_to
-from .energy import Parameters, told
-from .model import variable
+from .energy import Parameters, told, variable
 from .sampling import column, placeholder, told_placeholders
 from .tempering import compile_tempering
 

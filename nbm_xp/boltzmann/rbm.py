@@ -17,15 +17,15 @@ from nbm_xp.namespace.refusals import name_methods
 
 from . import sampling
 from .energy import expectation, free_energy
-from .faces import Evaluating, Learning, Sampling, Transforming
-from .model import transposed
+from .faces import Evaluating, Sampling
+from .state import transposed
 from .topology import Topology
 
 __all__ = ["RBM"]
 
 
 @name_methods
-class RBM(Learning, Transforming, Evaluating, Sampling):
+class RBM(Evaluating, Sampling):
     """A restricted Boltzmann machine: a visible and a hidden layer, of units of any kind.
 
     Parameters
@@ -104,7 +104,7 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         Visible units; passes of `fit` that are done; rows learnt from.
     feature_names_in_ : numpy.ndarray of str objects
         The names of the columns, if rows came in a table with names.
-    looks_ : list of Look
+    diagnostics_ : list of Look
         What was found at each look, after each pass of tempered training: see `nbm_xp.boltzmann.Look`.
     log_likelihoods_ : list of tuple
         The same in short: the number of passes, the mean log-likelihood of rows (of tempered training 10,000 at most),
@@ -225,7 +225,7 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         if params.get("n_components", sites) != sites:
             raise ValueError(f"n_components must be the {sites} rows of components, got {model.n_components!r}")
         model.n_components = sites
-        topology = model._layers(low.sites(int(n_visible)))
+        topology = model.layers_for(low.sites(int(n_visible)))
         neutral = topology.units[0].neutral_rates(topology.sizes[0])
         arrays = {
             "weights.0-1": transposed(components),
@@ -239,7 +239,7 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
     @property
     def components_(self) -> Any:
         """The weights, an array of shape (hidden units, visible units)."""
-        return self._fitted()._parameters.weights[0].value.T
+        return self.state_.parameters.weights[0].value.T
 
     @components_.setter
     def components_(self, value: Any) -> None:
@@ -247,42 +247,40 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         value = asarray(value, array_namespace(now), now.dtype)
         if value.shape != now.shape:
             raise ValueError(f"components_ must have shape {tuple(now.shape)}, got {tuple(value.shape)}")
-        self._parameters.weights[0].set_value(transposed(value))
+        self.state_.parameters.weights[0].set_value(transposed(value))
 
     @property
     def intercept_hidden_(self) -> Any:
         """The biases of the hidden units, an array."""
-        return self._fitted()._parameters.biases[1].value
+        return self.state_.parameters.biases[1].value
 
     @intercept_hidden_.setter
     def intercept_hidden_(self, value: Any) -> None:
-        biases = self._fitted()._parameters.biases[1]
-        biases.set_value(self._checked(biases, value, "intercept_hidden_"))
+        self._set_parameters(self.state_.parameters.biases[1:], [value], ["intercept_hidden_"])
 
     @property
     def intercept_visible_(self) -> Any:
         """The biases of the visible units, an array."""
-        return self._fitted()._parameters.biases[0].value
+        return self.state_.parameters.biases[0].value
 
     @intercept_visible_.setter
     def intercept_visible_(self, value: Any) -> None:
-        biases = self._fitted()._parameters.biases[0]
-        biases.set_value(self._checked(biases, value, "intercept_visible_"))
+        self._set_parameters(self.state_.parameters.biases[:1], [value], ["intercept_visible_"])
 
     @property
     def h_samples_(self) -> Any:
         """The hidden units of the persistent chains, an array of shape (chains, hidden units)."""
-        kept = self._fitted()._made_up
-        if "chain.1" not in kept:
+        variables = self.state_.variables
+        if "chain.1" not in variables:
             raise AttributeError("h_samples_: there are no persistent chains yet")
-        return kept["chain.1"].value
+        return variables["chain.1"].value
 
     def _represent(self, X: Any) -> Any:
-        return self._function("transform", self._compile_transform)(X)
+        return self.state_.function("transform", self._compile_transform)(X)
 
     def _compile_transform(self) -> Any:
-        rows, visible = sampling.rows_placeholder(self._parameters, None)
-        return B.function([rows], expectation(self._parameters, 1, (visible, None)), name="transform")
+        rows, visible = sampling.rows_placeholder(self.state_.parameters, None)
+        return B.function([rows], expectation(self.state_.parameters, 1, (visible, None)), name="transform")
 
     def free_energy(self, X: Any) -> Any:
         """F(v) of each row: exp(-F(v)) / Z is its probability.
@@ -296,12 +294,12 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         -------
         array of shape (rows,)
         """
-        X = self._rows(X)
-        return self._function("free_energy", self._compile_free_energy)(X)
+        X = self.state_.checked_rows(X)
+        return self.state_.function("free_energy", self._compile_free_energy)(X)
 
     def _compile_free_energy(self) -> Any:
-        rows, visible = sampling.rows_placeholder(self._parameters, None)
-        return B.function([rows], free_energy(self._parameters, (visible, None)), name="free_energy")
+        rows, visible = sampling.rows_placeholder(self.state_.parameters, None)
+        return B.function([rows], free_energy(self.state_.parameters, (visible, None)), name="free_energy")
 
     def _has_listed_states(self) -> bool:
         visible = kind_of(self.visible, "visible", hidden=False)
@@ -328,16 +326,16 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         -------
         array of shape (rows,)
         """
-        X = self._rows(X)
+        X = self.state_.checked_rows(X)
         rows = known_length(X)
-        score, rng = self._function(("score", rows), lambda: self._compile_score(rows))
+        score, rng = self.state_.function(("score", rows), lambda: self._compile_score(rows))
         rng.seed()
         return score(X)
 
     def _compile_score(self, rows: int) -> tuple[Any, Any]:
-        rng = stream(self._entropy, "score")
-        given, visible = sampling.rows_placeholder(self._parameters, rows)
-        found = sampling.pseudo_likelihood(self._parameters, visible, rows, rng)
+        rng = stream(self.state_.seed, "score")
+        given, visible = sampling.rows_placeholder(self.state_.parameters, rows)
+        found = sampling.pseudo_likelihood(self.state_.parameters, visible, rows, rng)
         return B.function([given], found, name="score"), rng
 
     def gibbs(self, v: Any) -> Any:
@@ -353,18 +351,20 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         array of shape (rows, n_features_in_)
             New visible states, 0 and 1, in the model's dtype. Each call draws anew.
         """
-        v = self._rows(v, "v")
+        v = self.state_.checked_rows(v, "v")
         rows = known_length(v, "v")
-        build = partial(sampling.compile_sweep, self._parameters, rows, self._rng)
-        return self._function(("gibbs", rows), build)(v)[0]
+        build = partial(sampling.compile_sweep, self.state_.parameters, rows, self.state_.rng)
+        return self.state_.function(("gibbs", rows), build)(v)[0]
 
-    def _layers(self, n_visible: int | None = None) -> Topology:
+    def layers_for(self, n_visible: int | None = None) -> Topology:
+        """The layers that the hyperparameters describe, for rows of so many features."""
         n_hidden = positive_int(self.n_components, "n_components")
         low, high = kind_of(self.visible, "visible", hidden=False), kind_of(self.hidden, "hidden")
         sizes = [low.size(low.fewest if n_visible is None else n_visible), high.size(n_hidden)]
         return Topology(sizes, visible=self.visible, hidden=self.hidden)
 
-    def _measure(self, X: Any) -> tuple[str, float]:
-        if self._topology.radices(0) is None:
+    def measure(self, X: Any) -> tuple[str, float]:
+        """What `verbose` reports about the model's fit to some rows."""
+        if self.state_.topology.radices(0) is None:
             return "free energy", float(to_numpy(B.mean(self.free_energy(X))))
         return "pseudo-likelihood", float(to_numpy(B.mean(self.score_samples(X))))

@@ -36,10 +36,9 @@ from nbm_xp.namespace import array_namespace, asarray, to_numpy
 
 from . import storage
 from .bridging import LadderEstimate
-from .energy import Parameters, free_energy, shape_of
+from .energy import Parameters, free_energy, shape_of, variable
 from .equilibrium import estimate, watched
 from .ladder import LADDER, Ladder, ladder_of_arrays
-from .model import variable
 from .negative_phase import State, Updates
 from .partition import constant
 from .sampling import repeated

@@ -32,8 +32,8 @@ from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy, 
 from . import partition
 from .annealing import annealed, path_to
 from .bridging import LadderEstimate
+from .diagnostics import Diagnostics, TrainingWarning, warning_text
 from .energy import expectation, marginalised_layer
-from .looks import Look, TrainingWarning, warning_text
 from .places import Sides, nested_r_hat
 from .sampling import column, placeholder
 
@@ -110,7 +110,7 @@ class Watch:
         """The chains of a look."""
         if self._always:
             return _MOST
-        weights = sum(math.prod(part.value.shape) for part in self.model._parameters.weights)
+        weights = sum(math.prod(part.value.shape) for part in self.model.state_.parameters.weights)
         chains = min(max(_FEWEST, 2 * self.model.batch_size, _SMALL // weights), _MOST)
         return int(chains - chains % _PLACES)
 
@@ -119,7 +119,7 @@ class Watch:
         count, total = self._count, int(self.model.n_iter)
         return passes * count // total > (passes - 1) * count // total
 
-    def look(self, passes: int, weighed: LadderEstimate | None) -> Look | None:
+    def look(self, passes: int, weighed: LadderEstimate | None) -> Diagnostics | None:
         """Look at the machine after so many passes, if it is time to, or log Z came along; warn of what is wrong."""
         due = self.due(passes)
         if weighed is None and not due:
@@ -128,7 +128,7 @@ class Watch:
             return None
         rows = self._watched_rows()
         found = self._by_ladder(passes, weighed, rows, due) if weighed is not None else self._by_annealing(passes, rows)
-        self.model.looks_.append(found)
+        self.model.diagnostics_.append(found)
         if due and not self._told:
             trouble, before = self._trouble(), self._in_trouble
             self._in_trouble = trouble is not None
@@ -141,9 +141,10 @@ class Watch:
     def _watched_rows(self) -> Any:
         """The rows whose log-likelihood is followed, in memory."""
         if self._rows is None:
-            count, few = int(self._X.shape[0]), self.model._way != "ptt" and not self._always
+            count, few = int(self._X.shape[0]), self.model.training != "ptt" and not self._always
             wanted, apart = _ROWS if few else _ALL_ROWS, 1
-            if self.model._way != "ptt" and (isinstance(self._X, SparseRows) or not is_lazy(array_namespace(self._X))):
+            in_host = isinstance(self._X, SparseRows) or not is_lazy(array_namespace(self._X))
+            if self.model.training != "ptt" and in_host:
                 apart = max(1, count // wanted)
             last = min(apart * wanted, count)
             self._rows = in_memory(self._X[:last:apart, :])
@@ -154,7 +155,7 @@ class Watch:
     def _mean(self, rows: Any, log_z: Any) -> float:
         """The mean log-likelihood of rows: of those learnt from, as they count."""
         found = self.model.log_likelihood(rows, log_z)
-        if rows is self._rows and self.model._topology.radices(0) is not None:
+        if rows is self._rows and self.model.state_.topology.radices(0) is not None:
             self._likeliest = float(to_numpy(B.max(found)))
         if self._weights is None or rows is not self._rows:
             return float(to_numpy(B.mean(found)))
@@ -169,7 +170,7 @@ class Watch:
     def _held_out_mean(self, log_z: Any) -> float | None:
         return None if self._held_out is None else self._mean(self._held_out, log_z)
 
-    def _by_ladder(self, passes: int, weighed: LadderEstimate, rows: Any, due: bool) -> Look:
+    def _by_ladder(self, passes: int, weighed: LadderEstimate, rows: Any, due: bool) -> Diagnostics:
         """What the ladder that it learns on has told; now and then, whether a short annealing speaks against it.
 
         Annealing finds too little of Z, if anything: a hundred times too much once in a hundred times, no oftener. So
@@ -183,7 +184,7 @@ class Watch:
                 self._doubts = f"annealing finds {missed:.1f} nats more of Z than the chains on the ladder"
             else:
                 missed = 0.0
-        return Look(
+        return Diagnostics(
             passes,
             self._mean(rows, weighed),
             math.hypot(weighed.standard_error, missed),
@@ -206,21 +207,21 @@ class Watch:
     def _annealed(self, passes: int, rows: Any) -> tuple[partition.AISEstimate, Any]:
         """Log Z by a short annealing, and the visible states that it ends with."""
         model, (anneal, rng) = self.model, self._annealing()
-        rng.seed(stream(model._entropy, f"watch {passes}").rstate.tolist())
+        rng.seed(stream(model.state_.seed, f"watch {passes}").rstate.tolist())
         temperatures = self._length - self._sweeps
         visible, log_weights = anneal(*self._given(self._far_apart(rows), 0.0, _even(temperatures)))
         weights = asarray(to_numpy(log_weights), host_namespace(), "float64")
-        base_log_z = partition.base_log_partition(model._topology, model._base_bias())
+        base_log_z = partition.base_log_partition(model.state_.topology, model.state_.base_bias())
         return partition.estimate(weights, base_log_z, temperatures), visible
 
-    def _by_annealing(self, passes: int, rows: Any) -> Look:
+    def _by_annealing(self, passes: int, rows: Any) -> Diagnostics:
         """What a short annealing, and chains from rows far apart, tell."""
         model, sides = self.model, self._data_sides(rows)
         found, visible = self._annealed(passes, rows)
         anneal, _ = self._annealing()
         moved, _ = anneal(*self._given(self._far_apart(rows), 1.0, [1.0] * (self._sweeps + 1)))
-        measure, value = model._measure(rows)
-        return Look(
+        measure, value = model.measure(rows)
+        return Diagnostics(
             passes,
             self._mean(rows, found),
             found.standard_error,
@@ -242,12 +243,12 @@ class Watch:
     def _states(self, rows: Any) -> Any:
         """The visible units that rows tell, in host memory."""
         host = asarray(to_numpy(rows), host_namespace(), "float64")
-        return self.model._topology.units[0].opened(host, -1)
+        return self.model.state_.topology.units[0].opened(host, -1)
 
     def _chain_share(self, sides: Sides) -> float | None:
         """Where the chains are that the machine learns from, if it has any that go on."""
-        parameters, topology = self.model._parameters, self.model._topology
-        kept = {layer: self.model._made_up.get(f"chain.{layer}") for layer in topology.layers}
+        parameters, topology = self.model.state_.parameters, self.model.state_.topology
+        kept = {layer: self.model.state_.variables.get(f"chain.{layer}") for layer in topology.layers}
         state = [None if chain is None else chain.value for chain in kept.values()]
         if state[0] is not None:
             return sides.share(state[0])
@@ -257,7 +258,7 @@ class Watch:
 
     def _given(self, first: Any, here: float, betas: Sequence[float]) -> list[Any]:
         """The arguments of what `_annealing` compiles, in the model's library."""
-        like = self.model._like
+        like = self.model.state_.like
         xp = array_namespace(like)
         parts = (first, [here], betas[1:], betas[:-1])
         return [asarray(part, xp, like.dtype) for part in parts]
@@ -265,14 +266,14 @@ class Watch:
     def _annealing(self) -> tuple[Any, Any]:
         """Compiled chains through temperatures that are given, and the streams that they draw from."""
         if self._anneal is None:
-            with use_backend(self.model._home):
-                rng = stream(self.model._entropy, "watch")
+            with use_backend(self.model.state_.library):
+                rng = stream(self.model.state_.seed, "watch")
                 self._anneal = compile_annealing(self.model, self._chains, rng), rng
         return self._anneal
 
     def _trouble(self) -> str | None:
         """What the looks so far tell that is wrong, and what helps."""
-        *before, now = self.model.looks_
+        *before, now = self.model.diagnostics_
         if not math.isfinite(now.log_z):
             return None
         base, best = self._base_log_likelihood(), max(map(self._at_least, before), default=-math.inf)
@@ -283,18 +284,18 @@ class Watch:
             return None
         return warning_text(now, base if lost else best if fell else None, impossible, self._doubts, self.model)
 
-    def _at_most(self, look: Look) -> float:
+    def _at_most(self, look: Diagnostics) -> float:
         """What the log-likelihood is at most: uneven weights find e times too large a Z once in e times, no oftener."""
         return look.log_likelihood + (3 * look.standard_error if look.effective >= _EVEN else _UNLIKELY)
 
-    def _at_least(self, look: Look) -> float:
+    def _at_least(self, look: Diagnostics) -> float:
         """What the log-likelihood was at least: too short an annealing, of uneven weights, finds too little Z."""
         if look.effective < _TOO_FEW or not math.isfinite(look.log_z):
             return -math.inf
         short = 0.0 if look.acceptance else 0.5 * math.log(max(self._chains / look.effective, 1.0))
         return look.log_likelihood - 3 * look.standard_error - short
 
-    def _is_misplaced(self, now: Look) -> bool:
+    def _is_misplaced(self, now: Diagnostics) -> bool:
         """Whether the machine gives the sides of the data other shares than the data has, at a price in nats.
 
         That is the divergence of the shares; as much as one more chain of the data's could tell is left out.
@@ -308,13 +309,14 @@ class Watch:
 
     def _base_log_likelihood(self) -> float:
         """The mean log-likelihood of the rows under the machine without weights that is most like the data."""
-        units, base = self.model._topology.units[0], asarray(self.model._base_bias(), host_namespace(), "float64")
+        units = self.model.state_.topology.units[0]
+        base = asarray(self.model.state_.base_bias(), host_namespace(), "float64")
         rows = self._states(self._watched_rows())
         energies = -B.dot(rows, base)
         if units.has_own_energy:
             energies = energies + B.sum(units.own_energy(rows), axis=1)
         log_z = float(
-            to_numpy(B.eval(marginalised_layer(self.model._topology, 0, partition.constant(base, "float64"))))
+            to_numpy(B.eval(marginalised_layer(self.model.state_.topology, 0, partition.constant(base, "float64"))))
         )
         return -self._weighed(energies) - log_z
 
@@ -328,7 +330,7 @@ def compile_annealing(model: Any, rows: int, rng: Any) -> Any:
         Called with visible states, whether chains begin with them (1) or with those of the base-rate model (0), and the
         temperatures after and before each step. It returns the last visible states and the logarithms of the weights.
     """
-    path, parameters = path_to(model), model._parameters
+    path, parameters = path_to(model), model.state_.parameters
     first, here = placeholder(parameters, rows, "first"), B.placeholder(shape=(1,), dtype=parameters.dtype, name="here")
     cold, warm = (B.placeholder(ndim=1, dtype=parameters.dtype, name=name) for name in ("cold", "warm"))
     state = path.start(column(first), rows, rng)
@@ -349,7 +351,7 @@ def _even(count: int) -> list[float]:
 
 def _is_finite(model: Any) -> bool:
     """Whether a machine's parameters are numbers."""
-    return all(math.isfinite(float(B.max(B.abs(values.value)))) for values in model._parameters)
+    return all(math.isfinite(float(B.max(B.abs(values.value)))) for values in model.state_.parameters)
 
 
 def _news(value: float) -> float:

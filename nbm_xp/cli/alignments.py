@@ -62,7 +62,7 @@ def rows_for(source: str, threshold: float | None, part: str, within: Values | N
 
 def alphabet_of_run(model: Any, name: str | None) -> Alphabet | None:
     """The alphabet of a machine's sequences: of a name, or else the one with as many letters as a site has states."""
-    units = model._topology.units[0]
+    units = model.state_.topology.units[0]
     found = _BY_STATES.get(getattr(units, "n_states", 0))
     if found is None or name is None:
         return found

@@ -82,7 +82,7 @@ def read_model(path: pathlib.Path, name: str | None = None) -> Any:
 
 def within(model: Any) -> Values | None:
     """The values that data can have for a model."""
-    within: Values | None = model._topology.units[0].within
+    within: Values | None = model.state_.topology.units[0].within
     return within
 
 

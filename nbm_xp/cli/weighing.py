@@ -79,7 +79,7 @@ class Evaluator:
         """
         began = time.perf_counter()
         found: dict[str, Any] = {"runs": self.runs, "seed": self.seed, "exact": exact_log_z(model), "estimates": []}
-        reverse = model._ladder is not None if self.reverse is None else self.reverse
+        reverse = model.state_.ladder is not None if self.reverse is None else self.reverse
         last, where = self.temperatures[-1], {"library": self.library, "chunks": self.chunks}
         with steps("annealing", sum(self.temperatures) + last * reverse) as advance:
             for count in self.temperatures:
@@ -88,7 +88,7 @@ class Evaluator:
             if reverse:
                 back = model.reverse_ais(self.runs, last, n_steps=self.sweeps, random_state=self.seed + 1, **where)
                 found["reverse"] = told(back)
-        if model._ladder is not None:
+        if model.state_.ladder is not None:
             found["ladder"] = told(model.ladder_log_partition(self.runs, random_state=self.seed + 2, **where))
         found |= best(found)
         if rows is not None:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any, Final, Self
 
-from nbm_xp.boltzmann.looks import TrainingWarning
+from nbm_xp.boltzmann.diagnostics import TrainingWarning
 from nbm_xp.machines.estimator import Estimator
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.machines.rows import positive_int

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from nbm_xp.boltzmann.ladder import LADDER
 from nbm_xp.boltzmann.model import Model
@@ -50,14 +51,14 @@ _ROWS_AT_ONCE = 16_384
 
 def digest_of_model(model: Any) -> str:
     """What tells a model's parameters from all others: a hash of their values."""
-    arrays = [*(parameter.value for parameter in model._parameters), model.base_rate_]
+    arrays = [*(parameter.value for parameter in model.state_.parameters), model.base_rate_]
     return _digest(to_numpy(array, copy=True) for array in arrays)
 
 
 def digest_of_ladder(model: Any) -> str:
     """The same of the ladder that a model learnt on, its chains included."""
-    names = sorted(name for name in model._made_up if name.startswith(LADDER))
-    return _digest(to_numpy(model._made_up[name].value, copy=True) for name in names)
+    names = sorted(name for name in model.state_.variables if name.startswith(LADDER))
+    return _digest(to_numpy(model.state_.variables[name].value, copy=True) for name in names)
 
 
 def digest_of(array: Any) -> str:
@@ -89,9 +90,9 @@ def _pieces(array: Any) -> Iterator[Any]:
 
 def library_for(model: Any, library: str | None) -> str:
     """The name of the library to compute in, one that computes at once."""
-    xp = array_namespace(model._like) if library is None else get_namespace(library)
+    xp = array_namespace(model.state_.like) if library is None else get_namespace(library)
     if not is_lazy(xp):
-        return library_name(model._like) if library is None else library
+        return library_name(model.state_.like) if library is None else library
     if library is not None:
         raise ValueError(f"library must be one that computes at once, got {library!r}: blocks are tasks already")
     return library_name(host_namespace())
@@ -101,7 +102,8 @@ def fitted_model(model: Any) -> Any:
     """A model of `nbm_xp.boltzmann` that has parameters, or an error."""
     if not isinstance(model, Model):
         raise TypeError(f"model must be a model of nbm_xp.boltzmann, got {type(model).__name__}")
-    return model._fitted()
+    check_is_fitted(model)
+    return model
 
 
 def clamped_arrays(clamp: Mapping[int, Any] | None, rows: int, topology: Topology) -> dict[int, Any]:

@@ -115,7 +115,7 @@ def _energies(run: RunDirectory, draws: Any, first: int) -> tuple[str, Any]:
     if asked["probabilities"]:
         raise ValueError("free_energy must be False for probabilities, which are no states")
     model = run.load_model(asked["library"])
-    topology, parameters = model._topology, model._parameters
+    topology, parameters = model.state_.topology, model.state_.parameters
     xp, dtype = get_namespace(asked["library"]), str(parameters.dtype)
     name, layers, of = "free energy", [draws], model.free_energy
     if not topology.is_factorial:
@@ -124,7 +124,7 @@ def _energies(run: RunDirectory, draws: Any, first: int) -> tuple[str, Any]:
         if {*asked["layers"], *held} == {*topology.layers}:
             name, layers = "energy", [_states(run, layer, draws, held, first) for layer in topology.layers]
             given, state = told_placeholders(parameters, topology.layers, None)
-            with use_backend(model._home):
+            with use_backend(model.state_.library):
                 of = B.function(given, energy(parameters, state), name="energy")
 
     def of_blocks(*blocks: Any) -> Any:

@@ -118,22 +118,22 @@ def evaluate(
     True
     """
     check_begin(directory, progress)
-    topology = fitted_model(model)._topology
+    topology = fitted_model(model).state_.topology
     chains = positive_int(n_chains, "n_chains")
-    temperatures = temperatures_of(model, n_temperatures, betas, model._entropy) if log_z is None else []
+    temperatures = temperatures_of(model, n_temperatures, betas, model.state_.seed) if log_z is None else []
     known = None if log_z is None else log_z_of(log_z)
     sweeps, climbs = positive_int(n_sweeps, "n_sweeps", 0), positive_int(ladder_steps, "ladder_steps", 0)
     if 0 < climbs < 4:
         raise ValueError(f"ladder_steps must be 0, or at least 4, got {ladder_steps!r}")
     if reverse not in (None, True, False):
         raise ValueError(f"reverse must be True, False or None, got {reverse!r}")
-    laddered = model._ladder is not None and climbs > 0 and log_z is None
+    laddered = model.state_.ladder is not None and climbs > 0 and log_z is None
     reverse = laddered if reverse is None else reverse
     if reverse and log_z is not None:
         raise ValueError("reverse must be left out where log_z is given: then nothing is annealed")
     rows = 0
     if X is not None:
-        check_names(model._features_in, X)
+        check_names(model.state_.feature_names, X)
         X = checked_rows(X, model.n_features_in_, within=topology.units[0].within)
         rows = known_length(X)
     elif log_z is not None:

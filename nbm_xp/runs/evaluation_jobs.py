@@ -205,8 +205,8 @@ class Climbing(EvaluationJob):
         """The job of a run."""
         model = run.load_model()
         every = max(2, run.configuration["checkpoint_every"] // 2 * 2)
-        pairs = 0 if model._ladder is None else model._ladder.pairs
-        return super().of(run, checkpoint_every=every, pairs=pairs, dtype=str(model._parameters.dtype), **more)
+        pairs = 0 if model.state_.ladder is None else model.state_.ladder.pairs
+        return super().of(run, checkpoint_every=every, pairs=pairs, dtype=str(model.state_.parameters.dtype), **more)
 
     @property
     def rows(self) -> int:
@@ -279,7 +279,7 @@ class Likelihoods(EvaluationJob):
     @classmethod
     def of(cls, run: RunDirectory, **more: Any) -> Self:
         """The job of a run."""
-        rows, dtype = run.configuration["n_rows"], str(run.load_model()._parameters.dtype)
+        rows, dtype = run.configuration["n_rows"], str(run.load_model().state_.parameters.dtype)
         return super().of(run, chunks=min(max(rows, 1), _ROWS_IN_A_BLOCK), dtype=dtype, **more)
 
     @property

@@ -105,7 +105,7 @@ def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
 
 def bounded(model: Any) -> dict[str, bool]:
     """Says of a machine's log-likelihoods, where it is so, that they are lower bounds, by mean field."""
-    return {} if model._topology.is_factorial else {"lower_bound": True}
+    return {} if model.state_.topology.is_factorial else {"lower_bound": True}
 
 
 def result_of(run: RunDirectory, place: pathlib.Path) -> tuple[dict[str, Any], Warn | None]:
@@ -116,14 +116,14 @@ def result_of(run: RunDirectory, place: pathlib.Path) -> tuple[dict[str, Any], W
     found: dict[str, AISEstimate] = {}
     climbed: LadderEstimate | None = None
     if asked["betas"]:
-        base = base_log_partition(model._topology, model._base_bias())
+        base = base_log_partition(model.state_.topology, model.state_.base_bias())
         for name in ("ais", "reverse") if asked["reverse"] else ("ais",):
             weights = arrays[_WEIGHTS[name]][:]
             found[name] = estimate(weights, base, len(asked["betas"]), reverse=name == "reverse")
         best: AISEstimate | LadderEstimate = found["ais"]
         if asked["ladder"]:
             up, down = (arrays[name][:].astype("float64") for name in LADDER_LOOKS)
-            best = climbed = of_turns(model._ladder, up, down)
+            best = climbed = of_turns(model.state_.ladder, up, down)
         known, low, high = best.log_z, best.log_z_low, best.log_z_high
     mean = spread = None
     if asked["n_rows"]:
@@ -136,7 +136,7 @@ def result_of(run: RunDirectory, place: pathlib.Path) -> tuple[dict[str, Any], W
         "reverse": _told(found.get("reverse")),
         "ladder": None if climbed is None else finite_json(vars(climbed)),
         "n_rows": asked["n_rows"],
-        "lower_bound": bool(asked["n_rows"]) and not model._topology.is_factorial,
+        "lower_bound": bool(asked["n_rows"]) and not model.state_.topology.is_factorial,
         "mean_log_likelihood": None if mean is None else mean - known,
         "mean_log_likelihood_low": None if mean is None else _or_none(mean - high),
         "mean_log_likelihood_high": None if mean is None else _or_none(mean - low),

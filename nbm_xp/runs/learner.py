@@ -141,7 +141,7 @@ class Training:
         )
         every = self.look_every or max(1, model.n_iter // 50)
         watched = _watched(model)
-        looking = last or passes % every == 0 or _is_round(passes) or (bool(watched) and model._ladder is None)
+        looking = last or passes % every == 0 or _is_round(passes) or (bool(watched) and model.state_.ladder is None)
         look = None
         if looking or keeping:
             weighing = last or (looking and bool(self.look_every)) or _is_round(passes)
@@ -166,16 +166,16 @@ class Training:
         model.n_iter = model.n_iter_ + max(least, round(left / max(each, 1e-9)))
 
     def _scores(self, model: Any, whole: bool) -> dict[str, float]:
-        if model.log_likelihoods_ and model._ladder is not None:
+        if model.log_likelihoods_ and model.state_.ladder is not None:
             _, value, error = model.log_likelihoods_[-1]
             found = {"train_log_likelihood": value, "train_log_likelihood_standard_error": error}
         else:
-            measure, value = model._measure(self.rows[:_WATCHED_ROWS])
+            measure, value = model.measure(self.rows[:_WATCHED_ROWS])
             found = {name: value for name, words in _MEASURES.items() if words == measure}
         if whole and self.held_out is not None:
             weighed = (
                 model.ais(_HELD_OUT_RUNS, _HELD_OUT_TEMPERATURES, random_state=0)
-                if model._ladder is None
+                if model.state_.ladder is None
                 else model.ladder_log_partition(random_state=0)
             )
             known = math.isfinite(weighed.log_z)  # else learning has diverged
@@ -188,13 +188,13 @@ class Training:
     def _keep(self, model: Any) -> None:
         folder = self.run.checkpoints
         with replacing(folder / MODEL_FILE) as part:
-            model._write(part, self.run.identity)
+            model.state_.save(part, model.plain_params(), self.run.identity)
         self._kept_at = time.perf_counter()
         self.run.log(f"pass {model.n_iter_} of {model.n_iter} is kept")
 
     def _name_features(self) -> None:
         if self.feature_names is not None:
-            self.model._name_features(list(self.feature_names))
+            self.model.state_.feature_names = list(self.feature_names)
 
     def _finish(self) -> None:
         self._name_features()
@@ -221,9 +221,9 @@ class Training:
 
 def _watched(model: Any) -> dict[str, Any]:
     """What `fit` found at its own look at the model after the last pass, if it took one, as a line of the curve."""
-    if not model.looks_ or model.looks_[-1].passes != model.n_iter_:
+    if not model.diagnostics_ or model.diagnostics_[-1].epoch != model.n_iter_:
         return {}
-    return {"watched": dataclasses.asdict(model.looks_[-1])}
+    return {"watched": dataclasses.asdict(model.diagnostics_[-1])}
 
 
 def result_of(run: RunDirectory) -> dict[str, Any]:

@@ -154,7 +154,7 @@ def sample(
     ((4, 5, 3), dtype('uint8'), [1.0, 0.0])
     """
     check_begin(directory, progress)
-    topology = fitted_model(model)._topology
+    topology = fitted_model(model).state_.topology
     rows = positive_int(n_chains, "n_chains")
     draws = positive_int(n_draws, "n_draws")
     every = positive_int(thin, "thin")
@@ -201,7 +201,7 @@ def on_ladder(model: Any, wanted: bool | None, possible: bool) -> int:
     """How many machines there are on a model's ladder below it, if it is to be used; else none."""
     if wanted not in (None, True, False):
         raise ValueError(f"ladder must be True, False or None, got {wanted!r}")
-    there = model._ladder
+    there = model.state_.ladder
     if wanted and not (possible and there is not None):
         why = "must not be True beside clamp" if there is not None else 'must be of a model with training="ptt"'
         raise ValueError(f"ladder {why}")

@@ -10,7 +10,7 @@ from numbers import Real
 from typing import Any
 
 from nbm_xp import boltzmann
-from nbm_xp.boltzmann.faces import Learning
+from nbm_xp.boltzmann.model import Model
 from nbm_xp.machines.columns import check_names, column_names
 from nbm_xp.machines.rows import checked_rows, checked_weights, known_length, positive_int
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_lazy, library_name, to_numpy
@@ -96,17 +96,17 @@ def train(
     True
     """
     check_begin(directory, progress)
-    if not isinstance(model, Learning):
+    if not isinstance(model, Model):
         raise TypeError(f"model must be a model of nbm_xp.boltzmann, got {type(model).__name__}")
     if callable(model.get_params().get("schedule")):
         raise ValueError("schedule must be a name in a run, which another process may go on with, got a function")
-    model._check_hyperparameters()
-    within, names = model._layers().units[0].within, column_names(X)
+    model.check_hyperparameters()
+    within, names = model.layers_for().units[0].within, column_names(X)
     if held_out is not None:
         check_names(names, held_out)
     X = checked_rows(X, within=within)
     known_length(X)
-    model._layers(X.shape[1])
+    model.layers_for(X.shape[1])
     arrays: dict[str, Any] = {"rows": X, "held_out": None, "sample_weight": None}
     if held_out is not None:
         arrays["held_out"] = checked_rows(held_out, X.shape[1], name="held_out", within=within)

@@ -61,7 +61,7 @@ def every_state(topology: Topology) -> list[Any]:
 
 def energies(model: DBM, state: list[Any]) -> Any:
     """E of each row, by definition."""
-    topology = model._parameters.topology
+    topology = model.state_.parameters.topology
     total = -sum(x @ b for x, b in zip(state, model.intercepts_, strict=True))
     for (low, high), weights in zip(topology.connections, model.coefs_, strict=True):
         total = total - np.einsum("ni,ij,nj->n", state[low], weights, state[high])
@@ -88,7 +88,7 @@ def chi_square(drawn: Any, expected: Any) -> float:
 
 def marginal(model: DBM, layer: int = 0) -> Any:
     """The exact probability of each state of a layer."""
-    whole = every_state(model._parameters.topology)
+    whole = every_state(model.state_.parameters.topology)
     weights = np.exp(-energies(model, whole))
     return np.bincount(codes(whole[layer]), weights) / weights.sum()
 
@@ -97,7 +97,7 @@ def marginal(model: DBM, layer: int = 0) -> Any:
 def test_energies_conditionals_and_free_energies_are_what_they_are_by_definition(topology: Topology, seed: int) -> None:
     model = machine(topology, seed)
     whole = every_state(topology)
-    wanted, parameters, given_states = energies(model, whole), model._parameters, tensors(whole)
+    wanted, parameters, given_states = energies(model, whole), model.state_.parameters, tensors(whole)
     np.testing.assert_allclose(evaluated(energy(parameters, given_states)), wanted, atol=1e-12)
     for group in topology.groups:
         rest = np.concatenate([whole[layer] for layer in topology.layers if layer not in group], axis=1)
@@ -140,7 +140,7 @@ def test_the_tapes_gradient_is_data_less_model_expectations(topology: Topology, 
     """Plain, of all states with any shares that add up to 0; and centred on any offsets."""
     random = np.random.default_rng(seed)
     model = machine(topology, seed)
-    whole, parameters = every_state(topology), model._parameters
+    whole, parameters = every_state(topology), model.state_.parameters
     share = random.normal(size=len(whole[0]))
     share -= share.mean()
     means = [None if layer in topology.retained else 0 for layer in topology.layers]
@@ -203,7 +203,7 @@ def test_centring_leaves_the_distribution_as_it_is(topology: Topology, seed: int
 
     count = len(weights)
     moved = [old - step for old, step in zip([*weights, *shifted], steps, strict=True)]
-    translated = plain_steps(plain._parameters, tensors(steps), tensors(offsets))
+    translated = plain_steps(plain.state_.parameters, tensors(steps), tensors(offsets))
     after = [old - evaluated(step) for old, step in zip([*weights, *biases], translated, strict=True)]
     plain.coefs_, plain.intercepts_ = after[:count], after[count:]
     wanted = spread(centred_energy(moved[:count], moved[count:]))
@@ -215,7 +215,7 @@ def test_centring_leaves_the_distribution_as_it_is(topology: Topology, seed: int
 def test_states_have_the_models_distribution(connections: Any, how: str) -> None:
     """False alarms: once in a million seeds."""
     model = machine(Topology([5, 3, 2], connections), seed=3, scale=0.8)
-    exact = exact_states(model._parameters, 20_000, stream(1))
+    exact = exact_states(model.state_.parameters, 20_000, stream(1))
     drawn = {
         "exact": lambda: exact,
         "gibbs": lambda: model.gibbs(exact),
@@ -228,7 +228,7 @@ def test_states_have_the_models_distribution(connections: Any, how: str) -> None
 def test_clamped_layers_condition_the_others() -> None:
     """False alarms: once in a million seeds."""
     model = machine(Topology([5, 3, 2], SKIPPING), seed=3, scale=0.8)
-    whole = every_state(model._parameters.topology)
+    whole = every_state(model.state_.parameters.topology)
     held = np.tile([1.0, 0.0], (20_000, 1))
     drawn = model.sample(20_000, 40, clamp={2: held}, layer=None)
     np.testing.assert_array_equal(drawn[2], held)
@@ -333,7 +333,7 @@ def test_mean_field_bounds_the_likelihood_and_is_a_fixed_point(topology: Topolog
         np.testing.assert_allclose(bound, exact, atol=1e-9)
     means = [visible, *model.mean_field(visible, tolerance=1e-9, max_iterations=2000)]
     for layer in topology.layers[1:]:
-        again = evaluated(expectation(model._parameters, layer, tensors(means)))
+        again = evaluated(expectation(model.state_.parameters, layer, tensors(means)))
         np.testing.assert_allclose(again, means[layer], atol=1e-6)
 
 
@@ -400,7 +400,7 @@ def test_error_bars_of_many_groups_of_chains_are_honest(reverse: bool) -> None:
     exact = model.log_partition()
     found = (model.reverse_ais if reverse else model.ais)(groups * chains, 200, random_state=1)
     assert abs(found.log_z - exact) < 4 * found.standard_error
-    base = base_log_partition(model._topology, model._base_bias())
+    base = base_log_partition(model.state_.topology, model.state_.base_bias())
     beyond = 0
     for part in np.split(found.log_weights, groups):
         one = estimate(part, base, 200, reverse=reverse)

@@ -102,10 +102,10 @@ def test_a_balance_goes_on_from_a_file(make: Any, tmp_path: pathlib.Path) -> Non
     whole = make().set_params(n_iter=3, training="ptt", random_state=0)
     whole.fit(rows, callback=lambda model: model.n_iter_ == 2 and model.save(file))
     again = load(file)
-    resumed = again.fit(rows, resume=True)._parameters
-    for one, other in zip(whole._parameters, resumed, strict=True):
+    resumed = again.fit(rows, resume=True).state_.parameters
+    for one, other in zip(whole.state_.parameters, resumed, strict=True):
         np.testing.assert_array_equal(one.value, other.value)
-    del again._made_up[f"{BALANCE}weight.1"]
+    del again.state_.variables[f"{BALANCE}weight.1"]
     again.save(file)
     with pytest.raises(ValueError, match=r"lacks balance\.weight\.1"):
         load(file)

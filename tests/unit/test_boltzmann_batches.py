@@ -23,13 +23,15 @@ KINDS: list[Any] = [
 def test_fit_takes_all_rows_and_no_more(kind: Any, rows: Any) -> None:
     with computing():
         large, whole = kind(10**9).fit(rows), kind(30).fit(rows)
-        pairs = zip(large._arrays().values(), whole._arrays().values(), strict=True)
+        pairs = zip(large.state_.arrays().values(), whole.state_.arrays().values(), strict=True)
         assert all(np.array_equal(np.asarray(one), np.asarray(other)) for one, other in pairs)
     assert large.batch_size == 10**9
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=["rbm", "dbm"])
 def test_partial_fit_has_as_many_chains_as_its_first_rows(kind: Any) -> None:
-    model = kind(10**9).partial_fit(ROWS[:8]).partial_fit(ROWS)
-    assert {chain.shape[0] for chain in model._made_up.values()} == {8}
-    assert {chain.shape[0] for chain in kind(5).partial_fit(ROWS)._made_up.values()} == {5}
+    def chains(model: Any) -> set[int]:
+        return {chain.shape[0] for name, chain in model.state_.variables.items() if name.startswith("chain.")}
+
+    assert chains(kind(10**9).partial_fit(ROWS[:8]).partial_fit(ROWS)) == {8}
+    assert chains(kind(5).partial_fit(ROWS)) == {5}

@@ -41,11 +41,11 @@ def machine(visible: str, hidden: str) -> RBM:
 
 def compiled(rbm: RBM, steps: int) -> Iterator[tuple[Any, tuple[int, int]]]:
     """What chains of each sort compile to, and the shape that it is called with."""
-    betas, path, topology = [step / steps for step in range(steps + 1)], path_to(rbm), rbm._topology
+    betas, path, topology = [step / steps for step in range(steps + 1)], path_to(rbm), rbm.state_.topology
     units, sites = (30, topology.sizes[0]), (30, topology.sites(0))
     yield compile_ais(path, betas, 30, stream(1)), units
     yield compile_ais(path, betas[::-1], 30, stream(1), given=True), sites
-    yield compile_chain(rbm._parameters, 30, steps, stream(1)), sites
+    yield compile_chain(rbm.state_.parameters, 30, steps, stream(1)), sites
     yield compile_tempering(path, betas[::2], 30, steps, stream(1)), units
 
 

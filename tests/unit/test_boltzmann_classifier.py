@@ -62,7 +62,7 @@ def test_its_loss_is_the_mean_of_what_it_gives_to_the_labels() -> None:
     joint.n_classes, joint.generative = 3, 1.0
     units = np.concatenate([rows, np.eye(3, dtype="float32")[numbers]], axis=1)
     of_rows = B.variable(np.full(len(rows), 1 / len(rows)), "float32")
-    loss = float(B.eval(joint._label_loss(model.rbm_._parameters, B.variable(units, "float32"), of_rows)))
+    loss = float(B.eval(joint._label_loss(model.rbm_.state_.parameters, B.variable(units, "float32"), of_rows)))
     told = model.predict_log_proba(rows)[np.arange(len(rows)), numbers]
     assert loss == pytest.approx(-told.mean(), rel=1e-4)
 

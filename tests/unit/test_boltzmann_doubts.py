@@ -89,7 +89,6 @@ def test_warnings_point_to_the_line_that_called_the_model(monkeypatch: pytest.Mo
 
 def test_annealing_that_finds_more_of_z_than_the_ladder_is_told() -> None:
     rbm = two_places(8.0).set_params(watch=True, n_iter=1)
-    rbm.looks_ = []
     only_zeros = LadderEstimate(rbm.log_partition() - 8.0, 0.01, (0.5,), 100.0, 1.0)
     with pytest.warns(TrainingWarning, match="annealing finds [78].* nats more of Z than the chains on the ladder"):
         look = Watch(rbm, np.zeros((20, 12))).look(1, only_zeros)
@@ -108,11 +107,11 @@ def test_the_pace_falls_where_steps_are_too_long_for_rare_rows() -> None:
     """At the default rate a step changes the odds of the rare rows more than the chains that know them can follow."""
     rbm = RBM(16, n_iter=2, training="ptt", random_state=1)
     paces = []
-    rbm.fit(rare(), callback=lambda model: paces.append(float(model._made_up[f"{LADDER}pace"].value[0])))
+    rbm.fit(rare(), callback=lambda model: paces.append(float(model.state_.variables[f"{LADDER}pace"].value[0])))
     assert paces[0] < 0.5  # then the schedule lowers the rate itself
-    assert abs(rbm.looks_[-1].log_likelihood - float(rbm.log_likelihood(rare()).mean())) < 0.5
+    assert abs(rbm.diagnostics_[-1].log_likelihood - float(rbm.log_likelihood(rare()).mean())) < 0.5
     slow = RBM(4, 0.01, n_iter=2, training="ptt", random_state=1).fit(two_clusters(100))
-    assert float(slow._made_up[f"{LADDER}pace"].value[0]) == 1.0
+    assert float(slow.state_.variables[f"{LADDER}pace"].value[0]) == 1.0
 
 
 AVERAGED = [(TemperedChains, {"training": "ptt"}), (PersistentChains, {"average": True})]
@@ -134,7 +133,7 @@ def test_fit_ends_with_the_mean_of_the_last_quarter_of_its_steps(
     np.testing.assert_allclose(
         rbm.components_, np.average(last, axis=0, weights=np.arange(1, 21)), rtol=1e-4, atol=1e-6
     )
-    assert not [name for name in rbm._made_up if name.startswith("mean.")]
+    assert not [name for name in rbm.state_.variables if name.startswith("mean.")]
     rbm.set_params(average=False).fit(two_clusters(160))
     np.testing.assert_array_equal(rbm.components_, met[-1])
 
@@ -147,11 +146,11 @@ def test_a_mean_that_was_begun_goes_on_from_a_file_or_is_dropped(
     whole = RBM(3, n_iter=8, random_state=0, **settings)
     whole.fit(rows, callback=lambda model: model.n_iter_ == 7 and model.save(file))
     again = load(file)
-    assert "mean.steps" in again._made_up
+    assert "mean.steps" in again.state_.variables
     np.testing.assert_array_equal(again.fit(rows, resume=True).components_, whole.components_)
     longer = load(file).set_params(n_iter=40)
     longer.fit(rows, resume=True, callback=lambda model: model.set_params(n_iter=8))
-    assert "mean.steps" not in longer._made_up
+    assert "mean.steps" not in longer.state_.variables
 
 
 @pytest.mark.parametrize("settings", [settings for _, settings in AVERAGED], ids=str)
@@ -168,7 +167,7 @@ def test_fit_ends_with_the_mean_where_a_callback_says_that_it_ends(settings: dic
     assert len(met) == 11
     assert np.abs(met[-1] - met[-2]).max() > 1e-3
     np.testing.assert_allclose(rbm.components_, (met[-2] + 2 * met[-1]) / 3, rtol=1e-4, atol=1e-6)
-    assert not [name for name in rbm._made_up if name.startswith("mean.")]
+    assert not [name for name in rbm.state_.variables if name.startswith("mean.")]
 
 
 def test_the_mean_of_parameters_is_truer_than_the_last_ones_where_the_rate_does_not_fall() -> None:

@@ -176,7 +176,7 @@ def test_verbose_writes_a_line_for_each_pass() -> None:
     with redirect_stdout(written):
         RBM(**SETTINGS, verbose=1).fit(rows())
     lines = written.getvalue().splitlines()
-    assert [line.split(":")[0] for line in lines] == ["[RBM] pass 1 of 2", "[RBM] pass 2 of 2"]
+    assert [line.split(":")[0] for line in lines] == ["[RBM] epoch 1 of 2", "[RBM] epoch 2 of 2"]
     assert "pseudo-likelihood -" in lines[0]
 
 
@@ -213,5 +213,5 @@ def test_the_rows_are_shuffled_unless_told_otherwise() -> None:
 
 def test_a_fit_that_diverges_says_so() -> None:
     rows = np.random.default_rng(0).normal(0.0, 100.0, (40, 6)).astype("float32")
-    with np.errstate(all="ignore"), pytest.warns(RuntimeWarning, match="not finite after 50 passes: a lower learning"):
+    with np.errstate(all="ignore"), pytest.warns(RuntimeWarning, match="not finite after 50 epochs: a lower learning"):
         RBM(4, visible="gaussian", learning_rate=1e6, n_iter=50, random_state=0).fit(rows)

@@ -133,7 +133,7 @@ def test_the_pseudo_likelihood_is_that_of_each_site_given_the_others(visible: st
 def test_gradients_are_those_of_the_tape(visible: str, hidden: str) -> None:
     """The derivative of a kind's normaliser is its mean: so a product of states gives what the tape finds."""
     random = np.random.default_rng(0)
-    parameters = machine(visible, hidden)._parameters
+    parameters = machine(visible, hidden).state_.parameters
     sizes = parameters.topology.sizes
     kind, radices = parameters.topology.units[0], parameters.topology.radices(0)
     told = random.normal(size=(4, SITES)) if radices is None else random.integers(0, radices, size=(4, SITES))
@@ -152,7 +152,7 @@ def test_gradients_are_those_of_the_tape(visible: str, hidden: str) -> None:
 @pytest.mark.parametrize(("visible", "hidden"), PAIRS)
 def test_gradients_are_those_of_finite_differences(visible: str, hidden: str) -> None:
     rbm = machine(visible, hidden)
-    parameters = rbm._parameters
+    parameters = rbm.state_.parameters
     told = rbm.sample(3, 2, random_state=3).astype("float64")
     units = parameters.topology.units[0].opened(told)
     loss = B.sum(free_energy(parameters, (B.variable(units, "float64"), None)))
@@ -211,8 +211,8 @@ def test_a_machine_learns_and_is_saved(visible: str, hidden: str, training: str,
 def test_learning_stays_in_the_zero_sum_gauge(visible: str, hidden: str, centred: bool) -> None:
     rbm = RBM(5, 0.1, n_iter=3, visible=visible, hidden=hidden, centred=centred, weight_decay=0.01, random_state=0)
     rbm.fit(rows_of(visible))
-    values = [variable.value for variable in rbm._parameters]
-    for found, wanted in zip(values, gauged(rbm._topology, values), strict=True):
+    values = [variable.value for variable in rbm.state_.parameters]
+    for found, wanted in zip(values, gauged(rbm.state_.topology, values), strict=True):
         np.testing.assert_allclose(found, wanted, atol=2e-6)
 
 
@@ -231,7 +231,7 @@ def test_chains_in_blocks_are_the_same_and_lie_on_disk_as_data(
     assert np.array_equal(whole, parts)
     assert whole.shape == (4, 6, SITES)
     if visible != "gaussian":
-        assert whole.dtype == rbm._topology.units[0].stored
+        assert whole.dtype == rbm.state_.topology.units[0].stored
         assert {*np.unique(whole)} <= {*np.unique(states_of(visible, SITES)[0])}
     shown = sample(rbm, tmp_path / "means", n_chains=4, n_draws=2, probabilities=True, random_state=1)
     assert open_samples(shown.path).shape == (4, 2, kind_size(visible, SITES))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM, load
+from nbm_xp.boltzmann.state import MachineState
 from nbm_xp.machines.sparse import SparseRows
 from nbm_xp.namespace import to_numpy
 from tests.libraries import Library, libraries
@@ -98,7 +99,7 @@ def test_what_is_watched_counts_rows_by_their_weights() -> None:
     rbm = RBM(3, n_iter=30, learning_rate=0.05, random_state=0, watch=True)
     with np.errstate(all="ignore"):
         rbm.fit(rows, sample_weight=weights)
-    look = rbm.looks_[-1]
+    look = rbm.diagnostics_[-1]
     assert min(look.data_share or 0, 1 - (look.data_share or 0)) == pytest.approx(0.1)
     assert abs(look.log_likelihood - rbm.score(rows, sample_weight=weights)) < 5 * look.standard_error + 0.02
 
@@ -173,7 +174,7 @@ def test_adam_takes_the_steps_that_its_paper_has() -> None:
     for done in range(1, 6):
         before = rbm.components_.copy()
         rbm.partial_fit(ROWS)
-        kept = rbm._arrays()
+        kept = rbm.state_.arrays()
         gradient = (kept["velocity.weights.0-1"].T - first * mean) / (1 - first)
         mean, spread = first * mean + (1 - first) * gradient, second * spread + (1 - second) * gradient**2
         np.testing.assert_allclose(kept["square.weights.0-1"].T, spread, rtol=1e-2, atol=1e-9)
@@ -194,9 +195,9 @@ def test_adam_learns_and_its_state_is_saved(tmp_path: pathlib.Path) -> None:
     rbm = RBM(8, n_iter=150, optimizer="adam", learning_rate=0.01, random_state=0).fit(pairs)
     assert rbm.score(pairs) > -1.8
     rbm.save(tmp_path / "model.safetensors")
-    arrays = load(tmp_path / "model.safetensors")._arrays()
+    arrays = load(tmp_path / "model.safetensors").state_.arrays()
     assert float(arrays["adam.steps"][0]) == 1500
-    for name, value in rbm._arrays().items():
+    for name, value in rbm.state_.arrays().items():
         np.testing.assert_array_equal(arrays[name], value)
     with pytest.raises(ValueError, match=r"optimizer must be one of \['sgd', 'adam'\], got 'newton'"):
         RBM(2, optimizer="newton").fit(pairs)
@@ -205,9 +206,9 @@ def test_adam_learns_and_its_state_is_saved(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize("gone", ["adam.steps", "velocity.weights.0-1", "square.biases.0"])
 def test_a_damaged_state_of_adam_is_refused(gone: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rbm = begun(optimizer="adam").partial_fit(ROWS)
-    arrays = rbm._arrays()
+    arrays = rbm.state_.arrays()
     del arrays[gone]
-    monkeypatch.setattr(RBM, "_arrays", lambda self: arrays)
+    monkeypatch.setattr(MachineState, "arrays", lambda self: arrays)
     rbm.save(tmp_path / "model.safetensors")
     with pytest.raises(ValueError, match=f"is damaged: it lacks {gone}"):
         RBM.load(tmp_path / "model.safetensors")

@@ -44,7 +44,13 @@ def test_the_file_is_an_ordinary_one_of_its_format(rbm: RBM, tmp_path: pathlib.P
         assert file.get_tensor("weights.0-1").shape == (6, 4)
         about = file.metadata()
     assert json.loads(about["params"])["random_state"] is None
-    assert json.loads(about["topology"]) == {"sizes": [6, 4], "connections": [[0, 1]], "visible": "binary"}
+    layers = json.loads(about["topology"])
+    assert layers == {
+        "sizes": [6, 4],
+        "connections": [[0, 1]],
+        "visible": "binary",
+        "hidden": "binary",
+    }
     assert (about["library"], about["model"]) == ("numpy", "RBM")
 
 
@@ -78,9 +84,11 @@ def test_other_files_are_refused(content: bytes, tmp_path: pathlib.Path) -> None
 ABOUT = {
     "format": storage.FORMAT,
     "model": "RBM",
-    "topology": json.dumps({"sizes": [3, 2], "connections": [[0, 1]], "visible": "binary"}),
+    "topology": json.dumps({"sizes": [3, 2], "connections": [[0, 1]], "visible": "binary", "hidden": "binary"}),
     "params": "{}",
-    "progress": json.dumps({"entropy": "1", "rstate": [1, 2, 3, 4, 5, 6], "n_iter": 0, "n_samples": 0}),
+    "progress": json.dumps(
+        {"seed": "1", "rstate": [1] * 6, "n_iter": 0, "n_samples": 0, "diagnostics": [], "feature_names": None}
+    ),
 }
 ARRAYS = {"weights.0-1": (3, 2), "biases.0": (3,), "biases.1": (2,), "base_rate": (3,)}
 

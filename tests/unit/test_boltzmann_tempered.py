@@ -11,8 +11,9 @@ import pytest
 
 from nbm_xp.boltzmann import DBM, RBM, LadderEstimate, load, storage
 from nbm_xp.boltzmann.bridging import bennett
+from nbm_xp.boltzmann.energy import variable
 from nbm_xp.boltzmann.ladder import LADDER
-from nbm_xp.boltzmann.model import variable
+from nbm_xp.boltzmann.state import MachineState
 from nbm_xp.boltzmann.trainer import Trainer
 from nbm_xp.namespace import to_numpy
 from tests.libraries import Library, libraries
@@ -33,16 +34,16 @@ def tempered() -> RBM:
 
 
 def rungs_of(model: Any) -> int:
-    return int(model._made_up[f"{LADDER}accepted"].value.shape[0])
+    return int(model.state_.variables[f"{LADDER}accepted"].value.shape[0])
 
 
 def on_a_ladder(model: Any, shares: tuple[float, ...], chains: int) -> Any:
     """A model with given parameters on a ladder of mixtures of it and the base-rate model."""
     negative = Trainer(model).negative_phase
-    negative.begin(chains, model._base_bias)
-    topology = model._topology
+    negative.begin(chains, model.state_.base_bias)
+    topology = model.state_.topology
     first = [negative.arrays[LADDER + name].value for name in _names(model)]
-    for name, base, top in zip(_names(model), first, model._parameters, strict=True):
+    for name, base, top in zip(_names(model), first, model.state_.parameters, strict=True):
         rungs = np.stack([(1 - share) * base[0] + share * top.value for share in shares])
         negative.arrays[LADDER + name] = variable(rungs, name)
     for layer in topology.retained:
@@ -53,7 +54,7 @@ def on_a_ladder(model: Any, shares: tuple[float, ...], chains: int) -> Any:
 
 
 def _names(model: Any) -> list[str]:
-    return storage.names(model._topology)
+    return storage.names(model.state_.topology)
 
 
 def random_machine(kind: str) -> Any:
@@ -91,7 +92,7 @@ def test_a_ladder_weighs_and_samples_its_machine(kind: str) -> None:
         pairs = (all_states.T * probabilities) @ all_states
         assert np.abs(states.T @ states / 4000 - pairs).max() < 0.04
     layers = model.sample(5, 3, layer=None)
-    assert [part.shape[0] for part in layers] == [5] * len(model._topology.sizes)
+    assert [part.shape[0] for part in layers] == [5] * len(model.state_.topology.sizes)
     means = model.sample(5, 3, layer=1, probabilities=True)
     assert np.all((means > 0) & (means < 1))
 
@@ -130,7 +131,7 @@ def test_what_is_told_after_each_pass_is_true(capsys: pytest.CaptureFixture[str]
     for (_, told, error), true in zip(rbm.log_likelihoods_, exact, strict=True):
         assert abs(told - true) < 5 * error + 0.02
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("[RBM] pass 1 of 4: log-likelihood -")
+    assert lines[0].startswith("[RBM] epoch 1 of 4: log-likelihood -")
     assert " ± 0." in lines[0]
 
 
@@ -147,11 +148,11 @@ def test_a_machine_between_two_comes_in_where_they_lost_touch() -> None:
         np.full((1, 12), 8.0), [-48.0], np.full(12, -4.0), training="ptt", random_state=0, learning_rate=1e-9
     )
     on_a_ladder(ends, (0.0, 0.95), 100)
-    ends.n_samples_seen_ = 100
+    ends.state_.n_samples = 100
     for _ in range(300):
         ends.partial_fit(np.tile([[0.0] * 12, [1.0] * 12], (5, 1)))
     assert rungs_of(ends) > 2
-    rungs = ends._made_up[f"{LADDER}biases.0"].value
+    rungs = ends.state_.variables[f"{LADDER}biases.0"].value
     np.testing.assert_allclose(rungs[1:-1, 0] / -4.0, np.sort(rungs[1:-1, 0] / -4.0))
     found = ends.ladder_log_partition(random_state=0)
     assert abs(found.log_z - ends.log_partition()) < 5 * found.standard_error
@@ -216,12 +217,12 @@ def test_a_ladder_is_saved_with_its_model(tempered: RBM, tmp_path: pathlib.Path)
 def test_a_damaged_ladder_is_refused(
     name: str, damage: Any, message: str, tempered: RBM, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arrays = tempered._arrays()
+    arrays = tempered.state_.arrays()
     if damage is None:
         del arrays[name]
     else:
         arrays[name] = damage(arrays.get(name))
-    monkeypatch.setattr(RBM, "_arrays", lambda self: arrays)
+    monkeypatch.setattr(MachineState, "arrays", lambda self: arrays)
     tempered.save(tmp_path / "model.safetensors")
     with pytest.raises(ValueError, match=message):
         RBM.load(tmp_path / "model.safetensors")

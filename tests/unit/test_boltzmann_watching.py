@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import DBM, RBM, LadderEstimate, Look, TrainingWarning
+from nbm_xp.boltzmann import DBM, RBM, Diagnostics, LadderEstimate, TrainingWarning
 from nbm_xp.boltzmann.bridging import mixing
 from nbm_xp.boltzmann.places import nested_r_hat
 from nbm_xp.boltzmann.watching import Watch
@@ -60,14 +60,14 @@ def test_chains_that_stay_where_they_are_are_warned_of_once(way: str, seed: int)
 def test_what_learns_well_is_not_warned_of() -> None:
     digits = pytest.importorskip("sklearn.datasets").load_digits().data.astype("float32") / 16
     rbm = RBM(32, n_iter=20, batch_size=10, learning_rate=0.05, random_state=0).fit(digits)
-    (look,) = rbm.looks_
+    (look,) = rbm.diagnostics_
     assert look.r_hat is not None and look.r_hat < 1.3
     assert look.effective > 4
     calm = RBM(24, n_iter=2, training="ptt", random_state=0).fit(ising(1.5, 1500))
-    assert len(calm.looks_) == 2
-    assert calm.looks_[-1].log_likelihood > -2.0
+    assert len(calm.diagnostics_) == 2
+    assert calm.diagnostics_[-1].log_likelihood > -2.0
     noise = (np.random.default_rng(1).random((1000, 20)) < 0.3).astype("float32")
-    assert len(RBM(5, n_iter=50, random_state=0).fit(noise).looks_) == 2
+    assert len(RBM(5, n_iter=50, random_state=0).fit(noise).diagnostics_) == 2
 
 
 def test_weights_that_run_away_are_warned_of() -> None:
@@ -86,10 +86,10 @@ def test_a_look_changes_nothing(settings: dict[str, Any]) -> None:
     for other in watched:
         for ours, theirs in zip(other, plain, strict=True):
             np.testing.assert_array_equal(ours, theirs)
-    assert len(models[1].looks_) == 3
+    assert len(models[1].diagnostics_) == 3
     ladder = settings.get("training") == "ptt"
     assert (
-        len(models[0].looks_) == len(models[2].looks_) == (3 if ladder else 0)
+        len(models[0].diagnostics_) == len(models[2].diagnostics_) == (3 if ladder else 0)
     )  # too few steps to look, but for those
 
 
@@ -97,7 +97,7 @@ def test_a_look_changes_nothing(settings: dict[str, Any]) -> None:
 def test_what_a_look_tells_is_true(settings: dict[str, Any]) -> None:
     settings = {"learning_rate": 0.01, "n_iter": 2, "random_state": 5, "watch": True} | settings
     rbm = RBM(4, **settings).fit(NOISE, held_out=NOISE[:7])
-    look = rbm.looks_[-1]
+    look = rbm.diagnostics_[-1]
     assert abs(look.log_z - rbm.log_partition()) < 5 * look.standard_error + 0.01
     assert abs(look.log_likelihood - float(rbm.log_likelihood(NOISE).mean())) < 5 * look.standard_error + 0.01
     assert look.held_out is not None
@@ -129,7 +129,7 @@ def test_shares_are_those_of_the_places() -> None:
 
 def test_deep_machines_are_watched_too() -> None:
     dbm = DBM([8, 4, 3], n_iter=2, random_state=0, watch=True).fit(NOISE)
-    look = dbm.looks_[-1]
+    look = dbm.diagnostics_[-1]
     assert abs(look.log_z - dbm.log_partition()) < 5 * look.standard_error
     assert look.pseudo_likelihood is None
     assert look.chain_share is None or 0 <= look.chain_share <= 1
@@ -141,7 +141,7 @@ def test_looks_are_the_same_on_every_library(library: Library) -> None:
     rows = NOISE.astype("float64")
     host, there = RBM(3, **settings).fit(rows), RBM(3, **settings).fit(library.array(rows))
     np.testing.assert_allclose(to_numpy(there.components_), host.components_, rtol=1e-8)
-    for ours, theirs in zip(host.looks_, there.looks_, strict=True):
+    for ours, theirs in zip(host.diagnostics_, there.diagnostics_, strict=True):
         assert ours.log_likelihood == pytest.approx(theirs.log_likelihood)
         assert ours.r_hat == pytest.approx(theirs.r_hat)
 
@@ -152,8 +152,8 @@ def test_a_training_that_goes_on_looks_as_one_that_was_not_left(tmp_path: pathli
     whole.save(tmp_path / "whole.safetensors")
     again = RBM.load(tmp_path / "2.safetensors").fit(NOISE, resume=True)
     again.save(tmp_path / "again.safetensors")
-    assert again.looks_ == whole.looks_
-    assert all(isinstance(look, Look) for look in again.looks_)
+    assert again.diagnostics_ == whole.diagnostics_
+    assert all(isinstance(look, Diagnostics) for look in again.diagnostics_)
     assert (tmp_path / "again.safetensors").read_bytes() == (tmp_path / "whole.safetensors").read_bytes()
 
 
@@ -216,6 +216,6 @@ def test_a_ladder_whose_chains_miss_a_place_is_warned_of() -> None:
     missed = LadderEstimate(only_zeros, 0.01, (0.5,), 100.0, 1.0)
     with pytest.warns(TrainingWarning, match="one of them a probability above 1: .* a lower learning_rate helps"):
         Watch(ends, rows).look(1, missed)
-    ends.looks_ = []
+    ends.state_.diagnostics.clear()
     right = LadderEstimate(ends.log_partition(), 0.01, (0.5,), 100.0, 1.0)
     assert Watch(ends, rows).look(1, right) is not None

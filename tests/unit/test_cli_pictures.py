@@ -55,7 +55,7 @@ def test_the_words_of_filters_fit_any_data(figure: Figure) -> None:
 def looks(count: int, **also: Any) -> list[dict[str, Any]]:
     common = {"log_z": 9.0, "effective": 50.0, "r_hat": 1.1, "held_out": None, "pseudo_likelihood": None}
     return [
-        common | {"passes": n, "log_likelihood": -20.0 + n, "standard_error": None if n == 1 else 0.1} | also
+        common | {"epoch": n, "log_likelihood": -20.0 + n, "standard_error": None if n == 1 else 0.1} | also
         for n in range(1, count + 1)
     ]
 

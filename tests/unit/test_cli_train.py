@@ -272,7 +272,7 @@ def test_the_last_pass_of_so_many_hours_is_known_before_it_begins(monkeypatch: p
     monkeypatch.setattr(Training, "_after_a_pass", lambda task, model: said.append(model.n_iter) or after(task, model))
     found = told(*SMALL, "--training", "ptt", "--hours", str(7.2 / 3600))
     assert found["passes"] == len(said) == said[-1] == 6
-    assert "mean.steps" not in RBM.load(f"run/{MODEL_FILE}")._made_up
+    assert "mean.steps" not in RBM.load(f"run/{MODEL_FILE}").state_.variables
 
 
 def test_one_pass_is_no_passes() -> None:
@@ -345,7 +345,7 @@ def test_a_flipped_bit_in_any_file_of_a_training_is_told() -> None:
     kept = RBM.load(f"broken/{MODEL_FILE}")
     pathlib.Path("broken", MODEL_FILE).unlink()
     pathlib.Path("broken/result.json").unlink()
-    kept._write(training.checkpoints / MODEL_FILE, training.identity)
+    kept.state_.save(training.checkpoints / MODEL_FILE, kept.plain_params(), training.identity)
     for folder in ("run", "broken"):
         for file in sorted(path for path in pathlib.Path(folder).rglob("*") if path.is_file()):
             if file.name in ("run.log", "run.lock"):
@@ -372,7 +372,8 @@ def test_a_checkpoint_or_a_model_of_another_training_is_told() -> None:
     assert "is not the model that the run ended with" in resumed.stderr
     pathlib.Path("run/result.json").unlink()
     pathlib.Path("run", MODEL_FILE).unlink()
-    RBM.load(f"other/{MODEL_FILE}")._write(mine.checkpoints / MODEL_FILE, other.identity)
+    foreign = RBM.load(f"other/{MODEL_FILE}")
+    foreign.state_.save(mine.checkpoints / MODEL_FILE, foreign.plain_params(), other.identity)
     for command in (("info", "run"), ("sample", "--model", "run")):
         assert "is a checkpoint of another run" in refused(*command)
     resumed = run("train", "--resume", "--out", "run")

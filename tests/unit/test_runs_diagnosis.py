@@ -97,8 +97,9 @@ def test_units_of_other_kinds_have_the_energy_of_what_their_states_tell(
     run = sample(model, tmp_path / "run", 4, 12, layers=range(3), random_state=3)
     found = diagnose(run.path, units=1)
     kept = [open_samples(run.path, name).compute() for name in ("visible", "hidden_1", "hidden_2")]
-    states = [opened(model._parameters, layer, part.reshape(-1, part.shape[2])) for layer, part in enumerate(kept)]
-    expected = to_numpy(energy(model._parameters, states).eval())
+    parameters = model.state_.parameters
+    states = [opened(parameters, layer, part.reshape(-1, part.shape[2])) for layer, part in enumerate(kept)]
+    expected = to_numpy(energy(parameters, states).eval())
     assert list(found.index) == ["energy", "unit 0"]
     assert found["mean"].iloc[0] == pytest.approx(expected.mean(), rel=1e-5)
 

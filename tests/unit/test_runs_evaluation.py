@@ -80,7 +80,7 @@ def test_rows_are_weighed_as_in_memory(tmp_path: pathlib.Path, name: str) -> Non
     run = evaluate(model, tmp_path / "run", ROWS, reverse=True, **ASKED)
     found = read_evaluation(run.path)
     with one_thread():
-        wanted = model.free_energy(ROWS.astype(str(model._parameters.dtype)))
+        wanted = model.free_energy(ROWS.astype(str(model.state_.parameters.dtype)))
     energies = open_arrays(run.path / "evaluation.zarr")["free_energy"][:]
     np.testing.assert_array_equal(energies, wanted)
     assert found.mean_log_likelihood == -wanted.astype("float64").mean() - found.log_z

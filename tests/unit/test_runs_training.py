@@ -71,7 +71,7 @@ def test_a_training_broken_off_goes_on_to_the_same_bytes(
 ) -> None:
     whole = train(model(), tmp_path / "whole", ROWS)
     fitted = model().fit(ROWS)
-    for mine, theirs in zip(trained_model(whole.path)._parameters, fitted._parameters, strict=True):
+    for mine, theirs in zip(trained_model(whole.path).state_.parameters, fitted.state_.parameters, strict=True):
         np.testing.assert_array_equal(mine.value, theirs.value)
     broken_off(tmp_path / "run", model(), last, checkpoint_every=2)
     told: list[int] = []
@@ -95,7 +95,7 @@ def test_what_fit_finds_at_its_looks_is_in_the_curve(tmp_path: pathlib.Path, opt
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrainingWarning)  # so few rows
-        found = [finite_json(dataclasses.asdict(look)) for look in model().fit(ROWS).looks_]
+        found = [finite_json(dataclasses.asdict(look)) for look in model().fit(ROWS).diagnostics_]
         broken_off(tmp_path / "run", model(), 3, checkpoint_every=2, look_every=3)
         resume(tmp_path / "run")
     lines = [json.loads(line) for line in (tmp_path / "run" / "curve.jsonl").read_text().splitlines()]

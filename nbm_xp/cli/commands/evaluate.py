@@ -85,7 +85,7 @@ def evaluate(
         machine = finding.read_model(model, library)
         rows = _rows(data, threshold, machine, model)
         evaluator = Evaluator(runs, lengths(temperatures, convergence), seed, library, chunks, reverse, steps)
-        with threads_for(runs * sum(p.value.size for p in machine._parameters)):
+        with threads_for(runs * sum(p.value.size for p in machine.state_.parameters)):
             found = evaluator.of(machine, None if rows is None else reading.on_library(rows, library))
         found = {"model": str(model), "data": data, **found}
         answer(found, [table(found)], as_json)

@@ -90,15 +90,15 @@ def _of_run(run: RunDirectory) -> dict[str, Any]:
 
 def _of_model(file: pathlib.Path) -> dict[str, Any]:
     model = finding.read_model(file)
-    visible, *hidden = model._topology.sizes
-    largest = max(float(B.max(B.abs(weights.value))) for weights in model._parameters.weights)
+    visible, *hidden = model.state_.topology.sizes
+    largest = max(float(B.max(B.abs(weights.value))) for weights in model.state_.parameters.weights)
     parameters = {name: value for name, value in model.get_params().items() if value is not None}
     return {
         "file": str(file),
         "kind": type(model).__name__,
         "visible units": visible,
         "hidden units": hidden[0] if len(hidden) == 1 else hidden,
-        "dtype": str(model._parameters.dtype),
+        "dtype": str(model.state_.parameters.dtype),
         "passes": model.n_iter_,
         "rows learnt from": model.n_samples_seen_,
         "largest weight": round(largest, 4),

@@ -84,7 +84,7 @@ class Source:
 
     def _sequences(self) -> tuple[Any, int]:
         """The sequences that the machine was trained on, and how many letters there are."""
-        units = self.model._topology.units[0]
+        units = self.model.state_.topology.units[0]
         return alignments.rows_for(self._notes["data"], None, "train", units.within), units.n_states
 
     def _frequencies(self, out: pathlib.Path) -> None:
@@ -97,7 +97,7 @@ class Source:
 
     def _contacts(self, out: pathlib.Path) -> None:
         model = self.model
-        if not model._topology.is_factorial or len(model._topology.sizes) > 2 or model.hidden != "binary":
+        if not model.state_.topology.is_factorial or len(model.state_.topology.sizes) > 2 or model.hidden != "binary":
             raise InputError(f"{self.path}: contacts are told by machines with one layer of binary hidden units")
         weights, biases = to_numpy(model.components_), to_numpy(model.intercept_hidden_)
         couplings = effective_couplings(weights, biases, *self._sequences())
@@ -119,7 +119,7 @@ class Source:
 
     def _watch(self, out: pathlib.Path) -> None:
         looks = [look["watched"] for look in self._looks() if "watched" in look]
-        laddered = self.model._ladder is not None
+        laddered = self.model.state_.ladder is not None
         sweeps = STEPS if laddered else _SWEEPS
         states = to_numpy(self.model.sample(_FANTASIES, sweeps, random_state=self.seed))
         how = f"{_FANTASIES} samples: {sweeps:,} {'steps on the ladder' if laddered else 'sweeps'}"
@@ -165,7 +165,7 @@ class Source:
         n_chains, n_draws, n_units = states.shape
         rows = states.reshape(-1, n_units).astype(finding.weights_of(self.model).dtype)
         energies = to_numpy(self.model.free_energy(rows)).reshape(n_chains, n_draws)
-        energy = "free energy" if self.model._topology.is_factorial else "free energy bound"
+        energy = "free energy" if self.model.state_.topology.is_factorial else "free energy bound"
         quantities = {energy: energies} | {f"unit {unit}": states[:, :, unit] for unit in self.units}
         notes = {name: _diagnosis(values) for name, values in quantities.items()}
         configuration = self.run.configuration if self.run is not None else {}

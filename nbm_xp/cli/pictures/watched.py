@@ -34,7 +34,7 @@ def draw_watched(looks: Sequence[Mapping[str, Any]], data: Any, samples: Any, ab
     Parameters
     ----------
     looks : sequence of mapping
-        Fields of `nbm_xp.boltzmann.Look` by name, in the order of the passes; None where a number is not finite.
+        Fields of `nbm_xp.boltzmann.Diagnostics` by name, in rising order of the epochs; None for what is not finite.
     data, samples : array of shape (rows, sites), or None
         Rows that were learnt from, where they are at hand, and states of the machine.
     about : str
@@ -59,7 +59,7 @@ def draw_watched(looks: Sequence[Mapping[str, Any]], data: Any, samples: Any, ab
 
 def _line(axes: Axes, looks: Sequence[Mapping[str, Any]], name: str, **style: Any) -> bool:
     """A number of the looks, pass by pass, where they have it; whether there is one."""
-    known = [(look["passes"], look[name]) for look in looks if look.get(name) is not None]
+    known = [(look["epoch"], look[name]) for look in looks if look.get(name) is not None]
     if known:
         marker = "o" if len(known) <= panels.FEW else ""
         axes.plot(*zip(*known, strict=True), marker=marker, markersize=5, **style)
@@ -67,7 +67,7 @@ def _line(axes: Axes, looks: Sequence[Mapping[str, Any]], name: str, **style: An
 
 
 def _along_passes(axes: Axes, looks: Sequence[Mapping[str, Any]], title: str, value: str, legend: Any = "best") -> None:
-    passes = [look["passes"] for look in looks]
+    passes = [look["epoch"] for look in looks]
     if passes[-1] >= 10 * max(passes[0], 1):
         axes.set_xscale("log")
         axes.set_xlim(max(passes[0], 1) * 0.9, passes[-1] * 1.12)
@@ -83,7 +83,7 @@ def _likelihood(axes: Axes, looks: Sequence[Mapping[str, Any]]) -> None:
     """The mean log-likelihood of the rows with its bars, and what would be taken for it."""
     known = [look for look in looks if look.get("log_likelihood") is not None]
     if known:
-        passes, middle = [look["passes"] for look in known], [look["log_likelihood"] for look in known]
+        passes, middle = [look["epoch"] for look in known], [look["log_likelihood"] for look in known]
         # An error that is not known, of weights that are too uneven, has no bar.
         bars = [_BAR * (look.get("standard_error") or 0.0) for look in known]
         label = f"training rows, ± {_BAR} standard errors: {signed(middle[-1])} at the end"
@@ -100,7 +100,7 @@ def _acceptance(axes: Axes, looks: Sequence[Mapping[str, Any]]) -> None:
     middle, last = laddered[(len(laddered) - 1) // 2], laddered[-1]
     for look, colour in ([(middle, GREY)] if middle is not last else []) + [(last, BLUE)]:
         shares = look["acceptance"]
-        label = f"after pass {look['passes']:,}: {len(shares) + 1:,} machines"
+        label = f"after epoch {look['epoch']:,}: {len(shares) + 1:,} machines"
         pairs = range(1, len(shares) + 1)
         axes.plot(pairs, shares, "-o" if len(shares) <= panels.FEW else "-", color=colour, markersize=5, label=label)
     axes.axhline(_WANTED, color=ORANGE, linestyle=(0, (4, 3)), linewidth=1.4, label="a new rung below", zorder=0)

@@ -1,4 +1,4 @@
-"""What a look at a machine in training found, and the warning that comes of it."""
+"""What is found of a machine in training, and the warning that comes of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 
-__all__ = ["Look", "TrainingWarning", "warning_text"]
+__all__ = ["Diagnostics", "TrainingWarning", "warning_text"]
 
 _MIXED = 1.2  # the nested R-hat of chains that have forgotten where they began
 _LARGE = 15.0  # weights of units of 0 and 1 that learn well do not come to it
@@ -19,12 +19,12 @@ class TrainingWarning(RuntimeWarning):
 
 
 @dataclass(frozen=True)
-class Look:
-    """What is true of a machine after some passes of learning.
+class Diagnostics:
+    """What is found of a machine in training after an epoch.
 
     Attributes
     ----------
-    passes : int
+    epoch : int
     log_likelihood : float
         The mean over rows of the training data, or a bound on it.
     standard_error : float
@@ -48,7 +48,7 @@ class Look:
         How often neighbours on a ladder exchange their states.
     """
 
-    passes: int
+    epoch: int
     log_likelihood: float
     standard_error: float
     log_z: float
@@ -62,7 +62,7 @@ class Look:
     acceptance: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Look:
+    def of(cls, told: Mapping[str, Any]) -> Diagnostics:
         """From what a file says of one."""
         return cls(**{**told, "acceptance": tuple(told.get("acceptance", ()))})
 
@@ -80,10 +80,10 @@ class Look:
         return told
 
 
-def warning_text(now: Look, better: float | None, impossible: bool, doubts: str | None, model: Any) -> str:
+def warning_text(now: Diagnostics, better: float | None, impossible: bool, doubts: str | None, model: Any) -> str:
     """What a `TrainingWarning` says: what is seen, and what helps."""
-    kind, way = type(model).__name__, model._way
-    told = f"after pass {now.passes} this {kind} gives its rows a mean log-likelihood of {now.log_likelihood:.1f}"
+    kind, way = type(model).__name__, model.training
+    told = f"after epoch {now.epoch} this {kind} gives its rows a mean log-likelihood of {now.log_likelihood:.1f}"
     if now.pseudo_likelihood is not None:
         told += f", whatever their pseudo-likelihood of {now.pseudo_likelihood:.1f} promises"
     if better is not None:
@@ -98,7 +98,7 @@ def warning_text(now: Look, better: float | None, impossible: bool, doubts: str 
         return f"{told}. It learns faster than its chains follow: a lower learning_rate helps, or more n_gibbs"
     if now.r_hat is not None and now.r_hat > _MIXED:
         return f'{told}. Its chains do not mix (R-hat {now.r_hat:.1f}): training="ptt" makes them'
-    largest = max(float(B.max(B.abs(weights.value))) for weights in model._parameters.weights)
+    largest = max(float(B.max(B.abs(weights.value))) for weights in model.state_.parameters.weights)
     if largest > _LARGE:
         told += f". Its weights run away (the largest is {largest:.0f})"
         return f"{told}: a lower learning_rate or weight_decay helps"

@@ -1,0 +1,312 @@
+"""The fitted state of a machine: its parameters, its random streams, and what training keeps from step to step.
+
+It can be pickled and saved. Compiled functions are left out and compiled again where they are needed; the random
+streams that they drew from are stored by name, so that a state that is read draws on where the saved one stopped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+from nbm_xp.machines.columns import check_names
+from nbm_xp.machines.randomness import stream
+from nbm_xp.machines.rows import checked_rows
+from nbm_xp.namespace import (
+    array_namespace,
+    asarray,
+    dtype_name,
+    floatx,
+    get_namespace,
+    host_namespace,
+    is_integer,
+    is_lazy,
+    library_name,
+    running_dtype,
+    to_numpy,
+    use_backend,
+)
+
+from . import storage
+from .diagnostics import Diagnostics
+from .energy import Parameters, variable
+from .ladder import LADDER, Ladder, ladder_of_arrays
+from .topology import Topology
+
+__all__ = ["MachineState", "as_plain", "float_dtype", "transposed"]
+
+
+class MachineState:
+    """What a machine has learnt, and what it goes on with.
+
+    Parameters
+    ----------
+    kind : str
+        The name of the estimator's class.
+    topology : Topology
+    arrays : mapping of str to array
+        Parameters by the names of `storage.names`, ``base_rate``, and whatever training keeps; of one library and
+        dtype.
+    seed : int
+    n_iter, n_samples : int, optional
+        Epochs that are done; rows that were learnt from.
+    diagnostics : iterable of Diagnostics, optional
+    feature_names : sequence of str, optional
+        The names of the columns, where rows came in a table.
+
+    Attributes
+    ----------
+    parameters : Parameters of Variables
+    base_rate : array of shape (visible units,)
+        The smoothed means of the visible units in the data.
+    variables : dict of str to Variable
+        What training keeps from step to step, by the names that they have in files.
+    library : str
+        The name of the library that the arrays are of.
+    rng : RandomStreams
+        The streams that the machine draws from.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        topology: Topology,
+        arrays: Mapping[str, Any],
+        seed: int,
+        *,
+        n_iter: int = 0,
+        n_samples: int = 0,
+        diagnostics: Iterable[Diagnostics] = (),
+        feature_names: Sequence[str] | None = None,
+    ) -> None:
+        self.kind, self.topology, self.seed = kind, topology, seed
+        self.n_iter, self.n_samples = n_iter, n_samples
+        self.diagnostics = list(diagnostics)
+        self.feature_names = None if feature_names is None else list(feature_names)
+        names = storage.names(topology)
+        self.library = library_name(arrays[names[0]])
+        self.base_rate = arrays["base_rate"]
+        self.parameters = Parameters.of(topology, (variable(arrays[name], name) for name in names))
+        self.variables = {
+            name: variable(value, name)
+            for name, value in arrays.items()
+            if name not in names and name != "base_rate" and not name.startswith(storage.STREAMS)
+        }
+        self.rng = stream(seed)
+        self.rate = variable(asarray(0.0, array_namespace(self.like), self.like.dtype))  # of learning
+        self._compiled: dict[Hashable, Any] = {}
+        self._drawn: dict[str, Any] = {}  # states of streams by the name of a function and a number
+        self._stored = {
+            name.removeprefix(storage.STREAMS): value
+            for name, value in arrays.items()
+            if name.startswith(storage.STREAMS)
+        }
+
+    @property
+    def like(self) -> Any:
+        """An array of the machine's library and dtype."""
+        return self.parameters.biases[0].value
+
+    @property
+    def n_features(self) -> int:
+        """How many features a row has."""
+        return self.topology.sites(0)
+
+    @property
+    def ladder(self) -> Ladder | None:
+        """The machines that this one was before, if it was trained by parallel trajectory tempering."""
+        there = f"{LADDER}turn" in self.variables
+        return ladder_of_arrays(self.parameters, self.variables) if there else None
+
+    def base_bias(self) -> Any:
+        """The visible biases of the machine without weights that is most like the data, in host memory.
+
+        Every state has some probability there: annealing could not weight states that never occur.
+        """
+        units = self.topology.units[0]
+        return units.bias(units.possible(to_numpy(self.base_rate)))
+
+    def beside(self, prefix: str, make: bool = False) -> Parameters | None:
+        """Variables of the shapes of the parameters under names that begin so; zeros that are made where none are."""
+        xp, found = array_namespace(self.like), []
+        for name, parameter in zip(storage.names(self.topology), self.parameters, strict=True):
+            if prefix + name not in self.variables:
+                if not make:
+                    return None
+                zeros = xp.zeros(tuple(parameter.value.shape), dtype=self.like.dtype)
+                self.variables[prefix + name] = variable(zeros, prefix + name)
+            found.append(self.variables[prefix + name])
+        return self.parameters.like(found)
+
+    def constant(self, numbers: Sequence[float]) -> Any:
+        """Numbers as an array of the machine's library and dtype."""
+        return asarray(numbers, array_namespace(self.like), self.like.dtype)
+
+    def checked_rows(self, X: Any, name: str = "X") -> Any:
+        """Rows of visible units, checked against the machine.
+
+        Raises
+        ------
+        ValueError
+            If they are not what the machine has.
+        TypeError
+            If they are in host memory and the machine on a device, where results would be, unasked.
+        """
+        check_names(self.feature_names, X)
+        within = self.topology.units[0].within
+        return self.same_library(checked_rows(X, self.n_features, name=name, within=within, owner=self.kind))
+
+    def same_library(self, X: Any) -> Any:
+        """Raise `TypeError` for rows in host memory beside a machine on a device."""
+        ours, theirs, host = self.library, library_name(X), library_name(host_namespace())
+        if ours not in (theirs, host) and theirs == host and not is_lazy(array_namespace(self.like)):
+            raise TypeError(
+                f"X is of {theirs} and the model of {ours}: convert X, or move the model with to({theirs!r})"
+            )
+        return X
+
+    def function(self, key: Hashable, build: Callable[[], Any]) -> Any:
+        """The compiled function of a key, built the first time; it goes on with the stored streams of that key."""
+        if key in self._compiled:
+            return self._compiled[key]
+        first, place = len(self.rng.state_updates), list(self.rng.rstate)
+        with use_backend(self.library):
+            made = self._compiled[key] = build()
+        states = [state for state, *_ in self.rng.state_updates[first:]]
+        names = [f"{key!r} {number}" for number in range(len(states))]
+        if states and all(name in self._stored for name in names):
+            self.rng.set_rstate(place)  # these streams were handed out before
+            for name, state in zip(names, states, strict=True):
+                now = state.value
+                state.set_value(asarray(self._stored.pop(name), array_namespace(now), now.dtype))
+        self._drawn |= dict(zip(names, states, strict=True))
+        return made
+
+    def forget(self, part: Hashable) -> None:
+        """Drop the compiled functions whose keys hold this, and the streams that they drew from."""
+        for key in [key for key in self._compiled if isinstance(key, tuple) and part in key]:
+            del self._compiled[key]
+        for streams in (self._stored, self._drawn):
+            for name in [name for name in streams if repr(part) in name]:
+                del streams[name]
+
+    def arrays(self) -> dict[str, Any]:
+        """All arrays that the machine goes on with, by their names in files."""
+        found = {name: v.value for name, v in zip(storage.names(self.topology), self.parameters, strict=True)}
+        found |= {"base_rate": self.base_rate} | {name: self.variables[name].value for name in sorted(self.variables)}
+        streams = self._stored | {name: state.value for name, state in self._drawn.items()}
+        return found | {f"{storage.STREAMS}{name}": streams[name] for name in sorted(streams)}
+
+    def progress(self) -> dict[str, Any]:
+        """All else that the machine goes on with, as JSON writes it."""
+        return {
+            "seed": str(self.seed),
+            "rstate": [int(word) for word in self.rng.rstate],
+            "n_iter": self.n_iter,
+            "n_samples": self.n_samples,
+            "diagnostics": [dataclasses.asdict(found) for found in self.diagnostics],
+            "feature_names": self.feature_names,
+        }
+
+    @classmethod
+    def resumed(
+        cls, kind: str, topology: Topology, arrays: Mapping[str, Any], progress: Mapping[str, Any]
+    ) -> MachineState:
+        """The state of what `arrays` and `progress` gave."""
+        found = cls(
+            kind,
+            topology,
+            arrays,
+            int(progress["seed"]),
+            n_iter=int(progress["n_iter"]),
+            n_samples=int(progress["n_samples"]),
+            diagnostics=(Diagnostics.of(each) for each in progress["diagnostics"]),
+            feature_names=progress["feature_names"],
+        )
+        found.rng.set_rstate(list(progress["rstate"]))
+        return found
+
+    def moved(self, library: str) -> MachineState:
+        """The same state in another library, by way of the host."""
+        xp = get_namespace(library)
+        arrays = {name: asarray(to_numpy(value, copy=True), xp) for name, value in self.arrays().items()}
+        return self.resumed(self.kind, self.topology, arrays, self.progress())
+
+    def save(self, path: str | os.PathLike[str], params: Mapping[str, Any], run: str | None = None) -> None:
+        """Write the state and the hyperparameters of its estimator, whole or not at all; the run that it is of."""
+        about: dict[str, Any] = {"library": self.library, "params": params, "progress": self.progress()}
+        storage.write(path, self.kind, self.topology, self.arrays(), about | ({} if run is None else {"run": run}))
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], kind: str, library: str | None = None
+    ) -> tuple[MachineState, dict[str, Any]]:
+        """The state and the hyperparameters that a file holds for a class of estimators.
+
+        Raises
+        ------
+        ValueError
+            If the file holds no such machine, or is damaged.
+        """
+        topology, arrays, about = storage.read(path, kind)
+        home = array_namespace(arrays["base_rate"])
+        xp = home if library is None else get_namespace(library)
+        if is_lazy(home) and not is_lazy(xp):
+            arrays = {name: to_numpy(value) for name, value in arrays.items()}
+        try:
+            arrays = {name: asarray(value, xp) for name, value in arrays.items()}
+            return cls.resumed(kind, topology, arrays, about["progress"]), dict(about["params"])
+        except (KeyError, OverflowError, TypeError, ValueError) as error:
+            raise ValueError(f"{os.fspath(path)} holds no {kind} of this release: {error}") from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "topology": self.topology,
+            "arrays": self.arrays(),
+            "progress": self.progress(),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = type(self).resumed(**state).__dict__
+
+
+def float_dtype(like: Any) -> str:
+    """The dtype of a model that begins with an array like this one.
+
+    Its own if that is float32 or float64, float64 for whole numbers, and ``floatx`` for bool and float16.
+    """
+    given = dtype_name(like)
+    if given in ("float32", "float64"):
+        return given
+    if is_integer(like):
+        return dtype_name(running_dtype(array_namespace(like), "float64"))
+    return "float32" if floatx() == "float16" else floatx()
+
+
+def transposed(matrix: Any) -> Any:
+    """The transpose with its rows one after the other in memory, as products and updates are fastest.
+
+    Of a matrix that is computed later, tile by tile, each tile is turned where it is used.
+    """
+    rows, columns = matrix.shape
+    xp = array_namespace(matrix)
+    if is_lazy(xp):
+        return matrix.T
+    return xp.reshape(xp.reshape(matrix.T, (rows * columns,)), (columns, rows))
+
+
+def as_plain(value: Any) -> Any:
+    """A hyperparameter with the numbers of array libraries, as a search over arrays sets them, as Python's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_plain((np.int64(3), np.bool_(True))), as_plain(np.asarray([6, 4]))
+    ([3, True], [6, 4])
+    """
+    if isinstance(value, (list, tuple)):
+        return [as_plain(item) for item in value]
+    return value.tolist() if hasattr(value, "tolist") else value
