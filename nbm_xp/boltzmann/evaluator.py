@@ -6,7 +6,7 @@ Chains are computed in the library that is asked for, on Dask in blocks; their w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import to_numpy, use_backend, wide_dtypes
@@ -18,9 +18,6 @@ from .equilibrium import compile_weighing, estimate
 from .partition import AISEstimate
 from .placing import temperatures_of, told_temperatures
 from .sampler import Sampler
-
-if TYPE_CHECKING:
-    from .model import Model
 
 __all__ = ["Evaluator"]
 
@@ -35,7 +32,7 @@ class Evaluator:
         Of the chains: see `Sampler`.
     """
 
-    def __init__(self, model: Model, library: str | None = None, chunks: Any = None, random_state: Any = None) -> None:
+    def __init__(self, model: Any, library: str | None = None, chunks: Any = None, random_state: Any = None) -> None:
         self.model = model
         self.state = model.state_
         self.chains = Sampler(model, library, chunks, random_state)

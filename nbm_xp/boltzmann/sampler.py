@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nbm_xp.machines.columns import check_names
 from nbm_xp.machines.randomness import entropy_of, stream
@@ -23,9 +23,6 @@ from .equilibrium import compile_states, first_states, own_states
 from .ladder import Ladder
 from .placing import temperatures_of
 from .tempering import compile_tempering
-
-if TYPE_CHECKING:
-    from .model import Model
 
 __all__ = ["Sampler"]
 
@@ -44,7 +41,7 @@ class Sampler:
         A seed of its own; None draws on in the model's streams.
     """
 
-    def __init__(self, model: Model, library: str | None = None, chunks: Any = None, random_state: Any = None) -> None:
+    def __init__(self, model: Any, library: str | None = None, chunks: Any = None, random_state: Any = None) -> None:
         self.model = model
         self.state = model.state_
         self.library = library
@@ -176,7 +173,7 @@ class Sampler:
         return int(layer)
 
 
-def _visible_tiles(model: Model) -> Any:
+def _visible_tiles(model: Any) -> Any:
     """How the visible units are split: as the weights are, if those are computed later."""
     weights = model.state_.parameters.weights[0].value
     return weights.chunks[0] if is_lazy(array_namespace(weights)) else -1
