@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from nbm_xp import tape
 from nbm_xp.namespace import dtype_name, dtype_of, floatx
-from nbm_xp.rng import RandomStreams, hashed_seed, quantiles
+from nbm_xp.rng import RandomStreams, elementary, hashed_seed
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, Shape, floats, sizes
@@ -188,8 +188,8 @@ def truncated_normal(
     """
     u = _rng(rng).uniform(sizes(shape), dtype=floatx() if dtype is None else dtype)
     if u.dtype != "float16":
-        return quantiles.truncated_normal(u) * stddev + mean
-    drawn = quantiles.truncated_normal(cast(u, "float32"))  # whose polynomials overflow at 65504
+        return elementary.truncated_normal(u) * stddev + mean
+    drawn = elementary.truncated_normal(cast(u, "float32"))  # whose polynomials overflow at 65504
     return cast(drawn, "float16") * stddev + mean
 
 

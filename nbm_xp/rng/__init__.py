@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from nbm_xp.namespace.faces import face
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2, MAX_STREAMS, jump
 
-from .draws import after, draw
+from .draws import after, bernoulli, draw
 from .generator import Generator
 from .seeds import check_seed, fresh_seed, hashed_seed
-from .trials import bernoulli
 from .uniforms import stream_count, substreams
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias
 from nbm_xp.namespace import to_numpy
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS
 
+from .distributions import DISTRIBUTIONS
 from .generator import Generator
 
 __all__ = ["DRAWS", "FILE", "LENGTHS", "REAL", "ROWS", "SEED", "VECTORS", "digests", "draw", "recorded"]
@@ -40,58 +41,42 @@ REAL: Final[dict[str, tuple[str, tuple[Any, ...]]]] = {
     "uniform": ("uniform", (-1.5, 2.25)),
     "normal": ("normal", (0.5, 1.5)),
     "standard_normal": ("standard_normal", ()),
-    "exponential": ("exponential", (2.5,)),
     "standard_exponential": ("standard_exponential", ()),
-    "laplace": ("laplace", (0.5, 1.5)),
-    "logistic": ("logistic", (0.5, 1.5)),
-    "gumbel": ("gumbel", (0.5, 1.5)),
-    "truncated_normal": ("truncated_normal", (0.5, 1.5)),
-    "gamma": ("gamma", (2.5, 1.5)),
     "gamma, small shape": ("gamma", (0.2, 1.5)),
-    "beta": ("beta", (0.5, 2.5)),
     "standard_gamma": ("standard_gamma", (2.5,)),
-    "chisquare": ("chisquare", (2.5,)),
-    "noncentral_chisquare": ("noncentral_chisquare", (2.5, 1.5)),
     "noncentral_chisquare, few": ("noncentral_chisquare", (0.5, 1.5)),
-    "f": ("f", (2.5, 4.5)),
-    "noncentral_f": ("noncentral_f", (2.5, 4.5, 1.5)),
-    "standard_t": ("standard_t", (2.5,)),
-    "lognormal": ("lognormal", (0.5, 1.5)),
-    "pareto": ("pareto", (1.5,)),
     "pareto, beyond": ("pareto", (0.01,)),
-    "power": ("power", (1.5,)),
-    "weibull": ("weibull", (1.5,)),
-    "rayleigh": ("rayleigh", (1.5,)),
-    "standard_cauchy": ("standard_cauchy", ()),
-    "triangular": ("triangular", (-0.5, 0.5, 3.5)),
-    "wald": ("wald", (1.5, 2.5)),
-    "vonmises": ("vonmises", (0.5, 1.5)),
     "dirichlet": ("dirichlet", ([0.5, 0.0, 2.5],)),
     "multivariate_normal": ("multivariate_normal", ([0.5, 1.5], [[2.0, 1.0], [1.0, 3.0]])),
+    **{name: (name, found.example) for name, found in DISTRIBUTIONS.items() if found.kind != "count"},
 }
 """Real numbers: a method of `Generator` and its parameters before the size."""
+
+_INTEGERS: Final[dict[str, tuple[str, tuple[Any, ...]]]] = {
+    "integers, two outputs": ("integers", (-(2**40), 2**60)),
+    "integers, three outputs": ("integers", (-(2**63), 2**63)),
+    "binomial, few": ("binomial", (5, 0.3)),
+    "binomial, searched": ("binomial", (40, 0.1)),
+    "binomial, many": ("binomial", (10**6, 0.7)),
+    "poisson, small": ("poisson", (3.5,)),
+    "poisson, large": ("poisson", (60.5,)),
+    "multinomial": ("multinomial", (30, [0.25, 0.25, 0.5])),
+    "categorical": ("categorical", ([0.25, 0.25, 0.5],)),
+    "multivariate_hypergeometric": ("multivariate_hypergeometric", ([9, 5, 7], 11)),
+    **{
+        name: (name, found.example)
+        for name, found in DISTRIBUTIONS.items()
+        if found.kind == "count" and name not in ("binomial", "poisson")
+    },
+}
 
 _OTHER: Final[dict[str, Row]] = {
     "random, 31 bits": ("random", (), {"bits": 31}, ("float64",)),
     "bernoulli": ("bernoulli", (0.3,), {}, ("float32", "bool")),
     "integers": ("integers", (-3, 12), {}, ("int64", "int32", "int8")),
-    "integers, two outputs": ("integers", (-(2**40), 2**60), {}, ("int64",)),
-    "integers, three outputs": ("integers", (-(2**63), 2**63), {}, ("int64",)),
     "integers, uint64": ("integers", (0, 2**64), {}, ("uint64",)),
     "integers, int8": ("integers", (-128, 127), {"endpoint": True}, ("int8",)),
-    "binomial, few": ("binomial", (5, 0.3), {}, ("int64",)),
-    "binomial, searched": ("binomial", (40, 0.1), {}, ("int64",)),
-    "binomial, many": ("binomial", (10**6, 0.7), {}, ("int64",)),
-    "poisson, small": ("poisson", (3.5,), {}, ("int64",)),
-    "poisson, large": ("poisson", (60.5,), {}, ("int64",)),
-    "multinomial": ("multinomial", (30, [0.25, 0.25, 0.5]), {}, ("int64",)),
-    "categorical": ("categorical", ([0.25, 0.25, 0.5],), {}, ("int64",)),
-    "geometric": ("geometric", (0.3,), {}, ("int64",)),
-    "negative_binomial": ("negative_binomial", (2.5, 0.3), {}, ("int64",)),
-    "hypergeometric": ("hypergeometric", (20, 30, 40), {}, ("int64",)),
-    "logseries": ("logseries", (0.9,), {}, ("int64",)),
-    "zipf": ("zipf", (1.5,), {}, ("int64",)),
-    "multivariate_hypergeometric": ("multivariate_hypergeometric", ([9, 5, 7], 11), {}, ("int64",)),
+    **{name: (*found, {}, ("int64",)) for name, found in _INTEGERS.items()},
 }
 
 DRAWS: Final[dict[str, Row]] = {name: (*found, {}, _REAL_DTYPES) for name, found in REAL.items()} | _OTHER

@@ -1,39 +1,42 @@
-"""Draws of `RandomStreams` from states: numbers, and the states after them.
+"""Draws of `RandomStreams` from states: uniforms, normal numbers, ones and zeros; and the states after them.
 
-Contract: the same numbers on every library, for every chunking, and from every kernel; on Dask
-nothing is computed, and the states after a draw stay a small array.
+Contract: the same numbers on every library, for every chunking, and from every kernel; ones and zeros are those of the
+uniforms, to the last bit, whether these reach memory or not. On Dask nothing is computed, each block is made from a
+handful of numbers, and the states after a draw stay a small array.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, is_lazy, library_name
+from nbm_xp.namespace import (
+    array_namespace,
+    asarray,
+    convert,
+    dtype_name,
+    dtype_of,
+    host_namespace,
+    is_array,
+    is_lazy,
+    library_name,
+    promote,
+)
+from nbm_xp.namespace.exponentials import sigmoid_for
 from nbm_xp.namespace.mrg31k3p import kernel
 
-from .blocks import Normals, Uniforms, later_states, lazily, library_of_blocks
-from .transforms import paired
-from .uniforms import advance, numbers
+from .tasks import Draw, FewNumbers, in_few_numbers, later_states, library_of_blocks, made
+from .uniforms import HOST, advance, block_runs, elements, normal_of_pairs, numbers, paired
 
-__all__ = ["after", "draw", "normal"]
+__all__ = [
+    "after", "bernoulli", "bernoulli_of_affine", "bernoulli_of_sigmoid", "binomial", "compared", "draw", "less",
+    "normal", "normals", "trials", "uniforms",
+]  # fmt: skip
 
 
 def after(states: Any, n: int) -> Any:
     """Give the states after `n` elements were drawn, without drawing them.
-
-    Parameters
-    ----------
-    states : array
-        int32, of shape (count, 6), of any library.
-    n : int
-        How many elements, dealt out to the streams in turn.
-
-    Returns
-    -------
-    array
-        Of the shape and library of `states`.
 
     Examples
     --------
@@ -50,28 +53,6 @@ def draw(
 ) -> tuple[Any, Any]:
     """Draw uniforms from streams.
 
-    Parameters
-    ----------
-    xp : namespace
-        The library of the numbers.
-    states : array
-        int32, of shape (count, 6), of that library or NumPy's.
-    size : sequence of ints
-        The shape of the numbers.
-    dtype : {"float16", "float32", "float64"}
-        Their dtype.
-    chunks : optional
-        How Dask splits them, in any form that Dask takes. Says nothing about the numbers.
-    like : array, optional
-        A Dask array whose blocks are of the library that the blocks are to be of.
-
-    Returns
-    -------
-    uniforms : array
-        Of shape `size`, in C order: element ``i`` comes from stream ``i mod count``.
-    new : array
-        The states after the draw, of the library of `states`.
-
     Examples
     --------
     >>> from nbm_xp.namespace import get_namespace
@@ -85,8 +66,7 @@ def draw(
     shape = tuple(size)
     n = math.prod(shape)
     if is_lazy(xp):
-        block = Uniforms(None, states.shape[0], shape, dtype, library_of_blocks(xp, like, states))
-        return lazily(xp, block, chunks, states), after(states, n)
+        return _lazily(xp, uniforms, states, shape, dtype, chunks, like=like), after(states, n)
     library = library_name(xp)
     compiled = kernel("rng.draw", library)
     if n and compiled is not None and library_name(states) == library:
@@ -98,28 +78,6 @@ def draw(
 
 def normal(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = None) -> tuple[Any, Any]:
     """Draw standard normal numbers, by the method of Box and Muller.
-
-    Parameters
-    ----------
-    xp : namespace
-        The library of the numbers.
-    states : array
-        int32, of shape (count, 6), of that library or NumPy's.
-    size : sequence of ints
-        The shape of the numbers.
-    dtype : {"float16", "float32", "float64"}
-        Their dtype.
-    chunks : optional
-        How Dask splits them.
-
-    Returns
-    -------
-    normals : array
-        Of shape `size`. With ``N`` their number made even, ``N`` uniforms are drawn, and the first half of them is
-        paired with the second; in C order come all cosines, then all sines, of which the last is left out where ``N``
-        had to be made even.
-    new : array
-        The states after the draw, of the library of `states`.
 
     Examples
     --------
@@ -133,7 +91,230 @@ def normal(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = 
     n = math.prod(shape)
     half = (n + 1) // 2
     if is_lazy(xp):
-        block = Normals(None, states.shape[0], shape, dtype, library_of_blocks(xp, states))
-        return lazily(xp, block, chunks, states), after(states, 2 * half)
+        return _lazily(xp, normals, states, shape, dtype, chunks), after(states, 2 * half)
     z = paired(xp, numbers(xp, states, 2 * half, dtype), n)
     return xp.reshape(z, shape), after(states, 2 * half)
+
+
+def bernoulli(
+    xp: Any, states: Any, p: Any, size: Sequence[int], dtype: str, precision: str, chunks: Any = None
+) -> tuple[Any, Any]:
+    """Draw ones with probability `p`, else zeros.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> from nbm_xp.rng import substreams
+    >>> bernoulli(get_namespace("numpy"), substreams((31,) * 6, 2), 0.5, (8,), "int8", "float32")[0].tolist()
+    [1, 0, 1, 1, 0, 0, 0, 0]
+    """
+    return trials(xp, states, p, tuple(size), dtype, precision, chunks)[:2]
+
+
+def trials(
+    xp: Any,
+    states: Any,
+    p: Any,
+    shape: tuple[int, ...],
+    dtype: str,
+    precision: str,
+    chunks: Any = None,
+    threads: int = 1,
+) -> tuple[Any, Any, int | None]:
+    """Draw ones and zeros as `bernoulli` does, and look at `p` on the way where that costs nothing."""
+    whole = is_array(p) and tuple(p.shape) == shape
+    compiled = kernel("rng.bernoulli", xp)
+    if compiled is not None and 0 not in shape and (whole or not is_array(p)):
+        bounds = p if whole else asarray([p], xp, precision)
+        if type(states) is not type(bounds) and library_name(states) == HOST:
+            states = convert(states, xp)
+        same = type(states) is type(bounds)
+        found: tuple[Any, Any, int | None] | None = (
+            compiled(states, bounds, shape, dtype, precision, threads) if same else None
+        )
+        if found is not None:
+            return found
+    if chunks is None and whole:
+        chunks = getattr(p, "chunks", None)
+    if is_lazy(xp) and is_array(p) and is_lazy(array_namespace(p)) and not math.isnan(p.size):
+        drawn = _lazily(xp, compared, states, shape, dtype, chunks, (p,), p, precision=precision)
+        return drawn, after(states, math.prod(shape)), None
+    u, new = draw(xp, states, shape, precision, chunks, like=p)
+    return less(xp, u, p, dtype), new, None
+
+
+def binomial(
+    xp: Any,
+    states: Any,
+    n: int,
+    p: Any,
+    size: Sequence[int],
+    dtype: str,
+    precision: str,
+) -> tuple[Any, Any]:
+    """Add up the ones of `n` draws from the same streams, one after the other.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> from nbm_xp.rng import substreams
+    >>> binomial(get_namespace("numpy"), substreams((31,) * 6, 2), 9, 0.5, (4,), "int8", "float32")[0].tolist()
+    [4, 3, 6, 6]
+    """
+    if n == 1:
+        return trials(xp, states, p, tuple(size), dtype, precision)[:2]
+    kind = "int64" if dtype == "bool" else dtype
+    total, states = bernoulli(xp, states, p, size, kind, precision)
+    for _ in range(n - 1):
+        sample, states = bernoulli(xp, states, p, size, kind, precision)
+        total = total + sample
+    return (total if kind == dtype else xp.astype(total, dtype_of(xp, dtype))), states
+
+
+def bernoulli_of_sigmoid(xp: Any, states: Any, x: Any, size: Sequence[int], precision: str) -> tuple[Any, Any]:
+    """Draw ones and zeros by log-odds: what `bernoulli` draws by their sigmoids, in the dtype of `x`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nbm_xp.namespace import get_namespace
+    >>> from nbm_xp.rng import substreams
+    >>> x = np.asarray([-1.0, 0.0, 1.0, 30.0], dtype="float32")
+    >>> bernoulli_of_sigmoid(get_namespace("numpy"), substreams((31,) * 6, 2), x, (4,), "float32")[0].tolist()
+    [1.0, 0.0, 1.0, 1.0]
+    """
+    shape, kind = tuple(size), dtype_name(x)
+    sigmoid, compiled = sigmoid_for(xp, kind), kernel("rng.bernoulli_of_sigmoid", xp)
+    if compiled is not None and type(states) is type(x) and x.shape == shape and 0 not in shape:
+        found: tuple[Any, Any] | None = compiled(states, x, kind, precision, sigmoid)
+        if found is not None:
+            return found
+    return bernoulli(xp, states, sigmoid(x), shape, kind, precision)
+
+
+def bernoulli_of_affine(
+    xp: Any, states: Any, a: Any, b: Any, bias: Any, size: Sequence[int], precision: str
+) -> tuple[Any, Any]:
+    """Draw ones and zeros by log-odds ``a @ b + bias``, which need not be kept: the step of a Gibbs sampler.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nbm_xp.namespace import get_namespace
+    >>> from nbm_xp.rng import substreams
+    >>> a, bias = np.eye(2, dtype="float32"), np.asarray([30.0, -30.0], dtype="float32")
+    >>> bernoulli_of_affine(get_namespace("numpy"), substreams((31,) * 6, 2), a, a, bias, (2, 2), "float32")[0].tolist()
+    [[1.0, 0.0], [1.0, 0.0]]
+    """
+    shape, product = tuple(size), xp.matmul(a, b)
+    compiled = kernel("rng.bernoulli_of_sum", xp)
+    if compiled is not None and type(states) is type(product) and product.shape == shape and 0 not in shape:
+        sigmoid = sigmoid_for(xp, dtype_name(product))
+        found: tuple[Any, Any] | None = compiled(
+            states, product, bias, precision, sigmoid, lambda: xp.matmul(a, b) + bias
+        )
+        if found is not None:
+            return found
+    return bernoulli_of_sigmoid(xp, states, product + bias, shape, precision)
+
+
+def less(xp: Any, u: Any, p: Any, dtype: str) -> Any:
+    """Give 1 where a uniform is less than a probability, else 0."""
+    if is_array(p):
+        u, p = promote(u, p)
+    return xp.astype(u < p, dtype_of(xp, dtype))
+
+
+def _lazily(
+    xp: Any,
+    make: Callable[..., Any],
+    states: Any,
+    shape: tuple[int, ...],
+    dtype: str,
+    chunks: Any,
+    parts: tuple[Any, ...] = (),
+    like: Any = None,
+    **options: Any,
+) -> Any:
+    """The Dask array of a draw from states, with blocks of the library of those of `like`."""
+    few = in_few_numbers(states) if library_name(states) == HOST else states
+    args = (few if isinstance(few, FewNumbers) else asarray(states, xp),)
+    block = Draw(make, None, shape, dtype, library_of_blocks(xp, like, states), options=tuple(options.items()))
+    return made(xp, block, parts, chunks=chunks, args=args)
+
+
+def uniforms(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], states: Any, *, trial: int = 0) -> Any:
+    """Make a block of uniforms from the states of all streams, of a draw that comes after so many of the same shape."""
+    states = states.states() if isinstance(states, FewNumbers) else states
+    streams = states.shape[0]
+    runs = later_draw(*block_runs(draw.whole, offset, shape), math.prod(draw.whole), streams, trial)
+    return draw.xp.reshape(elements(states, streams, *runs, draw.dtype, draw.library), shape)
+
+
+def normals(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], states: Any) -> Any:
+    """Make a block of normal numbers from the states of all streams: see `normal`."""
+    host, xp = host_namespace(), draw.xp
+    states = states.states() if isinstance(states, FewNumbers) else states
+    half = (math.prod(draw.whole) + 1) // 2
+    begins, lengths = block_runs(draw.whole, offset, shape)
+    ends = begins + lengths
+    firsts = host.concat([begins, host.maximum(begins, half) - half])  # of cosines, then of sines
+    lasts = host.concat([host.minimum(ends, half), ends - half])
+    some = lasts > firsts
+    is_sine = (host.arange(firsts.shape[0]) >= begins.shape[0])[some]
+    firsts, sizes = firsts[some], (lasts - firsts)[some]
+    u1, u2 = (elements(states, states.shape[0], firsts + shift, sizes, draw.dtype, draw.library) for shift in (0, half))
+    return xp.reshape(normal_of_pairs(xp, u1, u2, asarray(host.repeat(is_sine, sizes), xp)), shape)
+
+
+def compared(
+    draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], p: Any, states: Any, *, precision: str
+) -> Any:
+    """Make a block of ones and zeros by its probabilities; its uniforms are made in the same task."""
+    return less(draw.xp, uniforms(draw.changed(precision), offset, shape, states), p, draw.dtype)
+
+
+def later_draw(begins: Any, lengths: Any, n: int, streams: int, trial: int) -> tuple[Any, Any]:
+    """Say where the elements of a later draw from the same streams lie, on from the first draw.
+
+    After a draw of `n` elements, the first ``n mod streams`` streams are one step ahead of the others. So runs are
+    divided where the streams start anew and where those end, and each piece moves on by whole steps.
+
+    Parameters
+    ----------
+    begins, lengths : numpy.ndarray
+        Runs of elements of one draw.
+    n : int
+        How many elements a draw has.
+    streams : int
+        How many streams there are.
+    trial : int
+        How many draws came before.
+
+    Returns
+    -------
+    begins, lengths : numpy.ndarray
+        Runs of places: place ``p`` is output ``p div streams`` of stream ``p mod streams``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> begins, lengths = later_draw(np.asarray([0]), np.asarray([3]), 3, 2, 1)
+    >>> begins.tolist(), lengths.tolist()
+    ([4, 3, 6], [1, 1, 1])
+    """
+    host = host_namespace()
+    steps, ahead = divmod(n, streams)
+    cuts = host.asarray([0, ahead] if ahead else [0], dtype=host.int64)
+    if trial == 0 or not begins.shape[0]:
+        return begins, lengths
+    first, last = begins // streams, (begins + lengths - 1) // streams
+    most = int(host.max(last - first)) + 1
+    rows = first[:, None] + host.arange(most)
+    edges = host.reshape(rows[:, :, None] * streams + cuts, (begins.shape[0], -1))
+    ends = host.concat([edges[:, 1:], (rows[:, -1:] + 1) * streams], axis=1)
+    starts = host.maximum(edges, begins[:, None])
+    sizes = host.minimum(ends, (begins + lengths)[:, None]) - starts
+    kept = sizes > 0
+    starts, sizes = starts[kept], sizes[kept]
+    return starts + trial * streams * (steps + (starts % streams < ahead)), sizes

@@ -9,34 +9,40 @@ A library's own logarithm serves to guess an exponent, which is then put right; 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.approximations import (
+    FAR_TAIL,
     HALF_LOG_TWO_PI,
     HALF_PI_HIGH,
     HALF_PI_LOW,
+    HALF_WIDTH,
+    LEAST_TAIL,
     LN2_HIGH,
     LN2_LOW,
     LOG_FACTORIALS,
     ROOT_TWO,
     STIRLING_ERRORS,
+    central_quantile,
     cosine_near_zero,
     exp_near_zero,
+    far_quantile,
     log_from_parts,
+    outer_quantile,
     sine_near_zero,
     stirling_series,
 )
 
-from . import quantiles
-
 __all__ = [
     "arctan", "cos", "exp", "expm1", "log", "log1p", "log_factorial", "normal_quantile", "quotient", "sin",
-    "sqrt", "stirling_error",
+    "sqrt", "stirling_error", "truncated_normal",
 ]  # fmt: skip
 
+_BEYOND_TWO_SIGMA: Final = 0.022750131948179207  # the probability of more than two standard deviations, on one side
 _LOWEST: Final = -1022
 _LEAST, _MOST = -708.0, 709.0
 _ROOT_TWO_LESS_ONE: Final = 0.41421356237309503
@@ -58,11 +64,6 @@ def _looked_up(xp: Any, table: Any, index: Any) -> Any:
 def log(x: Any) -> Any:
     """The natural logarithm.
 
-    Parameters
-    ----------
-    x : array
-        float64, from 2**-1000 to 2**1000.
-
     Examples
     --------
     >>> import numpy as np
@@ -82,21 +83,6 @@ def log(x: Any) -> Any:
 
 def sqrt(x: Any) -> Any:
     """The square root, which IEEE 754 fixes and not every library gives: its own serves as a guess.
-
-    Parameters
-    ----------
-    x : array
-        float64, 0, or from 2**-900 to 2**900.
-
-    Notes
-    -----
-    What the square of the guess lacks is found without an error, by Dekker's product of halves [1]_, and corrects the
-    guess by a number so small that the sum is rounded as the root itself would be.
-
-    References
-    ----------
-    .. [1] T. J. Dekker, "A floating-point technique for extending the available precision", Numerische Mathematik 18
-       (1971), 224-242.
 
     Examples
     --------
@@ -121,11 +107,6 @@ def sqrt(x: Any) -> Any:
 def exp(x: Any) -> Any:
     """The exponential.
 
-    Parameters
-    ----------
-    x : array
-        float64; below -708 the answer is 0, and it does not grow beyond that of 709.
-
     Examples
     --------
     >>> import numpy as np
@@ -145,15 +126,6 @@ def exp(x: Any) -> Any:
 def quotient(a: Any, b: Any) -> Any:
     """Elements of one array over those of another, rounded once, as IEEE 754 has it.
 
-    Parameters
-    ----------
-    a, b : array
-        float64, of shape (count,) or (1,).
-
-    Notes
-    -----
-    A compiler that sees one divisor for many elements may multiply by its reciprocal, as XLA does, and round twice.
-
     Examples
     --------
     >>> import numpy as np
@@ -165,19 +137,6 @@ def quotient(a: Any, b: Any) -> Any:
 
 def expm1(x: Any) -> Any:
     """The exponential less 1, with the relative accuracy of `x` near 0.
-
-    Parameters
-    ----------
-    x : array
-        float64; see `exp`.
-
-    Notes
-    -----
-    What rounding does to ``exp(x)`` near 1, its logarithm tells [1]_.
-
-    References
-    ----------
-    .. [1] N. J. Higham, "Accuracy and stability of numerical algorithms", second edition, 2002, section 1.14.1.
 
     Examples
     --------
@@ -196,11 +155,6 @@ def expm1(x: Any) -> Any:
 def log1p(x: Any) -> Any:
     """The logarithm of ``1 + x``, with the relative accuracy of `x` near 0: see `expm1`.
 
-    Parameters
-    ----------
-    x : array
-        float64, more than -1.
-
     Examples
     --------
     >>> import numpy as np
@@ -215,16 +169,6 @@ def log1p(x: Any) -> Any:
 
 def arctan(x: Any) -> Any:
     """The angle, from minus to plus a quarter of a turn, whose tangent is some number.
-
-    Parameters
-    ----------
-    x : array
-        float64, at most 2**900 in size.
-
-    Notes
-    -----
-    Tangents over 1 are turned over, and those over that of a sixteenth of a turn are turned back by an eighth; what is
-    left has a series whose terms fall by a factor of 6.
 
     Examples
     --------
@@ -265,11 +209,6 @@ def _wave(x: Any, shift: int) -> Any:
 def sin(x: Any) -> Any:
     """The sine.
 
-    Parameters
-    ----------
-    x : array
-        float64, at most a few turns in size.
-
     Examples
     --------
     >>> import numpy as np
@@ -282,11 +221,6 @@ def sin(x: Any) -> Any:
 def cos(x: Any) -> Any:
     """The cosine.
 
-    Parameters
-    ----------
-    x : array
-        float64, at most a few turns in size.
-
     Examples
     --------
     >>> import numpy as np
@@ -297,12 +231,7 @@ def cos(x: Any) -> Any:
 
 
 def normal_quantile(p: Any) -> Any:
-    """The number below which a standard normal number lies with probability `p`: see `quantiles.normal_quantile`.
-
-    Parameters
-    ----------
-    p : array
-        float64, between 0 and 1.
+    """The number below which a standard normal number lies with probability `p`, a float64 array [3]_.
 
     Examples
     --------
@@ -310,21 +239,47 @@ def normal_quantile(p: Any) -> Any:
     >>> normal_quantile(np.asarray([0.5, 0.975]))
     array([0.        , 1.95996398])
     """
-    compiled = kernel("rng.normal_quantile", array_namespace(p))
-    return quantiles.normal_quantile(p, log, sqrt) if compiled is None else compiled(p)
+    xp = array_namespace(p)
+    compiled = kernel("rng.normal_quantile", xp)
+    if compiled is not None:
+        return compiled(p)
+    tail = xp.maximum(xp.minimum(p, 1.0 - p), LEAST_TAIL)
+    root = sqrt(-log(tail))
+    is_far = root > FAR_TAIL
+    far = far_quantile(xp.where(is_far, root, FAR_TAIL) - FAR_TAIL)
+    near = _near_quantile(xp.where(is_far, 0.5, p), log, sqrt)
+    return xp.where(is_far, xp.where(p < 0.5, -far, far), near)
+
+
+def _near_quantile(p: Any, log: Callable[[Any], Any] | None = None, sqrt: Callable[[Any], Any] | None = None) -> Any:
+    """The same of probabilities from exp(-25) to 1 less that."""
+    xp = array_namespace(p)
+    q = p - 0.5
+    middle = xp.abs(q) <= HALF_WIDTH
+    near = q * central_quantile(HALF_WIDTH**2 - xp.where(middle, q * q, 0.0))
+    outside = xp.where(middle, 0.05, xp.minimum(p, 1.0 - p))
+    far = outer_quantile((sqrt or xp.sqrt)(-(log or xp.log)(outside)) - 1.6)
+    return xp.where(middle, near, xp.where(q < 0, -far, far))
+
+
+def truncated_normal(u: Any, quantile: Callable[[Any], Any] = _near_quantile) -> Any:
+    """Standard normal numbers within two standard deviations, from uniforms, in their order.
+
+    `quantile` stands in for the normal quantile; by default it uses the library's own functions, in any dtype.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> truncated_normal(np.asarray([0.0, 0.5, 1.0])).round(12).tolist()
+    [-2.0, 0.0, 2.0]
+    """
+    xp = array_namespace(u)
+    z = quantile(_BEYOND_TWO_SIGMA + u * (1.0 - 2.0 * _BEYOND_TWO_SIGMA))
+    return xp.minimum(xp.maximum(z, -2.0), 2.0)
 
 
 def log_factorial(k: Any) -> Any:
     """The logarithm of the factorial of whole numbers.
-
-    Parameters
-    ----------
-    k : array
-        float64, whole, 0 or more.
-
-    Notes
-    -----
-    Stirling's series from 10 on, a table below.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Parameters of random draws: checked, given a shape and a dtype in common, applied to standard numbers.
 
-Contract: an error names the parameter, what it was and what is allowed; bounds and scales are
+Contract: an error names the parameter, what it was and what is allowed, before anything is drawn; bounds and scales are
 rounded to the dtype of the numbers before anything is computed with them, as Theano does.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from nbm_xp.namespace import (
@@ -22,6 +22,7 @@ from nbm_xp.namespace import (
     is_array,
     is_integer,
     is_lazy,
+    library_name,
     promote_types,
     running_dtype,
 )
@@ -32,8 +33,9 @@ from .uniforms import DTYPES
 
 __all__ = [
     "MOST_ELEMENTS", "Size", "any_tensor", "as_scale_and_shift", "between", "checked", "chunks_of", "countable",
-    "counting_dtype", "counts_on", "flag", "integer_dtype", "is_double", "is_number", "known_integer", "line_between",
-    "most_of", "real_dtype", "rounded", "scaled_and_shifted", "shape_of", "streams_of",
+    "counting_dtype", "counts_on", "fill", "flag", "form_of", "integer_dtype", "is_double", "is_number",
+    "known_integer", "line_between", "most_of", "real_dtype", "require_writable", "rounded", "scaled_and_shifted",
+    "shape_of", "streams_of", "with_whole_axis",
 ]  # fmt: skip
 
 Size: TypeAlias = int | Sequence[int] | None
@@ -322,3 +324,54 @@ def rounded(xp: Any, value: Any, dtype: str) -> Any:
             return math.copysign(math.inf, value)
         return float(asarray(float(value), host_namespace(), dtype))
     return xp.astype(value, dtype_of(xp, dtype))
+
+
+def with_whole_axis(chunks: Any, shape: tuple[int, ...]) -> Any:
+    """Chunks of rows, and an axis of outcomes behind them, the last of `shape`, that is not split."""
+    rows, outcomes = len(shape) - 1, (shape[-1],)
+    if isinstance(chunks, Mapping):
+        return {**chunks, rows: outcomes}
+    if isinstance(chunks, (tuple, list)):
+        return (*chunks, outcomes)
+    return (*(("auto" if chunks is None else chunks,) * rows), outcomes)
+
+
+def require_writable(name: str, x: Any, instead: str = "") -> None:
+    """Refuse what is no array, or one whose elements cannot be changed."""
+    if not is_array(x):
+        raise TypeError(f"{name} must be an array, got {type(x).__name__}")
+    if is_lazy(array_namespace(x)):
+        return  # it gets another graph
+    nothing = (slice(0, 0),) * x.ndim if x.ndim else ...
+    try:
+        x[nothing] = x[nothing]
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be an array that can be written to{instead}: {error}") from error
+
+
+def form_of(xp: Any, out: Any, size: Size, dtype: Any) -> tuple[Size, Any]:
+    """The size and the dtype of a draw: those of `out`, if there is one, which those asked for may not contradict."""
+    if out is None:
+        return size, dtype
+    require_writable("out", out)
+    shape = tuple(out.shape)
+    try:
+        own = dtype_name(out)
+    except TypeError as error:
+        raise TypeError(f"out must hold numbers: {error}") from error
+    if library_name(array_namespace(out)) != library_name(xp):
+        raise TypeError(f"out must be an array of {library_name(xp)}, got one of {library_name(array_namespace(out))}")
+    if own not in DTYPES or (dtype is not None and dtype_name(dtype) != own):
+        raise TypeError(f"out must be of {'floating-point' if dtype is None else dtype_name(dtype)} dtype, got {own}")
+    if size is not None and shape_of(size) != shape:
+        raise ValueError(f"out must have the shape that size says, {shape_of(size)}; got {shape}")
+    return shape, own
+
+
+def fill(out: Any, drawn: Any) -> Any:
+    """What was drawn; in `out`, if there is one."""
+    if out is None or drawn is out:
+        return drawn
+    if 0 not in out.shape:  # which Dask refuses to write to
+        out[...] = drawn
+    return out

@@ -23,6 +23,7 @@ from nbm_xp.namespace import (
     is_integer,
     is_lazy,
     promote_types,
+    running_dtype,
     to_numpy,
     wide_dtypes,
 )
@@ -32,8 +33,8 @@ from .parameters import LARGEST, checked, is_double, known_integer, most_of
 
 __all__ = [
     "ABOVE_ONE", "BELOW_ONE", "FINITE", "LARGEST_MEAN", "MOST_TRIALS", "NOT_NEGATIVE", "POSITIVE", "PROBABILITY",
-    "RATE", "Rule", "SOME_PROBABILITY", "TRIALS", "check_weights", "finite_in", "require", "require_held",
-    "require_integer", "require_real", "require_together", "weights_of", "within",
+    "RATE", "Rule", "SOME_PROBABILITY", "TRIALS", "check_weights", "finite_in", "require", "require_enough",
+    "require_held", "require_integer", "require_real", "require_together", "weights_of", "within",
 ]  # fmt: skip
 
 MOST_TRIALS: Final = 2**53
@@ -304,3 +305,16 @@ def weights_of(name: str, p: Any) -> Any:
         raise TypeError(f"{name} must be an array of probabilities, got {p!r}")
     check_weights(name, p)
     return p
+
+
+def require_enough(population: int, count: int, weights: list[Any]) -> None:
+    """Refuse more choices without replacement than there are things."""
+    if count > population:
+        raise ValueError(f"size must be at most {population} without replacement, got {count}")
+    for p in weights:
+        xp = array_namespace(p)
+        if is_lazy(xp):
+            continue
+        possible = xp.sum(xp.astype(p > 0, running_dtype(xp, "int64")))
+        if not is_traced([possible]) and count > (possible := concrete_int(possible)):
+            raise ValueError(f"size must be at most {possible}, as many as have a probability in p; got {count}")

@@ -1,4 +1,4 @@
-"""Uniform numbers from states: Theano's, to the last bit, on every library.
+"""Uniform and normal numbers from states: Theano's, to the last bit, on every library.
 
 Contract: the next numbers of all streams (`numbers`), or any of them and no others (`elements`),
 the same whichever way they are made. Where a library has a faster kernel, it gives the same bits.
@@ -10,6 +10,11 @@ An integer ``z`` from 1 to 2**31 - 1 becomes a number between 0 and 1, both excl
 - float16: ``((z mod 2**15) + 1) * float16(3.0458e-05)``, rounded once
 
 A float64 of 53 bits is made of two integers: ``((z1 - 1) + z2 * 2**-31) * 2**-31``, rounded once.
+
+References
+----------
+.. [1] G. E. P. Box and M. E. Muller, "A note on the generation of random normal deviates", Annals of Mathematical
+   Statistics 29 (1958), 610-611.
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ from nbm_xp.namespace import (
     array_namespace,
     asarray,
     convert,
+    dtype_name,
     dtype_of,
     get_namespace,
     host_namespace,
@@ -34,10 +40,11 @@ from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, Followed, State
 
 from . import recurrence
-from .transforms import two_draws
+from .elementary import cos, log, sin, sqrt
 
 __all__ = [
-    "DTYPES", "advance", "elements", "numbers", "stream_count", "substreams", "touched_streams", "wide_numbers",
+    "DTYPES", "HOST", "advance", "at_places", "block_runs", "elements", "from_integers", "normal_of_pairs", "numbers",
+    "paired", "stepwise_normals", "stream_count", "substreams", "touched_streams", "two_draws", "wide_numbers",
 ]  # fmt: skip
 
 MOST_COMPILED: Final = 2**24
@@ -267,3 +274,93 @@ def at_places(
         both = (at_places(xp, source, streams, places, span, "float64", k) for k in (output, output + 1))
         return two_draws(*both)
     return from_integers(xp, recurrence.integers_at(xp, source, streams, places, span, output), dtype)
+
+
+def block_runs(shape: tuple[int, ...], offset: tuple[int, ...], block: tuple[int, ...]) -> tuple[Any, Any]:
+    """Say where the runs of consecutive elements begin that make up a block of an array, and their equal lengths.
+
+    Examples
+    --------
+    >>> begins, lengths = block_runs((3, 4), (1, 1), (2, 3))
+    >>> begins.tolist(), lengths.tolist()
+    ([5, 9], [3, 3])
+    """
+    host = host_namespace()
+    begins, length, stride = host.zeros((1,), dtype=host.int64), 1, 1
+    whole = True
+    for axis in reversed(range(len(shape))):
+        if whole:
+            begins, length = begins + offset[axis] * stride, length * block[axis]
+            whole = block[axis] == shape[axis]
+        else:
+            along = (offset[axis] + host.arange(block[axis], dtype=host.int64)) * stride
+            begins = host.reshape(along[:, None] + begins[None, :], (-1,))
+        stride *= shape[axis]
+    return begins, host.full(begins.shape, length, dtype=host.int64)
+
+
+def two_draws(high: Any, low: Any) -> Any:
+    """Make float64 uniforms of 53 bits, ``((z1 - 1) + z2 * 2**-31) * 2**-31``, of two that are ``z * 2**-31``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> two_draws(np.asarray([2.0**-31]), np.asarray([0.5])) == 2.0**-32
+    array([ True])
+    """
+    return (high - 2.0**-31) + low * 2.0**-31
+
+
+def polar(xp: Any, u1: Any, u2: Any) -> Any:
+    """Make two standard normal numbers of each pair of uniforms, by the method of Box and Muller [1]_.
+
+    The cosines come first along a first axis of two, then the sines; of the uniforms' dtype. Logarithms, cosines and
+    sines are computed in float64 and rounded to it; float16 is computed in float32 and rounded once.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> xp = get_namespace("numpy")
+    >>> polar(xp, xp.asarray([0.5]), xp.asarray([0.25])).round(4).tolist()
+    [[0.0], [1.1774]]
+    """
+    dtype = u1.dtype
+    is_half = dtype_name(u1) == "float16"
+    own = None if is_half else kernel("rng.box_muller", xp)
+    if own is not None:
+        return own(u1, u2)
+    with wide_dtypes(xp):
+        if is_half:
+            u1, u2 = (xp.astype(u, dtype_of(xp, "float32")) for u in (u1, u2))
+        double = dtype_of(xp, "float64")
+        logs = xp.astype(log(xp.astype(u1, double)), u1.dtype)
+        radius = xp.astype(sqrt(xp.astype(-2.0 * logs, double)), u1.dtype)
+        angle = xp.astype(u2 * (2.0 * math.pi), double)
+        waves = xp.stack([cos(angle), sin(angle)])
+        return xp.astype(radius * xp.astype(waves, radius.dtype), dtype, copy=False)
+
+
+def normal_of_pairs(xp: Any, u1: Any, u2: Any, is_sine: Any) -> Any:
+    """Make a standard normal number of each pair of uniforms, the sine where `is_sine`, else the cosine."""
+    both = polar(xp, u1, u2)
+    return xp.where(is_sine, both[1, ...], both[0, ...])
+
+
+def paired(xp: Any, u: Any, n: int) -> Any:
+    """Make `n` standard normal numbers of an even number of uniforms, `n` or one more: the layout of `RandomStreams`.
+
+    The uniforms of the first half are paired with those of the second; all cosines come first, then the sines.
+    """
+    half = u.shape[0] // 2
+    return xp.reshape(polar(xp, u[:half], u[half:]), (-1,))[:n]
+
+
+def stepwise_normals(xp: Any, u: Any, streams: int, n: int) -> Any:
+    """Make `n` standard normal numbers of pairs of steps of streams: the layout of `Generator`.
+
+    `u` has the uniforms of an even number of steps of all streams, one after the other. Of each pair of steps, the
+    first becomes the cosines, the second the sines.
+    """
+    pairs = xp.reshape(u, (-1, 2, streams))
+    both = polar(xp, pairs[:, 0, :], pairs[:, 1, :])
+    return xp.reshape(xp.moveaxis(both, 0, 1), (-1,))[:n]

@@ -14,13 +14,11 @@ from hypothesis import strategies as st
 from nbm_xp.namespace import asarray, get_namespace, to_numpy, use_backend
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2
-from nbm_xp.rng import Generator, RandomStreams, after, bernoulli, draw, recurrence, substreams
-from nbm_xp.rng.blocks import Normals, Uniforms, lazily
-from nbm_xp.rng.draws import normal
+from nbm_xp.rng import Generator, RandomStreams, after, bernoulli, draw, draws, recurrence, substreams
+from nbm_xp.rng.draws import bernoulli_of_affine, bernoulli_of_sigmoid, later_draw, normal
 from nbm_xp.rng.recurrence import integers_at
-from nbm_xp.rng.runs import block_runs, later_draw
-from nbm_xp.rng.trials import bernoulli_of_affine, bernoulli_of_sigmoid
-from nbm_xp.rng.uniforms import elements, from_integers
+from nbm_xp.rng.tasks import Draw
+from nbm_xp.rng.uniforms import block_runs, elements, from_integers
 from nbm_xp.tape import function, placeholder
 from nbm_xp.tape.stable import sigmoid
 from tests.libraries import LIBRARIES, Library, guard, libraries
@@ -113,10 +111,8 @@ def test_dask_blocks_do_not_depend_on_the_chunks(
     first, xp = substreams(state, count), get_namespace("dask")
     want, _ = draw(NP, first, shape, dtype)
     with guard():
-        from_all_states = lazily(xp, Uniforms(None, count, shape, dtype), chunks, first)
-        from_one_state = lazily(xp, Uniforms(state, count, shape, dtype), chunks)
-    for u in (from_all_states, from_one_state):
-        np.testing.assert_array_equal(u.compute(scheduler="synchronous"), want, strict=True)
+        u, _ = draw(xp, first, shape, dtype, chunks)
+    np.testing.assert_array_equal(u.compute(scheduler="synchronous"), want, strict=True)
 
 
 @pytest.mark.parametrize("library", libraries("numpy", "torch", "jax", "array_api_strict", "cupy"))
@@ -126,13 +122,14 @@ def test_a_block_in_any_library(
     library: Library, state: tuple[int, ...], count: int, division: tuple[tuple[int, ...], Any], dtype: str
 ) -> None:
     shape, chunks = division
-    whole, _ = draw(NP, substreams(state, count), shape, dtype)
-    task = Uniforms(state, count, shape, dtype, library.name)
+    first = substreams(state, count)
+    whole, _ = draw(NP, first, shape, dtype)
+    task = Draw(draws.uniforms, None, shape, dtype, library.name)
     for block in itertools.product(*map(range, map(len, chunks))):
         offset = tuple(sum(sizes[:i]) for sizes, i in zip(chunks, block, strict=True))
         size = tuple(sizes[i] for sizes, i in zip(chunks, block, strict=True))
         want = whole[tuple(slice(a, a + b) for a, b in zip(offset, size, strict=True))]
-        np.testing.assert_array_equal(to_numpy(task(offset, size)), want, strict=True)
+        np.testing.assert_array_equal(to_numpy(task(offset, size, first)), want, strict=True)
 
 
 @given(chunked())
@@ -198,7 +195,7 @@ def test_normals_of_streams_do_not_depend_on_the_chunks(
     shape, chunks = division
     z, _ = normal(NP, substreams(state, count), shape, dtype)
     with guard():
-        got = lazily(get_namespace("dask"), Normals(state, count, shape, dtype), chunks)
+        got, _ = normal(get_namespace("dask"), substreams(state, count), shape, dtype, chunks)
     np.testing.assert_array_equal(got.compute(scheduler="synchronous"), z, strict=True)
 
 
@@ -218,9 +215,10 @@ def test_binomials_do_not_depend_on_the_chunks(
 def test_a_lost_worker_s_block_comes_back_the_same_in_another_process() -> None:
     import pickle
 
-    task = pickle.loads(pickle.dumps(Uniforms((5,) * 6, 7, (20, 30), "float32")))
-    whole, _ = draw(NP, substreams((5,) * 6, 7), (20, 30), "float32")
-    np.testing.assert_array_equal(task((3, 4), (5, 6)), whole[3:8, 4:10], strict=True)
+    states = substreams((5,) * 6, 7)
+    task = pickle.loads(pickle.dumps(Draw(draws.uniforms, None, (20, 30), "float32", "numpy")))
+    whole, _ = draw(NP, states, (20, 30), "float32")
+    np.testing.assert_array_equal(task((3, 4), (5, 6), states), whole[3:8, 4:10], strict=True)
     assert len(pickle.dumps(task)) < 400
 
 

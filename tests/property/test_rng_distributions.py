@@ -23,10 +23,11 @@ from nbm_xp.namespace import (
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2
 from nbm_xp.rng import Generator, elementary
-from nbm_xp.rng.distributions import element_uniforms, rejection
-from nbm_xp.rng.distributions.element_uniforms import of_block
-from nbm_xp.rng.distributions.rejection import gamma, large_binomial, poisson
-from nbm_xp.rng.distributions.whole_numbers import integers
+from nbm_xp.rng.distributions import sampling
+from nbm_xp.rng.distributions.counts import large_binomial, poisson
+from nbm_xp.rng.distributions.gammas import gamma
+from nbm_xp.rng.distributions.integers import integers
+from nbm_xp.rng.element_uniforms import of_block
 from nbm_xp.rng.parameters import INTEGERS
 from tests.distributions import DRAWS, REAL, VECTORS, WITH_ARRAYS
 from tests.libraries import AGAIN, Library, guard, libraries, on_libraries
@@ -118,7 +119,7 @@ def test_those_that_fail_are_tried_again_alone(monkeypatch: pytest.MonkeyPatch, 
             assert kernel(f"rng.{name}", "numpy") is not None
             monkeypatch.delitem(kernels._KERNELS, (f"rng.{name}", "numpy"))
     together = drawn()
-    monkeypatch.setattr(element_uniforms, "_FEW", 10)
+    monkeypatch.setattr(sampling, "_FEW", 10)
     for numbers in zip(want, together, drawn(), strict=True):
         for got in numbers[1:]:
             np.testing.assert_array_equal(got, numbers[0])
@@ -253,8 +254,8 @@ def test_blocks_of_kernels(seed: int, rows: int, columns: int, data: st.DataObje
 def test_parameters_are_asked_together(draw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each question would be a copy from a device to the host."""
     asked: list[Any] = []
-    answer = rejection.concrete_int
-    monkeypatch.setattr(rejection, "concrete_int", lambda x: asked.append(x) or answer(x))
+    answer = sampling.concrete_int
+    monkeypatch.setattr(sampling, "concrete_int", lambda x: asked.append(x) or answer(x))
     draw(Generator(5))
     assert len(asked) == 1
 

@@ -30,8 +30,7 @@ from nbm_xp.namespace import core, host_namespace
 from nbm_xp.namespace.convolution import winograd
 from nbm_xp.namespace.exponentials import numpy_rows
 from nbm_xp.rng import Generator, bernoulli, elementary, substreams
-from nbm_xp.rng.draws import normal
-from nbm_xp.rng.trials import bernoulli_of_affine, bernoulli_of_sigmoid
+from nbm_xp.rng.draws import bernoulli_of_affine, bernoulli_of_sigmoid, normal
 from nbm_xp.rng.uniforms import advance
 from nbm_xp.tape import value_and_grad
 from tests.promise import PROMISES, SEED, written

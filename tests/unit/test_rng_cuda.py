@@ -13,11 +13,10 @@ from nbm_xp.namespace import asarray, get_namespace, to_numpy
 from nbm_xp.namespace.mrg31k3p import cuda_draws as cuda
 from nbm_xp.namespace.mrg31k3p.cuda_launching import SAMPLES
 from nbm_xp.rng import after, bernoulli, draw, substreams
-from nbm_xp.rng.distributions.element_uniforms import of_block
 from nbm_xp.rng.draws import normal
+from nbm_xp.rng.element_uniforms import of_block
 from nbm_xp.rng.recurrence import rows_of
-from nbm_xp.rng.transforms import polar
-from nbm_xp.rng.uniforms import elements, numbers, wide_numbers
+from nbm_xp.rng.uniforms import elements, numbers, polar, wide_numbers
 from tests.libraries import Library, libraries
 
 NP = get_namespace("numpy")

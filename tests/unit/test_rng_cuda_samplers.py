@@ -11,10 +11,9 @@ import pytest
 from nbm_xp.namespace import to_numpy
 from nbm_xp.namespace.mrg31k3p import _CUDA, cuda_elementary, cuda_samplers
 from nbm_xp.rng import Generator
-from nbm_xp.rng.distributions.element_uniforms import of_block
-from nbm_xp.rng.distributions.rejection import _poisson_constants
-from nbm_xp.rng.elementary import exp, log, normal_quantile, sqrt
-from nbm_xp.rng.quantiles import truncated_normal
+from nbm_xp.rng.distributions.counts import _poisson_constants
+from nbm_xp.rng.element_uniforms import of_block
+from nbm_xp.rng.elementary import exp, log, normal_quantile, sqrt, truncated_normal
 from tests.host_kernels import InPlace
 from tests.libraries import Library, libraries
 

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbm_xp.rng import Generator, RandomStreams, substreams
-from nbm_xp.rng.blocks import FewNumbers, in_few_numbers
-from nbm_xp.rng.distributions import tasks
+from nbm_xp.rng import Generator, RandomStreams, substreams, tasks
+from nbm_xp.rng.tasks import FewNumbers, in_few_numbers
 from nbm_xp.rng.uniforms import advance
 from nbm_xp.tape import function, placeholder
 from tests.clusters import two_processes

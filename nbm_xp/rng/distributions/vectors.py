@@ -1,47 +1,33 @@
-"""Draws whose elements are vectors along the last axis, Dirichlet's, normal, hypergeometric ones; and orders of rows.
+"""Draws whose elements are vectors along the last axis, which is not split: Dirichlet's, normal, hypergeometric ones.
 
-Contract: what `tasks` promises; sums and products over the components are made one by one, in
-order, since a library's own sum, or product of matrices, may round otherwise.
+Contract: sums and products over the components are made one by one, in order, since a library's own sum, or product of
+matrices, may round otherwise.
 
 References
 ----------
 .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, sections 11.2 and 11.4.
 .. [2] G. H. Golub and C. F. Van Loan, "Matrix computations", fourth edition, 2013, section 4.2: Cholesky's factor.
-.. [3] D. E. Knuth, "The art of computer programming", volume 2, third edition, 1997, section 3.4.2: random orders.
 """
 
 from __future__ import annotations
 
 import operator
 import warnings
-from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Final
 
-from nbm_xp.namespace import (
-    Derivatives,
-    array_namespace,
-    asarray,
-    concrete_int,
-    dtype_of,
-    get_namespace,
-    promote_types,
-    wide_dtypes,
-)
+from nbm_xp.namespace import array_namespace, asarray, concrete_int, dtype_of, wide_dtypes
 from nbm_xp.namespace.compiling import is_traced
 
 from ..elementary import exp, log, quotient
-from ..parameters import LARGEST
 from ..rules import FINITE, NOT_NEGATIVE, TRIALS, Rule, require, require_held
-from .counting import hypergeometric
+from ..tasks import Draw
+from .counts import hypergeometric
 from .derivatives import logit_beta_in_a
-from .element_uniforms import ElementUniforms, of_block
-from .fine_uniforms import normal_number, root
-from .rejection import log_gamma
-from .tasks import Elements
-from .whole_numbers import order_keys
+from .gammas import log_gamma
+from .sampling import normal_number, root
 
-__all__ = ["Dirichlets", "Hypergeometrics", "NormalVectors", "RowOrders", "cholesky", "require_sample"]
+__all__ = ["cholesky", "dirichlet", "hypergeometrics", "normal_vectors", "require_sample"]
 
 _LEAST: Final = 2.0**-1000
 _FARTHEST: Final = 700.0
@@ -49,66 +35,32 @@ _ROUNDING: Final = 2.0**-50
 _SOME: Final = Rule("above 0 in one component at least", lambda total: total > 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Vectors(Elements):
-    """A task whose elements are vectors; `whole` has the components along its last axis, which is not split."""
-
-    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any) -> Any:
-        """Make the block of some shape that begins at some place."""
-        xp = get_namespace(self.library)
-        with wide_dtypes(xp):
-            parameters = self.checked(*(xp.astype(block, dtype_of(xp, "float64")) for block in blocks))
-            if 0 in shape:
-                return xp.zeros(shape, dtype=dtype_of(xp, self.dtype))
-            uniforms = of_block(self.state, self.whole[:-1], offset[:-1], shape[:-1], self.library)
-            return self.finished(xp.stack(self.components(uniforms, shape, *parameters), axis=-1), shape)
-
-    def checked(self, *parameters: Any) -> tuple[Any, ...]:
-        """What the components are made from: the parameters, once they are known to be allowed."""
-        raise NotImplementedError(f"{type(self).__name__} is what tasks have in common")
-
-    def components(self, uniforms: ElementUniforms, shape: tuple[int, ...], *parameters: Any) -> list[Any]:
-        """The components, each of shape (count,)."""
-        raise NotImplementedError(f"{type(self).__name__} is what tasks have in common")
+def _finished(draw: Draw, components: list[Any], shape: tuple[int, ...]) -> Any:
+    return draw.finished(draw.xp.stack(components, axis=-1), shape)
 
 
-@dataclass(frozen=True, slots=True)
-class Dirichlets(_Vectors):
-    """Proportions: gamma numbers over their sum [1]_, by their logarithms, so that none is lost.
+def dirichlet(
+    draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], alpha: Any, *, in_shapes: bool = False
+) -> Any:
+    """Make a block of proportions: gamma numbers over their sum [1]_, by their logarithms, so that none is lost.
 
-    Parameters
-    ----------
-    in_shapes : bool
-        Whether to make, in place of each proportion, its derivative in its own shape before they are divided by their
-        sum, that of its beta marginal's logit: see `gradients`.
+    If `in_shapes`, make in place of each proportion its derivative in its own shape before they are divided by their
+    sum, that of its beta marginal's logit.
     """
-
-    in_shapes: bool = False
-
-    def derivatives(self) -> Derivatives:
-        """The derivatives in the shapes."""
-        return Derivatives("Dirichlet's distribution", ("alpha",), self.derivative, simplex=True)
-
-    def differentiated(self, k: int, dtype: str) -> Dirichlets:
-        """What makes the derivatives in the shapes, in the wider of the two dtypes."""
-        return replace(self, in_shapes=True, dtype=promote_types(self.dtype, dtype) if dtype in LARGEST else self.dtype)
-
-    def checked(self, *parameters: Any) -> tuple[Any, ...]:
-        """Refuse shapes below 0, and those that are all 0."""
-        (alpha,) = parameters
+    xp, count = draw.xp, shape[-1]
+    with wide_dtypes(xp):
+        alpha = xp.astype(alpha, dtype_of(xp, "float64"))
         require("alpha", alpha, NOT_NEGATIVE)
         if alpha.shape[-1]:
-            require("alpha", array_namespace(alpha).max(alpha, axis=-1), _SOME)
-        return parameters
-
-    def components(self, uniforms: ElementUniforms, shape: tuple[int, ...], *parameters: Any) -> list[Any]:
-        """The proportions."""
-        xp, (alpha,), outcomes = uniforms.xp, parameters, shape[-1]
-        alpha = xp.reshape(xp.broadcast_to(alpha, shape), (-1, outcomes))
-        some = [alpha[:, k] > 0.0 for k in range(outcomes)]
+            require("alpha", xp.max(alpha, axis=-1), _SOME)
+        if 0 in shape:
+            return draw.zeros(shape)
+        uniforms = draw.uniforms(offset, shape, 1)
+        alpha = xp.reshape(xp.broadcast_to(alpha, shape), (-1, count))
+        some = [alpha[:, k] > 0.0 for k in range(count)]
         logs = [
-            log_gamma(uniforms.every(k, outcomes), xp.where(some[k], xp.maximum(alpha[:, k], _LEAST), 1.0))
-            for k in range(outcomes)
+            log_gamma(uniforms.every(k, count), xp.where(some[k], xp.maximum(alpha[:, k], _LEAST), 1.0))
+            for k in range(count)
         ]
         largest = reduce(xp.maximum, (xp.where(k, x, -xp.inf) for k, x in zip(some, logs, strict=True)))
         sizes = [
@@ -116,71 +68,45 @@ class Dirichlets(_Vectors):
             for k, x in zip(some, logs, strict=True)
         ]
         total = reduce(operator.add, sizes)
-        if not self.in_shapes:
-            return [size / total for size in sizes]
+        if not in_shapes:
+            return _finished(draw, [size / total for size in sizes], shape)
         shapes, slopes = xp.sum(alpha, axis=-1), []
         for k, (size, x) in enumerate(zip(sizes, logs, strict=True)):
             logit = xp.minimum(x - largest, 0.0) - log(xp.maximum(total - size, _LEAST))
             slope = logit_beta_in_a(alpha[:, k], shapes - alpha[:, k], logit)
             slopes.append(xp.where(some[k], size / total * slope, 0.0))
-        return slopes
+        return _finished(draw, slopes, shape)
 
 
-@dataclass(frozen=True, slots=True)
-class NormalVectors(_Vectors):
-    """Normal vectors: a mean, and a factor of the covariance times independent normal numbers [1]_.
-
-    Parameters
-    ----------
-    check_valid : {"warn", "raise", "ignore"}
-        What is done where the factor is none of the covariance.
-    tol : float
-        How far it may be from one.
-    """
-
-    check_valid: str = "warn"
-    tol: float = 1e-8
-
-    def checked(self, *parameters: Any) -> tuple[Any, ...]:
-        """The mean, and the columns of the factor."""
-        mean, cov = parameters
-        xp = array_namespace(cov)
+def normal_vectors(
+    draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], mean: Any, cov: Any, *, check_valid: str, tol: float
+) -> Any:
+    """Make a block of a mean, and a factor of the covariance times independent normal numbers [1]_."""
+    xp, axes = draw.xp, shape[-1]
+    with wide_dtypes(xp):
+        mean, cov = (xp.astype(x, dtype_of(xp, "float64")) for x in (mean, cov))
         require("mean", mean, FINITE)
         require("cov", cov, FINITE)
         columns, left = cholesky(cov)
-        wrong = xp.abs(left) > self.tol + self.tol * xp.abs(cov)
-        count = xp.sum(xp.astype(wrong, dtype_of(xp, "int32")))
-        if self.check_valid != "ignore" and not is_traced([count]) and concrete_int(count):
+        wrong = xp.sum(xp.astype(xp.abs(left) > tol + tol * xp.abs(cov), dtype_of(xp, "int32")))
+        if check_valid != "ignore" and not is_traced([wrong]) and concrete_int(wrong):
             message = "cov must be symmetric and positive semidefinite"
-            if self.check_valid == "raise":
-                raise ValueError(f"{message}, to within tol={self.tol:g}")
+            if check_valid == "raise":
+                raise ValueError(f"{message}, to within tol={tol:g}")
             warnings.warn(f"{message}; its lower triangle is taken as far as it is", RuntimeWarning, stacklevel=2)
-        return mean, columns
-
-    def components(self, uniforms: ElementUniforms, shape: tuple[int, ...], *parameters: Any) -> list[Any]:
-        """The components, each a sum over those before it."""
-        (mean, columns), axes = parameters, shape[-1]
+        if 0 in shape:
+            return draw.zeros(shape)
+        uniforms = draw.uniforms(offset, shape, 1)
         z = [normal_number(uniforms.every(k, axes)) for k in range(axes)]
-        return [
-            reduce(operator.add, (columns[j][k : k + 1] * z[j] for j in range(k + 1))) + mean[k : k + 1]
-            for k in range(axes)
-        ]
+        sums = (reduce(operator.add, (columns[j][k : k + 1] * z[j] for j in range(k + 1))) for k in range(axes))
+        return _finished(draw, [total + mean[k : k + 1] for k, total in enumerate(sums)], shape)
 
 
 def cholesky(cov: Any) -> tuple[list[Any], Any]:
     """Factor a matrix that is symmetric and positive semidefinite, in sums and products of its elements alone [2]_.
 
-    Parameters
-    ----------
-    cov : array
-        float64, of shape (n, n). Its lower triangle is read.
-
-    Returns
-    -------
-    columns : list of arrays
-        Those of a lower triangle.
-    left : array
-        What the product of that and its transpose lacks; not 0 where there is no such factor.
+    Gives the columns of a lower triangle, and what the product of that and its transpose lacks: not 0 where there is no
+    such factor.
 
     Examples
     --------
@@ -202,31 +128,24 @@ def cholesky(cov: Any) -> tuple[list[Any], Any]:
     return columns, left
 
 
-class Hypergeometrics(_Vectors):
-    """How many of each color are in a sample; the number of the sample is in `numbers`.
-
-    Each count is hypergeometric, given those before it [1]_.
-    """
-
-    __slots__ = ()
-
-    def checked(self, *parameters: Any) -> tuple[Any, ...]:
-        """Refuse colors of which there are too few, or too many."""
-        require_sample(parameters[0], self.numbers[0])
-        return parameters
-
-    def components(self, uniforms: ElementUniforms, shape: tuple[int, ...], *parameters: Any) -> list[Any]:
-        """The counts."""
-        xp, (colors,), n = uniforms.xp, parameters, shape[-1]
-        left = xp.broadcast_to(asarray([self.numbers[0]], xp, "float64"), (uniforms.count,))
+def hypergeometrics(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], colors: Any) -> Any:
+    """Make a block of how many of each color are in a sample, whose size is in `numbers`, each given those before."""
+    xp, n, (sample,) = draw.xp, shape[-1], draw.numbers
+    with wide_dtypes(xp):
+        colors = xp.astype(colors, dtype_of(xp, "float64"))
+        require_sample(colors, sample)
+        if 0 in shape:
+            return draw.zeros(shape)
+        uniforms = draw.uniforms(offset, shape, 1)
+        left = xp.broadcast_to(asarray([sample], xp, "float64"), (uniforms.count,))
         rest, counts = xp.sum(colors, keepdims=True), []
         for k in range(n - 1):
             own = colors[k : k + 1]
             rest = rest - own
             counts.append(hypergeometric(uniforms.every(k, n), own, rest, left))
             left = left - counts[-1]
-        require_held(xp.stack([*counts, left]), self.dtype)
-        return [*counts, left]
+        require_held(xp.stack([*counts, left]), draw.dtype)
+        return _finished(draw, [*counts, left], shape)
 
 
 def require_sample(colors: Any, nsample: int) -> None:
@@ -237,26 +156,3 @@ def require_sample(colors: Any, nsample: int) -> None:
         total = xp.sum(xp.astype(colors, dtype_of(xp, "float64")))
         require("colors in all", total, TRIALS)
         require("nsample less all colors", nsample - total, Rule("0 or less", lambda x: x <= 0))
-
-
-@dataclass(frozen=True, slots=True)
-class RowOrders(Elements):
-    """The elements along one axis in a random order, for each place of the others its own [3]_.
-
-    Parameters
-    ----------
-    axis : int
-        Which; it is not split.
-    """
-
-    axis: int = 0
-
-    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any) -> Any:
-        """Make the block of some shape that begins at some place; without one to take from, the places in order."""
-        xp = get_namespace(self.library)
-        if 0 in shape:
-            return blocks[0] if blocks else xp.zeros(shape, dtype=dtype_of(xp, "int64"))
-        with wide_dtypes(xp):
-            keys = xp.reshape(order_keys(self.uniforms(offset, shape)), shape)
-            order = xp.astype(xp.argsort(keys, axis=self.axis, stable=True), dtype_of(xp, "int64"))
-            return xp.take_along_axis(blocks[0], order, axis=self.axis) if blocks else order

@@ -1,31 +1,33 @@
-"""The state of a `Generator`: where it is, how it moves on, and other generators made from it.
+"""The state of a `Generator`: where it is, how a draw takes its steps, and how the draw is made.
 
-Contract: the state is six integers and a counter, that can be looked at, set, compared, copied,
-written down and read again; each draw takes steps of its own, in whatever thread; a call that fails takes none. In a
-function that JAX compiles or maps, the integers are an array whose values are not known.
+Contract: the state is six integers and a counter, that can be looked at, set, compared, copied, written down and read
+again; each draw takes steps of its own, in whatever thread; a call that fails takes none. In a function that JAX
+compiles or maps, the integers are an array whose values are not known.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 import secrets
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from operator import length_hint
 from typing import Any, Final, Self
 
 from nbm_xp.namespace import (
+    Derivatives,
     array_namespace,
     asarray,
-    dtype_name,
     dtype_of,
+    floatx,
     get_namespace,
     host_namespace,
     is_array,
-    is_integer,
+    is_lazy,
     library_name,
     running_dtype,
     to_numpy,
@@ -33,34 +35,37 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.compiling import current_trace, is_traced
 from nbm_xp.namespace.libraries import imported
-from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, MAX_STREAMS, Followed, State, jump
+from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, Followed, State, jump
 from nbm_xp.namespace.pytrees import register_pytree, register_waiting
 
-from ..parameters import checked, known_integer
-from ..recurrence import join, jumped, split, starts
-from ..seeds import from_words, hashed, hashed_seed
+from ..distributions import DISTRIBUTIONS, derivatives, independent
+from ..distributions.integers import outcomes, successes
+from ..parameters import (
+    Size,
+    any_tensor,
+    checked,
+    chunks_of,
+    counting_dtype,
+    counts_on,
+    fill,
+    form_of,
+    known_integer,
+    real_dtype,
+    shape_of,
+)
+from ..recurrence import join, jumped, split
+from ..rules import PROBABILITY, finite_in, require, require_together
+from ..seeds import from_words, hashed_seed
+from ..tasks import Draw, library_of_blocks, made
 from ..uniforms import numbers, substreams, wide_numbers
 
-__all__ = ["FEW", "GeneratorState"]
+__all__ = ["FEW", "GeneratorState", "count_of"]
 
 FEW: Final = 64
 """So many numbers at most are taken from a table that is made ahead."""
 
-MOST_AHEAD: Final = 512
-"""The largest number of steps that such a table has."""
-
-_WORKER_STEPS: Final = 2**160
-"""How many steps lie between one of `substreams` and the next."""
-
-_MOST_AT_ONCE: Final = 2**25
-"""So many generators are made at once: of `substreams`, as many as fit the period, which is close to 2**185."""
-
-_NUMBER, _TEXT, _CHILD, _PART = range(4)
-"""What is hashed with the state: data of `fold_in`, the number of a child of `spawn` or of a part of `split`."""
-
-
-_NOTHING: Final[tuple[str, Iterator[Any]]] = ("", iter(()))
-"""No table of numbers made ahead, for no dtype."""
+_MOST_AHEAD: Final = 512  # steps that such a table has
+_NOTHING: Final[tuple[str, Iterator[Any]]] = ("", iter(()))  # no table of numbers made ahead, for no dtype
 
 
 class GeneratorState:
@@ -73,27 +78,6 @@ class GeneratorState:
         self._library = None if library is None else library_name(get_namespace(library))
         self._threads = _checked_threads(threads)
         self._lock = threading.Lock()
-
-    @classmethod
-    def seed_from_entropy(cls, library: Any = None, *, threads: int | None = 1) -> Self:
-        """Make a generator whose state is all from the operating system's entropy: 186 bits of it.
-
-        Parameters
-        ----------
-        library, threads
-            See `Generator`.
-
-        Returns
-        -------
-        Generator
-
-        Examples
-        --------
-        >>> from nbm_xp.rng import Generator
-        >>> Generator.seed_from_entropy() == Generator.seed_from_entropy()
-        False
-        """
-        return cls(None, library, threads=threads)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -170,7 +154,7 @@ class GeneratorState:
         """
         self._require_own_trace()
         with self._lock:
-            length = min(8 * (self._place[1] or 1), MOST_AHEAD)
+            length = min(8 * (self._place[1] or 1), _MOST_AHEAD)
             state = self._settled()
             make = wide_numbers if dtype == "float64" else partial(numbers, dtype=dtype)
             table = make(host_namespace(), substreams(state, FEW), n=FEW * length)
@@ -218,170 +202,6 @@ class GeneratorState:
             return f"{type(self).__name__}({self._place[0]!r}{library}{threads})"
         return f"{type(self).__name__}({self.state if self._spawned else self._state}{library}{threads})"
 
-    def jumped(self, jumps: int = 1) -> Self:
-        """Make a generator whose state is so many times 2**134 steps after this one's, which stays where it is.
-
-        Parameters
-        ----------
-        jumps : int
-            How often, 0 or more.
-
-        Returns
-        -------
-        Generator
-
-        Examples
-        --------
-        >>> from nbm_xp.rng import Generator
-        >>> Generator((1, 1, 1, 1, 1, 1)).jumped() == Generator((1, 1, 1, 1, 1, 1)).advance(2**134)
-        True
-        """
-        return self._at(jumped(self._state, _count("jumps", jumps) * DRAW_STEPS))
-
-    def advance(self, n: int) -> Self:
-        """Move on by any number of steps of the recurrence, in time that grows with the digits of the number.
-
-        Parameters
-        ----------
-        n : int
-            How many steps, 0 or more.
-
-        Returns
-        -------
-        Generator
-            This one.
-
-        Examples
-        --------
-        >>> from nbm_xp.rng import Generator
-        >>> rng = Generator((1, 1, 1, 1, 1, 1))
-        >>> u = rng.random(20000)  # of 15360 streams, two steps
-        >>> rng
-        Generator((4194433, 4194433, 1, 86606, 65537, 1))
-        >>> rng == Generator((1, 1, 1, 1, 1, 1)).advance(2)
-        True
-        """
-        steps = _count("n", n)
-        self._require_own_trace()
-        with self._lock:
-            self._state = jumped(self._settled(), steps)
-        return self
-
-    def fold_in(self, data: int | str) -> Self:
-        """Make a generator from this one's state and a number or a name; this one stays as it is.
-
-        Parameters
-        ----------
-        data : int, array or str
-            Any integer, which may be traced by JAX, or any text. Different data give different generators, the same
-            data the same one.
-
-        Returns
-        -------
-        Generator
-
-        Notes
-        -----
-        Its state is the hash of both by the method of NumPy's ``SeedSequence``, of 128 bits. The streams of two
-        generators made so could only overlap by chance: of 2**20 generators, with a probability below 2**-88.
-
-        Examples
-        --------
-        >>> from nbm_xp.rng import Generator
-        >>> rng = Generator(234)
-        >>> rng.fold_in("weights") == rng.fold_in("weights"), rng.fold_in("weights") == rng.fold_in("biases")
-        (True, False)
-        """
-        if isinstance(data, str):
-            encoded = data.encode("utf-8", "surrogatepass")
-            return self._hashed(_TEXT, len(encoded), int.from_bytes(encoded, "little"))
-        if is_traced([data]):
-            return self._folded(data)
-        try:
-            number = operator.index(data)
-        except TypeError:
-            raise TypeError(f"data must be an int or a str, got {data!r}") from None
-        return self._hashed(_NUMBER, int(number < 0), abs(number))
-
-    def spawn(self, n: int) -> list[Self]:
-        """Make generators that have nothing to do with this one or with each other.
-
-        Parameters
-        ----------
-        n : int
-            How many, at most 2**25.
-
-        Returns
-        -------
-        list of Generators
-            Each from the hash of this one's state and of how many were spawned before it, as for `fold_in`. This one
-            counts them and draws on as before.
-
-        Examples
-        --------
-        >>> from nbm_xp.rng import Generator
-        >>> rng = Generator(234)
-        >>> first, second = rng.spawn(2)
-        >>> first == second, first == Generator(234).spawn(1)[0], rng.state[-1]
-        (False, True, 2)
-        """
-        count = _count_of_generators(n)
-        with self._lock:
-            children = range(self._spawned, self._spawned + count)
-            made = [self._hashed(_CHILD, child) for child in children]
-            self._spawned += count
-        return made
-
-    def split(self, n: int = 2) -> list[Self]:
-        """Make generators from this one's state alone; this one stays as it is, and is best not used any more.
-
-        Parameters
-        ----------
-        n : int
-            How many, at most 2**25.
-
-        Returns
-        -------
-        list of Generators
-            The same whenever the state is the same, unlike those of `spawn`.
-
-        Examples
-        --------
-        >>> from nbm_xp.rng import Generator
-        >>> rng = Generator(234)
-        >>> rng.split(2) == rng.split(3)[:2], rng == Generator(234)
-        (True, True)
-        """
-        return [self._hashed(_PART, part) for part in range(_count_of_generators(n))]
-
-    def substreams(self, n: int) -> list[Self]:
-        """Make generators for so many workers, which surely share no number: each has 2**160 steps of its own.
-
-        Parameters
-        ----------
-        n : int
-            How many, at most 2**25.
-
-        Returns
-        -------
-        list of Generators
-            Number ``i`` starts ``i * 2**160`` steps after this one, which stays where it is; number 0 starts there.
-
-        Examples
-        --------
-        >>> from nbm_xp.rng import Generator
-        >>> first, second = Generator(234).substreams(2)
-        >>> first == Generator(234), second == Generator(234).jumped(2**26)
-        (True, True)
-        """
-        count = _count_of_generators(n)
-        if self._is_traced:
-            return [self._at(jumped(self._state, k * _WORKER_STEPS)) for k in range(count)]
-        if not count:
-            return []
-        states = starts(host_namespace(), self._state, count, _WORKER_STEPS)
-        return [self._at((a, b, c, d, e, f)) for a, b, c, d, e, f in states.tolist()]
-
     def _at(self, state: Followed) -> Self:
         """A generator like this one, at a state."""
         made = object.__new__(type(self))
@@ -389,35 +209,6 @@ class GeneratorState:
         made._library, made._threads, made._trace = self._library, self._threads, self._trace
         register_waiting()
         return made
-
-    def _hashed(self, *data: int) -> Self:
-        """A generator whose state is the hash of this one's and of some numbers."""
-        with self._hashing() as entropy:
-            return self._at(hashed([*entropy, *_words(*data)]))
-
-    def _folded(self, data: Any) -> Self:
-        """What `fold_in` gives for a traced integer, of one word of 32 bits or of two."""
-        if data.ndim or not is_integer(data):
-            raise TypeError(f"data must be an int or a str, got an array of {dtype_name(data)} and shape {data.shape}")
-        xp = array_namespace(data)
-        with wide_dtypes(xp), self._hashing() as entropy:
-            wide = xp.astype(data, dtype_of(xp, "int64"))
-            is_negative = data < 0
-            size = xp.where(is_negative, -wide, wide)
-            low, high = size & (2**32 - 1), size >> 32 & (2**32 - 1)
-            words = [*entropy, *_words(_NUMBER), 1, xp.astype(is_negative, wide.dtype)]
-            one, two = hashed([*words, 1, low]), hashed([*words, 2, low, high])
-            a, b, c, d, e, f = (xp.where(high == 0, short, long) for short, long in zip(one, two, strict=True))
-            made = self._at((a, b, c, d, e, f))
-        made._trace = current_trace()
-        return made
-
-    @contextmanager
-    def _hashing(self) -> Iterator[Followed]:
-        """The state, and a context in which it can be hashed."""
-        state = self._state
-        with nullcontext() if isinstance(state[0], int) else wide_dtypes(array_namespace(state[0])):
-            yield state
 
     @contextmanager
     def _taking(self, n: int, *, pairs: bool = False) -> Iterator[Followed]:
@@ -437,6 +228,115 @@ class GeneratorState:
                 if self._place is after:
                     self._place = before
             raise
+
+    def _draw(
+        self,
+        xp: Any,
+        make: Callable[..., Any],
+        parameters: tuple[Any, ...],
+        shape: tuple[int, ...],
+        dtype: str,
+        *,
+        n: int | None = None,
+        pairs: bool = False,
+        **how: Any,
+    ) -> Any:
+        """Take the steps of a draw of `n` elements, as many as `shape` holds unless told, and make it: see `_made`."""
+        xp.empty((0,), dtype=dtype_of(xp, dtype))  # an error where the library, as it is set now, lacks the dtype
+        with self._taking(math.prod(shape) if n is None else n, pairs=pairs) as state:
+            return self._made(state, xp, make, parameters, shape, dtype, **how)
+
+    def _made(
+        self,
+        state: Followed,
+        xp: Any,
+        make: Callable[..., Any],
+        parameters: tuple[Any, ...],
+        shape: tuple[int, ...],
+        dtype: str,
+        *,
+        chunks: Any = None,
+        args: tuple[Any, ...] = (),
+        derivatives: Callable[[Draw], Derivatives] | Derivatives | None = None,
+        out: Any = None,
+        filled: bool = False,
+        **options: Any,
+    ) -> Any:
+        """Make a draw at a state from parameters that were checked: see `nbm_xp.rng.tasks.made`.
+
+        The numbers go to `out`, if there is one; if `filled`, `make` may write to it. `options` are keywords of `make`.
+        """
+        lazy = is_lazy(xp)
+        library = library_of_blocks(xp, *parameters, *args) if lazy else library_name(xp)
+        numbers = tuple(None if is_array(value) else value for value in parameters)
+        draw = Draw(make, state, shape, dtype, library, numbers, 1 if lazy else self._threads, tuple(options.items()))
+        rule = partial(derivatives, draw) if callable(derivatives) else lambda: derivatives
+        into = out if filled and not lazy else None
+        return fill(out, made(xp, draw, parameters, chunks=chunks, args=args, derivatives=rule, out=into))
+
+    def _of_table(
+        self,
+        name: str,
+        size: Size,
+        dtype: Any,
+        chunks: Any,
+        out: Any = None,
+        **parameters: Any,
+    ) -> Any:
+        """Draw from the distribution of some name in the table."""
+        distribution = DISTRIBUTIONS[name]
+        is_count = distribution.kind == "count"
+        if not is_count and out is None and any_tensor(*parameters.values()):
+            from .tensors import independent_of_tensors
+
+            return independent_of_tensors(self, name, size, dtype, parameters)
+        dtype = counting_dtype(dtype) if is_count else dtype
+        xp, values = self._parameters(out, **parameters)
+        size, dtype = form_of(xp, out, size, dtype)
+        shape = shape_of(size, *values)
+        dtype = counts_on(xp, dtype) if is_count else real_dtype(dtype, *values)
+        for parameter, value in zip(parameters, values, strict=True):
+            require(parameter, value, distribution.rules[parameter])
+            if distribution.kind == "real":
+                require(f"{parameter} in {dtype}", value, finite_in(dtype))
+        if distribution.together is not None and not any(map(is_array, values)):
+            require_together(dict(zip(parameters, values, strict=True)), distribution.together)
+        values = [value if is_array(value) else float(value) for value in values]
+        chunks = chunks_of(chunks, shape, *values)
+        return self._draw(
+            xp, independent, tuple(values), shape, dtype, chunks=chunks, out=out, derivatives=derivatives, name=name
+        )
+
+    def _ones_added(self, n: int, p: Any, size: Size, dtype: str, chunks: Any) -> Any:
+        """Add up the ones of a few outputs of each element."""
+        xp, (p,) = self._parameters(p=p)
+        shape = shape_of(size, p)
+        dtype = counts_on(xp, dtype)
+        xp.empty((0,), dtype=dtype_of(xp, counts_on(xp, "int64") if dtype == "bool" and n > 1 else dtype))
+        if is_lazy(xp) or not is_array(p):
+            require("p", p, PROBABILITY)
+        chunks = chunks_of(chunks, shape, p)
+        return self._draw(
+            xp,
+            successes,
+            (p,),
+            shape,
+            dtype,
+            chunks=chunks,
+            derivatives=Derivatives("the binomial distribution", ("p",)),
+            count=n,
+            precision=floatx(),
+        )
+
+    def _outcomes(
+        self, xp: Any, state: Followed, p: Any, shape: tuple[int, ...], dtype: str, chunks: Any, name: str
+    ) -> Any:
+        """Make outcomes by probabilities that were checked, at some state."""
+        chunks = chunks_of(chunks, shape, *([p[..., 0]] if p.ndim > 1 else []))
+        derivatives = Derivatives("the categorical distribution", (name,))
+        return self._made(
+            state, xp, outcomes, (), shape, dtype, args=(p,), chunks=chunks, derivatives=derivatives, name=name
+        )
 
     def _parameters(self, out: Any = None, /, **parameters: Any) -> tuple[Any, list[Any]]:
         """The library of an answer, which may go to `out`, and the parameters as numbers and arrays of it."""
@@ -470,24 +370,15 @@ def _packed(state: Followed) -> Any:
         return join(xp, state)
 
 
-def _words(*data: int) -> list[int]:
-    """Numbers as words of 32 bits, each after how many it has."""
-    words = []
-    for number in data:
-        shifts = range(0, max(1, number.bit_length()), 32)
-        words += [len(shifts), *(number >> shift & (2**32 - 1) for shift in shifts)]
-    return words
-
-
 def _checked_state(seed: Any) -> tuple[Followed, int]:
     """The six integers and the counter of a seed, or of a state."""
     if isinstance(seed, (tuple, list)) and len(seed) in (6, 7) and is_traced(seed):
         xp = array_namespace(*(number for number in seed[:6] if is_array(number)))
         with wide_dtypes(xp):
             a, b, c, d, e, f = (asarray(number, xp, "int64") for number in seed[:6])
-        return (a, b, c, d, e, f), _count("the counter of the state", seed[6]) if len(seed) == 7 else 0
+        return (a, b, c, d, e, f), count_of("the counter of the state", seed[6]) if len(seed) == 7 else 0
     if isinstance(seed, (tuple, list)) and len(seed) == 7:
-        return hashed_seed(seed[:6]), _count("the counter of the state", seed[6])
+        return hashed_seed(seed[:6]), count_of("the counter of the state", seed[6])
     return hashed_seed(seed), 0
 
 
@@ -495,14 +386,8 @@ def _fresh_state() -> State:
     return from_words([secrets.randbits(64) for _ in range(6)])
 
 
-def _count_of_generators(n: Any) -> int:
-    count = _count("n", n)
-    if count > _MOST_AT_ONCE:
-        raise ValueError(f"n must be at most 2**25, got {count}")
-    return count
-
-
-def _count(name: str, value: Any) -> int:
+def count_of(name: str, value: Any) -> int:
+    """A number of things, 0 or more."""
     try:
         count = operator.index(value)
     except TypeError:

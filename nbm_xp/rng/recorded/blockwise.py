@@ -20,12 +20,12 @@ from nbm_xp.tape.node import Memory, Node, Shape, Spec
 from nbm_xp.tape.registry import OPERATIONS, declare
 from nbm_xp.tape.stable import sigmoid
 
-from .. import draws, trials
-from ..blocks import Normals, Uniforms
+from .. import draws
+from ..tasks import Draw
 
 __all__ = ["counted", "drawn", "of_rows"]
 
-_TASKS = {"uniform": Uniforms, "normal": Normals}
+_TASKS = {"uniform": draws.uniforms, "normal": draws.normals}
 _WORTH_MOVING = 10  # elements of each stream from which on moving it to its first one costs less than finding each
 
 
@@ -34,7 +34,8 @@ def _run_block(
 ) -> Any:
     """The elements of one block."""
     begins = tuple(int(offset) if i == axis else 0 for i in range(len(size)))
-    task = _TASKS[kind](None, states.shape[0], _numbers(whole), dtype, library_name(xp), trial)
+    options = () if kind == "normal" else (("trial", trial),)
+    task = Draw(_TASKS[kind], None, _numbers(whole), dtype, library_name(xp), options=options)
     return task(begins, _numbers(size), states)
 
 
@@ -63,13 +64,13 @@ def _block_spec(states: Node, *, size: Shape, dtype: str, **attributes: Any) -> 
 def _run_block_of_counts(xp: Any, states: Any, p: Any, *, n: int, dtype: str, precision: str, **where: Any) -> Any:
     """The successes of `n` trials for the elements of one block."""
     if n == 1 and (ahead := _states_at(xp, states, **where)) is not None:
-        sample: Any = trials.binomial(xp, ahead, n, p, _numbers(where["size"]), dtype, precision)[0]
+        sample: Any = draws.binomial(xp, ahead, n, p, _numbers(where["size"]), dtype, precision)[0]
         return sample
     kind = "int64" if dtype == "bool" and n > 1 else dtype
     total = None
     for trial in range(n):
         u = _run_block(xp, states, kind="uniform", dtype=precision, trial=trial, **where)
-        sample = trials.less(xp, u, p, kind)
+        sample = draws.less(xp, u, p, kind)
         total = sample if total is None else total + sample
     return total if kind == dtype else xp.astype(total, dtype_of(xp, dtype))
 
@@ -77,7 +78,7 @@ def _run_block_of_counts(xp: Any, states: Any, p: Any, *, n: int, dtype: str, pr
 def _run_block_by_log_odds(xp: Any, states: Any, x: Any, *, n: int, dtype: str, precision: str, **where: Any) -> Any:
     """What `_run_block_of_counts` gives by the sigmoids of `x`."""
     if n == 1 and dtype == dtype_name(x) and (ahead := _states_at(xp, states, **where)) is not None:
-        return trials.bernoulli_of_sigmoid(xp, ahead, x, _numbers(where["size"]), precision)[0]
+        return draws.bernoulli_of_sigmoid(xp, ahead, x, _numbers(where["size"]), precision)[0]
     return _run_block_of_counts(xp, states, sigmoid(x), n=n, dtype=dtype, precision=precision, **where)
 
 
@@ -86,7 +87,7 @@ def _run_block_by_affine_log_odds(
 ) -> Any:
     """What `_run_block_by_log_odds` gives by ``a @ b + bias``."""
     if n == 1 and dtype == dtype_name(a) and (ahead := _states_at(xp, states, **where)) is not None:
-        return trials.bernoulli_of_affine(xp, ahead, a, b, bias, _numbers(where["size"]), precision)[0]
+        return draws.bernoulli_of_affine(xp, ahead, a, b, bias, _numbers(where["size"]), precision)[0]
     x = xp.matmul(a, b) + bias
     return _run_block_of_counts(xp, states, sigmoid(x), n=n, dtype=dtype, precision=precision, **where)
 

@@ -6,19 +6,101 @@ gives the numbers and the state after them. Nothing flows back through a draw: i
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Final
 
-from nbm_xp.namespace import array_namespace, dtype_name
+from nbm_xp.namespace import array_namespace, dtype_name, dtype_of
 from nbm_xp.namespace.compiling import as_rounded
 from nbm_xp.tape import composite, operation
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.node import FLAT, Memory, Node, Shape, Spec
 from nbm_xp.tape.stable import sigmoid
 
-from .. import draws, transforms, trials
+from .. import draws
 from . import blockwise
 
 __all__ = ["binomial", "choice", "multinomial", "normal", "rounded_product", "uniform"]
+
+
+_AT_ONCE: Final = 2**15  # probabilities that are compared with uniforms in one go
+
+
+def _crossed(xp: Any, p: Any, u: Any) -> Any:
+    """Mark the first outcome at which the running sum of probabilities, in double precision, exceeds a uniform."""
+    sums = xp.cumulative_sum(xp.astype(p, dtype_of(xp, "float64")), axis=-1)
+    past = xp.astype(sums > xp.astype(u, sums.dtype)[..., None], dtype_of(xp, "int32"))
+    return xp.cumulative_sum(past, axis=-1) * past == 1
+
+
+def multinomial_counts(xp: Any, p: Any, u: Any, n: int, dtype: str) -> Any:
+    """Count the outcomes of `n` draws from each row of probabilities.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> xp = get_namespace("numpy")
+    >>> p, u = xp.asarray([[0.98, 0.01, 0.01], [0.01, 0.49, 0.5]]), xp.asarray([0.3, 0.8, 0.2, 0.4])
+    >>> multinomial_counts(xp, p, u, 2, "int64").tolist()
+    [[2, 0, 0], [0, 1, 1]]
+    """
+    draws, index = xp.reshape(u, (n, *p.shape[:-1])), dtype_of(xp, "int64")
+    counts, together = xp.zeros_like(p, dtype=index), max(1, _AT_ONCE // max(1, math.prod(p.shape)))
+    for first in range(0, n, together):
+        crossed = _crossed(xp, p, draws[first : min(n, first + together), ...])
+        counts = counts + xp.sum(xp.astype(crossed, index), axis=0)
+    return xp.astype(counts, dtype_of(xp, dtype))
+
+
+def with_replacement(xp: Any, p: Any, u: Any, size: int, dtype: str) -> Any:
+    """Choose `size` outcomes from each row of probabilities, any of them as often as it comes.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> xp = get_namespace("numpy")
+    >>> with_replacement(xp, xp.asarray([[0.5, 0.25, 0.25]]), xp.asarray([0.6, 0.7]), 2, "int64").tolist()
+    [[1, 1]]
+    """
+    outcomes, sums = p.shape[-1], xp.cumulative_sum(xp.astype(p, dtype_of(xp, "float64")), axis=-1)
+    last = xp.max(xp.where(p > 0, xp.arange(outcomes, dtype=dtype_of(xp, "int64")), 0), axis=-1)
+    draws = xp.reshape(xp.astype(u, sums.dtype), (size, *p.shape[:-1]))
+    if p.ndim == 1:
+        passed = xp.searchsorted(sums, draws, side="right")
+    else:
+        passed = outcomes - xp.sum(xp.astype(sums > draws[..., None], dtype_of(xp, "int64")), axis=-1)
+    chosen = xp.where(passed < outcomes, passed, last)
+    return xp.astype(xp.moveaxis(chosen, 0, -1), dtype_of(xp, dtype))
+
+
+def without_replacement(xp: Any, p: Any, u: Any, size: int, dtype: str) -> Any:
+    """Choose `size` different outcomes from each row of probabilities.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> xp = get_namespace("numpy")
+    >>> p, u = xp.asarray([[0.5, 0.25, 0.25]]), xp.asarray([0.1, 0.6])
+    >>> without_replacement(xp, p, u, 2, "int64").tolist()
+    [[0, 2]]
+    """
+    outcomes = p.shape[-1]
+    if size > outcomes:
+        raise ValueError(f"size must be at most {outcomes}, the number of outcomes, got {size}")
+    index = dtype_of(xp, "int64")
+    places = xp.arange(outcomes, dtype=index)
+    draws = xp.reshape(u, (size, *p.shape[:-1]))
+    free = xp.ones_like(p, dtype=dtype_of(xp, "bool"))
+    chosen = []
+    for draw in range(size):
+        crossed = xp.max(xp.where(_crossed(xp, p, draws[draw, ...]), places, -1), axis=-1)
+        last = xp.max(xp.where(free, xp.where(p > 0, places + outcomes, places), -1), axis=-1) % outcomes
+        choice = xp.where(crossed < 0, last, crossed)
+        chosen.append(xp.astype(choice, dtype_of(xp, dtype)))
+        free = free & (places != choice[..., None])
+        p = xp.where(free, p, xp.zeros_like(p))
+        total = xp.sum(p, axis=-1, keepdims=True)
+        p = p / xp.where(total == 0, xp.ones_like(total), total)
+    return xp.stack(chosen, axis=-1)
 
 
 def _numbers_and_state(state: Node, size: Shape, dtype: str) -> list[Spec]:
@@ -34,16 +116,16 @@ def _binomial_of_sigmoid(
     xp: Any, states: Any, x: Any, size: tuple[int, ...], n: int, dtype: str, precision: str
 ) -> tuple[Any, Any]:
     if n == 1 and dtype == dtype_name(x):
-        return trials.bernoulli_of_sigmoid(xp, states, x, size, precision)
-    return trials.binomial(xp, states, n, sigmoid(x), size, dtype, precision)
+        return draws.bernoulli_of_sigmoid(xp, states, x, size, precision)
+    return draws.binomial(xp, states, n, sigmoid(x), size, dtype, precision)
 
 
 def _binomial_of_affine(
     xp: Any, states: Any, a: Any, b: Any, bias: Any, size: tuple[int, ...], n: int, dtype: str, precision: str
 ) -> tuple[Any, Any]:
     if n == 1 and dtype == dtype_name(a):
-        return trials.bernoulli_of_affine(xp, states, a, b, bias, size, precision)
-    return trials.binomial(xp, states, n, sigmoid(xp.matmul(a, b) + bias), size, dtype, precision)
+        return draws.bernoulli_of_affine(xp, states, a, b, bias, size, precision)
+    return draws.binomial(xp, states, n, sigmoid(xp.matmul(a, b) + bias), size, dtype, precision)
 
 
 uniform = operation(
@@ -69,7 +151,7 @@ normal = operation(
 binomial = operation(
     "random_binomial",
     infer=lambda state, p, size, n, dtype, precision: _numbers_and_state(state, size, dtype),
-    run=lambda xp, states, p, size, n, dtype, precision: trials.binomial(xp, states, n, p, size, dtype, precision),
+    run=lambda xp, states, p, size, n, dtype, precision: draws.binomial(xp, states, n, p, size, dtype, precision),
     fused={(1, "sigmoid", "add", "matmul"): _binomial_of_affine, (1, "sigmoid"): _binomial_of_sigmoid},
     gradient=FLAT,
     several=True,
@@ -85,7 +167,7 @@ def _counts(p: Node, u: Any, n: Any, dtype: str) -> Spec:
 multinomial = operation(
     "random_multinomial",
     infer=_counts,
-    run=lambda xp, p, u, n, dtype: transforms.multinomial_counts(xp, p, u, n, dtype),
+    run=lambda xp, p, u, n, dtype: multinomial_counts(xp, p, u, n, dtype),
     gradient=FLAT,
     memory=Memory.OWN,
     split_rule=blockwise.of_rows,
@@ -96,7 +178,7 @@ def _choices(p: Node, u: Any, size: Any, dtype: str, replace: bool) -> Spec:
     return (*p.shape[:-1], size), as_dtype(dtype)
 
 
-_CHOOSING = {True: transforms.with_replacement, False: transforms.without_replacement}
+_CHOOSING = {True: with_replacement, False: without_replacement}
 
 choice = operation(
     "random_choice",

@@ -17,14 +17,13 @@ from nbm_xp.tape import namespace as recorded
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.node import FLAT, Joint, Memory
 
-from ..blocks import library_of_blocks
-from ..distributions.table import DISTRIBUTIONS
-from ..distributions.tasks import Elements, Independent, made
-from ..distributions.vectors import Dirichlets
+from ..distributions import DISTRIBUTIONS, derivatives, differentiated, independent
+from ..distributions.vectors import dirichlet
 from ..parameters import Size, between, chunks_of, is_number, real_dtype, scaled_and_shifted, shape_of
 from ..recorded.draws import rounded_product
 from ..recorded.sizes import as_parameter
 from ..rules import FINITE, NOT_NEGATIVE, Rule, require
+from ..tasks import Draw, library_of_blocks, made
 
 __all__ = [
     "dirichlet_of_tensor", "independent_of_tensors", "normal_vectors_of_tensors", "normals_of_tensors",
@@ -32,31 +31,28 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _run(xp: Any, *arrays: Any, task: Elements) -> Any:
+def _run(xp: Any, *arrays: Any, task: Draw) -> Any:
     here = [x if is_array(x) and library_name(x) == library_name(xp) else convert(x, xp) for x in arrays]
     library = library_of_blocks(xp, *here) if is_lazy(xp) else library_name(xp)
     return made(xp, replace(task, library=library), tuple(here), chunks=chunks_of(None, task.whole, *here))
 
 
-def _cotangents(g: Any, out: Any, *arrays: Any, task: Elements) -> list[Any]:
-    derivatives = task.derivatives()
-    assert derivatives is not None
-    g = derivatives.before_simplex(out, g)
+def _cotangents(g: Any, out: Any, *arrays: Any, task: Draw) -> list[Any]:
+    g = derivatives(task).before_simplex(out, g)
     return [
-        g * _derivative(*arrays, task=task.differentiated(k, dtype_name(x))) if is_floating(x) else None
+        g * _derivative(*arrays, task=differentiated(task, k, dtype_name(x))) if is_floating(x) else None
         for k, x in enumerate(arrays)
     ]
 
 
-def _second_cotangents(g: Any, out: Any, *arrays: Any, task: Elements) -> list[Any]:
-    derivatives = task.derivatives()
-    assert derivatives is not None
-    if not derivatives.constant:
-        raise derivatives.none_of_second_order()
+def _second_cotangents(g: Any, out: Any, *arrays: Any, task: Draw) -> list[Any]:
+    rule = derivatives(task)
+    if not rule.constant:
+        raise rule.none_of_second_order()
     return [None] * len(arrays)
 
 
-def _spec(*arrays: Any, task: Elements) -> Any:
+def _spec(*arrays: Any, task: Draw) -> Any:
     return task.whole, as_dtype(task.dtype)
 
 
@@ -91,7 +87,7 @@ def independent_of_tensors(generator: Any, name: str, size: Size, dtype: Any, pa
     values, shape, dtype = _read(parameters, DISTRIBUTIONS[name].rules, size, dtype)
     numbers = tuple(float(value) if is_number(value) else None for value in values)
     with generator._taking(math.prod(shape)) as state:
-        task = Independent(state, shape, dtype, "", numbers, 1, name)
+        task = Draw(independent, state, shape, dtype, "", numbers, options=(("name", name),))
         drawn: Tensor = _draw(*(value for value in values if is_tensor(value)), task=task)
     return drawn
 
@@ -103,7 +99,7 @@ def dirichlet_of_tensor(generator: Any, alpha: Tensor, size: Size, dtype: Any) -
     (alpha,), shape, dtype = _read({"alpha": alpha}, {}, None, dtype)
     rows = shape_of(size, *([alpha[..., 0]] if alpha.ndim > 1 and alpha.shape[-1] else []))
     with generator._taking(math.prod(rows)) as state:
-        drawn: Tensor = _draw(alpha, task=Dirichlets(state, (*rows, shape[-1]), dtype, ""))
+        drawn: Tensor = _draw(alpha, task=Draw(dirichlet, state, (*rows, shape[-1]), dtype, "", (None,)))
     return drawn
 
 

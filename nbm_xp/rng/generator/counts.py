@@ -1,4 +1,4 @@
-"""Whole numbers, as draws of a `Generator`: integers, counts, outcomes.
+"""Integers, counts and outcomes, as draws of a `Generator`.
 
 Contract: names, parameters and meaning of `numpy.random.Generator`.
 """
@@ -6,15 +6,12 @@ Contract: names, parameters and meaning of `numpy.random.Generator`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, Final
 
-from nbm_xp.namespace import dtype_name, dtype_of, is_array, is_lazy, library_name, wide_dtypes
-from nbm_xp.namespace.mrg31k3p.integers import State
+from nbm_xp.namespace import Derivatives, dtype_name, dtype_of, is_array, is_lazy, wide_dtypes
 
-from ..blocks import library_of_blocks
-from ..distributions.tasks import Integers, Multinomials, Outcomes, made, watched
-from ..distributions.whole_numbers import SPAN_OF_TWO
+from ..distributions.integers import SPAN_OF_TWO, integers_of_draw
+from ..distributions.integers import multinomial as multinomial_of_draw
 from ..parameters import (
     Size,
     chunks_of,
@@ -25,15 +22,16 @@ from ..parameters import (
     known_integer,
     most_of,
     shape_of,
+    with_whole_axis,
 )
 from ..rules import TRIALS, Rule, require, require_integer, weights_of, within
-from .tail_draws import TailDraws
-from .uniform_draws import UniformDraws
+from ..tasks import watched
+from .state import GeneratorState
 
-__all__ = ["CountDraws", "with_whole_axis"]
+__all__ = ["Counts"]
 
-FEW_TRIALS: Final = 16
-"""Up to so many trials are drawn one by one, as `RandomStreams` does."""
+_FEW_TRIALS: Final = 16  # up to so many are drawn one by one, as `RandomStreams` does
+
 
 _BOUNDS: Final = {"bool": (0, 1)} | {
     f"{sign}int{bits}": (-(2 ** (bits - 1)) * (not sign), 2 ** (bits - (not sign)) - 1)
@@ -49,7 +47,7 @@ def _is_span(x: Any) -> Any:
 _SPAN: Final = Rule("more than 0 and at most (2**31 - 1)**2 where a bound is an array", _is_span)
 
 
-class CountDraws(UniformDraws, TailDraws):
+class Counts(GeneratorState):
     """See `nbm_xp.rng.Generator`."""
 
     def integers(
@@ -62,7 +60,9 @@ class CountDraws(UniformDraws, TailDraws):
         *,
         chunks: Any = None,
     ) -> Any:
-        """Draw integers between two bounds, all with exactly the same probability, by rejection [1]_.
+        """Draw integers between two bounds, all with exactly the same probability, by rejection.
+
+        Source: Knuth 1997, section 3.4.1.
 
         Parameters
         ----------
@@ -78,10 +78,6 @@ class CountDraws(UniformDraws, TailDraws):
         Returns
         -------
         array
-
-        References
-        ----------
-        .. [1] D. E. Knuth, "The art of computer programming", volume 2, third edition, 1997, section 3.4.1.
 
         Examples
         --------
@@ -116,36 +112,10 @@ class CountDraws(UniformDraws, TailDraws):
                 require("high - low", span, _SPAN)
             if is_lazy(xp):
                 low, span = watched(xp, "low", low, bounds), watched(xp, "high - low", span, _SPAN)
-        with self._taking(math.prod(shape)) as state:
-            return self._integers(xp, state, low, span, shape, name, chunks)
+        values, chunks = (low, span), chunks_of(chunks, shape, low, span)
+        return self._draw(xp, integers_of_draw, values, shape, name, chunks=chunks)
 
-    def _integers(
-        self,
-        xp: Any,
-        state: State,
-        low: Any,
-        span: Any,
-        shape: tuple[int, ...],
-        dtype: str,
-        chunks: Any,
-    ) -> Any:
-        """Make integers from `low` on, `span` of them, both of which were checked."""
-        values = (low, span)
-        library = library_of_blocks(xp, *values) if is_lazy(xp) else library_name(xp)
-        numbers = tuple(None if is_array(value) else int(value) for value in values)
-        threads = 1 if is_lazy(xp) else self._threads
-        task = Integers(state, shape, dtype, library, numbers, threads)
-        return made(xp, task, values, chunks=chunks_of(chunks, shape, *values))
-
-    def binomial(
-        self,
-        n: Any,
-        p: Any,
-        size: Size = None,
-        dtype: Any = "int64",
-        *,
-        chunks: Any = None,
-    ) -> Any:
+    def binomial(self, n: Any, p: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
         """Count the successes of `n` trials.
 
         Parameters
@@ -184,18 +154,11 @@ class CountDraws(UniformDraws, TailDraws):
         n, name = known_integer(n), dtype_name(dtype)
         if isinstance(n, int):
             require("n", n, TRIALS)
-            if n <= FEW_TRIALS:
-                return self._trials(n, p, size, name, chunks)
-        return self._independent("binomial", size, counting_dtype(name), chunks, counts=True, n=n, p=p)
+            if n <= _FEW_TRIALS:
+                return self._ones_added(n, p, size, name, chunks)
+        return self._of_table("binomial", size, name, chunks, n=n, p=p)
 
-    def poisson(
-        self,
-        lam: Any = 1.0,
-        size: Size = None,
-        dtype: Any = "int64",
-        *,
-        chunks: Any = None,
-    ) -> Any:
+    def poisson(self, lam: Any = 1.0, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
         """Draw Poisson numbers: by search of the distribution function below a mean of 10, else by PTRS [1]_.
 
         Parameters
@@ -220,18 +183,12 @@ class CountDraws(UniformDraws, TailDraws):
         >>> Generator(234).poisson(4.0, 6).tolist()
         [3, 3, 8, 3, 3, 4]
         """
-        return self._independent("poisson", size, counting_dtype(dtype), chunks, counts=True, lam=lam)
+        return self._of_table("poisson", size, dtype, chunks, lam=lam)
 
-    def multinomial(
-        self,
-        n: Any,
-        pvals: Any,
-        size: Size = None,
-        dtype: Any = "int64",
-        *,
-        chunks: Any = None,
-    ) -> Any:
-        """Count the outcomes of `n` trials: each count is binomial, given those before it [1]_.
+    def multinomial(self, n: Any, pvals: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
+        """Count the outcomes of `n` trials: each count is binomial, given those before it.
+
+        Source: Devroye 1986, section 11.1.4.
 
         Parameters
         ----------
@@ -249,10 +206,6 @@ class CountDraws(UniformDraws, TailDraws):
         array
             With a last axis of outcomes.
 
-        References
-        ----------
-        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 11.1.4.
-
         Examples
         --------
         >>> from nbm_xp.rng import Generator
@@ -269,22 +222,15 @@ class CountDraws(UniformDraws, TailDraws):
         shape = (*rows, p.shape[-1])
         n = n[..., None] if is_array(n) else n
         values = (n, p)
-        library = library_of_blocks(xp, *values) if is_lazy(xp) else library_name(xp)
-        numbers = tuple(None if is_array(value) else value for value in values)
         chunks = with_whole_axis(chunks_of(chunks, rows, *(v[..., 0] for v in values if is_array(v))), shape)
-        with self._taking(math.prod(rows)) as state:
-            task = Multinomials(state, shape, name, library, numbers)
-            return made(xp, task, values, chunks=chunks)
+        names = ("n", "pvals") if is_array(n) else ("pvals",)
+        derivatives = Derivatives("the multinomial distribution", names)
+        return self._draw(
+            xp, multinomial_of_draw, values, shape, name, n=math.prod(rows), chunks=chunks, derivatives=derivatives
+        )
 
-    def categorical(
-        self,
-        pvals: Any,
-        size: Size = None,
-        dtype: Any = "int64",
-        *,
-        chunks: Any = None,
-    ) -> Any:
-        """Draw outcomes by their probabilities, by inversion [1]_ with a uniform of 53 bits.
+    def categorical(self, pvals: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
+        """Draw outcomes by their probabilities, by inversion (Devroye 1986, section 3.2) with a uniform of 53 bits.
 
         Parameters
         ----------
@@ -299,10 +245,6 @@ class CountDraws(UniformDraws, TailDraws):
         -------
         array
             Which outcome.
-
-        References
-        ----------
-        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 3.2.
 
         Examples
         --------
@@ -321,28 +263,155 @@ class CountDraws(UniformDraws, TailDraws):
         with self._taking(math.prod(shape)) as state:
             return self._outcomes(xp, state, p, shape, name, chunks, "pvals")
 
-    def _outcomes(
+    def geometric(self, p: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
+        """Draw how many trials the first success takes, by inversion: exponential numbers, rounded up.
+
+        Source: Devroye 1986, section 10.2.
+
+        Parameters
+        ----------
+        p : number or array
+            The probability of success, more than 0 and at most 1.
+        size, dtype, chunks
+            See `Generator`.
+
+        Returns
+        -------
+        array
+            1 or more, and ``2**63 - 1024`` at most.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).geometric(0.3, 6).tolist()
+        [4, 3, 1, 3, 3, 3]
+        """
+        return self._of_table("geometric", size, dtype, chunks, p=p)
+
+    def negative_binomial(self, n: Any, p: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
+        """Draw how many failures come before `n` successes: Poisson numbers of gamma means.
+
+        Source: Devroye 1986, section 10.4.
+
+        Parameters
+        ----------
+        n : number or array
+            How many successes, more than 0; it need not be whole.
+        p : number or array
+            The probability of success, more than 0 and at most 1; not so small that counts beyond 64 bits are to be
+            expected.
+        size, dtype, chunks
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).negative_binomial(3, 0.3, 6).tolist()
+        [8, 5, 3, 11, 4, 7]
+        """
+        return self._of_table("negative_binomial", size, dtype, chunks, n=n, p=p)
+
+    def hypergeometric(
         self,
-        xp: Any,
-        state: State,
-        p: Any,
-        shape: tuple[int, ...],
-        dtype: str,
-        chunks: Any,
-        name: str,
+        ngood: Any,
+        nbad: Any,
+        nsample: Any,
+        size: Size = None,
+        dtype: Any = "int64",
+        *,
+        chunks: Any = None,
     ) -> Any:
-        """Make outcomes by probabilities that were checked."""
-        library = library_of_blocks(xp, p) if is_lazy(xp) else library_name(xp)
-        rows = [p[..., 0]] if p.ndim > 1 else []
-        task = Outcomes(state, shape, dtype, library, name=name)
-        return made(xp, task, chunks=chunks_of(chunks, shape, *rows), args=(p,))
+        """Draw how many of a sample without replacement are good, by the ratio of uniforms [1]_.
 
+        Parameters
+        ----------
+        ngood, nbad : int or array of ints
+            How many there are that are good, and that are not; together at most 2**53.
+        nsample : int or array of ints
+            How many are drawn, at most all.
+        size, dtype, chunks
+            See `Generator`.
 
-def with_whole_axis(chunks: Any, shape: tuple[int, ...]) -> Any:
-    """Chunks of rows, and an axis of outcomes behind them, the last of `shape`, that is not split."""
-    rows, outcomes = len(shape) - 1, (shape[-1],)
-    if isinstance(chunks, Mapping):
-        return {**chunks, rows: outcomes}
-    if isinstance(chunks, (tuple, list)):
-        return (*chunks, outcomes)
-    return (*(("auto" if chunks is None else chunks,) * rows), outcomes)
+        Returns
+        -------
+        array
+
+        References
+        ----------
+        .. [1] E. Stadlober, "The ratio of uniforms approach for generating discrete random variates",
+           Journal of Computational and Applied Mathematics 31 (1990), 181-189.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).hypergeometric(15, 30, 10, 6).tolist()
+        [4, 4, 3, 3, 2, 5]
+        """
+        require_integer("ngood", ngood)
+        require_integer("nbad", nbad)
+        require_integer("nsample", nsample)
+        ngood, nbad, nsample = map(known_integer, (ngood, nbad, nsample))
+        return self._of_table(
+            "hypergeometric",
+            size,
+            dtype,
+            chunks,
+            ngood=ngood,
+            nbad=nbad,
+            nsample=nsample,
+        )
+
+    def logseries(self, p: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
+        """Draw numbers of the logarithmic series: geometric ones of a parameter that is drawn too [1]_.
+
+        Parameters
+        ----------
+        p : number or array
+            From 0 to less than 1.
+        size, dtype, chunks
+            See `Generator`.
+
+        Returns
+        -------
+        array
+            1 or more.
+
+        References
+        ----------
+        .. [1] A. W. Kemp, "Efficient generation of logarithmically distributed pseudo-random variables",
+           Applied Statistics 30 (1981), 249-253.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).logseries(0.9, 6).tolist()
+        [2, 3, 1, 1, 2, 4]
+        """
+        return self._of_table("logseries", size, dtype, chunks, p=p)
+
+    def zipf(self, a: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
+        """Draw numbers of Zipf's distribution, by rejection (Devroye 1986, section 10.6.1) from rounded Pareto numbers.
+
+        Parameters
+        ----------
+        a : number or array
+            The exponent, more than 1.
+        size, dtype, chunks
+            See `Generator`.
+
+        Returns
+        -------
+        array
+            1 or more, and ``2**63 - 1024`` at most.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).zipf(2.0, 6).tolist()
+        [3, 2, 1, 2, 2, 1]
+        """
+        return self._of_table("zipf", size, dtype, chunks, a=a)

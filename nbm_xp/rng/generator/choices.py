@@ -1,92 +1,48 @@
-"""Choices and orders, as draws of a `Generator`.
+"""Choices, orders and bytes, as draws of a `Generator`.
 
-Contract: names, parameters and meaning of `numpy.random.Generator`. On Dask nothing is computed:
-what is chosen from is handed to each task whole along the axis of the choice, and each makes the order anew.
+Contract: names, parameters and meaning of `numpy.random.Generator`. On Dask nothing is computed: what is chosen from is
+handed to each task whole along the axis of the choice, and each makes the order anew.
 """
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from nbm_xp.namespace import (
     Derivatives,
     array_namespace,
-    concrete_int,
     dtype_name,
-    dtype_of,
     from_blocks,
-    get_namespace,
     host_namespace,
     is_array,
     is_lazy,
     library_name,
-    running_dtype,
-    wide_dtypes,
 )
-from nbm_xp.namespace.compiling import is_traced
-from nbm_xp.namespace.mrg31k3p.integers import State
+from nbm_xp.namespace.mrg31k3p.integers import Followed
 
-from ..blocks import library_of_blocks
-from ..distributions.element_uniforms import ElementUniforms
-from ..distributions.tasks import Elements, made
-from ..distributions.whole_numbers import random_order
-from ..parameters import MOST_ELEMENTS, Size, checked, counts_on, flag, known_integer, shape_of
-from ..rules import NOT_NEGATIVE, check_weights, require, require_integer, weights_of
-from .filling import fill, require_writable
-from .vector_draws import VectorDraws
+from ..distributions.integers import integers_of_draw, order_of_rows, random_order
+from ..parameters import (
+    MOST_ELEMENTS,
+    Size,
+    checked,
+    counts_on,
+    fill,
+    flag,
+    known_integer,
+    require_writable,
+    shape_of,
+)
+from ..rules import NOT_NEGATIVE, require, require_enough, require_integer, weights_of, within
+from .state import GeneratorState
 
-__all__ = ["ChoiceDraws", "axis_of", "things_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class Ordered(Elements):
-    """A random order of `population` things, or its beginning; or the things themselves in that order.
-
-    Parameters
-    ----------
-    population : int
-        How many things there are.
-    axis : int or None
-        Along which axis of an array they lie; None where they are the integers from 0 on.
-    weighted : bool
-        Whether probabilities are handed over.
-    """
-
-    population: int = 0
-    axis: int | None = None
-    weighted: bool = False
-
-    def derivatives(self) -> Derivatives | None:
-        """None in the probabilities; things that are put in order are differentiated step by step."""
-        return Derivatives("a choice without replacement", ("p",)) if self.weighted else None
-
-    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *arrays: Any) -> Any:
-        """Make a block, of some shape, that begins at some place."""
-        host, xp = host_namespace(), get_namespace(self.library)
-        things = arrays[0] if self.axis is not None else None
-        if 0 in shape:
-            return xp.zeros(shape, dtype=dtype_of(xp, self.dtype))
-        begins, lengths = host.asarray([0]), host.asarray([self.population])
-        uniforms = ElementUniforms(self.state, self.population, begins, lengths, self.library)
-        with wide_dtypes(xp):
-            p = None
-            if self.weighted:
-                check_weights("p", arrays[-1])
-                _require_enough(self.population, math.prod(self.whole), [arrays[-1]])
-                p = xp.astype(arrays[-1], dtype_of(xp, "float64"))
-            order = random_order(uniforms, p)
-            if self.axis is None:
-                order = xp.reshape(order[: math.prod(self.whole)], self.whole)
-                within = tuple(slice(a, a + b) for a, b in zip(offset, shape, strict=True))
-                return xp.astype(order[within] if within else order, dtype_of(xp, self.dtype))
-        begin = offset[self.axis]
-        return xp.take(things, order[begin : begin + shape[self.axis]], axis=self.axis)
+__all__ = ["Choices"]
 
 
-class ChoiceDraws(VectorDraws):
+class Choices(GeneratorState):
     """See `nbm_xp.rng.Generator`."""
 
     def choice(
@@ -142,10 +98,10 @@ class ChoiceDraws(VectorDraws):
         >>> Generator(234).choice([1.5, 2.5], 4, p=[0.9, 0.1]).tolist()
         [1.5, 1.5, 2.5, 1.5]
         """
-        things, replace = things_of("a", a), flag("replace", replace)
+        things, replace = _things_of("a", a), flag("replace", replace)
         xp, (a, *weights) = self._alike(None, things, *([] if p is None else [checked("p", p)]))
         a = known_integer(things) if is_array(a) and not a.ndim else a
-        shape, along = shape_of(size), axis_of("a", a, axis)
+        shape, along = shape_of(size), _axis_of("a", a, axis)
         population = a.shape[along] if is_array(a) else int(a)
         if population < 1 and 0 not in shape:
             raise ValueError(f"a must hold something to choose from, got {population} things")
@@ -156,7 +112,7 @@ class ChoiceDraws(VectorDraws):
                 raise ValueError(f"p must have a probability for each of {population}, got shape {tuple(p.shape)}")
             weights_of("p", p)
         if not replace:
-            _require_enough(population, math.prod(shape), weights)
+            require_enough(population, math.prod(shape), weights)
         with self._taking(math.prod(shape) if replace else population) as state:
             own = None if is_array(a) else chunks
             index = self._chosen(xp, state, population, shape, replace, weights, own)
@@ -180,11 +136,8 @@ class ChoiceDraws(VectorDraws):
 
         Notes
         -----
-        Keys of 62 bits are sorted [1]_: of a million things, two have the same key with a probability of 1e-7.
-
-        References
-        ----------
-        .. [1] D. E. Knuth, "The art of computer programming", volume 2, third edition, 1997, section 3.4.2.
+        Keys of 62 bits are sorted (Knuth 1997, section 3.4.2): of a million things, two have the same key with a
+        probability of 1e-7.
 
         Examples
         --------
@@ -196,7 +149,7 @@ class ChoiceDraws(VectorDraws):
 
     def _in_order(self, x: Any, axis: int, chunks: Any, out: Any = None) -> Any:
         """See `permutation`; in `out`, if there is one."""
-        things = things_of("x", x)
+        things = _things_of("x", x)
         xp, (x,) = self._alike(None, things)
         x = known_integer(things) if is_array(x) and not x.ndim else x
         if not is_array(x):
@@ -205,17 +158,24 @@ class ChoiceDraws(VectorDraws):
                 raise ValueError(f"x must be at most {MOST_ELEMENTS}, got {x}")
             with self._taking(int(x)) as state:
                 return self._chosen(xp, state, int(x), shape_of(int(x)), False, [], chunks)
-        along = axis_of("x", x, axis)
+        along = _axis_of("x", x, axis)
         shape, population = shape_of(None, x), x.shape[along]
         with self._taking(population) as state:
             if not is_lazy(xp):
                 order = self._chosen(xp, state, population, (population,), False, [], None)
                 return fill(out, xp.take(x, order, axis=along)) if 0 not in shape else x
-            dtype, sizes = dtype_name(x), chunks if isinstance(chunks, tuple) else (chunks,) * len(shape)
-            sizes = x.chunks if chunks is None else sizes
-            chunks = (*sizes[:along], -1, *sizes[along + 1 :])
-            task = Ordered(state, shape, dtype, library_of_blocks(xp, x), population=population, axis=along)
-            return fill(out, made(xp, task, (x,), chunks=chunks))
+            drawn = self._made(
+                state,
+                xp,
+                random_order,
+                (x,),
+                shape,
+                dtype_name(x),
+                chunks=_uncut(x, chunks, along),
+                population=population,
+                axis=along,
+            )
+            return fill(out, drawn)
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
         """Bring what lies along an axis of an array into a random order, in place.
@@ -237,12 +197,12 @@ class ChoiceDraws(VectorDraws):
         [0, 1, 4, 3, 2]
         """
         require_writable("x", x, ", use permutation instead")
-        self._in_order(x, axis_of("x", x, axis), None, x)
+        self._in_order(x, _axis_of("x", x, axis), None, x)
 
     def _chosen(
         self,
         xp: Any,
-        state: State,
+        state: Followed,
         population: int,
         shape: tuple[int, ...],
         replace: bool,
@@ -254,13 +214,111 @@ class ChoiceDraws(VectorDraws):
         if replace and weights:
             return self._outcomes(xp, state, weights[0], shape, held, chunks, "p")
         if replace:
-            return self._integers(xp, state, 0, population, shape, held, chunks)
-        library = library_of_blocks(xp, *weights) if is_lazy(xp) else library_name(xp)
-        task = Ordered(state, shape, held, library, population=population, weighted=bool(weights))
-        return made(xp, task, chunks=-1 if chunks is None else chunks, args=tuple(weights))
+            return self._integers(xp, state, population, shape, held, chunks)
+        return self._made(
+            state,
+            xp,
+            random_order,
+            (),
+            shape,
+            held,
+            chunks=-1 if chunks is None else chunks,
+            args=tuple(weights),
+            derivatives=Derivatives("a choice without replacement", ("p",)) if weights else None,
+            population=population,
+            weighted=bool(weights),
+        )
+
+    def bytes(self, length: int) -> builtins.bytes:
+        """Draw bytes, as `integers` of 8 bits gives them on NumPy, whatever the library.
+
+        Parameters
+        ----------
+        length : int
+            How many.
+
+        Returns
+        -------
+        bytes
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).bytes(6).hex()
+        '22a0af9fe00a'
+        """
+        require_integer("length", length)
+        length = known_integer(length)
+        if not isinstance(length, int):
+            raise TypeError(f"length must be an int, got {length!r}")
+        require("length", length, within(0, MOST_ELEMENTS, "what a draw has"))
+        if self._is_traced:
+            raise NotImplementedError("bytes has no traced form: use integers(0, 256, length, 'uint8')")
+        with self._taking(length) as state:
+            return builtins.bytes(self._integers(host_namespace(), state, 256, (length,), "uint8", None))
+
+    def permuted(self, x: Any, *, axis: int | None = None, out: Any = None, chunks: Any = None) -> Any:
+        """Bring what lies along an axis into a random order, for each place of the other axes its own.
+
+        Parameters
+        ----------
+        x : array or list
+            It stays as it is, unless it is `out` too; on NumPy it may hold anything.
+        axis : int, optional
+            The axis; None brings all elements into an order.
+        out : array, optional
+            Of the shape and dtype of `x`; takes the answer, and is given back.
+        chunks
+            See `Generator`; the axis is not split.
+
+        Returns
+        -------
+        array
+
+        Notes
+        -----
+        Keys of 62 bits are sorted (Knuth 1997, section 3.4.2), as for `permutation`.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).permuted([[0, 1, 2, 3], [4, 5, 6, 7]], axis=1).tolist()
+        [[0, 1, 3, 2], [4, 6, 5, 7]]
+        """
+        xp, (x,) = self._alike(None, _things_of("x", x))
+        if not is_array(x):
+            raise TypeError(f"x must be an array or a list, got {x!r}")
+        along = None if axis is None else _axis_of("x", x, axis)
+        if out is not None:
+            require_writable("out", out)
+            same = library_name(array_namespace(out)) == library_name(xp) and out.dtype == x.dtype
+            if not same or tuple(out.shape) != tuple(x.shape):
+                raise ValueError(f"out must have the library, dtype and shape of x, {x.dtype} and {tuple(x.shape)}")
+        shape = shape_of(None, x)
+        if along is None:
+            return fill(out, xp.reshape(self.permutation(xp.reshape(x, (-1,))), shape))
+        with self._taking(math.prod(shape)) as state:
+            if not is_lazy(xp):
+                found = self._made(state, xp, order_of_rows, (), shape, "int64", axis=along)
+                return fill(out, xp.take_along_axis(x, found, axis=along))
+            chunks = _uncut(x, chunks, along)
+            return fill(
+                out, self._made(state, xp, order_of_rows, (x,), shape, dtype_name(x), chunks=chunks, axis=along)
+            )
+
+    def _integers(self, xp: Any, state: Followed, span: int, shape: tuple[int, ...], dtype: str, chunks: Any) -> Any:
+        return self._made(state, xp, integers_of_draw, (0, span), shape, dtype, chunks=chunks)
 
 
-def axis_of(name: str, x: Any, axis: Any) -> int:
+def _uncut(x: Any, chunks: Any, axis: int) -> Any:
+    """The chunks asked for, or those of an array, with one axis that is not split."""
+    if not hasattr(x, "chunks"):
+        return None
+    sizes = x.chunks if chunks is None else chunks if isinstance(chunks, tuple) else (chunks,) * x.ndim
+    return (*sizes[:axis], -1, *sizes[axis + 1 :])
+
+
+def _axis_of(name: str, x: Any, axis: Any) -> int:
     """An axis, counted from the front."""
     ndim = x.ndim if is_array(x) else 1
     if not ndim:
@@ -274,7 +332,7 @@ def axis_of(name: str, x: Any, axis: Any) -> int:
     return place % ndim
 
 
-def things_of(name: str, x: Any) -> Any:
+def _things_of(name: str, x: Any) -> Any:
     """What to choose from, or to bring into an order: a number, or an array of anything."""
     if isinstance(x, (list, tuple)):
         try:
@@ -286,42 +344,24 @@ def things_of(name: str, x: Any) -> Any:
     return checked(name, x) if is_array(x) and is_lazy(array_namespace(x)) else x
 
 
-def _require_enough(population: int, count: int, weights: list[Any]) -> None:
-    """Refuse more choices without replacement than there are things."""
-    if count > population:
-        raise ValueError(f"size must be at most {population} without replacement, got {count}")
-    for p in weights:
-        xp = array_namespace(p)
-        if is_lazy(xp):
-            continue
-        possible = xp.sum(xp.astype(p > 0, running_dtype(xp, "int64")))
-        if not is_traced([possible]) and count > (possible := concrete_int(possible)):
-            raise ValueError(f"size must be at most {possible}, as many as have a probability in p; got {count}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Taken:
-    """What lies at some places along an axis, as a block."""
-
-    axis: int
-    axes: int
-
-    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], index: Any, x: Any) -> Any:
-        xp, after = array_namespace(x), self.axis + self.axes
-        spans = [slice(begin, begin + length) for begin, length in zip(offset, shape, strict=True)]
-        x = x[(*spans[: self.axis], slice(None), *spans[after:])]
-        return xp.reshape(xp.take(x, xp.reshape(index, (-1,)), axis=self.axis), shape)
+def _taken_of_block(axis: int, axes: int, offset: tuple[int, ...], shape: tuple[int, ...], index: Any, x: Any) -> Any:
+    """A block of what lies at some places along an axis."""
+    xp = array_namespace(x)
+    spans = [slice(begin, begin + length) for begin, length in zip(offset, shape, strict=True)]
+    x = x[(*spans[:axis], slice(None), *spans[axis + axes :])]
+    return xp.reshape(xp.take(x, xp.reshape(index, (-1,)), axis=axis), shape)
 
 
 def _taken(xp: Any, x: Any, index: Any, axis: int, chunks: Any) -> Any:
     """Take what lies at some places along an axis; the axes of `index` take its place."""
-    task = _Taken(axis, index.ndim)
+    spread_axes = index.ndim
+    task = partial(_taken_of_block, axis, index.ndim)
     shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
     spread = (1,) * axis + tuple(index.shape) + (1,) * (x.ndim - axis - 1)
     index = xp.reshape(index, spread)
     if not is_lazy(xp):
         return task((0,) * len(shape), shape, index, x)
-    own = (*x.chunks[:axis], *index.chunks[axis : axis + task.axes], *x.chunks[axis + 1 :])
+    own = (*x.chunks[:axis], *index.chunks[axis : axis + spread_axes], *x.chunks[axis + 1 :])
     chunks = own if chunks is None else chunks
     meta = getattr(x, "_meta", None)
     return from_blocks(xp, task, shape, dtype_name(x), chunks, blocks=(index,), args=(x,), name="taken", meta=meta)

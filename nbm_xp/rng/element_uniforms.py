@@ -11,26 +11,29 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
-from nbm_xp.namespace import asarray, concrete_int, convert, dtype_of, get_namespace, host_namespace, put, wide_dtypes
-from nbm_xp.namespace.compiling import is_traced, repeated
+from nbm_xp.namespace import asarray, concrete_int, convert, get_namespace, host_namespace, wide_dtypes
+from nbm_xp.namespace.compiling import is_traced
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, Followed
 from nbm_xp.namespace.mrg31k3p.numpy_draws import cut_at_steps
 
-from .. import recurrence
-from ..runs import block_runs
-from ..transforms import normal_of_pairs, stepwise_normals, two_draws
-from ..uniforms import HOST, at_places, elements, numbers, touched_streams, wide_numbers
+from . import recurrence
+from .uniforms import (
+    HOST,
+    at_places,
+    block_runs,
+    elements,
+    normal_of_pairs,
+    numbers,
+    stepwise_normals,
+    touched_streams,
+    two_draws,
+    wide_numbers,
+)
 
-__all__ = ["ElementUniforms", "of_block", "until_accepted"]
-
-_FEW: Final = 4096
-"""So few elements are all tried again together, where some of them failed."""
-
-_TRIES: Final = 1000
-"""No method here fails so often: less than one element in 10**100 would."""
+__all__ = ["ElementUniforms", "of_block"]
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,7 @@ class ElementUniforms:
         return u * line[0] + line[1] if line else u
 
     def uniform(self, j: int, among: Any = None) -> Any:
-        """Give uniform `j` of each element, of one output, or of those at some places in the block.
+        """Give uniform `j` of each element, of one outor of those at some places in the block.
 
         Parameters
         ----------
@@ -231,69 +234,3 @@ def of_block(
     [0.306, 0.574]
     """
     return ElementUniforms(state, math.prod(whole), *block_runs(whole, offset, shape), library)
-
-
-def until_accepted(
-    uniforms: ElementUniforms, each: int, attempt: Callable[..., tuple[Any, Any]], *parameters: Any
-) -> Any:
-    """Try again and again, each element with uniforms of its own, until it is accepted.
-
-    Parameters
-    ----------
-    uniforms : ElementUniforms
-        Of the elements.
-    each : int
-        How many uniforms an attempt takes: attempt ``t`` has numbers ``t * each`` and on.
-    attempt : callable
-        ``attempt(*uniforms, *parameters)`` gives values, and whether they are accepted.
-    *parameters
-        float64 arrays, of shape (count,) or (1,).
-
-    Returns
-    -------
-    array
-        Of shape (count,).
-    """
-    xp, n = uniforms.xp, uniforms.count
-    value, done = attempt(*map(uniforms.uniform, range(each)), *parameters)
-    if is_traced([done]):
-        return _retried(uniforms, each, attempt, parameters, value, done)
-    for trial in range(1, _TRIES):
-        left = n - concrete_int(xp.sum(xp.astype(done, dtype_of(xp, "int64"))))
-        if not left:
-            return value
-        which = range(trial * each, (trial + 1) * each)
-        if n <= _FEW or 4 * left > n:
-            again, fits = attempt(*map(uniforms.uniform, which), *parameters)
-            value, done = xp.where(done, value, again), done | fits
-            continue
-        places = xp.nonzero(~done)[0]
-        spare = (1 << (left - 1).bit_length()) - left  # lengths that come again: some libraries compile for each
-        places = xp.concat([places, xp.broadcast_to(places[:1], (spare,))]) if spare else places
-        some = [parameter if parameter.shape[0] == 1 else xp.take(parameter, places) for parameter in parameters]
-        again, fits = attempt(*(uniforms.uniform(j, places) for j in which), *some)
-        value, done = put(value, places, again, 0), put(done, places, fits, 0)
-    raise RuntimeError(f"{_TRIES} attempts were not enough for {left} elements")
-
-
-def _retried(
-    uniforms: ElementUniforms,
-    each: int,
-    attempt: Callable[..., tuple[Any, Any]],
-    parameters: tuple[Any, ...],
-    value: Any,
-    done: Any,
-) -> Any:
-    """What `until_accepted` gives after a first attempt, in the loop of a library that compiles."""
-    xp, steps = uniforms.xp, each * uniforms.step * OUTPUT_STEPS
-
-    def unfinished(trial: Any, states: Any, value: Any, done: Any) -> Any:
-        return (trial < _TRIES) & xp.any(~done)
-
-    def step(trial: Any, states: Any, value: Any, done: Any) -> tuple[Any, ...]:
-        states = recurrence.moved(xp, states, steps)
-        own = replace(uniforms, _kept=[states])
-        again, fits = attempt(*map(own.uniform, range(each)), *parameters)
-        return trial + 1, states, xp.where(done, value, again), done | fits
-
-    return repeated(unfinished, step, (1, convert(uniforms.states(), xp), value, done), xp)[2]

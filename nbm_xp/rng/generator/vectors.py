@@ -1,7 +1,7 @@
 """Vectors of proportions, of normal numbers and of counts, as draws of a `Generator`.
 
-Contract: names, parameters and meaning of `numpy.random.Generator`; a vector lies along the last
-axis, which Dask does not split.
+Contract: names, parameters and meaning of `numpy.random.Generator`; a vector lies along the last axis, which Dask does
+not split.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbm_xp.namespace import dtype_of, is_array, is_lazy, library_name
+from nbm_xp.namespace import is_array, is_lazy
 
-from ..blocks import library_of_blocks
-from ..distributions.tasks import Elements, made
-from ..distributions.vectors import Dirichlets, Hypergeometrics, NormalVectors, require_sample
+from ..distributions import derivatives, vectors
 from ..parameters import (
     Size,
     any_tensor,
@@ -24,26 +22,21 @@ from ..parameters import (
     known_integer,
     real_dtype,
     shape_of,
+    with_whole_axis,
 )
 from ..rules import FINITE, NOT_NEGATIVE, TRIALS, require, require_integer
-from .count_draws import with_whole_axis
-from .tally_draws import TallyDraws
+from .state import GeneratorState
 
-__all__ = ["VectorDraws"]
+__all__ = ["Vectors"]
 
 
-class VectorDraws(TallyDraws):
+class Vectors(GeneratorState):
     """See `nbm_xp.rng.Generator`."""
 
-    def dirichlet(
-        self,
-        alpha: Any,
-        size: Size = None,
-        dtype: Any = None,
-        *,
-        chunks: Any = None,
-    ) -> Any:
-        """Draw proportions that add up to 1, of Dirichlet's distribution: gamma numbers over their sum [1]_.
+    def dirichlet(self, alpha: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
+        """Draw proportions that add up to 1, of Dirichlet's distribution: gamma numbers over their sum.
+
+        Source: Devroye 1986, section 11.4.
 
         Parameters
         ----------
@@ -59,10 +52,6 @@ class VectorDraws(TallyDraws):
         array
             With a last axis of proportions.
 
-        References
-        ----------
-        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 11.4.
-
         Examples
         --------
         >>> from nbm_xp.rng import Generator
@@ -70,7 +59,7 @@ class VectorDraws(TallyDraws):
         [[0.102, 0.257, 0.641], [0.168, 0.293, 0.539]]
         """
         if any_tensor(alpha):
-            from .tensor_draws import dirichlet_of_tensor
+            from .tensors import dirichlet_of_tensor
 
             return dirichlet_of_tensor(self, alpha, size, dtype)
         xp, (alpha,) = self._parameters(alpha=alpha)
@@ -80,8 +69,8 @@ class VectorDraws(TallyDraws):
         name, rows = real_dtype(dtype, alpha), [alpha[..., 0]] if alpha.ndim > 1 and alpha.shape[-1] else []
         shape = (*shape_of(size, *rows), alpha.shape[-1])
         chunks = with_whole_axis(chunks_of(chunks, shape[:-1], *rows), shape)
-        with self._taking(math.prod(shape[:-1])) as state:
-            return self._vectors(xp, Dirichlets, state, shape, name, chunks, (alpha,))
+        n = math.prod(shape[:-1])
+        return self._draw(xp, vectors.dirichlet, (alpha,), shape, name, n=n, chunks=chunks, derivatives=derivatives)
 
     def multivariate_normal(
         self,
@@ -95,7 +84,9 @@ class VectorDraws(TallyDraws):
         method: str = "svd",
         chunks: Any = None,
     ) -> Any:
-        """Draw normal vectors: a factor of the covariance times independent normal numbers [1]_.
+        """Draw normal vectors: a factor of the covariance times independent normal numbers.
+
+        Source: Devroye 1986, section 11.2.
 
         Parameters
         ----------
@@ -120,10 +111,6 @@ class VectorDraws(TallyDraws):
         array
             With a last axis of components.
 
-        References
-        ----------
-        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 11.2.
-
         Examples
         --------
         >>> from nbm_xp.rng import Generator
@@ -136,7 +123,7 @@ class VectorDraws(TallyDraws):
         if not is_number(tol) or not 0 <= tol < float("inf"):
             raise ValueError(f"tol must be a number, finite and 0 or more, got {tol!r}")
         if any_tensor(mean, cov):
-            from .tensor_draws import normal_vectors_of_tensors
+            from .tensors import normal_vectors_of_tensors
 
             return normal_vectors_of_tensors(self, mean, cov, size, dtype)
         xp, (mean, cov) = self._parameters(mean=mean, cov=cov)
@@ -148,9 +135,9 @@ class VectorDraws(TallyDraws):
         if mean.shape[0] != cov.shape[0]:
             raise ValueError(f"mean and cov must be of one length, got {mean.shape[0]} and {cov.shape[0]}")
         shape, name = (*shape_of(size), mean.shape[0]), real_dtype(dtype, mean, cov)
-        chunks, options = with_whole_axis(chunks, shape), {"check_valid": check_valid, "tol": float(tol)}
-        with self._taking(math.prod(shape[:-1])) as state:
-            return self._vectors(xp, NormalVectors, state, shape, name, chunks, args=(mean, cov), options=options)
+        n, chunks, args = math.prod(shape[:-1]), with_whole_axis(chunks, shape), (mean, cov)
+        options: dict[str, Any] = {"check_valid": check_valid, "tol": float(tol)}
+        return self._draw(xp, vectors.normal_vectors, (), shape, name, n=n, chunks=chunks, args=args, **options)
 
     def multivariate_hypergeometric(
         self,
@@ -162,7 +149,9 @@ class VectorDraws(TallyDraws):
         *,
         chunks: Any = None,
     ) -> Any:
-        """Draw how many of each color are in a sample without replacement, each given those before it [1]_.
+        """Draw how many of each color are in a sample without replacement, each given those before it.
+
+        Source: Devroye 1986, section 11.1.4.
 
         Parameters
         ----------
@@ -182,10 +171,6 @@ class VectorDraws(TallyDraws):
         array
             With a last axis of colors.
 
-        References
-        ----------
-        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 11.1.4.
-
         Examples
         --------
         >>> from nbm_xp.rng import Generator
@@ -204,31 +189,11 @@ class VectorDraws(TallyDraws):
         require("nsample", nsample, TRIALS)
         name = counts_on(xp, name, most=nsample)
         if not is_lazy(xp):
-            require_sample(colors, nsample)
+            vectors.require_sample(colors, nsample)
         shape = (*shape_of(size), colors.shape[0])
         chunks = with_whole_axis(chunks, shape)
-        with self._taking(math.prod(shape[:-1])) as state:
-            return self._vectors(xp, Hypergeometrics, state, shape, name, chunks, args=(colors,), numbers=(nsample,))
-
-    def _vectors(
-        self,
-        xp: Any,
-        kind: type[Elements],
-        state: Any,
-        shape: tuple[int, ...],
-        dtype: str,
-        chunks: Any,
-        parameters: tuple[Any, ...] = (),
-        *,
-        args: tuple[Any, ...] = (),
-        numbers: tuple[Any, ...] = (),
-        options: dict[str, Any] | None = None,
-    ) -> Any:
-        """Make vectors of parameters that were checked; of `args` each task gets the whole."""
-        xp.empty((0,), dtype=dtype_of(xp, dtype))  # refused where the library, as it is set now, lacks the dtype
-        library = library_of_blocks(xp, *parameters, *args) if is_lazy(xp) else library_name(xp)
-        task = kind(state, shape, dtype, library, numbers, **(options or {}))
-        return made(xp, task, parameters, chunks=chunks, args=args)
+        n, values, args = math.prod(shape[:-1]), (nsample,), (colors,)
+        return self._draw(xp, vectors.hypergeometrics, values, shape, name, n=n, chunks=chunks, args=args)
 
 
 def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:

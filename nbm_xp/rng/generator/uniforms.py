@@ -1,43 +1,37 @@
-"""Uniforms, normal numbers, ones and zeros: the draws of a `Generator` that kernels make in one go.
+"""Draws of a `Generator` that kernels make in one go: uniforms, normal numbers, ones and zeros.
 
-Contract: the same numbers to the last bit whether a kernel makes them, the portable form, or a
-task for each block.
+Contract: the same numbers to the last bit whether a kernel makes them, the portable form, or a task for each block.
 """
 
 from __future__ import annotations
 
-import math
-from functools import partial
 from typing import Any
 
-from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_array, is_lazy, library_name
-from nbm_xp.namespace.compiling import current_trace, strictly_rounded
+from nbm_xp.namespace import dtype_name, floatx, is_array
+from nbm_xp.namespace.compiling import current_trace
 
-from ..blocks import library_of_blocks
-from ..distributions.plain import Normals, Successes, Uniforms
-from ..distributions.tasks import made
+from .. import distributions
 from ..parameters import (
     Size,
     any_tensor,
     checked,
     chunks_of,
-    counts_on,
+    form_of,
     known_integer,
     line_between,
     real_dtype,
     shape_of,
 )
-from ..rules import FINITE, NOT_NEGATIVE, PROBABILITY, finite_in, require
+from ..rules import FINITE, NOT_NEGATIVE, finite_in, require
 from ..uniforms import DTYPES, HOST
-from .filling import fill, form_of
 from .state import FEW, GeneratorState
 
-__all__ = ["UniformDraws"]
+__all__ = ["Uniforms"]
 
 _TABLES = ("float32", "float64")
 
 
-class UniformDraws(GeneratorState):
+class Uniforms(GeneratorState):
     """See `nbm_xp.rng.Generator`."""
 
     def random(
@@ -107,7 +101,7 @@ class UniformDraws(GeneratorState):
         [0.255, 13.799]
         """
         if any_tensor(low, high) and out is None:
-            from .tensor_draws import uniforms_of_tensors
+            from .tensors import uniforms_of_tensors
 
             return uniforms_of_tensors(self, low, high, size, dtype, bits)
         xp, (low, high) = self._parameters(out, low=low, high=high)
@@ -120,7 +114,10 @@ class UniformDraws(GeneratorState):
         bits = (53 if name == "float64" else 31) if bits is None else known_integer(bits)
         if is_array(bits) or bits not in (31, 53) or (bits == 53 and name != "float64"):
             raise ValueError(f"bits must be 31, or 53 where dtype is float64; got {bits!r} and {name}")
-        return self._scaled(xp, Uniforms, (low, high), shape, name, chunks, out, bits=bits)
+        chunks = chunks_of(chunks, shape, low, high)
+        return self._draw(
+            xp, distributions.uniform, (low, high), shape, name, chunks=chunks, out=out, filled=True, bits=bits
+        )
 
     def normal(
         self,
@@ -159,7 +156,7 @@ class UniformDraws(GeneratorState):
         [-0.89, -0.584, -0.003]
         """
         if any_tensor(loc, scale) and out is None:
-            from .tensor_draws import normals_of_tensors
+            from .tensors import normals_of_tensors
 
             return normals_of_tensors(self, loc, scale, size, dtype)
         xp, (loc, scale) = self._parameters(out, loc=loc, scale=scale)
@@ -169,41 +166,12 @@ class UniformDraws(GeneratorState):
         require("scale", scale, NOT_NEGATIVE)
         for parameter, value in (("loc", loc), ("scale", scale)):
             require(f"{parameter} in {name}", value, finite_in(name))
-        return self._scaled(xp, Normals, (loc, scale), shape, name, chunks, out, pairs=True)
+        chunks = chunks_of(chunks, shape, loc, scale)
+        return self._draw(
+            xp, distributions.normal, (loc, scale), shape, name, chunks=chunks, out=out, filled=True, pairs=True
+        )
 
-    def _scaled(
-        self,
-        xp: Any,
-        kind: type[Uniforms | Normals],
-        parameters: tuple[Any, Any],
-        shape: tuple[int, ...],
-        dtype: str,
-        chunks: Any,
-        out: Any,
-        *,
-        pairs: bool = False,
-        **more: Any,
-    ) -> Any:
-        """Draw standard numbers, scaled and shifted by parameters that were checked."""
-        xp.empty((0,), dtype=dtype_of(xp, dtype))  # refused where the library, as it is set now, lacks the dtype
-        lazy, numbers = is_lazy(xp), tuple(None if is_array(value) else value for value in parameters)
-        library = library_of_blocks(xp, *parameters) if lazy else library_name(xp)
-        with self._taking(math.prod(shape), pairs=pairs) as state:
-            task = kind(state, shape, dtype, library, numbers, 1 if lazy else self._threads, **more)
-            if lazy:
-                return fill(out, made(xp, task, parameters, chunks=chunks_of(chunks, shape, *parameters)))
-            blocks = [value for value in parameters if is_array(value)]
-            call = partial(task, out=out)
-            return fill(out, strictly_rounded(call, xp)((0,) * len(shape), shape, *blocks))
-
-    def standard_normal(
-        self,
-        size: Size = None,
-        dtype: Any = None,
-        out: Any = None,
-        *,
-        chunks: Any = None,
-    ) -> Any:
+    def standard_normal(self, size: Size = None, dtype: Any = None, out: Any = None, *, chunks: Any = None) -> Any:
         """Draw normal numbers of mean 0 and standard deviation 1: see `normal`.
 
         Parameters
@@ -249,19 +217,4 @@ class UniformDraws(GeneratorState):
         if dtype is None:
             own = dtype_name(checked("p", p)) if is_array(p) else ""
             dtype = own if own in DTYPES else floatx()
-        return self._trials(1, p, size, dtype_name(dtype), chunks)
-
-    def _trials(self, n: int, p: Any, size: Size, dtype: str, chunks: Any) -> Any:
-        """Add up the ones of a few outputs of each element."""
-        xp, (p,) = self._parameters(p=p)
-        shape = shape_of(size, p)
-        dtype = counts_on(xp, dtype)
-        xp.empty((0,), dtype=dtype_of(xp, counts_on(xp, "int64") if dtype == "bool" and n > 1 else dtype))
-        if is_lazy(xp) or not is_array(p):
-            require("p", p, PROBABILITY)
-        library = library_of_blocks(xp, p) if is_lazy(xp) else library_name(xp)
-        with self._taking(math.prod(shape)) as state:
-            threads = 1 if is_lazy(xp) else self._threads
-            numbers = () if is_array(p) else (p,)
-            task = Successes(state, shape, dtype, library, numbers, threads, count=n, precision=floatx())
-            return made(xp, task, (p,), chunks=chunks_of(chunks, shape, p))
+        return self._ones_added(1, p, size, dtype_name(dtype), chunks)

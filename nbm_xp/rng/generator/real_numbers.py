@@ -1,40 +1,26 @@
 """Real numbers of the distributions in the table, as draws of a `Generator`.
 
-Contract: names, parameters and meaning of `numpy.random.Generator`. Numbers are made in float64
-and rounded once to the dtype asked for, so that those of one dtype are those of another, rounded.
+Contract: names, parameters and meaning of `numpy.random.Generator`. Numbers are made in float64 and rounded once to the
+dtype asked for, so that those of one dtype are those of another, rounded.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from nbm_xp.namespace import dtype_of, is_array, is_lazy, library_name
-
-from ..blocks import library_of_blocks
-from ..distributions.table import DISTRIBUTIONS
-from ..distributions.tasks import Independent, made
-from ..parameters import Size, any_tensor, chunks_of, counts_on, real_dtype, shape_of
-from ..rules import finite_in, require, require_together
-from .filling import fill, form_of
+from ..parameters import Size
 from .state import GeneratorState
 
-__all__ = ["RealDraws"]
+__all__ = ["RealNumbers"]
 
 
-class RealDraws(GeneratorState):
+class RealNumbers(GeneratorState):
     """See `nbm_xp.rng.Generator`."""
 
     def exponential(
-        self,
-        scale: Any = 1.0,
-        size: Size = None,
-        dtype: Any = None,
-        *,
-        chunks: Any = None,
-        out: Any = None,
+        self, scale: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None, out: Any = None
     ) -> Any:
-        """Draw exponential numbers, by inversion [1]_: ``-log(u) * scale``.
+        """Draw exponential numbers, by inversion (Devroye 1986, section 2.2): ``-log(u) * scale``.
 
         Parameters
         ----------
@@ -47,17 +33,13 @@ class RealDraws(GeneratorState):
         -------
         array
 
-        References
-        ----------
-        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 2.2.
-
         Examples
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).exponential(2.0, 3, "float64").round(3).tolist()
         [2.734, 1.936, 0.058]
         """
-        return self._independent("exponential", size, dtype, chunks, out, scale=scale)
+        return self._of_table("exponential", size, dtype, chunks, out, scale=scale)
 
     def standard_exponential(
         self,
@@ -92,15 +74,9 @@ class RealDraws(GeneratorState):
         return self.exponential(1.0, size, dtype, chunks=chunks, out=out)
 
     def laplace(
-        self,
-        loc: Any = 0.0,
-        scale: Any = 1.0,
-        size: Size = None,
-        dtype: Any = None,
-        *,
-        chunks: Any = None,
+        self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None
     ) -> Any:
-        """Draw numbers of Laplace's distribution, by inversion [1]_.
+        """Draw numbers of Laplace's distribution, by inversion (Devroye 1986, section 2.2).
 
         Parameters
         ----------
@@ -113,28 +89,20 @@ class RealDraws(GeneratorState):
         -------
         array
 
-        References
-        ----------
-        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 2.2.
-
         Examples
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).laplace(size=3, dtype="float64").round(3).tolist()
         [-0.674, -0.275, 2.857]
         """
-        return self._independent("laplace", size, dtype, chunks, loc=loc, scale=scale)
+        return self._of_table("laplace", size, dtype, chunks, loc=loc, scale=scale)
 
     def logistic(
-        self,
-        loc: Any = 0.0,
-        scale: Any = 1.0,
-        size: Size = None,
-        dtype: Any = None,
-        *,
-        chunks: Any = None,
+        self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None
     ) -> Any:
-        """Draw numbers of the logistic distribution, by inversion [1]_: ``log(u / (1 - u)) * scale + loc``.
+        """Draw numbers of the logistic distribution, by inversion: ``log(u / (1 - u)) * scale + loc``.
+
+        Source: Devroye 1986, section 2.2.
 
         Parameters
         ----------
@@ -147,28 +115,20 @@ class RealDraws(GeneratorState):
         -------
         array
 
-        References
-        ----------
-        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 2.2.
-
         Examples
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).logistic(size=3, dtype="float64").round(3).tolist()
         [-1.073, -0.49, 3.521]
         """
-        return self._independent("logistic", size, dtype, chunks, loc=loc, scale=scale)
+        return self._of_table("logistic", size, dtype, chunks, loc=loc, scale=scale)
 
     def gumbel(
-        self,
-        loc: Any = 0.0,
-        scale: Any = 1.0,
-        size: Size = None,
-        dtype: Any = None,
-        *,
-        chunks: Any = None,
+        self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None
     ) -> Any:
-        """Draw numbers of Gumbel's distribution of largest values, by inversion [1]_: ``-log(-log(u)) * scale + loc``.
+        """Draw numbers of Gumbel's distribution of largest values, by inversion: ``-log(-log(u)) * scale + loc``.
+
+        Source: Devroye 1986, section 2.2.
 
         Parameters
         ----------
@@ -181,26 +141,16 @@ class RealDraws(GeneratorState):
         -------
         array
 
-        References
-        ----------
-        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 2.2.
-
         Examples
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).gumbel(size=3, dtype="float64").round(3).tolist()
         [-0.312, 0.033, 3.536]
         """
-        return self._independent("gumbel", size, dtype, chunks, loc=loc, scale=scale)
+        return self._of_table("gumbel", size, dtype, chunks, loc=loc, scale=scale)
 
     def truncated_normal(
-        self,
-        loc: Any = 0.0,
-        scale: Any = 1.0,
-        size: Size = None,
-        dtype: Any = None,
-        *,
-        chunks: Any = None,
+        self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None
     ) -> Any:
         """Draw normal numbers within two standard deviations, by inversion [1]_.
 
@@ -226,17 +176,9 @@ class RealDraws(GeneratorState):
         >>> Generator(234).truncated_normal(size=3, dtype="float64").round(3).tolist()
         [-0.625, -0.292, 1.643]
         """
-        return self._independent("truncated_normal", size, dtype, chunks, loc=loc, scale=scale)
+        return self._of_table("truncated_normal", size, dtype, chunks, loc=loc, scale=scale)
 
-    def gamma(
-        self,
-        shape: Any,
-        scale: Any = 1.0,
-        size: Size = None,
-        dtype: Any = None,
-        *,
-        chunks: Any = None,
-    ) -> Any:
+    def gamma(self, shape: Any, scale: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
         """Draw gamma numbers, by the rejection method of Marsaglia and Tsang [1]_.
 
         Parameters
@@ -261,17 +203,33 @@ class RealDraws(GeneratorState):
         >>> Generator(234).gamma(2.0, 3.0, 3, "float64").round(3).tolist()
         [2.56, 4.938, 4.194]
         """
-        return self._independent("gamma", size, dtype, chunks, shape=shape, scale=scale)
+        return self._of_table("gamma", size, dtype, chunks, shape=shape, scale=scale)
 
-    def beta(
-        self,
-        a: Any,
-        b: Any,
-        size: Size = None,
-        dtype: Any = None,
-        *,
-        chunks: Any = None,
+    def standard_gamma(
+        self, shape: Any, size: Size = None, dtype: Any = None, out: Any = None, *, chunks: Any = None
     ) -> Any:
+        """Draw gamma numbers of scale 1: see `gamma`.
+
+        Parameters
+        ----------
+        shape : number or array
+            0 or more; the mean.
+        size, dtype, out, chunks
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).standard_gamma(2.0, 3, "float64").round(3).tolist()
+        [0.853, 1.646, 1.398]
+        """
+        return self._of_table("gamma", size, dtype, chunks, out, shape=shape, scale=1.0)
+
+    def beta(self, a: Any, b: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
         """Draw beta numbers, from two gamma numbers [1]_ each: ``x / (x + y)``.
 
         Parameters
@@ -296,39 +254,4 @@ class RealDraws(GeneratorState):
         >>> Generator(234).beta(2.0, 3.0, 3, "float64").round(3).tolist()
         [0.476, 0.341, 0.26]
         """
-        return self._independent("beta", size, dtype, chunks, a=a, b=b)
-
-    def _independent(
-        self,
-        name: str,
-        size: Size,
-        dtype: Any,
-        chunks: Any,
-        out: Any = None,
-        *,
-        counts: bool = False,
-        **parameters: Any,
-    ) -> Any:
-        """Draw from the distribution of some name; of counts, `dtype` was checked."""
-        if not counts and out is None and any_tensor(*parameters.values()):
-            from .tensor_draws import independent_of_tensors
-
-            return independent_of_tensors(self, name, size, dtype, parameters)
-        xp, values = self._parameters(out, **parameters)
-        size, dtype = form_of(xp, out, size, dtype)
-        shape = shape_of(size, *values)
-        dtype = counts_on(xp, dtype) if counts else real_dtype(dtype, *values)
-        for parameter, value in zip(parameters, values, strict=True):
-            require(parameter, value, DISTRIBUTIONS[name].rules[parameter])
-            if DISTRIBUTIONS[name].kind == "real":
-                require(f"{parameter} in {dtype}", value, finite_in(dtype))
-        together = DISTRIBUTIONS[name].together
-        if together is not None and not any(map(is_array, values)):
-            require_together(dict(zip(parameters, values, strict=True)), together)
-        xp.empty((0,), dtype=dtype_of(xp, dtype))  # refused where the library, as it is set now, lacks the dtype
-        library = library_of_blocks(xp, *values) if is_lazy(xp) else library_name(xp)
-        numbers = tuple(None if is_array(value) else float(value) for value in values)
-        with self._taking(math.prod(shape)) as state:
-            threads = 1 if is_lazy(xp) else self._threads
-            task = Independent(state, shape, dtype, library, numbers, threads, name)
-            return fill(out, made(xp, task, tuple(values), chunks=chunks_of(chunks, shape, *values)))
+        return self._of_table("beta", size, dtype, chunks, a=a, b=b)

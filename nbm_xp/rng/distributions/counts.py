@@ -1,0 +1,340 @@
+"""Counts: Poisson, binomial, geometric, hypergeometric, logarithmic and Zipf's numbers.
+
+Contract: probabilities of counts out of very many are found to within 1e-6 of their logarithm, where logarithms of
+factorials would cancel each other's digits; no count is over `MOST`.
+
+References
+----------
+.. [1] W. Hörmann, "The transformed rejection method for generating Poisson random variables", Insurance: Mathematics
+   and Economics 12 (1993), 39-45: PTRS.
+.. [2] W. Hörmann, "The generation of binomial random variates", Journal of Statistical Computation and Simulation 46
+   (1993), 101-110: BTRS.
+.. [3] L. Devroye, "Non-uniform random variate generation", Springer, 1986, sections 10.1 to 10.6.
+.. [4] E. Stadlober, "The ratio of uniforms approach for generating discrete random variates", Journal of Computational
+   and Applied Mathematics 31 (1990), 181-189.
+.. [5] A. W. Kemp, "Efficient generation of logarithmically distributed pseudo-random variables", Applied Statistics 30
+   (1981), 249-253.
+.. [6] C. Loader, "Fast and accurate computation of binomial probabilities", Bell Laboratories, 2000.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from nbm_xp.namespace import array_namespace
+from nbm_xp.namespace.compiling import repeated
+from nbm_xp.namespace.mrg31k3p import kernel
+from nbm_xp.namespace.mrg31k3p.approximations import HALF_LOG_TWO_PI, MANY_EVENTS, large_poisson_deviance
+
+from ..element_uniforms import ElementUniforms
+from ..elementary import exp, expm1, log, log1p, log_factorial, quotient, sqrt, stirling_error
+from ..rules import ABOVE_ONE, BELOW_ONE, PROBABILITY, RATE, SOME_PROBABILITY, TRIALS, Rule
+from ..uniforms import two_draws
+from .sampling import Distribution, any_of, exponential_number, until_accepted, which_of
+
+__all__ = ["COUNTS", "hypergeometric", "large_binomial", "poisson"]
+
+MOST: Final = 2.0**63 - 1024.0
+"""The largest double that 64 bits hold: counts that would be beyond it are this."""
+
+_SEARCHED: Final = 10.0  # the mean below which the distribution function is searched from 0 on
+_NEAR: Final = 0.1
+_SERIES: Final = tuple(1.0 / odd for odd in range(17, 1, -2))
+_LEAST: Final = 2.0**-100
+_STEEPEST: Final = 512.0  # of Zipf's numbers of such an exponent none is over 1
+_HAT = 2.0 * math.sqrt(2.0 / math.e), 3.0 - 2.0 * math.sqrt(3.0 / math.e)
+
+
+def _searched(u: Any, first: Any, ratio: Any) -> Any:
+    """Search a distribution function from 0 on for the first value that exceeds a uniform."""
+    xp = array_namespace(u)
+    mass = xp.broadcast_to(first, u.shape)
+
+    def step(k: Any, value: Any, mass: Any, total: Any, beyond: Any) -> tuple[Any, ...]:
+        k = k + 1.0
+        value = xp.where(beyond, k, value)
+        mass = mass * ratio(k)
+        total = total + mass
+        return k, value, mass, total, beyond & (u >= total) & (mass > 0.0)
+
+    return repeated(lambda *carries: xp.any(carries[-1]), step, (0.0, xp.zeros_like(u), mass, mass, u >= mass), xp)[1]
+
+
+def poisson(uniforms: ElementUniforms, lam: Any) -> Any:
+    """Poisson numbers: a search where the mean is below 10, else PTRS [1]_."""
+    xp = array_namespace(lam)
+    small = lam < _SEARCHED
+    few = many = None
+    some_small, some_not = which_of(xp, small, ~small)
+    if some_small:
+        mean = xp.where(small, lam, 1.0)
+        search = kernel("rng.poisson_search", uniforms.library)
+        u, first = uniforms.uniform(0), exp(-mean)
+        few = _searched(u, first, lambda k: mean / k) if search is None else search(u, first, mean)
+    if some_not:
+        constants = _poisson_constants(xp.where(small, _SEARCHED, lam))
+        own = uniforms.own("poisson")
+        many = until_accepted(uniforms, 2, _poisson_attempt, *constants) if own is None else own(*constants)
+    return _either(xp, small, few, many)
+
+
+def _either(xp: Any, small: Any, few: Any, many: Any) -> Any:
+    """Take the numbers of one method or the other; None stands for one that was not needed."""
+    if few is None or many is None:
+        return many if few is None else few
+    return xp.where(small, few, many)
+
+
+def _poisson_constants(lam: Any) -> tuple[Any, ...]:
+    """The means and what follows from them alone, in the order in which `_poisson_attempt` takes it."""
+    b = 0.931 + 2.53 * sqrt(lam)
+    a = -0.059 + 0.02483 * b
+    return lam, a, b, 0.9277 - 3.6224 / (b - 2.0), 1.1239 + 1.1328 / (b - 3.4), log(lam)
+
+
+def _poisson_attempt(
+    u: Any, v: Any, lam: Any, a: Any, b: Any, quickly: Any, factor: Any, log_lam: Any
+) -> tuple[Any, Any]:
+    xp = array_namespace(lam)
+    u = u - 0.5
+    us = 0.5 - xp.abs(u)
+    k = xp.floor((2.0 * a / us + b) * u + lam + 0.43)
+    quick = (us >= 0.07) & (v <= quickly)
+    possible = (k >= 0.0) & ((us >= 0.013) | (v <= us))
+    inside = xp.where(k >= 0.0, k, 0.0)
+    height = log(v * factor / (a / (us * us) + b))
+    mass = inside * log_lam - lam - log_factorial(inside)
+    many = lam >= MANY_EVENTS
+    if any_of(xp, many):
+        far = -(large_poisson_deviance(inside - lam, lam) + 0.5 * log(xp.maximum(inside, 10.0)) + HALF_LOG_TWO_PI)
+        mass = xp.where(many, far, mass)
+    return inside, quick | (possible & (height <= mass))
+
+
+def large_binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
+    """Binomial numbers: a search where fewer than 10 successes are to be expected, else BTRS [2]_.
+
+    Where `p` is over a half, failures are counted.
+    """
+    xp = array_namespace(n, p)
+    flipped = p > 0.5
+    p = xp.where(flipped, 1.0 - p, p)
+    mean = n * p
+    small = mean < _SEARCHED
+    few = many = None
+    some_small, some_not, some_many = which_of(xp, small, ~small, n >= MANY_EVENTS)
+    if some_small:
+        rare = xp.where(small, p, 0.0)
+        odds = rare / (1.0 - rare)
+        search = kernel("rng.binomial_search", uniforms.library)
+        u, first = uniforms.uniform(0), exp(n * _log_of_rest(rare))
+        few = _searched(u, first, lambda k: (n + 1.0 - k) / k * odds) if search is None else search(u, first, n, odds)
+        few = xp.minimum(few, n)
+    if some_not:
+        constants = _binomial_constants(xp.where(small, 20.0, n), xp.where(small, 0.5, p))
+        own = None if some_many else uniforms.own("binomial")
+        many = until_accepted(uniforms, 2, _binomial_attempt, *constants) if own is None else own(*constants)
+    value = _either(xp, small, few, many)
+    return xp.where(flipped, n - value, value)
+
+
+def _log_of_rest(p: Any) -> Any:
+    """The logarithm of ``1 - p``, with the accuracy of `p`."""
+    xp = array_namespace(p)
+    q = 1.0 - p
+    lost = 1.0 - q
+    return xp.where(lost == 0.0, -p, log(q) * (p / xp.where(lost == 0.0, 1.0, lost)))
+
+
+def _binomial_constants(n: Any, p: Any) -> tuple[Any, ...]:
+    """What follows from the parameters alone, in the order in which `_binomial_attempt` takes it."""
+    xp = array_namespace(n, p)
+    mean, q = n * p, 1.0 - p
+    spread = sqrt(mean * q)
+    b = 1.15 + 2.53 * spread
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    mode = xp.floor((n + 1.0) * p)
+    odds = p / q
+    at_mode = (mode + 0.5) * log((mode + 1.0) / (odds * (n - mode + 1.0)))
+    error = stirling_error(mode) + stirling_error(n - mode)
+    return n, mean, a, b, 0.92 - 4.2 / b, 2.83 + 5.1 / b, spread, mode, odds, at_mode, error
+
+
+def _binomial_attempt(
+    u: Any,
+    v: Any,
+    n: Any,
+    mean: Any,
+    a: Any,
+    b: Any,
+    quickly: Any,
+    factor: Any,
+    spread: Any,
+    mode: Any,
+    odds: Any,
+    at_mode: Any,
+    error: Any,
+) -> tuple[Any, Any]:
+    xp = array_namespace(n)
+    u = u - 0.5
+    us = 0.5 - xp.abs(u)
+    k = xp.floor((2.0 * a / us + b) * u + mean + 0.5)
+    quick = (us >= 0.07) & (v <= quickly)
+    possible = (k >= 0.0) & (k <= n)
+    inside = xp.where(possible, k, mode)
+    height = log(v * factor * spread / (a / (us * us) + b))
+    bound = (
+        at_mode
+        + (n + 1.0) * log((n - mode + 1.0) / (n - inside + 1.0))
+        + (inside + 0.5) * log(odds * (n - inside + 1.0) / (inside + 1.0))
+        + error
+        - (stirling_error(inside) + stirling_error(n - inside))
+    )
+    many = n >= MANY_EVENTS
+    if any_of(xp, many):
+        bound = xp.where(many, _log_binomial_ratio(n, mean, mode, inside), bound)
+    return inside, (quick & possible) | (possible & (height <= bound))
+
+
+def _deviance(k: Any, mean: Any, delta: Any) -> Any:
+    """Half the deviance of counts from their mean: ``k log(k / mean) - (k - mean)`` [6]_.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> k, mean = np.asarray([0.0, 99.0, 200.0]), np.asarray([100.0])
+    >>> _deviance(k, mean, k - mean).round(6)
+    array([1.0000000e+02, 5.0170000e-03, 3.8629436e+01])
+    """
+    xp = array_namespace(k)
+    v = delta / (k + mean)
+    near = xp.abs(v) < _NEAR
+    w = xp.where(near, v, 0.0)
+    square = w * w
+    series = square * _SERIES[0]
+    for coefficient in _SERIES[1:]:
+        series = (series + coefficient) * square
+    far = k * log(quotient(xp.where(near | (k <= 0.0), mean, k), mean)) - delta
+    return xp.where(near, delta * w + 2.0 * k * w * series, far)
+
+
+def _error(k: Any) -> Any:
+    """What Stirling's formula for the logarithm of ``k!`` lacks; 0 of 0."""
+    xp = array_namespace(k)
+    return xp.where(k > 0.0, stirling_error(xp.maximum(k - 1.0, 0.0)), 0.0)
+
+
+def _log_binomial_ratio(n: Any, mean: Any, mode: Any, k: Any) -> Any:
+    """The logarithm of the probability of a count over that of the mode.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> n, mean, mode = np.asarray([40.0]), np.asarray([10.0]), np.asarray([10.0])
+    >>> _log_binomial_ratio(n, mean, mode, np.asarray([0.0])).round(6)
+    array([-9.571868])
+    >>> round(math.log(0.75**40 / (math.comb(40, 10) * 0.25**10 * 0.75**30)), 6)
+    -9.571868
+    """
+    xp = array_namespace(k)
+    least = 0.5 / math.pi  # in place of 0, for which Stirling's formula without its error gives 0!
+    terms = []
+    for count in (mode, k):
+        delta = count - mean
+        apart = _deviance(count, mean, delta) + _deviance(n - count, n - mean, -delta)
+        spread = xp.maximum(count, least) * xp.maximum(n - count, least)
+        terms.append((apart, spread, _error(count) + _error(n - count)))
+    (apart_0, spread_0, error_0), (apart, spread, error) = terms
+    return (apart_0 - apart) + 0.5 * log(spread_0 / spread) + (error_0 - error)
+
+
+def _geometric(uniforms: ElementUniforms, p: Any) -> Any:
+    """How many trials the first success takes: exponential numbers, rounded up [3]_."""
+    xp = array_namespace(p)
+    surely = p == 1.0
+    rate = xp.maximum(-_log_of_rest(xp.where(surely, 0.5, p)), _LEAST)
+    count = xp.maximum(xp.ceil(xp.minimum(quotient(exponential_number(uniforms), rate), MOST)), 1.0)
+    return xp.where(surely, 1.0, count)
+
+
+def hypergeometric(uniforms: ElementUniforms, ngood: Any, nbad: Any, nsample: Any) -> Any:
+    """How many of a sample without replacement are good, by the ratio of uniforms [4]_.
+
+    What is drawn is how many of the rarer kind are in the sample, or in what it leaves if that is less.
+    """
+    xp = array_namespace(ngood, nbad, nsample)
+    total = ngood + nbad
+    drawn, rare = xp.minimum(nsample, total - nsample), xp.minimum(ngood, nbad)
+    none = (drawn == 0.0) | (rare == 0.0)
+    n, s, good = xp.where(none, 2.0, total), xp.where(none, 1.0, drawn), xp.where(none, 1.0, rare)
+    share = quotient(good, n)
+    variance = quotient(n - s, n - 1.0) * s * share * (1.0 - share)
+    width = _HAT[0] * sqrt(variance + 0.5) + _HAT[1]
+    mode = xp.floor((s + 1.0) * quotient(good + 1.0, n + 2.0))
+    mode = xp.minimum(mode, xp.minimum(s, good))
+
+    def attempt(u: Any, v: Any, n: Any, s: Any, good: Any, width: Any, mode: Any) -> tuple[Any, Any]:
+        part = quotient(s, n)
+        x = good * part + 0.5 + width * (v - 0.5) / u
+        k = xp.floor(x)
+        possible = (k >= 0.0) & (k <= xp.minimum(s, good))
+        k = xp.where(possible, k, mode)
+        mass = _log_binomial_ratio(good, good * part, mode, k)
+        mass = mass + _log_binomial_ratio(n - good, (n - good) * part, s - mode, s - k)
+        return k, possible & (2.0 * log(u) <= mass)
+
+    k = until_accepted(uniforms, 2, attempt, n, s, good, width, mode)
+    k = xp.where(none, 0.0, k)
+    k = xp.where(ngood > nbad, drawn - k, k)
+    return xp.where(nsample > total - nsample, ngood - k, k)
+
+
+def _logarithmic(uniforms: ElementUniforms, p: Any) -> Any:
+    """Numbers of the logarithmic series: geometric ones of a parameter that is drawn too [5]_."""
+    xp = array_namespace(p)
+    least = xp.maximum(p, _LEAST)
+    x = _log_of_rest(least) * uniforms.fine(2)
+    near = x > -math.log(2.0)
+    log_q = xp.where(near, log(-expm1(xp.where(near, x, -0.5))), log1p(-exp(xp.where(near, -1.0, x))))
+    count = 1.0 + xp.floor(xp.minimum(-quotient(exponential_number(uniforms), log_q), MOST))
+    return xp.minimum(count, MOST)
+
+
+def _zipf(uniforms: ElementUniforms, a: Any) -> Any:
+    """Zipf's numbers, by rejection from rounded Pareto numbers [3]_, up to `MOST`."""
+    xp = array_namespace(a)
+    steep = a > _STEEPEST
+    slope = xp.where(steep, 2.0, a) - 1.0
+    cut = -expm1(slope * -math.log(MOST))
+    step = expm1(slope * math.log(2.0))
+
+    def attempt(u: Any, v: Any, w: Any, slope: Any, cut: Any, step: Any) -> tuple[Any, Any]:
+        u = two_draws(u, v)
+        flat = slope < 0.01  # the logarithm is of a number near 1, else of one that may be near 0
+        log_power = xp.where(flat, log1p(-cut * xp.where(flat, u, 0.5)), log(u + (1.0 - cut) * (1.0 - u)))
+        x = xp.floor(exp(-quotient(log_power, slope)))
+        x = xp.minimum(xp.maximum(x, 1.0), MOST)
+        gain = expm1(slope * log1p(1.0 / x))
+        return x, w * x * gain * (1.0 + step) <= step * (1.0 + gain)
+
+    return xp.where(steep, 1.0, until_accepted(uniforms, 3, attempt, slope, cut, step))
+
+
+def _is_enough(ngood: Any, nbad: Any, nsample: Any) -> Any:
+    return (nsample <= ngood + nbad) & (ngood + nbad <= 2**53)
+
+
+_ENOUGH: Final = Rule("so that the last is no more than the first two together, which are at most 2**53", _is_enough)
+
+COUNTS: Final[dict[str, Distribution]] = {
+    "poisson": Distribution({"lam": RATE}, poisson, (3.5,), "count"),
+    "binomial": Distribution({"n": TRIALS, "p": PROBABILITY}, large_binomial, (40, 0.1), "count"),
+    "geometric": Distribution({"p": SOME_PROBABILITY}, _geometric, (0.3,), "count"),
+    "hypergeometric": Distribution(
+        {"ngood": TRIALS, "nbad": TRIALS, "nsample": TRIALS}, hypergeometric, (20, 30, 40), "count", together=_ENOUGH
+    ),
+    "logseries": Distribution({"p": BELOW_ONE}, _logarithmic, (0.9,), "count"),
+    "zipf": Distribution({"a": ABOVE_ONE}, _zipf, (1.5,), "count"),
+}
+"""By the name of the method of `Generator`."""

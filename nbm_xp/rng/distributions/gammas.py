@@ -1,0 +1,298 @@
+"""Gamma numbers and what is made of them: beta, chi-squared, F and Student's, and negative binomial numbers.
+
+Contract: quotients are made of logarithms, so that parameters near 0 lose no digits; what is beyond all doubles is
+infinite. A sampler of derivatives takes the uniforms that the distribution's own takes, and gives those of the same
+numbers.
+
+References
+----------
+.. [1] G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", ACM Transactions on Mathematical
+   Software 26 (2000), 363-372.
+.. [2] N. L. Johnson, S. Kotz and N. Balakrishnan, "Continuous univariate distributions", volume 2, second edition,
+   Wiley, 1995, chapters 27 to 30: what the others are made of.
+.. [3] M. Figurnov, S. Mohamed and A. Mnih, "Implicit reparameterization gradients", Advances in Neural Information
+   Processing Systems 31 (2018).
+.. [4] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 10.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final
+
+from nbm_xp.namespace import array_namespace
+from nbm_xp.namespace.mrg31k3p.approximations import SURELY_ACCEPTED
+
+from ..element_uniforms import ElementUniforms
+from ..elementary import exp, log, normal_quantile, quotient, sqrt
+from ..rules import LARGEST_MEAN, NOT_NEGATIVE, POSITIVE, SOME_PROBABILITY, Rule
+from ..uniforms import two_draws
+from .counts import poisson
+from .derivatives import log_gamma_in_shape, logit_beta_in_a, noncentral_chi_squared_in_nonc
+from .sampling import Distribution, any_of, grown, normal_number, root, until_accepted, which_of
+
+__all__ = ["GAMMAS", "gamma", "log_gamma"]
+
+_FARTHEST_LOG: Final = 708.0  # logarithms so far apart give no subnormal number, which JAX takes for 0
+_LEAST, _LARGE = 2.0**-1000, 2.0**800
+_TINY: Final = 2.0**-800
+_LARGEST: Final = 2.0**820
+_SHIFT: Final = 2.0**204
+_WIDE: Final = 1e15  # next to so much noncentrality, the degrees of freedom below 1 are lost in rounding
+
+
+def log_gamma(uniforms: ElementUniforms, shape: Any, below: Sequence[bool] | None = None) -> Any:
+    """The logarithms of standard gamma numbers, by the method of Marsaglia and Tsang [1]_.
+
+    A shape below 1 is increased by 1, and the number is multiplied by ``u ** (1 / shape)``. One above 2**40 has every
+    number accepted: fewer than 1 in 10**10 would not be, and what decides would be lost in rounding. `below` says
+    whether any shapes are below 1, and whether any are not.
+    """
+    xp = array_namespace(shape)
+    small = shape < 1.0
+    some_small, some_not = which_of(xp, small, ~small) if below is None else below
+    d = xp.where(small, shape + 1.0, xp.minimum(shape, _LARGEST)) - 1.0 / 3.0
+    c = 1.0 / sqrt(9.0 * d)
+
+    def attempt(high: Any, low: Any, u: Any, v: Any, d: Any, c: Any) -> tuple[Any, Any]:
+        x = _normal_number(high, low)
+        root = 1.0 + c * x
+        inside = root > 0.0
+        cube = xp.where(inside, root * root * root, 1.0)
+        log_v = log(cube)
+        fits = log(two_draws(u, v)) < 0.5 * x * x + d - d * cube + d * log_v
+        return log(d) + log_v, inside & ((d > SURELY_ACCEPTED) | fits)
+
+    tried = uniforms.every(2, 1)
+    own = tried.own("log_gamma")
+    value = until_accepted(tried, 4, attempt, d, c) if own is None else own(d, c, log(d))
+    if not some_small:
+        return value
+    power = quotient(log(uniforms.fine(0)), xp.where(small, xp.maximum(shape, _LEAST), 1.0))
+    return value + (xp.where(small, power, 0.0) if some_not else power)
+
+
+def _normal_number(high: Any, low: Any) -> Any:
+    """The standard normal number of a uniform of 53 bits, as far out as both its ends are fine."""
+    xp = array_namespace(high)
+    below = high < 0.5
+    z = normal_quantile(two_draws(xp.where(below, high, 1.0 - high), low))
+    return xp.where(below, z, -z)
+
+
+def gamma(uniforms: ElementUniforms, shape: Any, scale: Any) -> Any:
+    """Gamma numbers: see `log_gamma`. Of shape 0 they are 0; large ones are made without a logarithm."""
+    xp = array_namespace(shape)
+    none, large = shape == 0.0, shape > SURELY_ACCEPTED
+    small = (shape < 1.0) & ~none
+    some_none, some_large, scaled, *below = which_of(xp, none, large, scale != 1.0, small, ~small)
+    value = exp(log_gamma(uniforms, xp.where(none | large, 1.0, shape) if some_none or some_large else shape, below))
+    if some_large:
+        d = xp.where(large, shape, 1.0) - 1.0 / 3.0
+        root = 1.0 + _normal_number(uniforms.uniform(2), uniforms.uniform(3)) / sqrt(9.0 * xp.minimum(d, _LARGEST))
+        value = xp.where(large, d * (root * root * root), value)
+    value = xp.where(none, 0.0, value) if some_none else value
+    return value * scale if scaled else value
+
+
+def log_odds_against_beta(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
+    """The logarithms of ``y / x`` of gamma numbers ``x`` and ``y``, which make the beta numbers ``x / (x + y)``."""
+    xp = array_namespace(a, b)
+    largest = xp.maximum(a, b)  # of the tiniest and the largest the proportion alone matters
+    shift = xp.where(largest < _TINY, _SHIFT, xp.where(largest > _LARGEST, 1.0 / _SHIFT, xp.ones_like(largest)))
+    a, b = a * shift, b * shift
+    below = which_of(xp, a < 1.0, a >= 1.0, b < 1.0, b >= 1.0)
+    x, y = log_gamma(uniforms.every(0, 2), a, below[:2]), log_gamma(uniforms.every(1, 2), b, below[2:])
+    return y - x
+
+
+def beta(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
+    """Beta numbers, of the logarithms of two gamma numbers each, so that none is lost."""
+    return 1.0 / (1.0 + exp(array_namespace(a, b).minimum(log_odds_against_beta(uniforms, a, b), _FARTHEST_LOG)))
+
+
+def _within(x: Any) -> Any:
+    """A number, brought to where its logarithm and what is made of it are finite."""
+    xp = array_namespace(x)
+    return xp.minimum(xp.maximum(x, _LEAST), _LARGE)
+
+
+def _log_mean_over(uniforms: ElementUniforms, df: Any) -> Any:
+    """The logarithm of the degrees of freedom over a chi-squared number of as many."""
+    half = _within(0.5 * df)
+    return log(half) - log_gamma(uniforms, half)
+
+
+def chi_squared(uniforms: ElementUniforms, df: Any) -> Any:
+    """Twice gamma numbers of half the shape [2]_."""
+    xp = array_namespace(df)
+    return 2.0 * gamma(uniforms, 0.5 * df, xp.ones_like(df))
+
+
+def _central_and_shift(uniforms: ElementUniforms, df: Any, nonc: Any) -> tuple[Any, Any]:
+    """The degrees of freedom of the central number in a noncentral chi-squared one, and what is added to it."""
+    xp = array_namespace(df, nonc)
+    direct = (df > 1.0) | (nonc > _WIDE)
+    left, apart = xp.maximum(df - 1.0, 0.0), 0.0
+    if any_of(xp, ~direct):
+        events = poisson(uniforms.every(1, 2), 0.5 * xp.where(direct, 1.0, nonc))
+        left = xp.where(direct, left, df + 2.0 * events)
+    if any_of(xp, direct):
+        z = normal_number(uniforms.every(1, 2)) + root(nonc)
+        apart = xp.where(direct, z * z, 0.0)
+    return left, apart
+
+
+def noncentral_chi_squared(uniforms: ElementUniforms, df: Any, nonc: Any) -> Any:
+    """The square of a normal number and a chi-squared number [2]_; below 1 degree of freedom a Poisson mixture."""
+    left, apart = _central_and_shift(uniforms, df, nonc)
+    return chi_squared(uniforms.every(0, 2), left) + apart
+
+
+def f_ratio(uniforms: ElementUniforms, dfnum: Any, dfden: Any) -> Any:
+    """Quotients of mean squares [2]_."""
+    above, below = _log_mean_over(uniforms.every(0, 2), dfnum), _log_mean_over(uniforms.every(1, 2), dfden)
+    return grown(below - above)
+
+
+def noncentral_f(uniforms: ElementUniforms, dfnum: Any, dfden: Any, nonc: Any) -> Any:
+    """Quotients of mean squares, of which the first is noncentral [2]_."""
+    xp = array_namespace(dfnum, nonc)
+    x = noncentral_chi_squared(uniforms.every(0, 2), dfnum, nonc)
+    some = x > 0.0
+    size = log(_within(xp.where(some, x, 1.0))) - log(_within(dfnum)) + _log_mean_over(uniforms.every(1, 2), dfden)
+    return xp.where(some, grown(size), 0.0)
+
+
+def student_t(uniforms: ElementUniforms, df: Any) -> Any:
+    """Normal numbers over the roots of mean squares [2]_."""
+    z = normal_number(uniforms.every(1, 2))
+    xp = array_namespace(z)
+    size = xp.abs(z)
+    some = size > 0.0
+    t = grown(log(xp.where(some, size, 1.0)) + 0.5 * _log_mean_over(uniforms.every(0, 2), df))
+    return xp.where(some, xp.where(z < 0.0, -t, t), 0.0)
+
+
+def _log_gamma_in_shape(uniforms: ElementUniforms, shape: Any) -> Any:
+    return log_gamma_in_shape(shape, log_gamma(uniforms, shape))
+
+
+def _gamma_in_shape(uniforms: ElementUniforms, shape: Any, scale: Any) -> Any:
+    xp = array_namespace(shape)
+    none = shape == 0.0
+    positive = xp.where(none, 1.0, shape)
+    y = log_gamma(uniforms, positive)
+    return xp.where(none, 0.0, exp(y) * log_gamma_in_shape(positive, y)) * scale
+
+
+def _beta_slope(uniforms: ElementUniforms, a: Any, b: Any, *, in_a: bool) -> Any:
+    xp, logit = array_namespace(a, b), -log_odds_against_beta(uniforms, a, b)
+    tail = exp(-xp.abs(logit))
+    slope = logit_beta_in_a(a, b, logit) if in_a else -logit_beta_in_a(b, a, -logit)
+    return tail / ((1.0 + tail) * (1.0 + tail)) * slope
+
+
+def _chi_squared_in_df(uniforms: ElementUniforms, df: Any) -> Any:
+    return _gamma_in_shape(uniforms, 0.5 * df, array_namespace(df).ones_like(df))
+
+
+def _noncentral_chi_squared_in_df(uniforms: ElementUniforms, df: Any, nonc: Any) -> Any:
+    central, _ = _central_and_shift(uniforms, df, nonc)
+    return _chi_squared_in_df(uniforms.every(0, 2), central)
+
+
+def _noncentral_chi_squared_in_nonc(uniforms: ElementUniforms, df: Any, nonc: Any) -> Any:
+    return noncentral_chi_squared_in_nonc(df, nonc, noncentral_chi_squared(uniforms, df, nonc))
+
+
+def _log_mean_over_in_df(uniforms: ElementUniforms, df: Any) -> Any:
+    """The derivative of the logarithm of the degrees of freedom over a chi-squared number of as many."""
+    half = _within(0.5 * df)
+    return 0.5 * (1.0 / half - _log_gamma_in_shape(uniforms, half))
+
+
+def _f_in_dfnum(uniforms: ElementUniforms, dfnum: Any, dfden: Any) -> Any:
+    return -f_ratio(uniforms, dfnum, dfden) * _log_mean_over_in_df(uniforms.every(0, 2), dfnum)
+
+
+def _f_in_dfden(uniforms: ElementUniforms, dfnum: Any, dfden: Any) -> Any:
+    return f_ratio(uniforms, dfnum, dfden) * _log_mean_over_in_df(uniforms.every(1, 2), dfden)
+
+
+def _over_mean(uniforms: ElementUniforms, dfnum: Any, dfden: Any) -> Any:
+    """What a noncentral chi-squared number is multiplied by, for one of the noncentral F distribution."""
+    return grown(_log_mean_over(uniforms.every(1, 2), dfden) - log(_within(dfnum)))
+
+
+def _noncentral_f_in_dfnum(uniforms: ElementUniforms, dfnum: Any, dfden: Any, nonc: Any) -> Any:
+    own = uniforms.every(0, 2)
+    x, slope = (of(own, dfnum, nonc) for of in (noncentral_chi_squared, _noncentral_chi_squared_in_df))
+    return _over_mean(uniforms, dfnum, dfden) * (slope - x / dfnum)
+
+
+def _noncentral_f_in_dfden(uniforms: ElementUniforms, dfnum: Any, dfden: Any, nonc: Any) -> Any:
+    return noncentral_f(uniforms, dfnum, dfden, nonc) * _log_mean_over_in_df(uniforms.every(1, 2), dfden)
+
+
+def _noncentral_f_in_nonc(uniforms: ElementUniforms, dfnum: Any, dfden: Any, nonc: Any) -> Any:
+    slope = _noncentral_chi_squared_in_nonc(uniforms.every(0, 2), dfnum, nonc)
+    return _over_mean(uniforms, dfnum, dfden) * slope
+
+
+def _student_t_in_df(uniforms: ElementUniforms, df: Any) -> Any:
+    return 0.5 * student_t(uniforms, df) * _log_mean_over_in_df(uniforms.every(0, 2), df)
+
+
+def negative_binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
+    """How many failures come before so many successes: Poisson numbers of gamma means [4]_."""
+    xp = array_namespace(n, p)
+    means = gamma(uniforms.every(0, 2), n, (1.0 - p) / p)
+    return poisson(uniforms.every(1, 2), xp.minimum(means, LARGEST_MEAN))
+
+
+def _is_sparse(n: Any, p: Any) -> Any:
+    mean = n * (1.0 - p)
+    return mean + 10.0 * mean**0.5 <= LARGEST_MEAN * p
+
+
+_FEW_FAILURES: Final = Rule(f"so that {LARGEST_MEAN:g} failures are hardly to be expected", _is_sparse)
+_DF: Final = {"dfnum": POSITIVE, "dfden": POSITIVE}
+
+GAMMAS: Final[dict[str, Distribution]] = {
+    "gamma": Distribution(
+        {"shape": NOT_NEGATIVE, "scale": NOT_NEGATIVE},
+        gamma,
+        (2.5, 1.5),
+        derivatives={"shape": _gamma_in_shape},
+        linear=("scale",),
+    ),
+    "beta": Distribution(
+        {"a": POSITIVE, "b": POSITIVE},
+        beta,
+        (0.5, 2.5),
+        "share",
+        {"a": partial(_beta_slope, in_a=True), "b": partial(_beta_slope, in_a=False)},
+    ),
+    "chisquare": Distribution({"df": POSITIVE}, chi_squared, (2.5,), derivatives={"df": _chi_squared_in_df}),
+    "noncentral_chisquare": Distribution(
+        {"df": POSITIVE, "nonc": NOT_NEGATIVE},
+        noncentral_chi_squared,
+        (2.5, 1.5),
+        derivatives={"df": _noncentral_chi_squared_in_df, "nonc": _noncentral_chi_squared_in_nonc},
+    ),
+    "f": Distribution(_DF, f_ratio, (2.5, 4.5), "tail", {"dfnum": _f_in_dfnum, "dfden": _f_in_dfden}),
+    "noncentral_f": Distribution(
+        {**_DF, "nonc": NOT_NEGATIVE},
+        noncentral_f,
+        (2.5, 4.5, 1.5),
+        "tail",
+        {"dfnum": _noncentral_f_in_dfnum, "dfden": _noncentral_f_in_dfden, "nonc": _noncentral_f_in_nonc},
+    ),
+    "standard_t": Distribution({"df": POSITIVE}, student_t, (2.5,), "tail", {"df": _student_t_in_df}),
+    "negative_binomial": Distribution(
+        {"n": POSITIVE, "p": SOME_PROBABILITY}, negative_binomial, (2.5, 0.3), "count", together=_FEW_FAILURES
+    ),
+}
+"""By the name of the method of `Generator`."""

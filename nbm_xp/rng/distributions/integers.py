@@ -1,0 +1,287 @@
+"""Integers of equal probability, outcomes by their probabilities, random orders; ones and zeros added up.
+
+Contract: exactness. Integers come from whole outputs of the recurrence, with those left over refused; probabilities are
+rounded to multiples of 2**-52 once and added up as integers, whose sums are the same in whatever order a library adds;
+orders come from 62-bit keys, sorted stably.
+
+References
+----------
+.. [1] D. E. Knuth, "The art of computer programming", volume 2, third edition, 1997, section 3.4.1, for the methods of
+   rejection and of inversion, and 3.4.2 for random orders.
+.. [2] P. S. Efraimidis and P. G. Spirakis, "Weighted random sampling with a reservoir", Information Processing Letters
+   97 (2006), 181-185, for an order by exponential numbers over probabilities.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial, reduce
+from typing import Any, Final
+
+from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace, is_array, wide_dtypes
+from nbm_xp.namespace.kernels import kernel
+from nbm_xp.namespace.mrg31k3p.integers import M1
+
+from ..draws import less, trials
+from ..element_uniforms import ElementUniforms
+from ..elementary import log
+from ..rules import PROBABILITY, TRIALS, check_weights, require, require_enough, require_held
+from ..tasks import Draw
+from .counts import large_binomial
+from .sampling import any_of, until_accepted, which_of
+
+__all__ = [
+    "SPAN_OF_TWO", "integers", "integers_of_draw", "multinomial", "order_of_rows", "outcomes", "random_order",
+    "successes",
+]  # fmt: skip
+
+_ONE: Final = 2**52  # what probability 1 is as an integer
+_LEAST: Final = 2.0**-1000  # the least probability, and those below it, wait for a time that is finite still
+
+SPAN_OF_TWO: Final = M1 * M1
+"""How many values two outputs of the recurrence have."""
+
+
+def _integer(xp: Any, u: Any) -> Any:
+    """The output of the recurrence behind a uniform, from 0 on."""
+    return xp.astype(u * 2.0**31, dtype_of(xp, "int64")) - 1
+
+
+def integers(uniforms: ElementUniforms, low: Any, span: Any) -> Any:
+    """Integers from `low` on, `span` of them, all of the same probability."""
+    xp = array_namespace(low, span)
+    short = span <= M1
+    some_short, some_not = which_of(xp, short, ~short)
+    if not some_short:
+        return _digits(uniforms, 2, low, span)
+    if not some_not:
+        return _digits(uniforms, 1, low, span)
+    few = _digits(uniforms, 1, low, xp.where(short, span, 1))
+    return xp.where(short, few, _digits(uniforms, 2, low, xp.where(short, 1, span)))
+
+
+def _hardly_refused(span: int, n: int) -> bool:
+    """Whether of so many outputs hardly one would be refused as one of the last few.
+
+    Examples
+    --------
+    >>> _hardly_refused(6, 10**7), _hardly_refused(10**6, 10**7)
+    (True, False)
+    """
+    return span <= M1 and 20 * n * (M1 % span) <= M1
+
+
+def _digits(uniforms: ElementUniforms, outputs: int, low: Any, span: Any) -> Any:
+    """Integers from `low` on, of so many outputs of the recurrence each."""
+    own = uniforms.own("digits")
+    if own is not None:
+        return own(outputs, low, span)
+    xp, values = uniforms.xp, M1**outputs
+
+    def attempt(*u_and_span: Any) -> tuple[Any, Any]:
+        *u, span = u_and_span
+        return _digit(reduce(lambda z, v: z * M1 + _integer(xp, v), u[1:], _integer(xp, u[0])), span, values)
+
+    return low + until_accepted(uniforms, outputs, attempt, span)
+
+
+def _digit(z: Any, span: Any, values: int) -> tuple[Any, Any]:
+    return z % span, z < values - values % span
+
+
+def _wide_integers(uniforms: ElementUniforms, low: int, span: int) -> Any:
+    """Integers as `integers` gives them, for one span over `SPAN_OF_TWO` and up to 2**64."""
+    xp = uniforms.xp
+    start = (low + 2**63 + 2**63) % 2**64 - 2**63  # of the least value, -2**63, and wrapped around
+    own = uniforms.own("wide_integers")
+    if own is not None:
+        return own(start, span - 2**63 - 1)
+
+    def attempt(u: Any, v: Any, w: Any) -> tuple[Any, Any]:
+        value, fits = xp.zeros_like(u, dtype=dtype_of(xp, "int64")), u > 0.0
+        for uniform, bits in ((u, 22), (v, 21), (w, 21)):
+            digit, right = _digit(_integer(xp, uniform), 2**bits, M1)
+            value, fits = (value << bits) + digit, fits & right
+        return value, fits if span == 2**64 else fits & (value < span - 2**63)
+
+    return until_accepted(uniforms, 3, attempt) + start
+
+
+def _levels(p: Any) -> Any:
+    """Running sums of probabilities along the last axis, in units of 2**-52.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> (_levels(np.asarray([0.25, 0.75])) / _ONE).tolist()
+    [0.25, 1.0]
+    """
+    xp = array_namespace(p)
+    return xp.cumulative_sum(xp.astype(xp.round(p * float(_ONE)), dtype_of(xp, "int64")), axis=-1)
+
+
+def _outcome(uniforms: ElementUniforms, sums: Any) -> Any:
+    """Outcomes by their probabilities."""
+    xp = array_namespace(sums)
+    u = uniforms.fine(0)
+    total = sums[..., -1]
+    level = xp.astype(u * xp.astype(total, u.dtype), sums.dtype)
+    level = xp.minimum(level, total - 1)
+    if sums.ndim == 1:
+        return xp.astype(xp.searchsorted(sums, level, side="right"), sums.dtype)
+    return xp.sum(xp.astype(sums <= level[:, None], sums.dtype), axis=-1)
+
+
+def _order_keys(uniforms: ElementUniforms) -> Any:
+    """Keys of 62 bits, int64, which sorted make a random order."""
+    return _integer(uniforms.xp, uniforms.uniform(0)) * M1 + _integer(uniforms.xp, uniforms.uniform(1))
+
+
+def _order_of(uniforms: ElementUniforms, p: Any = None) -> Any:
+    """The elements in a random order."""
+    xp = uniforms.xp
+    if p is None:
+        key = _order_keys(uniforms)
+    else:
+        some = p > 0.0
+        waiting = -log(uniforms.fine(0))
+        key = xp.where(some, waiting / xp.where(some, xp.maximum(p, _LEAST), 1.0), xp.inf)
+    return xp.astype(_stable_order(xp, key), dtype_of(xp, "int64"))
+
+
+def _stable_order(xp: Any, key: Any) -> Any:
+    """The order of keys, hardly any two of which are equal: sorting stably takes several times as long."""
+    order = xp.argsort(key, stable=False)
+    ascending = xp.take(key, order, axis=0)
+    return xp.argsort(key, stable=True) if any_of(xp, ascending[1:] == ascending[:-1]) else order
+
+
+def integers_of_draw(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any) -> Any:
+    """Make a block of integers; `numbers` are the lower bound, which is included, and how many values there are."""
+    xp = draw.xp
+    if 0 in shape:
+        return draw.zeros(shape)
+    with wide_dtypes(xp):
+        uniforms, (low, span) = draw.uniforms(offset, shape), draw.numbers
+        sampled = draw.sampled if draw.dtype != "int64" or draw.threads > 1 else _at_once
+        if span is not None and span > SPAN_OF_TWO:
+            return draw.finished(sampled(partial(_wide_integers, low=low, span=span), uniforms), shape)
+        own = kernel("rng.whole_digits", draw.library)
+        if own is not None and not blocks and uniforms.is_whole and _hardly_refused(span, uniforms.n):
+            drawn = own(uniforms.states(), uniforms.n, low, span, draw.dtype, draw.threads)
+            if drawn is not None:
+                return xp.reshape(drawn, shape)
+        return draw.finished(sampled(integers, uniforms, *draw.columns(shape, blocks, "int64")), shape)
+
+
+def _at_once(sample: Any, *arguments: Any) -> Any:
+    return sample(*arguments)
+
+
+def outcomes(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], p: Any, *, name: str) -> Any:
+    """Make a block of outcomes by probabilities: one row of them for all elements, or a row for each; `p` is whole."""
+    xp = draw.xp
+    if 0 in shape:
+        return draw.zeros(shape)
+    check_weights(name, p)
+    with wide_dtypes(xp):
+        p = xp.astype(p, dtype_of(xp, "float64"))
+        if p.ndim > 1:
+            spans = tuple(slice(begin, begin + length) for begin, length in zip(offset, shape, strict=True))
+            p = xp.broadcast_to(p, (*draw.whole, p.shape[-1]))[(*spans, slice(None))]
+            p = xp.reshape(p, (-1, p.shape[-1]))
+        return draw.finished(_outcome(draw.uniforms(offset, shape), _levels(p)), shape)
+
+
+def multinomial(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any) -> Any:
+    """Make a block that has all outcomes, along the last axis: each count is binomial, given those before it."""
+    xp, rows, count = draw.xp, shape[:-1], shape[-1]
+    if 0 in shape:
+        return draw.zeros(shape)
+    *_, p = blocks
+    check_weights("pvals", p)
+    uniforms, double = draw.uniforms(offset, shape, 1), dtype_of(xp, "float64")
+    with wide_dtypes(xp):
+        number = draw.numbers[0]
+        left = asarray(number, xp, "float64") if number is not None else blocks[0][..., 0]
+        if number is None:
+            require("n", left, TRIALS)
+        left = xp.reshape(xp.broadcast_to(xp.astype(left, double), rows), (-1,))
+        p = xp.reshape(xp.broadcast_to(xp.astype(p, double), shape), (-1, count))
+        sums = xp.astype(_levels(p), double)
+        counts, over = [], sums[:, -1]
+        for k in range(count - 1):
+            own = sums[:, k] - (sums[:, k - 1] if k else 0.0)
+            share = xp.where(over > 0.0, own / xp.where(over > 0.0, over, 1.0), 0.0)
+            counts.append(large_binomial(uniforms.every(k, count), left, xp.minimum(share, 1.0)))
+            left, over = left - counts[-1], over - own
+        together = xp.stack([*counts, left], axis=-1)
+        require_held(together, draw.dtype)
+        return draw.finished(together, shape)
+
+
+def random_order(
+    draw: Draw,
+    offset: tuple[int, ...],
+    shape: tuple[int, ...],
+    *arrays: Any,
+    population: int,
+    axis: int | None = None,
+    weighted: bool = False,
+) -> Any:
+    """Make a block of a random order of so many things, or of its beginning; or of the things in that order.
+
+    `axis` says along which axis of the first array they lie; without it, they are the integers from 0 on. If
+    `weighted`, the last array has their probabilities.
+    """
+    host, xp = host_namespace(), draw.xp
+    if 0 in shape:
+        return draw.zeros(shape)
+    assert draw.state is not None
+    begins, lengths = host.asarray([0]), host.asarray([population])
+    uniforms = ElementUniforms(draw.state, population, begins, lengths, draw.library)
+    with wide_dtypes(xp):
+        p = None
+        if weighted:
+            check_weights("p", arrays[-1])
+            require_enough(population, math.prod(draw.whole), [arrays[-1]])
+            p = xp.astype(arrays[-1], dtype_of(xp, "float64"))
+        found = _order_of(uniforms, p)
+        if axis is None:
+            found = xp.reshape(found[: math.prod(draw.whole)], draw.whole)
+            within = tuple(slice(a, a + b) for a, b in zip(offset, shape, strict=True))
+            return xp.astype(found[within] if within else found, dtype_of(xp, draw.dtype))
+    return xp.take(arrays[0], found[offset[axis] : offset[axis] + shape[axis]], axis=axis)
+
+
+def order_of_rows(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any, axis: int) -> Any:
+    """Make a block, which is whole along one axis, of elements in a random order along that, or of the order itself."""
+    xp = draw.xp
+    if 0 in shape:
+        return blocks[0] if blocks else draw.zeros(shape)
+    with wide_dtypes(xp):
+        keys = xp.reshape(_order_keys(draw.uniforms(offset, shape)), shape)
+        found = xp.astype(xp.argsort(keys, axis=axis, stable=True), dtype_of(xp, "int64"))
+        return xp.take_along_axis(blocks[0], found, axis=axis) if blocks else found
+
+
+def successes(
+    draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any, count: int, precision: str
+) -> Any:
+    """Make a block of how many of `count` outputs of each element are below a probability, compared as `precision`."""
+    xp, (p,) = draw.xp, draw.given(blocks)
+    kind = "int64" if draw.dtype == "bool" and count > 1 else draw.dtype
+    uniforms, total = draw.uniforms(offset, shape), xp.zeros(shape, dtype=dtype_of(xp, kind))
+    if not count or 0 in shape:
+        require("p", p, PROBABILITY)
+    for output in range(count):
+        wrong = None
+        if uniforms.is_whole:
+            states = uniforms.states_at(output)
+            sample, _, wrong = trials(xp, states, p, shape, kind, precision, threads=draw.threads)
+        else:
+            sample = less(xp, xp.reshape(uniforms.drawn(precision, output), shape), p, kind)
+        if not output and is_array(p) and wrong != 0:  # a kernel found some, or none looked
+            require("p", p, PROBABILITY)
+        total = xp.asarray(total + sample) if output else sample  # NumPy's sum of arrays without axes is none
+    return xp.asarray(total, dtype=dtype_of(xp, draw.dtype))
