@@ -28,9 +28,10 @@ def rows(library: Library) -> Iterator[Row]:
     if library.name not in ("numpy", "cupy"):  # what Dask has blocks of
         return
     data, samples = (library.array(binary(BATCH, SHAPE[0])[::step].copy()) for step in (1, -1))
+    divided = computed(gradient(batch_axis=0, combine="mean"))
     yield Row(
         f"gradient, {BATCH // BLOCK} blocks",
-        Contender("nbm_xp, batch_axis=0", computed(gradient(batch_axis=0)), (blocks(data), blocks(samples))),
+        Contender("nbm_xp, batch_axis=0", divided, (blocks(data), blocks(samples))),
         [
             Contender("undivided", gradient(), (data, samples), at_most=OVER_UNDIVIDED),
             Contender("operation by operation", computed(gradient()), (blocks(data), blocks(samples))),
@@ -73,4 +74,4 @@ def recurrent_layer():
     start = recorded.zeros((x.shape[1], WIDTH), dtype="float32")
     states, _ = scan(lambda row, h: recorded.tanh(row @ w + h @ u), x, start)
     loss = recorded.mean(states[-1] ** 2)
-    return function([x], [loss, *gradients(loss, variables)], batch_axis=1)
+    return function([x], [loss, *gradients(loss, variables)], batch_axis=1, combine="mean")

@@ -136,12 +136,8 @@ def counted(given: Any, rows: int, rng: Any) -> tuple[tuple[Any], Any]:
 
 
 def compile_chains(inputs: Sequence[Any], outputs: Any, updates: Any, name: str) -> Any:
-    """Compile what chains do, of which inputs have a row each.
-
-    Where inputs are for any number of chains, a block of those that are computed later is one task, with all its steps.
-    """
-    in_blocks = isinstance(inputs[0].shape[0], Length)
-    return function(inputs, outputs, updates=updates, name=name, batch_axis=0 if in_blocks else None)
+    """Compile what chains do, of which inputs have a row each."""
+    return function(inputs, outputs, updates=updates, name=name)
 
 
 def repeated(

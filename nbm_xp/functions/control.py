@@ -14,7 +14,6 @@ from nbm_xp.namespace import array_namespace, concrete_int, is_bool, running_dty
 from nbm_xp.tape.derivatives.calls import is_settled
 
 from ._arguments import Array, as_array
-from .blockwise import of_each_block
 
 __all__ = ["ifelse", "print_tensor", "scan", "stop_gradient", "until"]
 
@@ -220,5 +219,4 @@ _printed = tape.operation(
     run=_print,
     gradient=lambda g, out, x, *, message: g,
     memory=tape.Memory.FIRST,
-    split_rule=of_each_block,
 )

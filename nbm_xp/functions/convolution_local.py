@@ -10,7 +10,6 @@ from nbm_xp.tape import Memory, composite
 from nbm_xp.tape.lengths import product
 
 from ._arguments import Array, as_array, sizes
-from .blockwise import of_examples
 from .convolution import conv2d
 from .convolution_family import correlate
 from .convolution_windows import DataFormat, Padding, channels_first, counts, moved, restored, spatial, windows
@@ -225,7 +224,7 @@ def _ungather(g: Array, out: Array, x: Array, *, lengths: Any, **how: Any) -> Ar
     return scatter_windows(g, lengths=x.node.shape[1:-1], **how)
 
 
-@composite(infer=_infer_gather, gradient=_ungather, memory=Memory.OWN, split_rule=of_examples)
+@composite(infer=_infer_gather, gradient=_ungather, memory=Memory.OWN)
 def gather_windows(x: Array, *, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any) -> Array:
     """The elements of each window side by side."""
     return sliding.gather_windows(x, sizes=sizes, starts=starts, strides=strides, dilation=dilation, lengths=lengths)
@@ -239,7 +238,7 @@ def _unscatter(g: Array, out: Array, y: Array, *, lengths: Any, **how: Any) -> A
     return gather_windows(g, lengths=y.node.shape[1:-2], **how)
 
 
-@composite(infer=_infer_scatter, gradient=_unscatter, memory=Memory.OWN, split_rule=of_examples)
+@composite(infer=_infer_scatter, gradient=_unscatter, memory=Memory.OWN)
 def scatter_windows(y: Array, *, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any) -> Array:
     """Windows side by side, added up where they lie in an array of spatial `lengths`."""
     return sliding.scatter_windows(y, sizes=sizes, starts=starts, strides=strides, dilation=dilation, lengths=lengths)

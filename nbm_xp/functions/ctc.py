@@ -20,7 +20,6 @@ from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, as_array, floats
 from .activations import log_softmax
-from .blockwise import of_computed
 from .recurrence import at_once
 
 __all__ = ["SparseLabels", "ctc_batch_cost", "ctc_label_dense_to_sparse", "frame_logits"]
@@ -187,7 +186,6 @@ _with_posteriors = tape.operation(
     run=lambda xp, cost, *others: cost,
     gradient=(None, _minus_posteriors, None, None, None, None),
     memory=tape.Memory.OWN,
-    split_rule=of_computed,
 )
 
 

@@ -23,7 +23,6 @@ from nbm_xp.namespace import (
 from nbm_xp.tape import Memory, composite
 
 from ._arguments import Array, as_array, sizes
-from .blockwise import at_places
 
 __all__ = ["concatenate", "gather", "one_hot", "repeat", "repeat_elements", "stack", "sums_at", "take", "tile"]
 
@@ -246,7 +245,6 @@ def _picked_again(g: Array, out: Array, values: Array, places: Array, *, length:
     infer=lambda values, places, *, length: ((length, *values.shape[1:]), values.dtype),
     gradient=(_picked_again, None),
     memory=Memory.OWN,
-    split_rule=at_places,
 )
 def sums_at(values: Array, places: Array, *, length: Any) -> Array:
     """Rows added up by number: zeros with ``values[i]`` added at ``[places[i]]``, the gradient of `gather`.

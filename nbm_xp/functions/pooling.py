@@ -14,7 +14,6 @@ from nbm_xp.tape import Memory, composite
 from nbm_xp.tape.lengths import same_length
 
 from ._arguments import Array, as_array, floats, numbers
-from .blockwise import of_examples
 from .convolution_windows import DataFormat, Padding, channels_first, counts, moved, restored, spatial, windows
 
 __all__ = ["PoolTies", "pool", "pool2d", "pool3d", "pool_gradient"]
@@ -222,7 +221,7 @@ def _placed(g: Array, out: Array, x: Array, **how: Any) -> Array:
     return place_maxima(g, x, out, **how)
 
 
-@composite(infer=_infer, gradient=_placed, name="window_maxima", memory=Memory.FIRST, split_rule=of_examples)
+@composite(infer=_infer, gradient=_placed, name="window_maxima", memory=Memory.FIRST)
 def maxima(x: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any, ties: PoolTies) -> Array:
     """The largest element of each window."""
     return sliding.maxima(x, sizes=sizes, starts=starts, strides=strides, lengths=_checked(lengths))
@@ -238,7 +237,6 @@ def _picked(g: Array, out: Array, g_of: Array, x: Array, largest: Array, **how: 
     gradient=(_picked, None, None),
     name="place_maxima",
     memory=Memory.OWN,
-    split_rule=of_examples,
 )
 def place_maxima(
     g: Array, x: Array, largest: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any, ties: PoolTies
@@ -257,7 +255,6 @@ def _placed_again(g: Array, out: Array, v: Array, x: Array, largest: Array, **ho
     gradient=(_placed_again, None, None),
     name="pick_maxima",
     memory=Memory.OWN,
-    split_rule=of_examples,
 )
 def pick_maxima(
     v: Array, x: Array, largest: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any, ties: PoolTies
@@ -270,7 +267,7 @@ def _spread(g: Array, out: Array, x: Array, *, lengths: Any, **how: Any) -> Arra
     return spread_sums(g, lengths=_spatial(x), **how)
 
 
-@composite(infer=_infer, gradient=_spread, name="window_sums", memory=Memory.FIRST, split_rule=of_examples)
+@composite(infer=_infer, gradient=_spread, name="window_sums", memory=Memory.FIRST)
 def sums(x: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any) -> Array:
     """The sum of each window."""
     return sliding.sum_windows(x, sizes=sizes, starts=starts, strides=strides, lengths=_checked(lengths))
@@ -280,7 +277,7 @@ def _summed(g: Array, out: Array, y: Array, *, lengths: Any, **how: Any) -> Arra
     return sums(g, lengths=_spatial(y), **how)
 
 
-@composite(infer=_infer, gradient=_summed, name="spread_window_sums", memory=Memory.FIRST, split_rule=of_examples)
+@composite(infer=_infer, gradient=_summed, name="spread_window_sums", memory=Memory.FIRST)
 def spread_sums(y: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any) -> Array:
     """A number for each window, added to each of its elements."""
     return sliding.spread_windows(y, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
@@ -290,7 +287,7 @@ def _spread_means(g: Array, out: Array, x: Array, *, lengths: Any, **how: Any) -
     return spread_means(g, lengths=_spatial(x), **how)
 
 
-@composite(infer=_infer, gradient=_spread_means, name="window_means", memory=Memory.FIRST, split_rule=of_examples)
+@composite(infer=_infer, gradient=_spread_means, name="window_means", memory=Memory.FIRST)
 def means(x: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any) -> Array:
     """The mean of each window's elements that are no padding."""
     return sliding.mean_windows(x, sizes=sizes, starts=starts, strides=strides, lengths=_checked(lengths))
@@ -300,7 +297,7 @@ def _averaged(g: Array, out: Array, y: Array, *, lengths: Any, **how: Any) -> Ar
     return means(g, lengths=_spatial(y), **how)
 
 
-@composite(infer=_infer, gradient=_averaged, name="spread_window_means", memory=Memory.FIRST, split_rule=of_examples)
+@composite(infer=_infer, gradient=_averaged, name="spread_window_means", memory=Memory.FIRST)
 def spread_means(y: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any) -> Array:
     """A number for each window, shared by its elements that are no padding."""
     return sliding.spread_means(y, sizes=sizes, starts=starts, strides=strides, lengths=lengths)

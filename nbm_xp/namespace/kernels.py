@@ -34,7 +34,7 @@ OPERATIONS: dict[str, str] = {
     "from_numpy": "from_numpy(value): a NumPy array as one of the library",
     "compute": "compute(x): a lazy array with its values known",
     "from_blocks": "as `nbm_xp.namespace.compat.dask_blocks.from_blocks`: an array block by block, lazily",
-    "blockwise": "as `nbm_xp.namespace.compat.dask_blockwise.lay_out`: a plan as one task for each block",
+    "in_blocks": "as `nbm_xp.namespace.compat.dask_batches.in_blocks`: a plan as one task for each block",
     "block_namespace": "block_namespace(arrays): the namespace of the blocks of lazy arrays",
     "stepped": "as `nbm_xp.namespace.compat.dask_stepping.stepped`: blocks step by step, each beside its neighbours",
     "replaced": "as `nbm_xp.namespace.assignment.replaced`: a copy with what slices name set",

@@ -29,7 +29,6 @@ def composite(
     along_axes: bool = False,
     name: str | None = None,
     memory: Memory = Memory.ANY,
-    split_rule: Callable[..., Any] | None = None,
 ) -> Callable[[F], F]:
     """Make a function over ``xp`` one node on the tape.
 
@@ -53,8 +52,6 @@ def composite(
     memory : Memory
         Whose memory the result lies in. Unless it is said to be ``Memory.OWN``, a result that is handed out or becomes
         the value of a variable is a copy.
-    split_rule : callable, optional
-        How it works block by block along a batch, where it is not done by its parts: see `tape.blockwise`.
 
     Examples
     --------
@@ -90,7 +87,6 @@ def composite(
             run=lambda xp, *args, **attributes: body(*args, **attributes),
             tags=frozenset(tags),
             memory=memory,
-            split_rule=split_rule,
         )
 
         @wraps(body)
@@ -124,7 +120,6 @@ def operation(
     several: bool = False,
     fused: dict[tuple[int, *tuple[str, ...]], Callable[..., Any]] | None = None,
     memory: Memory = Memory.ANY,
-    split_rule: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:
     """Declare a primitive of one's own.
 
@@ -148,8 +143,6 @@ def operation(
         the first is taken.
     memory : Memory
         As for `composite`; for several results, that of all of them.
-    split_rule : callable, optional
-        As for `composite`, but that without it nothing is known.
 
     Returns
     -------
@@ -157,7 +150,7 @@ def operation(
         Called with Tensors (arrays, numbers), it records the operation and returns its Tensor or Tensors.
     """
     rules = gradient if isinstance(gradient, (tuple, Joint)) or gradient is None else (gradient,)
-    op = declare(name, infer, rules, run=run, fused=fused or {}, memory=memory, split_rule=split_rule)
+    op = declare(name, infer, rules, run=run, fused=fused or {}, memory=memory)
 
     def recorded(*args: Any, **attributes: Any) -> Any:
         return (record_several if several else record)(op, *args, **attributes)

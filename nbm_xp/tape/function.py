@@ -10,7 +10,7 @@ import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from nbm_xp.namespace import (
     array_namespace,
@@ -27,6 +27,7 @@ from nbm_xp.namespace import (
 from nbm_xp.namespace.compiling import at_home, compiled, compiles, how_run, is_traced
 from nbm_xp.namespace.refusals import prefix
 
+from .batches import Batches, batch_axes
 from .function_arguments import checked_givens, checked_updates, report_unused
 from .lengths import Length
 from .loops.node import automatic_updates
@@ -39,9 +40,6 @@ from .printing import described
 from .tensor import Tensor, as_tensor
 from .traversal import Result, reachable
 from .variable import Variable
-
-if TYPE_CHECKING:
-    from .blockwise.stages import Blockwise
 
 __all__ = ["Function", "function"]
 
@@ -75,7 +73,8 @@ class Function:
         updates: Sequence[tuple[Variable, Tensor]],
         givens: Mapping[Node, Node],
         name: str | None,
-        axes: Sequence[int | None] | None = None,
+        axes: Mapping[int, int] | None = None,
+        combine: Any = None,
     ) -> None:
         self.name = name
         self.inputs = [tensor.node for tensor in inputs]
@@ -112,15 +111,11 @@ class Function:
         count = len(self._outputs)
         copied = to_be_copied(self._results, count, self.inputs, givens)
         self._copied = [p for p in copied if p < count or not self._targets[p - count].is_state]  # which stay at home
-        self._blockwise = self._in_blocks(axes)
-
-    def _in_blocks(self, axes: Sequence[int | None] | None) -> Blockwise | None:
-        """The plan that runs block by block; None where no axis is the batch."""
-        if axes is None:
-            return None
-        from .blockwise.stages import Blockwise
-
-        return Blockwise(self.inputs, axes, self._leaves, self._results, self._givens)
+        self._batches = None
+        if axes is not None:
+            if self._targets:
+                raise ValueError("batch_axis cannot be kept: a function with updates or random draws runs undivided")
+            self._batches = Batches(self.inputs, axes, self._leaves, self._results, self._givens, combine)
 
     def __call__(self, *args: Any) -> Any:
         """Run on arrays, one for each input."""
@@ -150,11 +145,10 @@ class Function:
         for position, dtype in enumerate(route.dtypes):
             if arrays[position].dtype != dtype:
                 arrays[position] = asarray(arrays[position], route.xp, dtype)
-        if self._blockwise is not None:
-            route.in_blocks = self._blockwise.applies(route.xp, arrays)
-        if self._blockwise is not None and route.in_blocks:
-            states = [False] * len(self._outputs) + [variable.is_state for variable in self._targets]
-            return self._finish(self._blockwise.run(route.xp, arrays, states), route)
+        if self._batches is not None:
+            route.in_blocks = self._batches.applies(route.xp, arrays)
+            if route.in_blocks:
+                return self._finish(self._batches.run(route.xp, arrays), route)
         return self._finish(route.executor(*arrays), route)
 
     def _finish(self, values: Sequence[Any], route: _Route) -> Any:
@@ -218,9 +212,8 @@ class Function:
 
     def _explained(self, route: _Route) -> str:
         library = library_name(route.xp)
-        if route.in_blocks and self._blockwise is not None:
-            rounds = len(self._blockwise.stages)
-            return f"{library}: one task for each block of the batch, in {rounds} round{'s' * (rounds != 1)}"
+        if route.in_blocks:
+            return f"{library}: one task for each block of the batch"
         parts = [described_plan(route.plan), how_run(route.executor, route.xp), route.convert and "arrays converted"]
         if is_lazy(route.xp):
             parts.append("operation by operation, added to the task graph")
@@ -296,6 +289,7 @@ def function(
     on_unused_input: str = "ignore",
     *,
     batch_axis: int | Sequence[int | None] | None = None,
+    combine: str | Sequence[str | None] | None = None,
 ) -> Function:
     """Compile a graph into a function of arrays.
 
@@ -317,6 +311,10 @@ def function(
         The axis of the inputs along which examples lie that do not depend on each other, for lazy arrays (Dask): then
         the whole graph runs as one task for each block of examples. An int is meant for every input whose length there
         is unknown; a sequence has an axis for each input, or None for one that every block gets whole.
+    combine : {"sum", "mean"}, or sequence of these or None, optional
+        With `batch_axis`, what becomes of outputs that do not have the batch, such as losses and gradients of weights:
+        the sum of what the blocks give, or the mean, in which each block counts by its length. One for all outputs, or
+        one for each.
 
     Returns
     -------
@@ -328,16 +326,15 @@ def function(
     TypeError
         If an input is no placeholder, or an update is none of a variable or has another number of axes.
     ValueError
-        If a placeholder is missing, or a variable is updated twice; if an operation needs other examples than those of
-        its block: one that sorts, accumulates or indexes along the batch, say. The message names it.
+        If a placeholder is missing, or a variable is updated twice; if, with `batch_axis`, there are updates or random
+        draws, an output without the batch has no `combine`, or an operation is seen to need other examples than those
+        of its block: one that sorts, accumulates or indexes along the batch, say. The message names it.
 
     Notes
     -----
-    With `batch_axis`, results that have the batch are made block by block, in the blocks of the inputs, which are
-    changed to agree and to be whole along other axes. Sums over the batch (means, products such as ``x.T @ h``,
-    gradients) are added up from what the blocks give; extrema, variances and what is computed from them (a softmax
-    over the batch) take further rounds. Random draws are those of the undivided batch. Arrays that are not lazy run
-    as without `batch_axis`.
+    With `batch_axis`, each block of the inputs, which are changed to agree and to be whole along other axes, goes
+    through the whole function by itself. Outputs that have the batch are joined of what the blocks give. Arrays that
+    are not lazy run as without `batch_axis`.
 
     Random draws draw anew at every call: the state variable of each draw in the graph is updated by itself.
 
@@ -359,7 +356,7 @@ def function(
     >>> from nbm_xp.namespace import compute, convert, get_namespace
     >>> from nbm_xp.tape import namespace as xp
     >>> rows = placeholder((None, 2))
-    >>> mean = function([rows], xp.mean(rows, axis=0), batch_axis=0)
+    >>> mean = function([rows], xp.mean(rows, axis=0), batch_axis=0, combine="mean")
     >>> lazy = convert(np.ones((6, 2), dtype="float32"), get_namespace("dask")).rechunk((2, 2))
     >>> compute(mean(lazy)).tolist()
     [1.0, 1.0]
@@ -370,12 +367,8 @@ def function(
         if not isinstance(tensor, Tensor):
             raise TypeError(f"inputs must hold Tensors, got {type(tensor).__name__}")
     replaced = checked_givens(givens)
-    axes = None
-    if batch_axis is not None:
-        from .blockwise.stages import batch_axes
-
-        axes = batch_axes([tensor.node for tensor in inputs], batch_axis)
-    compiled = Function(inputs, outputs, checked_updates(updates), replaced, name, axes)
+    axes = None if batch_axis is None else batch_axes([tensor.node for tensor in inputs], batch_axis)
+    compiled = Function(inputs, outputs, checked_updates(updates), replaced, name, axes, combine)
     if on_unused_input != "ignore":
         used = set(reachable(compiled._results, (), replaced))
         report_unused([n for n in compiled.inputs if n not in used], on_unused_input)

@@ -113,9 +113,8 @@ class Operation:
         Which argument is a length, if one is, in the form that it has in shapes.
     cheap
         Whether to compute a large result again costs less than to read it from memory.
-    vmap_rule, split_rule
-        How a call is recorded for many examples (`derivatives.batching`), and for the blocks of a batch (`blockwise`),
-        where tags do not tell.
+    vmap_rule
+        How a call is recorded for many examples (`derivatives.batching`), where tags do not tell.
     chain_step
         ``chain_step(node)``: what a call that is no elementwise function does in a chain of them (`plans.chains`), or
         None where it has to stay outside.
@@ -139,7 +138,6 @@ class Operation:
     length_at: int | None = None
     cheap: bool = False
     vmap_rule: Callable[..., Any] | None = None
-    split_rule: Callable[..., Any] | None = None
     chain_step: Callable[[Node], ChainStep | None] | None = None
     adds_up: bool = False
     written: Callable[..., Any] | None = None

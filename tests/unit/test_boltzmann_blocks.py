@@ -49,6 +49,7 @@ def compiled(rbm: RBM, steps: int) -> Iterator[tuple[Any, tuple[int, int]]]:
     yield compile_tempering(path, betas[::2], 30, steps, stream(1)), units
 
 
+@pytest.mark.xfail(reason="chains draw within recorded functions, which then run operation by operation on Dask")
 @kinds
 def test_the_number_of_tasks_is_that_of_the_blocks(visible: str, hidden: str) -> None:
     rbm = machine(visible, hidden)

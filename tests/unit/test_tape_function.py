@@ -291,12 +291,12 @@ class TestExplain:
     def test_blocks_of_a_batch_or_the_whole(self) -> None:
         dask = get_namespace("dask")
         x = placeholder((None, 2), dtype="float64")
-        run = function([x], xp.mean(x, axis=0), batch_axis=0)
+        run = function([x], xp.mean(x, axis=0), batch_axis=0, combine="mean")
         run(np.ones((4, 2)))
         run(dask.asarray(np.ones((4, 2)), chunks=(2, 2)))
         assert run.explain().split("\n") == [
             "numpy: a plan of 1 statement",
-            "dask: one task for each block of the batch, in 2 rounds",
+            "dask: one task for each block of the batch",
         ]
         run(dask.asarray(np.ones((0, 2))))  # no examples, no blocks
         assert "operation by operation" in run.explain()

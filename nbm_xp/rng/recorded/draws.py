@@ -17,7 +17,6 @@ from nbm_xp.tape.node import FLAT, Memory, Node, Shape, Spec
 from nbm_xp.tape.stable import sigmoid
 
 from .. import draws
-from . import blockwise
 
 __all__ = ["binomial", "choice", "multinomial", "normal", "rounded_product", "uniform"]
 
@@ -135,7 +134,6 @@ uniform = operation(
     gradient=FLAT,
     several=True,
     memory=Memory.OWN,
-    split_rule=blockwise.drawn,
 )
 
 normal = operation(
@@ -145,7 +143,6 @@ normal = operation(
     gradient=FLAT,
     several=True,
     memory=Memory.OWN,
-    split_rule=blockwise.drawn,
 )
 
 binomial = operation(
@@ -156,7 +153,6 @@ binomial = operation(
     gradient=FLAT,
     several=True,
     memory=Memory.OWN,
-    split_rule=blockwise.counted,
 )
 
 
@@ -170,7 +166,6 @@ multinomial = operation(
     run=lambda xp, p, u, n, dtype: multinomial_counts(xp, p, u, n, dtype),
     gradient=FLAT,
     memory=Memory.OWN,
-    split_rule=blockwise.of_rows,
 )
 
 
@@ -186,7 +181,6 @@ choice = operation(
     run=lambda xp, p, u, size, dtype, replace: _CHOOSING[replace](xp, p, u, size, dtype),
     gradient=FLAT,
     memory=Memory.OWN,
-    split_rule=blockwise.of_rows,
 )
 
 

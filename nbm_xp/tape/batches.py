@@ -1,0 +1,210 @@
+"""Functions that run block by block along a batch: the ordinary plan on each block, results joined or combined.
+
+Examples do not depend on one another: the caller says so. A result whose shape has the batch is joined of what the
+blocks give; any other is summed over the blocks, or averaged, as the caller says. What shapes, axes and draws show to
+depend on other examples than those of a block raises an error when the function is compiled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import ModuleType
+from typing import Any, NoReturn
+
+from nbm_xp.namespace import batches, is_lazy
+
+from .dtypes import as_dtype
+from .extreme_lengths import substituted
+from .lengths import Length, Size, axis_length
+from .node import ALONG_AXES_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Node, leaf
+from .plans.plan import compile_plan
+from .source_locations import recorded_at
+from .traversal import Result, reachable
+
+__all__ = ["Batches", "batch_axes"]
+
+
+def batch_axes(inputs: Sequence[Node], batch_axis: Any) -> dict[int, int]:
+    """The batch axis of each input that has one, by its number; see `nbm_xp.tape.function`."""
+    if isinstance(batch_axis, int):
+        axes = [batch_axis if _is_open(node, batch_axis) else None for node in inputs]
+    elif isinstance(batch_axis, (tuple, list)) and len(batch_axis) == len(inputs):
+        axes = list(batch_axis)
+        for node, axis in zip(inputs, axes, strict=True):
+            if axis is not None and not _is_open(node, axis):
+                raise ValueError(f"batch_axis must name an axis of unknown length (None), got {axis} for {node!r}")
+    else:
+        raise TypeError(
+            f"batch_axis must be an int, or one int or None for each of the {len(inputs)} inputs, got {batch_axis!r}"
+        )
+    found = {n: axis % len(inputs[n].shape) for n, axis in enumerate(axes) if axis is not None}
+    if not found:
+        raise ValueError(f"batch_axis={batch_axis} names an axis that no input has with an unknown length")
+    return found
+
+
+def _is_open(node: Node, axis: Any) -> bool:
+    ndim = len(node.shape)
+    return isinstance(axis, int) and -ndim <= axis < ndim and isinstance(node.shape[axis], Length)
+
+
+def _refuse(node: Node, why: str) -> NoReturn:
+    at = recorded_at(node.source_location)
+    raise ValueError(f"batch_axis cannot be kept: {node.name or node.op.name}{at and at + ','} {why}")
+
+
+class Batches:
+    """A graph that runs block by block.
+
+    Parameters
+    ----------
+    inputs, axes
+        The inputs, and by its number the batch axis of each that has one.
+    leaves
+        What the plan is called with: the inputs first.
+    results, givens
+        As of `compile_plan`.
+    combine
+        What becomes of results without the batch: ``"sum"``, ``"mean"``, or one of these or None for each result.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Node],
+        axes: Mapping[int, int],
+        leaves: Sequence[Node],
+        results: Sequence[Result],
+        givens: Mapping[Node, Node],
+        combine: Any,
+    ) -> None:
+        several = isinstance(combine, (tuple, list))
+        hows = list(combine) if several else [combine] * len(results)
+        if len(hows) != len(results) or any(how not in (None, "sum", "mean") for how in hows):
+            raise ValueError(
+                f"combine must be 'sum', 'mean', None, or one of these for each of {len(results)} outputs, "
+                f"got {combine!r}"
+            )
+        self.leaves = list(leaves)
+        self.axes = dict(axes)
+        self.results, self.givens = list(results), dict(givens)
+        self._own = {inputs[number]: axis for number, axis in axes.items()}
+        self._extent = leaf(PLACEHOLDER, None, 1, as_dtype("int64"), "batch")
+        self._batch = axis_length(self._extent, 0)
+        order = reachable(results, leaves, givens)
+        self._check(order)
+        places = [self._place(result) for result in results]
+        self._check_joined([result for result, place in zip(results, places, strict=True) if place is not None])
+        for result, place, how in zip(results, places, hows, strict=True):
+            if place is None and how is None:
+                assert isinstance(result, Node)
+                _refuse(result, 'does not keep the axis of the batch: say combine="sum" or combine="mean"')
+        self._places = [(place, None if place is not None else how) for place, how in zip(places, hows, strict=True)]
+        self._plans: dict[ModuleType, Callable[..., tuple[Any, ...]]] = {}
+
+    def _holds(self, size: Any) -> bool:
+        """Whether the batch decides a length; all axes of the batch have one length."""
+
+        def renewed(atom: tuple[Any, ...]) -> Size:
+            if atom[0] == "axis" and self._own.get(atom[1]) == atom[2]:
+                return self._batch
+            return Length({frozenset([(atom, 1)]): 1})
+
+        if not isinstance(size, Length):
+            return False
+        found = substituted(size, renewed)
+        return isinstance(found, Length) and self._extent in found.nodes()
+
+    def _axis(self, node: Node) -> int | None:
+        """The axis of a value that is the batch, or has so many entries for each example."""
+        held = [i for i, size in enumerate(node.shape) if self._holds(size)]
+        if len(held) > 1:
+            _refuse(node, "pairs each example with every other")
+        return held[0] if held else None
+
+    def _check(self, order: Sequence[Node]) -> None:
+        for node in order:
+            if node.op is VARIABLE and node.payload.default_update is not None:
+                _refuse(node, "is a random draw, which would be the same in each block: draw before, and hand it in")
+            if ALONG_AXES_TAG in node.op.tags and node.op.name not in _REDUCTIONS:
+                used = node.attributes.get("axis", node.attributes.get("axes"))
+                first = next(node.array_args())
+                axis = self._axis(first)
+                ndim = len(first.shape)
+                named = range(ndim) if used is None else [used] if isinstance(used, int) else used
+                if axis is not None and axis in [a % ndim for a in named]:
+                    _refuse(node, "goes along the batch, where an entry needs those of other blocks")
+            if node.op.name == "getitem":
+                self._check_index(node)
+
+    def _check_index(self, node: Node) -> None:
+        axis, index = self._axis(node.args[0]), [item for item in node.args[1] if item is not None]
+        if axis is not None and axis < len(index) and index[axis] != slice(None):
+            _refuse(node, "takes single examples, or a part of the batch")
+
+    def _check_joined(self, results: Sequence[Result]) -> None:
+        """Refuse what is joined of values that have lost the batch, or of the number of examples."""
+        order = reachable(results, self.leaves, self.givens)
+        split: set[Node] = {node for node in self._own if node in order}
+        for node in order:
+            if node in split:
+                continue
+            kept = not node.is_call and self._axis(node) is not None
+            if kept or any(parent in split for parent in node.array_args()):
+                split.add(node)
+                if not kept and not node.is_call and node.op is not OUTPUT:
+                    _refuse(node, "needs the whole batch for a result that is joined of blocks")
+            if node.op.name != "arange" and any(map(self._holds, node.args)):
+                _refuse(node, "counts all examples for a result that is joined of blocks")
+            if node.op.name == "arange" and self._axis(node) is not None:
+                _refuse(node, "numbers the examples, which each block would begin anew")
+
+    def _place(self, result: Result) -> int | None:
+        if not isinstance(result, Node):
+            raise ValueError("batch_axis cannot be kept: outputs must be Tensors, got a length or None")
+        return self._axis(result)
+
+    def applies(self, xp: ModuleType, arrays: Sequence[Any]) -> bool:
+        """Whether arrays have blocks to run in; a batch without examples is left to the plan that knows no blocks."""
+        return is_lazy(xp) and all(arrays[number].shape[axis] != 0 for number, axis in self.axes.items())
+
+    def run(self, xp: ModuleType, arrays: Sequence[Any]) -> list[Any]:
+        """The results for arrays, one for each leaf."""
+        blocks = batches.block_namespace(xp, arrays)
+        if blocks not in self._plans:
+            self._plans[blocks] = compile_plan(self.leaves, self.results, blocks, givens=self.givens)
+        wanted = [
+            batches.BatchResult(len(node.shape), str(node.dtype), partial(self._shape_of, node, arrays), axis, how)
+            for node, (axis, how) in zip(self.results, self._places, strict=True)
+            if isinstance(node, Node)
+        ]
+        return batches.in_blocks(xp, self._plans[blocks], arrays, self.axes, wanted)
+
+    def _shape_of(self, node: Node, arrays: Sequence[Any], length: Any) -> tuple[Any, ...]:
+        """The shape of a result of a block of some length."""
+        places = {leaf: number for number, leaf in enumerate(self.leaves)}
+
+        def number(atom: tuple[Any, ...]) -> Any:
+            place = places.get(atom[1])
+            if atom[0] != "axis" or place is None:
+                raise _UnknownError
+            size = length if self.axes.get(place) == atom[2] else arrays[place].shape[atom[2]]
+            if size != size:
+                raise _UnknownError
+            return int(size)
+
+        def told(size: Size) -> Any:
+            try:
+                return substituted(size, number)
+            except _UnknownError:
+                return math.nan
+
+        return tuple(map(told, node.shape))
+
+
+class _UnknownError(Exception):
+    """Raised for a length that arrays do not tell."""
+
+
+_REDUCTIONS = frozenset({"sum", "prod", "max", "min", "mean", "var", "std", "any", "all"})
