@@ -37,7 +37,7 @@ class _Work:
         xp = get_namespace(self.library)
         given = [a if array_namespace(a) is xp else convert(a, xp) for a in arrays]
         count = given[self.place].shape[self.axis]
-        with numpy.errstate(**({} if count else {"all": "ignore"})):  # means of no examples count for nothing
+        with numpy.errstate(all=None if count else "ignore"):  # means of no examples count for nothing
             results = self.plan(*given)
         return *(xp.asarray(result) for result in results), count
 
