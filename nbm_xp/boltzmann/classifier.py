@@ -274,7 +274,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         self._fitted()
         state = self.rbm_.state_
         own = {name: as_plain(getattr(self, name)) for name in _OWN}
-        own |= {"classes": self.classes_.tolist(), "names": self.state_.feature_names}
+        own |= {"classes": self.classes_.tolist(), "names": self._features_in}
         about = {"library": state.library, "params": self.rbm_.plain_params(), "progress": state.progress() | own}
         storage.write(path, type(self).__name__, state.topology, state.arrays(), about)
 

@@ -1,25 +1,22 @@
-"""Kinds of units: all that a Boltzmann machine knows about what a unit can be, a chapter for each.
+"""Kinds of units: all that a Boltzmann machine knows about what a unit can be.
 
-A unit that receives r has the states x with weights exp(x·r - e(x)), where e is its own energy. What follows from that
-stands here, once for each kind; a topology holds the kind of each layer, and no other chapter asks which it is.
+What follows from a kind stands here, once for each; a topology holds the kind of each layer, and no other module asks
+which it is. A new kind is a class in `discrete` or `continuous` and an entry in `KINDS`.
 """
 
 from __future__ import annotations
 
-from .binary import BINARY, Binary
-from .categorical import Categorical
-from .gaussian import GAUSSIAN, Gaussian
-from .kind import Units, Values, softplus
-from .mixed import Mixed
-from .naming import KINDS, kind_of
-from .normal import NORMAL, Normal
-from .rectified import RECTIFIED, Rectified
-from .spin import SPIN, Spin
+from typing import Any
+
+from .base import Mixed, Units, Values, softplus
+from .continuous import GAUSSIAN, NORMAL, RECTIFIED, Gaussian, Normal, Rectified
+from .discrete import BINARY, SPIN, Binary, Categorical, Spin
 
 __all__ = [
     "BINARY",
     "GAUSSIAN",
     "KINDS",
+    "MOST_STATES",
     "NORMAL",
     "RECTIFIED",
     "SPIN",
@@ -35,3 +32,60 @@ __all__ = [
     "kind_of",
     "softplus",
 ]
+
+KINDS: dict[str, Units] = {kind.name: kind for kind in (BINARY, GAUSSIAN, SPIN, RECTIFIED, NORMAL)}
+"""The kinds of units by name, of which each is a site."""
+
+MOST_STATES = 65_536
+
+
+def kind_of(name: Any, argument: str = "units", *, hidden: bool = True) -> Units:
+    """The kind of units of a name.
+
+    Parameters
+    ----------
+    name : str
+        "binary", "spin", "gaussian", "normal", "relu", or "categorical:" and a number of states; several of them beside
+        one another, each with the number of its sites: "64*binary+1*categorical:10".
+    argument : str, optional
+        How messages call it.
+    hidden : bool, optional
+        Whether it is for hidden units; only visible ones can be of several kinds.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+
+    Examples
+    --------
+    >>> kind_of("categorical:21").n_states
+    21
+    >>> kind_of("ternary", "visible")
+    Traceback (most recent call last):
+    ...
+    ValueError: visible must be one of binary, gaussian, spin, relu, categorical:Q with Q states, got 'ternary'
+    """
+    allowed = {known: kind for known, kind in KINDS.items() if (kind.can_be_hidden if hidden else kind.can_be_visible)}
+    if isinstance(name, str):
+        if name in allowed:
+            return allowed[name]
+        if not hidden and "*" in name:
+            return Mixed([_part(part, name, argument) for part in name.split("+")])
+        start, colon, count = name.partition(":")
+        if start == "categorical" and colon and count.isascii() and count.isdigit() and len(count) < 6:
+            states = int(count)
+            if 2 <= states <= MOST_STATES:
+                return Categorical(states)
+    raise ValueError(f"{argument} must be one of {', '.join(allowed)}, categorical:Q with Q states, got {name!r}")
+
+
+def _part(part: str, name: str, argument: str) -> tuple[Units, int]:
+    """A kind and the number of its sites."""
+    count, star, kind = part.partition("*")
+    if not star or not (count.isascii() and count.isdigit() and len(count) < 10 and int(count)):
+        wanted = 'numbers of sites and kinds, as "64*binary+1*categorical:10"'
+        raise ValueError(f"{argument} must be {wanted}, or one kind, got {name!r}")
+    if "*" in kind:
+        raise ValueError(f"{argument} must have one number before each kind, got {name!r}")
+    return kind_of(kind, argument, hidden=False), int(count)

@@ -1,4 +1,4 @@
-"""Sites that are in one of q states each: q units, of which one is 1 and the others are 0.
+"""Units with a list of states: 0 or 1, -1 or 1, and sites that are in one of q states.
 
 Data tell the states of sites by whole numbers from 0; the units of a layer lie site by site, and within a site state by
 state. A number that is added to all weights of a site changes no distribution, once the bias at their other end takes
@@ -14,9 +14,110 @@ from typing import Any
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace
 
-from .kind import RAREST, TINY, Units, Values
+from .base import RAREST, TINY, Units, Values, softplus
 
-__all__ = ["Categorical"]
+__all__ = ["BINARY", "SPIN", "Binary", "Categorical", "Spin"]
+
+
+class Binary(Units):
+    """0 or 1."""
+
+    name = "binary"
+    within = Values(0.0, 1.0)
+    states = (0.0, 1.0)
+    stored = "uint8"
+    prior_count = 2
+    log_volume = math.log(2)
+    neutral = 0.5
+
+    def mean(self, inputs: Any, axis: int = -1) -> Any:
+        """The probability of 1."""
+        return B.sigmoid(inputs)
+
+    def draw(self, mean: Any, shape: tuple[int, ...], dtype: Any, rng: Any, axis: int = -1, inputs: Any = None) -> Any:
+        """A uniform for each unit."""
+        return B.random_binomial(shape, p=mean, dtype=B.dtype(mean), rng=rng)
+
+    def log_normaliser(self, inputs: Any, axis: int = -1) -> Any:
+        """Of 0 and of 1."""
+        return softplus(inputs)
+
+    def entropy(self, mean: Any) -> Any:
+        """Of independent units."""
+        off = 1 - mean
+        return -(mean * B.log(B.maximum(mean, TINY)) + off * B.log(B.maximum(off, TINY)))
+
+    def turned(self, state: Any, where: Any, places: int = 1) -> Any:
+        """1 in place of 0, 0 in place of 1."""
+        return state + where * (1 - 2 * state)
+
+    def base_rate(self, mean: Any, count: int) -> Any:
+        """With a 0 and a 1 more than there are: no unit is always the same."""
+        return (count * mean + 1.0) / (count + 2.0)
+
+    def bias(self, rate: Any) -> Any:
+        """The log-odds."""
+        return B.log(rate) - B.log(1.0 - rate)
+
+    def possible(self, rate: Any) -> Any:
+        """Neither 0 nor 1."""
+        return B.minimum(B.maximum(rate, RAREST), 1 - RAREST)
+
+
+BINARY = Binary()
+
+
+class Spin(Units):
+    """-1 or 1."""
+
+    name = "spin"
+    within = Values(-1.0, 1.0)
+    states = (-1.0, 1.0)
+    stored = "int8"
+    prior_count = 2
+    undecided = 0.0
+    log_volume = math.log(2)
+    neutral = 0.0
+
+    def mean(self, inputs: Any, axis: int = -1) -> Any:
+        """The probability of 1 less that of -1: the hyperbolic tangent."""
+        return 2 * B.sigmoid(2 * inputs) - 1
+
+    def draw(self, mean: Any, shape: tuple[int, ...], dtype: Any, rng: Any, axis: int = -1, inputs: Any = None) -> Any:
+        """A uniform for each unit."""
+        return 2 * B.random_binomial(shape, p=0.5 * (mean + 1), dtype=B.dtype(mean), rng=rng) - 1
+
+    def log_normaliser(self, inputs: Any, axis: int = -1) -> Any:
+        """Of -1 and of 1."""
+        return softplus(2 * inputs) - inputs
+
+    def entropy(self, mean: Any) -> Any:
+        """Of independent units."""
+        on, off = 0.5 * (1 + mean), 0.5 * (1 - mean)
+        return -(on * B.log(B.maximum(on, TINY)) + off * B.log(B.maximum(off, TINY)))
+
+    def listed(self, numbers: Any, axis: int = -1) -> Any:
+        """From 0 and 1."""
+        return 2 * numbers - 1
+
+    def turned(self, state: Any, where: Any, places: int = 1) -> Any:
+        """1 in place of -1, -1 in place of 1."""
+        return state * (1 - 2 * where)
+
+    def base_rate(self, mean: Any, count: int) -> Any:
+        """With a -1 and a 1 more than there are: no unit is always the same."""
+        return count * mean / (count + 2.0)
+
+    def bias(self, rate: Any) -> Any:
+        """Half of the log-odds."""
+        return 0.5 * (B.log(1.0 + rate) - B.log(1.0 - rate))
+
+    def possible(self, rate: Any) -> Any:
+        """Neither -1 nor 1."""
+        return B.minimum(B.maximum(rate, 2 * RAREST - 1), 1 - 2 * RAREST)
+
+
+SPIN = Spin()
 
 
 class Categorical(Units):
@@ -95,6 +196,11 @@ class Categorical(Units):
         """The probability of each state."""
         weights, at = self._weights(inputs, axis)
         return self._joined(weights / B.sum(weights, axis=at, keepdims=True), at - 1)
+
+    @property
+    def values(self) -> list[int]:
+        """From 0 on."""
+        return list(range(self.n_states))
 
     def draw(self, mean: Any, shape: tuple[int, ...], dtype: Any, rng: Any, axis: int = -1, inputs: Any = None) -> Any:
         """A uniform for each site: its state is the number of states whose weights, and those before, it is above."""

@@ -1,32 +1,94 @@
-"""Sites that are real numbers whose variances are learnt, as their means are.
+"""Units that are real numbers: normal with variance 1 (Gaussian), normal with a learnt variance, and rectified.
 
-A site is two units, x and -x²/2: what the first receives, divided by what the second does, is the mean of a normal
-distribution, and one over what the second receives is its variance. The second unit has a bias, the precision, and no
-weights, so the variance is the same whatever the other layers are.
+Normal units are two for each site, x and -x²/2: what the first receives, divided by what the second does, is the mean
+of a normal distribution, and one over what the second receives is its variance. The second unit has a bias, the
+precision, and no weights, so the variance is the same whatever the other layers are.
+
+Rectified units have the normal distribution around what they receive, with variance 1, given that they are not
+negative. Where a unit receives much less than 0, formulas of Φ itself would be differences of numbers that are large
+and alike; those of the scaled complementary error function are not.
+
+References
+----------
+V. Nair and G. E. Hinton, "Rectified linear units improve restricted Boltzmann machines", ICML 2010.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, to_numpy
+from nbm_xp.special import erfcx, log_ndtr, ndtr, ndtri
 
-from .kind import Units
+from .base import Units, Values
 
-__all__ = ["NORMAL", "Normal"]
+__all__ = ["GAUSSIAN", "NORMAL", "RECTIFIED", "Gaussian", "Normal", "Rectified"]
 
 _LEAST = 1e-6
 """A variance is no less."""
-_FAR, _WIDE = 4.0, 5.0
+_OFF, _WIDE = 4.0, 5.0
 """Means and standard deviations with which learning still works at the usual rates, by trials."""
+_ROOT_HALF = math.sqrt(0.5)
+_DENSITY = math.sqrt(2 / math.pi)
+_FAR = 30.0  # below 0: from here on a mean is the sum of a series, to nearly all digits
+_NEAR = 9.0  # above 0: from here on a truncated distribution is not told from a whole one
+_STEPS = 3  # of Newton's method, from a start that is close
+
+
+class Gaussian(Units):
+    """Real numbers; e(x) = ½ x²."""
+
+    name = "gaussian"
+    within = None
+    states = None
+    stored = None
+    has_own_energy = True
+    is_bounded = False
+    undecided = 0.0
+    log_volume = 0.5 * math.log(2 * math.pi)
+    constant = log_volume
+    neutral = 0.0
+
+    def mean(self, inputs: Any, axis: int = -1) -> Any:
+        """What they receive."""
+        return inputs
+
+    def draw(self, mean: Any, shape: tuple[int, ...], dtype: Any, rng: Any, axis: int = -1, inputs: Any = None) -> Any:
+        """A normal number for each unit."""
+        return mean + B.random_normal(shape, 0.0, 1.0, dtype=dtype, rng=rng)
+
+    def start(self, mean: Any, shape: tuple[int, ...], rng: Any, axis: int = -1) -> Any:
+        """Where they are told to."""
+        return mean
+
+    def log_normaliser(self, inputs: Any, axis: int = -1) -> Any:
+        """The integral."""
+        return 0.5 * B.square(inputs)
+
+    def own_energy(self, state: Any, axis: int = -1) -> Any:
+        """½ x²."""
+        return 0.5 * B.square(state)
+
+    def entropy(self, mean: Any) -> Any:
+        """½ log 2πe, less ½ for the variance: the same for every mean."""
+        return B.zeros_like(mean) + self.constant
+
+    def bias(self, rate: Any) -> Any:
+        """The mean itself."""
+        return rate
+
+
+GAUSSIAN = Gaussian()
 
 
 class Normal(Units):
     """Real numbers with a learnt variance."""
 
     name = "normal"
+    can_be_hidden = False
     within = None
     states = None
     stored = None
@@ -115,7 +177,7 @@ class Normal(Units):
         """Columns far from a mean of 0 and a variance of 1, for which steps are too long."""
         middle, variance = (to_numpy(part).tolist() for part in _moments(rate, 0))
         for number, (mean, deviation) in enumerate(zip(middle, map(math.sqrt, variance), strict=True), first):
-            if abs(mean) > _FAR or not 1 / _WIDE <= deviation <= _WIDE:
+            if abs(mean) > _OFF or not 1 / _WIDE <= deviation <= _WIDE:
                 return (
                     f"column {number} has mean {mean:.3g} and standard deviation {deviation:.3g}, and normal units "
                     "learn from columns of about 0 and 1: standardise them, as scikit-learn's StandardScaler does"
@@ -148,3 +210,62 @@ def _moments(means: Any, axis: int) -> tuple[Any, Any]:
 
 
 NORMAL = Normal()
+
+
+class Rectified(Units):
+    """Real numbers of at least 0; e(x) = ½ x²."""
+
+    name = "relu"
+    can_be_visible = False
+    within = Values(0.0, sys.float_info.max)
+    states = None
+    stored = None
+    has_own_energy = True
+    is_bounded = False
+    knows_means = False
+    undecided = 0.0
+    log_volume = 0.5 * math.log(math.pi / 2)
+    constant = 0.5 * math.log(2 * math.pi)
+    neutral = _DENSITY
+
+    def mean(self, inputs: Any, axis: int = -1) -> Any:
+        """Of the truncated normal distribution."""
+        near = B.maximum(inputs, -_FAR)
+        direct = near + _DENSITY / erfcx(-_ROOT_HALF * B.minimum(near, _NEAR))
+        part = 1 / B.square(B.maximum(-inputs, _FAR))
+        series = (1 - part * (2 - part * (10 - part * (74 - part * 706)))) / B.maximum(-inputs, _FAR)
+        far = B.cast(B.less(inputs, -_FAR), B.dtype(inputs))
+        return far * series + (1 - far) * direct
+
+    def draw(self, mean: Any, shape: tuple[int, ...], dtype: Any, rng: Any, axis: int = -1, inputs: Any = None) -> Any:
+        """A uniform for each unit, which finds the state that as much of the distribution lies above."""
+        if inputs is None:
+            raise ValueError("rectified linear units are drawn from what they receive: their means do not tell it")
+        above = B.random_uniform(shape, dtype=dtype, rng=rng)
+        high, low = B.maximum(inputs, 0.0), B.minimum(inputs, 0.0)
+        ordinary = high - ndtri(above * ndtr(high))
+        rest = -B.log(above)
+        state = 2 * rest / (B.sqrt(B.square(low) + 2 * rest) - low)
+        whole = B.log(erfcx(-_ROOT_HALF * low))
+        for _ in range(_STEPS):
+            scaled = erfcx(_ROOT_HALF * (state - low))
+            left = rest + state * (low - 0.5 * state) + B.log(scaled) - whole
+            state = B.maximum(state + left * scaled / _DENSITY, 0.0)
+        is_low = B.cast(B.less(inputs, 0.0), B.dtype(inputs))
+        return B.maximum(is_low * state + (1 - is_low) * ordinary, 0.0)
+
+    def start(self, mean: Any, shape: tuple[int, ...], rng: Any, axis: int = -1) -> Any:
+        """Where they are told to."""
+        return mean
+
+    def log_normaliser(self, inputs: Any, axis: int = -1) -> Any:
+        """The integral over what is not negative."""
+        high, low = B.maximum(inputs, 0.0), B.minimum(inputs, 0.0)
+        return B.log(erfcx(-_ROOT_HALF * low)) + 0.5 * B.square(high) + log_ndtr(high)
+
+    def own_energy(self, state: Any, axis: int = -1) -> Any:
+        """½ x²."""
+        return 0.5 * B.square(state)
+
+
+RECTIFIED = Rectified()
