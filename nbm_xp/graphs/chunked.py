@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, host_namespace
-from nbm_xp.namespace.stepping import stepped
+from nbm_xp.namespace.blocks import stepped
 
 from .brick_sweeps import Couplings, LatticeChain, couplings_of
 from .bricks import Brick

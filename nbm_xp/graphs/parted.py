@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace, host_namespace
+from nbm_xp.namespace.blocks import stepped
 from nbm_xp.namespace.needs import need
-from nbm_xp.namespace.stepping import stepped
 
 from .chunked import chunked_chains
 from .energy_model import EnergyModel

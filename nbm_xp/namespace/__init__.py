@@ -5,8 +5,8 @@ Everything above this floor is written over ``xp = array_namespace(...)`` and kn
 
 from __future__ import annotations
 
-from .assignment import put, replaced
 from .blocks import from_blocks
+from .compiling import Derivatives, running_namespace, with_derivatives
 from .config import (
     backend,
     configuration,
@@ -23,8 +23,7 @@ from .config import (
     set_intx,
     use_backend,
 )
-from .conversion import asarray, brought, compute, concrete_int, convert, device_of, to_numpy
-from .differentiation import Derivatives, with_derivatives
+from .conversion import asarray, brought, compute, concrete_int, convert, device_of, in_one_library, promote, to_numpy
 from .dispatch import (
     array_namespace,
     default_namespace,
@@ -51,16 +50,13 @@ from .dtypes import (
 )
 from .faces import face
 from .global_state import global_integer
-from .indexing import scatter_add, scattered, take_along_axis
+from .indexing import put, replaced, scatter_add, scattered, take_along_axis
 from .kernels import kernel, register_kernel
 from .lazy import host_namespace, is_lazy
 from .libraries import get_namespace, installed_libraries
 from .memory import address, assign, can_be_owned, may_overlap, reshaped_view, writes_in_place
-from .mixing import in_one_library
-from .promotion import promote
 from .registering import register_library
 from .report import format_info, info
-from .running import running_namespace
 
 __all__ = [
     "DTYPE_NAMES",

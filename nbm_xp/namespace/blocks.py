@@ -6,14 +6,27 @@ grow with the number of blocks, computes nothing, and gives the same names for t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
-from . import conversion, dispatch, dtypes
+from . import conversion, dispatch, dtypes, libraries
+from .conversion import concrete_int
 from .kernels import kernel, register_kernel
 from .lazy import maps_blocks
 
-__all__ = ["from_blocks"]
+__all__ = [
+    "chunks_said",
+    "falling_into",
+    "from_blocks",
+    "made",
+    "put",
+    "replaced",
+    "split_alike",
+    "stepped",
+]
 
 register_kernel("from_blocks", "dask", "nbm_xp.namespace.compat.dask_blocks:from_blocks")
 
@@ -78,11 +91,226 @@ def from_blocks(
     if own is not None:
         return own(function, lengths, known, chunks, tuple(args), name, meta, tuple(blocks))
     if maps_blocks(xp):
-        from . import map_blocks
-
-        return map_blocks.from_blocks(xp, function, lengths, known, chunks, tuple(args), tuple(blocks))
+        return mapped_from_blocks(xp, function, lengths, known, chunks, tuple(args), tuple(blocks))
     block = function((0,) * len(lengths), lengths, *blocks, *args)
     if tuple(block.shape) != lengths:
         raise ValueError(f"the function gave a block of shape {tuple(block.shape)} for {lengths}")
     here = dispatch.library_name(block) == dispatch.library_name(xp)
     return conversion.asarray(block, xp) if here else conversion.convert(block, xp)
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """One block, as a task: it is told the empty block, the parts of split arrays, and whole arrays laid flat."""
+
+    function: Callable[..., Any]
+    dtype: str
+    starts: tuple[tuple[int, ...], ...]
+    split: int
+    args: tuple[Any, ...]
+    wholes: tuple[tuple[int, tuple[int, ...]], ...]
+    """The places of the whole arrays among `args`, and their shapes."""
+
+    axes: int
+    """How many axes the wished-for array has."""
+
+    def __call__(self, empty: Any, *arrays: Any, block_id: Any = None) -> Any:
+        offset = tuple(starts[i] for starts, i in zip(self.starts, block_id, strict=True))[: self.axes]
+        args = list(self.args)
+        for (place, shape), flat in zip(self.wholes, arrays[self.split :], strict=True):
+            args[place] = dispatch.array_namespace(flat).reshape(flat, shape)
+        parts = arrays[: self.split]
+        shape = tuple(empty.shape)[: self.axes]
+        block = made(self.function, self.dtype, offset, shape, *parts, *args)
+        return block if self.axes else dispatch.array_namespace(block).reshape(block, (1,))
+
+
+def made(function: Callable[..., Any], dtype: str, offset: tuple[int, ...], shape: tuple[int, ...], *args: Any) -> Any:
+    """What a function gives for a block, held to what it is to be."""
+    block = function(offset, shape, *args)
+    if tuple(block.shape) != shape or dtypes.dtype_name(block) != dtype:
+        found = f"a block of shape {tuple(block.shape)} and dtype {block.dtype}"
+        raise ValueError(f"the function gave {found} for {shape} and {dtype}")
+    return block
+
+
+@contextmanager
+def chunks_said(title: str, shape: tuple[int, ...], chunks: Any) -> Iterator[None]:
+    """Have a library that cannot split an array so say what it was given."""
+    try:
+        yield
+    except (ArithmeticError, TypeError, ValueError) as error:
+        wanted = f"chunks must say how {title} is to split an array of shape {shape}"
+        raise ValueError(f"{wanted}, got {chunks!r}: {error}") from error
+
+
+def mapped_from_blocks(
+    xp: Any,
+    function: Callable[..., Any],
+    shape: tuple[int, ...],
+    dtype: str,
+    chunks: Any,
+    args: tuple[Any, ...],
+    blocks: tuple[Any, ...],
+) -> Any:
+    """See `nbm_xp.namespace.from_blocks`."""
+    own = dtypes.dtype_of(xp, dtype)
+    laid = shape or (1,)  # a flat array can only stand beside one with an axis
+    with chunks_said(getattr(xp, "__name__", str(xp)), shape, chunks):
+        empty = xp.empty(laid, dtype=own, **({} if chunks == "auto" or not shape else {"chunks": chunks}))
+    starts = tuple(tuple(itertools.accumulate((0, *sizes)))[:-1] for sizes in empty.chunks)
+    split = [split_alike(block, empty.chunks) for block in blocks]
+    wholes = tuple(
+        (place, tuple(arg.shape))
+        for place, arg in enumerate(args)
+        if dispatch.is_array(arg) and dispatch.library_of(arg) == dispatch.library_of(empty)
+    )
+    flat = [xp.reshape(_chunked(args[place], args[place].shape), (-1,)) for place, _ in wholes]
+    kept = tuple(None if place in dict(wholes) else arg for place, arg in enumerate(args))
+    task = _Block(function, dtype, starts, len(split), kept, wholes, len(shape))
+    found = xp.map_blocks(task, empty, *split, *flat, dtype=own)
+    return found if shape else xp.reshape(found, ())
+
+
+def split_alike(x: Any, chunks: Any) -> Any:
+    """An array that broadcasts to another, split as that is; an axis of length 1 stays as it is."""
+    last = chunks[len(chunks) - x.ndim :]
+    return _chunked(x, tuple((1,) if length == 1 else sizes for length, sizes in zip(x.shape, last, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Replaced:
+    """A block with a part replaced, as a task: `index` names what is set in the whole array; `within` sets it."""
+
+    index: tuple[Any, ...]
+    within: Callable[..., Any]
+
+    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], x: Any, values: Any) -> Any:
+        index, part = [], []
+        for entry, first, length in zip(self.index, offset, shape, strict=False):
+            if not isinstance(entry, slice):
+                if not first <= entry < first + length:
+                    return x
+                index.append(entry - first)
+                continue
+            skipped = max(0, -((entry.start - first) // entry.step))  # places before this block
+            begin = entry.start + skipped * entry.step - first
+            count = len(range(begin, min(entry.stop - first, length), entry.step))
+            if not count:
+                return x
+            index.append(slice(begin, begin + (count - 1) * entry.step + 1, entry.step))
+            part.append(slice(skipped, skipped + count))
+        rest = zip(offset[len(self.index) :], shape[len(self.index) :], strict=True)
+        part += [slice(first, first + length) for first, length in rest]
+        return self.within(x, tuple(index), values[tuple(part)] if values.ndim else values)
+
+
+def replaced(xp: Any, x: Any, index: tuple[Any, ...], values: Any, within: Callable[..., Any]) -> Any:
+    """See `nbm_xp.namespace.indexing.replaced`, which is `within`. Each block of x takes what falls into it."""
+    spans = [range(length)[entry] for entry, length in zip(index, x.shape, strict=False)]
+    whole = tuple(slice(s.start, s.stop, s.step) if isinstance(s, range) else s for s in spans)
+    shape = (*(len(s) for s in spans if isinstance(s, range)), *x.shape[len(index) :])
+    if 0 in shape:
+        return x
+    if hasattr(values, "shape"):
+        values = xp.broadcast_to(values, shape)
+    else:
+        values = xp.full((), values, dtype=x.dtype)
+    return mapped_from_blocks(xp, _Replaced(whole, within), x.shape, dtypes.dtype_name(x), x.chunks, (values,), (x,))
+
+
+def falling_into(xp: Any, places: Any, axis: int, length: int, start: int, extent: int) -> tuple[Any, Any]:
+    """Which places along an axis of some length lie in a block of it, and where in the block.
+
+    Raises
+    ------
+    IndexError
+        If one lies beyond the axis.
+    """
+    if concrete_int(xp.count_nonzero((places < -length) | (places >= length))):
+        raise IndexError(f"an index is out of bounds for axis {axis} of length {length}")
+    local = xp.where(places < 0, places + length, places) - start
+    (chosen,) = xp.nonzero((local >= 0) & (local < extent))
+    return chosen, xp.take(local, chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class _Put:
+    """A block with what integers name along an axis replaced, as a task; `length` is the whole axis'."""
+
+    axis: int
+    length: int
+    within: Callable[..., Any]
+
+    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], x: Any, places: Any, values: Any) -> Any:
+        xp = dispatch.array_namespace(x)
+        chosen, local = falling_into(xp, places, self.axis, self.length, offset[self.axis], shape[self.axis])
+        if not chosen.shape[0]:
+            return x
+        spans = [slice(begin, begin + length) for begin, length in zip(offset, shape, strict=True)]
+        spans[self.axis] = slice(None)
+        return self.within(x, local, xp.take(values[tuple(spans)], chosen, axis=self.axis), self.axis)
+
+
+def put(xp: Any, x: Any, places: Any, values: Any, axis: int, within: Callable[..., Any]) -> Any:
+    """See `nbm_xp.namespace.indexing.put`, which is `within`. Each block of x takes what falls into it."""
+    values = values if hasattr(values, "shape") else xp.full((), values, dtype=x.dtype)
+    values = xp.broadcast_to(values, (*x.shape[:axis], places.shape[0], *x.shape[axis + 1 :]))
+    task = _Put(axis, x.shape[axis], within)
+    return mapped_from_blocks(xp, task, x.shape, dtypes.dtype_name(x), x.chunks, (places, values), (x,))
+
+
+def _chunked(x: Any, chunks: Any) -> Any:
+    sizes = tuple((size,) if isinstance(size, int) else tuple(size) for size in chunks)
+    return x if tuple(x.chunks) == sizes else x.rechunk(chunks)
+
+
+register_kernel("stepped", "dask", "nbm_xp.namespace.compat.dask_stepping:stepped")
+
+
+def stepped(
+    work: Any,
+    steps: Sequence[Any],
+    chunks: tuple[tuple[int, ...], ...],
+    neighbours: Mapping[tuple[int, ...], Sequence[tuple[int, ...]]],
+    given: Sequence[Mapping[tuple[int, ...], Any]],
+    sums: Sequence[tuple[int, ...]],
+    start: Any,
+    name: str,
+    looks: Sequence[int] = (),
+) -> tuple[Any, Any, list[Any]]:
+    """Lay the steps out as tasks of Dask's, which computes nothing.
+
+    Parameters
+    ----------
+    work : object
+        Can be sent to other processes, and has a `dtype`. ``work.begin(block)``, or of an array to begin with
+        ``work.resume(block, array)``, gives a block as it is kept and what it shows;
+        ``work.step(block, kept, shown, step, given)`` gives the next two and what was measured; and
+        ``work.array(block, kept)`` a block's array.
+    steps : sequence
+        What each step is told.
+    chunks : tuple of tuples of ints
+        Of the array.
+    neighbours : mapping
+        Of each block, the others that it sees.
+    given : sequence of mappings
+        For each step, what each block's task is handed.
+    sums : sequence of tuples of ints
+        The shape of what each step measures, float64, of two axes; (0, n) where it measures nothing.
+    start : array or None
+        What to begin with, instead of `begin`: one of Dask's, or NumPy's.
+    name : str
+        How the tasks' names begin.
+    looks : sequence of ints, optional
+        After which steps the array is looked at.
+
+    Returns
+    -------
+    array, array or None, list of arrays
+        The array after all steps; the sums over all blocks of what they measured, one step after the other; and the
+        arrays that were to be looked at.
+    """
+    libraries.get_namespace("dask")  # says what to install where it is not there
+    own = kernel("stepped", "dask")
+    return own(work, steps, chunks, neighbours, given, sums, start, name, looks)  # type: ignore[misc, no-any-return]

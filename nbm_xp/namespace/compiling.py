@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from . import conversion, dispatch, dtypes
+from .dispatch import array_namespace
 from .kernels import kernel, register_kernel
+from .lazy import HOST, host_namespace
+from .libraries import built
 
 __all__ = [
+    "Derivatives",
     "as_rounded",
     "at_home",
     "compiled",
@@ -24,15 +29,19 @@ __all__ = [
     "library_barrier",
     "library_branch",
     "library_loop",
+    "register_pytree",
+    "register_waiting",
     "repeated",
+    "running_namespace",
     "strictly_rounded",
+    "with_derivatives",
 ]
 
 for _name in (
     "as_rounded", "barrier", "branch", "compiled", "current_trace", "how_run", "is_traced", "loop", "repeated",
     "strictly_rounded",
 ):  # fmt: skip
-    register_kernel(f"compiling.{_name}", "jax", f"nbm_xp.namespace.compat.jax_compiling:{_name}")
+    register_kernel(f"compiling.{_name}", "jax", f"nbm_xp.namespace.compat.jax_functions:{_name}")
 
 
 def compiled(plan: Callable[..., tuple[Any, ...]], xp: Any) -> Callable[..., tuple[Any, ...]]:
@@ -238,3 +247,141 @@ def at_home(x: Any, xp: Any) -> Any:
     if here == home or kernel("compiling.compiled", here) is None:
         return x
     return conversion.convert(conversion.to_numpy(x), xp)
+
+
+def running_namespace(arrays: Iterable[Any], default: Any) -> Any:
+    """The one library that a computation on several arrays runs on.
+
+    Host arrays go along to whatever library the others are of.
+
+    Raises
+    ------
+    TypeError
+        If there are arrays of two libraries besides the host's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> running_namespace([np.ones(2)], None).__name__
+    'array_api_compat.numpy'
+    """
+    found = {dispatch.library_name(array): array for array in arrays}
+    others = sorted(set(found) - {HOST})
+    if len(others) > 1:
+        raise TypeError(f"got arrays of {' and '.join(others)}: convert one to the other's library")
+    if others:
+        return dispatch.array_namespace(found[others[0]])
+    return host_namespace() if found else default
+
+
+register_kernel("with_derivatives", "jax", "nbm_xp.namespace.compat.jax_functions:with_derivatives")
+register_kernel("with_derivatives", "torch", "nbm_xp.namespace.compat.torch:with_derivatives")
+
+
+@dataclass(frozen=True)
+class Derivatives:
+    """The derivatives of an array in the arrays that it is computed from.
+
+    Parameters
+    ----------
+    title : str
+        What the array is, for errors.
+    names : tuple of str
+        What the arrays that it is computed from are called.
+    in_argument : callable, optional
+        ``in_argument(k, *arrays)``: the derivative of each element in the element of array `k` that broadcasts to it.
+        Without it, a request for a gradient is an error.
+    constant : bool
+        Whether the derivatives depend on none of the arrays, so that they may be differentiated again.
+    simplex : bool
+        Whether the elements along the last axis are divided by their sum: what `in_argument` gives is then the
+        derivative of each before that, over the sum.
+    """
+
+    title: str
+    names: tuple[str, ...]
+    in_argument: Callable[..., Any] | None = None
+    constant: bool = False
+    simplex: bool = False
+
+    def none_in(self, k: int) -> ValueError:
+        """The error where a gradient is asked for and there is none."""
+        return ValueError(
+            f"{self.names[k]} must not require a gradient, for {self.title} has none in it: detach it, or stop its "
+            "gradient"
+        )
+
+    def none_of_second_order(self) -> NotImplementedError:
+        """The error where a derivative is to be differentiated again."""
+        return NotImplementedError(f"{self.title} has first derivatives in {', '.join(self.names)}, but no second ones")
+
+    def along_simplex(self, out: Any, change: Any) -> Any:
+        """How the elements change with their sum held at 1, from how they change by themselves."""
+        xp = array_namespace(out)
+        return change - out * xp.sum(change, axis=-1, keepdims=True) if self.simplex else change
+
+    def before_simplex(self, out: Any, cotangent: Any) -> Any:
+        """The transpose of `along_simplex`."""
+        xp = array_namespace(out, cotangent)
+        return cotangent - xp.sum(out * cotangent, axis=-1, keepdims=True) if self.simplex else cotangent
+
+
+def with_derivatives(
+    draw: Callable[..., Any], arrays: tuple[Any, ...], derivatives: Callable[[], Derivatives | None]
+) -> Any:
+    """The result of a function, differentiated by a rule of its own in place of by its steps.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(*arrays)`` gives an array of a floating-point dtype, or of any where there are no derivatives.
+    arrays : tuple of arrays
+        Of one library. One that PyTorch or JAX differentiates counts if its dtype is of floating-point numbers.
+    derivatives : callable
+        Gives the rule, or None where `draw` is differentiated step by step; called where a library differentiates.
+
+    Returns
+    -------
+    array
+
+    Raises
+    ------
+    ValueError
+        If a gradient is asked for in an array and there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scaled = Derivatives("a product", ("x",), lambda k, x: np.full_like(x, 3.0), constant=True)
+    >>> with_derivatives(lambda x: 3.0 * x, (np.ones(2),), lambda: scaled)
+    array([3., 3.])
+    """
+    own = kernel("with_derivatives", array_namespace(*arrays)) if arrays else None
+    rule = None if own is None else derivatives()
+    return draw(*arrays) if own is None or rule is None else own(draw, arrays, rule)
+
+
+_WAITING: dict[type, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] = {}
+
+
+def register_pytree(cls: type, flatten: Callable[[Any], Any], unflatten: Callable[[Any, Any], Any]) -> None:
+    """Register a class as a pytree, with JAX's own conventions for both functions.
+
+    Parameters
+    ----------
+    cls : type
+    flatten : callable
+        ``flatten(instance)`` gives its arrays, and what is static and hashable.
+    unflatten : callable
+        ``unflatten(static, arrays)`` gives an instance; it may not look at the arrays.
+    """
+    _WAITING[cls] = flatten, unflatten
+    register_waiting()
+
+
+def register_waiting() -> None:
+    """Tell JAX of the classes that it does not know yet, if it is imported."""
+    if _WAITING and hasattr(sys.modules.get("jax"), "tree_util"):
+        register = built("jax.tree_util:register_pytree_node")
+        for cls in list(_WAITING):
+            register(cls, *_WAITING.pop(cls))

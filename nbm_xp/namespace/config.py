@@ -1,14 +1,15 @@
-"""The configuration: default library, default dtypes, fuzz factor, image layout.
+"""Settings and their sources: a setter's call, the environment, the user's file, the built-in default.
 
-A setting comes from the first of these that speaks: the context of `use_backend` (the library only), a call of its
-setter, the environment (``NBM_XP_FLOATX`` and so on), the file ``~/.nbm_xp/nbm_xp.json``, the built-in default. The
-file is written only by `save_configuration`.
+The first source that speaks wins. Environment and file are read once, when a setting is first asked for; a bad value is
+an error that names where it came from.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 
 from nbm_xp.files import local_path, write_json
 
-from . import libraries, settings
+from . import libraries
 
 __all__ = [
     "backend",
@@ -35,6 +36,108 @@ __all__ = [
     "use_backend",
 ]
 
+_FLOATS = ("float16", "float32", "float64")
+_INTEGERS = ("int16", "int32", "int64")
+_LAYOUTS = ("channels_last", "channels_first")
+
+
+def _one_of(name: str, choices: tuple[str, ...]) -> Callable[[object], str]:
+    def check(value: object) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
+        return str(value)
+
+    return check
+
+
+def _not_negative(value: object) -> object:
+    number = float(value) if hasattr(value, "__float__") and not isinstance(value, bool) else float("nan")
+    if not 0 <= number < float("inf"):
+        raise ValueError(f"epsilon must be a finite number that is not negative; got {value!r}")
+    return value
+
+
+# name: (check, built-in default, what reads it from the environment's text)
+SETTINGS: dict[str, tuple[Callable[[object], Any], Any, Callable[[str], Any]]] = {
+    "backend": (libraries.canonical_library, "numpy", str),
+    "floatx": (_one_of("floatx", _FLOATS), "float32", str),
+    "intx": (_one_of("intx", _INTEGERS), "int32", str),
+    "epsilon": (_not_negative, 2.0**-23, float),
+    "image_data_format": (_one_of("image_data_format", _LAYOUTS), "channels_last", str),
+}
+
+_values: dict[str, Any] = {}
+_sources: dict[str, str] = {}
+_lock = threading.Lock()
+
+
+def default_file() -> Path | None:
+    """The user's configuration file, whether or not it exists."""
+    try:
+        return Path.home() / ".nbm_xp" / "nbm_xp.json"
+    except RuntimeError:  # no home directory can be found
+        return None
+
+
+def _read_file() -> tuple[Mapping[str, object], str]:
+    path = default_file()
+    if path is None or not path.is_file():
+        return {}, ""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, RecursionError, ValueError) as error:
+        raise ValueError(f"{path} cannot be read as JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} must hold a JSON object; it holds {type(content).__name__}")
+    unknown = sorted(set(content) - set(SETTINGS))
+    if unknown:
+        raise ValueError(f"{path} holds unknown settings {unknown}; known are {sorted(SETTINGS)}")
+    return content, str(path)
+
+
+def _load(name: str) -> Any:
+    """Find the value of a setting that no setter has set, and keep it with its source."""
+    check, default, read = SETTINGS[name]
+    variable = f"NBM_XP_{name.upper()}"
+    text = os.environ.get(variable)
+    content: Mapping[str, object] = {}
+    if text is not None:
+        source = f"environment variable {variable}"
+    else:
+        content, path = _read_file()
+        source = path if name in content else "default"
+    try:
+        checked = check(content.get(name, default) if text is None else read(text))
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}") from None
+    with _lock:
+        if name not in _values:
+            _values[name], _sources[name] = checked, source
+        return _values[name]
+
+
+def _value(name: str) -> Any:
+    """The value of a setting."""
+    try:
+        return _values[name]
+    except KeyError:
+        return _load(name)
+
+
+def _set(name: str, value: object) -> None:
+    """Set a setting, once the value has been found good."""
+    checked = SETTINGS[name][0](value)
+    with _lock:
+        _values[name], _sources[name] = checked, f"set_{name}"
+
+
+def _forget() -> None:
+    """Drop what setters have set and what was read."""
+    with _lock:
+        _values.clear()
+        _sources.clear()
+
+
 _context: ContextVar[str | None] = ContextVar("nbm_xp_backend", default=None)
 
 
@@ -46,7 +149,7 @@ def floatx() -> str:
     >>> floatx()
     'float32'
     """
-    value: str = settings.get("floatx")
+    value: str = _value("floatx")
     return value
 
 
@@ -70,7 +173,7 @@ def set_floatx(floatx: str) -> None:
     'float64'
     >>> set_floatx(before)
     """
-    settings.put("floatx", floatx)
+    _set("floatx", floatx)
 
 
 def intx() -> str:
@@ -81,7 +184,7 @@ def intx() -> str:
     >>> intx()
     'int32'
     """
-    value: str = settings.get("intx")
+    value: str = _value("intx")
     return value
 
 
@@ -105,7 +208,7 @@ def set_intx(intx: str) -> None:
     'int64'
     >>> set_intx(before)
     """
-    settings.put("intx", intx)
+    _set("intx", intx)
 
 
 def epsilon() -> float:
@@ -116,7 +219,7 @@ def epsilon() -> float:
     >>> epsilon()
     1.1920928955078125e-07
     """
-    value: float = settings.get("epsilon")
+    value: float = _value("epsilon")
     return value
 
 
@@ -141,7 +244,7 @@ def set_epsilon(e: float) -> None:
     1e-05
     >>> set_epsilon(before)
     """
-    settings.put("epsilon", e)
+    _set("epsilon", e)
 
 
 def image_data_format() -> str:
@@ -152,7 +255,7 @@ def image_data_format() -> str:
     >>> image_data_format()
     'channels_last'
     """
-    value: str = settings.get("image_data_format")
+    value: str = _value("image_data_format")
     return value
 
 
@@ -176,7 +279,7 @@ def set_image_data_format(data_format: str) -> None:
     'channels_first'
     >>> set_image_data_format(before)
     """
-    settings.put("image_data_format", data_format)
+    _set("image_data_format", data_format)
 
 
 def backend() -> str:
@@ -188,7 +291,7 @@ def backend() -> str:
     ...     backend()
     'numpy'
     """
-    value: str = _context.get() or settings.get("backend")
+    value: str = _context.get() or _value("backend")
     return value
 
 
@@ -215,7 +318,7 @@ def set_backend(name: Any) -> None:
     'numpy'
     >>> set_backend(before)
     """
-    settings.put("backend", libraries.require_library(name))
+    _set("backend", libraries.require_library(name))
 
 
 @contextmanager
@@ -254,7 +357,7 @@ def configuration() -> dict[str, tuple[Any, str]]:
     >>> sorted(configuration())
     ['backend', 'epsilon', 'floatx', 'image_data_format', 'intx']
     """
-    result = settings.with_sources()
+    result = {name: (_value(name), _sources[name]) for name in SETTINGS}
     inner = _context.get()
     if inner is not None:
         result["backend"] = (inner, "use_backend")
@@ -268,7 +371,7 @@ def reset_configuration() -> None:
     --------
     >>> reset_configuration()
     """
-    settings.forget()
+    _forget()
 
 
 def save_configuration(path: str | os.PathLike[str] | None = None) -> Path:
@@ -292,7 +395,7 @@ def save_configuration(path: str | os.PathLike[str] | None = None) -> Path:
     ...     json.loads(file.read_text())["image_data_format"]
     'channels_last'
     """
-    target = settings.default_file() if path is None else local_path(path)
+    target = default_file() if path is None else local_path(path)
     if target is None:
         raise OSError("no home directory was found: give a path")
     content = {name: value for name, (value, _) in configuration().items()}

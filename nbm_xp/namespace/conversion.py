@@ -6,6 +6,7 @@ here moves data from a device to the host, or computes a Dask array, unless its 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from operator import methodcaller
 from typing import Any
 
@@ -13,11 +14,22 @@ import array_api_compat
 import numpy as np
 
 from . import dispatch, dtypes, libraries
+from .dispatch import settled
+from .dtypes import INEXACT, KINDS, SCALAR_KINDS, WEAK_REALS, cast, dtype_name, promote_types, weak_dtype
 from .kernels import kernel, register_kernel
 from .lazy import is_lazy
 
-__all__ = ["asarray", "brought", "compute", "concrete_int", "convert", "device_of", "to_numpy"]
-
+__all__ = [
+    "asarray",
+    "brought",
+    "compute",
+    "concrete_int",
+    "convert",
+    "device_of",
+    "in_one_library",
+    "promote",
+    "to_numpy",
+]
 
 register_kernel("to_numpy", "numpy", np.asarray)
 register_kernel("to_numpy", "cupy", lambda x: x.get())
@@ -253,3 +265,104 @@ def concrete_int(x: Any) -> int:
             "pass an int, or int(x.compute())"
         )
     return int(x)
+
+
+def in_one_library(values: Sequence[Any]) -> list[Any]:
+    """The values; with a lazy array that takes none of the host's among them, the host's arrays in its library.
+
+    Lists and tuples are looked through.
+
+    Raises
+    ------
+    TypeError
+        If the lazy array does not lie where the host's arrays would.
+
+    Examples
+    --------
+    >>> in_one_library([1.0, None])
+    [1.0, None]
+    """
+    lazy = next(_apart(values), None)
+    if lazy is None:
+        return list(values)
+    xp = dispatch.array_namespace(lazy)
+    return [_there(value, lazy, xp) for value in values]
+
+
+def _apart(values: Sequence[Any]) -> Iterator[Any]:
+    """The lazy arrays that take none of the host's."""
+    for value in values:
+        kind = type(value)
+        if kind in settled:
+            continue
+        if kind in (list, tuple):
+            yield from _apart(value)
+        elif (
+            dispatch.library_of(value) is not None
+            and not hasattr(kind, "__array_ufunc__")
+            and is_lazy(dispatch.array_namespace(value))
+        ):
+            yield value
+        else:
+            settled[kind] = None
+
+
+def _there(value: Any, lazy: Any, xp: Any) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)(_there(item, lazy, xp) for item in value)
+    if dispatch.library_of(value) != "numpy":
+        return value
+    place = device_of(lazy)
+    if place != xp.__array_namespace_info__().default_device():
+        title = dispatch.library_name(xp)
+        raise TypeError(
+            f"an array of numpy stands beside one of {title} that lies on {place}: convert one of them with "
+            "nbm_xp.namespace.convert or to_numpy"
+        )
+    return asarray(value, xp)
+
+
+def promote(*values: Any) -> tuple[Any, ...]:
+    """Arrays cast to one dtype by NumPy's promotion; Python scalars are weak and stay as they are.
+
+    The host's arrays beside those of a lazy library that takes none itself are brought to that library.
+
+    What scalars make of arrays `nbm_xp.namespace.dtypes.weak_dtype` says. A Python bool that meets numbers becomes an
+    int.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b, c = promote(np.ones(2, dtype=np.int8), np.ones(2, dtype=np.float32), 1)
+    >>> a.dtype, b.dtype, c
+    (dtype('float32'), dtype('float32'), 1)
+    """
+    if len(values) == 2:
+        a, b = values
+        try:
+            if type(b) in WEAK_REALS:
+                if type(a.dtype) in INEXACT or KINDS[dtype_name(a)] in "fc":
+                    return values
+            elif type(a) in WEAK_REALS:
+                if type(b.dtype) in INEXACT or KINDS[dtype_name(b)] in "fc":
+                    return values
+            elif a.dtype is b.dtype and (type(a) is type(b) or (type(a) in settled and type(b) in settled)):
+                return values
+        except AttributeError:
+            pass
+    if not all(type(value) in settled for value in values):
+        values = tuple(in_one_library(values))
+    kinds = [type(value) for value in values]
+    names = [dtype_name(value) for value in values if value is not None and type(value) not in SCALAR_KINDS]
+    if not names:
+        return values
+    name = weak_dtype(promote_types(*names), *kinds)
+    out = []
+    for value in values:
+        if type(value) is bool:
+            out.append(value if name == "bool" else int(value))
+        elif value is None or type(value) in SCALAR_KINDS or dtype_name(value) == name:
+            out.append(value)
+        else:
+            out.append(cast(value, name))
+    return tuple(out)

@@ -44,7 +44,7 @@ def kept_by_type() -> dict[type, Any]:
 _BY_TYPE: dict[type, Any] = kept_by_type()
 _LIBRARY_BY_TYPE: dict[type, str | None] = kept_by_type()
 settled: dict[type, None] = kept_by_type()
-"""The types of what may stand beside the host's arrays as it is: see `nbm_xp.namespace.mixing`."""
+"""The types of what may stand beside the host's arrays as it is: see `nbm_xp.namespace.conversion`."""
 
 _SCALARS: set[type] = {bool, int, float, complex, type(None)}
 _REGISTERED: dict[type, Any] = {}

@@ -37,8 +37,8 @@ OPERATIONS: dict[str, str] = {
     "in_blocks": "as `nbm_xp.namespace.compat.dask_batches.in_blocks`: a plan as one task for each block",
     "block_namespace": "block_namespace(arrays): the namespace of the blocks of lazy arrays",
     "stepped": "as `nbm_xp.namespace.compat.dask_stepping.stepped`: blocks step by step, each beside its neighbours",
-    "replaced": "as `nbm_xp.namespace.assignment.replaced`: a copy with what slices name set",
-    "put": "as `nbm_xp.namespace.assignment.put`: a copy with what an integer array names set",
+    "replaced": "as `nbm_xp.namespace.indexing.replaced`: a copy with what slices name set",
+    "put": "as `nbm_xp.namespace.indexing.put`: a copy with what an integer array names set",
     "scatter_add": "as `nbm_xp.namespace.scatter_add`: a copy with values added where an index names",
     "scattered": "scattered(shape, index, values): values added to zeros where an index names",
     "add_along": "add_along(x, axis, index, values): values added along an axis where integers name",
@@ -72,7 +72,7 @@ OPERATIONS: dict[str, str] = {
             "strictly_rounded",
         )
     },
-    "with_derivatives": "as `nbm_xp.namespace.differentiation.with_derivatives`: a function with its own derivatives",
+    "with_derivatives": "as `nbm_xp.namespace.compiling.with_derivatives`: a function with its own derivatives",
     **{f"rng.{name}": "as in `nbm_xp.namespace.mrg31k3p`: the same bits in another way" for name in _RNG.split()},
 }
 """The operations for which bodies ask for a kernel, and how it is called."""

@@ -70,15 +70,15 @@ class Library:
 
 
 def _library(
-    name: str, modules: str, array_types: str, *, package: str = "", distribution: str = "", lazy: bool = False
+    name: str, modules: str, array_types: str, *, builder: Any = "", distribution: str = "", lazy: bool = False
 ) -> Library:
     pairs = (item.split(":") for item in array_types.split())
     return Library(
         name=name,
-        package=package or name,
+        package=name,
         modules=frozenset(modules.split()),
         array_types=frozenset((root, cls) for root, cls in pairs),
-        builder=f"nbm_xp.namespace.compat.{name}:build",
+        builder=builder or f"nbm_xp.namespace.compat.{name}:build",
         distribution=distribution or f"nbm_xp[{name}]",
         lazy=lazy,
     )
@@ -94,7 +94,13 @@ LIBRARIES: dict[str, Library] = {
         ),
         _library("torch", "torch array_api_compat.torch", "torch:Tensor"),
         _library("jax", "jax.numpy", "jaxlib:ArrayImpl jax:ArrayImpl jax:Tracer"),
-        _library("array_api_strict", "array_api_strict", "array_api_strict:Array", distribution="array-api-strict"),
+        _library(
+            "array_api_strict",
+            "array_api_strict",
+            "array_api_strict:Array",
+            distribution="array-api-strict",
+            builder=lambda: importlib.import_module("array_api_strict"),  # as it is: it is here for what it raises
+        ),
     )
 }
 """The libraries by name, in the order in which they are listed to users; at the end those met or registered later."""

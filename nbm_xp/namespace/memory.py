@@ -18,7 +18,7 @@ _IN_PLACE = frozenset({"numpy", "cupy", "torch"})
 
 for _name in ("reshaped_view", "may_overlap", "is_plain", "address"):
     for _library in sorted(_IN_PLACE):
-        register_kernel(f"memory.{_name}", _library, f"nbm_xp.namespace.compat.{_library}_memory:{_name}")
+        register_kernel(f"memory.{_name}", _library, f"nbm_xp.namespace.compat.{_library}:{_name}")
 
 
 def writes_in_place(xp: Any) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar
 
-__all__ = ["Namespace", "overlay"]
+__all__ = ["EigResult", "Namespace", "UniqueAll", "UniqueCounts", "UniqueInverse", "overlay"]
 
 
 class Namespace:
@@ -43,7 +43,7 @@ class Namespace:
 
 
 def _find(library: str, part: str) -> Any:
-    from nbm_xp.namespace.libraries import get_namespace
+    from .libraries import get_namespace
 
     namespace = get_namespace(library)
     return getattr(namespace, part) if part else namespace
@@ -63,3 +63,36 @@ def overlay(
         if extension is not None:
             parts[name] = Namespace(getattr(original, name, ModuleType(name)), extension, library, name)
     return Namespace(original, parts, library)
+
+
+A = TypeVar("A")
+
+
+class EigResult(NamedTuple, Generic[A]):
+    """The eigenvalues of square matrices, in no order, and the eigenvectors in columns."""
+
+    eigenvalues: A
+    eigenvectors: A
+
+
+class UniqueAll(NamedTuple, Generic[A]):
+    """What is known of the distinct elements of an array."""
+
+    values: A
+    indices: A
+    inverse_indices: A
+    counts: A
+
+
+class UniqueCounts(NamedTuple, Generic[A]):
+    """The distinct elements of an array, and how often each is there."""
+
+    values: A
+    counts: A
+
+
+class UniqueInverse(NamedTuple, Generic[A]):
+    """The distinct elements of an array, and which of them each element is."""
+
+    values: A
+    inverse_indices: A

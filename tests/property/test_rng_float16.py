@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import get_namespace, wide_dtypes
+from nbm_xp.namespace.compat import TWICE_ROUNDED
 from nbm_xp.namespace.compat.cupy import astype_once
-from nbm_xp.namespace.compat.half import TWICE_ROUNDED
 from nbm_xp.rng import Generator
 from tests.libraries import Library, libraries
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import put, replaced
-from nbm_xp.namespace.assignment import looked_up
+from nbm_xp.namespace.indexing import looked_up
 from tests.libraries import Library, guard, libraries
 
 X = np.random.default_rng(3).normal(size=(4, 5, 3))

@@ -26,9 +26,8 @@ from nbm_xp.graphs import GraphMachine, edwards_anderson, lattice
 from nbm_xp.graphs.brick_sweeps import LatticeChain, couplings_of
 from nbm_xp.graphs.lattice_graph import Lattice
 from nbm_xp.graphs.partition import _by_breadth
-from nbm_xp.namespace import core, host_namespace
+from nbm_xp.namespace import core, exponentials, host_namespace
 from nbm_xp.namespace.convolution import winograd
-from nbm_xp.namespace.exponentials import numpy_rows
 from nbm_xp.rng import Generator, bernoulli, elementary, substreams
 from nbm_xp.rng.draws import bernoulli_of_affine, bernoulli_of_sigmoid, normal
 from nbm_xp.rng.uniforms import advance
@@ -161,7 +160,7 @@ def exercise() -> None:
     for shape in ((70, 1000), (977, 9), (300, 33)):
         rows = (rng.normal(size=shape) * 30).astype("float32")
         rows[0], rows[1, :3], rows[2, 1], rows[3, 2] = -np.inf, -np.inf, 3e38, np.nan
-        for function in (numpy_rows.softmax, numpy_rows.log_softmax, numpy_rows.logsumexp):
+        for function in (exponentials.softmax, exponentials.log_softmax, exponentials.logsumexp):
             assert function(rows, -1) is not None
     for dtype in ("float32", "float64"):
         x, weights = rng.normal(size=(2, 9, 11, 5)).astype(dtype), rng.normal(size=(3, 3, 5, 7)).astype(dtype)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import get_namespace
-from nbm_xp.namespace.compat.cupy_linalg import named_eig, stacked_solve
+from nbm_xp.namespace.compat.cupy import named_eig, stacked_solve
 from tests.libraries import guard, libraries, why_not
 from tests.unit.test_namespace_compat import INTS, ORIGINALS, REFUSALS, SQUARE, TENSOR, Probe, dask_of, same
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.namespace import core, host_namespace
-from nbm_xp.namespace.exponentials import numpy_functions
+from nbm_xp.namespace import core, exponentials, host_namespace
 
 pytestmark = pytest.mark.skipif(not core.functions, reason="there is no compiled core, or it is not used")
 
@@ -21,7 +20,7 @@ LARGEST_ERROR = {
 }  # fmt: skip
 """In units of the last place; NumPy's are 2.4 (exp of float32), 1.4 and 1.2 (tanh), the C library's 0.81 (log1p)."""
 
-WITHIN = {(name, dtype): getattr(numpy_functions, name) for name, dtype in LARGEST_ERROR}
+WITHIN = {(name, dtype): getattr(exponentials, name) for name, dtype in LARGEST_ERROR}
 OWN: Mapping[tuple[str, str], Any] = {key: own for key, own in WITHIN.items() if hasattr(np, key[0])}
 
 WIDER: dict[str, Any] = {"float32": np.float64, "float64": np.longdouble}
@@ -152,15 +151,15 @@ def test_memory_of_any_layout(name: str, dtype: str) -> None:
 def test_levels_give_the_same_bits(name: str, dtype: str) -> None:
     with np.errstate(all="ignore"):
         x = np.concatenate([numbers(dtype, 65_537), np.asarray([*SPECIAL, *TOLD[name]], dtype)])
-        want = numpy_functions.ufunc(name, core.levels[0])(x)
+        want = exponentials.ufunc(name, core.levels[0])(x)
         for level in core.levels[1:]:
-            found = numpy_functions.ufunc(name, level)(x)
+            found = exponentials.ufunc(name, level)(x)
             np.testing.assert_array_equal(found.view(f"i{x.itemsize}"), want.view(f"i{x.itemsize}"))
 
 
-@pytest.mark.parametrize("name", sorted(numpy_functions.FUNCTIONS))
+@pytest.mark.parametrize("name", sorted(exponentials.FUNCTIONS))
 def test_other_dtypes_are_computed_by_numpy(name: str) -> None:
-    own, theirs = numpy_functions.FUNCTIONS[name], getattr(np, name)
+    own, theirs = exponentials.FUNCTIONS[name], getattr(np, name)
     assert getattr(host_namespace(), name) is own
     assert own.types == theirs.types
     assert own.__doc__ == theirs.__doc__

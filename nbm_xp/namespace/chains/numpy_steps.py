@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.namespace.exponentials import sigmoid_for, softplus_for
-from nbm_xp.namespace.exponentials.numpy_functions import FUNCTIONS
+from nbm_xp.namespace.exponentials import FUNCTIONS, sigmoid_for, softplus_for
 from nbm_xp.namespace.lazy import host_namespace
 
 from . import Program

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ..overlay import overlay
+from nbm_xp.namespace.overlay import overlay
 
 __all__ = ["build"]
 

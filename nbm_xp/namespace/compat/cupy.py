@@ -9,14 +9,30 @@ become float16 by way of float32, rounded twice, which is tried too. Of values a
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable
 from typing import Any
 
-from ..overlay import overlay
-from .cupy_linalg import complex_eigvals, named_eig, ranked, stacked_solve
-from .half import TWICE_ROUNDED, to_odd
+from nbm_xp.namespace.overlay import EigResult, overlay
 
-__all__ = ["build", "astype_once", "infinite_extremum", "infinite_place", "put", "scatter_add"]
+from . import TWICE_ROUNDED, to_odd
+
+__all__ = [
+    "address",
+    "astype_once",
+    "build",
+    "complex_eigvals",
+    "infinite_extremum",
+    "infinite_place",
+    "is_plain",
+    "may_overlap",
+    "named_eig",
+    "put",
+    "ranked",
+    "reshaped_view",
+    "scatter_add",
+    "stacked_solve",
+]
 
 _DIRECT = frozenset({"int32", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"})
 
@@ -116,3 +132,87 @@ def put(x: Any, places: Any, values: Any, axis: int) -> Any:
 
 def _place(cupy: Any, entry: Any) -> Any:
     return cupy.asarray(entry) if hasattr(entry, "dtype") else entry
+
+
+def _complex(x: Any) -> Any:
+    """An array of complex numbers from one that may be real."""
+    return x if x.dtype.kind == "c" else x.astype("complex64" if x.dtype.itemsize == 4 else "complex128")
+
+
+def named_eig(eig: Callable[..., Any]) -> Callable[..., EigResult[Any]]:
+    """`eig` with names for its two results, which are always complex."""
+    return lambda x, /: EigResult(*map(_complex, eig(x)))
+
+
+def complex_eigvals(eigvals: Callable[..., Any]) -> Callable[..., Any]:
+    """`eigvals` whose results are always complex."""
+    return lambda x, /: _complex(eigvals(x))
+
+
+def ranked(xp: Any, matrix_rank: Callable[..., Any]) -> Callable[..., Any]:
+    """`matrix_rank` of `xp`, which of matrices without elements is 0."""
+
+    def mended(x: Any, /, *, rtol: Any = None) -> Any:
+        if x.size:
+            return matrix_rank(x, rtol=rtol)
+        return xp.zeros(x.shape[:-2], dtype=xp.int64)
+
+    return mended
+
+
+def stacked_solve(xp: Any, solve: Callable[..., Any]) -> Callable[..., Any]:
+    """`solve` of `xp`, which wants stacks of one shape, for all that broadcast; one axis on the right is a vector."""
+
+    def mended(x1: Any, x2: Any, /) -> Any:
+        if x1.ndim == 2 and x2.ndim <= 2 and x1.size and x2.size:
+            return solve(x1, x2)
+        vector = x2.ndim == 1
+        right = x2[:, None] if vector else x2
+        batch = _broadcast(x1.shape[:-2], right.shape[:-2])
+        shape = (*batch, *right.shape[-2:])
+        if math.prod(shape) == 0:
+            result = xp.zeros(shape, dtype=xp.result_type(x1, x2))
+        else:
+            left = xp.broadcast_to(x1, (*batch, *x1.shape[-2:]))
+            result = solve(left, xp.broadcast_to(right, shape))
+        return result[..., 0] if vector else result
+
+    return mended
+
+
+def _broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of two stacks together."""
+    count = max(len(one), len(other))
+    pairs = zip((1,) * (count - len(one)) + tuple(one), (1,) * (count - len(other)) + tuple(other), strict=True)
+    result = []
+    for a, b in pairs:
+        if a != b and 1 not in (a, b):
+            raise ValueError(f"stacks of shapes {one} and {other} do not broadcast together")
+        result.append(b if a == 1 else a)
+    return tuple(result)
+
+
+def _block(x: Any) -> int:
+    """The start of the allocation that an array lies in."""
+    return int(x.data.mem.ptr)
+
+
+def reshaped_view(x: Any, shape: tuple[int, ...]) -> Any:
+    """See `nbm_xp.namespace.memory.reshaped_view`."""
+    seen = x.reshape(shape)
+    return seen if not x.size or _block(seen) == _block(x) else None
+
+
+def may_overlap(x: Any, y: Any) -> bool:
+    """Whether two arrays may overlap: they do not, in two allocations."""
+    return _block(x) == _block(y)
+
+
+def is_plain(x: Any) -> bool:
+    """Whether the elements of an array lie one after another."""
+    return bool(x.flags.c_contiguous)
+
+
+def address(x: Any) -> int:
+    """Where the first element of an array lies."""
+    return int(x.data.ptr)

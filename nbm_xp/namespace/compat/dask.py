@@ -1,4 +1,4 @@
-"""Dask: what its namespace lacks or has wrong, each mended in one of the chapters beside this one.
+"""Dask: its namespace with what it lacks or has wrong mended, here and in the modules beside this one.
 
 Everything stays lazy: nothing here computes an array. Missing: `broadcast_shapes`, `from_dlpack`, `take_along_axis`,
 `linalg.cross det eig eigh eigvals eigvalsh matrix_power pinv slogdet`, `repeat` by counts. Wrong: `asarray` of a list
@@ -14,21 +14,162 @@ shapes: `concat`, `max`, `min`, `nonzero`, `repeat`, `reshape`, `roll`, `searchs
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from ..exponentials.numpy_functions import FUNCTIONS
-from ..overlay import overlay
-from . import dask_indexing, dask_sets, dask_shaping
-from .dask_fft import FFT
-from .dask_linalg import LINALG, matmul, tensordot, tril, triu, vecdot
-from .dask_names import da, original
-from .dask_reductions import EXTREMA, mean
-from .dask_searching import searchsorted
+from nbm_xp.namespace.exponentials import FUNCTIONS
+from nbm_xp.namespace.overlay import UniqueAll, UniqueCounts, UniqueInverse, overlay
 
-__all__ = ["Taking", "build"]
+from . import dask_shaping
+from .dask_extensions import FFT, LINALG, matmul, tensordot, tril, triu, vecdot
+from .dask_names import da, original
+from .dask_shaping import reshape
+
+__all__ = [
+    "EXTREMA",
+    "Taking",
+    "build",
+    "mean",
+    "nonzero",
+    "searchsorted",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]
+
+
+def _extremum(name: str) -> Callable[..., Any]:
+    function = getattr(original, name)
+
+    def mended(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        if 0 not in x.shape:
+            found = function(x, axis=axis, keepdims=keepdims)
+            return found if found.dtype == x.dtype else found.astype(x.dtype)  # Dask's expressions say it was a sum's
+        axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        reduced = [a % x.ndim for a in axes]
+        if 0 in [x.shape[a] for a in reduced]:
+            raise ValueError(f"{name} of no elements is not defined: x has shape {x.shape}, axis is {axis}")
+        shape = tuple(1 if i in reduced else n for i, n in enumerate(x.shape) if keepdims or i not in reduced)
+        return da.zeros(shape, dtype=x.dtype, chunks=-1)
+
+    mended.__name__ = mended.__qualname__ = name
+    return mended
+
+
+EXTREMA = {name: _extremum(name) for name in ("max", "min")}
+"""By name."""
+
+
+def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The mean, of float16 by way of float32, as NumPy has it."""
+    if x.dtype != "float16":
+        return original.mean(x, axis=axis, keepdims=keepdims)
+    return original.mean(x.astype("float32"), axis=axis, keepdims=keepdims).astype(x.dtype)
+
+
+def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+    """The standard's `searchsorted`."""
+    if sorter is not None:
+        x1 = da.take(x1, sorter, axis=0)
+    if getattr(x2, "ndim", 0):
+        return original.searchsorted(x1, da.asarray(x2), side=side)
+    return original.searchsorted(x1, da.asarray(x2, dtype=x1.dtype)[None], side=side)[0]
+
+
+def _results(
+    x: Any, task: Callable[..., tuple[Any, ...]], blocks: Any, specs: list[tuple[tuple[Any, ...], Any]], *args: Any
+) -> list[Any]:
+    """Arrays of one block each, all made by one task from the blocks of a flat array."""
+    whole = da.blockwise(
+        task, (), blocks, (0,), args, None, token=task.__name__.strip("_"), concatenate=False, dtype=object,
+        meta=np.empty((), dtype=object),
+    )  # fmt: skip
+    found = []
+    for place, (shape, dtype) in enumerate(specs):
+        labels = tuple(range(len(shape)))
+        meta = _namespace(x._meta).zeros((0,) * len(shape), dtype=dtype)
+        axes = dict(zip(labels, shape, strict=True))
+        found.append(da.blockwise(_picked, labels, whole, (), place, None, new_axes=axes, dtype=dtype, meta=meta))
+    return found
+
+
+def _picked(values: tuple[Any, ...], place: int) -> Any:
+    return values[place]
+
+
+def _namespace(block: Any) -> Any:
+    from nbm_xp.namespace import array_namespace
+
+    return array_namespace(block)
+
+
+def _distinct(block: Any) -> Any:
+    return _namespace(block).unique_counts(block).values  # in order, which NumPy's unique_values is not
+
+
+def _merged_values(blocks: list[Any], _: tuple[()]) -> tuple[Any]:
+    xp = _namespace(blocks[0])
+    return (_distinct(xp.concat(blocks)),)
+
+
+def _merged_counts(blocks: list[Any], _: tuple[()]) -> tuple[Any, Any]:
+    """The counts of the blocks' distinct elements, added up."""
+    from nbm_xp.namespace import scatter_add
+
+    xp = _namespace(blocks[0])
+    found = [xp.unique_counts(block) for block in blocks]
+    values, places = xp.unique_inverse(xp.concat([one.values for one in found]))
+    counts = xp.concat([one.counts for one in found])
+    return values, scatter_add(xp.zeros(values.shape, dtype=counts.dtype), places, counts)
+
+
+def _all_at_once(blocks: list[Any], args: tuple[tuple[int, ...]]) -> tuple[Any, ...]:
+    (shape,) = args
+    xp = _namespace(blocks[0])
+    values, indices, inverse, counts = xp.unique_all(xp.concat(blocks))
+    return values, indices, xp.reshape(inverse, shape), counts
+
+
+_UNKNOWN = (math.nan,)
+
+
+def unique_values(x: Any, /) -> Any:
+    """The standard's `unique_values`: of each block, then of what these give."""
+    flat = reshape(x, (-1,))
+    blocks = flat.map_blocks(_distinct, chunks=((math.nan,) * flat.numblocks[0],), dtype=x.dtype, meta=flat._meta)
+    return _results(x, _merged_values, blocks, [(_UNKNOWN, x.dtype)])[0]
+
+
+def unique_counts(x: Any, /) -> UniqueCounts[Any]:
+    """The standard's `unique_counts`: of each block, then added up."""
+    specs = [(_UNKNOWN, x.dtype), (_UNKNOWN, np.dtype(np.int64))]
+    return UniqueCounts(*_results(x, _merged_counts, reshape(x, (-1,)), specs))
+
+
+def unique_all(x: Any, /) -> UniqueAll[Any]:
+    """The standard's `unique_all`; all elements are looked at in one task."""
+    index = np.dtype(np.int64)
+    specs = [(_UNKNOWN, x.dtype), (_UNKNOWN, index), (x.shape, index), (_UNKNOWN, index)]
+    return UniqueAll(*_results(x, _all_at_once, reshape(x, (-1,)), specs, x.shape))
+
+
+def unique_inverse(x: Any, /) -> UniqueInverse[Any]:
+    """The standard's `unique_inverse`; all elements are looked at in one task."""
+    found = unique_all(x)
+    return UniqueInverse(found.values, found.inverse_indices)
+
+
+def nonzero(x: Any, /) -> tuple[Any, ...]:
+    """The standard's `nonzero`; Dask's own fails on arrays without elements."""
+    if x.size == 0:
+        return tuple(da.zeros((0,), dtype=np.int64) for _ in range(x.ndim))
+    found: tuple[Any, ...] = original.nonzero(x)
+    return found
+
 
 _HOST = (np.ndarray, np.generic)
 
@@ -80,8 +221,8 @@ _MENDS: dict[str, Any] = {
     **{
         function.__name__: function
         for function in (
-            dask_indexing.take, dask_indexing.take_along_axis, dask_sets.nonzero, dask_sets.unique_all,
-            dask_sets.unique_counts, dask_sets.unique_inverse, dask_sets.unique_values, dask_shaping.asarray,
+            dask_shaping.take, dask_shaping.take_along_axis, nonzero, unique_all,
+            unique_counts, unique_inverse, unique_values, dask_shaping.asarray,
             dask_shaping.clip, dask_shaping.concat, dask_shaping.diff, dask_shaping.eye, dask_shaping.from_dlpack,
             dask_shaping.linspace, dask_shaping.repeat, dask_shaping.reshape, dask_shaping.roll, matmul, mean,
             searchsorted, tensordot, tril, triu, vecdot,

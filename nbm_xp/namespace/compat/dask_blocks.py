@@ -1,7 +1,11 @@
-"""Dask arrays from a function of the block's place, as a symbolic layer: `blockwise` over the blocks' places."""
+"""Dask: arrays from a function of the block's place, assignments and functions mapped over blocks, all lazily.
+
+The layers are symbolic: `blockwise` over the blocks' places.
+"""
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -9,10 +13,15 @@ from typing import Any
 import numpy as np
 from dask.layers import ArrayBlockwiseDep
 
-from ..map_blocks import chunks_said, falling_into, made, split_alike
-from .dask_names import da
+from nbm_xp.namespace.blocks import chunks_said, falling_into, made, split_alike
+from nbm_xp.namespace.dispatch import array_namespace
+from nbm_xp.namespace.dtypes import dtype_name
+from nbm_xp.namespace.exponentials import sigmoid_for, softplus_for
+from nbm_xp.namespace.special import special_of
 
-__all__ = ["BlockPlaces", "at_places", "from_blocks"]
+from .dask_names import da, lifted
+
+__all__ = ["BlockPlaces", "at_places", "dask_blocks", "from_blocks", "put", "replaced", "sigmoid", "softplus"]
 
 
 class BlockPlaces(ArrayBlockwiseDep):
@@ -102,3 +111,56 @@ def at_places(token: str, work_in: Callable[..., Any], x: Any, places: Any, valu
         axis, None, x.shape[axis], None, BlockPlaces(x.chunks), labels, x, labels, places, (x.ndim,), values, among,
         token=token, concatenate=False, align_arrays=False, dtype=x.dtype, meta=x._meta,
     )  # fmt: skip
+
+
+def _replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:
+    out = x.copy()
+    if 0 not in x[index].shape:
+        out[index] = values
+    return out
+
+
+replaced = lifted(_replaced)
+"""See `nbm_xp.namespace.indexing.replaced`."""
+
+
+def put(x: Any, places: Any, values: Any, axis: int) -> Any:
+    """See `nbm_xp.namespace.indexing.put`. Each block of x takes what falls into it, one block after another."""
+    from nbm_xp.namespace.indexing import put as put_in
+
+    x, places = da.asarray(x), da.asarray(places)
+    shape = (*x.shape[:axis], places.shape[0], *x.shape[axis + 1 :])
+    if not isinstance(values, da.Array):
+        values = da.full_like(x, values, shape=shape)
+    values = da.broadcast_to(values, shape)
+    return at_places("put", put_in, x, places, values, axis)
+
+
+def dask_blocks(name: str, *arrays: Any, **options: Any) -> Any:
+    """A function of Dask arrays of one dtype."""
+    dtype = arrays[0].dtype
+    xp = array_namespace(arrays[0]._meta)
+    meta = xp.empty((0,) * max(x.ndim for x in arrays), dtype=dtype)
+    return da.map_blocks(functools.partial(_special_on_block, name, **options), *arrays, dtype=dtype, meta=meta)
+
+
+def _special_on_block(name: str, *blocks: Any, **options: Any) -> Any:
+    return getattr(special_of(*blocks), name)(*blocks, **options)
+
+
+def sigmoid(x: Any) -> Any:
+    """The sigmoid of a Dask array."""
+    return _each_block(sigmoid_for, x)
+
+
+def softplus(x: Any) -> Any:
+    """The softplus of a Dask array."""
+    return _each_block(softplus_for, x)
+
+
+def _each_block(function_for: Any, x: Any) -> Any:
+    return da.map_blocks(functools.partial(_of_dtype, function_for), x, dtype=x.dtype, meta=x._meta)
+
+
+def _of_dtype(function_for: Any, block: Any) -> Any:
+    return function_for(array_namespace(block), dtype_name(block))(block)

@@ -34,7 +34,7 @@ def _stepped(
     name: str,
     looks: Sequence[int] = (),
 ) -> tuple[Any, Any, list[Any]]:
-    """See `nbm_xp.namespace.stepping.stepped`."""
+    """See `nbm_xp.namespace.blocks.stepped`."""
     name = f"{name}-{tokenize(work, steps, chunks, given, start)}"
     own = f"{name}-work"
     before: list[Any] = []

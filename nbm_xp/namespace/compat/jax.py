@@ -13,10 +13,11 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from nbm_xp.namespace.compiling import register_waiting
+from nbm_xp.namespace.overlay import overlay
+
 from ..dtypes import dtype_name
-from ..overlay import overlay
-from ..pytrees import register_waiting
-from .half import to_odd
+from . import to_odd
 
 __all__ = ["build", "put", "replaced", "scatter_add"]
 
@@ -62,12 +63,12 @@ def scatter_add(x: Any, index: Any, values: Any) -> Any:
 
 
 def replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:
-    """See `nbm_xp.namespace.assignment.replaced`; arrays of JAX are immutable."""
+    """See `nbm_xp.namespace.indexing.replaced`; arrays of JAX are immutable."""
     return x.at[index].set(values)
 
 
 def put(x: Any, places: Any, values: Any, axis: int) -> Any:
-    """See `nbm_xp.namespace.assignment.put`."""
+    """See `nbm_xp.namespace.indexing.put`."""
     return x.at[(slice(None),) * axis + (places,)].set(values)
 
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ..exponentials.numpy_functions import FUNCTIONS
-from ..overlay import Namespace
+from nbm_xp.namespace.exponentials import FUNCTIONS
+from nbm_xp.namespace.overlay import Namespace
 
-__all__ = ["build", "scatter_add", "scattered"]
+__all__ = ["address", "build", "is_plain", "may_overlap", "reshaped_view", "scatter_add", "scattered"]
 
 _NAME = "array_api_compat.numpy"
 _FROM_COMPAT = frozenset({
@@ -174,3 +174,29 @@ def _add_at_places(out: Any, axis: int, index: Any, values: Any) -> None:
     flat = starts + places * width + np.arange(width)
     added = np.broadcast_to(values, (*before, *index.shape, *after))
     np.add.at(out.reshape(-1), flat.reshape(-1), added.reshape(-1))
+
+
+def reshaped_view(x: Any, shape: tuple[int, ...]) -> Any:
+    """See `nbm_xp.namespace.memory.reshaped_view`."""
+    if not x.size:
+        return x.reshape(shape)
+    try:
+        return np.reshape(x, shape, copy=False)
+    except ValueError:
+        return None
+
+
+def may_overlap(x: Any, y: Any) -> bool:
+    """Whether the stretches of memory that two arrays span overlap."""
+    return bool(np.may_share_memory(x, y))
+
+
+def is_plain(x: Any) -> bool:
+    """Whether an array is writable and its elements lie one after another."""
+    flags = x.flags
+    return bool(flags.c_contiguous and flags.writeable)
+
+
+def address(x: Any) -> int:
+    """Where the first element of an array lies."""
+    return int(x.ctypes.data)

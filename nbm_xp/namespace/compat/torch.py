@@ -21,13 +21,24 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import dtype_name
-from ..overlay import overlay
-from ..results import UniqueAll
-from .half import to_odd
-from .torch_fft import transforms
+from nbm_xp.namespace.compiling import Derivatives
+from nbm_xp.namespace.dtypes import dtype_name
+from nbm_xp.namespace.overlay import UniqueAll, overlay
 
-__all__ = ["add_along", "build", "from_numpy", "to_numpy"]
+from . import to_odd
+
+__all__ = [
+    "add_along",
+    "address",
+    "build",
+    "from_numpy",
+    "is_plain",
+    "may_overlap",
+    "reshaped_view",
+    "to_numpy",
+    "transforms",
+    "with_derivatives",
+]
 
 _ONLY_STORED = frozenset({"uint16", "uint32", "uint64"})
 
@@ -131,3 +142,141 @@ def add_along(x: Any, axis: int, index: Any, values: Any) -> Any:
     if index.numel() and bool(((index < -length) | (index >= length)).any()):
         raise IndexError(f"an index is out of bounds for an axis of length {length}")
     return x.index_add(axis, index % length if length else index, values)
+
+
+_ONE_AXIS = ("fft", "hfft", "ifft", "ihfft", "irfft", "rfft")
+_SEVERAL_AXES = ("fftn", "ifftn", "irfftn", "rfftn")
+
+
+def _with_nothing(function: Callable[..., Any], several: bool, xp: Any) -> Callable[..., Any]:
+    """The transform, of nothing too where the axes to transform have a length."""
+
+    @functools.wraps(function)
+    def mended(x: Any, /, **options: Any) -> Any:
+        if x.numel():
+            return function(x, **options)
+        empty = [axis for axis, length in enumerate(x.shape) if length == 0]
+        if set(empty) & set(_axes(x.ndim, several, options)):
+            return function(x, **options)
+        # one row in the place of none shows the shape, and what is wrong with the arguments
+        filled = xp.zeros(tuple(max(length, 1) for length in x.shape), dtype=x.dtype, device=x.device)
+        return function(filled, **options)[
+            tuple(slice(0, 0) if axis in empty else slice(None) for axis in range(x.ndim))
+        ]
+
+    return mended
+
+
+def _axes(ndim: int, several: bool, options: dict[str, Any]) -> list[int]:
+    """The axes to transform, as the arguments name them."""
+    if several:
+        axes = options.get("axes")
+        count = ndim if options.get("s") is None else len(options["s"])
+        return [axis % ndim for axis in (range(ndim - count, ndim) if axes is None else axes)]
+    return [options.get("axis", -1) % ndim]
+
+
+def transforms(xp: Any) -> dict[str, Callable[..., Any]]:
+    """What stands over PyTorch's transforms, by name."""
+    mended = {name: _with_nothing(getattr(xp.fft, name), False, xp) for name in _ONE_AXIS}
+    return mended | {name: _with_nothing(getattr(xp.fft, name), True, xp) for name in _SEVERAL_AXES}
+
+
+def reshaped_view(x: Any, shape: tuple[int, ...]) -> Any:
+    """See `nbm_xp.namespace.memory.reshaped_view`."""
+    try:
+        return x.view(shape)
+    except RuntimeError:
+        return None
+
+
+def may_overlap(x: Any, y: Any) -> bool:
+    """Whether two tensors may overlap: they do not, in two storages."""
+    return bool(x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr())
+
+
+def is_plain(x: Any) -> bool:
+    """Whether the elements of a tensor lie one after another, and no graph of PyTorch's own is built from it."""
+    return bool(x.is_contiguous()) and not x.requires_grad
+
+
+def address(x: Any) -> int:
+    """Where the first element of an array lies."""
+    return int(x.data_ptr())
+
+
+torch: Any = importlib.import_module("torch")
+
+
+class _Once(torch.autograd.Function):  # type: ignore[misc]
+    """A derivative, which is not differentiated again."""
+
+    @staticmethod
+    def forward(derivatives: Derivatives, k: int, *arrays: Any) -> Any:
+        assert derivatives.in_argument is not None
+        return derivatives.in_argument(k, *arrays)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.derivatives = inputs[0]
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        raise ctx.derivatives.none_of_second_order()
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        raise ctx.derivatives.none_of_second_order()
+
+
+def _derivative(derivatives: Derivatives, k: int, arrays: tuple[Any, ...]) -> Any:
+    if derivatives.in_argument is None:
+        raise derivatives.none_in(k)
+    if derivatives.constant:
+        return derivatives.in_argument(k, *(array.detach() for array in arrays))
+    return _Once.apply(derivatives, k, *arrays)
+
+
+class _WithDerivatives(torch.autograd.Function):  # type: ignore[misc]
+    @staticmethod
+    def forward(draw: Callable[..., Any], derivatives: Derivatives, *arrays: Any) -> Any:
+        return draw(*arrays)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        _, ctx.derivatives, *arrays = inputs
+        ctx.save_for_backward(*arrays, output)
+        ctx.save_for_forward(*arrays, output)
+
+    @staticmethod
+    def backward(ctx: Any, cotangent: Any) -> Any:
+        *arrays, out = ctx.saved_tensors
+        cotangent = ctx.derivatives.before_simplex(out, cotangent)
+        gradients: list[Any] = [None, None]
+        for k, array in enumerate(arrays):
+            if not ctx.needs_input_grad[2 + k]:
+                gradients.append(None)
+                continue
+            change = cotangent * _derivative(ctx.derivatives, k, tuple(arrays))
+            gradients.append(change.sum_to_size(array.shape).to(array.dtype))
+        return tuple(gradients)
+
+    @staticmethod
+    def jvp(ctx: Any, _draw: None, _derivatives: None, *tangents: Any) -> Any:
+        *arrays, out = ctx.saved_tensors
+        change = torch.zeros_like(out)
+        for k, tangent in enumerate(tangents):
+            if tangent is not None:
+                change = change + tangent * _derivative(ctx.derivatives, k, tuple(arrays))
+        return ctx.derivatives.along_simplex(out, change).to(out.dtype)
+
+
+def with_derivatives(draw: Callable[..., Any], arrays: tuple[Any, ...], derivatives: Derivatives) -> Any:
+    """See `nbm_xp.namespace.compiling.with_derivatives`; the rule is there already."""
+    if derivatives.in_argument is not None:
+        return _WithDerivatives.apply(draw, derivatives, *arrays)
+    for k, array in enumerate(arrays):
+        has_tangent = torch.autograd.forward_ad.unpack_dual(array).tangent is not None
+        if has_tangent or (array.requires_grad and torch.is_grad_enabled()):
+            raise derivatives.none_in(k)
+    return draw(*arrays)

@@ -33,10 +33,9 @@ from nbm_xp.namespace import (
     to_numpy,
     wide_dtypes,
 )
-from nbm_xp.namespace.compiling import current_trace, is_traced
+from nbm_xp.namespace.compiling import current_trace, is_traced, register_pytree, register_waiting
 from nbm_xp.namespace.libraries import imported
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, Followed, State, jump
-from nbm_xp.namespace.pytrees import register_pytree, register_waiting
 
 from ..distributions import DISTRIBUTIONS, derivatives, independent
 from ..distributions.integers import outcomes, successes

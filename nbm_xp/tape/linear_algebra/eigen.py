@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from nbm_xp.namespace.results import EigResult
+from nbm_xp.namespace.overlay import EigResult
 from nbm_xp.tape.node import Node
 from nbm_xp.tape.standard.choices import where
 from nbm_xp.tape.standard.complex_numbers import conj, real

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.namespace import array_namespace
-from nbm_xp.namespace.results import UniqueAll, UniqueCounts, UniqueInverse
+from nbm_xp.namespace.overlay import UniqueAll, UniqueCounts, UniqueInverse
 from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.dtypes import as_dtype, common_dtype, weak_dtype
 from nbm_xp.tape.dtypes import bool as boolean

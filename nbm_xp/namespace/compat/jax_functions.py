@@ -1,4 +1,4 @@
-"""JAX: plans under ``jax.jit``, loops as ``lax.scan`` or ``lax.while_loop``, choices as ``lax.cond``."""
+"""JAX: plans under ``jax.jit``, loops as ``lax.scan`` or ``lax.while_loop``, choices as ``lax.cond``, derivatives."""
 
 from __future__ import annotations
 
@@ -9,12 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from ..jax_width import wide
+from nbm_xp.namespace.compiling import Derivatives
+from nbm_xp.namespace.jax_width import wide
 
 __all__ = [
-    "as_rounded", "barrier", "branch", "compiled", "current_trace", "how_run", "is_traced", "loop", "repeated",
+    "as_rounded",
+    "barrier",
+    "branch",
+    "compiled",
+    "current_trace",
+    "how_run",
+    "is_traced",
+    "loop",
+    "repeated",
     "strictly_rounded",
-]  # fmt: skip
+    "with_derivatives",
+]
 
 jax: Any = importlib.import_module("jax")
 _extended: Any = importlib.import_module("jax.extend.core")
@@ -284,3 +294,36 @@ def _until(
 
     taken, _, finals = jax.lax.while_loop(goes_on, step, (0, False, carries))
     return finals, [], taken
+
+
+def _derivative(derivatives: Derivatives, k: int, arrays: tuple[Any, ...]) -> Any:
+    if derivatives.in_argument is None:
+        raise derivatives.none_in(k)
+    if derivatives.constant:
+        return derivatives.in_argument(k, *map(jax.lax.stop_gradient, arrays))
+    once = jax.custom_jvp(functools.partial(derivatives.in_argument, k))
+
+    def rule(primals: Any, tangents: Any) -> Any:
+        raise derivatives.none_of_second_order()
+
+    once.defjvp(rule)
+    return once(*arrays)
+
+
+def with_derivatives(draw: Callable[..., Any], arrays: tuple[Any, ...], derivatives: Derivatives) -> Any:
+    """See `nbm_xp.namespace.compiling.with_derivatives`; the rule is there already."""
+    if not any(isinstance(array, jax.core.Tracer) for array in arrays):
+        return draw(*arrays)
+    drawn = jax.custom_jvp(draw)
+
+    def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+        change: Any = 0.0
+        for k, tangent in enumerate(tangents):
+            if not isinstance(tangent, jax.custom_derivatives.SymbolicZero):
+                slope = _derivative(derivatives, k, primals)
+                change = change + slope * jax.numpy.asarray(tangent, slope.dtype)
+        out = drawn(*primals)
+        return out, derivatives.along_simplex(out, change).astype(out.dtype)
+
+    drawn.defjvp(rule, symbolic_zeros=True)
+    return drawn(*arrays)
