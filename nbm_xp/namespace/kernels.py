@@ -46,7 +46,7 @@ OPERATIONS: dict[str, str] = {
     "special_blocks": "special_blocks(name, *arrays, **options): of lazy arrays, each block by its library's own",
     "chains.steps": "steps(): the elementwise functions, by name, that the library can run in chains",
     "chains.chain": "chain(program): runs a `nbm_xp.namespace.chains.Program` block by block, or answers None",
-    "extended": "as `nbm_xp.namespace.convolution.geometry.extended`: an array with zeros around",
+    "extended": "as `nbm_xp.namespace.convolution.portable.extended`: an array with zeros around",
     **dict.fromkeys(_WINDOWS.split(), "as the function of this name in `nbm_xp.namespace.convolution`"),
     **{f"exponentials.{name}": f"{name} in one pass" for name in _EXPONENTIALS.split()},
     **{

@@ -11,7 +11,7 @@ import pytest
 
 from nbm_xp.namespace import asarray, core, get_namespace, to_numpy
 from nbm_xp.namespace import convolution as sliding
-from nbm_xp.namespace.convolution import core_windows, images_last, numpy_kernels, winograd
+from nbm_xp.namespace.convolution import numpy_kernels, numpy_layouts
 from nbm_xp.namespace.convolution.portable import correlate_in_groups
 from nbm_xp.namespace.kernels import portably
 from tests.libraries import Library, libraries
@@ -38,16 +38,16 @@ def short_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """The 16 products for small arrays too, in several blocks."""
     if not core.functions:
         pytest.skip("installed without a compiler: the 16 products are the core's")
-    monkeypatch.setattr(winograd, "_WORTH", 0)
-    monkeypatch.setattr(winograd, "_CHANNELS", 8)
-    monkeypatch.setattr(winograd, "_BLOCK", 2**15)
+    monkeypatch.setattr(numpy_layouts, "_WORTH", 0)
+    monkeypatch.setattr(numpy_layouts, "_CHANNELS", 8)
+    monkeypatch.setattr(numpy_layouts, "_BLOCK_OF_SUMS", 2**15)
 
 
 @pytest.fixture(params=[*core.levels, "none"])
 def level(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Each level of the compiled core that the machine has, and NumPy's own ways where there is no core."""
     if request.param == "none":
-        monkeypatch.setattr(core_windows, "functions", {})
+        monkeypatch.setattr(numpy_layouts, "functions", {})
         yield request.param
         return
     with core.using_level(request.param):
@@ -60,7 +60,7 @@ def level(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 def test_sixteen_products_are_the_thirty_six(shape: Any, starts: Any, lengths: Any, sizes: Any) -> None:
     x, kernel, y = numbers(2, *shape, 16), numbers(*sizes, 1, 16, 17), numbers(2, *lengths, 17)
     how = {**ONES, "starts": starts}
-    assert winograd.suits(x, 17, sizes, (1, 1), (1, 1), lengths)
+    assert numpy_layouts.suits_winograd(x, 17, sizes, (1, 1), (1, 1), lengths)
     got = sliding.correlate(x, kernel, lengths=lengths, **how)
     np.testing.assert_allclose(got, portably(sliding.correlate)(x, kernel, lengths=lengths, **how), atol=1e-11)
     outer = sliding.correlate_outer(x, y, lengths=sizes, groups=1, **how)
@@ -180,7 +180,7 @@ def test_pooling_is_the_portable_one_on_each_level(
     for ties in ("share", "first", "whole"):
         placed = sliding.place_maxima(g, x, largest, lengths=lengths, ties=ties, **how)
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(core_windows, "functions", {})
+            patched.setattr(numpy_layouts, "functions", {})
             plain = sliding.place_maxima(g, x, largest, lengths=lengths, ties=ties, **how)
         np.testing.assert_allclose(placed, plain, rtol=1e-5, atol=1e-5)
 
@@ -248,11 +248,11 @@ def test_images_that_lie_last_in_memory(
     shape: Any, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same numbers by the way of their own, and they lie so again."""
-    monkeypatch.setattr(images_last, "_BLOCK", 2**9)
+    monkeypatch.setattr(numpy_layouts, "_BLOCK", 2**9)
     x, kernel, y = numbers(4, *shape, 3), numbers(*sizes, 1, 3, 2), numbers(4, *lengths, 2)
     turned, results = (np.swapaxes(np.swapaxes(some, 0, -1).copy(), 0, -1) for some in (x, y))
-    assert images_last.suits(turned)
-    assert not images_last.suits(x)
+    assert numpy_layouts.has_images_last(turned)
+    assert not numpy_layouts.has_images_last(x)
     how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation}
     forward = sliding.correlate(turned, kernel, lengths=lengths, **how)
     np.testing.assert_allclose(forward, portably(sliding.correlate)(x, kernel, lengths=lengths, **how), atol=1e-12)
@@ -262,8 +262,8 @@ def test_images_that_lie_last_in_memory(
     np.testing.assert_allclose(
         outer, portably(sliding.correlate_outer)(x, y, lengths=sizes, groups=1, **how), atol=1e-11
     )
-    assert images_last.suits(forward)
-    assert images_last.suits(back)
+    assert numpy_layouts.has_images_last(forward)
+    assert numpy_layouts.has_images_last(back)
 
 
 @pytest.mark.parametrize(("shape", "sizes", "starts", "strides", "dilation", "lengths"), LAST)
@@ -281,9 +281,9 @@ def test_pooling_of_images_that_lie_last_in_memory(
         placed = sliding.place_maxima(results, turned, largest, lengths=lengths, ties=ties, **how)
         plain = sliding.place_maxima(y, x, np.ascontiguousarray(largest), lengths=lengths, ties=ties, **how)
         np.testing.assert_allclose(placed, plain, atol=1e-12)
-        assert images_last.suits(placed)
+        assert numpy_layouts.has_images_last(placed)
     assert largest.strides[0] == largest.itemsize
-    assert images_last.suits(spread)
+    assert numpy_layouts.has_images_last(spread)
 
 
 @pytest.mark.parametrize("size", [3, 5])
@@ -390,9 +390,8 @@ def test_other_dtypes(library: Library, dtype: str) -> None:
 
 @pytest.mark.parametrize("ties", ["share", "first", "whole"])
 def test_maxima_take_gradients_in_place_as_they_do_elsewhere(ties: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nbm_xp.namespace.convolution import numpy_pooling
 
-    monkeypatch.setattr(numpy_pooling, "_BLOCK", 2**9)
+    monkeypatch.setattr(numpy_kernels, "_BLOCK_OF_IMAGES", 2**9)
     x, g = np.round(numbers(5, 6, 5, 2)), numbers(5, 4, 3, 2)
     x[0, 2, 2, 0], g[1, 1, 1, 0], x[2, :, :, 1] = np.nan, np.inf, -np.inf
     how: dict[str, Any] = {"sizes": (3, 2), "starts": (-1, -1), "strides": (2, 2), "lengths": (4, 3)}

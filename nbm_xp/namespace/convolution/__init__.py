@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from nbm_xp.namespace.kernels import register_kernel
 
-from .patches import gather_windows, scatter_windows
 from .pooling import maxima, mean_windows, pick_maxima, place_maxima, spread_means, spread_windows, sum_windows
-from .portable import correlate, correlate_back, correlate_outer
+from .portable import correlate, correlate_back, correlate_outer, gather_windows, scatter_windows
 
 __all__ = [
     "correlate",
@@ -31,13 +30,12 @@ __all__ = [
     "sum_windows",
 ]
 
-for _library in ("numpy", "torch", "jax"):
-    for _name in ("correlate", "correlate_outer"):
-        register_kernel(_name, _library, f"{__name__}.{_library}_kernels:{_name}")
-register_kernel("extended", "numpy", f"{__name__}.numpy_kernels:extended")
-for _name in ("maxima", "sum_windows", "place_maxima", "spread_windows"):
-    register_kernel(_name, "numpy", f"{__name__}.numpy_pooling:{_name}")
-for _library in ("numpy", "jax"):
-    register_kernel("correlate_back", _library, f"{__name__}.{_library}_kernels:correlate_back")
+_NUMPY, _COMPAT = f"{__name__}.numpy_kernels", "nbm_xp.namespace.compat"
+for _name in ("correlate", "correlate_outer"):
+    for _library, _module in (("numpy", _NUMPY), ("torch", f"{_COMPAT}.torch"), ("jax", f"{_COMPAT}.jax")):
+        register_kernel(_name, _library, f"{_module}:{_name}")
+for _name in ("correlate_back", "extended", "maxima", "place_maxima", "spread_windows", "sum_windows"):
+    register_kernel(_name, "numpy", f"{_NUMPY}:{_name}")
+register_kernel("correlate_back", "jax", f"{_COMPAT}.jax:correlate_back")
 for _name in __all__:
-    register_kernel(_name, "dask", f"{__name__}.dask_kernels:{_name}")
+    register_kernel(_name, "dask", f"{_COMPAT}.dask_blocks:{_name}")

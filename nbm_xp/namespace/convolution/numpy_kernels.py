@@ -1,16 +1,17 @@
-"""Convolution of NumPy arrays: windows copied side by side, a block at a time, into one matrix product.
+"""Convolution and pooling of NumPy arrays, in blocks that stay in the cache.
 
-A block of patches is small enough for the second-level cache. It is some images, or some rows of one image; the copy
-runs along the axis that is longest in memory. With some filters, neither very few nor very many, the core sums windows
-as they lie in the images. Wide 3 × 3 kernels go the shorter way of `winograd`, arrays in whose memory the images come
-last that of `images_last`.
+Windows are copied side by side, a block at a time, into one matrix product. A block of patches is small enough for the
+second-level cache. It is some images, or some rows of one image; the copy runs along the axis that is longest in
+memory. With some filters, neither very few nor very many, the core sums windows as they lie in the images. Wide 3 × 3
+kernels and arrays in whose memory the images come last go the ways of `numpy_layouts`. Pooling is the core's; where
+there is none, and where the images come last, the gradients of maxima are added some images at a time.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,20 @@ from numpy.lib.stride_tricks import as_strided
 
 from nbm_xp.namespace.kernels import portably
 
-from . import images_last, portable, winograd
-from .core_windows import core_function, windows_table
-from .geometry import Lengths, overlap, spans
+from . import numpy_layouts, pooling, portable
+from .numpy_layouts import core_function, places_room, windows_table
+from .portable import Lengths, overlap, spans, taps
 
-__all__ = ["correlate", "correlate_back", "correlate_outer", "extended"]
+__all__ = [
+    "correlate",
+    "correlate_back",
+    "correlate_outer",
+    "extended",
+    "maxima",
+    "place_maxima",
+    "spread_windows",
+    "sum_windows",
+]
 
 _BLOCK = 2**20  # bytes of patches
 _FILTERS = 64  # bytes of filters that the core sums at once
@@ -35,7 +45,7 @@ _QUIET: dict[str, Any] = {"over": "ignore", "invalid": "ignore"}
 
 
 def extended(x: Any, starts: Lengths, extents: Lengths, value: Any = 0) -> Any:
-    """See `nbm_xp.namespace.convolution.geometry.extended`; the result lies in memory as the array does."""
+    """See `nbm_xp.namespace.convolution.portable.extended`; the result lies in memory as the array does."""
     after = len(extents) + 1
     inside, place = overlap(x.shape[1:after], starts, extents)
     part = x[(slice(None), *inside)]
@@ -53,10 +63,10 @@ def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilatio
     how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
     if groups != 1 or 0 in (*x.shape, *kernel.shape, *lengths):
         return portable.correlate_in_groups(x, kernel, **how, budget=_BLOCK)
-    if images_last.suits(x):
-        return images_last.correlate(x, kernel[..., 0, :, :], starts, strides, dilation, lengths)
-    if winograd.suits(x, filters, tuple(sizes), strides, dilation, lengths):
-        found = winograd.correlate(x, kernel[:, :, 0], starts, lengths)
+    if numpy_layouts.has_images_last(x):
+        return numpy_layouts.correlate_images_last(x, kernel[..., 0, :, :], starts, strides, dilation, lengths)
+    if numpy_layouts.suits_winograd(x, filters, tuple(sizes), strides, dilation, lengths):
+        found = numpy_layouts.correlate_winograd(x, kernel[:, :, 0], starts, lengths)
         if found is not None:
             return found
     out = np.empty((x.shape[0], *lengths, filters), dtype=x.dtype)
@@ -80,11 +90,11 @@ def correlate_back(
     """See `nbm_xp.namespace.convolution.correlate_back`."""
     *sizes, groups, channels, filters = kernel.shape
     if groups == 1 and 0 not in (*y.shape, *kernel.shape, *lengths):
-        if {*strides} != {1} and images_last.suits(y):
-            return images_last.correlate_back(y, kernel[..., 0, :, :], starts, strides, dilation, lengths)
+        if {*strides} != {1} and numpy_layouts.has_images_last(y):
+            return numpy_layouts.correlate_back_images_last(y, kernel[..., 0, :, :], starts, strides, dilation, lengths)
         core = core_function("scatter_patches", y, kernel)
-        turned = winograd.suits(y, channels, tuple(sizes), strides, dilation, lengths)
-        if core is not None and not turned and not images_last.suits(y):
+        turned = numpy_layouts.suits_winograd(y, channels, tuple(sizes), strides, dilation, lengths)
+        if core is not None and not turned and not numpy_layouts.has_images_last(y):
             return _scattered(core, y, kernel.reshape(-1, filters), tuple(sizes), starts, strides, dilation, lengths)
     how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
     return portably(portable.correlate_back)(y, kernel, **how)
@@ -99,10 +109,10 @@ def correlate_outer(
     if groups != 1 or 0 in (*x.shape, *y.shape, *lengths):
         how: Any = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths, "groups": groups}
         return portably(portable.correlate_outer)(x, y, **how)
-    if images_last.suits(x):
-        return images_last.correlate_outer(x, y, starts, strides, dilation, lengths)[..., None, :, :]
-    if winograd.suits(x, y.shape[-1], lengths, strides, dilation, counts):
-        found = winograd.correlate_outer(x, y, starts, lengths)
+    if numpy_layouts.has_images_last(x):
+        return numpy_layouts.correlate_outer_images_last(x, y, starts, strides, dilation, lengths)[..., None, :, :]
+    if numpy_layouts.suits_winograd(x, y.shape[-1], lengths, strides, dilation, counts):
+        found = numpy_layouts.correlate_outer_winograd(x, y, starts, lengths)
         if found is not None:
             return found[:, :, None]
     total = np.zeros((math.prod(lengths) * x.shape[-1], y.shape[-1]), dtype=x.dtype)
@@ -218,3 +228,136 @@ def _strided(
         return patches.reshape(space.shape[1], -1).T if across else space
 
     return gather
+
+
+_BLOCK_OF_IMAGES = 2**20  # bytes of images
+_TIES = {"share": 0, "first": 1, "whole": 2}  # as the core has them
+_CHANNELS = 8  # fewer: NumPy's runs along the positions are longer
+_RUN = 64  # images, where they lie last in memory: shorter runs cost more than the cache saves
+
+
+def maxima(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
+    """See `nbm_xp.namespace.convolution.maxima`."""
+    found = _by_core("maxima", x, x.shape[1:-1], lengths, lengths, sizes, starts, strides)
+    if found is None:
+        return portably(pooling.maxima)(x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
+    return found
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def sum_windows(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
+    """See `nbm_xp.namespace.convolution.sum_windows`."""
+    found = _by_core("sum_windows", x, x.shape[1:-1], lengths, lengths, sizes, starts, strides)
+    if found is None:
+        return portably(pooling.sum_windows)(x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
+    return found
+
+
+def _core(name: str, x: Any, *others: Any) -> Any:
+    """The core's function, whose loops run over the channels, where that is the shortest way."""
+    return None if x.shape[-1] < _CHANNELS or numpy_layouts.has_images_last(x) else core_function(name, x, *others)
+
+
+def _by_core(
+    name: str,
+    x: Any,
+    shape: Lengths,
+    windows: Lengths,
+    found: Lengths,
+    sizes: Lengths,
+    starts: Lengths,
+    strides: Lengths,
+) -> Any:
+    """Images of spatial lengths `found`, where `windows` lie in some of `shape`; None where the core does not serve."""
+    core = _core(name, x)
+    if core is None:
+        return None
+    out = np.zeros((x.shape[0], *found, x.shape[-1]), dtype=x.dtype)
+    if x.size and out.size:
+        table = windows_table(shape, sizes, starts, strides, (1,) * len(sizes), windows)
+        core(np.ascontiguousarray(x), table, x.shape[0], x.shape[-1], places_room(sizes), out)
+    return out
+
+
+def place_maxima(
+    g: Any, x: Any, out: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths, ties: str
+) -> Any:
+    """See `nbm_xp.namespace.convolution.place_maxima`."""
+    result = np.zeros_like(x, dtype=g.dtype, subok=False)  # which lies in memory as x does
+    if result.size == 0 or out.size == 0:
+        return result
+    core = _core("place_maxima", x, g, out)
+    if core is not None:
+        given = [np.ascontiguousarray(some) for some in (g, x, out)]
+        result = np.zeros(x.shape, dtype=g.dtype)
+        table = windows_table(x.shape[1:-1], sizes, starts, strides, (1,) * len(sizes), lengths)
+        values = np.empty(x.shape[-1], dtype=g.dtype)
+        core(*given, table, x.shape[0], x.shape[-1], _TIES[ties], places_room(sizes), values, result)
+        return result
+    places = list(_places(x.shape[1:-1], sizes, starts, strides, lengths))
+    step = max(1, _BLOCK_OF_IMAGES // max(1, result[:1].nbytes))
+    if numpy_layouts.has_images_last(x):
+        step = max(step, _RUN)
+    for first in range(0, x.shape[0], step):
+        part = slice(first, first + step)
+        _place(result[part], g[part], x[part], out[part], places, ties)
+    return result
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def spread_windows(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
+    """See `nbm_xp.namespace.convolution.spread_windows`; added in place where that keeps images last in memory."""
+    if not numpy_layouts.has_images_last(y):
+        found = _by_core("spread_windows", y, lengths, y.shape[1:-1], lengths, sizes, starts, strides)
+        if found is not None:
+            return found
+        return portably(pooling.spread_windows)(y, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
+    for axis in range(len(sizes)):
+        along = ((lengths[axis],), (sizes[axis],), (starts[axis],), (strides[axis],), (y.shape[axis + 1],))
+        whole = np.zeros_like(y, shape=(*y.shape[: axis + 1], lengths[axis], *y.shape[axis + 2 :]), subok=False)
+        others = (slice(None),) * axis
+        if y.size and whole.size:
+            for (_, inner), (_, outer) in _places(*along):
+                whole[(slice(None), *others, inner)] += y[(slice(None), *others, outer)]
+        y = whole
+    return y
+
+
+def _places(
+    shape: Lengths, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths
+) -> Iterator[tuple[Any, Any]]:
+    """For each place in a window, the index of the elements there, and of the windows that have one there."""
+    for tap in taps(sizes):
+        inner: list[slice] = [slice(None)]
+        outer: list[slice] = [slice(None)]
+        for n, i, start, stride, length in zip(shape, tap, starts, strides, lengths, strict=True):
+            first = max(0, -((start + i) // stride))
+            last = min(length - 1, (n - 1 - start - i) // stride)
+            begin = start + i + first * stride
+            inner.append(slice(begin, begin + max(0, (last - first) * stride + 1), stride))
+            outer.append(slice(first, max(first, last + 1)))
+        yield tuple(inner), tuple(outer)
+
+
+def _place(result: Any, g: Any, x: Any, out: Any, places: Sequence[tuple[Any, Any]], ties: str) -> None:
+    if ties == "share":
+        count = np.zeros_like(out, dtype=g.dtype, subok=False)
+        for inner, outer in places:
+            count[outer] += _largest(x[inner], out[outer])
+        g = g / np.maximum(count, 1)
+    left = np.ones_like(out, dtype=bool, subok=False) if ties == "first" else None
+    bits = g.view(f"i{g.itemsize}")
+    for inner, outer in places:
+        chosen = _largest(x[inner], out[outer])
+        if left is not None:
+            chosen &= left[outer]
+            left[outer] ^= chosen
+        # ten times faster than a choice by a condition; unlike a product with 0, no nan where g is infinite
+        kept = bits[outer] & np.negative(chosen.view(np.int8))
+        result[inner] += kept.view(g.dtype)
+
+
+def _largest(x: Any, out: Any) -> Any:
+    """Whether elements are as large as their windows' largest; where one is nan, all are."""
+    less = np.less(x, out)
+    return np.logical_not(less, out=less)

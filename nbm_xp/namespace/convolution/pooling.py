@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from nbm_xp.namespace import dispatch, dtypes
 from nbm_xp.namespace.kernels import or_kernel
 
-from .geometry import Lengths, extended, interleaved, spans, taps, window
+from .portable import Lengths, extended, interleaved, spans, taps, window
 
 __all__ = [
     "Ties", "maxima", "mean_windows", "pick_maxima", "place_maxima", "spread_means", "spread_windows", "sum_windows",

@@ -1,16 +1,157 @@
-"""Convolution for every library: a matrix product for each place of the window, images in groups of bounded memory."""
+"""Windows over the spatial axes, and convolution over any namespace: a matrix product for each place in the window.
+
+Arrays are (images, positions..., channels); windows are counted along the spatial axes in between.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
 
 from nbm_xp.namespace import dispatch, dtypes
-from nbm_xp.namespace.kernels import or_kernel
+from nbm_xp.namespace.dispatch import device_argument
+from nbm_xp.namespace.kernels import kernel, or_kernel
 
-from .geometry import Lengths, extended, interleaved, spans, taps, window
+__all__ = [
+    "Lengths",
+    "correlate",
+    "correlate_back",
+    "correlate_in_groups",
+    "correlate_outer",
+    "extended",
+    "gather_windows",
+    "interleaved",
+    "overlap",
+    "residues",
+    "scatter_windows",
+    "spans",
+    "taps",
+    "window",
+]
 
-__all__ = ["correlate", "correlate_back", "correlate_in_groups", "correlate_outer"]
+Lengths: TypeAlias = tuple[int, ...]
+
+
+def spans(sizes: Sequence[int], strides: Sequence[int], dilation: Sequence[int], lengths: Sequence[int]) -> Lengths:
+    """How many positions all windows of an axis touch together, from the first to the last."""
+    return tuple(
+        (length - 1) * stride + (size - 1) * step + 1 if length > 0 and size > 0 else 0
+        for size, stride, step, length in zip(sizes, strides, dilation, lengths, strict=True)
+    )
+
+
+def taps(sizes: Sequence[int]) -> Iterator[Lengths]:
+    """Every place in a window, in row-major order."""
+    return itertools.product(*map(range, sizes))
+
+
+def window(tap: Sequence[int], strides: Sequence[int], dilation: Sequence[int], lengths: Sequence[int]) -> Any:
+    """The index of what lies at one place of all windows, of which there are some; the first starts at 0."""
+    firsts = [i * step for i, step in zip(tap, dilation, strict=True)]
+    steps = zip(firsts, strides, lengths, strict=True)
+    return (slice(None), *(slice(first, first + (n - 1) * stride + 1, stride) for first, stride, n in steps), ...)
+
+
+def overlap(shape: Lengths, starts: Lengths, extents: Lengths) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """What the windows touch of an array, and where that lies in the range from the first window to the last."""
+    inside, place = [], []
+    for length, start, extent in zip(shape, starts, extents, strict=True):
+        first, last = min(max(start, 0), length), min(max(start + extent, 0), length)
+        last = max(first, last)
+        inside.append(slice(first, last))
+        place.append(slice(first - start, last - start) if last > first else slice(0, 0))
+    return tuple(inside), tuple(place)
+
+
+def extended(xp: Any, x: Any, starts: Sequence[int], extents: Sequence[int], value: Any = 0) -> Any:
+    """The part of an array from `starts` on, as long as `extents`; `value` where there is nothing."""
+    own = kernel("extended", xp)
+    if own is not None:
+        return own(x, starts, extents, value)
+    for axis, (start, extent) in enumerate(zip(starts, extents, strict=True), 1):
+        length = x.shape[axis]
+        before = min(max(-start, 0), extent)
+        after = min(max(start + extent - length, 0), extent - before)
+        first = min(max(start, 0), length)
+        inside = slice(first, first + extent - before - after)
+        if inside != slice(0, length):
+            x = x[(*(slice(None),) * axis, inside, ...)]
+        if before or after:
+            made = [
+                xp.full((*x.shape[:axis], count, *x.shape[axis + 1 :]), value, dtype=x.dtype, device=device_argument(x))
+                if count
+                else None
+                for count in (before, after)
+            ]
+            x = xp.concat([part for part in (made[0], x, made[1]) if part is not None], axis=axis)
+    return x
+
+
+def residues(
+    sizes: Sequence[int], starts: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
+) -> list[list[tuple[slice, int, int]]]:
+    """Which windows reach the positions of an axis, for each residue by the stride.
+
+    For each axis a list over the residues: the taps that reach such positions, the window from which the last of these
+    reaches the first position, and how far apart the windows of one tap and of the next are. The element at position q
+    gathers from window o by tap i where ``start + o * stride + i * dilation`` is q; so the taps that can, for one
+    residue, are evenly spaced, and so are the windows.
+    """
+    plans: list[list[tuple[slice, int, int]]] = []
+    for size, start, stride, step in zip(sizes, starts, strides, dilation, strict=True):
+        apart = stride // math.gcd(stride, step)
+        firsts = {(i * step) % stride: i for i in reversed(range(min(apart, size)))}
+        axis = []
+        for offset in range(stride):
+            ahead, residue = divmod(offset - start, stride)
+            first = firsts.get(residue)
+            if first is None:
+                axis.append((slice(0, 0), 0, 1))
+                continue
+            last = first + (size - 1 - first) // apart * apart
+            chosen = slice(first, last + 1, apart)
+            axis.append((chosen, ahead - (last * step - residue) // stride, step * apart // stride))
+        plans.append(axis)
+    return plans
+
+
+def interleaved(
+    xp: Any,
+    phase: Callable[..., Any],
+    sizes: Sequence[int],
+    starts: Sequence[int],
+    strides: Sequence[int],
+    dilation: Sequence[int],
+    lengths: Sequence[int],
+) -> Any:
+    """An adjoint, made of one correlation without strides for each residue of the positions by the strides.
+
+    Parameters
+    ----------
+    phase : callable
+        ``phase(chosen, starts, dilation, lengths)`` correlates without strides over the taps that the slices `chosen`
+        pick, the last one first.
+    """
+    counts = [-(-length // stride) for length, stride in zip(lengths, strides, strict=True)]
+    plans = residues(sizes, starts, strides, dilation)
+
+    def assembled(chosen: tuple[tuple[slice, int, int], ...]) -> Any:
+        axis = len(chosen)
+        if axis == len(plans):
+            slices, firsts, apart = zip(*chosen, strict=True)
+            return phase(slices, firsts, apart, tuple(counts))
+        parts = [assembled((*chosen, plan)) for plan in plans[axis]]
+        return parts[0] if len(parts) == 1 else xp.stack(parts, axis=axis + 2)
+
+    whole = assembled(())
+    if any(stride > 1 for stride in strides):
+        together = [count * stride for count, stride in zip(counts, strides, strict=True)]
+        whole = xp.reshape(whole, (whole.shape[0], *together, whole.shape[-1]))
+        whole = whole[(slice(None), *(slice(0, length) for length in lengths), ...)]
+    return whole
+
 
 _BUDGET = 2**25
 """How many bytes of products one group of images may take; a single image takes what it needs."""
@@ -167,3 +308,58 @@ def _outer(xp: Any, part: Any, y: Any, groups: int) -> Any:
     if part.shape[-1] == 1 or y.shape[-1] == 1:
         return xp.sum(part[..., None] * y[..., None, :], axis=0, dtype=part.dtype)
     return xp.matmul(xp.permute_dims(part, (1, 2, 0)), xp.permute_dims(y, (1, 0, 2)))
+
+
+@or_kernel("gather_windows")
+def gather_windows(
+    x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
+) -> Any:
+    """The elements of each window, in row-major order: of shape (images, lengths…, places in a window, channels).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(4.0).reshape(1, 4, 1)
+    >>> gather_windows(x, sizes=(2,), starts=(-1,), strides=(2,), dilation=(1,), lengths=(2,))[0, :, :, 0]
+    array([[0., 0.],
+           [1., 2.]])
+    """
+    xp = dispatch.array_namespace(x)
+    shape = (x.shape[0], *lengths, math.prod(sizes), x.shape[-1])
+    if 0 in shape:
+        return xp.zeros(shape, dtype=x.dtype, device=dispatch.device_argument(x))
+    wide = extended(xp, x, starts, spans(sizes, strides, dilation, lengths))
+    return xp.stack([wide[window(tap, strides, dilation, lengths)] for tap in taps(sizes)], axis=-2)
+
+
+@or_kernel("scatter_windows")
+def scatter_windows(
+    y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
+) -> Any:
+    """The adjoint of `gather_windows`, which gives an array of spatial `lengths`; what overlaps is added up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.asarray([[1.0, 2.0], [10.0, 20.0]]).reshape(1, 2, 2, 1)
+    >>> scatter_windows(y, sizes=(2,), starts=(0,), strides=(1,), dilation=(1,), lengths=(3,)).reshape(-1)
+    array([ 1., 12., 20.])
+    """
+    xp = dispatch.array_namespace(y)
+
+    def phase(chosen: tuple[slice, ...], starts: Lengths, dilation: Lengths, lengths: Lengths) -> Any:
+        total: Any = None
+        ranges = [list(range(size)[part])[::-1] for size, part in zip(sizes, chosen, strict=True)]
+        for place in taps([len(some) for some in ranges]):
+            number = 0
+            for size, some, i in zip(sizes, ranges, place, strict=True):
+                number = number * size + some[i]
+            moved = tuple(s + i * d for s, i, d in zip(starts, place, dilation, strict=True))
+            part = extended(xp, y[..., number, :], moved, lengths)
+            total = part if total is None else total + part
+        if total is None:
+            shape = (y.shape[0], *lengths, y.shape[-1])
+            return xp.zeros(shape, dtype=y.dtype, device=dispatch.device_argument(y))
+        return total
+
+    return interleaved(xp, phase, sizes, starts, strides, dilation, lengths)

@@ -1,7 +1,7 @@
-"""Correlation with 3 × 3 kernels in sixteen products for each four results, where nine each would be thirty-six.
+"""Convolution of NumPy arrays in whose memory the images come last, and Winograd's products for 3 x 3 kernels.
 
-Larger kernels of odd sizes are 3 × 3 kernels side by side, two places apart, as tiles are: a result is the sum over
-neighbouring tiles, and 5 × 5 kernels need sixty-four products where they would need a hundred.
+Arrays whose images come last are views, with their axes in the order of every other convolution; so is what comes back.
+Windows are copied in runs of all images, which are long and stay in order, so that no array is transposed in memory.
 
 Winograd's F(2 × 2, 3 × 3): a tile of 4 × 4 elements becomes 16 sums of its elements, a kernel 16 sums of its weights;
 their products over the channels are 16 matrix products, and sums of these are the tile's 2 × 2 results. All the sums
@@ -9,31 +9,162 @@ but the kernel's have coefficients 1 and -1, so that rounding errors are of the 
 Infinities, nan, and numbers whose sums might overflow, which would spread over a tile, are left to the plain way.
 Source: S. Winograd, Arithmetic Complexity of Computations, 1980, and for the tiles A. Lavin and S. Gray, Fast
 Algorithms for Convolutional Neural Networks, https://arxiv.org/abs/1509.09308.
+Larger kernels of odd sizes are 3 × 3 kernels side by side, two places apart, as tiles are: a result is the sum over
+neighbouring tiles, and 5 × 5 kernels need sixty-four products where they would need a hundred.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
-from nbm_xp.namespace.core import functions
+from nbm_xp.namespace.core import functions, warn_if_missing
 
-from .core_windows import windows_table
-from .geometry import Lengths
+from .portable import Lengths, overlap, residues, spans
 
-__all__ = ["correlate", "correlate_outer", "suits"]
+__all__ = [
+    "core_function",
+    "correlate_back_images_last",
+    "correlate_images_last",
+    "correlate_outer_images_last",
+    "correlate_outer_winograd",
+    "correlate_winograd",
+    "has_images_last",
+    "places_room",
+    "suits_winograd",
+    "windows_table",
+]
+
+
+def core_function(name: str, *arrays: Any) -> Callable[..., Any] | None:
+    """A function of the core for numbers like those of arrays, if there is one: none where their dtypes differ."""
+    dtype = arrays[0].dtype
+    if not dtype.isnative or any(other.dtype != dtype for other in arrays[1:]):
+        return None
+    warn_if_missing()
+    return functions.get(f"{name}_{dtype.name}")
+
+
+def windows_table(
+    shape: Lengths, sizes: Lengths, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
+) -> Any:
+    """Where windows lie in images of some spatial shape: six numbers for each axis."""
+    return np.asarray((shape, sizes, starts, strides, dilation, lengths), dtype=np.int64).T.copy()
+
+
+def places_room(sizes: Lengths) -> Any:
+    """Room for a number for each line of a window and for each of its elements."""
+    return np.empty(math.prod(sizes[:-1]) * (1 + sizes[-1]), dtype=np.int64)
+
+
+_BLOCK = 2**20  # bytes of patches
+
+
+def has_images_last(x: Any) -> bool:
+    """Whether the images of an array, of which there are several, lie last in its memory, without gaps."""
+    return x.shape[0] > 1 and not x.flags.c_contiguous and _turned(x).flags.c_contiguous
+
+
+def _turned(x: Any) -> Any:
+    """First and last axis exchanged: (channels, positions…, images), as the array lies in memory."""
+    return np.swapaxes(x, 0, -1)
+
+
+def correlate_images_last(
+    x: Any, kernel: Any, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
+) -> Any:
+    """See `nbm_xp.namespace.convolution.correlate`; the kernel is without the axis of groups."""
+    *sizes, _, filters = kernel.shape
+    images, rest = x.shape[0], math.prod(lengths[1:]) * x.shape[0]
+    weights = np.moveaxis(kernel, -2, 0).reshape(-1, filters).T
+    out = np.empty((filters, *lengths, images), dtype=x.dtype)
+    flat = out.reshape(filters, -1)
+    for rows, patches in _patches(_turned(x), tuple(sizes), starts, strides, dilation, lengths):
+        np.matmul(weights, patches, out=flat[:, rows.start * rest : rows.stop * rest])
+    return _turned(out)
+
+
+def correlate_back_images_last(
+    y: Any, kernel: Any, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
+) -> Any:
+    """See `nbm_xp.namespace.convolution.correlate_back`; the kernel is without the axis of groups.
+
+    Each residue of the positions by the strides is a correlation, put where it belongs.
+    """
+    *sizes, channels, _ = kernel.shape
+    axes = tuple(range(len(sizes)))
+    out = np.zeros((channels, *lengths, y.shape[0]), dtype=y.dtype)
+    plans = residues(sizes, starts, strides, dilation)
+    for offsets in itertools.product(*map(range, strides)):
+        chosen, firsts, apart = zip(*(plan[offset] for plan, offset in zip(plans, offsets, strict=True)), strict=True)
+        part = np.swapaxes(np.flip(kernel[chosen], axis=axes), -1, -2)
+        places = tuple(slice(offset, None, stride) for offset, stride in zip(offsets, strides, strict=True))
+        room = out[(slice(None), *places)]
+        if part.size and room.size:
+            room[...] = _turned(correlate_images_last(y, part, firsts, (1,) * len(axes), apart, room.shape[1:-1]))
+    return _turned(out)
+
+
+def correlate_outer_images_last(
+    x: Any, y: Any, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
+) -> Any:
+    """See `nbm_xp.namespace.convolution.correlate_outer`; without the axis of groups."""
+    channels, filters, counts = x.shape[-1], y.shape[-1], y.shape[1:-1]
+    rest = math.prod(counts[1:]) * x.shape[0]
+    flat = np.ascontiguousarray(_turned(y)).reshape(filters, -1)
+    total = np.zeros((channels * math.prod(lengths), filters), dtype=x.dtype)
+    for rows, patches in _patches(_turned(x), lengths, starts, strides, dilation, counts):
+        total += patches @ flat[:, rows.start * rest : rows.stop * rest].T
+    return np.moveaxis(total.reshape(channels, *lengths, filters), 0, -2)
+
+
+def _patches(
+    x: Any, sizes: Lengths, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
+) -> Iterator[tuple[slice, Any]]:
+    """Blocks of windows as columns of a matrix, with the first spatial axis' windows that they are of."""
+    channels, *shape, images = x.shape
+    if {*sizes, *strides} == {1} and tuple(shape) == lengths and not any(starts):
+        yield slice(0, lengths[0]), x.reshape(channels, -1)
+        return
+    extents = spans(sizes, strides, dilation, lengths)
+    inside, place = overlap(tuple(shape), starts, extents)
+    source = x[(slice(None), *inside)]
+    if source.shape[1:-1] != extents:
+        source = np.zeros((channels, *extents, images), dtype=x.dtype)
+        source[(slice(None), *place)] = x[(slice(None), *inside)]
+    each = channels * math.prod(sizes) * math.prod(lengths[1:]) * images
+    high = min(lengths[0], max(1, _BLOCK // x.itemsize // each))
+    space = np.empty(each * high, dtype=x.dtype)
+    along = source.strides[1:-1]
+    steps = (
+        source.strides[0],
+        *(a * d for a, d in zip(along, dilation, strict=True)),
+        *(a * s for a, s in zip(along, strides, strict=True)),
+        source.strides[-1],
+    )
+    for row in range(0, lengths[0], high):
+        rows = slice(row, min(row + high, lengths[0]))
+        shown = (channels, *sizes, rows.stop - row, *lengths[1:], images)
+        windows = as_strided(source[:, row * strides[0] :], shown, steps, writeable=False)
+        patches = space[: windows.size].reshape(windows.shape)
+        patches[...] = windows
+        yield rows, patches.reshape(channels * math.prod(sizes), -1)
+
 
 _AXIS = np.asarray([[1.0, 0.0, 0.0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0.0, 0.0, 1.0]])
 _KERNEL = np.kron(_AXIS, _AXIS)  # from the 9 weights of a kernel to their 16 sums
 _WORTH = 1e8  # multiplications: of fewer, the plain way's are as fast
 _SIZES = (3, 5, 7)
 _CHANNELS = 16  # for 3 × 3, twice as many for larger ones: with fewer, the sums cost more than they save
-_BLOCK = 2**21  # bytes of sums
+_BLOCK_OF_SUMS = 2**21  # bytes of sums
 
 
-def suits(x: Any, filters: int, sizes: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths) -> bool:
+def suits_winograd(x: Any, filters: int, sizes: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths) -> bool:
     """Whether this way is open, and the shorter one."""
     return (
         bool(functions)
@@ -47,7 +178,7 @@ def suits(x: Any, filters: int, sizes: Lengths, strides: Lengths, dilation: Leng
     )
 
 
-def correlate(x: Any, kernel: Any, starts: Lengths, lengths: Lengths) -> Any:
+def correlate_winograd(x: Any, kernel: Any, starts: Lengths, lengths: Lengths) -> Any:
     """See `nbm_xp.namespace.convolution.correlate`; None where numbers are too large for sums."""
     channels, filters = kernel.shape[2:]
     pieces = _pieces(kernel.shape)
@@ -75,8 +206,8 @@ def correlate(x: Any, kernel: Any, starts: Lengths, lengths: Lengths) -> Any:
     return out
 
 
-def correlate_outer(x: Any, y: Any, starts: Lengths, lengths: Lengths) -> Any:
-    """See `nbm_xp.namespace.convolution.correlate_outer`; without the axis of groups. None as for `correlate`."""
+def correlate_outer_winograd(x: Any, y: Any, starts: Lengths, lengths: Lengths) -> Any:
+    """See `nbm_xp.namespace.convolution.correlate_outer`; without groups. None as for `correlate_winograd`."""
     channels, filters, counts = x.shape[-1], y.shape[-1], y.shape[1:-1]
     pieces = _pieces(lengths)
     total = np.zeros((16, pieces[0] * pieces[1] * channels, filters), dtype=x.dtype)
@@ -165,7 +296,7 @@ def _tiles(
     """
     channels, split_tiles = x.shape[-1], functions[f"split_tiles_{x.dtype.name}"]
     down, across, more = -(-lengths[0] // 2), -(-lengths[1] // 2) + pieces[1] - 1, pieces[0] - 1
-    together = max(1, _BLOCK // (16 * across * width * x.itemsize))
+    together = max(1, _BLOCK_OF_SUMS // (16 * across * width * x.itemsize))
     step, high = min(max(1, together // down), x.shape[0]), min(together, down)
     room = np.zeros((step, 2 * (down + more) + 2, 2, across + 1, channels), dtype=x.dtype)
     parts = np.empty((4, 2 * (across + 1) * channels), dtype=x.dtype)
