@@ -23,7 +23,7 @@ BETA = 0.44
 def rows(library: Library) -> Iterator[Row]:
     normal = GraphMachine(edwards_anderson((SIDE, SIDE), "normal", random_state=1))
     signs = GraphMachine(edwards_anderson((SIDE, SIDE), random_state=1))
-    units = normal.units_count
+    units = normal.n_units
     yield Row(
         f"{SIDE}² lattice, normal couplings, one chain, 64 sweeps",
         ours(library, normal, 1, 64),
@@ -81,7 +81,7 @@ def thrml(library: Library, machine: GraphMachine, chains: int, sweeps: int, at_
         return gone
     jax, peer, models = (importlib.import_module(module) for module in ("jax", "thrml", "thrml.models"))
     jnp, layout = jax.numpy, machine.layout
-    nodes = [peer.SpinNode() for _ in range(machine.units_count)]
+    nodes = [peer.SpinNode() for _ in range(machine.n_units)]
     slots = [nodes[unit] for unit in layout.order.tolist()]
     edges = [(slots[a], slots[b]) for a, b in zip(layout.first.tolist(), layout.second.tolist(), strict=True)]
     weights = jnp.asarray(layout.weights, jnp.float32)

@@ -9,10 +9,9 @@ from nbm_xp.machines.diagnostics import MixingWarning
 from nbm_xp.namespace.faces import face
 from nbm_xp.namespace.kernels import register_core_kernels
 
-from .clamping import ClampWarning
-from .cuts import cut_value, max_cut
-from .diagnosis import diagnose
-from .exact import enumerated, onsager
+from .applications import Measured, cut_value, max_cut, transition
+from .energy_model import ClampWarning
+from .exact import enumerated, onsager, strip_energy, strip_log_partition
 from .families import (
     chimera,
     edwards_anderson,
@@ -26,11 +25,17 @@ from .families import (
 )
 from .graph import Graph, as_graph
 from .machine import GraphMachine
-from .measures import autocorrelation_time, binder, energy_histogram, jackknife_error, specific_heat, standard_error
-from .observers import Observer
-from .strips import strip_energy, strip_log_partition
+from .measures import (
+    autocorrelation_time,
+    binder,
+    diagnose,
+    energy_histogram,
+    jackknife_error,
+    specific_heat,
+    standard_error,
+)
+from .observables import Observer
 from .tempering import placed_ladder
-from .transitions import Measured, transition
 
 __all__ = [
     "ClampWarning",

@@ -1,29 +1,29 @@
-"""What a machine on a graph is: its units, their couplings and fields, before anything is drawn."""
+"""What a machine on a graph is: its units, their couplings and fields, and what states and clamped units may be.
+
+Contract: what a machine cannot have is found before anything is drawn.
+"""
 
 from __future__ import annotations
 
+import warnings
+from operator import index
 from typing import Any
 
-from nbm_xp.namespace import host_namespace
+from nbm_xp.machines.rows import numbers
+from nbm_xp.namespace import host_namespace, is_array, to_numpy
 
-from .graph import as_graph, finite
-from .lattice_graph import Lattice
-from .layout import Layout, check_sums, laid_out, resolution_of
+from .graph import Lattice, as_graph, finite
+from .layout import Layout, check_sums, components, laid_out, resolution_of
 from .values import values_of
 
-__all__ = ["EnergyModel", "check_machine"]
+__all__ = ["Clamp", "ClampWarning", "EnergyModel", "check_machine", "checked_clamp", "checked_states"]
+
+Clamp = tuple[Any, Any]
+"""The clamped units, int64, in rising order, and their values, int8."""
 
 
-def check_machine(machine: Any) -> None:
-    """Refuse what is no machine.
-
-    Raises
-    ------
-    TypeError
-        If it is none: a graph, for example.
-    """
-    if not isinstance(machine, EnergyModel):
-        raise TypeError(f"machine must be a GraphMachine, got {type(machine).__name__}")
+class ClampWarning(UserWarning):
+    """Units are clamped, but none of some components of the graph."""
 
 
 class EnergyModel:
@@ -40,19 +40,19 @@ class EnergyModel:
         if self.values.kind == "potts":
             shape = getattr(fields, "shape", (len(fields),) if hasattr(fields, "__len__") else ())
             wide = finite(fields, "fields", (q,)) if len(shape) < 2 else finite(fields, "fields", (n, q))
-            self._own = host.broadcast_to(wide, (n, q))
+            self._fields = host.broadcast_to(wide, (n, q))
         else:
-            self._own = finite(fields, "fields", (n,))
+            self._fields = finite(fields, "fields", (n,))
         self._layout: Layout | None = None
-        check_sums(self._weights, self._own)
+        check_sums(self._weights, self._fields)
         if not isinstance(self.graph, Lattice):
             _ = self.layout  # which finds pairs that are joined twice
 
     @property
     def layout(self) -> Layout:
-        """Units in the order of a sweep, with what each needs of others; a lattice has none until it is asked for."""
+        """Units in the order of a sweep, with their neighbours; a lattice makes it when it is asked for."""
         if self._layout is None:
-            self._layout = laid_out(self.graph, self._weights, self._own)
+            self._layout = laid_out(self.graph, self._weights, self._fields)
         return self._layout
 
     @layout.setter
@@ -60,17 +60,27 @@ class EnergyModel:
         self._layout, self._weights = found, None
 
     @property
+    def has_layout(self) -> bool:
+        """Whether the layout is made already."""
+        return self._layout is not None
+
+    @property
     def by_edge_and_unit(self) -> tuple[Any, Any]:
-        """The couplings of edges and the fields of units; before they are rounded, where nothing is laid out."""
+        """The couplings of edges and the fields of units; not rounded yet where there is no layout."""
         if self._weights is not None:
-            return self._weights, self._own
+            return self._weights, self._fields
         host, found = host_namespace(), self.layout
         return found.weights, host.take(found.fields, host.argsort(found.order), axis=0)
 
     @property
-    def units_count(self) -> int:
+    def n_units(self) -> int:
         """How many units there are."""
         return self.graph.units
+
+    @property
+    def state_shape(self) -> tuple[int, ...]:
+        """The shape of a state: that of a lattice, or (units,)."""
+        return self.graph.shape if isinstance(self.graph, Lattice) else (self.n_units,)
 
     @property
     def colours(self) -> int:
@@ -84,3 +94,90 @@ class EnergyModel:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.graph!r}, units={self.units!r}, {self.colours} colours)"
+
+
+def check_machine(machine: Any) -> None:
+    """Raise `TypeError` for anything else than a machine: a graph, for example."""
+    if not isinstance(machine, EnergyModel):
+        raise TypeError(f"machine must be a GraphMachine, got {type(machine).__name__}")
+
+
+def checked_states(machine: EnergyModel, states: Any, chains: int | None = None) -> Any:
+    """States that a machine can have, as an int8 array of shape (chains, units) in host memory.
+
+    Raises
+    ------
+    ValueError
+        If they have another shape or other values.
+    """
+    host = host_namespace()
+    array = numbers(to_numpy(states) if is_array(states) else getattr(states, "values", states), "states", host)
+    array = array[None, :] if array.ndim == 1 else array
+    count = array.shape[0] if chains is None else chains
+    if array.shape != (count, machine.n_units):
+        raise ValueError(f"states must be of shape {(count, machine.n_units)}, got {array.shape}")
+    allowed = machine.values.all
+    low, high = host.min(array), host.max(array)
+    step = int(machine.values.step)
+    if not (low >= allowed[0] and high <= allowed[-1] and host.all((array - allowed[0]) % step == 0)):
+        raise ValueError(f"states must hold {', '.join(map(str, allowed))}, got values from {low:g} to {high:g}")
+    return host.astype(array, host.int8)
+
+
+def checked_clamp(machine: EnergyModel, clamp: Any) -> Clamp | None:
+    """The clamped units and their values; None where `clamp` is None.
+
+    Raises
+    ------
+    ValueError
+        If there is no such unit, or it cannot have that value, or no unit is left to draw.
+
+    Warns
+    -----
+    ClampWarning
+        Where no unit of a connected component of the graph is clamped: it is drawn as if none were.
+
+    Examples
+    --------
+    >>> from nbm_xp.graphs import GraphMachine
+    >>> checked_clamp(GraphMachine([[0, 1], [1, 2]]), {2: 1, 0: -1})
+    (array([0, 2]), array([-1,  1], dtype=int8))
+    """
+    if clamp is None:
+        return None
+    host, allowed = host_namespace(), machine.values.all
+    if not isinstance(clamp, dict):
+        raise ValueError(f"clamp must be a dict of units and values, got {type(clamp).__name__}")
+    found = {}
+    for unit, value in clamp.items():
+        try:
+            found[index(unit)] = index(value)
+        except TypeError as error:
+            raise ValueError(f"clamp must name units and values by whole numbers, got {unit!r}: {value!r}") from error
+    for unit, value in found.items():
+        if not 0 <= unit < machine.n_units:
+            raise ValueError(f"clamp must name units from 0 to {machine.n_units - 1}, got {unit}")
+        if value not in allowed:
+            raise ValueError(f"clamp must give values of {', '.join(map(str, allowed))}, got {value} for unit {unit}")
+    if len(found) == machine.n_units:
+        raise ValueError("clamp must leave a unit to draw")
+    units = sorted(found)
+    clamped = host.asarray(units, dtype=host.int64), host.asarray([found[unit] for unit in units], dtype=host.int8)
+    if found and not isinstance(machine.graph, Lattice):  # which is connected
+        _check_components(machine.layout, clamped[0])
+    return clamped
+
+
+def _check_components(layout: Layout, units: Any) -> None:
+    """Warn of components without a clamped unit."""
+    host, of = host_namespace(), components(layout)
+    reached = host.zeros((layout.units,), dtype=host.bool)
+    reached[of[host.argsort(layout.order)[units]]] = True
+    beyond = layout.order[~reached[of]]
+    if beyond.shape[0]:
+        warnings.warn(
+            f"clamp has no unit of some components of the graph: {beyond.shape[0]} units, such as "
+            f"{int(host.min(beyond))}, are drawn as if none were clamped",
+            ClampWarning,
+            stacklevel=3,
+        )

@@ -17,8 +17,7 @@ from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import host_namespace
 from nbm_xp.rng import Generator
 
-from .graph import Graph, as_graph
-from .lattice_graph import Lattice
+from .graph import Graph, Lattice, as_graph
 
 __all__ = [
     "chimera",

@@ -1,19 +1,30 @@
-"""What a graph is here: so many units, and pairs of them, each with a weight or all alike.
+"""Graphs: units, the pairs of them that are joined, and lattices, whose edges follow from their shape.
 
-Contract: a graph is checked once, when it is made, whatever it came from, and nothing is done
-before it was found to be one. Its arrays lie in the host's memory.
+Contract: a graph is validated once, when it is made, whatever it was made from. Its arrays are in host memory. A
+lattice makes its edges and colours only when they are asked for; its edges and colours are those of any other graph of
+the same pairs, and its slots those of `layout`: colour after colour, within a colour in C order.
+
+Greedy colouring in the order of the units gives along a single axis the colours 0, 1, 0, 1, …, and a 2 at the end of a
+ring of odd length. On a lattice the colour of a unit is the exclusive or of those of its places along the axes: the
+least free colour is the value of a sum of games, whose moves lead to the neighbours that have their colours already.
+
+References
+----------
+P. M. Grundy, "Mathematics and games", Eureka 2 (1939), 6-8.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 from nbm_xp.machines.rows import numbers, positive_int
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
 
-__all__ = ["MOST_UNITS", "Graph", "alike", "as_graph", "finite"]
+__all__ = ["Graph", "Lattice", "as_graph", "finite", "odd_rings", "row_starts", "uniform_value"]
 
 MOST_UNITS = 2**31 - 1
 
@@ -95,7 +106,7 @@ class Graph:
 
 
 def finite(values: Any, name: str, shape: tuple[int, ...]) -> Any:
-    """Numbers as a float64 array of one shape, to which a single number is stretched.
+    """Numbers as a float64 array of one shape, to which a single number is broadcast.
 
     Raises
     ------
@@ -112,16 +123,16 @@ def finite(values: Any, name: str, shape: tuple[int, ...]) -> Any:
     return host.broadcast_to(array, shape)
 
 
-def alike(array: Any) -> float | None:
-    """The one number that was stretched to an array by `finite`; None where there may be several.
+def uniform_value(array: Any) -> float | None:
+    """The one number that `finite` broadcast to an array; None where there may be several.
 
     Examples
     --------
-    >>> alike(finite(0.5, "couplings", (3,))), alike(finite([1.0, 1.0], "couplings", (2,)))
+    >>> uniform_value(finite(0.5, "couplings", (3,))), uniform_value(finite([1.0, 1.0], "couplings", (2,)))
     (0.5, None)
     """
-    stretched = array.size and not any(array.strides)
-    return float(array[(0,) * array.ndim]) if stretched else None
+    broadcast = array.size and not any(array.strides)
+    return float(array[(0,) * array.ndim]) if broadcast else None
 
 
 def as_graph(graph: Any, units: int | None = None) -> Graph:
@@ -171,7 +182,7 @@ def as_graph(graph: Any, units: int | None = None) -> Graph:
         return _from_entries(rows, columns, array[rows, columns], array.shape)
     if not host.isdtype(array.dtype, "integral") or array.ndim != 2 or array.shape[1] != 2:
         raise ValueError(
-            f"graph must be a square matrix, or ints of shape (edges, 2), whose weights are told apart as couplings; "
+            f"graph must be a square matrix, or ints of shape (edges, 2), whose weights are the argument couplings; "
             f"got {array.dtype} of shape {array.shape}"
         )
     count = positive_int(units, "units") if units is not None else (int(host.max(array)) + 1 if array.shape[0] else 0)
@@ -216,3 +227,152 @@ def _from_networkx(graph: Any) -> Graph:
     weighted = any("weight" in data for _, _, data in graph.edges(data=True))
     weights = [weight for *_, weight in found] if weighted else None
     return Graph(len(number), ends[:, 0], ends[:, 1], weights)
+
+
+class Lattice(Graph):
+    """Units in rows and columns, each joined with the next one along each axis.
+
+    Parameters
+    ----------
+    shape : tuple of ints
+        How many units along each axis.
+    periodic : tuple of bool
+        Along which axes the ends are joined.
+    weights : array of float, optional
+        One for each edge: those along the first axis, by their first units in C order, then those along the next one.
+    name : str, optional
+
+    Examples
+    --------
+    >>> found = Lattice((4, 6), (True, False))
+    >>> found.edges, found.colour_count, found.first.shape
+    (44, 2, (44,))
+    >>> Lattice((5,), (True,)).colour_count, Lattice((4, 5), (True, True)).colour_count  # rings of odd length
+    (3, 4)
+    """
+
+    shape: tuple[int, ...]
+    periodic: tuple[bool, ...]
+
+    def __init__(
+        self, shape: tuple[int, ...], periodic: tuple[bool, ...], weights: Any = None, name: str | None = None
+    ) -> None:
+        units = math.prod(shape)
+        if not 0 < units <= MOST_UNITS:
+            raise ValueError(f"units must be from 1 to {MOST_UNITS}, got {units}")
+        self.__dict__.update(
+            units=units, shape=shape, periodic=periodic, weights=None,
+            name=name or "lattice " + " × ".join(map(str, shape)),
+        )  # fmt: skip
+        if weights is not None:
+            self.__dict__["weights"] = finite(weights, "weights", (self.edges,))
+
+    @property
+    def edge_shapes(self) -> list[tuple[int, ...]]:
+        """How many edges there are along each axis, by their first units: one less along an axis with open ends."""
+        axes = range(len(self.shape))
+        return [tuple(n - (k == axis and not self.periodic[k]) for k, n in enumerate(self.shape)) for axis in axes]
+
+    @property
+    def edges(self) -> int:
+        """How many pairs are joined."""
+        return sum(map(math.prod, self.edge_shapes))
+
+    @property
+    def colour_count(self) -> int:
+        """How many colours there are."""
+        return sum(count > 0 for count in _counts(self.shape, odd_rings(self.shape, self.periodic))[0])
+
+    @property
+    def reach(self) -> int:
+        """How far units are from all that they depend on in a sweep: as many as there are colours, made even."""
+        return -(-self.colour_count // 2) * 2
+
+    @cached_property
+    def _ends(self) -> tuple[Any, Any]:
+        host = host_namespace()
+        place = host.reshape(host.arange(self.units, dtype=host.int32), self.shape)
+        first, second = [], []
+        for axis, ends in enumerate(self.periodic):
+            head = (slice(None),) * axis
+            there = host.roll(place, -1, axis=axis) if ends else place[(*head, slice(1, None))]
+            first.append(host.reshape(place if ends else place[(*head, slice(-1))], (-1,)))
+            second.append(host.reshape(there, (-1,)))
+        return host.concat(first), host.concat(second)
+
+    @property
+    def first(self) -> Any:
+        """The first units of all edges."""
+        return self._ends[0]
+
+    @property
+    def second(self) -> Any:
+        """The second units of all edges."""
+        return self._ends[1]
+
+    @cached_property
+    def colours(self) -> Any:
+        """A colour for each unit."""
+        host = host_namespace()
+        found = host.zeros((), dtype=host.uint8)
+        for n, odd in zip(self.shape, odd_rings(self.shape, self.periodic), strict=True):
+            places = host.arange(n)
+            found = found[..., None] ^ host.astype((places & 1) + 2 * (odd & (places == n - 1)), host.uint8)
+        return host.reshape(found, (-1,))
+
+
+def odd_rings(shape: tuple[int, ...], periodic: tuple[bool, ...]) -> tuple[bool, ...]:
+    """Along which axes units are joined to rings of odd length."""
+    return tuple(bool(ends and n % 2) for n, ends in zip(shape, periodic, strict=True))
+
+
+@lru_cache(maxsize=256)
+def _counts(shape: tuple[int, ...], odd: tuple[bool, ...]) -> tuple[tuple[int, ...], ...]:
+    """How many units of each of four colours there are on the last axes: on all of them, on one less, …, on none."""
+    found: list[tuple[int, ...]] = [(1, 0, 0, 0)]
+    for n, ring in zip(reversed(shape), reversed(odd), strict=True):
+        along, rest = ((n - ring + 1) // 2, (n - ring) // 2, int(ring), 0), found[0]
+        found.insert(0, tuple(sum(along[g] * rest[colour ^ g] for g in range(4)) for colour in range(4)))
+    return tuple(found)
+
+
+def row_starts(shape: tuple[int, ...], odd: tuple[bool, ...], rows: Any, colour: int) -> tuple[Any, Any]:
+    """Where the units of a colour begin that lie in rows along the last axis.
+
+    Parameters
+    ----------
+    shape : tuple of ints
+        The lattice's.
+    odd : tuple of bool
+        Along which axes there are rings of odd length.
+    rows : array of int64
+        Their numbers.
+    colour : int
+
+    Returns
+    -------
+    slots, along : arrays of int64
+        Of each row the slot of its first unit of the colour; the others follow. And the colour along the row that they
+        have: 0 at even places, 1 at odd ones, but 2 at the last one of a ring of odd length; 3 nowhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> for colour in (0, 1):
+    ...     slots, along = row_starts((3, 3), (False, False), np.asarray([0, 1, 2]), colour)
+    ...     print(slots.tolist(), along.tolist())
+    [0, 2, 3] [0, 1, 0]
+    [5, 6, 8] [1, 0, 1]
+    """
+    host, (whole, *later) = host_namespace(), _counts(shape, odd)
+    slots, along = sum(whole[:colour]), colour
+    if len(shape) == 1:
+        return slots + 0 * rows, along + 0 * rows
+    for axis, n in enumerate(shape[:-1]):
+        size = math.prod(shape[axis + 1 : -1])
+        place, rows = (rows // size, rows % size) if size > 1 else (rows, 0 * rows)
+        rest, half, last = host.asarray(later[axis]), place >> 1, place & 1
+        # of those that differ here first, half have even places and half odd ones: none is the last one
+        slots = slots + (half + last) * rest[along] + half * rest[along ^ 1]
+        along = along ^ last ^ (2 * (place == n - 1) if odd[axis] else 0)
+    return slots, along

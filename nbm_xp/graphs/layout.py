@@ -13,11 +13,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nbm_xp.namespace import asarray, convert, host_namespace, wide_dtypes
+from nbm_xp.namespace.kernels import kernel
 
 from .colouring import Rows, colours_of, neighbour_rows, reordered_rows
-from .graph import Graph, alike
+from .graph import Graph, uniform_value
 
-__all__ = ["Layout", "Placed", "check_sums", "laid_out", "resolution_of", "reweighed", "rounded"]
+__all__ = [
+    "Colour",
+    "Layout",
+    "LayoutArrays",
+    "check_sums",
+    "components",
+    "laid_out",
+    "resolution_of",
+    "reweighed",
+    "roots_of",
+    "rounded",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +71,12 @@ class Layout:
         """How many slots there are."""
         return int(self.order.shape[0])
 
-    def on(self, xp: Any) -> Placed:
+    def on(self, xp: Any) -> LayoutArrays:
         """What the sweeps of a library need, as its arrays."""
         if xp not in self.kept:
             with wide_dtypes(xp):
-                self.kept[xp] = _placed(self, xp)
-        found: Placed = self.kept[xp]
+                self.kept[xp] = _arrays_of(self, xp)
+        found: LayoutArrays = self.kept[xp]
         return found
 
     def __getstate__(self) -> dict[str, Any]:
@@ -72,7 +84,7 @@ class Layout:
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
+class LayoutArrays:
     """A layout in a library: of each colour its slots, and sums over the neighbours of each of these."""
 
     colours: tuple[Colour, ...]
@@ -154,16 +166,16 @@ def laid_out(graph: Graph, couplings: Any, fields: Any) -> Layout:
     slots[order] = host.arange(graph.units, dtype=host.int32)
     first, second = slots[graph.first], slots[graph.second]
     rows = neighbour_rows(graph.units, first, second) if rows is None else reordered_rows(order, slots, rows)
-    return _weighed(order, ends, first, second, rows, couplings, fields)
+    return _layout_of(order, ends, first, second, rows, couplings, fields)
 
 
 def reweighed(layout: Layout, couplings: Any, fields: Any) -> Layout:
     """The same graph, laid out in the same way, with other couplings and fields; see `laid_out`."""
     rows = neighbour_rows(layout.units, layout.first, layout.second)
-    return _weighed(layout.order, layout.ends, layout.first, layout.second, rows, couplings, fields)
+    return _layout_of(layout.order, layout.ends, layout.first, layout.second, rows, couplings, fields)
 
 
-def _weighed(
+def _layout_of(
     order: Any, ends: tuple[int, ...], first: Any, second: Any, rows: Rows, couplings: Any, fields: Any
 ) -> Layout:
     host = host_namespace()
@@ -191,7 +203,7 @@ def resolution_of(couplings: Any, fields: Any) -> float:
 
 
 def check_sums(couplings: Any, fields: Any) -> None:
-    """Refuse numbers whose sums are not finite.
+    """Raise for numbers whose sums are not finite.
 
     Raises
     ------
@@ -200,7 +212,7 @@ def check_sums(couplings: Any, fields: Any) -> None:
     """
     host = host_namespace()
     for name, values in (("couplings", couplings), ("fields", fields)):
-        one = alike(values)
+        one = uniform_value(values)
         largest = abs(one) if one is not None else float(host.max(host.abs(values))) if values.size else 0.0
         if 4.0 * largest * values.size == math.inf:
             raise ValueError(f"{name} must be so small that their sum is finite, got {float(host.max(values)):g}")
@@ -209,7 +221,7 @@ def check_sums(couplings: Any, fields: Any) -> None:
 def _size(numbers: Any) -> float:
     """The sum of all sizes; of one number that was stretched, without going through all of it."""
     host = host_namespace()
-    one = alike(numbers)
+    one = uniform_value(numbers)
     return float(host.sum(host.abs(numbers))) if one is None else abs(one) * numbers.size
 
 
@@ -218,7 +230,7 @@ def rounded(numbers: Any, resolution: float) -> Any:
     return host_namespace().round(numbers / resolution) * resolution if resolution else numbers
 
 
-def _placed(layout: Layout, xp: Any) -> Placed:
+def _arrays_of(layout: Layout, xp: Any) -> LayoutArrays:
     host = host_namespace()
     fields = layout.fields if layout.fields.ndim == 2 else layout.fields[:, None]
     colours, begin = [], 0
@@ -240,4 +252,48 @@ def _placed(layout: Layout, xp: Any) -> Placed:
         )
         begin = end
     first, second = (convert(host.astype(x, host.int64), xp) for x in (layout.first, layout.second))
-    return Placed(tuple(colours), first, second, asarray(layout.weights[:, None], xp), asarray(fields, xp))
+    return LayoutArrays(tuple(colours), first, second, asarray(layout.weights[:, None], xp), asarray(fields, xp))
+
+
+def components(layout: Layout) -> Any:
+    """The first slot of the connected component of each slot, of shape (units,)."""
+    if "components" not in layout.kept:
+        host = host_namespace()
+        joined = host.ones((layout.first.shape[0], 1), dtype=host.bool)
+        layout.kept["components"] = roots_of(host, layout, joined)[:, 0]
+    return layout.kept["components"]
+
+
+def roots_of(xp: Any, layout: Layout, joined: Any) -> Any:
+    """The first slot of each unit's cluster in each chain, int64 of shape (units, chains).
+
+    Trees of units, at first one of each, grow together: as long as edges lead from one tree to another, each tree is
+    hung below the least that one of these leads it to, and all units are then hung below their tree's root itself.
+    No shape depends on what is joined, so a library that compiles for each shape does so once.
+    """
+    own = kernel("graphs.roots", xp)
+    if own is not None:
+        return own(layout, joined)
+    chains, placed = int(joined.shape[1]), layout.on(xp)
+    count = layout.units * chains
+    roots = each = asarray(host_namespace().arange(count), xp, "int64")
+    none = asarray(host_namespace().asarray([count * count]), xp, "int64")
+    a, b = (
+        xp.reshape(xp.where(joined, ends[:, None] * chains + each[:chains], 0), (-1,))
+        for ends in (placed.first, placed.second)
+    )
+    while True:
+        a, b = xp.take(roots, a), xp.take(roots, b)
+        apart = a != b
+        if not bool(xp.any(apart)):
+            return xp.reshape(roots // chains, (layout.units, chains))
+        # by the greater root, and of each first the least that it is joined with
+        pairs = xp.where(apart, xp.maximum(a, b) * count + xp.minimum(a, b), none)
+        pairs = xp.concat([xp.sort(pairs), none])
+        found = xp.take(pairs, xp.searchsorted(pairs, each * count))
+        roots = xp.where(found // count == each, found % count, roots)
+        while True:
+            above = xp.take(roots, roots)
+            if bool(xp.all(above == roots)):
+                break
+            roots = above

@@ -26,15 +26,15 @@ from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy, wide_dtypes
 from nbm_xp.namespace.needs import need
 
-from .chains import begun
+from .chains import Chains, started
 from .energy_model import EnergyModel
 from .exact import enumerated
-from .objectives import MOST_STATES, Objective, fields_of, joined
+from .likelihoods import MOST_STATES, Objective, fields_of, joined
 from .tempering import Tempering, placed_ladder
 
 __all__ = ["TRAININGS", "Learning"]
 
-TRAININGS: Final = ("pseudo_likelihood", "persistent", "tempered", "exact")
+TRAININGS: Final = ("pseudo_likelihood", "pcd", "ptt", "exact")
 """What `training` can be."""
 
 LEAST_STEPS: Final = 200
@@ -55,7 +55,7 @@ class Learning(EnergyModel, Estimator):
     learning_rate: float
     weight_decay: float
     n_chains: int
-    n_gibbs: int
+    n_sweeps: int
     tol: float
     random_state: Any
 
@@ -113,7 +113,7 @@ class Learning(EnergyModel, Estimator):
         --------
         >>> from nbm_xp.graphs import GraphMachine, lattice
         >>> truth = GraphMachine(lattice((4, 4)), couplings=0.3, fields=0.1)
-        >>> states = truth.sample(chains=2000, sweeps=50, observe=(), random_state=1)["state"].values
+        >>> states = truth.sample(2000, 50, observe=(), random_state=1)["state"].values
         >>> learnt = GraphMachine(lattice((4, 4))).fit(states)
         >>> bool(abs(learnt.couplings_ - 0.3).max() < 0.1), round(float(learnt.couplings_.mean()), 1)
         (True, 0.3)
@@ -124,7 +124,7 @@ class Learning(EnergyModel, Estimator):
         if not self.weight_decay:
             self._check_maximum(aim.wanted[1])
         start = host_namespace().zeros(self._place().shape)
-        by_chains = self.training in ("persistent", "tempered")
+        by_chains = self.training in ("pcd", "ptt")
         found = _climbed(aim.pseudo, start, max(self.n_iter, LEAST_STEPS) if by_chains else self.n_iter, self.tol)
         if self.training == "exact":
             found = _climbed(aim.likelihood, found.x, self.n_iter, self.tol)
@@ -165,9 +165,9 @@ class Learning(EnergyModel, Estimator):
         elif self.training == "exact":
             _, slope = aim.likelihood(place)
         else:
-            made_up = getattr(self, "_made_up", None) or MadeUp(self, aim, self, entropy_of(self.random_state))
-            slope = aim.beside(place, made_up.moments(self))
-            self._made_up = made_up
+            chains = getattr(self, "_model_chains", None) or ModelChains(self, aim, self, entropy_of(self.random_state))
+            slope = aim.beside(place, chains.moments(self))
+            self._model_chains = chains
         self._take(aim, place + self.learning_rate * slope, getattr(self, "n_iter_", 0) + 1)
         return self
 
@@ -236,10 +236,10 @@ class Learning(EnergyModel, Estimator):
         return Objective(self, X).shares(self._place()) - log_z
 
     def _check_learning(self) -> None:
-        """Refuse, before any work, what learning could not go on with."""
+        """Raise, before any work, for what learning could not go on with."""
         if self.training not in TRAININGS:
             raise ValueError(f"training must be one of {list(TRAININGS)}, got {self.training!r}")
-        for name in ("n_iter", "n_chains", "n_gibbs"):
+        for name in ("n_iter", "n_chains", "n_sweeps"):
             positive_int(getattr(self, name), name)
         for name, open_end in (("learning_rate", True), ("tol", True), ("weight_decay", False)):
             value = getattr(self, name)
@@ -248,12 +248,12 @@ class Learning(EnergyModel, Estimator):
                 raise ValueError(
                     f"{name} must be a finite number {'above' if open_end else 'of at least'} 0, got {value!r}"
                 )
-        states = self.values.count**self.units_count
+        states = self.values.count**self.n_units
         if self.training == "exact" and states > MOST_STATES:
             raise ValueError(f"training 'exact' goes through all states, and {states:.3g} are more than {MOST_STATES}")
 
     def _check_maximum(self, means: Any) -> None:
-        """Refuse data to which no field is large enough."""
+        """Raise for data to which no field is large enough."""
         host, values = host_namespace(), self.values
         if values.kind == "potts":
             never, unit = (int(k) for k in host.unravel_index(int(host.argmin(means)), means.shape))
@@ -277,16 +277,16 @@ class Learning(EnergyModel, Estimator):
         fields = fields_of(self)
         self.couplings_ = self.layout.weights
         self.fields_ = fields.T if self.values.kind == "potts" else fields[0]
-        self.n_features_in_, self.n_iter_ = self.units_count, steps
+        self.n_features_in_, self.n_iter_ = self.n_units, steps
 
     def _followed(self, aim: Objective, place: Any) -> Any:
         """The mean of the places of the later half of the steps, each along the gradient that chains tell."""
         machine = aim.machine_at(place)
-        made_up = MadeUp(machine, aim, self, entropy_of(self.random_state))
+        chains = ModelChains(machine, aim, self, entropy_of(self.random_state))
         rate = self.learning_rate / max(aim.largest_curvature(), 1e-300)
         total, later = 0.0 * place, 0
         for step in range(self.n_iter):
-            place = place + rate * aim.beside(place, made_up.moments(aim.machine_at(place)))
+            place = place + rate * aim.beside(place, chains.moments(aim.machine_at(place)))
             if 2 * step >= self.n_iter:
                 total, later = total + place, later + 1
         return total / later
@@ -303,7 +303,7 @@ def _climbed(value_and_gradient: Callable[[Any], tuple[float, Any]], start: Any,
     return need("scipy.optimize").minimize(downwards, start, method="L-BFGS-B", jac=True, options=options)
 
 
-class MadeUp:
+class ModelChains:
     """Chains of a machine that is learning.
 
     Parameters
@@ -319,13 +319,16 @@ class MadeUp:
 
     def __init__(self, machine: EnergyModel, aim: Objective, how: Learning, seed: int) -> None:
         self.table = aim.table(aim.library())
-        self.sweeps = how.n_gibbs
+        self.sweeps = how.n_sweeps
         library = self.table.xp
-        if how.training == "persistent":
-            self.tempering, self.chains = None, begun(machine, how.n_chains, 1.0, seed, library=library)
+        if how.training == "pcd":
+            self.tempering, self.chains = (
+                None,
+                Chains(machine, started(machine, how.n_chains, 1.0, seed), library=library),
+            )
             self.chains.step(SETTLING)
             return
-        betas = placed_ladder(machine, 0.0, 1.0, sweeps=100, rounds=3, random_state=seed, library=library)
+        betas = placed_ladder(machine, 0.0, 1.0, n_sweeps=100, rounds=3, random_state=seed, library=library)
         self.tempering = Tempering(machine, betas, how.n_chains, seed, library=library)
         self.chains = self.tempering.running
         for _ in range(SETTLING):

@@ -1,7 +1,7 @@
-"""Parallel tempering: replicas at several inverse temperatures, neighbours of which exchange these.
+"""Chains whose temperatures change: simulated annealing, parallel tempering, and the placing of temperatures.
 
-Contract: exchanges follow from the seed as sweeps do. Replicas keep their states and streams, and
-their temperatures change hands; what is observed is put in the order of temperatures.
+Contract: all follows from the seed, as sweeps do. In parallel tempering chains keep their states and streams, and their
+temperatures change hands; what is observed is put in the order of temperatures.
 
 References
 ----------
@@ -15,33 +15,82 @@ from typing import Any
 
 from nbm_xp.machines.exchanges import distances, due, exchanged, laid_out, odd_pairs
 from nbm_xp.machines.rows import numbers, positive_int
-from nbm_xp.namespace import asarray, host_namespace
+from nbm_xp.namespace import asarray, host_namespace, to_numpy
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS
 from nbm_xp.rng import jump
 from nbm_xp.rng.elementary import exp
 
-from .annealing import Best
-from .chains import begun
-from .draws import Numbers
+from .chains import Chains, Numbers, started
 from .energy_model import EnergyModel
 
-__all__ = ["Tempering", "placed_ladder"]
+__all__ = ["LowestStates", "Tempering", "annealed", "checked_betas", "placed_ladder"]
+
+
+class LowestStates:
+    """The least energy of each chain so far, and the state that had it.
+
+    Attributes
+    ----------
+    energies, states : arrays
+    """
+
+    def __init__(self, chains: Chains) -> None:
+        host = host_namespace()
+        self._chains = chains
+        self.energies = host.full((chains.count,), host.inf)
+        self.states = chains.rows()
+
+    def see(self) -> Any:
+        """Take note of the chains; gives their energies."""
+        host = host_namespace()
+        now = to_numpy(self._chains.energies())
+        better = now < self.energies
+        if host.any(better):
+            self.energies = host.where(better, now, self.energies)
+            which = host.nonzero(better)[0]
+            self.states[which, :] = self._chains.rows(which)
+        return now
+
+
+def annealed(
+    machine: EnergyModel,
+    n_chains: int,
+    n_sweeps: int,
+    betas: Any,
+    thin: int,
+    random_state: Any,
+    rule: str,
+    library: Any,
+    **start: Any,
+) -> tuple[Chains, LowestStates]:
+    """Cool chains down; see `GraphMachine.anneal`."""
+    host, schedule, thin = host_namespace(), _finite(betas), positive_int(thin, "thin")
+    if schedule.shape[0] == 2:
+        schedule = host.linspace(schedule[0], schedule[1], positive_int(n_sweeps, "n_sweeps"))
+    running = Chains(machine, started(machine, n_chains, float(schedule[0]), random_state, **start), rule, library)
+    lowest = LowestStates(running)
+    for k, beta in enumerate(schedule.tolist(), 1):
+        running.set_betas(host.full((running.count,), beta))
+        running.step()
+        if k % thin == 0 or k == schedule.shape[0]:
+            lowest.see()
+    return running, lowest
 
 
 class Tempering:
-    """Sets of replicas that exchange temperatures within each set.
+    """Sets of chains, one for each inverse temperature, which exchange these within each set.
 
     Parameters
     ----------
     machine : EnergyModel
     betas : array
         Rising inverse temperatures, two at least.
-    sets : int
-        How many sets of replicas there are.
-    random_state
+    n_sets : int
+        How many sets there are.
+    random_state, clamp
         See `GraphMachine.sample`.
-    **how
-        See `GraphMachine.chains`.
+    rule, library
+        See `Chains`.
 
     Attributes
     ----------
@@ -51,15 +100,24 @@ class Tempering:
         Of shape (temperatures - 1,): how often each pair could exchange, and did.
     """
 
-    def __init__(self, machine: EnergyModel, betas: Any, sets: int, random_state: Any, **how: Any) -> None:
-        host = host_namespace()
-        self.betas, self.sets = betas, sets
-        count = int(betas.shape[0])
-        self.running = begun(machine, sets * count, host.tile(betas, sets), random_state, **how)
-        self.order = host.reshape(host.arange(sets * count), (sets, count))
-        self.best = Best(self.running)
-        self._numbers = Numbers(jump(self.running.seed, DRAW_STEPS), count - 1)
-        self._states = self._numbers.states(0, sets, 0)
+    def __init__(
+        self,
+        machine: EnergyModel,
+        betas: Any,
+        n_sets: int,
+        random_state: Any,
+        rule: str = "heat_bath",
+        clamp: dict[int, int] | None = None,
+        library: Any = None,
+    ) -> None:
+        host, count = host_namespace(), int(betas.shape[0])
+        self.betas, self.sets = betas, n_sets
+        start = started(machine, n_sets * count, host.tile(betas, n_sets), random_state, clamp=clamp)
+        self.running = Chains(machine, start, rule, library)
+        self.order = host.reshape(host.arange(n_sets * count), (n_sets, count))
+        self.lowest = LowestStates(self.running)
+        self._numbers = Numbers(jump(start.seed, DRAW_STEPS), count - 1)
+        self._streams = self._numbers.states(0, n_sets, 0)
         self._odd, self.turn = host.asarray(odd_pairs(count - 1)), 0
         self.forget()
 
@@ -74,13 +132,12 @@ class Tempering:
         return self.made / host_namespace().maximum(self.tried, 1.0)
 
     def step(self) -> Any:
-        """A sweep of all replicas, then exchanges; gives energies, of shape (sets, temperatures), before these."""
+        """A sweep of all chains, then exchanges; gives energies, of shape (sets, temperatures), before these."""
         host = host_namespace()
         self.running.step()
-        energies = self.best.see()
-        now = energies[self.order]
-        u = self._numbers.sweep(host, self._states, self.sets).T
-        self._states = self._numbers.after(self._states)
+        now = self.lowest.see()[self.order]
+        u = self._numbers.sweep(host, self._streams, self.sets).T
+        self._streams = self._numbers.after(self._streams)
         chance = exp(host.minimum((self.betas[1:] - self.betas[:-1]) * (now[:, 1:] - now[:, :-1]), 0.0))
         turn = due(self._odd, self.turn)
         swap = (u < chance) * turn
@@ -92,6 +149,15 @@ class Tempering:
         return now
 
 
+def _finite(betas: Any) -> Any:
+    """Two finite numbers or more."""
+    host = host_namespace()
+    found = numbers(betas, "betas", host, "float64")
+    if found.ndim != 1 or found.shape[0] < 2 or not host.all(host.isfinite(found)):
+        raise ValueError(f"betas must be two finite numbers or more, got {betas!r}")
+    return asarray(found, host)
+
+
 def checked_betas(betas: Any) -> Any:
     """Rising inverse temperatures.
 
@@ -100,13 +166,10 @@ def checked_betas(betas: Any) -> Any:
     ValueError
         If they are fewer than two, not finite, or do not rise.
     """
-    host = host_namespace()
-    found = numbers(betas, "betas", host, "float64")
-    if found.ndim != 1 or found.shape[0] < 2 or not host.all(host.isfinite(found)):
-        raise ValueError(f"betas must be two finite numbers or more, got {betas!r}")
-    if not host.all(found[1:] > found[:-1]):
+    found = _finite(betas)
+    if not host_namespace().all(found[1:] > found[:-1]):
         raise ValueError(f"betas must rise, got {found.tolist()}")
-    return asarray(found, host)
+    return found
 
 
 def placed_ladder(
@@ -115,10 +178,12 @@ def placed_ladder(
     high: float,
     acceptance: float = 0.3,
     *,
-    sweeps: int = 400,
+    n_sweeps: int = 400,
     rounds: int = 4,
     random_state: Any = None,
-    **how: Any,
+    rule: str = "heat_bath",
+    clamp: dict[int, int] | None = None,
+    library: Any = None,
 ) -> Any:
     """Inverse temperatures from one to another, between which neighbours exchange equally often.
 
@@ -129,14 +194,12 @@ def placed_ladder(
         The first and the last of them.
     acceptance : float, optional
         The share of exchanges that is aimed at.
-    sweeps : int, optional
-        How many a round takes; each takes twice as many as the one before it.
+    n_sweeps : int, optional
+        How many sweeps a round takes; each takes twice as many as the one before it.
     rounds : int, optional
-        How often the ladder is placed anew.
-    random_state
+        How often the temperatures are placed anew.
+    random_state, rule, clamp, library
         See `GraphMachine.sample`.
-    **how
-        See `GraphMachine.chains`.
 
     Returns
     -------
@@ -156,19 +219,19 @@ def placed_ladder(
         raise ValueError(f"acceptance must be between 0 and 1, got {acceptance}")
     betas = host.linspace(ends[0], ends[1], 16)
     for turn in range(positive_int(rounds, "rounds")):
-        running = Tempering(machine, betas, 4, random_state, **how)
-        length = positive_int(sweeps, "sweeps", 8) * 2**turn
+        tempering = Tempering(machine, betas, 4, random_state, rule, clamp, library)
+        length = positive_int(n_sweeps, "n_sweeps", 8) * 2**turn
         seen = []
         for k in range(length):
-            now = running.step()
+            now = tempering.step()
             if k == length // 4:
-                running.forget()
+                tempering.forget()
             if k > length // 4:
                 seen.append(now)
         if turn == 0:  # far neighbours hardly exchange: the spread of energies says more
             spread = host.std(host.concat(seen), axis=0)
             between = (spread[1:] + spread[:-1]) / 2 * (betas[1:] - betas[:-1])
         else:
-            between = distances(running.acceptance)
+            between = distances(tempering.acceptance)
         betas = laid_out(betas, between, acceptance)
     return betas

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from .evaluation import evaluate
     from .evaluation_result import Evaluation, read_evaluation
     from .execution import resume
-    from .graphs import projected, sample_graph
-    from .lattices import sample_lattice
+    from .graph_runs import projected, sample_graph, sample_lattice
     from .reading import open_dataset, open_samples
     from .sampling import sample
     from .schedulers import Workers
@@ -54,9 +53,9 @@ face(
         "Evaluation": "evaluation_result",
         "read_evaluation": "evaluation_result",
         "RunError": "errors",
-        "projected": "graphs",
-        "sample_graph": "graphs",
-        "sample_lattice": "lattices",
+        "projected": "graph_runs",
+        "sample_graph": "graph_runs",
+        "sample_lattice": "graph_runs",
         "open_dataset": "reading",
         "open_samples": "reading",
         "resume": "execution",

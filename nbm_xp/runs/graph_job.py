@@ -1,287 +1,368 @@
-"""What the tasks of a graph's run do: one colour of one part, in chains that run together, beside what others show.
+"""What the tasks of chains on graphs do: a step of a block, beside what its neighbours have shown.
 
-Contract: all that a task goes on with can be read from disk: of its own units what was last drawn of each colour, of
-those around what their parts have shown. A process keeps a few parts in memory, with their states, so that it need not.
+Contract: a block may be a segment ahead of its neighbours, never more; what it shows them stays on disk for as long as
+one of them may need it, in files of its own for each segment, so that nobody who is late can change what others read.
+All that a task goes on with can be read from disk; a process keeps some states in memory, so that it need not.
 """
 
 from __future__ import annotations
 
-import math
 import pathlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from nbm_xp.graphs.lazily import OVERLAP
-from nbm_xp.graphs.packed import packed, unpack
-from nbm_xp.graphs.part_sweeps import Bundle, PartStates
-from nbm_xp.graphs.parted import TOGETHER
-from nbm_xp.graphs.partition import Part
-from nbm_xp.machines.diagnostics import Report
+from nbm_xp.graphs.blocks import ChainGroup, Division, Index, Schedule
+from nbm_xp.graphs.lattice_division import LatticeDivision, divided
+from nbm_xp.graphs.lattice_sweeps import Couplings
+from nbm_xp.graphs.measures import labels_of
+from nbm_xp.graphs.observables import SERIES, series_variable
+from nbm_xp.graphs.shard_sweeps import ShardDivision
+from nbm_xp.graphs.shards import Shard
+from nbm_xp.machines.diagnostics import Report, report
 from nbm_xp.rng import hashed_seed
-from nbm_xp.storage.arrays import load_arrays
+from nbm_xp.storage.arrays import load_arrays, map_array
 
 from . import store
-from .chains_job import SHOWN, ChainsJob
-from .job import Block, Checkpoint, read_checkpoint, write_checkpoint
+from .job import Block, Checkpoint, Job, read_checkpoint, write_checkpoint
 from .store import Stored
 
-__all__ = ["AT_HAND", "GRAPH", "GraphJob", "save_parts"]
+__all__ = ["AT_HAND", "GRAPH", "LATTICE", "ChainsJob", "GraphJob", "LatticeJob", "save_couplings", "save_shards"]
 
-GRAPH = "graph.zarr"
-DIVISION = "division.npz"
+GRAPH, LATTICE = "graph.zarr", "lattice.zarr"
 AT_HAND = 8
-"""So many parts, and states of parts, a process keeps in memory."""
+"""So many shards, and states of blocks, a process keeps in memory."""
 UNITS_IN_A_CHUNK = 2**24
 
 
-def save_parts(parts: Sequence[Part], order: Any, folder: pathlib.Path) -> None:
-    """Write the parts of a graph, and how they lie to one another."""
-    near = np.zeros((len(parts), len(parts)), bool)
-    for number, part in enumerate(parts):
-        near[number, part.near] = True
-        np.savez(_part_file(folder, number), allow_pickle=False, **part.arrays())
-    sizes = np.asarray([part.units for part in parts])
-    units = np.concatenate([order[part.slots] for part in parts])
-    np.savez(folder / DIVISION, allow_pickle=False, near=near, sizes=sizes, units=units)
-
-
-def _part_file(folder: pathlib.Path, number: int) -> pathlib.Path:
-    return folder / f"part-{number:06d}.npz"
-
-
-@lru_cache(maxsize=AT_HAND)
-def _part(folder: pathlib.Path, run: str, number: int) -> Part:
-    return Part.of(load_arrays(_part_file(folder, number)))
-
-
-@lru_cache(maxsize=2)
-def _division(folder: pathlib.Path, run: str) -> tuple[list[list[int]], list[int], Any]:
-    """Which parts are near each, how many units each has, and the units in the order of parts."""
-    arrays = load_arrays(folder / DIVISION)
-    return [np.flatnonzero(row).tolist() for row in arrays["near"]], arrays["sizes"].tolist(), arrays["units"]
-
-
-class _AtHand:
-    """States of parts that the last tasks of this process have left."""
+class _Cache:
+    """States that the last tasks of this process have left."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[Any, PartStates] = OrderedDict()
+        self._states: OrderedDict[Any, Any] = OrderedDict()
         self._lock = threading.Lock()
 
-    def take(self, key: Any) -> PartStates | None:
+    def take(self, key: Any) -> Any:
         with self._lock:
-            return self._held.pop(key, None)
+            return self._states.pop(key, None)
 
-    def leave(self, key: Any, states: PartStates) -> None:
+    def leave(self, key: Any, states: Any) -> None:
         with self._lock:
-            self._held[key] = states
-            while len(self._held) > AT_HAND:
-                self._held.popitem(last=False)
-
-    def forget(self, directory: str) -> None:
-        with self._lock:
-            for key in [key for key in self._held if key[0] == directory]:
-                del self._held[key]
+            self._states[key] = states
+            while len(self._states) > AT_HAND:
+                self._states.popitem(last=False)
 
 
-_at_hand = _AtHand()
+_cache = _Cache()
 
 
 @dataclass(frozen=True)
-class GraphJob(ChainsJob):
-    """What is to be sampled, and how it is divided; it can be sent to workers and is a key.
+class ChainsJob(Job):
+    """Chains that are to be sampled, in blocks.
 
     Attributes
     ----------
-    n_units_, colours, parts : int
-        How many there are.
+    units, rule
+        See `GraphMachine`.
+    betas : tuple of float
+        Of each chain.
+    burn_in, n_sweeps, thin : int
+        Chains are measured after ``burn_in + (i + 1) * thin`` sweeps.
+    observe : tuple of str
+        What is measured.
     """
 
-    n_units_: int
-    colours: int
-    parts: int
+    units: Any
+    rule: str
+    betas: tuple[float, ...]
+    burn_in: int
+    n_sweeps: int
+    thin: int
+    observe: tuple[str, ...]
 
-    # How it is divided
+    part, shown = "blocks", "shown"
+    hands_on = False
 
     @property
-    def keeps(self) -> int:  # type: ignore[override]
-        """Checkpoints of two sweeps: of each colour the states there are, and those before."""
-        return 2 * self.colours
+    def division(self) -> Division:
+        """The blocks of the graph."""
+        raise NotImplementedError
+
+    def given(self, place: Index) -> Any:
+        """What the task of a block is handed."""
+        raise NotImplementedError
 
     @property
-    def n_units(self) -> int:
-        """How many the graph has."""
-        return self.n_units_
+    def schedule(self) -> Schedule:
+        """Which sweeps are made and measured."""
+        return Schedule(0, self.burn_in, self.n_sweeps, self.thin)
+
+    @property
+    def groups(self) -> list[ChainGroup]:
+        """The chains, in groups that run together."""
+        return _groups(self)
 
     @property
     def blocks(self) -> list[Block]:
-        """Those of all chains that run together, one bundle after the other."""
-        return [Block(number, number, 1) for number in range(self.parts * math.ceil(len(self.betas) / TOGETHER))]
+        """Those of all groups, one group after the other."""
+        return [Block(number, number, 1) for number in range(len(self.groups) * len(_places(self)))]
 
     @property
     def n_segments(self) -> int:
-        """How many tasks a block takes, one after the other."""
-        return (self.burn_in + self.sweeps) * self.colours
-
-    def steps(self, block: Block, segment: int) -> int:
-        """How much work a segment is: units times chains."""
-        bundle, part = divmod(block.number, self.parts)
-        return self._sizes[part] * min(TOGETHER, len(self.betas) - bundle * TOGETHER)
+        """How many tasks a block takes: one that begins it, and one for each step."""
+        return 1 + self.division.n_steps(self.schedule)
 
     def needs(self, block: Block) -> list[int]:
         """The blocks that must have come as far."""
-        bundle, part = divmod(block.number, self.parts)
-        return [bundle * self.parts + other for other in self._division[0][part]]
+        first, place = self._at(block.number)
+        return [first + _places(self)[other] for other in self.division.neighbours(place)]
 
-    @property
-    def _division(self) -> tuple[list[list[int]], list[int], Any]:
-        return _division(pathlib.Path(self.directory), self.run)
-
-    @property
-    def _sizes(self) -> list[int]:
-        return self._division[1]
-
-    def bundle(self, number: int) -> Bundle:
-        """Chains that run together, as tasks know them."""
-        first = number * TOGETHER
-        return _bundle(
-            self.n_units, self.units, self.rule, hashed_seed(self.seed), first, self.betas[first : first + TOGETHER],
-            OVERLAP in self.observe,
-        )  # fmt: skip
+    def _at(self, number: int) -> tuple[int, Index]:
+        """The first block of a block's group, and its place."""
+        places = list(_places(self))
+        return number - number % len(places), places[number % len(places)]
 
     # What the result is
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What there is in the result besides states: nothing where no sweep is measured."""
+        return self.observe if self.schedule.seen else ()
+
     def state(self) -> Stored:
         """The last states."""
-        chunks = (1, min(self.n_units, UNITS_IN_A_CHUNK))
-        shape, about = (len(self.betas), self.n_units), {"long_name": "last states"}
-        return Stored("state", ("chain", "unit"), shape, chunks, "int8", about)
+        shape, chunks = (len(self.betas), *map(sum, self.division.chunks)), (1, *self.state_chunks)
+        return Stored("state", ("chain", *self.division.axes), shape, chunks, "int8", {"long_name": "last states"})
 
-    def totals(self) -> Any:
-        """The sums over all units, of shape (chains, draws, sums), when all is done."""
-        found = []
-        for bundle, columns in self._columns():
-            total = np.reshape(columns[:, : bundle.sums * bundle.chains], (len(self.seen), -1, bundle.chains))
-            found.append(np.transpose(total, (2, 0, 1)))
-        return np.concatenate(found)
+    @property
+    def state_chunks(self) -> tuple[int, ...]:
+        """The lengths of the chunks of a state."""
+        raise NotImplementedError
 
-    def totals_of_pairs(self) -> Any:
-        """The sums of products of two chains each, of shape (pairs, draws), when all is done."""
-        return np.concatenate([columns[:, bundle.sums * bundle.chains :].T for bundle, columns in self._columns()])
+    def arrays(self) -> dict[str, Stored]:
+        """The last states, and what was measured."""
+        found = {"state": self.state()}
+        for name in self.names:
+            along, chains = ("pair", len(self.betas) // 2) if name == "overlap" else ("chain", len(self.betas))
+            shape, attributes = (chains, len(self.schedule.seen)), {"long_name": SERIES[name], "coordinates": "sweep"}
+            found[name] = Stored(name, (along, "draw"), shape, shape, "float64", attributes)
+        return found
 
-    def _columns(self) -> Iterator[tuple[Bundle, Any]]:
-        """All that was measured of each bundle, of shape (draws, columns)."""
-        for number in range(len(self.blocks) // self.parts):
-            blocks = range(number * self.parts, (number + 1) * self.parts)
-            yield self.bundle(number), sum(self.measured(block) for block in blocks)  # whole multiples: not rounded
+    def coordinates(self) -> dict[str, range]:
+        """The numbers of chains and, if there are any, of draws, and how many sweeps went before each draw."""
+        of_draws = {"draw": range(len(self.schedule.seen)), "sweep": self.schedule.seen} if self.names else {}
+        return {"chain": range(len(self.betas))} | of_draws
 
     def finish(self, unfinished: pathlib.Path) -> Report:
-        """Write states and what was measured, when all blocks are done."""
-        _at_hand.forget(self.directory)
-        units, state = self._division[2], self.state()
-        for number in range(len(self.blocks) // self.parts):
-            bundle = self.bundle(number)
-            whole = np.empty((bundle.chains, self.n_units), np.int8)
-            for part, end in enumerate(np.cumsum(self._sizes).tolist()):
-                mine = self._own(number, part, self.n_segments)
-                whole[:, units[end - self._sizes[part] : end]] = np.concatenate(mine).T
-            for chain, states in enumerate(whole, number * TOGETHER):
-                for place, first in enumerate(range(0, self.n_units, state.chunks[1])):
-                    store.write_chunk(
-                        unfinished, state, (chain, place), states[None, first : first + state.chunks[1]]
-                    )  # fmt: skip
-        return super().finish(unfinished)
+        """Write what was measured, and how well it has mixed, when all blocks are done."""
+        totals: dict[str, list[Any]] = {}
+        arrays, blocks = self.arrays(), iter(self.blocks)
+        for group in self.groups if self.names else ():
+            columns = sum(self.result(next(blocks)).arrays[-1] for _ in _places(self))  # whole multiples: not rounded
+            for name, sums in group.series(self.names, columns):
+                totals.setdefault(name, []).append(sums)
+        series: dict[str, tuple[Any, Any]] = {}
+        for name, of_groups in totals.items():
+            values = series_variable(self.groups[0].values, self.division.n_units, name, np.concatenate(of_groups))[1]
+            store.write_chunk(unfinished, arrays[name], (0, 0), values)
+            series[name] = values, labels_of(self.betas, arrays[name].dimensions[0])
+        found = report(series)
+        store.annotate(unfinished, found.attributes)
+        return found
+
+    def write_states(self, place: Index, group: ChainGroup, states: Any) -> tuple[Any, ...]:
+        """Write the last states of a block, of shape (chains, block's shape), or give them to be kept for `finish`."""
+        raise NotImplementedError
 
     # What a task does
 
-    def begin(self, block: Block) -> tuple[Any, ...]:
-        """Nothing: a block's first segment makes its own states, and those around it, by their numbers."""
-        return ()
+    def steps(self, block: Block, segment: int) -> int:
+        """How much work a segment is: sweeps, or colours, times units and chains."""
+        group, (_, place) = self.groups[block.number // len(_places(self))], self._at(block.number)
+        units = int(np.prod([sizes[i] for sizes, i in zip(self.division.chunks, place, strict=True)]))
+        return self.work_of(segment) * units * group.n_chains
+
+    def work_of(self, segment: int) -> int:
+        """How often the units of a block are visited in a segment."""
+        return int(segment > 0)
 
     def advance(
         self, block: Block, segment: int, arrays: tuple[Any, ...], stopping: Callable[[], bool]
     ) -> tuple[Any, ...]:
-        """Draw a colour, show what neighbours need, and keep what was drawn and measured."""
-        group, number = divmod(block.number, self.parts)
-        bundle, part = self.bundle(group), _part(pathlib.Path(self.directory), self.run, number)
-        sweep, colour = divmod(segment, self.colours)
-        last = colour == self.colours - 1
-        states = _at_hand.take((self.directory, self.run, block.number, segment))
-        shown: dict[int, Any] = {}
-        if states is None:
-            states = self._read(group, number, part, segment)
+        """Take a block a step on, show what neighbours need, and keep what was measured."""
+        first, place = self._at(block.number)
+        group = self.groups[block.number // len(_places(self))]
+        work, index, key = self.division.work(group), (0, *place), (self.directory, self.run, block.number)
+        if segment:
+            *saved, totals = arrays
+            given, state = self.given(place), _cache.take((*key, segment))
+            state = work.loaded(tuple(saved), given) if state is None else state
+            near = {other: first + _places(self)[other] for other in self.division.neighbours(place)}
+            shown = {(0, *other): self._shown(number, segment) for other, number in near.items()}
+            step = self.division.step(self.schedule, segment - 1)
+            state, shows, measured = work.step(index, state, shown, step, given)
+            totals = np.concatenate([totals, measured])
         else:
-            before = (segment - 1) % self.colours
-            shown = {other: (before, self._rows(group, other, segment)) for other in part.near}
-        seen = last and sweep + 1 in self.seen
-        states, (_, border), totals = bundle.step(part, states, shown, sweep + 1, colour, seen)
-        rim = Checkpoint(segment + 1, (packed(self.values, border), np.asarray(border.shape)))
-        write_checkpoint(self.folder(SHOWN), self.run, block.number, rim, self.keeps)
-        if last:
-            if sweep:
-                before_now = self._kept(block.number, segment + 1 - self.colours)
-                totals = np.concatenate([before_now[2], totals])
-            if segment + 1 == self.n_segments:
-                self.keep_measured(block.number, totals)
-        drawn = states.own[colour]
-        _at_hand.leave((self.directory, self.run, block.number, segment + 1), states)
-        kept = (packed(self.values, drawn), np.asarray(drawn.shape))
-        return (*kept, totals) if last else kept
+            state, shows = work.begin(index)
+            totals = np.zeros((0, group.columns))
+        if segment + 1 == self.n_segments:
+            return (*self.write_states(place, group, work.array(index, state)), totals)
+        write_checkpoint(self.folder(self.shown), self.run, block.number, Checkpoint(segment + 1, shows), keeps=2)
+        _cache.leave((*key, segment + 1), state)
+        return (*work.saved(state), totals)
 
-    def _kept(self, block: int, done: int) -> tuple[Any, ...]:
-        """The arrays of one of a block's checkpoints."""
-        held = read_checkpoint(self.folder(self.part), self.run, block, done=done)
-        if held is None:
-            raise ValueError(f"{self.folder(self.part)} is damaged: it lacks segment {done} of block {block}")
-        return held.arrays
-
-    def _unpacked(self, kept: Any, shape: Any) -> Any:
-        states = np.empty(tuple(shape), np.int8)
-        unpack(self.values, kept, states)
-        return states
-
-    def _rows(self, group: int, part: int, done: int) -> Any:
-        """What a part has shown after so many segments."""
-        return self._unpacked(*self.shown(group * self.parts + part, done))
-
-    def _done_before(self, segment: int) -> list[int]:
-        """After how many segments each colour was drawn last; none or less where it was not."""
-        return [segment - (segment - 1 - colour) % self.colours for colour in range(self.colours)]
-
-    def _own(self, group: int, part: int, segment: int) -> list[Any]:
-        """A part's own states after at least a sweep, colour by colour, from disk."""
-        block = group * self.parts + part
-        return [self._unpacked(*self._kept(block, done)[:2]) for done in self._done_before(segment)]
-
-    def _read(self, group: int, number: int, part: Part, segment: int) -> PartStates:
-        """The states of a part and around it after so many segments, from disk, or made where nothing was drawn."""
-        begun = self.bundle(group).begin(part) if segment < self.colours else None
-        own, around = [], []
-        for colour, done in enumerate(self._done_before(segment)):
-            if done <= 0:
-                assert begun is not None
-                own.append(begun.own[colour])
-                around.append(begun.around[colour])
-                continue
-            own.append(self._unpacked(*self._kept(group * self.parts + number, done)[:2]))
-            here = part.around_of_colour(colour)
-            rows = np.zeros((here.stop - here.start, own[-1].shape[1]), np.int8)
-            # those of the colour that is drawn next see nothing of one another, and may be drawn there already
-            for other in part.near if colour != segment % self.colours else ():
-                from_rows, places = part.seen(other, colour)
-                if places.size:
-                    rows[places] = self._rows(group, other, done)[from_rows]
-            around.append(rows)
-        return PartStates(tuple(own), tuple(around))
+    def _shown(self, block: int, done: int) -> tuple[Any, ...]:
+        """What a block has shown after so many segments."""
+        found = read_checkpoint(self.folder(self.shown), self.run, block, done=done)
+        if found is None:
+            raise ValueError(f"{self.folder(self.shown)} is damaged: block {block} shows nothing of segment {done}")
+        return found.arrays
 
 
 @lru_cache(maxsize=AT_HAND)
-def _bundle(*told: Any) -> Bundle:
-    """One object for each, which keeps its streams."""
-    return Bundle(*told)
+def _groups(job: ChainsJob) -> list[ChainGroup]:
+    pairs = "overlap" in job.observe
+    return job.division.groups(job.units, job.rule, hashed_seed(job.seed), 0, job.betas, pairs)
+
+
+@lru_cache(maxsize=AT_HAND)
+def _places(job: ChainsJob) -> dict[Index, int]:
+    """The number of each block of a group, by its place."""
+    return {place: number for number, place in enumerate(job.division.blocks)}
+
+
+@dataclass(frozen=True)
+class LatticeJob(ChainsJob):
+    """A lattice's chains, some sweeps of a block at a time.
+
+    Attributes
+    ----------
+    shape, periodic, chunks
+        See `LatticeDivision`; all blocks but the last have one length along an axis.
+    checkpoint_every : int
+        How many sweeps there are in a segment.
+    unit, largest, odd, field
+        See `Couplings`; `field` is None where each unit has its own.
+    """
+
+    shape: tuple[int, ...]
+    periodic: tuple[bool, ...]
+    chunks: tuple[int, ...]
+    checkpoint_every: int
+    unit: float
+    largest: int
+    odd: bool
+    field: float | None
+
+    @property
+    def division(self) -> LatticeDivision:
+        """The blocks of the lattice."""
+        return _lattice_division(self.shape, self.periodic, self.chunks, self.checkpoint_every)
+
+    @property
+    def state_chunks(self) -> tuple[int, ...]:
+        """See `ChainsJob`."""
+        return self.chunks
+
+    def work_of(self, segment: int) -> int:
+        """See `ChainsJob`."""
+        return self.schedule.several(segment - 1, self.checkpoint_every)[1] if segment else 0
+
+    def given(self, place: Index) -> Couplings:
+        """The couplings of a block, read from disk."""
+        folder, found = pathlib.Path(self.directory), {}
+        for name in ("multiples", "fields"):
+            file = folder / f"{name}.npy"
+            found[name] = map_array(file) if file.exists() else None
+        clamp = load_arrays(folder / "clamp.npz") if (folder / "clamp.npz").exists() else None
+        fields = self.field if self.field is not None else found["fields"]
+        clamped = None if clamp is None else (clamp["units"], clamp["values"])
+        return self.division.given(
+            Couplings(self.unit, found["multiples"], fields, self.largest, self.odd, clamped), place
+        )
+
+    def write_states(self, place: Index, group: ChainGroup, states: Any) -> tuple[Any, ...]:
+        """Write the last states of a block."""
+        for chain, own in enumerate(states, group.first_chain):
+            store.write_chunk(
+                pathlib.Path(self.directory) / store.UNFINISHED, self.state(), (chain, *place), own[None]
+            )  # fmt: skip
+        return ()
+
+
+@lru_cache(maxsize=8)
+def _lattice_division(
+    shape: tuple[int, ...], periodic: tuple[bool, ...], chunks: tuple[int, ...], at_once: int
+) -> LatticeDivision:
+    return divided(shape, periodic, chunks, at_once)
+
+
+def save_couplings(couplings: Couplings, folder: pathlib.Path) -> None:
+    """Write what each unit or edge of a lattice has of its own."""
+    for name in ("multiples", "fields"):
+        if hasattr(array := getattr(couplings, name), "shape"):
+            np.save(folder / f"{name}.npy", array, allow_pickle=False)
+    if couplings.clamp is not None:
+        np.savez(folder / "clamp.npz", allow_pickle=False, units=couplings.clamp[0], values=couplings.clamp[1])
+
+
+@dataclass(frozen=True)
+class GraphJob(ChainsJob):
+    """A graph's chains, a colour of a shard at a time."""
+
+    @property
+    def division(self) -> ShardDivision:
+        """The shards of the graph."""
+        return _shard_division(pathlib.Path(self.directory), self.run)
+
+    @property
+    def state_chunks(self) -> tuple[int, ...]:
+        """See `ChainsJob`."""
+        return (min(self.division.n_units, UNITS_IN_A_CHUNK),)
+
+    def given(self, place: Index) -> Shard:
+        """A shard, read from disk."""
+        return _shard(pathlib.Path(self.directory), self.run, place[0])
+
+    def write_states(self, place: Index, group: ChainGroup, states: Any) -> tuple[Any, ...]:
+        """Keep the last states of a block."""
+        return (states,)
+
+    def finish(self, unfinished: pathlib.Path) -> Report:
+        """Write the states, too, whose units lie in any shards."""
+        state, blocks, length = self.state(), iter(self.blocks), self.state_chunks[0]
+        for group in self.groups:
+            rows = np.concatenate([self.result(next(blocks)).arrays[0] for _ in _places(self)], axis=1)
+            for chain, own in enumerate(self.division.by_unit(rows), group.first_chain):
+                for number, first in enumerate(range(0, own.size, length)):
+                    store.write_chunk(unfinished, state, (chain, number), own[None, first : first + length])
+        return super().finish(unfinished)
+
+
+def save_shards(division: ShardDivision, shards: Sequence[Shard], folder: pathlib.Path) -> None:
+    """Write the shards of a graph, and how they lie to one another."""
+    near = np.zeros((len(shards), len(shards)), bool)
+    for number, shard in enumerate(shards):
+        near[number, shard.near] = True
+        np.savez(folder / f"shard-{number:06d}.npz", allow_pickle=False, **shard.arrays())
+    np.savez(
+        folder / "division.npz", allow_pickle=False, near=near, sizes=np.asarray(division.sizes), order=division.order,
+        colours=np.asarray(division.colours),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=AT_HAND)
+def _shard(folder: pathlib.Path, run: str, number: int) -> Shard:
+    return Shard.of(load_arrays(folder / f"shard-{number:06d}.npz"))
+
+
+@lru_cache(maxsize=2)
+def _shard_division(folder: pathlib.Path, run: str) -> ShardDivision:
+    arrays = load_arrays(folder / "division.npz")
+    near = [np.flatnonzero(row).tolist() for row in arrays["near"]]
+    return ShardDivision(near, arrays["sizes"].tolist(), arrays["order"], int(arrays["colours"]))

@@ -11,8 +11,7 @@ from nbm_xp.namespace.needs import need
 
 from . import store
 from .execution import finished
-from .graph_job import GRAPH
-from .lattice_job import LATTICE
+from .graph_job import GRAPH, LATTICE
 from .sampling import SAMPLES
 
 __all__ = ["open_dataset", "open_samples"]

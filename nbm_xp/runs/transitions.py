@@ -15,12 +15,13 @@ import numpy as np
 
 from nbm_xp.files import replacing
 from nbm_xp.graphs import GraphMachine
-from nbm_xp.graphs.chains import Chains, begun
+from nbm_xp.graphs.applications import TRANSITION_SERIES, Measured, check_temperatures, measured_at, measured_sweeps
+from nbm_xp.graphs.blocks import Schedule
+from nbm_xp.graphs.chains import Chains, Start
 from nbm_xp.graphs.families import lattice
-from nbm_xp.graphs.observers import observers_of
-from nbm_xp.graphs.transitions import Measured, checked_temperatures, measured_at, measured_sweeps
+from nbm_xp.graphs.observables import observers_of
 from nbm_xp.machines.rows import positive_int
-from nbm_xp.namespace import default_namespace, get_namespace, library_name
+from nbm_xp.namespace import default_namespace, library_name
 from nbm_xp.rng import hashed_seed
 
 from .copies import digest_of
@@ -34,7 +35,6 @@ TRANSITION, SPINS = "lattice.json", "spins.npy"
 """What was measured, and the last spins at each temperature."""
 
 FLIPS_IN_A_SEGMENT = 2**30
-SERIES = ("energy", "magnetisation")
 
 
 @functools.lru_cache(maxsize=8)
@@ -48,7 +48,7 @@ class TransitionJob(Job):
 
     Attributes
     ----------
-    size, periodic, coupling, temperatures, chains, sweeps, burn_in, rule, library, checkpoint_every
+    size, periodic, coupling, temperatures, n_chains, n_sweeps, burn_in, rule, library, checkpoint_every
         See `measure_lattice`.
     """
 
@@ -56,8 +56,8 @@ class TransitionJob(Job):
     periodic: bool
     coupling: float
     temperatures: tuple[float, ...]
-    chains: int
-    sweeps: int
+    n_chains: int
+    n_sweeps: int
     burn_in: int
     rule: str
     library: str
@@ -73,50 +73,50 @@ class TransitionJob(Job):
     @property
     def blocks(self) -> list[Block]:
         """One for each temperature."""
-        return [Block(number, number * self.chains, self.chains) for number in range(len(self.temperatures))]
+        return [Block(number, number * self.n_chains, self.n_chains) for number in range(len(self.temperatures))]
 
     @property
     def n_segments(self) -> int:
         """How many tasks a block takes, one after the other."""
-        return math.ceil((self.burn_in + self.sweeps) / self.checkpoint_every)
+        return math.ceil((self.burn_in + self.n_sweeps) / self.checkpoint_every)
 
-    def _sweeps(self, segment: int) -> tuple[int, int]:
-        """How many sweeps come before a segment, and how many it has."""
-        first = segment * self.checkpoint_every
-        return first, min(self.checkpoint_every, self.burn_in + self.sweeps - first)
+    def _sweeps(self, segment: int) -> tuple[int, int, tuple[int, ...]]:
+        """How many sweeps come before a segment, how many it has, and after which is measured."""
+        return Schedule(0, self.burn_in, self.n_sweeps, 1).several(segment, self.checkpoint_every)
 
     def steps(self, block: Block, segment: int) -> int:
         """How much work a segment is: sweeps times units."""
-        return self._sweeps(segment)[1] * math.prod(self.size) * self.chains
+        return self._sweeps(segment)[1] * math.prod(self.size) * self.n_chains
 
     def begin(self, block: Block) -> tuple[Any, ...]:
-        """All spins alike, and nothing measured."""
-        return np.ones((self.chains, math.prod(self.size)), np.int8), np.zeros((len(SERIES), self.chains, 0))
+        """All spins equal, and nothing measured."""
+        series = np.zeros((len(TRANSITION_SERIES), self.n_chains, 0))
+        return np.ones((self.n_chains, math.prod(self.size)), np.int8), series
 
     def advance(
         self, block: Block, segment: int, arrays: tuple[Any, ...], stopping: Callable[[], bool]
     ) -> tuple[Any, ...]:
         """Do the sweeps of a segment: the last states, and what all measured sweeps have shown."""
         states, measured = arrays
-        first, count = self._sweeps(segment)
-        betas = np.repeat(1.0 / np.asarray([self.temperatures[block.number]]), self.chains)
-        xp = get_namespace(self.library)
-        chains = Chains(self.machine, hashed_seed(self.seed), betas, xp, self.rule, block.offset, first, states)
-        watching = observers_of(SERIES, chains)
-        chains.step(max(0, min(count, self.burn_in - first)))
-        if chains.sweep == first + count:
+        first, count, seen = self._sweeps(segment)
+        betas = np.repeat(1.0 / np.asarray([self.temperatures[block.number]]), self.n_chains)
+        start = Start(betas, hashed_seed(self.seed), block.offset, first, states)
+        chains = Chains(self.machine, start, self.rule, self.library)
+        chains.step(count - len(seen))
+        if not seen:
             return chains.rows(), measured
-        while chains.sweep < first + count:
+        observers = observers_of(TRANSITION_SERIES, chains)
+        for _ in seen:
             chains.step()
-            for observer in watching:
+            for observer in observers:
                 observer.see(chains)
-        seen = [observer.result()[name][1] for name, observer in zip(SERIES, watching, strict=True)]
-        return chains.rows(), np.concatenate([measured, np.stack(seen)], axis=-1)
+        found = [observer.result()[name][1] for name, observer in zip(TRANSITION_SERIES, observers, strict=True)]
+        return chains.rows(), np.concatenate([measured, np.stack(found)], axis=-1)
 
     def found(self, block: Block) -> Measured:
         """What was measured at a temperature, when all is done."""
-        states, (energy, magnetisation) = self.result(block).arrays
-        return measured_at(self.machine, self.temperatures[block.number], energy, magnetisation, states[0])
+        states, (energy, size) = self.result(block).arrays
+        return measured_at(self.machine, self.temperatures[block.number], energy, size, states[0])
 
 
 def measure_lattice(
@@ -126,8 +126,8 @@ def measure_lattice(
     *,
     periodic: bool = True,
     coupling: float = 1.0,
-    chains: int = 4,
-    sweeps: int = 1000,
+    n_chains: int = 4,
+    n_sweeps: int = 1000,
     burn_in: int = 200,
     rule: str = "heat_bath",
     library: str | None = None,
@@ -152,7 +152,7 @@ def measure_lattice(
         Whether the ends of axes are joined.
     coupling : float, optional
         Of all edges.
-    chains, sweeps, burn_in, rule : optional
+    n_chains, n_sweeps, burn_in, rule : optional
         See `nbm_xp.graphs.transition`.
     library : str, optional
         The library that it is computed in; by default the one that is configured.
@@ -174,25 +174,26 @@ def measure_lattice(
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> place = pathlib.Path(tempfile.mkdtemp()) / "run"
     >>> from nbm_xp.runs import measure_lattice, read_transition
-    >>> run = measure_lattice(pathlib.Path(tempfile.mkdtemp()) / "run", (8, 8), [1.5, 4.0], sweeps=200, random_state=1)
+    >>> run = measure_lattice(place, (8, 8), [1.5, 4.0], n_sweeps=200, random_state=1)
     >>> [round(at["magnetisation"]) for at in read_transition(run.path)["measured"]]
     [1, 0]
     """
     check_begin(directory, progress)
-    shape, count = tuple(positive_int(n, "size", 2) for n in size), positive_int(chains, "chains")
-    points = tuple(checked_temperatures(temperatures))
-    total = measured_sweeps(sweeps, count) + positive_int(burn_in, "burn_in", 0)
+    shape, count = tuple(positive_int(n, "size", 2) for n in size), positive_int(n_chains, "n_chains")
+    points = tuple(check_temperatures(temperatures))
+    total = measured_sweeps(n_sweeps, count) + positive_int(burn_in, "burn_in", 0)
     machine = _machine(shape, bool(periodic), float(coupling))
-    begun(machine, count, 1.0 / points[0], 0, rule=rule, library=library)  # refuses what cannot be
-    usual = max(1, min(total, FLIPS_IN_A_SEGMENT // (count * machine.units_count)))
+    machine.chains(count, 1.0 / points[0], 0, rule=rule, library=library)  # raises for what cannot be
+    usual = max(1, min(total, FLIPS_IN_A_SEGMENT // (count * machine.n_units)))
     configuration = {
         "size": shape,
         "periodic": bool(periodic),
         "coupling": float(coupling),
         "temperatures": points,
-        "chains": count,
-        "sweeps": int(sweeps),
+        "n_chains": count,
+        "n_sweeps": int(n_sweeps),
         "burn_in": int(burn_in),
         "rule": rule,
         "library": library_name(default_namespace()) if library is None else library,
@@ -222,7 +223,7 @@ class TransitionRun(Kind):
         spins = np.stack([at.state for at in found])
         with replacing(self.run.path / SPINS) as part, part.open("wb") as file:
             np.save(file, spins)
-        names = ("size", "periodic", "coupling", "rule", "chains", "sweeps", "burn_in")
+        names = ("size", "periodic", "coupling", "rule", "n_chains", "n_sweeps", "burn_in")
         document = {name: self.run.configuration[name] for name in names} | {
             "seed": self.run.seed,
             "measured": [at.document() for at in found],

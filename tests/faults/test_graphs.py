@@ -19,7 +19,14 @@ pytest.importorskip("distributed")
 pytest.importorskip("zarr")
 
 WEB = GraphMachine(random_regular(120, 3, random_state=1), fields=0.1)
-ASKED: dict[str, Any] = {"chains": 66, "sweeps": 4, "beta": 0.8, "parts": 3, "clamp": {3: 1, 70: -1}, "random_state": 5}
+ASKED: dict[str, Any] = {
+    "n_chains": 66,
+    "n_sweeps": 4,
+    "beta": 0.8,
+    "shards": 3,
+    "clamp": {3: 1, 70: -1},
+    "random_state": 5,
+}
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 
 from nbm_xp.graphs import GraphMachine, edwards_anderson
 from nbm_xp.runs import Workers, resume, sample_lattice
-from nbm_xp.runs.lattice_job import LATTICE
+from nbm_xp.runs.graph_job import LATTICE
 from tests.faults.test_killed_workers import Killer, pids_of
 from tests.runs import files_of, program
 
@@ -19,7 +19,14 @@ pytest.importorskip("distributed")
 pytest.importorskip("zarr")
 
 GLASS = GraphMachine(edwards_anderson((24, 20), random_state=1))
-ASKED: dict[str, Any] = {"chains": 2, "sweeps": 24, "beta": 0.8, "chunks": 10, "checkpoint_every": 3, "random_state": 5}
+ASKED: dict[str, Any] = {
+    "n_chains": 2,
+    "n_sweeps": 24,
+    "beta": 0.8,
+    "chunks": 10,
+    "checkpoint_every": 3,
+    "random_state": 5,
+}
 
 
 @pytest.mark.slow
@@ -59,7 +66,7 @@ def test_a_billion_spins_take_less_than_four_gigabytes(tmp_path: pathlib.Path) -
         "from nbm_xp.runs import open_dataset, projected, sample_lattice\n"
         "machine = GraphMachine(lattice((32768, 30720)))\n"
         "print(projected(machine, 4096, n_workers=2).memory)\n"
-        f"run = sample_lattice(machine, {str(tmp_path / 'run')!r}, sweeps=2, beta=0.44, chunks=4096, n_workers=2)\n"
+        f"run = sample_lattice(machine, {str(tmp_path / 'run')!r}, n_sweeps=2, beta=0.44, chunks=4096, n_workers=2)\n"
         "energy, second = open_dataset(run.path)['energy'].values[0]\n"
         "print(1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
         "print(0 > energy > second > -2)\n"

@@ -25,7 +25,7 @@ def _somewhere(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_lattice_is_measured_beside_what_is_exact() -> None:
     document = told(*ASKED)
-    assert document == json.loads(pathlib.Path("ising/lattice.json").read_text(encoding="utf-8"))
+    assert document.items() >= json.loads(pathlib.Path("ising/lattice.json").read_text(encoding="utf-8")).items()
     assert [at["temperature"] for at in document["measured"]] == [1.5, 2.5, 3.5]
     for at in document["measured"]:
         exact = onsager((12, 8), 1 / at["temperature"])
@@ -33,7 +33,7 @@ def test_a_lattice_is_measured_beside_what_is_exact() -> None:
         assert abs(at["energy"] - exact.energy) < 4 * at["energy_error"] < 0.1
         assert abs(at["specific_heat"] - exact.specific_heat) < 4 * at["specific_heat_error"] < 1
     assert document["measured"][0]["magnetisation"] > 0.9 > 0.6 > document["measured"][2]["magnetisation"]
-    text = ran(*ASKED, "--resume")
+    text = ran("resume", "ising")
     assert "wrote ising/lattice.json" in text
     assert len(text.splitlines()) == 5
 
@@ -82,7 +82,7 @@ def test_the_numbers_are_those_of_the_transition_in_memory() -> None:
         out = f"ising{number}"
         document = told(*ASKED[:-1], out, "--rule", rule, "--checkpoint-every", "150", "--burn-in", "170")
         machine = GraphMachine(lattice((12, 8)))
-        found = transition(machine, [1.5, 2.5, 3.5], sweeps=400, burn_in=170, rule=rule, random_state=2)
+        found = transition(machine, [1.5, 2.5, 3.5], n_sweeps=400, burn_in=170, rule=rule, random_state=2)
         assert document["measured"] == [at.document() for at in found]
         assert (np.load(f"{out}/spins.npy") == np.stack([at.state for at in found])).all()
 
@@ -95,18 +95,15 @@ def test_what_was_killed_goes_on_with_the_same_bytes() -> None:
         "def kill(done, total):\n"
         "    if done > total / 2:\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "asked = {'sweeps': 400, 'seed': 2, 'checkpoint_every': 50, 'library': 'numpy'}\n"
+        "asked = {'n_sweeps': 400, 'random_state': 2, 'checkpoint_every': 50, 'library': 'numpy'}\n"
         "measure_lattice('ising', (12, 8), [1.5, 2.5, 3.5], progress=kill, **asked)\n"
     )
     killed = program(source)
     killed.communicate(timeout=300)
     assert killed.returncode == -signal.SIGKILL
     assert not pathlib.Path("ising/lattice.json").exists()
-    assert "--resume goes on with the run in it" in refused(*ASKED)
-    assert "--sweeps is 400 there, and 500 was asked for" in refused(
-        "lattice", "--resume", "--sweeps", "500", "--out", "ising"
-    )
-    ran("lattice", "--resume", "--out", "ising")
+    assert "`nbm-xp resume ising` goes on with the run in it" in refused(*ASKED)
+    ran("resume", "ising")
     for name in ("lattice.json", "spins.npy"):
         assert pathlib.Path("ising", name).read_bytes() == pathlib.Path("whole", name).read_bytes()
     np.save("ising/spins.npy", np.load("ising/spins.npy")[::-1])
@@ -117,7 +114,7 @@ def test_what_was_killed_goes_on_with_the_same_bytes() -> None:
 
 @pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # few sweeps
 def test_machines_without_an_exact_answer_have_none() -> None:
-    open_ends = transition(GraphMachine(lattice((6, 6), periodic=False)), [2.0], sweeps=50, random_state=1)
+    open_ends = transition(GraphMachine(lattice((6, 6), periodic=False)), [2.0], n_sweeps=50, random_state=1)
     assert (open_ends[0].exact_energy, open_ends[0].exact_specific_heat) == (None, None)
     with pytest.raises(ValueError, match="machine must be of spins"):
         transition(GraphMachine(lattice((4, 4)), 3), [1.0])
@@ -136,16 +133,16 @@ def test_a_lattice_s_run_is_described() -> None:
     ran("lattice", "--size", "4", "--temperatures", "2", "--sweeps", "5", "--out", "ising")
     found = told("info", "ising")
     assert found["run"]["kind"] == "transition" and "lattice.json" in found["run"]["files"]
-    assert found["configuration"]["sweeps"] == 5 and "model" not in found
+    assert found["configuration"]["n_sweeps"] == 5 and "model" not in found
     assert "a run of kind transition has no model" in refused("evaluate", "--model", "ising")
-    RunDirectory.begin("graph", "graph", {}).close()
+    RunDirectory.create("graph", "graph", {}).close()
     assert "there are no pictures of runs of kind graph" in refused("plot", "graph")
 
 
 def test_what_is_no_finished_measurement_is_said() -> None:
     for kind in ("transition", "sample"):
-        RunDirectory.begin(kind, kind, {}).close()
-    with pytest.raises(RunError, match="the run in transition is not finished: go on with it by resume=True"):
+        RunDirectory.create(kind, kind, {}).close()
+    with pytest.raises(RunError, match="the run in transition is not finished: resume it by"):
         read_transition("transition")
     with pytest.raises(ValueError, match="sample holds a run of 'sample', not of 'transition'"):
         read_transition("sample")
@@ -156,7 +153,7 @@ def test_what_is_no_finished_measurement_is_said() -> None:
 @pytest.mark.parametrize(("chains", "sweeps"), [(1, 3), (1, 33), (2, 2), (4, 5)])
 def test_few_sweeps_have_errors_too(chains: int, sweeps: int) -> None:
     machine = GraphMachine(lattice((4, 4)))
-    (found,) = transition(machine, [2.0], chains=chains, sweeps=sweeps, burn_in=5, random_state=1)
+    (found,) = transition(machine, [2.0], n_chains=chains, n_sweeps=sweeps, burn_in=5, random_state=1)
     assert 0.0 <= found.specific_heat_error < np.inf
     x = np.random.default_rng(2).normal(size=(chains, sweeps))
     left_out = [np.delete(x, k).mean() for k in range(x.size)]
@@ -174,7 +171,7 @@ def test_the_square_lattice_is_onsagers() -> None:
     one, by 3.02); of this seed, whose bits are the same everywhere, none is off by two.
     """
     machine = GraphMachine(lattice((128, 128)))
-    found = transition(machine, np.linspace(1.5, 3.5, 13).tolist(), sweeps=20000, burn_in=1000, random_state=1)
+    found = transition(machine, np.linspace(1.5, 3.5, 13).tolist(), n_sweeps=20000, burn_in=1000, random_state=1)
     for at in found:
         assert at.exact_energy is not None
         assert at.exact_specific_heat is not None

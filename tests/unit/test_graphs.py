@@ -35,8 +35,9 @@ from nbm_xp.graphs import (
     transition,
     zephyr,
 )
-from nbm_xp.graphs import chains as chains_chapter
-from nbm_xp.graphs.draws import LANES, Numbers
+from nbm_xp.graphs import moves as moves_chapter
+from nbm_xp.graphs.chains import Numbers
+from nbm_xp.graphs.moves import LANES
 from tests.libraries import EAGER, Library
 
 GLASS = edwards_anderson((4, 6), "normal", random_state=3)
@@ -134,7 +135,7 @@ WRONG: list[tuple[Any, str]] = [
     (lambda: lattice((4, 4), periodic=(True,)), "periodic must be one bool or 2 of them, got 1"),
     (lambda: lattice(8, 8), r"periodic must be one bool or 1 of them, got 8: all lengths are one argument, such as"),
     (lambda: GraphMachine([[0, 1]], units="categorical:1"), "the number of values, from 2 to 127, got 'categorical:1'"),
-    (lambda: as_graph([[0, 1, 0.5]]), r"ints of shape \(edges, 2\), whose weights are told apart as couplings; got"),
+    (lambda: as_graph([[0, 1, 0.5]]), r"ints of shape \(edges, 2\), whose weights are the argument couplings; got"),
     (lambda: GraphMachine([[0, 1]]).sample(clamp=np.asarray([0, 1])), "clamp must be a dict of units and values, got"),
     (lambda: random_regular(5, 3), "degree must be less than units and their product even, got 3 and 5"),
     (lambda: erdos_renyi(5, 1.5), "probability must be from 0 to 1, got 1.5"),
@@ -178,31 +179,31 @@ def test_whole_numbers_in_a_square_are_a_matrix() -> None:
 def test_units_of_values_that_are_alike_have_two_names() -> None:
     pytest.importorskip("xarray")
     one, other = (GraphMachine(GLASS, units) for units in (3, "categorical:3"))
-    draws = [machine.sample(chains=2, sweeps=3, random_state=1)["state"].values for machine in (one, other)]
+    draws = [machine.sample(n_chains=2, n_sweeps=3, random_state=1)["state"].values for machine in (one, other)]
     np.testing.assert_array_equal(*draws)
 
 
 SAMPLED_WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"chains": 0}, "chains must be a whole number, at least 1, got 0"),
+    ({"n_chains": 0}, "n_chains must be a whole number, at least 1, got 0"),
     ({"beta": math.nan}, "beta must be finite, got nan"),
     ({"beta": [1.0, 2.0, 3.0]}, r"beta must be one number or of shape \(2,\), got shape \(3,\)"),
     ({"rule": "gibbs"}, "rule must be one of heat_bath, metropolis"),
     ({"observe": ["entropy"]}, "observe must be of energy, magnetisation"),
-    ({"chains": 3, "observe": "overlap"}, "chains must be even, got 3 of spin units"),
+    ({"n_chains": 3, "observe": "overlap"}, "chains must be even, got 3 of spin units"),
     ({"clamp": {24: 1}}, "clamp must name units from 0 to 23, got 24"),
     ({"clamp": {0.5: 1}}, "clamp must name units and values by whole numbers, got 0.5: 1"),
     ({"clamp": {0: math.nan}}, "clamp must name units and values by whole numbers, got 0: nan"),
     ({"clamp": [1]}, "clamp must be a dict of units and values, got list"),
-    ({"observe": None}, "observe must be names or observers, got None"),
-    ({"observe": 5}, "observe must be names or observers, got 5"),
+    ({"observe": None}, "observe must be names, got None"),
+    ({"observe": 5}, "observe must be names, got 5"),
     ({"clamp": {0: 0}}, "clamp must give values of -1, 1, got 0 for unit 0"),
     ({"clamp": dict.fromkeys(range(24), 1)}, "clamp must leave a unit to draw"),
-    ({"initial": np.ones((1, 24))}, r"states must be of shape \(2, 24\), got \(1, 24\)"),
-    ({"after": 3}, "after must be what sample gave"),
+    ({"initial": np.ones((1, 24))}, r"initial must be of shape \(2, 24\), got \(1, 24\)"),
+    ({"initial": 3}, r"initial must be of shape \(2, 24\), got \(\)"),
     ({"random_state": -1}, "random_state must not be negative, got -1"),
     (
         {"library": "dask"},
-        r"library must be one whose arrays have values at once, got dask: chunks \(of a lattice\) or parts .* lay",
+        r"library must be one whose arrays have values at once, got dask: chunks \(of a lattice\) or shards .* lay",
     ),
     ({"library": "dask", "rule": "wolff"}, "got dask: .*; clusters reach through the whole graph"),
 ]
@@ -213,7 +214,7 @@ def test_what_sampling_cannot_do_is_said(case: int) -> None:
     pytest.importorskip("xarray")
     arguments, message = SAMPLED_WRONG[case]
     with pytest.raises(ValueError, match=message):
-        GraphMachine(GLASS).sample(**({"chains": 2, "sweeps": 2} | arguments))
+        GraphMachine(GLASS).sample(**({"n_chains": 2, "n_sweeps": 2} | arguments))
 
 
 def test_random_graphs_are_what_they_are_called() -> None:
@@ -299,7 +300,7 @@ def test_colours_are_those_of_units_in_their_turn(graph: Graph, monkeypatch: pyt
 def draws(units: Any, rule: str, **how: Any) -> dict[str, Any]:
     machine = GraphMachine(GLASS, units=units, fields=0.3 if units != 3 else [0.3, -0.1, 0.0])
     observed = OBSERVED.get(units, ["energy", "magnetisation"])
-    arguments = {"chains": 4, "sweeps": 6, "beta": [0.2, 0.7, 1.0, 30.0], "observe": observed, "random_state": 5}
+    arguments = {"n_chains": 4, "n_sweeps": 6, "beta": [0.2, 0.7, 1.0, 30.0], "observe": observed, "random_state": 5}
     found = machine.sample(rule=rule, **(arguments | how))
     return {name: found[name].values for name in found}
 
@@ -318,9 +319,9 @@ def test_every_library_gives_the_same_bits(library: Library, units: Any, rule: s
 @pytest.mark.parametrize(("units", "rule"), KINDS)
 def test_loops_and_arrays_give_the_same_bits(units: Any, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("xarray")
-    how = {"clamp": {3: 1, 7: 1}, "chains": 131, "beta": np.linspace(0.1, 2.0, 131), "observe": ["energy"]}
+    how = {"clamp": {3: 1, 7: 1}, "n_chains": 131, "beta": np.linspace(0.1, 2.0, 131), "observe": ["energy"]}
     want = draws(units, rule, **how)
-    monkeypatch.setattr(chains_chapter, "kernel", lambda *_: None)
+    monkeypatch.setattr(moves_chapter, "kernel", lambda *_: None)
     got = draws(units, rule, **how)
     assert want["state"].tobytes() == got["state"].tobytes()
     assert want["energy"].tobytes() == got["energy"].tobytes()
@@ -356,7 +357,7 @@ def test_graphs_of_all_kinds_give_the_same_bits(
             loops = machine.chains(chains, beta, 1, rule=rule)
             loops.step(4)
             want = loops.rows(), loops.energies()
-            patched.setattr(chains_chapter, "kernel", lambda *_: None)
+            patched.setattr(moves_chapter, "kernel", lambda *_: None)
             arrays = machine.chains(chains, beta, 1, rule=rule)
             arrays.step(4)
             np.testing.assert_array_equal(arrays.rows(), want[0])
@@ -378,7 +379,7 @@ def test_potts_loops_and_arrays_give_the_same_bits(
             loops = machine.chains(chains, beta, 1, rule=rule, clamp=clamp)
             loops.step(3)
             want = loops.rows(), loops.energies()
-            patched.setattr(chains_chapter, "kernel", lambda *_: None)
+            patched.setattr(moves_chapter, "kernel", lambda *_: None)
             arrays = machine.chains(chains, beta, 1, rule=rule, clamp=clamp)
             arrays.step(3)
             np.testing.assert_array_equal(arrays.rows(), want[0])
@@ -390,12 +391,12 @@ def test_chains_and_sweeps_can_be_divided(units: Any) -> None:
     xarray = pytest.importorskip("xarray")
     machine = GraphMachine(lattice((6, 24)), units=units)
     how = {"beta": 0.5, "random_state": 9}
-    whole = machine.sample(chains=5, sweeps=8, burn_in=3, **how)
-    parts = [machine.sample(chains=n, first_chain=k, sweeps=8, burn_in=3, **how) for k, n in ((0, 2), (2, 3))]
+    whole = machine.sample(n_chains=5, n_sweeps=8, burn_in=3, **how)
+    parts = [machine.sample(n_chains=n, first_chain=k, n_sweeps=8, burn_in=3, **how) for k, n in ((0, 2), (2, 3))]
     joined = xarray.concat([part.drop_vars("beta") for part in parts], "chain", data_vars="all")
     assert joined.equals(whole.drop_vars("beta"))
-    begun = machine.sample(chains=3, first_chain=2, sweeps=2, burn_in=3, **how)
-    rest = machine.sample(chains=3, sweeps=6, beta=0.5, after=begun, library="array_api_strict")
+    begun = machine.sample(n_chains=3, first_chain=2, n_sweeps=2, burn_in=3, **how)
+    rest = machine.sample(n_chains=3, n_sweeps=6, beta=0.5, initial=begun, library="array_api_strict")
     assert rest["energy"].values.tobytes() == parts[1]["energy"].values[:, 2:].copy().tobytes()
     assert rest["sweep"].values.tolist() == whole["sweep"].values[2:].tolist()
     assert (rest["state"].values == parts[1]["state"].values).all()
@@ -419,7 +420,7 @@ def test_observers_see_what_there_is() -> None:
     pytest.importorskip("xarray")
     machine = GraphMachine(lattice((4, 6)), units="spin")
     found = machine.sample(
-        chains=2, sweeps=1, beta=0.3, observe=["energy", "magnetisation", "overlap", "correlations", "means"],
+        n_chains=2, n_sweeps=1, beta=0.3, observe=["energy", "magnetisation", "overlap", "correlations", "means"],
         random_state=2,
     )  # fmt: skip
     states = found["state"].values.astype(float)
@@ -435,7 +436,7 @@ def test_observers_see_what_there_is() -> None:
             np.testing.assert_allclose(found["correlations"].values[:, axis, d], want)
     assert np.isnan(found["correlations"].values[:, 0, 3]).all()
     with pytest.raises(ValueError, match="correlations are those of units with two values on a lattice"):
-        GraphMachine(random_regular(6, 3, 1)).sample(sweeps=1, observe="correlations")
+        GraphMachine(random_regular(6, 3, 1)).sample(n_sweeps=1, observe="correlations")
 
 
 @pytest.mark.parametrize("units", ["spin", "binary"])
@@ -443,7 +444,7 @@ def test_observers_see_what_there_is() -> None:
 def test_correlations_of_open_lattices_are_of_the_pairs_there_are(units: str, shape: tuple[int, ...]) -> None:
     pytest.importorskip("xarray")
     machine = GraphMachine(lattice(shape, False), units)
-    found = machine.sample(chains=2, sweeps=1, observe="correlations", random_state=2)
+    found = machine.sample(n_chains=2, n_sweeps=1, observe="correlations", random_state=2)
     grid = found["state"].values.astype(float).reshape(2, *shape)
     for axis, n in enumerate(shape):
         for d in range(max(shape)):
@@ -455,35 +456,38 @@ def test_correlations_of_open_lattices_are_of_the_pairs_there_are(units: str, sh
             np.testing.assert_allclose(seen, pairs.reshape(2, -1).mean(axis=1), rtol=1e-15)
 
 
-@pytest.mark.parametrize("divided", [{}, {"chunks": 2}, {"parts": 2}])
+@pytest.mark.parametrize("divided", [{}, {"chunks": 2}, {"shards": 2}])
 def test_all_that_is_measured_has_a_name_and_a_unit(divided: dict[str, int]) -> None:
     pytest.importorskip("xarray")
     if divided:
         pytest.importorskip("dask")
     machine = GraphMachine(lattice((4, 4)))
-    observe = ["energy", "magnetisation", "overlap", "means", *([] if "parts" in divided else ["correlations"])]
-    found = [machine.sample(chains=2, sweeps=2, observe=observe, random_state=1, **divided)]
+    observe = ["energy", "magnetisation", "overlap", "means", "correlations"]
+    found = [machine.sample(n_chains=2, n_sweeps=2, observe=observe, random_state=1, **divided)]
     if not divided:
-        found += [machine.anneal(sweeps=2, random_state=1), machine.temper(betas=[0.1, 0.5], sweeps=2, random_state=1)]
+        found += [
+            machine.anneal(n_sweeps=2, random_state=1),
+            machine.temper(betas=[0.1, 0.5], n_sweeps=2, random_state=1),
+        ]
     for dataset in found:
         for name, variable in dataset.variables.items():
             assert variable.attrs["long_name"], name
             assert variable.attrs["units"] == "1", name
 
 
-def test_parts_of_a_graph_without_held_units_are_told_of() -> None:
+def test_components_without_a_clamped_unit_are_warned_of() -> None:
     pytest.importorskip("xarray")
     machine = GraphMachine([[0, 1], [1, 2], [3, 4], [6, 5]])
-    with pytest.warns(ClampWarning, match="holds no unit of some parts of the graph, .*: 4 units, such as 3, are"):
-        found = machine.sample(sweeps=3, clamp={0: 1}, random_state=1)
-    free = machine.sample(sweeps=3, random_state=1)
+    with pytest.warns(ClampWarning, match="has no unit of some components of the graph: 4 units, such as 3, are"):
+        found = machine.sample(n_sweeps=3, clamp={0: 1}, random_state=1)
+    free = machine.sample(n_sweeps=3, random_state=1)
     np.testing.assert_array_equal(found["state"].values[:, 3:], free["state"].values[:, 3:])
     for sample in (machine.anneal, machine.chains):
-        with pytest.warns(ClampWarning, match="2 units, such as 5, are drawn as if none were held"):
+        with pytest.warns(ClampWarning, match="2 units, such as 5, are drawn as if none were clamped"):
             sample(clamp={0: 1, 4: 1, 3: -1})
-    machine.sample(sweeps=1, clamp={0: 1, 3: 1, 5: -1})  # a unit of each: no warning, which is an error in tests
+    machine.sample(n_sweeps=1, clamp={0: 1, 3: 1, 5: -1})  # a unit of each: no warning, which is an error in tests
     isolated = GraphMachine(as_graph([[0, 1]], units=3))
-    assert isolated.sample(sweeps=1, clamp={2: -1, 0: 1}, random_state=1)["state"].values[0, 2] == -1
+    assert isolated.sample(n_sweeps=1, clamp={2: -1, 0: 1}, random_state=1)["state"].values[0, 2] == -1
 
 
 def test_series_say_what_they_are_worth() -> None:

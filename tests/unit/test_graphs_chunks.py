@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from nbm_xp.graphs import Graph, GraphMachine, edwards_anderson, lattice
-from nbm_xp.graphs import brick_sweeps as brick_chapter
-from nbm_xp.graphs.bricks import Brick
-from nbm_xp.graphs.chunked import LatticeWork
-from nbm_xp.graphs.division import divided
-from nbm_xp.graphs.lattice_graph import Lattice
-from nbm_xp.graphs.packed import packed, unpack
+from nbm_xp.graphs import lattice_sweeps as sweeps_chapter
+from nbm_xp.graphs.blocks import ChainGroup, packed, unpack
+from nbm_xp.graphs.graph import Lattice
+from nbm_xp.graphs.lattice_blocks import LatticeBlock
+from nbm_xp.graphs.lattice_division import divided
 from nbm_xp.graphs.values import values_of
 
 pytest.importorskip("dask")
@@ -37,7 +36,7 @@ MACHINES: dict[str, GraphMachine] = {
     "Potts with fields": GraphMachine(lattice((5, 7, 3), False), units=3, fields=[0.1, 0.2, 0.0]),
 }
 ASKED: dict[str, Any] = {
-    "chains": 2, "sweeps": 5, "burn_in": 1, "every": 2, "beta": [0.4, 0.9], "random_state": 5
+    "n_chains": 2, "n_sweeps": 5, "burn_in": 1, "thin": 2, "beta": [0.4, 0.9], "random_state": 5
 }  # fmt: skip
 
 
@@ -71,7 +70,7 @@ def test_chunks_may_be_ragged(chunks: Any) -> None:
 @pytest.mark.parametrize("name", ["alike", "open, fields of each", "Potts with fields"])
 def test_several_sweeps_of_a_task_change_no_bit(name: str, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = MACHINES[name]
-    monkeypatch.setattr("nbm_xp.graphs.division.Division.sweeps_at_once", at_once)
+    monkeypatch.setattr("nbm_xp.graphs.lattice_division.LatticeDivision.sweeps_at_once", at_once)
     same(machine.sample(**ASKED), here(machine.sample(**ASKED, chunks=5)))
 
 
@@ -80,7 +79,7 @@ def test_loops_have_the_bits_of_arrays(name: str, monkeypatch: pytest.MonkeyPatc
     machine = MACHINES[name]
     for rule in ("heat_bath", "metropolis"):
         with monkeypatch.context() as without:
-            without.setattr(brick_chapter, "kernel", lambda *_: None)
+            without.setattr(sweeps_chapter, "kernel", lambda *_: None)
             portable = here(machine.sample(**ASKED, rule=rule, chunks=5))
         same(portable, here(machine.sample(**ASKED, rule=rule, chunks=5)))
 
@@ -88,7 +87,7 @@ def test_loops_have_the_bits_of_arrays(name: str, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("name", ["alike", "open, fields of each", "signs in space"])
 def test_overlaps_are_those_of_the_undivided_lattice(name: str) -> None:
     machine = MACHINES[name]
-    asked = ASKED | {"chains": 4, "beta": [0.1, 0.2, 0.9, 0.9], "observe": ("energy", "magnetisation", "overlap")}
+    asked = ASKED | {"n_chains": 4, "beta": [0.1, 0.2, 0.9, 0.9], "observe": ("energy", "magnetisation", "overlap")}
     whole, parts = machine.sample(**asked), machine.sample(**asked, chunks=5)
     assert parts["overlap"].chunks is not None
     alone = machine.sample(**asked | {"observe": ["overlap"]}, chunks=4)
@@ -99,9 +98,9 @@ def test_overlaps_are_those_of_the_undivided_lattice(name: str) -> None:
         assert (found["state"].values.ravel() == whole["state"].values.ravel()).all()
     same(whole, here(parts))
     assert len(np.unique(whole["overlap"].values)) > 1
-    more = asked | {"burn_in": 0, "sweeps": 2, "every": 1, "random_state": None}
-    rest = here(machine.sample(**more, after=parts, chunks=3))
-    assert (rest["overlap"].values == machine.sample(**more, after=whole)["overlap"].values).all()
+    more = asked | {"burn_in": 0, "n_sweeps": 2, "thin": 1, "random_state": None}
+    rest = here(machine.sample(**more, initial=parts, chunks=3))
+    assert (rest["overlap"].values == machine.sample(**more, initial=whole)["overlap"].values).all()
 
 
 def test_nothing_is_computed_until_asked() -> None:
@@ -121,22 +120,29 @@ def test_all_blocks_may_begin_at_once() -> None:
 
 def test_chains_go_on_in_other_chunks() -> None:
     machine = MACHINES["alike"]
-    asked: dict[str, Any] = {"chains": 2, "beta": 0.5}
-    whole = machine.sample(sweeps=6, random_state=3, **asked)
-    part = machine.sample(sweeps=4, random_state=3, chunks=5, **asked)
-    for first in (part, here(part), machine.sample(sweeps=4, random_state=3, **asked)):
-        rest = here(machine.sample(sweeps=2, after=first, chunks=(4, 14), **asked))
+    asked: dict[str, Any] = {"n_chains": 2, "beta": 0.5}
+    whole = machine.sample(n_sweeps=6, random_state=3, **asked)
+    part = machine.sample(n_sweeps=4, random_state=3, chunks=5, **asked)
+    for first in (part, here(part), machine.sample(n_sweeps=4, random_state=3, **asked)):
+        rest = here(machine.sample(n_sweeps=2, initial=first, chunks=(4, 14), **asked))
         assert (rest["state"].values.ravel() == whole["state"].values.ravel()).all()
         assert (rest["energy"].values == whole["energy"].values[:, 4:]).all()
         assert rest.attrs == whole.attrs
-    back = machine.sample(sweeps=2, after=here(part), **asked)
+    back = machine.sample(n_sweeps=2, initial=here(part), **asked)
     assert (back["state"].values == whole["state"].values).all()
 
 
 def test_chains_begin_where_they_are_told_to() -> None:
     machine = MACHINES["alike"]
-    up = np.ones((2, machine.units_count), np.int8)
-    asked: dict[str, Any] = {"chains": 2, "sweeps": 3, "beta": 0.5, "random_state": 3, "initial": up, "first_chain": 4}
+    up = np.ones((2, machine.n_units), np.int8)
+    asked: dict[str, Any] = {
+        "n_chains": 2,
+        "n_sweeps": 3,
+        "beta": 0.5,
+        "random_state": 3,
+        "initial": up,
+        "first_chain": 4,
+    }
     same(machine.sample(**asked), here(machine.sample(**asked, chunks=5)))
 
 
@@ -147,21 +153,21 @@ def test_two_workers_change_no_bit(two_workers: Any) -> None:
 
 def test_what_was_learnt_is_what_is_sampled_in_chunks() -> None:
     machine = GraphMachine(lattice((4, 6)), fields=0.1)
-    draws = machine.sample(chains=50, sweeps=5, random_state=1, beta=0.3)
+    draws = machine.sample(n_chains=50, n_sweeps=5, random_state=1, beta=0.3)
     machine.fit(draws["state"].values)
-    asked: dict[str, Any] = {"chains": 2, "sweeps": 4, "random_state": 1}
+    asked: dict[str, Any] = {"n_chains": 2, "n_sweeps": 4, "random_state": 1}
     same(machine.sample(**asked), here(machine.sample(**asked, chunks=3)))
 
 
 def test_a_lattice_is_laid_out_when_asked() -> None:
     vast = GraphMachine(lattice((30000, 33334)))
-    assert vast.units_count == 30000 * 33334
+    assert vast.n_units == 30000 * 33334
     assert vast.colours == 2
-    assert vast._layout is None
+    assert not vast.has_layout
     assert "1000020000 units, 2000040000 edges" in repr(vast)
-    draws = vast.sample(sweeps=1, chunks=10000, random_state=1)
+    draws = vast.sample(n_sweeps=1, chunks=10000, random_state=1)
     assert draws["state"].shape == (1, 30000, 33334)
-    assert vast._layout is None
+    assert not vast.has_layout
 
 
 def test_numbers_of_one_size_are_rounded_as_those_of_many() -> None:
@@ -169,7 +175,9 @@ def test_numbers_of_one_size_are_rounded_as_those_of_many() -> None:
     one, many = GraphMachine(graph, couplings=1 / 3), GraphMachine(graph, couplings=np.full(graph.edges, 1 / 3))
     assert one.resolution == many.resolution
     assert (one.layout.weights == many.layout.weights).all()
-    assert (brick_chapter.couplings_of(one).unit, brick_chapter.couplings_of(many).unit) == (one.layout.weights[0],) * 2
+    assert (sweeps_chapter.couplings_of(one).unit, sweeps_chapter.couplings_of(many).unit) == (
+        one.layout.weights[0],
+    ) * 2
 
 
 @pytest.mark.parametrize(
@@ -182,41 +190,44 @@ def test_numbers_of_one_size_are_rounded_as_those_of_many() -> None:
             {"rule": "wolff"},
             r"heat_bath, metropolis where there are chunks, got 'wolff': clusters reach .* undivided \(chunks=None\)",
         ),
-        (MACHINES["alike"], {"observe": "entropy"}, r"observe must be of energy, .*, means where there are chunks"),
+        (MACHINES["alike"], {"observe": "entropy"}, r"observe must be of energy, .*, means, got 'entropy'"),
         (MACHINES["Potts"], {"observe": "means"}, r"observe: means are those of units with two values"),
         (MACHINES["Potts"], {"observe": "correlations"}, r"observe: correlations are those of units with two values"),
-        (MACHINES["alike"], {"observe": "overlap", "chains": 3}, r"observe: overlaps are .*: chains must be even"),
-        (MACHINES["Potts"], {"observe": "overlap", "chains": 2}, r"observe: overlaps are .* of spins"),
+        (MACHINES["alike"], {"observe": "overlap", "n_chains": 3}, r"observe: overlaps are .*: n_chains must be even"),
+        (MACHINES["Potts"], {"observe": "overlap", "n_chains": 2}, r"observe: overlaps are .* of spins"),
         (MACHINES["alike"], {"clamp": {0: 2}}, r"clamp must give values of -1, 1, got 2 for unit 0"),
-        (MACHINES["alike"], {"library": "torch"}, r"library must be left out where there are chunks"),
+        (MACHINES["alike"], {"library": "torch"}, r"library must be None where there are chunks"),
         (MACHINES["alike"], {"chunks": (3, 4, 5)}, r"chunks must be an int, or for each of 2 axes .*, got \(3, 4, 5\)"),
         (MACHINES["alike"], {"chunks": 0}, r"chunks must be an int"),
         (MACHINES["alike"], {"chunks": (12, (7, 8))}, r"chunks must be an int"),
         (MACHINES["alike"], {"chunks": "auto"}, r"chunks must be an int"),
-        (MACHINES["alike"], {"initial": [1, -1]}, r"initial must be of shape \(1, 12, 14\), got \(2,\)"),
+        (MACHINES["alike"], {"initial": [1, -1]}, r"initial must be of shape \(1, 168\), got \(2,\)"),
     ],
 )
-def test_what_cannot_be_in_chunks_is_refused(machine: GraphMachine, asked: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_in_chunks_raises(machine: GraphMachine, asked: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        machine.sample(**{"sweeps": 2, "chunks": 2} | asked)
+        machine.sample(**{"n_sweeps": 2, "chunks": 2} | asked)
 
 
-def test_blocks_reach_around_short_lattices() -> None:
-    division = divided((6, 4), (True, False), (2, 3))
-    rng = np.random.default_rng(0)
-    whole = rng.integers(1, 100, (6, 4)).astype(np.int8)
-    parts = {
-        block: whole[tuple(slice(o, o + n) for o, n in zip(division.offset(block), division.size(block), strict=True))]
+@pytest.mark.parametrize("at_once", [1, 2, 4])
+def test_blocks_reach_around_short_lattices(at_once: int) -> None:
+    division = divided((6, 4), (True, False), (2, 3), at_once)
+    work = division.work(ChainGroup(24, "binary", "heat_bath", (7,) * 6, 0, (0.5,)))
+    whole = np.random.default_rng(0).integers(0, 2, (6, 4)).astype(np.int8)
+    depth = division.depth
+    around = np.pad(np.pad(whole, ((depth, depth), (0, 0)), "wrap"), ((0, 0), (depth, depth)))
+    begun = {
+        block: work.resume((0, *block), whole[
+            tuple(slice(o, o + n) for o, n in zip(division.offset(block), division.size(block), strict=True))
+        ][None])
         for block in division.blocks
-    }
-    for depth in (1, 2, 5, 9):
-        around = np.pad(np.pad(whole, ((depth, depth), (0, 0)), "wrap"), ((0, 0), (depth, depth)))
-        for block, own in parts.items():
-            near = division.neighbours(block, depth)
-            shown = {other: division.show(parts[other], depth) for other in near}
-            begin = division.offset(block)
-            want = around[tuple(slice(b, b + n + 2 * depth) for b, n in zip(begin, own.shape, strict=True))]
-            assert (division.padded(block, own, shown, depth, 0) == want).all()
+    }  # fmt: skip
+    for block, (state, _) in begun.items():
+        memory, flat = work._filled(block, state[0], {other: begun[other][1] for other in division.neighbours(block)})
+        found = memory.take(flat, tuple(slice(0, n + 2 * depth) for n in memory.size))
+        begin = division.offset(block)
+        want = around[tuple(slice(b, b + n + 2 * depth) for b, n in zip(begin, memory.size, strict=True))]
+        np.testing.assert_array_equal(found, want)
 
 
 @pytest.mark.parametrize("units", ["spin", "binary", 5])
@@ -231,39 +242,38 @@ def test_what_is_packed_comes_back(units: Any, shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("size", [(5, 7), (4, 8), (9,), (1, 1), (2, 3, 5)])
-def test_bricks_hold_what_was_put_there(size: tuple[int, ...]) -> None:
+def test_blocks_hold_what_was_put_there(size: tuple[int, ...]) -> None:
     rng, depth = np.random.default_rng(0), 2
-    brick = Brick((64,) * len(size), (True,) * len(size), (3,) * len(size), size, depth)
-    whole = rng.integers(0, 100, brick.padded).astype(np.int8)
-    flat = brick.split(whole)
+    block = LatticeBlock((64,) * len(size), (True,) * len(size), (3,) * len(size), size, depth)
+    whole = rng.integers(0, 100, block.padded).astype(np.int8)
+    flat = block.split(whole)
     own = tuple(slice(depth, depth + n) for n in size)
-    np.testing.assert_array_equal(brick.inner(flat), whole[own])
-    np.testing.assert_array_equal(brick.own(flat)[..., 0, :], whole[own][..., ::2])
-    np.testing.assert_array_equal(brick.own(flat)[..., 1, : size[-1] // 2], whole[own][..., 1::2])
-    for begin in range(brick.padded[-1]):
-        for end in range(begin, brick.padded[-1] + 1):
+    np.testing.assert_array_equal(block.inner(flat), whole[own])
+    np.testing.assert_array_equal(block.own(flat)[..., 0, :], whole[own][..., ::2])
+    np.testing.assert_array_equal(block.own(flat)[..., 1, : size[-1] // 2], whole[own][..., 1::2])
+    for begin in range(block.padded[-1]):
+        for end in range(begin, block.padded[-1] + 1):
             place = (*own[:-1], slice(begin, end))
-            np.testing.assert_array_equal(brick.take(flat, place), whole[place])
+            np.testing.assert_array_equal(block.take(flat, place), whole[place])
             changed = whole.copy()
             changed[place] += 100
-            brick.put(now := flat.copy(), place, changed[place])
-            np.testing.assert_array_equal(now, brick.split(changed))
+            block.put(now := flat.copy(), place, changed[place])
+            np.testing.assert_array_equal(now, block.split(changed))
 
 
 def test_a_block_between_tasks_is_bits() -> None:
     machine = GraphMachine(lattice((64, 128)))
-    graph, couplings = machine.graph, brick_chapter.couplings_of(machine)
-    assert isinstance(graph, Lattice)
-    chain = brick_chapter.LatticeChain(graph.shape, graph.periodic, "spin", "heat_bath", (5,) * 6, 0, 0.4)
-    work = LatticeWork(chain, divided(graph.shape, graph.periodic, (32, -1)), 2)
-    blocks = {block: work.begin(block) for block in work.division.blocks}
-    rims = {block: rim for block, (_, rim) in blocks.items()}
-    for block, (begun, _) in blocks.items():
-        kept, shown, totals = work.step(block, begun, rims, (0, 1, (1,)), couplings)
-        assert begun.nbytes == kept.nbytes == 32 * 128 // 8
-        assert sum(layers.nbytes for layers in shown if layers is not None) == 2 * 2 * 128
+    division = divided((64, 128), (True, True), (32, -1), 1)
+    work = division.work(ChainGroup(64 * 128, "spin", "heat_bath", (5,) * 6, 0, (0.4,)))
+    begun = {(0, *block): work.begin((0, *block)) for block in division.blocks}
+    shown = {block: layers for block, (_, layers) in begun.items()}
+    for block, (state, _) in begun.items():
+        given = division.given(sweeps_chapter.couplings_of(machine), block[1:])
+        after, layers, totals = work.step(block, state, shown, (0, 1, (1,)), given)
+        assert state[0].nbytes == after[0].nbytes == 32 * 128 // 8
+        assert sum(layer.nbytes for layer in layers) == 2 * 2 * 128
         assert totals.shape == (1, 2)
-        assert set(np.unique(work.array(block, kept))) == {-1, 1}
+        assert set(np.unique(work.array(block, after))) == {-1, 1}
 
 
 def test_graphs_of_lattices_are_graphs() -> None:

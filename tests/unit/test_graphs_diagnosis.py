@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from nbm_xp.graphs import GraphMachine, MixingWarning, diagnose, lattice, onsager
-from nbm_xp.runs import open_dataset, sample_lattice
+from nbm_xp.runs import open_dataset, resume, sample_lattice
 
 pytest.importorskip("xarray")
 
 SQUARE = GraphMachine(lattice((12, 12)))
-HOT: dict[str, Any] = {"chains": 8, "sweeps": 300, "burn_in": 50, "beta": 0.2, "random_state": 1}
+HOT: dict[str, Any] = {"n_chains": 8, "n_sweeps": 300, "burn_in": 50, "beta": 0.2, "random_state": 1}
 MEASURES = ("r_hat", "ess", "mcse")
 
 
@@ -33,7 +33,7 @@ def test_what_has_a_number_for_each_sweep_is_diagnosed() -> None:
     assert all(type(value) is float for value in told(draws).values())  # as files have them
     exact = onsager((12, 12), 0.2).energy
     assert abs(float(draws["energy"].mean()) - exact) < 4 * draws.attrs["energy_mcse"] < 0.02
-    assert not told(SQUARE.sample(**HOT | {"sweeps": 19}))
+    assert not told(SQUARE.sample(**HOT | {"n_sweeps": 19}))
     assert not told(SQUARE.sample(**HOT, observe="means"))
 
 
@@ -45,19 +45,19 @@ def test_only_chains_of_the_same_temperature_are_compared() -> None:
     assert draws.attrs["energy_mcse"][0] == pytest.approx(2**0.5 * hot["energy_mcse"], rel=0.4)
     unequal = SQUARE.sample(**HOT | {"beta": [0.1] * 6 + [0.2] * 2}, observe="energy")
     assert len(unequal.attrs["energy_r_hat"]) == 2
-    tempered = SQUARE.temper(betas=[0.1, 0.2, 0.3], sets=4, sweeps=300, burn_in=50, random_state=1)
+    tempered = SQUARE.temper(betas=[0.1, 0.2, 0.3], n_chains=4, n_sweeps=300, burn_in=50, random_state=1)
     assert [len(value) for value in told(tempered).values()] == [3, 3, 3]
 
 
 def test_what_is_computed_later_is_diagnosed_when_it_is_there(tmp_path: pathlib.Path) -> None:
     whole, lazy = (
-        SQUARE.sample(**HOT | {"sweeps": 60, "beta": 0.05}),
-        SQUARE.sample(**HOT | {"sweeps": 60, "beta": 0.05}, chunks=12),
+        SQUARE.sample(**HOT | {"n_sweeps": 60, "beta": 0.05}),
+        SQUARE.sample(**HOT | {"n_sweeps": 60, "beta": 0.05}, chunks=12),
     )
     assert not told(lazy)
     assert diagnose(lazy.compute()) == told(whole)
     pytest.importorskip("zarr")
-    asked = {name: value for name, value in (HOT | {"sweeps": 60, "beta": 0.05}).items() if name != "random_state"}
+    asked = {name: value for name, value in (HOT | {"n_sweeps": 60, "beta": 0.05}).items() if name != "random_state"}
     run = sample_lattice(SQUARE, tmp_path / "run", **asked, chunks=(6, 12), checkpoint_every=55, random_state=1)
     assert told(open_dataset(run.path)) == told(whole)
 
@@ -65,19 +65,19 @@ def test_what_is_computed_later_is_diagnosed_when_it_is_there(tmp_path: pathlib.
 def test_a_run_that_warns_is_finished(tmp_path: pathlib.Path) -> None:
     """Also where warnings are errors, as in all tests."""
     pytest.importorskip("zarr")
-    asked: dict[str, Any] = {"chains": 8, "sweeps": 40, "burn_in": 40, "beta": 2.0, "chunks": 12, "seed": 1}
+    asked: dict[str, Any] = {"n_chains": 8, "n_sweeps": 40, "burn_in": 40, "beta": 2.0, "chunks": 12, "random_state": 1}
     asked["checkpoint_every"] = 40
     with pytest.raises(MixingWarning, match=r"magnetisation \(R-hat .*cluster moves"):
         sample_lattice(SQUARE, tmp_path / "run", **asked)
     assert told(open_dataset(tmp_path / "run"))["magnetisation_r_hat"] > 1.05
-    sample_lattice(SQUARE, tmp_path / "run", **asked, resume=True)  # finished: nothing is left to say
+    resume(tmp_path / "run")  # finished: nothing is left to warn of
 
 
 @pytest.mark.slow
 def test_stripes_are_told() -> None:
     """Random starts far below the critical temperature: the energy is off by far more than draws of one place tell."""
     machine = GraphMachine(lattice((64, 64)))
-    asked: dict[str, Any] = {"chains": 64, "beta": 0.55, "sweeps": 500, "random_state": 1}
+    asked: dict[str, Any] = {"n_chains": 64, "beta": 0.55, "n_sweeps": 500, "random_state": 1}
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         striped = machine.sample(**asked, burn_in=1000)

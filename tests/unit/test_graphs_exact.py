@@ -118,11 +118,11 @@ def test_sampling_gives_what_is_exact(name: str, rule: str) -> None:
     pytest.importorskip("xarray")
     machine, beta = MACHINES[name], 0.45
     states = enumerated(machine)
-    found = machine.sample(chains=64, sweeps=1500, burn_in=100, beta=beta, rule=rule, random_state=11)
+    found = machine.sample(n_chains=64, n_sweeps=1500, burn_in=100, beta=beta, rule=rule, random_state=11)
     energy = found["energy"].values
     error = standard_error(energy)
     assert abs(energy.mean() - states.energy(beta)) < 4 * error < 0.02
-    heat = beta**2 * machine.units_count * energy.var()
+    heat = beta**2 * machine.n_units * energy.var()
     assert heat == pytest.approx(states.specific_heat(beta), rel=0.05)
 
 

@@ -19,7 +19,7 @@ def test_cubes_of_eight_have_the_ground_state_that_two_runs_find(instance: int) 
         for run in range(2):
             seed = 1_000_000 * run + 1_000 * instance + sweeps // 20_000
             found = machine.temper(
-                betas=[0.2, 1.6], acceptance=0.3, sets=2, sweeps=sweeps, burn_in=1_000, random_state=seed
+                betas=[0.2, 1.6], acceptance=0.3, n_chains=2, n_sweeps=sweeps, burn_in=1_000, random_state=seed
             )
             shares = found["acceptance"].values
             assert 0.2 <= shares.min() <= shares.max() <= 0.4, shares

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from nbm_xp.boltzmann.looks import TrainingWarning
+
 from nbm_xp.graphs import GraphMachine, enumerated, erdos_renyi, lattice, random_regular, sherrington_kirkpatrick
 from nbm_xp.graphs import likelihoods as likelihoods_chapter
-from nbm_xp.graphs.objectives import Objective, joined
+from nbm_xp.graphs.likelihoods import Objective, joined
 from nbm_xp.machines.estimator import NotFittedError
 from tests.libraries import LIBRARIES, Library, libraries
 
@@ -31,7 +31,7 @@ def exact_states(machine: GraphMachine, count: int, seed: int = 1) -> Any:
     chances = enumerated(machine).probabilities()
     which = np.random.default_rng(seed).choice(chances.size, count, p=chances)
     values = machine.values
-    digits = which[:, None] // values.count ** np.arange(machine.units_count) % values.count
+    digits = which[:, None] // values.count ** np.arange(machine.n_units) % values.count
     return (digits * int(values.step) + values.least).astype(np.int8)
 
 
@@ -92,7 +92,7 @@ def standard_errors(machine: GraphMachine, rows: Any) -> Any:
         ]
     )
     if machine.values.kind == "potts":
-        count, q, edges = machine.units_count, machine.values.count, machine.graph.edges
+        count, q, edges = machine.n_units, machine.values.count, machine.graph.edges
         differ = np.zeros((edges + count * (q - 1), place.size))
         differ[:edges, :edges] = np.eye(edges)
         for unit in range(count):
@@ -119,7 +119,7 @@ def test_parameters_are_recovered_within_statistical_errors(kind: str, training:
             np.testing.assert_allclose(a, b, atol=1e-5)
 
 
-@pytest.mark.parametrize("training", ["persistent", "tempered"])
+@pytest.mark.parametrize("training", ["pcd", "ptt"])
 @pytest.mark.parametrize("kind", TRUTHS)
 def test_chains_lead_to_the_maximum_of_the_likelihood(kind: str, training: str) -> None:
     rows = exact_states(TRUTHS[kind], 500)
@@ -139,7 +139,7 @@ def test_chains_exchange_where_sweeps_alone_stay_on_one_side() -> None:
     flips = np.random.default_rng(1).random(rows.shape) < 0.03
     rows = np.where(flips, -rows, rows)
     how = {"n_iter": 600, "n_chains": 64, "weight_decay": 1e-3, "random_state": 1}
-    learnt = GraphMachine(graph, training="tempered", **how).fit(rows)
+    learnt = GraphMachine(graph, training="ptt", **how).fit(rows)
     exact = GraphMachine(graph, training="exact", weight_decay=1e-3).fit(rows)
     assert abs(float(np.mean(exact.log_likelihood(rows) - learnt.log_likelihood(rows)))) < 0.05
 
@@ -159,7 +159,7 @@ def test_every_library_learns_the_same(kind: str, library: Library) -> None:
 
 @pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", "torch"))
 def test_chains_run_where_the_rows_lie(library: Library) -> None:
-    training = "tempered" if library.name == "torch" else "persistent"
+    training = "ptt" if library.name == "torch" else "pcd"
     rows = exact_states(TRUTHS["spin"], 60)
     how = {"training": training, "n_iter": 4, "n_chains": 6, "weight_decay": 0.1, "random_state": 2}
     want = GraphMachine(SQUARE, **how).fit(rows)
@@ -200,7 +200,7 @@ def test_batches_lead_there_too() -> None:
     truth = TRUTHS["spin"]
     rows = exact_states(truth, 3000)
     whole = GraphMachine(SQUARE).fit(rows)
-    for training, rate in (("pseudo_likelihood", 0.1), ("persistent", 0.05)):
+    for training, rate in (("pseudo_likelihood", 0.1), ("pcd", 0.05)):
         machine = GraphMachine(SQUARE, couplings=0.0, training=training, learning_rate=rate, random_state=1)
         for _ in range(20):
             for batch in np.split(rows, 10):
@@ -244,7 +244,7 @@ def test_what_was_learnt_is_drawn_from() -> None:
     pytest.importorskip("xarray")
     rows = exact_states(TRUTHS["spin"], 2000)
     learnt = GraphMachine(SQUARE).fit(rows)
-    draws = learnt.sample(chains=64, sweeps=400, burn_in=50, observe="means", random_state=1)
+    draws = learnt.sample(n_chains=64, n_sweeps=400, burn_in=50, observe="means", random_state=1)
     means = draws["edge_means"].values.mean(axis=0)
     np.testing.assert_allclose(means, (rows[:, SQUARE.first] * rows[:, SQUARE.second]).mean(axis=0), atol=0.05)
 
@@ -260,10 +260,10 @@ WRONG: list[tuple[dict[str, Any], Any, str]] = [
     ({}, np.ones((0, 9)), "X must have at least one row"),
     ({}, np.ones((2, 9)), "unit 0 is never -1, to which no field is large enough"),
     ({"units": 3}, np.where(GOOD > 0, 2, 0), "unit 0 is never 1, to which no field is large enough"),
-    ({"training": "gibbs"}, GOOD, r"training must be one of \['pseudo_likelihood', 'persistent'"),
+    ({"training": "gibbs"}, GOOD, r"training must be one of \['pseudo_likelihood', 'pcd'"),
     ({"n_iter": 0}, GOOD, "n_iter must be a whole number, at least 1, got 0"),
     ({"n_chains": 0}, GOOD, "n_chains must be a whole number, at least 1, got 0"),
-    ({"n_gibbs": 1.5}, GOOD, "n_gibbs must be a whole number, at least 1, got 1.5"),
+    ({"n_sweeps": 1.5}, GOOD, "n_sweeps must be a whole number, at least 1, got 1.5"),
     ({"learning_rate": 0}, GOOD, "learning_rate must be a finite number above 0, got 0"),
     ({"weight_decay": -1.0}, GOOD, "weight_decay must be a finite number of at least 0, got -1.0"),
     ({"tol": math.inf}, GOOD, "tol must be a finite number above 0, got inf"),

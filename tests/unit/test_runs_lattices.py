@@ -11,7 +11,7 @@ import pytest
 
 from nbm_xp.graphs import GraphMachine, edwards_anderson, lattice
 from nbm_xp.runs import RunError, graph_runs, open_dataset, projected, resume, sample_lattice
-from nbm_xp.runs.lattice_job import LATTICE
+from nbm_xp.runs.graph_job import LATTICE
 from tests.runs import files_of
 
 pytest.importorskip("zarr")
@@ -26,7 +26,7 @@ MACHINES = {
     "Potts": GraphMachine(lattice((6, 8)), units=3, fields=[0.1, 0.0, 0.2]),
     "rings of odd length": GraphMachine(edwards_anderson((9, 7), random_state=1), units="categorical:3"),
 }
-ASKED: dict[str, Any] = {"chains": 2, "sweeps": 9, "burn_in": 2, "every": 2, "beta": [0.4, 0.9]}
+ASKED: dict[str, Any] = {"n_chains": 2, "n_sweeps": 9, "burn_in": 2, "thin": 2, "beta": [0.4, 0.9]}
 
 
 class BrokenOffError(Exception):
@@ -116,7 +116,7 @@ def test_what_is_measured_lies_in_the_same_files_for_all_chunks(tmp_path: pathli
 
 
 def test_what_neighbours_have_shown_must_be_there(tmp_path: pathlib.Path) -> None:
-    asked = {"sweeps": 8, "chunks": 6, "checkpoint_every": 2, "random_state": 5, "n_workers": 1}
+    asked = {"n_sweeps": 8, "chunks": 6, "checkpoint_every": 2, "random_state": 5, "n_workers": 1}
     with pytest.raises(BrokenOffError):
         sample_lattice(MACHINES["alike"], tmp_path / "run", **asked, progress=interrupting(0.4))
     for file in (tmp_path / "run" / "checkpoints").glob("shown/*.npz"):
@@ -130,13 +130,13 @@ def test_what_is_needed_is_said_and_refused(tmp_path: pathlib.Path, monkeypatch:
     needed = projected(vast, 4096, n_workers=2)
     assert 1e9 < needed.disk < 2.1e9
     assert needed.memory < 1e9
-    assert projected(vast, 4096, chains=4, n_workers=2).disk == 4 * needed.disk
+    assert projected(vast, 4096, n_chains=4, n_workers=2).disk == 4 * needed.disk
     assert projected(vast, 16384, n_workers=2).memory > 4e9
     monkeypatch.setattr(graph_runs, "_memory", lambda: 4 * 10**9)
     with pytest.raises(RunError, match=r"will need .* and there are 4\.00 GB of memory: divide it into smaller blocks"):
-        sample_lattice(vast, tmp_path / "run", sweeps=1, chunks=16384, n_workers=2)
+        sample_lattice(vast, tmp_path / "run", n_sweeps=1, chunks=16384, n_workers=2)
     with pytest.raises(RunError, match=r"will need .* GB of disk, and .* has .* GB left: nothing was begun"):
-        sample_lattice(vast, tmp_path / "run", chains=10**5, sweeps=1, chunks=4096)
+        sample_lattice(vast, tmp_path / "run", n_chains=10**5, n_sweeps=1, chunks=4096)
     assert not (tmp_path / "run").exists()
 
 
@@ -148,7 +148,7 @@ def test_what_is_needed_is_said_and_refused(tmp_path: pathlib.Path, monkeypatch:
         ({"chunks": ((5, 7), 14)}, "chunks must be"),
         ({"rule": "wolff"}, "rule must be one of"),
         ({"beta": [1.0, 2.0]}, "beta must be one number or of shape"),
-        ({"sweeps": 0}, "sweeps must be"),
+        ({"n_sweeps": 0}, "n_sweeps must be"),
         ({"checkpoint_every": 0}, "checkpoint_every must be"),
     ],
 )

@@ -59,7 +59,7 @@ def lattice(
     """
     asked: dict[str, Any] = {
         "size": _lengths(size), "temperatures": _temperatures(temperatures), "periodic": periodic, "coupling": coupling,
-        "chains": chains, "sweeps": sweeps, "burn_in": burn_in, "rule": rule, "library": library,
+        "n_chains": chains, "n_sweeps": sweeps, "burn_in": burn_in, "rule": rule, "library": library,
         "checkpoint_every": checkpoint_every,
     }  # fmt: skip
     finding.checked_new(out)

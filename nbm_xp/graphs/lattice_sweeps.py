@@ -1,8 +1,6 @@
-"""Sweeps of a brick, and what is measured on its units: a task of a lattice in chunks.
+"""Sweeps of a lattice's block, and what is measured of its units.
 
-Contract: the bits of `chains.Chains`, whichever bricks a lattice is divided into, and whether arrays make them or
-loops of the library's own. What is measured are sums without rounding, so that those of all bricks may be added in any
-order.
+Contract: the bits of `chains.Chains`, for every division into blocks, by arrays and by compiled loops.
 """
 
 from __future__ import annotations
@@ -17,14 +15,12 @@ from nbm_xp.namespace.mrg31k3p.integers import STREAM_STEPS, State
 from nbm_xp.rng import jump
 from nbm_xp.rng.uniforms import elements
 
-from .bricks import Brick, Stretches
-from .clamping import Held
-from .draws import LANES, Numbers
-from .energy_model import EnergyModel
-from .graph import alike
-from .lattice_graph import Lattice
+from .chains import Numbers
+from .energy_model import Clamp, EnergyModel
+from .graph import Lattice, uniform_value
+from .lattice_blocks import LatticeBlock, SlotRuns
 from .layout import Colour, rounded
-from .sweeps import RULES
+from .moves import LANES, MOVES, LocalMove
 from .values import Values, values_of
 
 __all__ = ["Couplings", "LatticeChain", "couplings_of"]
@@ -35,23 +31,23 @@ AT_ONCE: Final = 2**20
 
 @dataclass(frozen=True)
 class Couplings:
-    """The couplings and fields of a lattice or a brick: couplings are whole multiples of one number where they can be.
+    """The couplings and fields of a lattice or a block: couplings are whole multiples of one number where they can be.
 
     Parameters
     ----------
     unit : float
         What multiples are of; 1 where couplings are no multiples.
     multiples : array or None
-        int8 or float64; None where each is 1. Of shape (edges,), or of a brick (axes, units).
+        int8 or float64; None where each is 1. Of shape (edges,), or of a block (axes, units).
     fields : float or array
-        Of all units, or of each: of the lattice's shape, or of a brick (units,); of Potts units with one more axis, a
-        lattice's last one and a brick's first one.
+        Of all units, or of each: of the lattice's shape, or of a block (units,); of Potts units with one more axis, a
+        lattice's last one and a block's first one.
     largest : int
         The size of the largest multiple; 0 where couplings are no multiples.
     odd : bool
         Whether all multiples are odd.
-    held : Held or None
-        The units that are held; of a brick their places, and what is in each.
+    clamp : Clamp or None
+        The clamped units and their values; of a block their places, and what is in each.
     """
 
     unit: float
@@ -59,41 +55,41 @@ class Couplings:
     fields: Any
     largest: int
     odd: bool
-    held: Held | None = None
+    clamp: Clamp | None = None
 
-    def of(self, brick: Brick, graph: Lattice) -> Couplings:
-        """Those of a brick."""
-        multiples = None if self.multiples is None else brick.of_edges(graph, self.multiples)
-        fields = self.fields if isinstance(self.fields, float) else brick.of_units(self.fields)
-        held = None if self.held is None else brick.places_of(*self.held)
-        return replace(self, multiples=multiples, fields=fields, held=held)
+    def of(self, block: LatticeBlock, graph: Lattice) -> Couplings:
+        """Those of a block."""
+        multiples = None if self.multiples is None else block.of_edges(graph, self.multiples)
+        fields = self.fields if isinstance(self.fields, float) else block.of_units(self.fields)
+        clamp = None if self.clamp is None else block.places_of(*self.clamp)
+        return replace(self, multiples=multiples, fields=fields, clamp=clamp)
 
 
-def couplings_of(machine: EnergyModel, held: Held | None = None) -> Couplings:
-    """A lattice machine's couplings and fields, rounded as its layout's are, and the units that are held."""
+def couplings_of(machine: EnergyModel, clamp: Clamp | None = None) -> Couplings:
+    """A lattice machine's couplings and fields, rounded as its layout's are, and its clamped units."""
     host, resolution = host_namespace(), machine.resolution
     weights, own = machine.by_edge_and_unit
-    one, field = alike(weights), alike(own)
+    one, field = uniform_value(weights), uniform_value(own)
     if field is not None and machine.values.kind != "potts":
         fields: Any = float(rounded(host.asarray(field), resolution))
     else:
         shape = (*machine.graph.shape, *own.shape[1:])  # type: ignore[misc]
         fields = host.reshape(rounded(own, resolution), shape)
     if one is not None:
-        return Couplings(float(rounded(host.asarray(one), resolution)), None, fields, 1, True, held)
+        return Couplings(float(rounded(host.asarray(one), resolution)), None, fields, 1, True, clamp)
     weights = rounded(weights, resolution)
     sizes = host.abs(weights)
     least = float(host.min(sizes[sizes > 0])) if host.any(sizes > 0) else 1.0
     whole, largest = host.round(weights / least), float(host.max(sizes)) / least
     if largest > 127 or not host.all(whole * least == weights):
-        return Couplings(1.0, weights, fields, 0, False, held)
+        return Couplings(1.0, weights, fields, 0, False, clamp)
     multiples = host.astype(whole, host.int8)
-    return Couplings(least, multiples, fields, int(largest), bool(host.all(multiples & 1)), held)
+    return Couplings(least, multiples, fields, int(largest), bool(host.all(multiples & 1)), clamp)
 
 
 @dataclass(frozen=True)
 class LatticeChain:
-    """A chain of a lattice's states, as tasks know it.
+    """A chain of a lattice's states.
 
     Parameters
     ----------
@@ -123,6 +119,13 @@ class LatticeChain:
         return values_of(self.units)
 
     @property
+    def move(self) -> LocalMove:
+        """How units are drawn."""
+        move = MOVES[self.rule]
+        assert isinstance(move, LocalMove)
+        return move
+
+    @property
     def nothing(self) -> int:
         """What stands where no unit is, which adds nothing to a sum."""
         return -1 if self.values.kind == "potts" else 0
@@ -147,116 +150,78 @@ class LatticeChain:
         """What the chain is of."""
         return Lattice(self.shape, self.periodic)
 
-    def begins(self, stretches: Stretches, sweep: int) -> Any:
-        """Where the numbers of stretches begin among those of the chain."""
-        return sweep * self.numbers.steps * LANES + stretches.slots
+    def begins(self, runs: SlotRuns, sweep: int) -> Any:
+        """Where the numbers of runs begin among those of the chain."""
+        return sweep * self.numbers.steps * LANES + runs.slots
 
-    def brick(self, offset: tuple[int, ...], size: tuple[int, ...], depth: int) -> Brick:
-        """A part of the lattice."""
-        return Brick(self.shape, self.periodic, offset, size, depth)
-
-    def begin(self, offset: tuple[int, ...], size: tuple[int, ...]) -> Any:
-        """Random states, of a part of the lattice."""
-        brick = self.brick(offset, size, 2)
-        return brick.inner(self.fresh(brick))
-
-    def fresh(self, brick: Brick) -> Any:
-        """Random states of a brick with layers around, as it lies there; nothing is around it yet."""
+    def fresh(self, block: LatticeBlock) -> Any:
+        """Random states of a block, with nothing in its halo."""
         host, values = host_namespace(), self.values
-        flat = host.full((brick.units,), self.nothing, dtype=host.int8)
+        flat = host.full((block.units,), self.nothing, dtype=host.int8)
         if values.kind == "potts":
             for colour in self.colours:
-                for stretches in brick.stretches(0, colour).parts(AT_ONCE):
-                    flat[stretches.each()[0]] = values.at_random(host, self.uniforms(stretches, 0))
+                for runs in block.runs(0, colour).parts(AT_ONCE):
+                    flat[runs.each()[0]] = values.at_random(host, self.uniforms(runs, 0))
             return flat
-        # where nothing is cold, the heat bath's upper value is drawn by lesser numbers, `at_random`'s by greater ones
-        work = replace(self, rule="heat_bath", beta=0.0).work(brick, Couplings(1.0, None, 0.0, 1, True))
+        # at β = 0 the heat bath's upper value is drawn by lesser numbers, `at_random`'s by greater ones
+        work = replace(self, rule="heat_bath", beta=0.0).work(block, Couplings(1.0, None, 0.0, 1, True))
         for colour in self.colours:
-            work.draw(flat, brick.stretches(0, colour), 0)
-        own = brick.own(flat)
+            work.draw(flat, block.runs(0, colour), 0)
+        own = block.own(flat)
         own[...] = 2 * values.least + int(values.step) - own
         return flat
 
-    def work(self, brick: Brick, couplings: Couplings) -> Any:
-        """What draws and measures a brick's units."""
-        own = kernel("graphs.brick", host_namespace())
-        return (None if own is None else own(self, brick, couplings)) or PortableBrick(self, brick, couplings)
-
-    def advance(
-        self,
-        padded: Any,
-        offset: tuple[int, ...],
-        size: tuple[int, ...],
-        couplings: Couplings,
-        sweep: int,
-        count: int,
-        seen: tuple[int, ...],
-    ) -> tuple[Any, Any]:
-        """Make sweeps of a part of the lattice.
-
-        Parameters
-        ----------
-        padded : array
-            int8: its states and those of ``lattice.reach * count`` layers around.
-        offset, size : tuples of ints
-            Where it is.
-        couplings : Couplings
-            Those of its brick.
-        sweep : int
-            How many sweeps there were before.
-        count : int
-            How many to make.
-        seen : tuple of ints
-            After which of all sweeps it is measured.
-
-        Returns
-        -------
-        states : array
-            Of shape `size`.
-        totals : array
-            float64, of shape (seen, sums): see `measured`.
-        """
-        host = host_namespace()
-        brick = self.brick(offset, size, self.lattice.reach * count)
-        if padded.shape[-1] != brick.padded[-1]:
-            column = host.full((*padded.shape[:-1], 1), self.nothing, dtype=host.int8)
-            padded = host.concat([padded, column], axis=-1)
-        flat = host.ascontiguousarray(brick.split(padded))
-        totals = self.sweep(flat, brick, couplings, sweep, count, seen)
-        return brick.inner(flat), totals
+    def work(self, block: LatticeBlock, couplings: Couplings) -> Any:
+        """What draws and measures a block's units."""
+        own = kernel("graphs.brick", host_namespace()) if self.move.kernel else None
+        return (None if own is None else own(self, block, couplings)) or PortableSweep(self, block, couplings)
 
     def sweep(
         self,
         flat: Any,
-        brick: Brick,
+        block: LatticeBlock,
         couplings: Couplings,
         sweep: int,
         count: int,
         seen: tuple[int, ...],
         watch: Callable[[Any], None] | None = None,
     ) -> Any:
-        """Make sweeps of a brick, whose states change, and give the totals; see `advance`.
+        """Make sweeps of a block.
 
-        What `watch` is shown, whenever is measured, are the brick's own states.
+        Parameters
+        ----------
+        flat : array
+            int8: the states of the block and of its halo of ``lattice.reach * count`` layers, which change.
+        sweep, count : int
+            How many sweeps there were before, and how many to make.
+        seen : tuple of ints
+            After which of all sweeps is measured.
+        watch : callable, optional
+            Is called with the block's own states whenever is measured.
+
+        Returns
+        -------
+        array
+            float64, of shape (seen, sums).
         """
-        host, work, rows = host_namespace(), self.work(brick, couplings), []
+        host, work, rows = host_namespace(), self.work(block, couplings), []
         colours, reach = self.colours, self.lattice.reach
-        own = [[brick.stretches(margin, colour) for colour in colours] for margin in (0, 1)] if seen else []
-        places, kept = couplings.held or (slice(0, 0), 0)
-        flat[places] = kept
+        own = [[block.runs(margin, colour) for colour in colours] for margin in (0, 1)] if seen else []
+        places, values = couplings.clamp or (slice(0, 0), 0)
+        flat[places] = values
         for now in range(sweep + 1, sweep + count + 1):
             for colour in colours:
                 margin = reach * (sweep + count - now) + colours[-1] - colour
-                work.draw(flat, brick.stretches(margin, colour), now)
-                flat[places] = kept  # units of a colour do not see one another
+                work.draw(flat, block.runs(margin, colour), now)
+                flat[places] = values  # units of a colour do not see one another
             if now in seen:
                 rows.append(self._measured(work, flat, *own))
                 if watch is not None:
-                    watch(brick.inner(flat))
+                    watch(block.inner(flat))
         return host.reshape(host.asarray(rows, dtype=host.float64), (len(rows), self.sums))
 
-    def _measured(self, work: Any, flat: Any, own: list[Stretches], near: list[Stretches]) -> list[float]:
-        """The sums of the units of a brick, colour by colour; `near` has the units around it too.
+    def _measured(self, work: Any, flat: Any, own: list[SlotRuns], near: list[SlotRuns]) -> list[float]:
+        """The sums of the units of a block, colour by colour; `near` has the units around it too.
 
         An edge belongs to its unit of the greater colour: what of the other one is known here is of this sweep.
         """
@@ -270,10 +235,10 @@ class LatticeChain:
             flat[near[colour].each()[0]] = self.nothing
         return totals
 
-    def uniforms(self, stretches: Stretches, sweep: int) -> Any:
+    def uniforms(self, runs: SlotRuns, sweep: int) -> Any:
         """The numbers that units are drawn with in a sweep."""
-        begins = self.begins(stretches, sweep)
-        return elements(self.first_stream, LANES, begins, stretches.counts, "float64")
+        begins = self.begins(runs, sweep)
+        return elements(self.first_stream, LANES, begins, runs.counts, "float64")
 
     @property
     def first_stream(self) -> State:
@@ -281,13 +246,13 @@ class LatticeChain:
         return jump(self.seed, self.chain * LANES * STREAM_STEPS)
 
 
-class PortableBrick:
-    """Draws and sums of a brick's units by the functions of `sweeps`."""
+class PortableSweep:
+    """Draws and sums of a block's units by the functions of `moves`."""
 
-    def __init__(self, chain: LatticeChain, brick: Brick, couplings: Couplings) -> None:
+    def __init__(self, chain: LatticeChain, block: LatticeBlock, couplings: Couplings) -> None:
         host = host_namespace()
-        self.chain, self.brick, self.values = chain, brick, chain.values
-        self.axes, self.units = len(chain.shape), brick.units
+        self.chain, self.block, self.values = chain, block, chain.values
+        self.axes, self.units = len(chain.shape), block.units
         self.couplings, self.unit = couplings.multiples, couplings.unit
         fields = couplings.fields
         rows = self.values.count if self.values.kind == "potts" else 1
@@ -296,11 +261,11 @@ class PortableBrick:
         ).T
         self.beta = host.asarray([[chain.beta]])
 
-    def _colour(self, stretches: Stretches) -> tuple[Any, Colour]:
-        """The places of stretches, and what is around them."""
+    def _colour(self, runs: SlotRuns) -> tuple[Any, Colour]:
+        """The places of runs, and what is around them."""
         host = host_namespace()
-        places, odd = stretches.each()
-        steps = self.brick.steps[odd]
+        places, odd = runs.each()
+        steps = self.block.steps[odd]
         neighbours = places[:, None, None] + steps
         if self.couplings is None:
             weights = host.full(neighbours.shape, self.unit)
@@ -312,19 +277,19 @@ class PortableBrick:
             self.fields[places, :],
         )  # fmt: skip
 
-    def draw(self, flat: Any, stretches: Stretches, sweep: int) -> None:
+    def draw(self, flat: Any, runs: SlotRuns, sweep: int) -> None:
         """Draw units anew."""
         host, chain = host_namespace(), self.chain
-        if not stretches.places.shape[0]:
+        if not runs.places.shape[0]:
             return
-        places, colour = self._colour(stretches)
-        uniforms = chain.uniforms(stretches, sweep)[:, None]
-        change = RULES[chain.rule][self.values.kind == "potts"]
+        places, colour = self._colour(runs)
+        uniforms = chain.uniforms(runs, sweep)[:, None]
+        change = chain.move.change(self.values.kind == "potts")
         flat[places] = change(
             host, colour, self.values, flat[:, None], flat[places][:, None], uniforms, self.beta
         )[:, 0]  # fmt: skip
 
-    def measure(self, flat: Any, stretches: list[Stretches]) -> list[float]:
+    def measure(self, flat: Any, runs: list[SlotRuns]) -> list[float]:
         """The energy of units of two colours; then the sum of all values, or of Potts units how many have each.
 
         An edge belongs to its unit of the second colour: what is around that was drawn before.
@@ -332,7 +297,7 @@ class PortableBrick:
         host, found = host_namespace(), []
         pairs, alone = 0.0, 0.0
         for colour in (0, 1):
-            places, around = self._colour(stretches[colour])
+            places, around = self._colour(runs[colour])
             own = flat[places]
             found.append(own)
             near = host.reshape(flat[around.neighbours], (-1, 2 * self.axes))

@@ -1,8 +1,8 @@
-"""Bricks: parts of a lattice with what lies around them, as far as some sweeps see.
+"""The memory of a lattice's block with its halo, and where the units of a colour lie in it.
 
-Contract: a brick with as many layers around it as there are colours holds all that its own units depend on for a sweep:
-with every colour that was drawn, the outermost layer that is right moves in by one. Units around it are drawn with the
-numbers that they have everywhere, so that what two bricks both draw is the same.
+Contract: a block whose halo is as deep as there are colours holds all that its own units depend on for a sweep: with
+every colour that is drawn, the outermost layer that is right moves in by one. Units of the halo are drawn with the
+numbers that they have everywhere, so that what two blocks both draw is the same.
 
 Along the last axis, the units of even places come first, then those of odd ones: so the units of one colour lie one
 after the other, and so do their neighbours; the last place of a ring of odd length, whose colour is another one, lies
@@ -19,19 +19,19 @@ from typing import Any
 
 from nbm_xp.namespace import host_namespace
 
-from .lattice_graph import Lattice, odd_rings, row_starts
+from .graph import Lattice, odd_rings, row_starts
 
-__all__ = ["Brick", "Stretches"]
+__all__ = ["LatticeBlock", "SlotRuns"]
 
 
 @dataclass(frozen=True)
-class Stretches:
+class SlotRuns:
     """Units of one colour that follow one another: `counts` of them from each of `places` on, with slots from `slots`.
 
     Attributes
     ----------
     places, counts, slots, odd : arrays
-        int64, of shape (stretches,), by rising slots; `odd` says in which half of a row a stretch is.
+        int64, of shape (runs,), by rising slots; `odd` says in which half of a row a stretch is.
     """
 
     places: Any
@@ -39,7 +39,7 @@ class Stretches:
     slots: Any
     odd: Any
 
-    def parts(self, most: int) -> Iterator[Stretches]:
+    def parts(self, most: int) -> Iterator[SlotRuns]:
         """The same in parts of about so many units."""
         host = host_namespace()
         ends = host.cumulative_sum(self.counts)
@@ -48,12 +48,12 @@ class Stretches:
             before = ends[edges[-1]] - self.counts[edges[-1]]
             edges.append(max(edges[-1] + 1, int(host.searchsorted(ends, before + most))))
         for a, b in itertools.pairwise(edges):
-            yield Stretches(self.places[a:b], self.counts[a:b], self.slots[a:b], self.odd[a:b])
+            yield SlotRuns(self.places[a:b], self.counts[a:b], self.slots[a:b], self.odd[a:b])
 
     @property
-    def none(self) -> Stretches:
+    def none(self) -> SlotRuns:
         """No units."""
-        return Stretches(self.places[:0], self.counts[:0], self.slots[:0], self.odd[:0])
+        return SlotRuns(self.places[:0], self.counts[:0], self.slots[:0], self.odd[:0])
 
     def each(self) -> tuple[Any, Any]:
         """The place of each unit, and in which half of a row it is."""
@@ -64,7 +64,7 @@ class Stretches:
 
 
 @dataclass(frozen=True)
-class Brick:
+class LatticeBlock:
     """A part of a lattice.
 
     Parameters
@@ -103,13 +103,13 @@ class Brick:
         return places % n, there
 
     def split(self, array: Any) -> Any:
-        """An array whose last axes are those of the padded brick as it lies here, of shape (…, units)."""
+        """An array whose last axes are those of the padded block as it lies here, of shape (…, units)."""
         host, last = host_namespace(), self.padded[-1]
         halves = host.reshape(array, (*array.shape[:-1], last // 2, 2))
         return host.reshape(host.moveaxis(halves, -1, -2), (*array.shape[: -len(self.shape)], -1))
 
     def inner(self, flat: Any) -> Any:
-        """The brick's own units, in their shape."""
+        """The block's own units, in their shape."""
         return self.take(flat, tuple(slice(self.depth, self.depth + n) for n in self.size))
 
     def halves(self, flat: Any) -> Any:
@@ -117,7 +117,7 @@ class Brick:
         return host_namespace().reshape(flat, (*self.padded[:-1], 2, self.padded[-1] // 2))
 
     def own(self, flat: Any) -> Any:
-        """The memory of the brick's own units, by halves, of an even `depth`.
+        """The memory of the block's own units, by halves, of an even `depth`.
 
         Where rows are of odd length, the last one of the second half is none of them.
         """
@@ -148,8 +148,8 @@ class Brick:
             found.append([*([stride, -stride] for stride in strides), last])
         return host_namespace().asarray(found, dtype=host_namespace().int64)
 
-    def stretches(self, margin: int, colour: int) -> Stretches:
-        """The units of a colour in the brick and so many layers around it."""
+    def runs(self, margin: int, colour: int) -> SlotRuns:
+        """The units of a colour in the block and so many layers around it."""
         host, last = host_namespace(), self.padded[-1]
         here, rows = (host.zeros((1,), dtype=host.int64) for _ in range(2))  # by place here, and on the lattice
         for axis, n in enumerate(self.shape[:-1]):
@@ -173,10 +173,10 @@ class Brick:
         places, counts, slots, odd = (host.concat(parts) for parts in zip(*found, strict=True))
         order = host.argsort(slots, stable=True)
         order = order[counts[order] > 0]
-        return Stretches(places[order], counts[order], slots[order], odd[order])
+        return SlotRuns(places[order], counts[order], slots[order], odd[order])
 
     def _pieces(self, margin: int) -> list[tuple[int, int]]:
-        """The stretches of places along the last axis that follow one another on the lattice too, with like colours."""
+        """The runs of places along the last axis that follow one another on the lattice too, with like colours."""
         n, first = self.shape[-1], self.offset[-1] - self.depth
         begin, end = self.depth - margin, self.depth + self.size[-1] + margin
         if not self.periodic[-1]:

@@ -1,6 +1,7 @@
-"""The transition of a lattice: what is measured at each of many temperatures, with errors, beside what is exact.
+"""What machines are used for: the transition of a lattice at many temperatures, and maximum cuts.
 
-Contract: all temperatures are chains of one run, so that they are drawn side by side.
+Contract: all temperatures are chains of one run, so that they are drawn together. A cut is worth what its edges weigh,
+whoever found it.
 """
 
 from __future__ import annotations
@@ -16,12 +17,17 @@ from nbm_xp.namespace import host_namespace
 
 from .energy_model import check_machine
 from .exact import onsager
-from .graph import finite
+from .graph import as_graph, finite
 from .machine import GraphMachine
 from .measures import autocorrelation_time, binder, jackknife_error, specific_heat, standard_error
-from .observers import Series, total
 
-__all__ = ["Measured", "transition"]
+__all__ = [
+    "TRANSITION_SERIES", "Measured", "check_temperatures", "cut_value", "max_cut", "measured_at", "measured_sweeps",
+    "transition",
+]  # fmt: skip
+
+TRANSITION_SERIES = "energy", "abs_magnetisation"
+"""What is measured; not the sign of the magnetisation, which cold chains seldom change and need not agree on."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +71,8 @@ def transition(
     machine: GraphMachine,
     temperatures: Sequence[float],
     *,
-    chains: int = 4,
-    sweeps: int = 1000,
+    n_chains: int = 4,
+    n_sweeps: int = 1000,
     burn_in: int = 200,
     rule: str = "heat_bath",
     random_state: Any = None,
@@ -80,9 +86,9 @@ def transition(
         Of spins.
     temperatures : sequence of float
         Positive.
-    chains : int, optional
-        How many there are at each temperature. They begin with all spins alike.
-    sweeps, burn_in, rule, random_state, library
+    n_chains : int, optional
+        How many chains there are at each temperature. They begin with all spins equal.
+    n_sweeps, burn_in, rule, random_state, library
         See `GraphMachine.sample`.
 
     Returns
@@ -97,7 +103,7 @@ def transition(
     Examples
     --------
     >>> from nbm_xp.graphs import lattice
-    >>> found = transition(GraphMachine(lattice((8, 8))), [1.5, 4.0], sweeps=200, random_state=1)
+    >>> found = transition(GraphMachine(lattice((8, 8))), [1.5, 4.0], n_sweeps=200, random_state=1)
     >>> [round(at.magnetisation) for at in found]
     [1, 0]
     """
@@ -105,27 +111,24 @@ def transition(
     check_machine(machine)
     if machine.values.kind != "spin":
         raise ValueError("machine must be of spins")
-    points = checked_temperatures(temperatures)
-    chains, units = positive_int(chains, "chains"), machine.units_count
-    # the sign, which chains seldom change where it is cold, is not measured: they need not agree on it
-    size = Series("magnetisation", total, "size of the mean value", finish=lambda sums: host.abs(sums / units))
+    points = check_temperatures(temperatures)
+    n_chains, total = positive_int(n_chains, "n_chains"), positive_int(n_chains, "n_chains") * len(points)
     draws = machine.sample(
-        chains=chains * len(points), sweeps=measured_sweeps(sweeps, chains), burn_in=burn_in,
-        beta=host.repeat(1.0 / host.asarray(points), chains), rule=rule, random_state=random_state, library=library,
-        initial=host.ones((chains * len(points), units), dtype=host.int8), observe=("energy", size),
+        total, measured_sweeps(n_sweeps, n_chains), burn_in=burn_in,
+        beta=host.repeat(1.0 / host.asarray(points), n_chains), rule=rule, random_state=random_state, library=library,
+        initial=host.ones((total, machine.n_units), dtype=host.int8), observe=TRANSITION_SERIES,
     )  # fmt: skip
-    shape = (len(points), chains, -1)
-    energies, sizes = (host.reshape(draws[name].values, shape) for name in ("energy", "magnetisation"))
-    states = draws["state"].values[::chains, :]
-    return [measured_at(machine, *at) for at in zip(points, energies, sizes, states, strict=True)]
+    series = (host.reshape(draws[name].values, (len(points), n_chains, -1)) for name in TRANSITION_SERIES)
+    states = draws["state"].values[::n_chains, :]
+    return [measured_at(machine, *at) for at in zip(points, *series, states, strict=True)]
 
 
-def measured_sweeps(sweeps: Any, chains: int) -> int:
+def measured_sweeps(n_sweeps: Any, n_chains: int) -> int:
     """How many sweeps are measured: two, or of a single chain three, so that there are errors."""
-    return positive_int(sweeps, "sweeps", 2 if chains > 1 else 3)
+    return positive_int(n_sweeps, "n_sweeps", 2 if n_chains > 1 else 3)
 
 
-def checked_temperatures(temperatures: Sequence[float]) -> list[float]:
+def check_temperatures(temperatures: Sequence[float]) -> list[float]:
     """Positive temperatures, one at least.
 
     Raises
@@ -142,7 +145,7 @@ def checked_temperatures(temperatures: Sequence[float]) -> list[float]:
     return found
 
 
-def measured_at(machine: GraphMachine, t: float, energy: Any, magnetisation: Any, state: Any) -> Measured:
+def measured_at(machine: GraphMachine, t: float, energy: Any, size: Any, state: Any) -> Measured:
     """What series of a temperature's chains say.
 
     Parameters
@@ -150,13 +153,13 @@ def measured_at(machine: GraphMachine, t: float, energy: Any, magnetisation: Any
     machine : GraphMachine
     t : float
         The temperature.
-    energy, magnetisation : arrays of shape (chains, sweeps)
-        Of a unit; the sign of the magnetisation does not matter.
+    energy, size : arrays of shape (chains, sweeps)
+        Of a unit; the size is that of the magnetisation.
     state : array of shape (units,)
         The last spins of a chain.
     """
-    host, size = host_namespace(), host_namespace().abs(magnetisation)
-    heat = partial(specific_heat, beta=1 / t, units=machine.units_count)
+    host = host_namespace()
+    heat = partial(specific_heat, beta=1 / t, units=machine.n_units)
     exact = _exact(machine, t)
     return Measured(
         t,
@@ -168,7 +171,7 @@ def measured_at(machine: GraphMachine, t: float, energy: Any, magnetisation: Any
         binder(size),
         float(host.mean(autocorrelation_time(size))),
         *exact,
-        host.reshape(state, machine.graph.shape or (machine.units_count,)),
+        host.reshape(state, machine.state_shape),
     )
 
 
@@ -183,3 +186,64 @@ def _exact(machine: GraphMachine, temperature: float) -> tuple[float | None, flo
         return None, None
     found = onsager(graph.shape, 1 / temperature, coupling)  # type: ignore[arg-type]
     return found.energy, found.specific_heat
+
+
+def cut_value(graph: Any, sides: Any) -> float:
+    """What the edges between two sides weigh together.
+
+    Parameters
+    ----------
+    graph : Graph, or what stands for one
+    sides : array of shape (units,)
+        Two different values.
+
+    Examples
+    --------
+    >>> cut_value([[0, 1], [1, 2], [2, 0]], [1, 1, -1])
+    2.0
+    """
+    host, found = host_namespace(), as_graph(graph)
+    sides = host.asarray(sides)
+    if sides.shape != (found.units,):
+        raise ValueError(f"sides must be of shape {(found.units,)}, got {sides.shape}")
+    apart = sides[found.first] != sides[found.second]
+    return float(host.sum(apart) if found.weights is None else host.sum(found.weights[apart]))
+
+
+def max_cut(
+    graph: Any,
+    *,
+    n_chains: int = 64,
+    n_sweeps: int = 2000,
+    betas: Any = (0.2, 3.0),
+    random_state: Any = None,
+    library: Any = None,
+) -> tuple[float, Any]:
+    """A cut that weighs much, by simulated annealing: it need not be the one that weighs most.
+
+    Parameters
+    ----------
+    graph : Graph, or what stands for one
+    n_chains, n_sweeps, betas, random_state, library
+        See `GraphMachine.anneal`.
+
+    Returns
+    -------
+    value : float
+    sides : numpy.ndarray
+        int8, of shape (units,): -1 or 1.
+
+    Examples
+    --------
+    >>> value, sides = max_cut([[0, 1], [1, 2], [2, 3], [3, 0], [0, 2]], n_chains=4, n_sweeps=50, random_state=1)
+    >>> value, cut_value([[0, 1], [1, 2], [2, 3], [3, 0], [0, 2]], sides)
+    (4.0, 4.0)
+    """
+    found = as_graph(graph)
+    couplings = -1.0 if found.weights is None else -found.weights
+    machine = GraphMachine(found, couplings=couplings)
+    best = machine.anneal(
+        n_chains, n_sweeps, betas=betas, rule="metropolis", random_state=random_state, library=library
+    )
+    sides = best["state"].values[int(best["energy"].values.argmin())]
+    return cut_value(found, sides), sides

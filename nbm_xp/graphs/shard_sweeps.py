@@ -1,0 +1,292 @@
+"""Sweeps of a graph's shard, a colour at a time, and what is measured of its units.
+
+Contract: the bits of `chains.Chains`, for every division into shards, by arrays and by compiled loops. A task draws one
+colour of one shard, in chains that run together, after the shards near it have shown what they drew before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from nbm_xp.namespace import array_namespace, host_namespace
+from nbm_xp.namespace.kernels import kernel
+
+from .blocks import ChainGroup, Division, Index, Schedule, Work, packed, unpack
+from .energy_model import EnergyModel
+from .moves import MOVES, LocalMove
+from .shards import Shard, shard_numbers, shards_of
+
+__all__ = ["ShardDivision", "ShardState", "ShardWork", "sharded"]
+
+AT_ONCE: Final = 2**20
+"""So many states are made at once, of whose numbers there are several arrays."""
+
+
+class ShardState:
+    """States of the units of a shard and of its halo, colour by colour: nothing changes them.
+
+    What draws works on all of them in one array. It is passed on to the states that are drawn, so that only what has
+    changed is copied; where these are drawn a second time, it is made anew.
+
+    Parameters
+    ----------
+    own, halo : tuple of arrays
+        int8: of each colour, of shape (units, chains).
+    whole : array, optional
+        All of them one after the other, which the caller gives away.
+    """
+
+    def __init__(self, own: tuple[Any, ...], halo: tuple[Any, ...], whole: Any = None) -> None:
+        self.own, self.halo = own, halo
+        self._whole = [] if whole is None else [whole]
+
+    @classmethod
+    def of(cls, shard: Shard, whole: Any) -> ShardState:
+        """States of all units of a shard and its halo, one after the other."""
+        n = shard.units
+        return cls(_by_colour(whole[:n], shard.ends), _by_colour(whole[n:], shard.halo_ends), whole)
+
+    def taken(self) -> Any:
+        """All states in one array that may be changed."""
+        try:
+            return self._whole.pop()
+        except IndexError:
+            return host_namespace().concat([*self.own, *self.halo])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_whole": []}
+
+    def __sizeof__(self) -> int:
+        return int(sum(x.nbytes for x in (*self.own, *self.halo, *self._whole)))
+
+
+@dataclass(frozen=True, eq=False)
+class ShardDivision(Division):
+    """A graph's shards.
+
+    Parameters
+    ----------
+    near : list of lists of ints
+        Of each shard the others that it sees.
+    sizes : list of ints
+        How many units each has.
+    order : array
+        The units in the order of shards.
+    colours : int
+        How many colours a sweep has.
+    """
+
+    near: list[list[int]]
+    sizes: list[int]
+    order: Any
+    colours: int
+
+    name, axes = "graph", ("unit",)
+    together = 64  # the states of a unit fill a line of the cache
+
+    @property
+    def n_units(self) -> int:
+        """How many units there are."""
+        return int(self.order.shape[0])
+
+    @property
+    def blocks(self) -> list[Index]:
+        """All blocks."""
+        return [(number,) for number in range(len(self.sizes))]
+
+    @property
+    def chunks(self) -> tuple[tuple[int, ...], ...]:  # type: ignore[override]
+        """See `Division`."""
+        return (tuple(self.sizes),)
+
+    def neighbours(self, block: Index) -> list[Index]:
+        """See `Division`."""
+        return [(other,) for other in self.near[block[0]]]
+
+    def work(self, group: ChainGroup) -> ShardWork:
+        """See `Division`."""
+        return ShardWork(group)
+
+    def n_steps(self, schedule: Schedule) -> int:
+        """See `Division`."""
+        return schedule.total * self.colours
+
+    def step(self, schedule: Schedule, number: int) -> tuple[int, int, bool]:
+        """The sweep, the colour, and whether is measured after it."""
+        sweep, colour = divmod(number, self.colours)
+        sweep += schedule.first + 1
+        return sweep, colour, colour == self.colours - 1 and sweep in schedule.seen
+
+    def measured(self, step: tuple[Any, ...]) -> int:
+        """See `Division`."""
+        return int(step[2])
+
+    def by_unit(self, states: Any) -> Any:
+        """See `Division`."""
+        return _taken(states, host_namespace().argsort(self.order))
+
+    def by_block(self, states: Any) -> Any:
+        """See `Division`."""
+        return _taken(states, self.order)
+
+
+def _taken(states: Any, places: Any) -> Any:
+    return array_namespace(states).take(states, places, axis=1)
+
+
+def sharded(machine: EnergyModel, shards: Any, clamp: Any = None) -> tuple[ShardDivision, dict[Index, Shard]]:
+    """A graph divided into shards, and these; see `GraphMachine.sample`."""
+    host, layout = host_namespace(), machine.layout
+    made = shards_of(layout, shard_numbers(layout, shards), clamp)
+    order = host.concat([layout.order[shard.slots] for shard in made])
+    division = ShardDivision([shard.near for shard in made], [shard.units for shard in made], order, len(layout.ends))
+    return division, {(number,): shard for number, shard in enumerate(made)}
+
+
+@dataclass(frozen=True)
+class ShardWork(Work):
+    """One colour of a shard.
+
+    Its state is nothing at first, for the first step makes it, with the shard that it is handed; or an array of the
+    states to begin with; later a `ShardState`. It shows nothing at first, or all of its states; later what others need
+    of the colour that was drawn.
+
+    Parameters
+    ----------
+    group : ChainGroup
+    """
+
+    group: ChainGroup
+
+    def begin(self, block: Index) -> tuple[None, tuple[Any, ...]]:
+        """See `Work`."""
+        return None, ()
+
+    def resume(self, block: Index, states: Any) -> tuple[Any, tuple[Any, ...]]:
+        """See `Work`."""
+        return states, (states,)
+
+    def step(
+        self,
+        block: Index,
+        state: Any,
+        shown: Mapping[Index, tuple[Any, ...]],
+        step: tuple[int, int, bool],
+        given: Shard,
+    ) -> tuple[ShardState, tuple[Any, ...], Any]:
+        """Draw the units of a colour; what is measured after it is so after the last colour of a sweep."""
+        host, shard, (sweep, colour, seen) = host_namespace(), given, step
+        others = {other[1]: rows[0] for other, rows in shown.items() if rows}
+        if not isinstance(state, ShardState):
+            whole, halo = self._begun(shard, state, others), None
+            state = ShardState.of(shard, whole)
+        else:
+            whole, halo = state.taken(), list(state.halo)
+            self._see(shard, whole, halo, others, (colour - 1) % len(shard.ends))
+        move = MOVES[self.group.rule]
+        own = kernel("graphs.part", host) if move.kernel else None
+        if own is None or not own(self.group, shard, whole, sweep, colour):
+            self._draw(shard, whole, sweep, colour)
+        here = shard.of_colour(colour)
+        drawn = whole[here]
+        shard.clamp(drawn, here.start, here.stop)  # units of a colour do not see one another
+        drawn = host.asarray(drawn, copy=True)
+        after = (*state.own[:colour], drawn, *state.own[colour + 1 :])
+        totals = self._measure(shard, whole) if seen else host.zeros((0, self.group.columns))
+        found = ShardState(after, state.halo if halo is None else tuple(halo), whole)
+        return found, (shard.show(colour, drawn),), totals
+
+    def array(self, block: Index, state: ShardState) -> Any:
+        """See `Work`."""
+        return host_namespace().concat(list(state.own)).T
+
+    def saved(self, state: ShardState | None) -> tuple[Any, ...]:
+        """See `Work`."""
+        if state is None:
+            return ()
+        return (packed(self.group.values, host_namespace().concat([*state.own, *state.halo])),)
+
+    def loaded(self, arrays: tuple[Any, ...], given: Shard) -> ShardState | None:
+        """See `Work`."""
+        if not arrays:
+            return None
+        host = host_namespace()
+        whole = host.empty((given.units + given.halo.shape[0], self.group.n_chains), dtype=host.int8)
+        unpack(self.group.values, arrays[0], whole)
+        return ShardState.of(given, whole)
+
+    def _begun(self, shard: Shard, given: Any, others: Mapping[int, Any]) -> Any:
+        """What units of a shard and its halo begin with: random states, or those given, of all units of all shards."""
+        host, group, n = host_namespace(), self.group, shard.units
+        slots = host.concat([shard.slots, shard.halo])
+        whole = host.empty((slots.shape[0], group.n_chains), dtype=host.int8)
+        if given is None:
+            every = max(1, AT_ONCE // group.n_chains)
+            for k in range(0, slots.shape[0], every):
+                whole[k : k + every] = group.values.at_random(host, group.uniforms(slots[k : k + every], 0))
+        else:
+            whole[:n] = given.T
+            for number in shard.near:
+                places = host.nonzero(shard.owners == number)[0]
+                whole[n + places] = others[number].T[shard.rows[places]]
+        shard.clamp(whole, 0, whole.shape[0])
+        return whole
+
+    def _see(self, shard: Shard, whole: Any, halo: list[Any], others: Mapping[int, Any], colour: int) -> None:
+        """Write what others have shown of a colour to the halo."""
+        if not others:
+            return
+        host, here = host_namespace(), shard.halo_of_colour(colour)
+        rows = host.empty_like(halo[colour])
+        for number, shown in others.items():
+            from_rows, places = shard.seen(number, colour)
+            rows[places] = shown[from_rows]
+        halo[colour] = whole[shard.units + here.start : shard.units + here.stop] = rows
+
+    def _draw(self, shard: Shard, whole: Any, sweep: int, colour: int) -> None:
+        """Draw units by the functions of `moves`."""
+        host, here, group, move = host_namespace(), shard.of_colour(colour), self.group, MOVES[self.group.rule]
+        assert isinstance(move, LocalMove)
+        if here.start == here.stop:
+            return
+        uniforms, beta = group.uniforms(shard.slots[here], sweep), host.asarray([group.betas])
+        at = shard.layout.on(host).colours[colour]
+        change = move.change(group.values.kind == "potts")
+        whole[here] = change(host, at, group.values, whole, whole[here], uniforms, beta)
+
+    def _measure(self, shard: Shard, whole: Any) -> Any:
+        """The energy of edges to lesser colours, and of units; then the sums of values, or how many have each.
+
+        An edge is the shard's that has its unit of the greater colour: what is known there of the other one, which was
+        drawn before, is of this sweep.
+        """
+        host, group = host_namespace(), self.group
+        own = kernel("graphs.energies", host)
+        found = None if own is None else own(shard.lower, group.values, whole)
+        found = self._energies(shard.lower, whole) if found is None else found
+        mine = whole[: shard.units]
+        if group.values.kind == "potts":
+            sums = [host.sum(mine == k, axis=0) for k in group.values.all]
+        else:
+            sums = [host.sum(mine, axis=0, dtype=host.int64)]
+        if group.pairs:
+            sums.append(host.sum(mine[:, ::2] * mine[:, 1::2], axis=0, dtype=host.int64))
+        return host.concat([found, *(host.astype(x, host.float64) for x in sums)])[None, :]
+
+    def _energies(self, lower: Any, whole: Any) -> Any:
+        host, fields, values = host_namespace(), lower.fields, self.group.values
+        mine = whole[: lower.units]
+        owner = host.repeat(host.arange(lower.units), lower.begins[1:] - lower.begins[:-1])
+        a, b, weights = mine[owner], whole[lower.neighbours], 0.5 * lower.couplings[:, None]
+        if values.kind == "potts":
+            alone = sum((host.sum((mine == k) * fields[:, k : k + 1], axis=0) for k in values.all), 0.0)
+            return -(host.sum((a == b) * weights, axis=0) + alone)
+        return -(host.sum((a * b) * weights, axis=0) + host.sum(mine * fields[:, None], axis=0))
+
+
+def _by_colour(rows: Any, ends: tuple[int, ...]) -> tuple[Any, ...]:
+    """Rows of each colour, as arrays of their own."""
+    host = host_namespace()
+    return tuple(host.asarray(rows[a:b], copy=True) for a, b in zip((0, *ends[:-1]), ends, strict=True))

@@ -1,0 +1,186 @@
+"""One engine: the same seed gives the same draws in memory, on Dask in any blocks, and in a run on disk."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbm_xp.graphs import GraphMachine, edwards_anderson, erdos_renyi, lattice
+from nbm_xp.graphs import lattice_sweeps as lattice_chapter
+from nbm_xp.graphs import shard_sweeps as shard_chapter
+from nbm_xp.graphs.colouring import colours_of, neighbour_rows
+from nbm_xp.graphs.graph import Lattice, odd_rings, row_starts
+from nbm_xp.graphs.lattice_blocks import LatticeBlock
+from nbm_xp.graphs.lattice_sweeps import couplings_of
+from nbm_xp.runs import open_dataset, sample_graph, sample_lattice
+
+pytest.importorskip("dask")
+pytest.importorskip("xarray")
+pytest.importorskip("zarr")
+
+
+@st.composite
+def lattices(draw: st.DrawFn) -> Lattice:
+    """Lattices of one to three axes, of odd and even lengths, with ends that are joined and open ones."""
+    axes = draw(st.integers(1, 3))
+    most = {1: 23, 2: 9, 3: 5}[axes]
+    shape = tuple(draw(st.integers(3, most)) for _ in range(axes))
+    return lattice(shape, tuple(draw(st.booleans()) for _ in range(axes)))
+
+
+def equal(whole: Any, blocks: Any, names: tuple[str, ...] = ("energy", "magnetisation", "state")) -> None:
+    found = blocks.compute(scheduler="synchronous")
+    for name in names:
+        one, other = whole[name].values, found[name].values
+        np.testing.assert_array_equal(one.ravel(), other.ravel(), err_msg=name)
+        assert whole[name].attrs == found[name].attrs
+        if name not in ("state", "unit_means"):
+            assert whole[name].dims == found[name].dims
+            assert whole[name].dtype == found[name].dtype
+
+
+@settings(max_examples=60, deadline=None)
+@given(lattices())
+def test_colours_and_slots_are_those_of_units_in_their_turn(graph: Lattice) -> None:
+    turn = colours_of(graph.units, neighbour_rows(graph.units, graph.first, graph.second))
+    np.testing.assert_array_equal(graph.colours, turn)
+    assert graph.colour_count == turn.max() + 1 <= graph.reach
+    slots, length = np.argsort(np.argsort(turn, kind="stable")), graph.shape[-1]
+    rows, turn = slots.reshape(-1, length), turn.reshape(-1, length)
+    odd = odd_rings(graph.shape, graph.periodic)
+    for colour in range(graph.colour_count):
+        starts, along = row_starts(graph.shape, odd, np.arange(len(rows)), colour)
+        for row, start, kind in zip(range(len(rows)), starts, along, strict=True):
+            mine = np.flatnonzero(turn[row] == colour)
+            np.testing.assert_array_equal(rows[row, mine], start + np.arange(mine.size))
+            last = odd[-1]
+            want = {0: range(0, length - last, 2), 1: range(1, length - last, 2), 2: [length - 1] * last, 3: []}
+            assert mine.tolist() == list(want[kind])
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    graph=lattices(), units=st.sampled_from(["spin", "binary", 3]), rule=st.sampled_from(["heat_bath", "metropolis"]),
+    chunks=st.integers(2, 6), at_once=st.integers(1, 3), seed=st.integers(0, 99), loops=st.booleans(),
+    clamped=st.integers(0, 2),
+)  # fmt: skip
+def test_a_lattice_has_the_same_draws_in_memory_on_dask_and_in_a_run(
+    graph: Lattice, units: Any, rule: str, chunks: int, at_once: int, seed: int, loops: bool, clamped: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    couplings = [0.7, rng.choice([-1.0, 1.0], graph.edges), rng.normal(size=graph.edges)][seed % 3]
+    machine = GraphMachine(graph, units, 0.2 * (seed % 2), couplings)
+    asked = asked_of(machine, rule, clamped, rng)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nbm_xp.graphs.lattice_division.LatticeDivision.sweeps_at_once", at_once)
+        if not loops:
+            patch.setattr(lattice_chapter, "kernel", lambda *_: None)
+        whole = machine.sample(**asked, random_state=seed)
+        equal(whole, machine.sample(**asked, random_state=seed, chunks=chunks), tuple(asked["observe"]))
+        with tempfile.TemporaryDirectory() as folder:
+            run = sample_lattice(
+                machine, f"{folder}/run", **asked, random_state=seed, chunks=chunks, checkpoint_every=at_once
+            )
+            equal_to_run(whole, open_dataset(run.path))
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    units=st.sampled_from(["spin", "binary", 3]), rule=st.sampled_from(["heat_bath", "metropolis"]),
+    shards=st.integers(1, 6), clamped=st.integers(0, 9), seed=st.integers(0, 99), loops=st.booleans(),
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::nbm_xp.graphs.ClampWarning")
+def test_a_graph_has_the_same_draws_in_memory_on_dask_and_in_a_run(
+    units: Any, rule: str, shards: int, clamped: int, seed: int, loops: bool
+) -> None:
+    machine = GraphMachine(erdos_renyi(40, 0.15, seed), units, 0.1)
+    asked = asked_of(machine, rule, clamped, np.random.default_rng(seed))
+    with pytest.MonkeyPatch.context() as patch:
+        if not loops:
+            patch.setattr(shard_chapter, "kernel", lambda *_: None)
+        whole = machine.sample(**asked, random_state=seed)
+        equal(whole, machine.sample(**asked, random_state=seed, shards=shards), tuple(asked["observe"]))
+        with tempfile.TemporaryDirectory() as folder:
+            run = sample_graph(machine, f"{folder}/run", **asked, random_state=seed, shards=shards)
+            equal_to_run(whole, open_dataset(run.path))
+
+
+def asked_of(machine: GraphMachine, rule: str, clamped: int, rng: np.random.Generator) -> dict[str, Any]:
+    values, chosen = machine.values.all, rng.choice(machine.n_units, clamped, replace=False).tolist()
+    return {
+        "n_chains": 2, "n_sweeps": 4, "burn_in": 1, "thin": 2, "beta": [0.3, 0.8], "rule": rule,
+        "clamp": {unit: values[unit % len(values)] for unit in chosen},
+        "observe": ["energy", "magnetisation", "abs_magnetisation", *(["overlap"] if machine.units == "spin" else [])],
+    }  # fmt: skip
+
+
+def equal_to_run(whole: Any, found: Any) -> None:
+    for name in map(str, found.data_vars):
+        np.testing.assert_array_equal(found[name].values.ravel(), whole[name].values.ravel(), err_msg=name)
+    assert found["state"].dtype == np.int8
+
+
+@settings(max_examples=8, deadline=None)
+@given(graph=lattices(), chunks=st.integers(2, 6), overlap=st.booleans(), units=st.sampled_from(["spin", "binary"]))
+def test_states_are_looked_at_in_chunks(graph: Lattice, chunks: int, overlap: bool, units: str) -> None:
+    machine = GraphMachine(graph, units, couplings=0.4)
+    also = ("overlap",) if overlap and units == "spin" else ()
+    asked: dict[str, Any] = {
+        "n_chains": 2, "n_sweeps": 5, "thin": 2, "random_state": 3,
+        "observe": ["energy", "correlations", "means", *also],
+    }  # fmt: skip
+    names = ("energy", "correlations", "unit_means", "edge_means", "state", *also)
+    equal(machine.sample(**asked), machine.sample(**asked, chunks=chunks), names)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    units=st.sampled_from(["spin", "binary", 3]), rule=st.sampled_from(["heat_bath", "metropolis"]),
+    shards=st.integers(1, 6), clamped=st.integers(0, 9), seed=st.integers(0, 99), initial=st.booleans(),
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::nbm_xp.graphs.ClampWarning")
+def test_clamped_units_and_initial_states_in_shards(
+    units: Any, rule: str, shards: int, clamped: int, seed: int, initial: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    machine = GraphMachine(erdos_renyi(40, 0.15, seed), units, 0.1)
+    values, chosen = machine.values.all, rng.choice(40, clamped, replace=False).tolist()
+    clamp = {unit: values[unit % len(values)] for unit in chosen}
+    given_states = rng.choice(values, (4, 40)) if initial else None
+    also = {3: ()}.get(units, ("means", *(("overlap",) if units == "spin" else ())))
+    asked: dict[str, Any] = {
+        "n_chains": 4, "n_sweeps": 3, "beta": 0.6, "rule": rule, "random_state": seed, "clamp": clamp,
+        "initial": given_states, "observe": ["energy", "magnetisation", *also],
+    }  # fmt: skip
+    whole = machine.sample(**asked)
+    assert all((whole["state"].values[:, unit] == value).all() for unit, value in clamp.items())
+    equal(whole, machine.sample(**asked, shards=shards), tuple(map(str, whole.data_vars)))
+
+
+def test_overlaps_and_means_of_many_chains_in_shards() -> None:
+    machine = GraphMachine(edwards_anderson((5, 4), random_state=1))
+    asked: dict[str, Any] = {"n_chains": 70, "n_sweeps": 3, "random_state": 2, "observe": ["overlap", "means"]}
+    equal(machine.sample(**asked), machine.sample(**asked, shards=3), ("overlap", "unit_means", "edge_means", "state"))
+
+
+@settings(max_examples=20, deadline=None)
+@given(graph=lattices(), data=st.data())
+def test_clamped_units_are_found_wherever_a_block_has_them(graph: Lattice, data: st.DataObject) -> None:
+    size = tuple(data.draw(st.integers(1, n)) for n in graph.shape)
+    offset = tuple(data.draw(st.integers(0, n - m)) for n, m in zip(graph.shape, size, strict=True))
+    block = LatticeBlock(graph.shape, graph.periodic, offset, size, 2 * data.draw(st.integers(0, 3)))
+    rng = np.random.default_rng(0)
+    units = np.sort(rng.choice(graph.units, min(graph.units - 1, 5), replace=False))
+    held = units, np.arange(1, units.size + 1, dtype=np.int8)
+    whole = np.zeros(graph.units, np.int8)
+    whole[units] = held[1]
+    flat = np.zeros(block.units, np.int8)
+    couplings = couplings_of(GraphMachine(graph), held).of(block, graph)
+    assert couplings.clamp is not None
+    flat[couplings.clamp[0]] = couplings.clamp[1]
+    np.testing.assert_array_equal(flat, block.of_units(whole.reshape(graph.shape)))
