@@ -22,7 +22,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 KERAS = ["2.0.6", "1.0.3"]  # clients of the backends, themselves
 BESIDE_KERAS = ("pyyaml", "six", "h5py", "scipy", "pillow")  # what they ask for, and what their tests do
-EXTRAS = "app,runs,distributed,xarray,drawing"  # with which every part of the package can be tested
+EXTRAS = "app,runs,distributed,xarray"  # with which every part of the package can be tested
 TORCH = "torch==2.13.0"  # pinned: its results and its wheels change from release to release
 WHEN_IMPORTED = "--no-compile"  # pip makes no bytecode: most modules that it installs are never imported
 LARGEST_WHEEL = 3_000_000  # bytes

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, in_one_library, is_integer, promote
-from nbm_xp.tape.lengths import same_length
-from nbm_xp.tape.public_lengths import as_length
+from nbm_xp.tape.lengths import as_length, same_length
 
 from ._arguments import Array, as_array, floats, pair
 from .activations import relu as rectified

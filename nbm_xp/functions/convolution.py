@@ -13,8 +13,7 @@ from typing import Any
 
 from nbm_xp.namespace import array_namespace, promote
 from nbm_xp.tape import integer_length
-from nbm_xp.tape.lengths import same_length
-from nbm_xp.tape.public_lengths import as_length
+from nbm_xp.tape.lengths import as_length, same_length
 
 from ._arguments import Array, as_array, sizes
 from .convolution_family import correlate, correlate_back, correlate_outer

@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from nbm_xp.namespace import array_namespace, image_data_format
-from nbm_xp.tape.extreme_lengths import maximum_length
-from nbm_xp.tape.lengths import known
-from nbm_xp.tape.public_lengths import as_length
+from nbm_xp.tape.lengths import as_length, known, maximum_length
 
 from ._arguments import Array
 

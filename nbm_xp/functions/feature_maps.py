@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp.namespace import array_namespace
-from nbm_xp.tape.lengths import same_length
-from nbm_xp.tape.public_lengths import as_length
+from nbm_xp.tape.lengths import as_length, same_length
 
 from ._arguments import Array
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from nbm_xp import tape
 from nbm_xp.namespace import to_numpy
-from nbm_xp.tape.traversal import reachable
+from nbm_xp.tape.graph import reachable
 
 from .sparse import SparseTensor
 

@@ -15,8 +15,7 @@ from nbm_xp.namespace.compiling import compiled
 from nbm_xp.tape import Tensor, function
 from nbm_xp.tape.dtypes import DType, float64
 from nbm_xp.tape.node import CONSTANT, PLACEHOLDER, VARIABLE, Memory, Node, leaf
-from nbm_xp.tape.plans.plan import compile_plan, keep
-from nbm_xp.tape.plans.views import to_be_copied
+from nbm_xp.tape.plans.plan import compile_plan, keep, to_be_copied
 from nbm_xp.tape.source_locations import add_note, described_location
 
 __all__ = ["run"]

@@ -13,28 +13,24 @@ from nbm_xp.namespace.refusals import name_errors
 from nbm_xp.namespace.special import register_special
 
 from . import namespace
-from .composite import composite, operation
+from .composite import composite, operation, sigmoid, softplus
+from .concrete import integer_length
 from .control import ifelse
 from .derivatives.jacobians import hessian, jacobian
-from .derivatives.pullback import vjp
-from .derivatives.transforms import grad, hvp, jvp, value_and_grad
+from .derivatives.transforms import grad, hvp, jvp, value_and_grad, vjp
 from .derivatives.vmapping import vmap
-from .drawing import visualize
 from .einsum import einsum
 from .evaluation import evaluate
 from .function import Function, function
 from .gradients import gradients, stop_gradient
-from .length_arguments import integer_length
-from .lengths import Length
+from .lengths import KnownLength, Length
 from .loops.checkpoint import checkpoint
 from .loops.scan import Until, scan, until
-from .node import Joint, Memory, same_as_first
+from .node import Joint, Memory, register_gradient, same_as_first
 from .operators import look_up_by_identity
-from .public_lengths import KnownLength
-from .registry import register_gradient
-from .stable import sigmoid, softplus
 from .tensor import Tensor, as_tensor, is_tensor, placeholder
 from .variable import Variable
+from .visualize import visualize
 
 register_array_type(Tensor, namespace, absorbing=True)
 register_special(namespace, namespace.special)

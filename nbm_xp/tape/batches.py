@@ -16,12 +16,11 @@ from typing import Any, NoReturn
 from nbm_xp.namespace import batches, is_lazy
 
 from .dtypes import as_dtype
-from .extreme_lengths import substituted
-from .lengths import Length, Size, axis_length
+from .graph import Result, reachable
+from .lengths import Length, Size, axis_length, substituted
 from .node import ALONG_AXES_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Node, leaf
 from .plans.plan import compile_plan
 from .source_locations import recorded_at
-from .traversal import Result, reachable
 
 __all__ = ["Batches", "batch_axes"]
 

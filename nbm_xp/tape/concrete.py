@@ -1,10 +1,10 @@
 """Values that are looked at while recording, for functions whose result has a shape that depends on data.
 
 Variables and constants may be looked at. Inputs have no value yet, arrays of a lazy library are computed only when the
-user says so, and random draws are drawn anew at every run: where one of these is involved, the function is refused.
+user says so, and random draws are drawn anew at every run: where one of these is involved, an error is raised.
 
 An integer that is given as a length is known for good where numbers and constants alone decide it. Where variables
-do, it is known now, and told again whenever it is asked for, as far as that takes little: a few numbers, not arrays.
+do, it is known now, and looked up again whenever it is asked for, as far as that takes little: a few numbers.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from nbm_xp.namespace import (
     use_backend,
 )
 
-from .differentiated import is_differentiated
-from .lengths import Length, known, product
+from .graph import is_differentiated
+from .lengths import Length, Size, as_length, known, product, value_length
 from .node import CONSTANT, IFELSE_NAME, LEAVES, PLACEHOLDER, SUBGRAPH_TAG, VARIABLE, Node
 from .operators import LATE
 from .tensor import Tensor
 
-__all__ = ["concrete", "is_lasting", "lasting_number", "what_is_unknown"]
+__all__ = ["concrete", "integer_length", "is_lasting", "lasting_number", "recorded_length", "what_is_unknown"]
 
 _MOST_NODES = 64
 _MOST_ELEMENTS = 64
@@ -143,3 +143,30 @@ def _read(node: Node, arrays: list[Any]) -> Any:
 
 
 LATE["is_lasting"] = cast("Any", is_lasting)
+
+
+def integer_length(value: Any) -> Any:
+    """A length from an int, a Length or an integer Tensor without axes; an int where nothing can change it."""
+    length = recorded_length(value)
+    if isinstance(value, Tensor) and isinstance(length, Length):
+        lasting = lasting_number(value.node)
+        return length if lasting is None else lasting
+    return length
+
+
+def recorded_length(value: Any) -> Any:
+    """A length from an int, a Length or an integer Tensor without axes, as it was recorded: nothing is looked at."""
+    if not isinstance(value, Tensor):
+        return as_length(value)
+    if value.ndim or value.dtype[0] not in "iu":
+        raise TypeError(f"a length must be an integer Tensor without axes, got {value!r}")
+    return _recorded_length(value.node)
+
+
+def _recorded_length(node: Node) -> Size:
+    """The length that a scalar was made of (``shape(x)[0]``), or the scalar's value."""
+    if node.op.name == "getitem" and node.args[0].op.name == "stack" and type(node.args[1][0]) is int:
+        node = node.args[0].args[0][node.args[1][0]]
+    if node.op.name == "scalar" and isinstance(node.args[0], (int, Length)):
+        return node.args[0]
+    return value_length(node)

@@ -6,8 +6,7 @@ from typing import Any
 
 from .dtypes import common_dtype
 from .lengths import Size, axis_length, same_length
-from .node import IFELSE_NAME, Node, call_of
-from .registry import declare
+from .node import IFELSE_NAME, Node, call_of, declare
 from .standard.casting import astype
 from .tensor import Tensor, as_tensor, output
 

@@ -7,6 +7,7 @@ are converted to it, two other libraries are an error. A plan is made once for e
 from __future__ import annotations
 
 import builtins
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -28,20 +29,80 @@ from nbm_xp.namespace.compiling import at_home, compiled, compiles, how_run, is_
 from nbm_xp.namespace.refusals import prefix
 
 from .batches import Batches, batch_axes
-from .function_arguments import checked_givens, checked_updates, report_unused
+from .graph import Result, reachable
 from .lengths import Length
-from .loops.node import automatic_updates
+from .loops.run import automatic_updates
 from .node import CONSTANT, PLACEHOLDER, VARIABLE, Node
-from .plans.exclusive import Exclusive
-from .plans.plan import compile_plan, described_plan
-from .plans.views import to_be_copied
+from .plans.plan import Exclusive, compile_plan, described_plan, to_be_copied
 from .plans.writer import PlanWriter
 from .printing import described
+from .standard.casting import cast as as_kind
 from .tensor import Tensor, as_tensor
-from .traversal import Result, reachable
 from .variable import Variable
 
-__all__ = ["Function", "function"]
+__all__ = ["Function", "checked_givens", "checked_updates", "function", "new_value", "report_unused"]
+
+
+def checked_givens(givens: Any) -> dict[Node, Node]:
+    """What is to be put in the place of what, as nodes."""
+    found = {key.node: _replacement(key, value).node for key, value in _pairs(givens, "givens")}
+    _check_no_circle(found)
+    return found
+
+
+def _check_no_circle(givens: Mapping[Node, Node]) -> None:
+    for key, value in givens.items():
+        if value in reachable(value.inputs, (), givens):
+            raise ValueError(f"givens must not define {key.name or key!r} by itself")
+
+
+def _replacement(key: Tensor, value: Any) -> Tensor:
+    tensor = as_tensor(value)
+    if tensor.ndim != key.ndim:
+        raise TypeError(f"givens must keep the number of axes: {key!r} has {key.ndim}, its replacement {tensor.ndim}")
+    return as_kind(tensor, key.dtype)
+
+
+def checked_updates(updates: Any) -> list[tuple[Variable, Tensor]]:
+    """Variables and their new values, each variable once."""
+    checked: dict[Variable, Tensor] = {}
+    for variable, value in _pairs(updates, "updates"):
+        if not isinstance(variable, Variable):
+            raise TypeError(f"updates must be of Variables, got {variable!r}")
+        if variable in checked:
+            raise ValueError(f"updates must name a variable once, got {variable!r} twice")
+        checked[variable] = new_value(variable, as_tensor(value))
+    return list(checked.items())
+
+
+def new_value(variable: Variable, value: Tensor) -> Tensor:
+    """A new value in the dtype of its variable, of which it must have the number of axes."""
+    if value.ndim != variable.ndim:
+        raise TypeError(f"update of {variable!r} must have {variable.ndim} axes, got {value.ndim}")
+    return as_kind(value, variable.dtype)
+
+
+def _pairs(mapping: Any, label: str) -> list[tuple[Any, Any]]:
+    if mapping is None:
+        return []
+    pairs = list(mapping.items()) if hasattr(mapping, "items") else [tuple(pair) for pair in mapping]
+    for pair in pairs:
+        if len(pair) != 2:
+            raise TypeError(f"{label} must be a mapping or pairs, got an entry of {len(pair)} items")
+        if not isinstance(pair[0], Tensor):
+            raise TypeError(f"{label} must map Tensors, got {type(pair[0]).__name__}")
+    return cast("list[tuple[Any, Any]]", pairs)
+
+
+def report_unused(unused: Sequence[Node], action: str) -> None:
+    """Warn of inputs that nothing depends on, or raise."""
+    if not unused:
+        return
+    message = f"inputs that no output or update depends on: {', '.join(n.name or repr(n) for n in unused)}"
+    if action == "raise":
+        raise ValueError(message)
+    warnings.warn(message, stacklevel=3)
+
 
 Updates = "Mapping[Variable, Any] | Iterable[tuple[Variable, Any]]"
 

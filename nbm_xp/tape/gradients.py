@@ -1,6 +1,10 @@
-"""Gradients as a user asks for them, and `stop_gradient`.
+"""Gradients: the reverse pass over a graph, and what users ask for.
 
-Gradients are Tensors, recorded by a pass over the graph in reverse, so gradients of gradients come the same way.
+Each value hands its cotangent on to what it was computed from, once. The rules stand with the operations. Here is what
+no rule has to know: which nodes matter, how contributions add up, how an argument that was broadcast gets its gradient
+summed back, that a gradient has the dtype of its input, that what flows out of a branch of an `ifelse` counts only
+where that branch is taken, and that zeros which `where` put into a cotangent stay zeros though a derivative is infinite
+there.
 """
 
 from __future__ import annotations
@@ -11,15 +15,266 @@ from typing import Any, Literal, cast, overload
 
 from nbm_xp.namespace import floatx
 
-from .backward import differentiable, vjp
-from .differentiated import STOP
-from .node import IFELSE_NAME, Node
-from .standard.creation import asarray, zeros_like
+from .control import ifelse
+from .graph import STOP, BranchPath, reachable, recorded_paths
+from .lengths import same_length, same_shape
+from .node import ELEMENTWISE_TAG, IFELSE_NAME, OUTPUT, Joint, Node, Shape
+from .source_locations import gradient_location, recorded_at, recording
+from .standard.broadcasting import broadcast_to, sum_to
+from .standard.casting import astype
+from .standard.creation import asarray, real, zeros_like
+from .standard.elementwise import where
 from .standard.manipulation import reshape
-from .tensor import Tensor, as_tensor, is_tensor, record
-from .traversal import reachable
+from .tensor import Tensor, as_tensor, is_tensor, record, result
 
-__all__ = ["gradients", "stop_gradient"]
+__all__ = ["as_before", "differentiable", "gradients", "left_out", "pull_back", "stop_gradient"]
+
+_Zeros = tuple[tuple[Node, bool], ...]
+"""Conditions and, for each, whether zeros are where it holds; the outermost first."""
+
+
+def as_before(cotangent: Any) -> tuple[Any, _Zeros]:
+    """A cotangent before `where` put zeros into it, and where they are."""
+    zeros: list[tuple[Node, bool]] = []
+    node = cotangent.node if isinstance(cotangent, Tensor) else None
+    while node is not None and node.op.name == "where":
+        condition, first, second = node.args
+        if not isinstance(condition, Node) or not (_is_zeros(first) or _is_zeros(second)):
+            break
+        zeros.append((condition, _is_zeros(first)))
+        node = second if zeros[-1][1] else first
+        if not isinstance(node, Node):
+            return cotangent, ()
+    return (Tensor(node), tuple(zeros)) if zeros and node is not None else (cotangent, ())
+
+
+def _is_zeros(value: Any) -> bool:
+    return isinstance(value, Node) and value.op.name == "zeros"
+
+
+def left_out(gradient: Tensor, zeros: _Zeros) -> Tensor:
+    """What a rule gave of a cotangent as it was before, with the zeros where they were."""
+    for condition, where_true in reversed(zeros):
+        zero = zeros_like(gradient)
+        sides = (zero, gradient) if where_true else (gradient, zero)
+        gradient = where(Tensor(condition), *sides)
+    return gradient
+
+
+def differentiable(node: Node) -> bool:
+    """Whether a value has a gradient at all."""
+    return node.dtype[0] in "fc" or node.is_call
+
+
+def _lets_through(node: Node) -> bool:
+    """Whether a gradient may flow through a node; one without a rule does, and is an error if it must."""
+    rule = node.op.gradient
+    return not isinstance(rule, tuple) or any(one is not None for one in rule)
+
+
+def pull_back(
+    outputs: Sequence[Node],
+    cotangents: Sequence[Tensor | None],
+    targets: Sequence[Node],
+    *,
+    keep_dtype: builtins.bool = True,
+    as_leaves: builtins.bool = False,
+) -> list[Tensor | None]:
+    """Gradients in `targets` of the sum of `outputs` times `cotangents`; None where nothing flows.
+
+    With `as_leaves`, no target is seen as computed from another.
+    """
+    target_set = frozenset(targets)
+    order = reachable(outputs, target_set if as_leaves else ())
+    active: set[Node] = set()
+    for node in order:
+        reached = node in target_set or (_lets_through(node) and any(parent in active for parent in node.inputs))
+        if reached and differentiable(node):
+            active.add(node)
+    backward = _Backward(active, recorded_paths(order, outputs), keep_dtype)
+    for node, seed in zip(outputs, cotangents, strict=True):
+        if seed is not None and node in active:
+            backward.receive(node, seed, ())
+    finished: dict[Node, Tensor] = {}
+    outer = recording.source_location
+    try:
+        for node in reversed(order):
+            cotangent = backward.take(node)
+            if cotangent is None:
+                continue
+            recording.source_location = gradient_location(node.op.name, node.source_location)
+            if node in target_set or node.op is OUTPUT:
+                cotangent = _full(cotangent, node)
+            if node in target_set:
+                finished[node] = backward.outside(node, cotangent)
+            if as_leaves and node in target_set:
+                continue
+            if node.op is OUTPUT:
+                backward.receive_output(node, cotangent)
+            elif node.op.name == IFELSE_NAME:
+                backward.into_branches(node, cotangent)
+            elif node.args and any(parent in active for parent in node.array_args()):
+                backward.through_rule(node, cotangent)
+    finally:
+        recording.source_location = outer
+    return [finished.get(target) for target in targets]
+
+
+class _Backward:
+    """The cotangents that have arrived so far, and how one node passes its own on."""
+
+    def __init__(self, active: set[Node], paths: dict[Node, BranchPath], keep_dtype: builtins.bool) -> None:
+        self.active = active
+        self.paths = paths
+        self.keep_dtype = keep_dtype
+        self.pending: dict[Node, Any] = {}
+        self.by_condition: dict[Node, dict[Node, list[Tensor | None]]] = {}
+
+    def receive(self, node: Node, gradient: Tensor, path: BranchPath) -> None:
+        """Add a contribution from a branch, in the dtype of its value and a shape that broadcasts to that of its value.
+
+        What comes out of branches is kept by its condition, until all has arrived.
+        """
+        if not _broadcasts(gradient.node.shape, node.shape):
+            gradient = sum_to(gradient, node.shape)
+        if gradient.dtype != node.dtype:
+            if gradient.dtype[0] == "c" and node.dtype[0] != "c":
+                gradient = real(gradient)  # a real value moves along the real line alone
+            if self.keep_dtype and gradient.dtype != node.dtype:
+                gradient = astype(gradient, node.dtype)
+        left = path[len(self.paths.get(node, ())) :]
+        if not left:
+            before = self.pending.get(node)
+            self.pending[node] = gradient if before is None else before + gradient
+            return
+        (condition, branch), *inner = left
+        gradient = _only_in(tuple(inner), _full(gradient, node))
+        sides = self.by_condition.setdefault(node, {}).setdefault(condition, [None, None])
+        kept = sides[branch]
+        sides[branch] = gradient if kept is None else kept + gradient
+
+    def take(self, node: Node) -> Any:
+        """All that has arrived at a node; None for nothing."""
+        total = self.pending.pop(node, None)
+        for condition, (taken, otherwise) in self.by_condition.pop(node, {}).items():
+            chosen = _chosen(condition, taken, otherwise)
+            total = chosen if total is None else total + chosen
+        return total
+
+    def outside(self, node: Node, cotangent: Tensor) -> Tensor:
+        """The gradient in a value, as it counts outside the branches that the value is in."""
+        return _only_in(self.paths.get(node, ()), cotangent)
+
+    def receive_output(self, node: Node, gradient: Tensor) -> None:
+        """Add the cotangent of one result of a call that has several."""
+        call, index = node.args
+        received = self.pending.setdefault(call, {})
+        received[index] = received[index] + gradient if index in received else gradient
+
+    def into_branches(self, call: Node, cotangents: dict[int, Tensor]) -> None:
+        """Hand the cotangents of an `ifelse` to the values of each branch."""
+        condition, *branches = call.args
+        for branch, values in enumerate(branches):
+            path = (*self.paths[call], (condition, branch))
+            for index, cotangent in cotangents.items():
+                if values[index] in self.active:
+                    self.receive(values[index], cotangent, path)
+
+    def through_rule(self, node: Node, cotangent: Any) -> None:
+        """Apply the gradient rule of a node's operation."""
+        rule = node.op.gradient
+        if rule is None:
+            raise NotImplementedError(
+                f"{node.op.name} has no gradient rule; give it one with register_gradient({node.op.name!r}, …) "
+                f"or cut the path with stop_gradient{recorded_at(node.source_location)}"
+            )
+        if isinstance(cotangent, Tensor) and ELEMENTWISE_TAG not in node.op.tags:
+            cotangent = _full(cotangent, node)
+        args = [_wrapped(arg) for arg in node.args]
+        attributes = dict(node.attributes) if node.payload is None else {**node.attributes, "payload": node.payload}
+        out: Any = _Outputs(node) if node.is_call else Tensor(node)
+        path = self.paths.get(node, ())
+        if isinstance(rule, Joint):
+            for arg, part in zip(node.args, rule.rule(cotangent, out, *args, **attributes), strict=True):
+                self.distribute(arg, part, path)
+            return
+        for position, arg in enumerate(node.args):
+            one = rule[position] if position < len(rule) else None
+            if one is not None and isinstance(arg, Node) and arg in self.active:
+                self.distribute(arg, self.contribution(one, cotangent, node, arg, (out, *args), attributes), path)
+
+    def contribution(
+        self, rule: Any, cotangent: Any, node: Node, arg: Node, values: tuple[Any, ...], attributes: dict[str, Any]
+    ) -> Any:
+        """What one argument gets; of an element-wise operation, worked out on the cotangent as narrow as it came."""
+        elementwise = ELEMENTWISE_TAG in node.op.tags
+        before, zeros = as_before(cotangent) if elementwise and node.op.name != "where" else (cotangent, ())
+        found = rule(before, *values, **attributes)
+        if found is None or not elementwise:
+            return found
+        found = cotangent if found is before else left_out(as_tensor(found), zeros)
+        narrow = same_shape(arg.shape, node.shape) and _broadcasts(found.node.shape, node.shape)
+        return found if narrow else _full(found, node)
+
+    def distribute(self, arg: Any, contribution: Any, path: BranchPath) -> None:
+        """Hand a contribution to an argument, or one each to a sequence of arguments."""
+        if contribution is None:
+            return
+        if isinstance(arg, tuple):
+            for item, part in zip(arg, contribution, strict=True):
+                self.distribute(item, part, path)
+        elif isinstance(arg, Node) and arg in self.active:
+            self.receive(arg, as_tensor(contribution), path)
+
+
+def _broadcasts(narrow: Shape, shape: Shape) -> bool:
+    """Whether a cotangent may stay as narrow as it is: a scalar, or with 1 in the place of some lengths."""
+    if not narrow or narrow == shape:
+        return True
+    return len(narrow) == len(shape) and all(
+        (type(a) is int and a == 1) or same_length(a, b) is True for a, b in zip(narrow, shape, strict=True)
+    )
+
+
+def _full(cotangent: Tensor, node: Node) -> Tensor:
+    """A cotangent in the whole shape of its value."""
+    return cotangent if same_shape(cotangent.node.shape, node.shape) else broadcast_to(cotangent, node.shape)
+
+
+def _chosen(condition: Node, taken: Tensor | None, otherwise: Tensor | None) -> Tensor:
+    """One of two contributions, zeros in the place of a missing one."""
+    one = taken if otherwise is None else otherwise
+    assert one is not None
+    zero = zeros_like(one)
+    chosen: Tensor = ifelse(
+        Tensor(condition), zero if taken is None else taken, zero if otherwise is None else otherwise
+    )
+    return chosen
+
+
+def _only_in(path: BranchPath, gradient: Tensor) -> Tensor:
+    """A gradient where all branches of a path are taken, else zeros."""
+    for condition, branch in reversed(path):
+        sides = (gradient, None) if branch == 0 else (None, gradient)
+        gradient = _chosen(condition, *sides)
+    return gradient
+
+
+class _Outputs:
+    """The results of a call, for its gradient rule."""
+
+    def __init__(self, call: Node) -> None:
+        self.call = call
+
+    def __getitem__(self, index: int) -> Tensor:
+        return result(self.call, index)
+
+
+def _wrapped(arg: Any) -> Any:
+    if isinstance(arg, Node):
+        return Tensor(arg)
+    return tuple(map(_wrapped, arg)) if isinstance(arg, tuple) else arg
+
 
 Disconnected = Literal["raise", "zero", "none"]
 
@@ -94,7 +349,7 @@ def gradients(
     for target in targets:
         if not isinstance(target, Tensor):
             raise TypeError(f"variables must be Tensors, got {type(target).__name__}")
-    found = vjp(
+    found = pull_back(
         [loss.node], [asarray(1.0, dtype=_real(loss))], [target.node for target in targets], keep_dtype=keep_dtype
     )
     results = []

@@ -3,8 +3,8 @@
 A `Length` is an integer polynomial over atoms: the axis of a leaf, the value of an integer scalar, a quotient, a
 remainder, the smallest or largest of several lengths, the length they broadcast to. Polynomials have one canonical
 form, so that two lengths are equal exactly when their forms are; arithmetic returns a plain `int` as soon as nothing
-unknown is left. The lengths of a `Variable` are atoms too, with a value that can be looked up now: they print and
-compare as integers, yet a graph recorded with them stays right when the variable is set to an array of another shape.
+unknown is left. The lengths of a `Variable` are atoms too, with a value that can be looked up now: users see them as
+integers, yet a graph recorded with them stays right when the variable is set to an array of another shape.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, TypeAlias, cast
 
 __all__ = [
-    "Length", "Size", "atom_length", "axis_length", "is_size", "known", "operands_of", "product", "quotient",
-    "remainder", "same_length", "same_shape", "value_length",
+    "KnownLength", "Length", "Size", "as_length", "atom_length", "axis_length", "broadcast_length", "is_size", "known",
+    "maximum_length", "minimum_length", "operands_of", "product", "public_length", "quotient", "remainder",
+    "same_length", "same_shape", "substituted", "value_length",
 ]  # fmt: skip
 
 Size: TypeAlias = "int | Length"
@@ -335,3 +336,139 @@ def remainder(a: Size, b: Size) -> Size:
     if isinstance(a, int) and isinstance(b, int) and b:
         return a % b
     return atom_length(("%", a, b)) if _exact_quotient(a, b) is None else 0
+
+
+def minimum_length(sizes: Iterable[Size]) -> Size:
+    """The smallest of several lengths."""
+    return _extreme("min", sizes, lambda one, other: _never_negative(other - one))
+
+
+def maximum_length(sizes: Iterable[Size]) -> Size:
+    """The largest of several lengths."""
+    return _extreme("max", sizes, lambda one, other: _never_negative(one - other))
+
+
+def broadcast_length(sizes: Iterable[Size]) -> Size:
+    """The length that axes of these lengths broadcast to: the one that is not 1, if there is one."""
+    distinct: dict[Size, None] = {}
+    for size in sizes:
+        inner = _only_atom("broadcast", size)
+        distinct.update(dict.fromkeys([size] if inner is None else inner))
+    distinct.pop(1, None)
+    if len(distinct) > 1:
+        return atom_length(("broadcast", frozenset(distinct)))
+    return next(iter(distinct), 1)
+
+
+def substituted(size: Size, replace: Callable[[Atom], Size]) -> Size:
+    """A length with every axis and every value in it replaced by the length that `replace` gives for its atom."""
+
+    def renewed(atom: Atom) -> Size:
+        kind = atom[0]
+        if kind in ("axis", "value"):
+            return replace(atom)
+        operands = [substituted(operand, replace) for operand in operands_of(atom)]
+        if kind in ("//", "%"):
+            return quotient(*operands) if kind == "//" else remainder(*operands)
+        joined = {"min": minimum_length, "max": maximum_length, "broadcast": broadcast_length}[kind]
+        return joined(operands)
+
+    if not isinstance(size, Length):
+        return size
+    total: Size = 0
+    for monomial, coefficient in size.terms.items():
+        term: Size = coefficient
+        for atom, power in monomial:
+            factor = renewed(atom)
+            for _ in range(power):
+                term = term * factor
+        total = total + term
+    return total
+
+
+def _only_atom(kind: str, size: Size) -> Iterable[Size] | None:
+    """The operands of a length that is nothing but one atom of this kind, else None."""
+    if isinstance(size, Length) and len(size.terms) == 1:
+        ((monomial, coefficient),) = size.terms.items()
+        if coefficient == 1 and len(monomial) == 1:
+            ((atom, power),) = monomial
+            if power == 1 and atom[0] == kind:
+                return operands_of(atom)
+    return None
+
+
+def _extreme(kind: str, sizes: Iterable[Size], settles: Callable[[Size, Size], bool]) -> Size:
+    """The lengths that may be the extreme one; those that are certain not to be are left out."""
+    candidates: list[Size] = []
+    for size in dict.fromkeys(sizes):
+        if not any(settles(other, size) for other in candidates):
+            candidates = [other for other in candidates if not settles(size, other)] + [size]
+    return candidates[0] if len(candidates) == 1 else atom_length((kind, frozenset(candidates)))
+
+
+def _never_negative(size: Size) -> bool:
+    """Whether a length is certain to be 0 or more."""
+    if isinstance(size, int):
+        return size >= 0
+    return all(
+        coefficient >= 0 and all(_atom_never_negative(atom) or power % 2 == 0 for atom, power in monomial)
+        for monomial, coefficient in size.terms.items()
+    )
+
+
+def _atom_never_negative(atom: Atom) -> bool:
+    kind = atom[0]
+    if kind in ("axis", "broadcast"):
+        return True
+    if kind == "value":
+        return False
+    signs = list(map(_never_negative, operands_of(atom)))
+    return signs[1] if kind == "%" else any(signs) if kind == "max" else all(signs)
+
+
+class KnownLength(int):
+    """The length of a Variable's axis: an integer now, which remembers that it may change.
+
+    Python's own arithmetic sees an int. What is recorded with it stays right when the variable is set to an array of
+    another shape.
+    """
+
+    length: Length
+
+    def __new__(cls, length: Length) -> KnownLength:
+        """An int of the value that the length has now."""
+        made = super().__new__(cls, length.__index__())
+        made.length = length
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return int, (int(self),)
+
+
+def _public(left: Any, right: Any, operate: Callable[[Any, Any], Any]) -> Any:
+    """Arithmetic on what users see of lengths: exact where both are integers, Python's own otherwise."""
+    plain = operate(*(int(side) if type(side) is KnownLength else side for side in (left, right)))
+    if type(plain) is not int or not (is_size(left) and is_size(right)):
+        return plain
+    return public_length(operate(as_length(left), as_length(right)))
+
+
+def _operators(operate: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    return lambda self, other: _public(self, other, operate), lambda self, other: _public(other, self, operate)
+
+
+for _name in ("add", "sub", "mul", "floordiv", "mod"):
+    for _side, _operator in zip(("", "r"), _operators(getattr(operator, _name)), strict=True):
+        setattr(KnownLength, f"__{_side}{_name}__", _operator)
+
+
+def as_length(size: Any) -> Any:
+    """What is recorded of a length that a user gives: a symbol for a known one of a variable."""
+    return size.length if type(size) is KnownLength else size
+
+
+def public_length(size: Size) -> Size:
+    """What users see of a length: an int wherever it can be told now."""
+    if isinstance(size, Length) and size.hint is not None:
+        return KnownLength(size)
+    return size

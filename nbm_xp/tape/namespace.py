@@ -10,6 +10,7 @@ from typing import Any
 
 from nbm_xp.namespace.refusals import name_errors as _name_errors
 
+from . import linear_algebra as linalg
 from .dtypes import (
     bool,
     complex64,
@@ -27,45 +28,79 @@ from .dtypes import (
     uint64,
 )
 from .einsum import einsum as _einsum
-from .linear_algebra import linalg
 from .operators import LATE
 from .standard import elementwise as _elementwise
 from .standard import fft, special
-from .standard.accumulation import cumulative_prod, cumulative_sum, diff
 from .standard.assignment import setitem as _setitem  # noqa: F401  (declares the operation)
-from .standard.broadcasting import broadcast_arrays, broadcast_shapes, broadcast_to
+from .standard.assignment import share as _share  # noqa: F401  (what becomes of a Tensor that is an array of NumPy)
+from .standard.broadcasting import broadcast_arrays, broadcast_shapes, broadcast_to, sum
 from .standard.casting import astype
-from .standard.choices import clip, where
-from .standard.complex_numbers import conj, imag, real
 from .standard.creation import (
+    arange,
     asarray,
+    conj,
     empty,
     empty_like,
     eye,
     from_dlpack,
     full,
     full_like,
+    imag,
+    linspace,
+    meshgrid,
     ones,
     ones_like,
+    real,
     tril,
     triu,
     zeros,
     zeros_like,
 )
-from .standard.data_types import can_cast, finfo, iinfo, isdtype, result_type
+from .standard.data_types import Info, can_cast, finfo, iinfo, isdtype, result_type
 from .standard.elementwise import *  # noqa: F403  (all that the chapter has)
-from .standard.indexing import take, take_along_axis
-from .standard.inspection import Info
-from .standard.joining import concat, stack, unstack
-from .standard.manipulation import expand_dims, flip, matrix_transpose, moveaxis, permute_dims, reshape, roll, squeeze
+from .standard.elementwise import clip, where
+from .standard.indexing import repeat, take, take_along_axis, tile
+from .standard.manipulation import (
+    concat,
+    expand_dims,
+    flip,
+    matrix_transpose,
+    moveaxis,
+    permute_dims,
+    reshape,
+    roll,
+    squeeze,
+    stack,
+    unstack,
+)
 from .standard.products import matmul, tensordot, vecdot
-from .standard.repeating import repeat, tile
-from .standard.searching import argmax, argmin, argsort, nonzero, searchsorted, sort
-from .standard.sequences import arange, linspace, meshgrid
-from .standard.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
-from .standard.shared_memory import share as _share  # noqa: F401  (what becomes of a Tensor that is an array of NumPy)
-from .standard.statistical import all, any, count_nonzero, max, mean, min, prod, std, var
-from .standard.sums import sum
+from .standard.searching import (
+    argmax,
+    argmin,
+    argsort,
+    isin,
+    nonzero,
+    searchsorted,
+    sort,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
+from .standard.statistical import (
+    all,
+    any,
+    count_nonzero,
+    cumulative_prod,
+    cumulative_sum,
+    diff,
+    max,
+    mean,
+    min,
+    prod,
+    std,
+    var,
+)
 from .tensor import API_VERSIONS, Tensor
 from .tensor import as_tensor as _as_tensor
 

@@ -1,4 +1,4 @@
-"""The graph: immutable nodes, and the operations that they record.
+"""The graph: immutable nodes, the operations that they record, and the registry of all operations.
 
 A node is one value: an operation, its arguments, its shape and dtype. Arguments are nodes, Python scalars, lengths
 and sequences of these; attributes (axis, keepdims, dtype, …) are plain values and lengths. Nothing here knows an array
@@ -12,18 +12,81 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from .dtypes import DType
-from .lengths import Length, Size, axis_length
-from .short_lengths import Hidden
+from .lengths import Length, Size, axis_length, known
 from .source_locations import SourceLocation, current_location
 
 __all__ = [
-    "ALONG_AXES_TAG", "COMPOSITE_TAG", "CONSTANT", "ELEMENTWISE_TAG", "FLAT", "IDENTITY_TAG", "IFELSE_NAME", "LEAVES",
-    "LINEAR_TAG", "SUBGRAPH_TAG", "MATRICES_TAG", "OUTPUT", "PLACEHOLDER", "VARIABLE", "ChainStep", "Joint", "Memory",
-    "Node", "Operation", "Rule", "Shape", "Spec", "call_of", "leaf", "nodes_in", "same_as_first",
+    "ALONG_AXES_TAG", "COMPOSITE_TAG", "CONSTANT", "ChainStep", "ELEMENTWISE_TAG", "FLAT", "Hidden", "IDENTITY_TAG",
+    "IFELSE_NAME", "Joint", "LEAVES", "LINEAR_TAG", "MATRICES_TAG", "Memory", "Node", "OPERATIONS", "OUTPUT",
+    "Operation", "PLACEHOLDER", "Rule", "SUBGRAPH_TAG", "Shape", "Spec", "VARIABLE", "call_of", "declare", "leaf",
+    "nodes_in", "register_gradient", "rules_version", "same_as_first", "shapes_changed", "with_short_lengths",
 ]  # fmt: skip
+
+_LONGEST = 32
+
+
+class _HasShape(Protocol):
+    """A node, as far as its shape goes."""
+
+    shape: Any
+    hidden: Any
+
+
+N = TypeVar("N", bound=_HasShape)
+
+_shape_changes = itertools.count(1)
+_shapes_version = 0
+
+
+def shapes_changed() -> None:
+    """Say that a variable has got a value of another shape."""
+    global _shapes_version
+    _shapes_version = next(_shape_changes)
+
+
+class Hidden:
+    """The lengths behind a node's own symbols, and what they are now."""
+
+    __slots__ = ("lengths", "numbers", "version")
+
+    def __init__(self, lengths: tuple[Size, ...]) -> None:
+        self.lengths = lengths
+        self.numbers: tuple[int | None, ...] = ()
+        self.version = -1
+
+    def values(self) -> tuple[int | None, ...]:
+        """The lengths that variables decide, as they are now; found without recursion, however long the history."""
+        now = _shapes_version
+        stack = [self] if self.version != now else []
+        while stack:
+            hidden = stack[-1]
+            behind = [node.hidden for size in hidden.lengths if isinstance(size, Length) for node in size.nodes()]
+            waiting = [other for other in behind if other is not None and other.version != now]
+            if waiting:
+                stack += waiting
+                continue
+            hidden.numbers = tuple(map(known, hidden.lengths))
+            hidden.version = now
+            stack.pop()
+        return self.numbers
+
+
+def with_short_lengths(node: N) -> N:
+    """The node, its lengths replaced by symbols of its own where they take too long to write."""
+    for length in node.shape:
+        if type(length) is Length and length.weight > _LONGEST:
+            node.hidden = Hidden(node.shape)
+            node.shape = tuple(
+                axis_length(node, axis) if isinstance(size, Length) and size.weight > _LONGEST else size
+                for axis, size in enumerate(node.shape)
+            )
+            node.hidden.values()
+            break
+    return node
+
 
 Shape: TypeAlias = tuple[Size, ...]
 Spec: TypeAlias = tuple[Shape, DType]
@@ -330,3 +393,77 @@ def leaf(
     lengths = [None] * ndim if shape is None else shape
     node.shape = tuple(axis_length(node, axis) if length is None else length for axis, length in enumerate(lengths))
     return node
+
+
+OPERATIONS: dict[str, Operation] = {}
+"""Every declared operation by name."""
+
+P = ParamSpec("P")
+
+_rule_changes = itertools.count()
+_rules_version = next(_rule_changes)
+
+
+def _entering(make: Callable[P, Operation]) -> Callable[P, Operation]:
+    def declare(*args: P.args, **facts: P.kwargs) -> Operation:
+        """Make an operation of what `Operation` takes, and enter it into the registry; a name is declared once."""
+        op = make(*args, **facts)
+        if op.name in OPERATIONS:
+            raise ValueError(f"operation {op.name!r} is declared already")
+        OPERATIONS[op.name] = op
+        return op
+
+    return declare
+
+
+declare = _entering(Operation)
+
+
+def register_gradient(name: str, *rules: Rule, joint: Callable[..., Sequence[Any]] | None = None) -> None:
+    """Give an operation its gradient rule, or another one.
+
+    Parameters
+    ----------
+    name : str
+        The operation's name, as in the standard (``"exp"``, ``"linalg.solve"``) or as declared.
+    *rules : callable or None
+        One for each array argument: ``rule(g, out, *args, **attributes)``, where `g` is the gradient of the loss in
+        the result `out`, gives the gradient in that argument. None says that nothing flows back.
+    joint : callable, optional
+        Instead of `rules`, one rule that returns all of them in a sequence.
+
+    Raises
+    ------
+    TypeError
+        If a rule is neither callable nor None.
+    ValueError
+        If there is no such operation, too few rules are given, or both or neither of `rules` and `joint`.
+
+    Examples
+    --------
+    >>> from nbm_xp.tape import Variable, gradients, operation
+    >>> half = operation("doctest_half", infer=lambda x: (x.shape, x.dtype), run=lambda xp, x: x / 2)
+    >>> register_gradient("doctest_half", lambda g, out, x: g / 2)
+    >>> x = Variable(3.0)
+    >>> float(gradients(half(x), x))
+    0.5
+    """
+    given: Any = name
+    if not isinstance(given, str) or name not in OPERATIONS:
+        raise ValueError(f"name must be a declared operation, got {name!r}")
+    if bool(rules) == (joint is not None):
+        raise ValueError("register_gradient takes either rules or joint=")
+    for rule in rules if joint is None else (joint,):
+        if rule is not None and not callable(rule):
+            raise TypeError(f"rules must be callable or None, got {rule!r}")
+    before = OPERATIONS[name].gradient
+    if rules and isinstance(before, tuple) and len(rules) < len(before):
+        raise ValueError(f"rules of {name} must be one for each of its {len(before)} array arguments, got {len(rules)}")
+    OPERATIONS[name].gradient = rules if joint is None else Joint(joint)
+    global _rules_version
+    _rules_version = next(_rule_changes)
+
+
+def rules_version() -> int:
+    """A number that changes whenever a rule does: what was compiled with another is out of date."""
+    return _rules_version

@@ -14,16 +14,20 @@ from typing import Any, ClassVar, cast
 
 from nbm_xp.namespace import array_namespace, floatx, is_array, to_numpy
 
-from .differentiated import refuse_cut
 from .dtypes import DType, as_dtype
-from .habits import ArrayUfunc, no_attribute, refuse_jax_function, refuse_torch_function
-from .lengths import Length, Size, known, product
-from .node import CONSTANT, OUTPUT, PLACEHOLDER, Node, Operation, call_of, leaf
-from .operators import LATE, Operators, looked_up_by_identity
+from .graph import reachable, refuse_cut
+from .lengths import KnownLength, Length, Size, known, product, public_length
+from .node import CONSTANT, OUTPUT, PLACEHOLDER, Node, Operation, call_of, leaf, with_short_lengths
+from .operators import (
+    LATE,
+    ArrayUfunc,
+    Operators,
+    looked_up_by_identity,
+    no_attribute,
+    refuse_jax_function,
+    refuse_torch_function,
+)
 from .printing import described
-from .public_lengths import KnownLength, public_length
-from .short_lengths import with_short_lengths
-from .traversal import reachable
 
 __all__ = [
     "API_VERSIONS", "Tensor", "View", "as_tensor", "is_tensor", "placeholder", "public_shape", "record",

@@ -18,8 +18,7 @@ from nbm_xp.namespace import (
 )
 
 from .dtypes import as_dtype
-from .node import VARIABLE, leaf
-from .short_lengths import shapes_changed
+from .node import VARIABLE, leaf, shapes_changed
 from .tensor import Tensor, with_attributes
 
 __all__ = ["Variable"]

@@ -20,7 +20,7 @@ from nbm_xp.rng.recurrence import integers_at
 from nbm_xp.rng.tasks import Draw
 from nbm_xp.rng.uniforms import block_runs, elements, from_integers
 from nbm_xp.tape import function, placeholder
-from nbm_xp.tape.stable import sigmoid
+from nbm_xp.tape.composite import sigmoid
 from tests.libraries import LIBRARIES, Library, guard, libraries
 from tests.streams import scaled, starts, stepped
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nbm_xp.tape import Length, Tensor, Variable, evaluate, function, gradients, placeholder
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.extreme_lengths import broadcast_length, maximum_length, minimum_length
+from nbm_xp.tape.lengths import broadcast_length, maximum_length, minimum_length
 from tests.libraries import Library, libraries
 
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod}

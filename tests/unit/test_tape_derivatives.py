@@ -26,7 +26,7 @@ from nbm_xp.tape import (
     stop_gradient,
 )
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.registry import OPERATIONS
+from nbm_xp.tape.node import OPERATIONS
 from tests.gradcheck import check_gradient
 from tests.libraries import Library
 

@@ -13,7 +13,7 @@ from nbm_xp.namespace import dtype_name, promote, set_floatx, to_floating
 from nbm_xp.tape import Variable, evaluate, placeholder
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
-from nbm_xp.tape.standard.promotion import floating, together
+from nbm_xp.tape.standard.casting import floating, together
 
 NAMES = [
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "complex64",

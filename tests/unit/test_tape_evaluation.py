@@ -11,10 +11,21 @@ import pytest
 
 from nbm_xp.namespace import array_namespace, library_name, use_backend
 from nbm_xp.rng import RandomStreams
-from nbm_xp.tape import Tensor, Variable, as_tensor, evaluate, ifelse, memo, operation, placeholder, scan
+from nbm_xp.tape import (
+    Tensor,
+    Variable,
+    as_tensor,
+    evaluate,
+    ifelse,
+    operation,
+    placeholder,
+    scan,
+)
+from nbm_xp.tape import (
+    evaluation as memo,
+)
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.evaluation import look
-from nbm_xp.tape.memo import memo_bytes
+from nbm_xp.tape.evaluation import look, memo_bytes
 from tests.libraries import Library
 
 CALLS: Counter[str] = Counter()

@@ -26,11 +26,10 @@ from nbm_xp.tape import (
 )
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.derivatives import calls
-from nbm_xp.tape.loops.body import LoopBody
-from nbm_xp.tape.loops.shortcuts import shortcuts
+from nbm_xp.tape.graph import reachable
+from nbm_xp.tape.loops.body import LoopBody, shortcuts
 from nbm_xp.tape.node import OUTPUT, Node
 from nbm_xp.tape.plans.structural_key import structural_key
-from nbm_xp.tape.traversal import reachable
 
 CALLS: Counter[str] = Counter()
 

@@ -12,9 +12,9 @@ from typing import Any, Final
 from nbm_xp.namespace import array_namespace, dtype_name, dtype_of
 from nbm_xp.namespace.compiling import as_rounded
 from nbm_xp.tape import composite, operation
+from nbm_xp.tape.composite import sigmoid
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.node import FLAT, Memory, Node, Shape, Spec
-from nbm_xp.tape.stable import sigmoid
 
 from .. import draws
 

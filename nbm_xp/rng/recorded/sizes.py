@@ -23,7 +23,7 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.tape import KnownLength, Length, Tensor, as_tensor, is_tensor
 from nbm_xp.tape import namespace as recorded
-from nbm_xp.tape.length_arguments import recorded_length
+from nbm_xp.tape.concrete import recorded_length
 
 from ..parameters import countable, is_double, is_number, known_integer
 

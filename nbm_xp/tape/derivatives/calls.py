@@ -30,15 +30,12 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.compiling import compiled
 
-from ..differentiated import ARGUMENT, IN_PROGRESS
 from ..function import function
-from ..node import PLACEHOLDER, VARIABLE, Node
-from ..plans.plan import compile_plan, keep
+from ..graph import ARGUMENT, IN_PROGRESS, Result, reachable
+from ..node import PLACEHOLDER, VARIABLE, Node, rules_version
+from ..plans.plan import compile_plan, keep, to_be_copied
 from ..plans.structural_key import structural_key
-from ..plans.views import to_be_copied
-from ..registry import rules_version
 from ..tensor import Tensor, as_tensor, is_tensor, record
-from ..traversal import Result, reachable
 from ..trees import leaves, mapped
 
 __all__ = [

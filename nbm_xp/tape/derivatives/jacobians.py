@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from ..graph import inner_placeholder
 from ..lengths import known, product
-from ..stand_ins import inner_placeholder
 from ..standard.creation import eye, ones, zeros
 from ..standard.manipulation import permute_dims, reshape
 from ..tensor import Tensor
 from ..trees import rebuilt
 from .calls import called, computed
-from .linear import is_smooth, pulled, pushed
-from .transforms import argument_numbers
+from .transforms import argument_numbers, is_smooth, pulled, pushed
 from .vmapping import for_each
 
 __all__ = ["hessian", "jacobian"]

@@ -1,22 +1,103 @@
 """Derivatives of functions of arrays: gradients, and products with the Jacobian and the Hessian.
 
 A function is recorded, differentiated, run and forgotten within a call. Given Tensors, all of these record and return
-Tensors, so that they apply to each other and inside recorded functions.
+Tensors, so that they apply to each other and inside recorded functions. The derivative of recorded values is a linear
+map: the reverse pass is linear in the cotangents it starts from, so that a reverse pass over it pushes tangents
+forward.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import index
+from types import ModuleType
 from typing import Any
 
-from ..gradients import gradients
+from nbm_xp.namespace import (
+    array_namespace,
+    asarray,
+    convert,
+    default_namespace,
+    host_namespace,
+    is_array,
+    running_dtype,
+    running_namespace,
+)
+
+from ..dtypes import DType
+from ..function import function
+from ..gradients import gradients, pull_back
+from ..graph import inner_placeholder
+from ..lengths import product, same_length
+from ..loops.run import captured_by
+from ..node import Node
+from ..operators import is_number
+from ..plans.structural_key import structural_key
+from ..standard.casting import astype
+from ..standard.creation import arange, zeros_like
+from ..standard.elementwise import cos
+from ..standard.manipulation import reshape
 from ..tensor import Tensor, as_tensor, is_tensor
 from ..trees import leaves, leaves_as, rebuilt
-from .calls import Call, argument, called, computed
-from .linear import as_like, pulled, pushed
+from .calls import Call, argument, cache_key, called, computed, held, is_output, planned, recalled, remembered
 
-__all__ = ["grad", "hvp", "jvp", "value_and_grad"]
+__all__ = ["as_like", "grad", "hvp", "is_smooth", "jvp", "pulled", "pushed", "value_and_grad", "vjp"]
+
+
+def is_smooth(tensor: Tensor) -> bool:
+    """Whether a value has a derivative: it is floating."""
+    return tensor.dtype[0] in "fc"
+
+
+def pulled(outputs: Sequence[Tensor], cotangents: Sequence[Tensor], targets: Sequence[Tensor]) -> list[Tensor]:
+    """What the targets get of cotangents of the outputs: vector times Jacobian."""
+    found = pull_back([t.node for t in outputs], list(cotangents), [t.node for t in targets])
+    return [_or_zeros(gradient, target) for gradient, target in zip(found, targets, strict=True)]
+
+
+def pushed(outputs: Sequence[Tensor], targets: Sequence[Tensor], tangents: Sequence[Tensor]) -> list[Tensor]:
+    """What the outputs get of tangents of the targets: Jacobian times vector."""
+    smooth = [output for output in outputs if is_smooth(output)]
+    seeds = [argument(_any_cotangent(output)) for output in smooth]
+    back = pull_back([output.node for output in smooth], seeds, [target.node for target in targets])
+    flowing = [(linear, tangent) for linear, tangent in zip(back, tangents, strict=True) if linear is not None]
+    found = pull_back([linear.node for linear, _ in flowing], [t for _, t in flowing], [seed.node for seed in seeds])
+    given = iter(found)
+    return [_or_zeros(next(given) if is_smooth(output) else None, output) for output in outputs]
+
+
+def _any_cotangent(output: Tensor) -> Tensor:
+    """A cotangent like no other: where a rule looks at its own for whether it has an answer, zero would say nothing."""
+    wide = "float64" if str(output.dtype) in ("float64", "complex128") else "float32"
+    places = arange(product(output.node.shape), dtype=wide)
+    return astype(reshape(cos(places), output.node.shape), output.dtype)
+
+
+def _or_zeros(derivative: Tensor | None, value: Tensor) -> Tensor:
+    return zeros_like(value) if derivative is None else derivative
+
+
+def as_like(value: Any, model: Tensor, name: str) -> Tensor:
+    """A tangent or cotangent as a Tensor, which must have the shape of its value and gets its dtype.
+
+    Raises
+    ------
+    TypeError
+        If it is no array, or no number for a value without axes.
+    ValueError
+        If it has another shape.
+    """
+    if is_number(value) and not model.ndim:
+        value = asarray(value, host_namespace(), dtype=str(model.dtype))
+    if not (is_tensor(value) or is_array(value)):
+        raise TypeError(f"{name} must hold an array of shape {model.shape} here, got {type(value).__name__}")
+    tensor = as_tensor(value)
+    pairs = zip(tensor.node.shape, model.node.shape, strict=False)
+    if tensor.ndim != model.ndim or any(same_length(a, b) is False for a, b in pairs):
+        raise ValueError(f"{name} must hold an array of shape {model.shape} here, got shape {tensor.shape}")
+    if tensor.dtype[0] == "c" and model.dtype[0] != "c":
+        raise TypeError(f"{name} must be real where the value is, got {tensor.dtype}")
+    return tensor
 
 
 def value_and_grad(
@@ -234,3 +315,109 @@ def _results(
 ) -> Sequence[Any]:
     recorded = call.recorded or any(map(is_tensor, leaves(tangents)))
     return build() if recorded else computed(kind, roots, inputs, build)
+
+
+def vjp(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """The value of a function, and the map that takes cotangents of it back to the arguments: vector times Jacobian.
+
+    Parameters
+    ----------
+    fn : callable
+        A function of arrays that returns arrays, one or a tuple, list or dict of them.
+    *primals : array, or tuple, list or dict of arrays
+        Where to differentiate.
+
+    Returns
+    -------
+    value
+        What `fn` returned.
+    pullback : callable
+        ``pullback(cotangents)``, with cotangents built as the value is, gives a tuple: for each of `primals` the
+        gradient of the sum of the value times the cotangents. What the forward pass computed for it is kept, so that
+        many cotangents cost one forward pass.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> value, pullback = vjp(lambda x: x * x, np.asarray([1.0, 2.0]))
+    >>> value.tolist(), pullback(np.asarray([1.0, 10.0]))[0].tolist()
+    ([1.0, 4.0], [2.0, 40.0])
+    """
+    with called(fn, primals, range(len(primals)), {}) as call:
+        if call.recorded:
+            return call.value, _recorded_pullback(call)
+        values, run = _forward(call)
+    recorded = _recorded_pullback(call)
+    outputs = call.outputs()
+
+    def pullback(cotangents: Any) -> tuple[Any, ...]:
+        given = leaves_as(call.value, cotangents, "cotangents")
+        if any(map(is_tensor, given)):
+            return recorded(cotangents)
+        seeds = [as_like(value, output, "cotangents") for value, output in _paired(call, given)]
+        found = run([held(seed.node) for seed, output in zip(seeds, outputs, strict=True) if is_smooth(output)])
+        return tuple(rebuilt(call.targets, found))
+
+    return call.filled(values), pullback
+
+
+def _paired(call: Call, cotangents: Sequence[Any]) -> list[tuple[Any, Tensor]]:
+    """Cotangents with the outputs they belong to; a leaf of the value that is no array takes none."""
+    outputs = iter(call.outputs())
+    pairs = zip(leaves(call.value), cotangents, strict=True)
+    return [(cotangent, next(outputs)) for leaf, cotangent in pairs if is_output(leaf)]
+
+
+def _recorded_pullback(call: Call) -> Callable[[Any], tuple[Any, ...]]:
+    def pullback(cotangents: Any) -> tuple[Any, ...]:
+        pairs = _paired(call, leaves_as(call.value, cotangents, "cotangents"))
+        seeds = [as_like(value, output, "cotangents") for value, output in pairs]
+        return tuple(rebuilt(call.targets, pulled(call.outputs(), seeds, call.arguments)))
+
+    return pullback
+
+
+def _forward(call: Call) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
+    """The values, and the reverse pass as a function of arrays that starts from what the forward pass kept."""
+    outputs, targets = call.outputs(), call.arguments
+    smooth = [output for output in outputs if is_smooth(output)]
+    nodes = [target.node for target in targets]
+
+    def residuals_and_back() -> tuple[list[Node], list[Node], list[Node]]:
+        seeds = [inner_placeholder(output.node.shape, output.dtype, free=True) for output in smooth]
+        back = [tensor.node for tensor in pulled(smooth, list(map(Tensor, seeds)), targets)]
+        return captured_by(back, seeds), seeds, back
+
+    found = structural_key([output.node for output in outputs], nodes)
+    arrays = [held(node) for node in nodes]
+    if found is None:
+        residuals, seeds, back = residuals_and_back()
+        results = function(targets, [*outputs, *map(Tensor, residuals)])(*arrays)
+        reverse = planned([*residuals, *seeds], back, len(back), running_namespace(results, default_namespace()))
+    else:
+        structure, inputs = found
+        arrays += [held(node) for node in inputs[len(nodes) :]]
+        key = ("vjp", structure, cache_key(arrays))
+        plans = recalled(key)
+        if plans is None:
+            residuals, seeds, back = residuals_and_back()
+            xp = running_namespace(arrays, default_namespace())
+            forward = planned(inputs, [*(output.node for output in outputs), *residuals], len(outputs), xp)
+            plans = remembered(key, (forward, planned([*residuals, *seeds], back, len(back), xp)))
+        forward, reverse = plans
+        results = forward(arrays)
+    rest = results[len(outputs) :]
+
+    def run(cotangents: list[Any]) -> list[Any]:
+        pairs = zip(cotangents, smooth, strict=True)
+        return reverse([*rest, *(_in_library(cotangent, reverse.xp, output.dtype) for cotangent, output in pairs)])
+
+    return results[: len(outputs)], run
+
+
+def _in_library(array: Any, xp: ModuleType, dtype: DType) -> Any:
+    """A cotangent as the reverse pass takes it."""
+    if array_namespace(array) is not xp:
+        array = convert(array, xp)
+    kind = running_dtype(xp, dtype)
+    return array if array.dtype == kind else xp.astype(array, kind)

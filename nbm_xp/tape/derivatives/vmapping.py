@@ -1,30 +1,299 @@
 """`vmap`: a function of one example, applied to many at once.
 
-The function is recorded for one example, and what was recorded is recorded again with an axis more (see `batching`).
-Where it holds an operation that has no such form, a loop takes the examples one by one.
+The function is recorded for one example, and what was recorded is recorded again with an axis more. Each operation has
+a rule here for values that have the new first axis (those that depend on the example) beside values that have not; a
+composite without one is taken apart. Where a rule is missing, a loop takes the examples one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from operator import index
 from typing import Any
 
+from ..graph import inner_placeholder, reachable
 from ..lengths import Size, same_length
 from ..loops.body import LoopBody
-from ..loops.node import loop, results_of
-from ..node import VARIABLE, Node
+from ..loops.run import loop, results_of
+from ..node import (
+    ALONG_AXES_TAG,
+    COMPOSITE_TAG,
+    ELEMENTWISE_TAG,
+    IDENTITY_TAG,
+    MATRICES_TAG,
+    OPERATIONS,
+    OUTPUT,
+    VARIABLE,
+    Node,
+)
 from ..operators import is_number
-from ..stand_ins import inner_placeholder
-from ..standard.manipulation import moveaxis
-from ..tensor import Tensor, as_tensor, is_tensor
-from ..traversal import reachable
+from ..standard.broadcasting import broadcast_to, sum_to
+from ..standard.broadcasting import sum as sum_
+from ..standard.indexing import take
+from ..standard.manipulation import expand_dims, matrix_transpose, moveaxis, permute_dims, reshape, roll, squeeze
+from ..standard.products import matmul
+from ..tensor import Tensor, as_tensor, is_tensor, record, record_several, result
 from ..trees import leaves, mapped
-from .batching import batched
 from .calls import argument, computed, is_foreign, is_output
 
-__all__ = ["for_each", "vmap"]
+__all__ = ["batched", "for_each", "vmap"]
+
+Many = dict[Node, Tensor]
+"""What has the new axis: for each node its values for all vectors."""
+
+
+Rule = Callable[[Node, Many], "Tensor | None"]
+
+
+def _vmap_rule(*names: str) -> Callable[[Rule], Rule]:
+    """Enter a rule for operations."""
+
+    def enter(rule: Rule) -> Rule:
+        for name in names:
+            OPERATIONS[name].vmap_rule = rule
+        return rule
+
+    return enter
+
+
+def batched(results: Sequence[Node], examples: Mapping[Node, Tensor]) -> list[Tensor] | None:
+    """The results for many examples, along a new first axis; None where an operation has no rule for that.
+
+    Parameters
+    ----------
+    results
+        What was recorded from one example; those that do not depend on it are repeated.
+    examples
+        For each leaf that stands for one, all of them, stacked along the first axis; at least one.
+    """
+    many: Many = dict(examples)
+    if not _extended(many, results):
+        return None
+    count = next(iter(examples.values())).node.shape[0]
+    return [many[node] if node in many else broadcast_to(Tensor(node), (count, *node.shape)) for node in results]
+
+
+def _extended(many: Many, results: Sequence[Node]) -> bool:
+    """Find the values with the new axis of all on the way to the results; whether each operation had a rule."""
+    for node in reachable(results, list(many)):
+        if node in many or not any(parent in many for parent in node.inputs):
+            continue
+        made = _again(node, many)
+        if made is None:
+            return False
+        many[node] = made
+    return True
+
+
+def _again(node: Node, many: Many) -> Tensor | None:
+    if node.op is OUTPUT:
+        return result(many[node.args[0]].node, node.args[1])
+    if any(parent in many for parent in set(node.inputs) - set(node.array_args())):
+        return None  # a length or an option that depends on the example
+    if IDENTITY_TAG in node.op.tags:
+        return many[node.args[0]]
+    rule = node.op.vmap_rule or next((rule for tag, rule in _BY_TAG.items() if tag in node.op.tags), None)
+    return None if rule is None else rule(node, many)
+
+
+def _by_parts(node: Node, many: Many) -> Tensor | None:
+    """A composite without a rule of its own."""
+    assert node.op.run is not None
+    args = [Tensor(arg) if isinstance(arg, Node) else arg for arg in node.args]
+    whole = node.op.run(None, *args, **node.attributes)
+    inner = dict(many)
+    return inner[whole.node] if _extended(inner, [whole.node]) else None
+
+
+def _full(arg: Node, many: Many, ndim: int) -> Tensor:
+    """An argument that broadcasts against others of `ndim` axes behind the new one."""
+    return _widened(many[arg], ndim - len(arg.shape)) if arg in many else Tensor(arg)
+
+
+def _widened(x: Tensor, missing: int) -> Tensor:
+    """What has the new axis, with so many axes of length 1 behind it."""
+    return reshape(x, (x.node.shape[0], *[1] * missing, *x.node.shape[1:])) if missing else x
+
+
+@_vmap_rule("clip", "where")
+def _elementwise(node: Node, many: Many) -> Tensor:
+    args = [_full(arg, many, len(node.shape)) if isinstance(arg, Node) else arg for arg in node.args]
+    return record(node.op, *args, **node.attributes)
+
+
+def _first(node: Node, many: Many) -> Tensor | None:
+    """The first argument, where it is the only one with the new axis."""
+    others = [parent for parent in node.inputs if parent is not node.args[0]]
+    return None if any(parent in many for parent in others) else many[node.args[0]]
+
+
+@_vmap_rule("broadcast_to")
+def _broadcast_to(node: Node, many: Many) -> Tensor:
+    x = _full(node.args[0], many, len(node.shape))
+    return broadcast_to(x, (x.node.shape[0], *node.shape))
+
+
+@_vmap_rule("reshape")
+def _reshape(node: Node, many: Many) -> Tensor:
+    x = many[node.args[0]]
+    return reshape(x, (x.node.shape[0], *node.shape))
+
+
+@_vmap_rule("sum_to")
+def _sum_to(node: Node, many: Many) -> Tensor:
+    """Sums over what was broadcast; the new axis stays, so the leading axes are added up first."""
+    x = many[node.args[0]]
+    extra = x.ndim - 1 - len(node.shape)
+    if extra > 0:
+        x = sum_(x, axis=tuple(range(1, extra + 1)), dtype=x.dtype)
+    return sum_to(x, (x.node.shape[0], *node.shape))
+
+
+@_vmap_rule("sum_of_broadcast")
+def _repeated(node: Node, many: Many) -> Tensor:
+    x = many[node.args[0]]
+    return record(node.op, x, (x.node.shape[0], *node.args[1]))
+
+
+@_vmap_rule("permute_dims", "transpose")
+def _permute(node: Node, many: Many) -> Tensor:
+    axes = range(len(node.shape))[::-1] if node.op.name == "transpose" else node.args[1]
+    return permute_dims(many[node.args[0]], (0, *(axis + 1 for axis in axes)))
+
+
+@_vmap_rule("concat", "stack")
+def _joined(node: Node, many: Many) -> Tensor:
+    """Arrays joined along an axis: those without the new one are repeated along it."""
+    count = next(many[item].node.shape[0] for item in node.args[0] if item in many)
+    parts = [many[item] if item in many else broadcast_to(Tensor(item), (count, *item.shape)) for item in node.args[0]]
+    return record(node.op, parts, axis=node.attributes["axis"] + 1)
+
+
+@_vmap_rule("getitem")
+def _getitem(node: Node, many: Many) -> Tensor | None:
+    x = _first(node, many)
+    return None if x is None else record(node.op, x, (slice(None), *node.args[1]))
+
+
+@_vmap_rule("index_add")
+def _index_add(node: Node, many: Many) -> Tensor | None:
+    values, (index, shape) = _first(node, many), node.args[1:]
+    return None if values is None else record(node.op, values, (slice(None), *index), (values.node.shape[0], *shape))
+
+
+def _everywhere(arg: Node, many: Many) -> Tensor:
+    """An argument with the new axis, repeated along it where it has none."""
+    if arg in many:
+        return many[arg]
+    count = next(iter(many.values())).node.shape[0]
+    return broadcast_to(Tensor(arg), (count, *arg.shape))
+
+
+@_vmap_rule("take_along_axis", "add_along_axis")
+def _take_along(node: Node, many: Many) -> Tensor:
+    x, indices = (_everywhere(arg, many) for arg in node.args[:2])
+    return record(node.op, x, indices, *node.args[2:], axis=node.attributes["axis"] + 1)
+
+
+@_vmap_rule("take")
+def _take(node: Node, many: Many) -> Tensor | None:
+    x, indices = node.args
+    axis = node.attributes["axis"]
+    if indices not in many:
+        return record(node.op, many[x], Tensor(indices), axis=axis + 1)
+    if x in many:
+        return None
+    places = many[indices]
+    taken = take(Tensor(x), reshape(places, (-1,)), axis=axis)
+    shape = x.shape
+    apart = reshape(taken, (*shape[:axis], *places.node.shape, *shape[axis + 1 :]))
+    return moveaxis(apart, axis, 0)
+
+
+@_vmap_rule("matmul")
+def _matmul(node: Node, many: Many) -> Tensor:
+    """Vectors are turned to matrices first, as what stands before the last two axes is broadcast."""
+    a, b = node.args
+    ndim = max(len(a.shape), len(b.shape), 2)
+    column, row = len(b.shape) == 1, len(a.shape) == 1
+    if a not in many and len(a.shape) == 2 and column:  # one matrix, many vectors: one product
+        return matmul(many[b], matrix_transpose(Tensor(a)))
+    if b not in many and len(b.shape) == 2 and row:
+        return matmul(many[a], Tensor(b))
+
+    def as_matrix(arg: Node, axis: int) -> Tensor:
+        tensor = many.get(arg, Tensor(arg))
+        if len(arg.shape) == 1:
+            tensor = expand_dims(tensor, axis)
+        return _widened(tensor, ndim - max(len(arg.shape), 2)) if arg in many else tensor
+
+    found = matmul(as_matrix(a, -2), as_matrix(b, -1))
+    return reshape(found, (found.node.shape[0], *node.shape))
+
+
+@_vmap_rule("linalg.solve")
+def _solve(node: Node, many: Many) -> Tensor:
+    a, b = node.args
+    if a not in many and len(b.shape) == 1:  # one matrix, many vectors: one system
+        columns = matrix_transpose(many[b])
+        return matrix_transpose(record(node.op, Tensor(a), columns))
+    ndim = max(len(a.shape), len(b.shape))
+    if a not in many:
+        return record(node.op, Tensor(a), _full(b, many, len(node.shape)))
+    if len(b.shape) > 1:
+        return record(node.op, _full(a, many, ndim), _full(b, many, ndim))
+    columns = _widened(expand_dims(_everywhere(b, many), -1), len(a.shape) - 2)
+    return squeeze(record(node.op, many[a], columns), axis=-1)
+
+
+def _along_axes(node: Node, many: Many) -> Tensor | None:
+    """The axes, which may be counted from the end or be all of them, are one further behind."""
+    x = _first(node, many)
+    if x is None:
+        return None
+    option = "axis" if "axis" in node.attributes else "axes"
+    given, ndim = node.attributes[option], len(node.args[0].shape)
+    axes = range(ndim) if given is None else given if isinstance(given, (tuple, list)) else (given,)
+    moved = tuple(axis % ndim + 1 for axis in axes)
+    changed = {option: moved[0] if isinstance(given, int) else moved}
+    return record(node.op, x, *node.args[1:], **(node.attributes | changed))
+
+
+@_vmap_rule("roll")
+def _roll(node: Node, many: Many) -> Tensor | None:
+    x, axis = _first(node, many), node.attributes["axis"]
+    if x is None or axis is not None:
+        return _along_axes(node, many)
+    rows = reshape(x, (x.node.shape[0], -1))
+    return reshape(roll(rows, node.args[1], axis=1), x.node.shape)
+
+
+@_vmap_rule("setitem")
+def _setitem(node: Node, many: Many) -> Tensor | None:
+    """Elements of many arrays set to the same values."""
+    x, (values, index) = _first(node, many), node.args[1:]
+    return None if x is None else record(node.op, x, values, (slice(None), *index))
+
+
+@_vmap_rule("linear_recurrence")
+def _recurrence(node: Node, many: Many) -> Tensor:
+    a, b = (_everywhere(arg, many) for arg in node.args)
+    return record(node.op, a, b, axis=node.attributes["axis"] + 1)
+
+
+@_vmap_rule("astype")
+def _as_is(node: Node, many: Many) -> Tensor | None:
+    x = _first(node, many)
+    if x is None:
+        return None
+    if node.is_call:  # what stands for the call itself
+        return Tensor(record_several(node.op, x, *node.args[1:], **node.attributes)[0].node.args[0])
+    return record(node.op, x, *node.args[1:], **node.attributes)
+
+
+_BY_TAG = {ELEMENTWISE_TAG: _elementwise, ALONG_AXES_TAG: _along_axes, MATRICES_TAG: _as_is, COMPOSITE_TAG: _by_parts}
+"""What is done with an operation that has no rule of its own; of two tags, the first one tells."""
 
 Axes = int | Sequence[Any] | dict[Any, Any] | None
 

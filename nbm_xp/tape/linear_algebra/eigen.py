@@ -14,20 +14,18 @@ from typing import Any, NamedTuple
 
 from nbm_xp.namespace.overlay import EigResult
 from nbm_xp.tape.node import Node
-from nbm_xp.tape.standard.choices import where
-from nbm_xp.tape.standard.complex_numbers import conj, real
+from nbm_xp.tape.standard.casting import complex_of, floating, real_of
+from nbm_xp.tape.standard.creation import conj, real
 from nbm_xp.tape.standard.data_types import finfo
-from nbm_xp.tape.standard.declaring import of_matrices
 from nbm_xp.tape.standard.elementwise import abs as abs_
+from nbm_xp.tape.standard.elementwise import where
 from nbm_xp.tape.standard.manipulation import expand_dims, matrix_transpose
 from nbm_xp.tape.standard.products import matmul
-from nbm_xp.tape.standard.promotion import complex_of, floating, real_of
+from nbm_xp.tape.standard.shapes import of_matrices
 from nbm_xp.tape.standard.statistical import all as all_
 from nbm_xp.tape.tensor import Tensor, record, record_several
 
-from .degenerate import over_difference
-from .diagonals import diagonal
-from .matrices import adjoint, by_columns, check_square, diagonal_matrix, rounding, skew
+from .matrices import adjoint, by_columns, check_square, diagonal, diagonal_matrix, over_difference, rounding, skew
 from .solving import inv
 
 __all__ = ["EighResult", "eig", "eigh", "eigvals", "eigvalsh"]

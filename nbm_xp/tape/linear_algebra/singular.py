@@ -1,34 +1,52 @@
-"""Singular values, and the factors that come with them.
+"""Singular values, the factors that come with them, and norms.
 
 Seeger, Hetzel, Dai, Meissner, Lawrence (2017), "Auto-differentiating linear algebra", and Wan and Zhang (2019),
 "Automatic differentiation for complex valued SVD", here with the term of two singular values split in two: what the
-factors turn together, over the difference of the values, and what they turn apart, over the sum. Where that is zero,
-and where values that are divided by are, `degenerate` has the limits, and NaN where there are none. The factors are
+factors turn together, over the difference of the values, and what they turn apart, over the sum. The factors are
 unique only up to signs, or phases: so should be what is differentiated. Singular values have finite gradients also at a
 matrix of deficient rank.
+
+Gradients of norms are finite everywhere: zero where there is a corner, at the zero vector, an element or a singular
+value that is zero; where several elements, rows, columns or singular values are the largest (smallest) they share the
+gradient equally.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from nbm_xp.namespace import running_dtype
-from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.extreme_lengths import minimum_length
-from nbm_xp.tape.lengths import same_length
-from nbm_xp.tape.node import Node
-from nbm_xp.tape.standard.complex_numbers import conj
-from nbm_xp.tape.standard.declaring import of_matrices
-from nbm_xp.tape.standard.manipulation import expand_dims, matrix_transpose
-from nbm_xp.tape.standard.products import matmul
-from nbm_xp.tape.standard.promotion import floating, real_of
-from nbm_xp.tape.tensor import Tensor, record, record_several
 
-from .degenerate import over_difference, over_gap, over_sum
-from .matrices import adjoint, by_columns, check_matrices, diagonal_matrix, rounding, skew
+from ..dtypes import as_dtype
+from ..lengths import minimum_length, same_length
+from ..node import Node
+from ..standard.broadcasting import sum as sum_
+from ..standard.casting import cast, floating, is_complex, real_of
+from ..standard.creation import conj, imag, real
+from ..standard.elementwise import abs as abs_
+from ..standard.elementwise import sqrt, where
+from ..standard.manipulation import expand_dims, matrix_transpose
+from ..standard.products import matmul
+from ..standard.shapes import axes_of, of_matrices
+from ..standard.statistical import any as any_
+from ..standard.statistical import max as max_
+from ..standard.statistical import min as min_
+from ..tensor import Tensor, as_tensor, record, record_several
+from .matrices import (
+    adjoint,
+    by_columns,
+    check_matrices,
+    diagonal_matrix,
+    over_difference,
+    over_gap,
+    over_sum,
+    rounding,
+    skew,
+)
 from .solving import tolerance_argument
 
-__all__ = ["SVDResult", "matrix_rank", "svd", "svdvals"]
+__all__ = ["SVDResult", "matrix_norm", "matrix_rank", "svd", "svdvals", "vector_norm"]
 
 
 class SVDResult(NamedTuple):
@@ -136,3 +154,53 @@ _RANK = of_matrices("linalg.matrix_rank", _infer_rank, (None, None), run=_run_ra
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Tensor:
     """How many singular values are larger than `rtol` times the largest."""
     return record(_RANK, floating(x), tolerance_argument(rtol, "matrix_rank"))
+
+
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Tensor:
+    """The norm of vectors along axes, of any order, 0 and infinite ones included."""
+    x = floating(x)
+    options: dict[str, Any] = {"axis": axes_of(axis, x.ndim), "keepdims": keepdims}
+    if ord == 2:
+        squares = real(x) * real(x) + imag(x) * imag(x) if is_complex(x) else x * x
+        return _root(sum_(squares, **options), 2)
+    if ord == 0:
+        return sum_(cast(as_tensor(x != 0), abs_(x).dtype), **options)
+    size = abs_(x)
+    if ord == 1:
+        return sum_(size, **options)
+    if math.isinf(ord):
+        return (max_ if ord > 0 else min_)(size, **options)
+    none = size == 0
+    powers = where(none, 0.0 if ord > 0 else math.inf, where(none, 1.0, size) ** ord)
+    if ord > 0:
+        return _root(sum_(powers, **options), ord)
+    # with a negative order one element that is zero makes the norm zero
+    some = any_(none, **options)
+    finite = sum_(where(none, 1.0, powers), **options)
+    return where(some, 0.0, where(some, 1.0, finite) ** (1 / ord))
+
+
+def _root(powers: Tensor, ord: float) -> Tensor:
+    none = powers == 0
+    safe = where(none, 1.0, powers)
+    return where(none, 0.0, sqrt(safe) if ord == 2 else safe ** (1 / ord))
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
+    """The norm of matrices: ``'fro'``, ``'nuc'``, or that of order 1, 2, inf, -1, -2, -inf."""
+    x = floating(x)
+    check_matrices(x.node, "matrix_norm")
+    if ord is None or (isinstance(ord, str) and ord == "fro"):
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if isinstance(ord, str) and ord == "nuc":
+        result = sum_(svdvals(x), axis=-1)
+    elif isinstance(ord, str) or ord not in (1, 2, math.inf, -1, -2, -math.inf):
+        raise ValueError(f"ord must be 'fro', 'nuc', 1, 2, inf, -1, -2 or -inf in matrix_norm, got {ord!r}")
+    else:
+        extreme = max_ if ord > 0 else min_
+        if ord in (2, -2):
+            result = extreme(svdvals(x), axis=-1)
+        else:
+            added = -2 if ord in (1, -1) else -1
+            result = extreme(sum_(abs_(x), axis=added), axis=-1)
+    return expand_dims(result, (-2, -1)) if keepdims else result

@@ -1,25 +1,32 @@
-"""Linear equations: `solve`, inverses, `cholesky`, powers of matrices."""
+"""Linear equations: `solve`, inverses, `cholesky`, powers of matrices, determinants, and the QR decomposition.
+
+The derivative of a determinant is the matrix of cofactors, which is finite of a singular matrix too. From the second
+derivative on the inverse is used, and the matrix must be regular.
+
+QR: Walter, Lehmann, Lamour (2012), "On evaluating higher-order derivatives of the QR decomposition of tall matrices
+with full column rank in forward and reverse mode of algorithmic differentiation", and Seeger and others (2017),
+"Auto-differentiating linear algebra", for complex matrices with the real diagonal of R that LAPACK gives. A wide matrix
+is decomposed by its first columns, and the others are their multiples: ``R[:, k:] = adjoint(Q) @ x[:, k:]``.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
-from nbm_xp.tape.lengths import same_length
-from nbm_xp.tape.node import Memory, Node
-from nbm_xp.tape.operators import is_number
-from nbm_xp.tape.registry import declare
-from nbm_xp.tape.standard.complex_numbers import conj
-from nbm_xp.tape.standard.creation import eye, tril
-from nbm_xp.tape.standard.declaring import of_matrices
-from nbm_xp.tape.standard.manipulation import expand_dims, matrix_transpose
-from nbm_xp.tape.standard.products import matmul
-from nbm_xp.tape.standard.promotion import floating, real_of, together
-from nbm_xp.tape.standard.shapes import broadcast, written
-from nbm_xp.tape.tensor import Tensor, as_tensor, record
+from nbm_xp.namespace import dtype_name
 
-from .matrices import adjoint, check_matrices, check_square, square_infer
+from ..lengths import minimum_length, same_length
+from ..node import Memory, Node, Operation, declare
+from ..operators import is_number
+from ..standard.casting import floating, real_of, together
+from ..standard.creation import conj, eye, imag, real, tril, zeros_like
+from ..standard.manipulation import concat, expand_dims, matrix_transpose
+from ..standard.products import matmul
+from ..standard.shapes import broadcast, of_matrices, written
+from ..tensor import Tensor, as_tensor, record, record_several
+from .matrices import adjoint, check_matrices, check_square, diagonal, diagonal_matrix, square_infer, trace
 
-__all__ = ["cholesky", "inv", "matrix_power", "pinv", "solve"]
+__all__ = ["QRResult", "SlogdetResult", "cholesky", "det", "inv", "matrix_power", "pinv", "qr", "slogdet", "solve"]
 
 
 def _infer_solve(a: Node, b: Node) -> Any:
@@ -150,3 +157,137 @@ def matrix_power(x: Any, n: int, /) -> Tensor:
         if power:
             x = matmul(x, x)
     return as_tensor(result)
+
+
+class SlogdetResult(NamedTuple):
+    """The sign of a determinant, and the logarithm of its absolute value."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+def _per_matrix(x: Tensor) -> Tensor:
+    """One number for each matrix, ready to be multiplied by matrices."""
+    return expand_dims(x, (-2, -1))
+
+
+def _infer_det(x: Node) -> Any:
+    check_square(x, "det")
+    return x.shape[:-2], x.dtype
+
+
+_DET = of_matrices("linalg.det", _infer_det, (lambda g, out, x: _per_matrix(g) * record(_COFACTORS, x),))
+
+
+def det(x: Any, /) -> Tensor:
+    """The determinant of square matrices."""
+    return record(_DET, floating(x))
+
+
+def _run_cofactors(xp: Any, x: Any) -> Any:
+    """From the singular values: those of the cofactors are the products of all but one of them."""
+    if 0 in x.shape[-2:]:
+        return x
+    u, s, vh = xp.linalg.svd(x, full_matrices=False)
+    phase = xp.linalg.det(u) * xp.linalg.det(vh)
+    rows = xp.broadcast_to(s[..., None, :], (*s.shape, s.shape[-1]))
+    one = xp.tril(xp.triu(xp.ones_like(rows)))
+    products = xp.prod(xp.where(one == 1, one, rows), axis=-1)
+    if dtype_name(x)[0] == "c":
+        u, vh = xp.conj(u), xp.conj(vh)
+    return xp.matmul(u * (phase[..., None] * products)[..., None, :], vh)
+
+
+def _cofactors_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
+    """By way of the inverse, so that `x` must be regular."""
+    inverse = matrix_transpose(inv(x))
+    turned = matmul(matmul(inverse, matrix_transpose(g)), inverse)
+    return (inverse * _per_matrix(trace(matmul(matrix_transpose(inverse), g))) - turned) * _per_matrix(det(x))
+
+
+_COFACTORS: Operation = of_matrices("cofactors", square_infer("det"), (_cofactors_rule,), run=_run_cofactors)
+
+
+def _infer_slogdet(x: Node) -> Any:
+    check_square(x, "slogdet")
+    return [(x.shape[:-2], x.dtype), (x.shape[:-2], real_of(x.dtype))]
+
+
+def _slogdet_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor | None:
+    """Giles (2008), "An extended collection of matrix derivative results"; of complex matrices the sign turns."""
+    factor = g.get(1)
+    if 0 in g and x.dtype[0] == "c":
+        turning = imag(g[0] * out[0]) * 1j
+        factor = turning if factor is None else factor + turning
+    return None if factor is None else _per_matrix(factor) * matrix_transpose(inv(x))
+
+
+_SLOGDET = of_matrices("linalg.slogdet", _infer_slogdet, (_slogdet_rule,))
+
+
+def slogdet(x: Any, /) -> SlogdetResult:
+    """The sign of the determinant of square matrices, and the logarithm of its absolute value."""
+    return SlogdetResult(*record_several(_SLOGDET, floating(x)))
+
+
+class QRResult(NamedTuple):
+    """The factors of a matrix ``Q @ R``: orthonormal columns and an upper triangle."""
+
+    Q: Tensor
+    R: Tensor
+
+
+def _infer_qr(x: Node, *, mode: str) -> Any:
+    check_matrices(x, "qr")
+    *batch, rows, columns = x.shape
+    inner = rows if mode == "complete" else minimum_length((rows, columns))
+    return [((*batch, rows, inner), x.dtype), ((*batch, inner, columns), x.dtype)]
+
+
+def _qr_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, mode: str) -> Tensor:
+    rows, columns = x.node.shape[-2:]
+    rank = minimum_length((rows, columns))
+    if mode == "complete" and same_length(rows, rank) is not True:
+        raise NotImplementedError(
+            f"qr(mode='complete') of matrices with more rows than columns has no gradient, x has shape {x.shape}: "
+            "the columns of Q beyond those of x are any that complete a basis; use mode='reduced'"
+        )
+    q, r = out[0], out[1]
+    g_q, g_r = (conj(g[place]) if place in g else None for place in (0, 1))
+    if same_length(columns, rank) is True:
+        return conj(_tall_rule(q, r, g_q, g_r))
+    rest: Tensor | None = None
+    if g_r is not None:
+        g_rest = g_r[..., rank:]
+        rest = matmul(q, g_rest)
+        across = matmul(x[..., rank:], adjoint(g_rest))
+        g_q, g_r = across if g_q is None else g_q + across, g_r[..., :rank]
+    first = _tall_rule(q, r[..., :rank], g_q, g_r)
+    return conj(concat([first, zeros_like(x[..., rank:]) if rest is None else rest], axis=-1))
+
+
+def _tall_rule(q: Tensor, r: Tensor, g_q: Tensor | None, g_r: Tensor | None) -> Tensor:
+    """For a matrix with at least as many rows as columns."""
+    inner: Tensor | None = None
+    if g_r is not None:
+        inner = matmul(r, adjoint(g_r))
+    if g_q is not None:
+        turning = matmul(adjoint(g_q), q)
+        inner = -turning if inner is None else inner - turning
+    assert inner is not None
+    lower = tril(inner, k=-1)
+    mirrored = lower + adjoint(lower) + diagonal_matrix(real(diagonal(inner)))
+    total = matmul(q, mirrored)
+    if g_q is not None:
+        total = total + g_q
+    return adjoint(solve(r, adjoint(total)))
+
+
+_QR = of_matrices("linalg.qr", _infer_qr, (_qr_rule,))
+
+
+def qr(x: Any, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
+    """The decomposition of matrices into orthonormal columns and an upper triangle; gradients need full rank."""
+    if mode not in ("reduced", "complete"):
+        raise ValueError(f"mode must be 'reduced' or 'complete', got {mode!r}")
+    return QRResult(*record_several(_QR, floating(x), mode=mode))

@@ -1,13 +1,16 @@
-"""`checkpoint`: values that are computed again for the gradient, not kept for it.
+"""`checkpoint`: values that are computed again for the gradient, not kept for it; loops in segments; `until`.
 
 What a function computes is recorded as one call. Its reverse is another call, which starts from the arguments: it
-computes the function again, and then its gradient. So nothing but the arguments lives from one pass to the other.
+computes the function again, and then its gradient. So nothing but the arguments lives from one pass to the other. A
+segment of a loop is such a call; with about as many segments as steps in each, a loop of n steps keeps about the square
+root of n values twice, and costs one more forward pass.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from types import ModuleType
 from typing import Any, TypeVar
@@ -15,19 +18,54 @@ from typing import Any, TypeVar
 from nbm_xp.namespace import is_lazy
 from nbm_xp.namespace.compiling import library_barrier
 
-from ..backward import vjp
-from ..node import LEAVES, SUBGRAPH_TAG, Joint, Node, Spec, call_of
+from ..gradients import pull_back
+from ..graph import inner_placeholder, reachable, walk
+from ..lengths import Size, known, same_length
+from ..node import LEAVES, SUBGRAPH_TAG, VARIABLE, Joint, Node, Spec, call_of, declare
 from ..plans.plan import compile_plan
-from ..registry import declare
-from ..stand_ins import inner_placeholder
-from ..tensor import Tensor, result
-from ..traversal import reachable, walk
+from ..standard.indexing import stands_for_last
+from ..standard.manipulation import concat, reshape
+from ..tensor import Tensor, as_tensor, result
 from ..trees import leaves, mapped
 from ..variable import Variable
-from .node import automatic_updates
-from .stopping import Until
+from .body import LoopBody
+from .run import automatic_updates, loop, results_of
 
-__all__ = ["Remade", "checkpoint", "remade"]
+__all__ = ["Remade", "Until", "checkpoint", "loop_in_segments", "remade", "steps_in_segment", "until"]
+
+
+class Until:
+    """A condition that ends a scan; made by `until`."""
+
+    __slots__ = ("condition",)
+
+    def __init__(self, condition: Any) -> None:
+        self.condition = as_tensor(condition)
+        if self.condition.ndim:
+            raise TypeError(f"condition must be a scalar, got shape {self.condition.shape}")
+
+
+def until(condition: Any) -> Until:
+    """End a scan after the step in which a condition holds.
+
+    Parameters
+    ----------
+    condition : Tensor
+        A scalar, returned by the step beside its outputs.
+
+    Returns
+    -------
+    Until
+
+    Examples
+    --------
+    >>> from nbm_xp.tape import Variable, scan, until
+    >>> doubled, _ = scan(lambda x: (2 * x, until(2 * x > 50.0)), outputs_info=Variable(1.0), n_steps=30)
+    >>> float(doubled[-1])
+    64.0
+    """
+    return Until(condition)
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -98,7 +136,7 @@ def _rule(g: dict[int, Tensor], out: Any, inputs: Any, captured: Any, *, payload
     seeds = {index: inner_placeholder(cotangent.node.shape, cotangent.dtype) for index, cotangent in g.items()}
     targets = [*payload.inputs, *payload.captured]
     roots = [payload.outputs[index] for index in g]
-    partial = vjp(roots, [Tensor(seed) for seed in seeds.values()], targets, as_leaves=True)
+    partial = pull_back(roots, [Tensor(seed) for seed in seeds.values()], targets, as_leaves=True)
     found = [gradient.node for gradient in partial if gradient is not None]
     stops = frozenset(payload.captured)
     results = iter(
@@ -244,3 +282,81 @@ def _computed(leaf: Any) -> Node | None:
     if isinstance(leaf, Until):
         return leaf.condition.node
     return leaf.node if isinstance(leaf, Tensor) and not isinstance(leaf, Variable) else None
+
+
+_UNKNOWN = 32
+"""How many steps a segment has where their number is not known."""
+
+
+def steps_in_segment(checkpoint: object, count: Size) -> int:
+    """How many steps are computed again together.
+
+    Raises
+    ------
+    ValueError
+        If `checkpoint` is neither True nor a number of steps.
+    """
+    if checkpoint is True:
+        steps = known(count)
+        return _UNKNOWN if steps is None else max(1, math.isqrt(steps))
+    if not isinstance(checkpoint, int) or checkpoint < 1:
+        raise ValueError(f"checkpoint must be True, False or a number of steps, got {checkpoint!r}")
+    return checkpoint
+
+
+def loop_in_segments(
+    body: LoopBody, count: Size, sequences: Sequence[Tensor], initials: Sequence[Tensor], every: int
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Record a loop of which a gradient keeps only every so many carried values.
+
+    Parameters
+    ----------
+    body
+        Its step.
+    count
+        How many steps there are.
+    sequences, initials
+        What they read, and the first carried values.
+    every
+        How many steps there are in a segment.
+
+    Returns
+    -------
+    finals, stacked
+        The final carried values and the outputs of all steps.
+    """
+    whole = count // every
+    length = whole * every
+    slices = [inner_placeholder((every, *node.shape), node.dtype) for node in body.sequences]
+    carries = [_stand_in(node) for node in body.carries]
+    first = inner_placeholder((), "bool").serial
+    inner = loop(replace(body), every, list(map(Tensor, slices)), list(map(Tensor, carries)))
+    finals, stacked = results_of(inner)
+    results = remade(
+        [*slices, *carries],
+        list(map(Tensor, [*slices, *carries])),
+        [tensor.node for tensor in (*finals, *stacked)],
+        lambda node: node.serial < first,
+    )
+    segments = LoopBody(
+        sequences=slices,
+        carries=carries,
+        following=[tensor.node for tensor in results[: len(finals)]],
+        outputs=[tensor.node for tensor in results[len(finals) :]],
+        name=body.name,
+    )
+    fed = [reshape(s[:length], (whole, every, *s.node.shape[1:])) for s in sequences]
+    finals, found = results_of(loop(segments, whole, fed, initials))
+    stacked = [reshape(x, (length, *x.node.shape[2:])) for x in found]
+    if same_length(length, count) is not True:
+        rest = loop(replace(body), count - length, [s[length:count] for s in sequences], finals)
+        finals, last = results_of(rest)
+        stacked = [concat([x, y], axis=0) for x, y in zip(stacked, last, strict=True)]
+    for position, carry in body.fed_back.items():
+        stands_for_last(stacked[position].node, finals[carry].node)
+    return finals, stacked
+
+
+def _stand_in(carry: Node) -> Node:
+    """A variable stands for itself, so that its updates are found."""
+    return carry if carry.op is VARIABLE else inner_placeholder(carry.shape, carry.dtype)

@@ -1,33 +1,210 @@
 """The reverse of a loop: a loop in the other direction, in which each step is differentiated by itself.
 
-The reverse step reads the values of the forward step that it needs, which the forward loop keeps; only what costs next
-to nothing is computed again. The gradient in what was captured is a sum over all steps: where it is a sum of matrix
-products, it becomes one product after the loop.
+The reverse step reads the values of the forward step that it needs, the residuals, which the forward loop keeps; only
+what costs next to nothing is computed again. The gradient in what was captured is a sum over all steps: where it is a
+sum of matrix products, or over axes, it becomes one operation on stacks after the loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..backward import vjp
-from ..extreme_lengths import minimum_length
-from ..lengths import Length, Size, same_length, value_length
-from ..node import Node
-from ..registry import register_gradient
-from ..stand_ins import inner_placeholder
+from ..gradients import pull_back
+from ..graph import inner_placeholder, recorded_paths, walk
+from ..lengths import Length, Size, known, minimum_length, product, same_length, same_shape, value_length
+from ..node import IDENTITY_TAG, LINEAR_TAG, Node, nodes_in, register_gradient
+from ..standard.broadcasting import sum as sum_
+from ..standard.broadcasting import sum_to
 from ..standard.casting import astype
 from ..standard.creation import asarray, zeros, zeros_like
-from ..standard.joining import concat
-from ..tensor import Tensor, result
-from .body import LoopBody
-from .hoist import varying_in
-from .node import LOOP, loop
-from .residuals import residuals_of
-from .sums import Sums, sums_over_steps
+from ..standard.manipulation import concat, matrix_transpose, reshape
+from ..tensor import Tensor, record, result
+from .body import LoopBody, sum_of_outer_products, taken, varying_in
+from .run import LOOP, loop
 
-__all__ = ["loop_rule"]
+__all__ = ["Sums", "Term", "loop_rule", "residuals_of", "sums_over_steps"]
+
+_LARGE_VALUE = 2**14
+"""From how many elements on memory is dearer than one pass over it."""
+
+
+def residuals_of(body: LoopBody, results: Sequence[Node]) -> list[Node]:
+    """The values of a forward step from which the reverse step computes its results; sequences are among them.
+
+    Views, and large values that one pass over kept ones gives, are computed again; so is what belongs to one branch of
+    an `ifelse`, which must not be computed where that branch is not taken. All else is kept as it was computed.
+    """
+    inner = [*body.sequences, *body.carries]
+    order, varying = varying_in(body.results(), inner)
+    paths = recorded_paths(order, body.results())
+    place = {node: index for index, node in enumerate(order) if node in varying}
+    ends = {*inner, *body.captured}
+    recomputing = taken().recomputing
+
+    def keepable(node: Node) -> bool:
+        value = node.call  # which is there, though nothing may have asked for this result of it before
+        if node.op.memory.is_view and recomputing:  # in place of a view, what it shows is kept
+            return False
+        return value in place and not node.is_call and not paths.get(node, paths.get(value))
+
+    def kept(node: Node) -> bool:
+        return (node in ends and node in place) or keepable(node)
+
+    def behind(node: Node) -> Sequence[Node]:
+        if node in ends or kept(node):
+            return ()
+        return node.inputs[:1] if IDENTITY_TAG in node.op.tags else node.inputs
+
+    found = dict.fromkeys(node for node in walk(results, behind) if kept(node))
+    if not recomputing:
+        return list(found)
+    sequences, carries = frozenset(body.sequences), frozenset(body.carries)
+    again: set[Node] = set()
+    for node in sorted(found, key=lambda node: place.get(node, len(order))):
+        if node in sequences or node in carries or not _is_cheap(node):
+            continue
+        if all(other in found or other in sequences or other not in varying for other in node.inputs):
+            again.add(node)
+    for node in again:
+        found.update((other, None) for other in node.inputs if other in sequences)
+    return [node for node in found if node not in again]
+
+
+def _is_cheap(node: Node) -> bool:
+    if node.op.name == "getitem":
+        return True
+    size = known(product(node.shape))
+    return node.op.cheap and size is not None and size >= _LARGE_VALUE
+
+
+_LARGE_FACTOR = 2**17
+"""From how many elements in a step on its factors are not kept for later."""
+
+
+@dataclass
+class Term:
+    """A sum over steps that is taken of the stacks of its factors."""
+
+    factors: tuple[Node, ...]
+    finish: Callable[[Sequence[Tensor]], Tensor]
+
+
+@dataclass
+class Sums:
+    """What is to be added up: terms after the loop, and the rest, of each step, in it."""
+
+    after: list[Term]
+    inside: Node | None
+
+
+def sums_over_steps(node: Node, varying: Collection[Node]) -> Sums:
+    """How to add up a value over the steps.
+
+    Parameters
+    ----------
+    node
+        The value of one step.
+    varying
+        What changes from step to step.
+    """
+    if not taken().sums_after:
+        return Sums([], node)
+    after: list[Term] = []
+    inside: list[Node] = []
+    for term in _summands(node):
+        found = _term(term, varying)
+        if found is None or not all(_is_kept_easily(factor, varying) for factor in found.factors):
+            inside.append(term)
+        else:
+            after.append(found)
+    if not after:
+        return Sums([], node)
+    rest = None
+    for term in inside:
+        rest = Tensor(term) if rest is None else rest + Tensor(term)
+    return Sums(after, None if rest is None else rest.node)
+
+
+def _is_kept_easily(factor: Node, varying: Collection[Node]) -> bool:
+    size = known(product(factor.shape))
+    return factor in varying and (size is None or size < _LARGE_FACTOR)
+
+
+def _summands(node: Node) -> list[Node]:
+    """The values whose sum this is, all of its shape."""
+    found: list[Node] = []
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        parts = [arg for arg in one.args if isinstance(arg, Node)]
+        if one.op.name == "add" and len(parts) == 2 and all(same_shape(part.shape, node.shape) for part in parts):
+            stack += reversed(parts)
+        else:
+            found.append(one)
+    return found
+
+
+def _term(node: Node, varying: Collection[Node]) -> Term | None:
+    """A value as a linear function of factors, taken of their stacks."""
+    name = node.op.name
+    if name in _OUTER:
+        left = node.args[0]
+        found = _matrix_product(node) if name == "matmul" else Term(node.args, _outer)
+        return found if left in varying else None
+    if name in ("sum", "sum_to"):
+        return _leading_sum(node) or Term((node.args[0],), _sum_after(node))
+    others = node.args[1:]
+    linear = LINEAR_TAG in node.op.tags and not any(other in varying for other in nodes_in(others))
+    inner = _term(node.args[0], varying) if linear else None
+    if inner is None:
+        return None
+    finish = inner.finish
+    return Term(inner.factors, lambda stacks: record(node.op, finish(stacks), *others, **node.attributes))
+
+
+_OUTER = frozenset({"matmul", "sum_of_outer_products"})
+
+
+def _outer(stacks: Sequence[Tensor]) -> Tensor:
+    return sum_of_outer_products(stacks[0], stacks[1])
+
+
+def _transposed(node: Node) -> Node:
+    if node.op.name in ("matrix_transpose", "transpose"):
+        inner: Node = node.args[0]
+        return inner
+    return matrix_transpose(Tensor(node)).node
+
+
+def _matrix_product(node: Node) -> Term | None:
+    left, right = node.args
+    return Term((_transposed(left), right), _outer) if len(left.shape) == len(right.shape) == 2 else None
+
+
+def _leading_sum(node: Node) -> Term | None:
+    """Products of matrices summed over all axes before their own."""
+    inner = node.args[0]
+    leading = len(inner.shape) - 2
+    if inner.op.name != "matmul" or leading < 1 or not same_shape(node.shape, inner.shape[leading:]):
+        return None
+    left, right = inner.args
+    if not same_shape(left.shape[:-2], inner.shape[:leading]) or not same_shape(right.shape[:-2], left.shape[:-2]):
+        return None
+    return Term((_transposed(left), right), _outer)
+
+
+def _sum_after(node: Node) -> Callable[[Sequence[Tensor]], Tensor]:
+    if node.op.name == "sum_to":
+        return lambda stacks: sum_to(stacks[0], node.shape)
+    axes = (0, *(axis + 1 for axis in node.attributes["axis"]))
+
+    def total(stacks: Sequence[Tensor]) -> Tensor:
+        summed = sum_(stacks[0], axis=axes, dtype=node.dtype)
+        return reshape(summed, node.shape) if node.attributes["keepdims"] else summed
+
+    return total
 
 
 @dataclass
@@ -105,7 +282,7 @@ def _reverse_step(body: LoopBody, g: dict[int, Tensor], window: _Window) -> _Rev
     roots = [*(body.following[position] for position in back), *tapped.values()]
     seeds = list(map(Tensor, [*back.values(), *slices]))
     targets = [*body.sequences, *body.carries, *body.captured]
-    partial = dict(zip(targets, vjp(roots, seeds, targets, as_leaves=True), strict=True))
+    partial = dict(zip(targets, pull_back(roots, seeds, targets, as_leaves=True), strict=True))
     arriving = {one: window.of(g[index]) for one, index in zip(slices, tapped, strict=True)}
     return _ReverseStep(back, arriving, partial)
 

@@ -1,4 +1,4 @@
-"""How a loop runs on a library: a compiled ``for`` of its step, or the library's own loop where it has one.
+"""The loop as a node, and how it runs: a compiled ``for`` of its step, or the library's own loop where it has one.
 
 A runner holds compiled functions and nothing of the graph, so that it can be sent to another process.
 """
@@ -12,13 +12,80 @@ from typing import Any
 from nbm_xp.namespace import concrete_int, is_lazy, running_dtype
 from nbm_xp.namespace.compiling import library_loop
 
-from ..node import Node
+from ..graph import reachable
+from ..lengths import Size, value_length
+from ..node import SUBGRAPH_TAG, VARIABLE, Node, call_of, declare
 from ..plans.plan import compile_plan, link_plan
-from ..traversal import reachable
-from .body import LoopBody
-from .source import LoopWriter
+from ..plans.writer import Line, PlanWriter
+from ..standard.indexing import stands_for_last
+from ..tensor import Tensor, result
+from ..variable import Variable
+from .body import LoopBody, hoisted, varying_in
 
-__all__ = ["LoopRunner", "loop_runner"]
+__all__ = ["LOOP", "LoopRunner", "LoopWriter", "automatic_updates", "captured_by", "loop", "loop_runner", "results_of"]
+
+
+class LoopWriter(PlanWriter):
+    """Writes ``plan(count, rows, carries, captured)``, which takes the steps and keeps what is tapped in lists.
+
+    `rows` holds, for each sequence, an iterable of what the steps read; the results are the final carried values, the
+    lists, and the number of steps taken.
+    """
+
+    def __init__(
+        self,
+        sequences: Sequence[Node],
+        carries: Sequence[Node],
+        captured: Sequence[Node],
+        following: Sequence[Node],
+        taps: Sequence[Node],
+        stop: Node | None,
+        xp: ModuleType,
+        lazy: bool,
+    ) -> None:
+        results = [*following, *taps, *([] if stop is None else [stop])]
+        super().__init__([*sequences, *carries, *captured], results, xp, {}, lazy)
+        names = super().parameters()
+        self.rows = names[: len(sequences)]
+        self.carried = names[len(sequences) : len(sequences) + len(carries)]
+        self.held = names[len(sequences) + len(carries) :]
+        self.stops = stop is not None
+
+    def parameters(self) -> list[str]:
+        """The names that the function is called with."""
+        return ["_count", "_rows", "_carries", "_captured"]
+
+    def framed(self, statements: list[Line], results: list[str]) -> list[Line]:
+        """The statements of the step inside the loop."""
+        n = len(self.carried)
+        following, taps = results[:n], results[n : len(results) - self.stops]
+        lists = [f"_kept{i}" for i in range(len(taps))]
+        lines = [f"{_tuple(self.held)} = _captured", f"{_tuple(self.carried)} = _carries"]
+        lines += [f"{name} = []" for name in lists]
+        lines += [f"_put{i} = {name}.append" for i, name in enumerate(lists)]
+        if self.stops:
+            lines.append("_most, _count = _count, 0")
+        after = [f"_put{i}({value})" for i, value in enumerate(taps)]
+        after += [f"{', '.join(self.carried)} = {', '.join(following)}"] if n else []
+        after += ["_count += 1", f"if {results[-1]}: break"] if self.stops else []
+        return [
+            *((line, None) for line in lines),
+            (self._head(), None),
+            *((f"    {text}", node) for text, node in statements),
+            *((f"    {line}", None) for line in after or ["pass"]),
+            (f"return {_tuple(self.carried)}, {_tuple(lists)}, _count", None),
+        ]
+
+    def _head(self) -> str:
+        if not self.rows:
+            return f"for _ in range({'_most' if self.stops else '_count'}):"
+        if len(self.rows) == 1:
+            return f"for {self.rows[0]} in _rows[0]:"
+        return f"for {', '.join(self.rows)} in zip(*_rows):"
+
+
+def _tuple(names: Sequence[str]) -> str:
+    return f"({''.join(f'{name}, ' for name in names)})"
 
 
 class LoopRunner:
@@ -173,3 +240,55 @@ def _stacked(xp: ModuleType, items: list[Any], lazy: bool) -> Any:
     if lazy or not shape or any(item.shape != shape for item in items):
         return xp.stack(items, axis=0)
     return xp.reshape(xp.concat(items, axis=0), (len(items), *shape))
+
+
+def captured_by(results: Sequence[Node], inner: Sequence[Node]) -> list[Node]:
+    """What a step uses that does not change from step to step, as far out as possible."""
+    order, varying = varying_in(results, inner)
+    given = frozenset(inner)
+    found: dict[Node, None] = {}
+    for node in order:
+        if node in varying and node not in given:
+            found.update((parent, None) for parent in node.inputs if parent not in varying)
+    found.update((node, None) for node in results if node not in varying)
+    calls = [node for node in found if node.is_call]
+    for call in calls:  # a call with several results is captured result by result
+        del found[call]
+    return list(found)
+
+
+def loop(body: LoopBody, n_steps: Size, sequences: Sequence[Tensor], initials: Sequence[Tensor]) -> Node:
+    """Record a loop; its results are `output` nodes of the call that is returned."""
+    if body.stop is None:
+        body.sequences, sequences = hoisted(body.results(), body.sequences, body.carries, sequences, n_steps)
+    body.captured = captured_by(body.results(), [*body.sequences, *body.carries])
+    args = (n_steps, tuple(t.node for t in sequences), tuple(t.node for t in initials), tuple(body.captured))
+    call = call_of(LOOP, args, payload=body, name=body.name)
+    body.call = call
+    body.count = n_steps if body.stop is None else value_length(result(call, body.steps).node)
+    return call
+
+
+def results_of(call: Node) -> tuple[list[Tensor], list[Tensor]]:
+    """The final carried values of a loop, and its stacked outputs."""
+    body: LoopBody = call.payload
+    finals = [result(call, index) for index in range(len(body.carries))]
+    stacked = [result(call, body.first_tap + place) for place in range(len(body.outputs))]
+    for position, carry in body.fed_back.items():
+        stands_for_last(stacked[position].node, finals[carry].node)
+    return finals, stacked
+
+
+LOOP = declare("loop", lambda *args: (), run=loop_runner, tags=frozenset({SUBGRAPH_TAG}), length_at=0)
+"""Its gradient rule is given in `gradient`."""
+
+
+def automatic_updates(nodes: Sequence[Node]) -> dict[Variable, Tensor]:
+    """How the states of random draws among these nodes move on: past the call that drew from them, or by one draw."""
+    updates: dict[Variable, Tensor] = {}
+    for node in nodes:
+        if node.op is VARIABLE and node.payload.default_update is not None:
+            updates.setdefault(node.payload, node.payload.default_update)
+        elif SUBGRAPH_TAG in node.op.tags:
+            updates |= node.payload.state_updates(node)
+    return updates

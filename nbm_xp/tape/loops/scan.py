@@ -6,21 +6,18 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..extreme_lengths import minimum_length
-from ..function_arguments import new_value
-from ..length_arguments import integer_length
-from ..lengths import Length, Size, same_length
+from ..concrete import integer_length
+from ..function import new_value
+from ..graph import inner_placeholder, reachable
+from ..lengths import Length, Size, minimum_length, same_length
 from ..node import Node
-from ..stand_ins import inner_placeholder
 from ..standard.manipulation import flip
 from ..tensor import Tensor, as_tensor
-from ..traversal import reachable
 from ..variable import Variable
 from . import gradient  # noqa: F401  (gives loops their gradient rule)
 from .body import LoopBody
-from .node import automatic_updates, loop, results_of
-from .segments import loop_in_segments, steps_in_segment
-from .stopping import Until, until
+from .checkpoint import Until, loop_in_segments, steps_in_segment, until
+from .run import automatic_updates, loop, results_of
 
 __all__ = ["Until", "scan", "until"]
 

@@ -1,24 +1,253 @@
-"""What a plan computes: each value once, in which order, in which branch, and which stand inside the use of another."""
+"""What a plan computes: each value once, in which order, in which branch, and which stand inside the use of another.
+
+What decides the order is memory: a value should come into being when it is needed, and what it was computed from should
+be free to go at once. So a value is written inside an expression only where no statement would come between, nor
+several arrays be kept waiting for the expression's end.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import ModuleType
+from typing import Any
 
 from nbm_xp.namespace import chains as library
 
-from ..branches import branch_paths
+from ..graph import BranchPath, Result, branch_paths, reachable, walk
 from ..lengths import Length
-from ..node import IFELSE_NAME, LEAVES, OUTPUT, Node, nodes_in
-from ..traversal import Result, reachable
+from ..node import IFELSE_NAME, LEAVES, OUTPUT, SUBGRAPH_TAG, Node, nodes_in
 from .chains import Chain, chains_of, crosses, in_chains
-from .fusion import written_within
-from .merging import merge_equal_calls
-from .schedule import frugal, inlined
-from .unstacked import results_read_by_loops
+from .structural_key import merge_equal_calls
 
-__all__ = ["Arrangement"]
+__all__ = ["Arrangement", "frugal", "given_to", "inlined", "results_read_by_loops", "written_within"]
+
+
+def _path(
+    names: Sequence[str], arg: Any, resolve: Callable[[Node], Node], alone: Collection[Node]
+) -> list[Node] | None:
+    """The operations of some names that compute an argument, one within another, the outermost first."""
+    node = resolve(arg) if isinstance(arg, Node) else None
+    if node is None or node not in alone or node.op.name != names[0] or node.attributes:
+        return None
+    if len(names) == 1:
+        return [node]
+    for inner in node.args:
+        path = _path(names[1:], inner, resolve, alone)
+        if path is not None:
+            return [node, *path]
+    return None
+
+
+def given_to(
+    names: Sequence[str], arg: Any, resolve: Callable[[Node], Node], alone: Collection[Node]
+) -> list[Any] | None:
+    """What operations of some names are given that compute an argument, one within another.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The outermost operation first.
+    arg : Any
+        The argument.
+    resolve : callable
+        Gives the node that is computed in the place of another.
+    alone : collection of Node
+        Those that are used once.
+
+    Returns
+    -------
+    list or None
+        What the innermost is given, then what else the outer ones are; None where others compute the argument, or
+        something else needs what is computed on the way.
+    """
+    path = _path(names, arg, resolve, alone)
+    if path is None:
+        return None
+    given = list(path[-1].args)
+    for outer, inner in reversed(list(itertools.pairwise(path))):
+        given += [other for other in outer.args if not (isinstance(other, Node) and resolve(other) is inner)]
+    return given
+
+
+def written_within(order: Iterable[Node], resolve: Callable[[Node], Node], alone: Collection[Node]) -> set[Node]:
+    """The values that operations compute on the way to their own: each by the first of its ways that can be gone."""
+    found: set[Node] = set()
+    for node in order:
+        ways = (_path(names, node.args[position], resolve, alone) for position, *names in node.op.fused)
+        found.update(next((way for way in ways if way is not None), ()))
+    return found
+
+
+def results_read_by_loops(
+    order: Sequence[Node],
+    operands: Mapping[Node, Sequence[Node]],
+    resolve: Callable[[Node], Node],
+    roots: Collection[Node],
+) -> dict[Node, frozenset[int]]:
+    """For each loop among the nodes, the positions of its results that nothing uses but loops, as sequences.
+
+    Parameters
+    ----------
+    order
+        The nodes that are computed.
+    operands
+        What each is computed from.
+    resolve
+        The node that is computed in the place of another.
+    roots
+        Those that are asked for.
+    """
+    loops = [node for node in order if SUBGRAPH_TAG in node.op.tags]
+    if len(loops) < 2:
+        return {}
+    otherwise: set[Node] = set(roots)
+    for node in order:
+        if SUBGRAPH_TAG in node.op.tags and len(node.args) == 4:
+            otherwise.update(_beside_sequences(node, operands[node], resolve))
+        else:
+            otherwise.update(operands[node])
+    found: dict[Node, set[int]] = defaultdict(set)
+    for node in order:
+        if node.op is OUTPUT and node not in otherwise and SUBGRAPH_TAG in node.args[0].op.tags:
+            found[resolve(node.args[0])].add(node.args[1])
+    return {call: frozenset(positions) for call, positions in found.items()}
+
+
+def _beside_sequences(call: Node, operands: Sequence[Node], resolve: Callable[[Node], Node]) -> Iterable[Node]:
+    """What a loop uses other than to read it step by step."""
+    n_steps, sequences, initials, captured = call.args
+    fed = set(map(resolve, sequences))
+    beside = {resolve(node) for node in (*nodes_in(n_steps), *initials, *captured)}
+    return (node for node in operands if node not in fed or node in beside)
+
+
+_DEEPEST_EXPRESSION = 12
+_MOST_ENDING = 2
+_SMALL = 1000
+
+
+def frugal(roots: Sequence[Node], operands: Mapping[Node, Sequence[Node]]) -> list[Node]:
+    """The order of computing, inputs first, that holds the fewest arrays at once.
+
+    There are two to choose from: operands are computed as they stand, or as they were recorded. The one is best for a
+    sum over a list of expressions, the other for gradients, whose rules name what they need in any order.
+    """
+    as_they_stand = walk(roots, operands.__getitem__)
+    by_age = {
+        node: nodes if len(nodes) < 2 else sorted(nodes, key=lambda other: other.serial)
+        for node, nodes in operands.items()
+    }
+    as_recorded = walk(roots, by_age.__getitem__)
+    if _most_held(as_they_stand, operands, roots) < _most_held(as_recorded, operands, roots):
+        return as_they_stand
+    return as_recorded
+
+
+def _most_held(order: Sequence[Node], operands: Mapping[Node, Sequence[Node]], roots: Sequence[Node]) -> int:
+    """How many arrays are held at once, when each is let go after its last use."""
+    users: dict[Node, int] = dict.fromkeys(order, 0)
+    for node in order:
+        for operand in operands[node]:
+            users[operand] += 1
+    for root in roots:
+        users[root] += 1
+    held = most = 0
+    for node in order:
+        if not operands[node]:
+            continue
+        if node.shape:
+            held += 1
+            most = max(most, held)
+        for operand in operands[node]:
+            users[operand] -= 1
+            if not users[operand] and operand.shape and operands[operand]:
+                held -= 1
+    return most
+
+
+def _matters(node: Node) -> bool:
+    """Whether a value takes memory worth freeing early."""
+    size = 1
+    for length in node.shape:
+        if type(length) is not int:
+            return True
+        size *= length
+    return size >= _SMALL
+
+
+def _may_overwrite(node: Node) -> bool:
+    """Whether a library may compute a node in the memory of an operand that nobody else holds."""
+    return node.op.emit is not None and all(isinstance(arg, Node) for arg in node.args)
+
+
+def inlined(
+    order: Sequence[Node],
+    operands: Mapping[Node, Sequence[Node]],
+    paths: Mapping[Node, BranchPath],
+    candidates: Collection[Node],
+    silent: Collection[Node],
+    always: Collection[Node] = (),
+) -> set[Node]:
+    """The values to be written inside the one expression that uses them.
+
+    An operator on arrays may write its result over an operand that has no name, so expressions of operators are worth
+    keeping a few arrays for; a function, or an operator beside a number, gains nothing.
+
+    Parameters
+    ----------
+    order : sequence of Node
+        The values as they are computed.
+    operands : mapping of Node to sequence of Node
+        What each is computed from.
+    paths : mapping of Node to BranchPath
+        The branch of an `ifelse` in which it is computed.
+    candidates : collection of Node
+        Those used once, as an argument, in their own branch.
+    silent : collection of Node
+        Those that no statement computes: leaves, and the single results of a call.
+    always : collection of Node, optional
+        Those of the candidates that the one that uses them computes on its way, for which no array is made.
+    """
+    chosen: set[Node] = set()
+    waiting: dict[BranchPath, dict[Node, None]] = defaultdict(dict)  # chosen, but not written yet
+    depth: dict[Node, int] = {}
+    ending: dict[Node, int] = {}  # how many arrays the expression is the last to use
+    users: dict[Node, int] = defaultdict(int)
+    user: dict[Node, Node] = {}
+    for node in order:
+        for operand in operands[node]:
+            users[operand] += 1
+            user[operand] = node
+    for node in order:
+        if node in silent:
+            continue
+        deep, ends = 1, 0
+        here = waiting[paths[node]]
+        for operand in operands[node]:
+            users[operand] -= 1
+            if operand in chosen:
+                here.pop(operand, None)
+                deep = max(deep, depth[operand] + 1)
+                ends += ending[operand]
+            elif not users[operand] and operand not in silent and _matters(operand):
+                ends += 1
+        if node in always:
+            chosen.add(node)
+            depth[node], ending[node] = deep, ends
+        elif (
+            node in candidates
+            and deep < _DEEPEST_EXPRESSION
+            and ends <= (_MOST_ENDING if _may_overwrite(user[node]) else 0)
+        ):
+            chosen.add(node)
+            here[node] = None
+            depth[node], ending[node] = deep, ends
+        elif here:  # a statement: what waits is computed before it
+            chosen.difference_update(here)
+            here.clear()
+    return chosen
 
 
 class Arrangement:

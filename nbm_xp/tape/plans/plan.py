@@ -6,16 +6,88 @@ import itertools
 import linecache
 import threading
 import weakref
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, TypeAlias, TypeVar
 
-from ..node import Node
-from ..traversal import Result
-from .line_table import LineTable
-from .writer import PlanWriter
+from ..graph import Result
+from ..node import CONSTANT, LEAVES, OUTPUT, VARIABLE, Memory, Node
+from .writer import LineTable, PlanWriter
 
-__all__ = ["compile_plan", "described_plan", "keep", "link_plan"]
+__all__ = ["Exclusive", "compile_plan", "described_plan", "keep", "link_plan", "to_be_copied"]
+
+_LOCKS = tuple(threading.RLock() for _ in range(61))
+
+
+class Exclusive:
+    """Holds the locks of some variables while a block runs, always taken in the same order.
+
+    Variables share a few locks, so that none has to carry one along when it is copied or sent.
+    """
+
+    __slots__ = ("places",)
+
+    def __init__(self, variables: Iterable[Node]) -> None:
+        self.places = sorted({node.serial % len(_LOCKS) for node in variables})
+
+    def __enter__(self) -> None:
+        for place in self.places:
+            _LOCKS[place].acquire()
+
+    def __exit__(self, *error: object) -> None:
+        for place in reversed(self.places):
+            _LOCKS[place].release()
+
+
+def to_be_copied(
+    results: Sequence[Result], count: int, inputs: Sequence[Node], givens: Mapping[Node, Node]
+) -> list[int]:
+    """Which of the results, `count` outputs and then the updates, share memory that is not theirs to share.
+
+    An output must not be a view of a variable, old or new, nor of another output, nor be read-only; a variable none of
+    the caller's arrays.
+    """
+    viewed: list[tuple[Node | None, bool]] = []
+    for result in results:
+        node, unsafe, part = givens.get(result, result) if isinstance(result, Node) else None, False, False
+        while node is not None and node not in inputs and node.op not in LEAVES:
+            memory = node.op.memory
+            unsafe = unsafe or memory is Memory.SPREAD or _may_be_anything(node, part)
+            if node.op is OUTPUT or memory in (Memory.OWN, Memory.ANY):
+                break
+            part = part or memory is Memory.FIRST
+            node = givens.get(node.args[0], node.args[0])
+        viewed.append((node, unsafe))
+    kept = {_likeness(node) for node, _ in viewed[count:] if node is not None}
+    first = {node: position for position, (node, _) in reversed([*enumerate(viewed)])}
+    return [
+        position
+        for position, (node, unsafe) in enumerate(viewed)
+        if node is not None
+        and (
+            unsafe
+            or node.op is CONSTANT
+            or node.op.name == "argument"  # the caller's array
+            or ((node.op is VARIABLE or _likeness(node) in kept) if position < count else node in inputs)
+            or (first[node] < position < count)
+        )
+    ]
+
+
+def _likeness(node: Node) -> Hashable:
+    """Equal for values that a plan may find to be the same and compute once."""
+    return node.op, node.dtype, len(node.shape)
+
+
+def _may_be_anything(node: Node, part: bool) -> bool:
+    """Whether a result, or a part of it, may be an array that the call was given: a branch, or a carried value."""
+    if node.op is not OUTPUT:
+        return node.op.memory is Memory.ANY
+    call, index = node.args
+    if call.op.name == "loop":  # the last of the stacked values may be taken before they are stacked
+        return part or index < call.payload.first_tap
+    return call.op.memory is Memory.ANY
+
 
 T = TypeVar("T")
 

@@ -1,20 +1,68 @@
-"""Broadcasting, and back: `sum_to` is the one place where a gradient is summed over what was repeated."""
+"""The sum over axes, and broadcasting: `sum_to` is the one place where a gradient is summed over what was repeated."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from nbm_xp.tape.lengths import known, same_length
-from nbm_xp.tape.node import LINEAR_TAG, ChainStep, Memory, Node, Operation, Shape, same_as_first
-from nbm_xp.tape.registry import declare
-from nbm_xp.tape.tensor import Tensor, as_tensor, record
-
+from ..dtypes import DType, as_dtype
+from ..dtypes import bool as boolean
+from ..lengths import known, same_length
+from ..node import LINEAR_TAG, ChainStep, Memory, Node, Operation, Shape, declare, same_as_first
+from ..tensor import Tensor, as_tensor, record
+from .casting import cast
 from .manipulation import of_shape, reshape
-from .shapes import broadcast, not_written, sizes_of
-from .sums import sum as sum_
+from .shapes import along_axes, axes_of, broadcast, kept_shape, not_written, reduced_shape, sizes_of
 
-__all__ = ["broadcast_arrays", "broadcast_shapes", "broadcast_to", "sum_to"]
+__all__ = [
+    "accumulated", "accumulator", "along_reduced", "broadcast_arrays", "broadcast_shapes", "broadcast_to",
+    "reduced_spec", "sum", "sum_to",
+]  # fmt: skip
+
+
+def reduced_spec(x: Node, *, axis: tuple[int, ...], keepdims: bool, **attributes: Any) -> Any:
+    """Shape and dtype of what is reduced over axes."""
+    return reduced_shape(x.shape, axis, keepdims), attributes.get("dtype", x.dtype)
+
+
+def along_reduced(g: Tensor, x: Tensor, axis: tuple[int, ...], keepdims: bool) -> Tensor:
+    """A value of the reduced array with the reduced axes kept as length 1, ready to broadcast against `x`."""
+    return g if keepdims or not g.ndim else reshape(g, kept_shape(x.node.shape, axis))
+
+
+def accumulator(x: Tensor, dtype: Any) -> DType:
+    """The dtype that an array is added up in; integers and bool in the widest."""
+    if dtype is not None:
+        return as_dtype(dtype)
+    kind = x.dtype[0]
+    return as_dtype("int64") if kind in "bi" else as_dtype("uint64") if kind == "u" else x.dtype
+
+
+def _summable(x: Tensor, dtype: DType) -> Tensor:
+    """What is cast before it is added up: floating results are exact only so, and bool is no number."""
+    return cast(x, dtype) if dtype[0] in "fc" or x.dtype == boolean else x
+
+
+def accumulated(op: Operation, x: Any, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
+    """What an operation makes of the numbers along axes, in the dtype asked for, or one that is wide enough."""
+    x = as_tensor(x)
+    wide = accumulator(x, dtype)
+    axes = axes_of(axis, x.ndim)
+    if not axes:
+        return cast(x, wide)
+    return record(op, _summable(x, wide), axis=axes, dtype=wide, keepdims=keepdims)
+
+
+def _sum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
+    return along_reduced(g, x, axis, keepdims)
+
+
+_SUM = along_axes("sum", reduced_spec, (_sum_rule,), linear=True, adds_up=True)
+
+
+def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    """The sum over axes; integers and bool add up as int64 or uint64."""
+    return accumulated(_SUM, x, axis, dtype, keepdims)
 
 
 _BROADCAST = declare(
@@ -106,7 +154,7 @@ def sum_to(x: Any, shape: Any) -> Tensor:
     if all(same or known(n) == 1 for same, n in zip(sames, sizes, strict=True)):
         axes = tuple(range(extra)) + tuple(i + extra for i, same in enumerate(sames) if not same)
         if axes:
-            x = sum_(x, axis=axes, dtype=x.dtype, keepdims=len(axes) > extra)
+            x = sum(x, axis=axes, dtype=x.dtype, keepdims=len(axes) > extra)
         return reshape(x, sizes) if extra and len(axes) > extra else x
     if any(known(a) == 1 and known(b) != 1 for a, b in zip(x.node.shape[extra:], sizes, strict=True)):
         # the cotangent itself was left un-broadcast

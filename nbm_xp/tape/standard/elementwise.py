@@ -1,8 +1,8 @@
 """Element-wise functions: the result has the broadcast shape, and a rule is one line of calculus.
 
 A rule multiplies by the derivative as it stands, not by its conjugate: for a real loss u of z = x + iy the gradient is
-du/dx - i du/dy. The functions of complex numbers here are holomorphic, but for `abs` and `sign`; `real`, `imag` and
-`conj` are a chapter of their own. Square roots in rules are taken factor by factor where that decides on the branch.
+du/dx - i du/dy. The functions of complex numbers here are holomorphic, but for `abs` and `sign`. Square roots in rules
+are taken factor by factor where that decides on the branch.
 """
 
 from __future__ import annotations
@@ -13,32 +13,103 @@ import operator
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from nbm_xp.tape.dtypes import bool as boolean
-from nbm_xp.tape.dtypes import common_dtype
-from nbm_xp.tape.lengths import Length
-from nbm_xp.tape.node import ELEMENTWISE_TAG, LINEAR_TAG, Memory, Node, Rule, same_as_first
-from nbm_xp.tape.operators import is_number
-from nbm_xp.tape.registry import OPERATIONS, declare
-from nbm_xp.tape.stable import sigmoid, softplus
-from nbm_xp.tape.tensor import Tensor, as_tensor, record
-
-from .casting import cast, scalar
-from .choices import where
-from .complex_numbers import conj
-from .creation import zeros_like
-from .declaring import published
-from .promotion import both_tensors, divisible, floating, is_complex, plain_number, real_of, refuse_complex, together
-from .shapes import broadcast
+from ..composite import sigmoid, softplus
+from ..dtypes import bool as boolean
+from ..dtypes import common_dtype
+from ..lengths import Length
+from ..node import ELEMENTWISE_TAG, LINEAR_TAG, OPERATIONS, Memory, Node, Rule, declare, same_as_first
+from ..operators import is_number
+from ..tensor import Tensor, as_tensor, record
+from .casting import (
+    both_tensors,
+    cast,
+    divisible,
+    floating,
+    is_complex,
+    plain_number,
+    real_of,
+    refuse_complex,
+    scalar,
+    together,
+)
+from .creation import asarray, conj, zeros_like
+from .shapes import broadcast, published
 
 __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert",
-    "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil", "copysign", "cos", "cosh",
+    "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil", "clip", "copysign", "cos", "cosh",
     "divide", "equal", "exp", "expm1", "floor", "floor_divide", "greater", "greater_equal", "hypot", "isfinite",
-    "isinf", "isnan", "less", "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative", "nextafter",
-    "not_equal", "positive", "pow", "reciprocal", "remainder", "round", "sign", "signbit", "sin", "sinh", "sqrt",
-    "square", "subtract", "tan", "tanh", "trunc",
+    "isinf", "isnan", "less", "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative", "nextafter", "not_equal", "positive",
+    "pow", "reciprocal", "remainder", "round", "sign", "signbit", "sin", "sinh", "sqrt", "square", "subtract", "tan",
+    "tanh", "trunc", "where",
 ]  # fmt: skip
+
+_WHERE = declare(
+    "where",
+    lambda condition, x, y: (broadcast(condition.shape, x.shape, y.shape), x.dtype),
+    (
+        None,
+        lambda g, out, condition, x, y: where(condition, g, zeros_like(g)),
+        lambda g, out, condition, x, y: where(condition, zeros_like(g), g),
+    ),
+    memory=Memory.OWN,
+)
+
+
+def where(condition: Any, x1: Any, x2: Any, /) -> Tensor:
+    """``where(condition, x1, x2)`` of the array API standard, recorded."""
+    condition = cast(as_tensor(condition), boolean)
+    x1, x2 = both_tensors(*together(x1, x2))
+    return record(_WHERE, condition, x1, x2)
+
+
+def _clip_infer(x: Node, lower: Any, upper: Any) -> Any:
+    shapes = [bound.shape for bound in (x, lower, upper) if isinstance(bound, Node)]
+    return broadcast(*shapes), x.dtype
+
+
+def _inside(out: Tensor, x: Any) -> Tensor:
+    return cast(as_tensor(out == x), out.dtype)
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
+    """``clip(x, min, max)`` of the array API standard, recorded; the gradient passes at the bounds."""
+    x = as_tensor(x)
+    refuse_complex("clip", x=x, min=min, max=max)
+    if min is None and max is None:
+        return asarray(x, copy=True)
+    return record(_CLIP, x, _bound(min, x), _bound(max, x))
+
+
+def _bound(bound: Any, x: Tensor) -> Any:
+    return bound if bound is None or is_number(bound) else cast(as_tensor(bound), x.dtype)
+
+
+def _run_clip(xp: Any, x: Any, lower: Any, upper: Any) -> Any:
+    if lower is not None:
+        x = xp.maximum(x, xp.asarray(lower, dtype=x.dtype) if is_number(lower) else lower)
+    if upper is not None:
+        x = xp.minimum(x, xp.asarray(upper, dtype=x.dtype) if is_number(upper) else upper)
+    return x
+
+
+_CLIP = declare(
+    "clip",
+    _clip_infer,
+    (
+        lambda g, out, x, lower, upper: g * _inside(out, x),
+        lambda g, out, x, lower, upper: g * _clipped_by(out, x, lower, upper),
+        lambda g, out, x, lower, upper: g * _clipped_by(out, x, upper, lower),
+    ),
+    run=_run_clip,
+    memory=Memory.OWN,
+)
+
+
+def _clipped_by(out: Tensor, x: Tensor, bound: Any, other: Any) -> Tensor:
+    return (1 - _inside(out, x)) * _inside(out, bound)
+
 
 Unary: TypeAlias = Callable[[Any], Tensor]
 

@@ -13,23 +13,17 @@ from typing import Any
 
 from nbm_xp.namespace import floatx
 from nbm_xp.namespace.refusals import check_choice
+from nbm_xp.tape.concrete import integer_length
 from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.extreme_lengths import maximum_length, minimum_length
-from nbm_xp.tape.length_arguments import integer_length
-from nbm_xp.tape.lengths import Length, Size, known, same_length
-from nbm_xp.tape.node import Memory, Node, same_as_first
-from nbm_xp.tape.registry import declare
+from nbm_xp.tape.lengths import Length, Size, known, maximum_length, minimum_length, same_length
+from nbm_xp.tape.node import Memory, Node, declare, same_as_first
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
-from .casting import astype
-from .choices import where
-from .creation import zeros
-from .declaring import along_axes, published
-from .joining import concat
-from .manipulation import reshape
-from .promotion import complex_of, floating, real_of, refuse_complex
-from .sequences import arange
-from .shapes import LONGEST, axes_of, axis_of
+from .casting import astype, complex_of, floating, real_of, refuse_complex
+from .creation import arange, zeros
+from .elementwise import where
+from .manipulation import concat, reshape
+from .shapes import LONGEST, along_axes, axes_of, axis_of, published
 
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",

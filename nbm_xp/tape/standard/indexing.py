@@ -1,8 +1,8 @@
-"""Indexing functions: integers, slices, new axes, integer arrays and masks, and `take`; rules scatter gradients back.
+"""Indexing functions: integers, slices, new axes, integer arrays and masks, `take`, `repeat` and `tile`.
 
 An index is applied in two steps that every library has: first integers, slices and new axes, then integer arrays.
 Slices with a negative step become a flip, which not every library can index. A mask is looked at while recording and
-becomes the places where it is true, in the axes that it covers taken together.
+becomes the places where it is true, in the axes that it covers taken together. Rules scatter gradients back.
 """
 
 from __future__ import annotations
@@ -12,34 +12,23 @@ from typing import Any
 
 from nbm_xp.namespace import array_namespace, asarray, device_argument, host_namespace, is_array, scattered
 from nbm_xp.namespace.indexing import without_idle_step
-from nbm_xp.tape.concrete import concrete, lasting_number
-from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.extreme_lengths import maximum_length
-from nbm_xp.tape.length_arguments import integer_length
-from nbm_xp.tape.lengths import Length, Size, known, product, same_length
-from nbm_xp.tape.node import LINEAR_TAG, Memory, Node, Operation
-from nbm_xp.tape.registry import declare
-from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
+from ..concrete import concrete, integer_length, lasting_number
+from ..dtypes import as_dtype
+from ..lengths import Length, Size, known, maximum_length, product, same_length
+from ..node import LINEAR_TAG, Memory, Node, Operation, declare
+from ..tensor import Tensor, as_tensor, record
 from .broadcasting import broadcast_to
+from .broadcasting import sum as sum_
 from .casting import cast
-from .choices import where
-from .declaring import along_axes
+from .elementwise import where
 from .manipulation import flip, moveaxis, reshape
-from .shapes import axis_of, broadcast, from_front, slice_length
+from .shapes import along_axes, axis_of, broadcast, from_front, sizes_of, slice_length
 
 __all__ = [
-    "GETITEM",
-    "expanded",
-    "getitem",
-    "infer_getitem",
-    "index_add",
-    "is_mask",
-    "stands_for_last",
-    "take",
-    "take_along_axis",
-    "without_masks",
-]
+    "GETITEM", "expanded", "getitem", "index_add", "infer_getitem", "is_mask", "repeat", "stands_for_last", "take",
+    "take_along_axis", "tile", "without_masks",
+]  # fmt: skip
 
 
 def infer_getitem(x: Node, index: tuple[Any, ...]) -> Any:
@@ -343,3 +332,76 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Tensor:
     common = broadcast(*((*t.node.shape[:place], 1, *t.node.shape[place + 1 :]) for t in (x, indices)))
     x, indices = (broadcast_to(t, (*common[:place], t.node.shape[place], *common[place + 1 :])) for t in (x, indices))
     return record(_TAKE_ALONG, x, indices, axis=place)
+
+
+def _tiled(x: Node, repetitions: tuple[Size, ...]) -> Any:
+    return tuple(n * r for n, r in zip(x.shape, repetitions, strict=True)), x.dtype
+
+
+def _untile(g: Tensor, out: Tensor, x: Tensor, repetitions: tuple[Size, ...]) -> Tensor:
+    paired: list[Size] = []
+    for n, r in zip(x.node.shape, repetitions, strict=True):
+        paired += [r, n]
+    return sum_(reshape(g, tuple(paired)), axis=tuple(range(0, 2 * len(repetitions), 2)), dtype=g.dtype)
+
+
+_TILE = declare("tile", _tiled, (_untile,), memory=Memory.FIRST)
+
+
+def tile(x: Any, repetitions: Any, /) -> Tensor:
+    """The array laid out again and again along each axis."""
+    x = as_tensor(x)
+    counts = sizes_of(repetitions, "repetitions")
+    ndim = max(x.ndim, len(counts))
+    x = reshape(x, (1,) * (ndim - x.ndim) + x.node.shape)
+    return record(_TILE, x, (1,) * (ndim - len(counts)) + counts)
+
+
+def _infer_repeat(x: Node, repeats: Size, *, axis: int) -> Any:
+    return tuple(n * repeats if i == axis else n for i, n in enumerate(x.shape)), x.dtype
+
+
+def _unrepeat(g: Tensor, out: Tensor, x: Tensor, repeats: Size, *, axis: int) -> Tensor:
+    shape = x.node.shape
+    apart = reshape(g, (*shape[: axis + 1], repeats, *shape[axis + 1 :]))
+    return sum_(apart, axis=axis + 1, dtype=g.dtype)
+
+
+_REPEAT = along_axes("repeat", _infer_repeat, (_unrepeat,), memory=Memory.FIRST)
+
+
+def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
+    """Each element repeated in place, all as often, or each as often as an array says; which is looked at now.
+
+    Raises
+    ------
+    ValueError
+        If an array of counts is not known while recording, or is not as long as the axis.
+    """
+    x = as_tensor(x)
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    place = axis_of(axis, x.ndim)
+    if not isinstance(repeats, (int, Length)):
+        repeats = as_tensor(repeats)
+        if repeats.dtype[0] not in "iu":
+            raise TypeError(f"repeats must be integers, got {repeats.dtype}")
+        if repeats.ndim > 1:
+            raise ValueError(f"repeats must have one axis at most, got shape {repeats.shape}")
+        if repeats.ndim and same_length(repeats.node.shape[0], 1) is not True:
+            return _repeated_each(x, repeats, place)
+        repeats = reshape(repeats, ())
+    (count,) = sizes_of(repeats, "repeats")
+    return record(_REPEAT, x, count, axis=place)
+
+
+def _repeated_each(x: Tensor, repeats: Tensor, axis: int) -> Tensor:
+    length = x.node.shape[axis]
+    if same_length(length, repeats.node.shape[0]) is False:
+        raise ValueError(f"repeats must be one count for each of {x.shape[axis]} elements, got {repeats.shape[0]}")
+    counts = concrete(repeats, "repeat with an array of counts")
+    xp = array_namespace(counts)
+    if bool(xp.any(counts < 0)):
+        raise ValueError("repeats must be 0 or more")
+    places = xp.repeat(xp.arange(counts.shape[0], device=device_argument(counts)), counts)
+    return take(x, as_tensor(places), axis=axis)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.tape.lengths import product, same_length
-from nbm_xp.tape.node import Memory, Node
-from nbm_xp.tape.registry import declare
+from nbm_xp.tape.node import Memory, Node, declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
-from .complex_numbers import conj
-from .joining import stack
-from .manipulation import expand_dims, matrix_transpose, moveaxis, permute_dims, reshape
-from .promotion import together
+from .broadcasting import sum as sum_
+from .casting import together
+from .creation import conj
+from .manipulation import expand_dims, matrix_transpose, moveaxis, permute_dims, reshape, stack
 from .shapes import axis_of, broadcast, written
-from .sums import sum as sum_
 
 __all__ = ["cross", "matmul", "outer", "tensordot", "vecdot"]
 

@@ -1,20 +1,19 @@
-"""Shape arithmetic shared by the rules: broadcasting, reduced axes, normal forms of arguments."""
+"""Shape arithmetic shared by the rules: broadcasting, axes, normal forms of arguments; kinds of declarations."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from nbm_xp.tape.extreme_lengths import broadcast_length, maximum_length, minimum_length
-from nbm_xp.tape.length_arguments import integer_length
-from nbm_xp.tape.lengths import Length, Size, known, product, same_length
-from nbm_xp.tape.node import Shape
+from ..concrete import integer_length
+from ..lengths import Length, Size, broadcast_length, known, maximum_length, minimum_length, product, same_length
+from ..node import ALONG_AXES_TAG, LINEAR_TAG, MATRICES_TAG, Memory, Operation, Rule, Shape, declare
 
 __all__ = [
-    "LONGEST", "AxisError", "axes_of", "axis_of", "broadcast", "from_front", "kept_shape", "not_written",
-    "reduced_shape", "sizes_of", "slice_length", "total", "written",
+    "AxisError", "LONGEST", "along_axes", "axes_of", "axis_of", "broadcast", "from_front", "kept_shape", "not_written",
+    "of_matrices", "published", "reduced_shape", "sizes_of", "slice_length", "total", "written",
 ]  # fmt: skip
-
 
 LONGEST = 2**63
 """No axis is that long."""
@@ -182,3 +181,31 @@ def from_front(bound: Size, length: Size) -> Size:
 def _may_count_from_end(bound: Length) -> bool:
     hint = bound.hint
     return (hint is not None and hint < 0) or any(not node.shape for node in bound.nodes())
+
+
+def _of_kind(
+    tag: str,
+    name: str,
+    infer: Callable[..., Any],
+    rules: tuple[Rule, ...],
+    *,
+    linear: bool = False,
+    memory: Memory = Memory.OWN,
+    **facts: Any,
+) -> Operation:
+    tags = frozenset({tag, LINEAR_TAG} if linear else {tag})
+    return declare(name, infer, rules, tags=tags, memory=memory, **facts)
+
+
+along_axes = functools.partial(_of_kind, ALONG_AXES_TAG)
+"""Declare a function that goes along the axes its option `axis` or `axes` names; other facts are of its `Operation`."""
+
+of_matrices = functools.partial(_of_kind, MATRICES_TAG)
+"""Declare a function of the matrices in the last two axes."""
+
+
+def published(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    """A function that was made for a name, by that name."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function

@@ -14,17 +14,14 @@ from typing import Any, TypeAlias
 
 from nbm_xp.namespace.special import ARITY, special_of, whole_number
 from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.node import ELEMENTWISE_TAG, Memory, Node
+from nbm_xp.tape.node import ELEMENTWISE_TAG, Memory, Node, declare
 from nbm_xp.tape.operators import is_number
-from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, record
 
-from .choices import where
+from .casting import floating, refuse_complex, together
 from .creation import asarray
-from .declaring import published
-from .elementwise import abs, equal, exp, floor, isinf, log, log1p, sign
-from .promotion import floating, refuse_complex, together
-from .shapes import broadcast
+from .elementwise import abs, equal, exp, floor, isinf, log, log1p, sign, where
+from .shapes import broadcast, published
 
 __all__ = [
     "beta", "betainc", "betaln", "chdtr", "chdtrc", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "expit",

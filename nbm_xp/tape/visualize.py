@@ -1,0 +1,139 @@
+"""`visualize`: a graph in the DOT language, for Graphviz and for whatever reads it; of a loop, the step in its box."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pathlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from nbm_xp.files import local_path, replacing
+
+from .graph import reachable
+from .node import CONSTANT, OUTPUT, PLACEHOLDER, SUBGRAPH_TAG, VARIABLE, Node
+from .printing import call_name, described_kind, held_values, short, telling_options
+from .source_locations import recorded_at
+from .tensor import Tensor
+
+__all__ = ["visualize"]
+
+_COLOURS = {PLACEHOLDER: "#e4effd", VARIABLE: "#e5f5e8", CONSTANT: "#f3f2ef"}
+
+
+def visualize(x: Tensor | Sequence[Tensor], path: str | os.PathLike[str]) -> pathlib.Path:
+    """Write what Tensors are computed from to a file that Graphviz draws.
+
+    Inputs (blue), variables (green) and constants (grey) are marked; every value shows its dtype and shape, unknown
+    lengths as ``?``; a loop is a box around one step. The line that recorded a value is its tooltip. To make a picture,
+    call ``dot -Tsvg graph.dot -o graph.svg``.
+
+    Parameters
+    ----------
+    x : Tensor, or sequence of Tensors
+        What to draw.
+    path : path-like
+        The file, which ends in ``.dot``, written whole or not at all.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    TypeError
+        If `x` holds anything but Tensors.
+    ValueError
+        If the path ends in another suffix.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from nbm_xp.tape import placeholder, visualize
+    >>> x = placeholder((None, 3), name="x")
+    >>> file = visualize(x @ x.T, pathlib.Path(tempfile.mkdtemp()) / "graph.dot")
+    >>> file.read_text()[:9]
+    'digraph {'
+    """
+    file = local_path(path)
+    if file.suffix.lower() != ".dot":
+        raise ValueError(f"path must end in .dot, which Graphviz draws (dot -Tsvg …), got {os.fspath(path)!r}")
+    tensors = [x] if isinstance(x, Tensor) else list(x)
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"x must be a Tensor or a sequence of Tensors, got {type(tensor).__name__}")
+    lines = _lines([tensor.node for tensor in tensors], (), {}, itertools.count(), "  ")
+    text = "\n".join(["digraph {", "  node [shape=box, style=filled, fillcolor=white];", *lines, "}", ""])
+    with replacing(file) as part:
+        part.write_text(text, encoding="utf-8")
+    return file
+
+
+def _lines(
+    roots: Sequence[Node], stop: Sequence[Node], names: Mapping[Node, str], numbers: Iterator[int], margin: str
+) -> Iterator[str]:
+    """The boxes, inputs first, then the arrows; `names` are those of the leaves `stop` and of results."""
+    ends = frozenset(stop)
+    order = [node for node in reachable(roots, stop) if node.op.name != "scalar" or node in roots]
+    results = {node: node.call for node in order if node.op is OUTPUT and node not in ends}
+    kinds = {results[node]: described_kind(node.dtype, node.shape) for node in reversed(results)}
+    asked = {results.get(root, root): f" {names.get(root, '')}" for root in roots if root not in ends}
+    boxes: dict[Node, str] = {}
+    arrows = []
+    for node in order:
+        if node in results:
+            boxes[node] = boxes[results[node]]
+            continue
+        box = boxes[node] = f"n{next(numbers)}"
+        if node in ends:
+            title = names.get(node) or node.name or _title(node)
+        else:
+            arrows += [f"{margin}{boxes[source]} -> {box};" for source in node.inputs if source in boxes]
+            title = f"{_title(node)}{asked.get(node, '')}".strip()
+        if node not in ends and hasattr(node.payload, "following"):
+            yield f"{margin}subgraph cluster_{box} {{ label={_quoted(title)};"
+            yield f'{margin}  {box} [label="one step"];'
+            yield from _lines(*_step(node.payload), numbers, f"{margin}  ")
+            yield f"{margin}}}"
+            continue
+        kind = kinds.get(node, "") if node.is_call else described_kind(node.dtype, node.shape)
+        tooltip = _quoted(recorded_at(node.source_location).removeprefix(", "))
+        colour = _quoted(_COLOURS.get(node.op, "white"))
+        label = _quoted("\n".join(filter(None, (title, kind))))
+        yield f"{margin}{box} [label={label}, tooltip={tooltip}, fillcolor={colour}];"
+    yield from arrows
+
+
+def _title(node: Node) -> str:
+    """The operation, with what it was given besides arrays: ``sum(axis=0)``, ``· ** 2``."""
+    if node.op in _COLOURS:
+        values = held_values(node.payload) if node.op is CONSTANT else ""
+        return node.name or values or node.op.name
+    named = f"{node.name} = " if node.name else ""
+    if SUBGRAPH_TAG in node.op.tags:
+        return call_name(node)
+    shown = ["·" if isinstance(arg, Node) and arg.op.name != "scalar" else short(arg) for arg in node.args]
+    symbol = node.op.symbol
+    if symbol and len(shown) == 2:
+        return f"{named}{shown[0]} {symbol} {shown[1]}"
+    if node.op.name == "getitem":
+        return f"{named}·[{shown[1]}]"
+    given = ", ".join([*(text for text in shown if "·" not in text), *telling_options(node)])
+    return f"{named}{node.op.name}({given})" if given else f"{named}{node.op.name}"
+
+
+def _step(body: Any) -> tuple[list[Node], list[Node], dict[Node, str]]:
+    """The step of a loop: its results, the leaves that it starts from, and what both are."""
+    names = {node: node.name or f"entry of sequence {place}" for place, node in enumerate(body.sequences)}
+    names |= {node: node.name or f"carried {place}" for place, node in enumerate(body.carries)}
+    for carry, node in zip(body.carries, body.following, strict=True):
+        names.setdefault(node, f"→ {names[carry]}")
+    for place, node in enumerate(body.outputs):
+        names[node] = f"{names.get(node, '')} → output {place}".strip()
+    return list(dict.fromkeys(body.results())), [*body.sequences, *body.carries, *body.captured], names
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
