@@ -38,9 +38,9 @@ from .plans.writer import PlanWriter
 from .printing import described
 from .standard.casting import cast as as_kind
 from .tensor import Tensor, as_tensor
-from .variable import Variable
+from .variable import Variable, new_value
 
-__all__ = ["Function", "checked_givens", "checked_updates", "function", "new_value", "report_unused"]
+__all__ = ["Function", "checked_givens", "checked_updates", "function", "report_unused"]
 
 
 def checked_givens(givens: Any) -> dict[Node, Node]:
@@ -73,13 +73,6 @@ def checked_updates(updates: Any) -> list[tuple[Variable, Tensor]]:
             raise ValueError(f"updates must name a variable once, got {variable!r} twice")
         checked[variable] = new_value(variable, as_tensor(value))
     return list(checked.items())
-
-
-def new_value(variable: Variable, value: Tensor) -> Tensor:
-    """A new value in the dtype of its variable, of which it must have the number of axes."""
-    if value.ndim != variable.ndim:
-        raise TypeError(f"update of {variable!r} must have {variable.ndim} axes, got {value.ndim}")
-    return as_kind(value, variable.dtype)
 
 
 def _pairs(mapping: Any, label: str) -> list[tuple[Any, Any]]:

@@ -19,9 +19,10 @@ from nbm_xp.namespace import (
 
 from .dtypes import as_dtype
 from .node import VARIABLE, leaf, shapes_changed
+from .standard.casting import cast as cast_to
 from .tensor import Tensor, with_attributes
 
-__all__ = ["Variable"]
+__all__ = ["Variable", "new_value"]
 
 
 class Variable(Tensor):
@@ -131,6 +132,13 @@ class Variable(Tensor):
     def __bool__(self) -> bool:
         # code written for shared variables asks `if data:` to see whether there is one
         return True if self.ndim else super().__bool__()
+
+
+def new_value(variable: Variable, value: Tensor) -> Tensor:
+    """A new value in the dtype of its variable, of which it must have the number of axes."""
+    if value.ndim != variable.ndim:
+        raise TypeError(f"update of {variable!r} must have {variable.ndim} axes, got {value.ndim}")
+    return cast_to(value, variable.dtype)
 
 
 def _restored(value: Any, name: str | None) -> Variable:

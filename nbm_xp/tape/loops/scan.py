@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..concrete import integer_length
-from ..function import new_value
 from ..graph import inner_placeholder, reachable
 from ..lengths import Length, Size, minimum_length, same_length
 from ..node import Node
 from ..standard.manipulation import flip
 from ..tensor import Tensor, as_tensor
-from ..variable import Variable
+from ..variable import Variable, new_value
 from . import gradient  # noqa: F401  (gives loops their gradient rule)
 from .body import LoopBody
 from .checkpoint import Until, loop_in_segments, steps_in_segment, until
