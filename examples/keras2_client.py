@@ -16,7 +16,7 @@ import importlib
 from types import ModuleType
 
 from nbm_xp import keras2
-from nbm_xp.compatibility.scripts import why_not
+from nbm_xp.compatibility.importing import why_not
 
 __all__ = ["load_keras"]
 

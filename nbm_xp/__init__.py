@@ -27,8 +27,7 @@ from .namespace import (
     set_intx,
     use_backend,
 )
-from .namespace.faces import face
-from .namespace.version import __version__
+from .package import __version__, public_names
 
 if TYPE_CHECKING:
     from . import boltzmann, graphs, keras1, keras2, natural_bm, neon, rng, runs, special, tape
@@ -72,7 +71,7 @@ __all__ = [
     "value_and_grad",
 ]
 
-face(
+public_names(
     globals(),
     later=dict.fromkeys(
         ("boltzmann", "graphs", "keras1", "keras2", "natural_bm", "neon", "rng", "runs", "special", "tape"), ""

@@ -12,10 +12,11 @@ import sys
 from typing import Any
 from typing import cast as cast_type
 
-from nbm_xp.namespace.faces import face
+from nbm_xp.namespace.errors import name_errors
 
 from . import tape
 from .compatibility import attend
+from .compatibility.views import global_integer
 from .functions import graphs, neural, randomness, shaping, variables
 from .functions._arguments import Array, Axis, Shape
 from .functions.bounds import clip
@@ -54,8 +55,8 @@ from .functions.variables import (
     set_value,
     shape,
 )
-from .namespace import backend, epsilon, floatx, global_integer, intx, set_epsilon, set_floatx, set_intx
-from .namespace.refusals import name_errors
+from .namespace import backend, epsilon, floatx, intx, set_epsilon, set_floatx, set_intx
+from .package import public_names
 from .rng import RandomStreams
 
 __all__ = [
@@ -369,5 +370,5 @@ def install_as(name: str = "natural_bm.backend") -> None:
 
 
 name_errors(globals(), THEMSELVES)
-face(globals())
+public_names(globals())
 theano_backend = numpy_backend = common = sys.modules[__name__]  # natural_bm imports these by name, beside its choice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nbm_xp.machines.diagnostics import MixingWarning
 from nbm_xp.machines.estimator import NotFittedError
-from nbm_xp.namespace.faces import face
+from nbm_xp.package import public_names
 
 from . import sequences
 from .bridging import LadderEstimate, LadderWarning
@@ -32,4 +32,4 @@ __all__ = [
     "sequences",
 ]
 
-face(globals())
+public_names(globals())

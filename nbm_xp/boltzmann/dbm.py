@@ -10,7 +10,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.machines.rows import known_length, positive_int
 from nbm_xp.machines.units import Units, kind_of
 from nbm_xp.namespace import array_namespace, is_lazy, to_numpy
-from nbm_xp.namespace.refusals import name_methods
+from nbm_xp.namespace.errors import name_methods
 
 from . import sampling, storage
 from .faces import Evaluating, Sampling

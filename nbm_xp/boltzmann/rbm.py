@@ -13,7 +13,7 @@ from nbm_xp.machines.randomness import stream
 from nbm_xp.machines.rows import known_length, positive_int
 from nbm_xp.machines.units import kind_of
 from nbm_xp.namespace import array_namespace, asarray, to_numpy
-from nbm_xp.namespace.refusals import name_methods
+from nbm_xp.namespace.errors import name_methods
 
 from . import sampling
 from .energy import expectation, free_energy

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from nbm_xp.files import local_path
-from nbm_xp.namespace.needs import how_to_install
+from nbm_xp.package import how_to_install
 from nbm_xp.runs import RunError
 
 __all__ = ["BrokenOffError", "Command", "Group", "InputError", "resuming"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import numpy_then
+from . import views
 from .views import View
 
 __all__ = ["amend"]
@@ -33,7 +33,7 @@ def amend(module: ModuleType, place: str) -> None:
 
 def _pickles(module: ModuleType) -> None:
     """Keras's data sets are arrays of lists, which NumPy has not read since 1.16.3 unless told to."""
-    module.np = View(module.np, {"load": numpy_then.load})  # type: ignore[attr-defined]
+    module.np = View(module.np, {"load": views.numpy_load})  # type: ignore[attr-defined]
 
 
 def _as_on_tensorflow(module: ModuleType) -> None:

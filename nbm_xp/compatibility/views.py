@@ -1,7 +1,6 @@
-"""Modules as they were: views of today's, with the names and meanings of then in their places.
+"""Modules as old programs know them: views of NumPy, h5py and Python's own, with the names and meanings of then.
 
-A view answers from the module itself whatever is not listed here, at the time it is asked. The table is all that old
-programs are given; the pages of the surfaces list it for people.
+Here is also what draws seeds from NumPy's global state, as models of the time before generators do.
 """
 
 from __future__ import annotations
@@ -15,14 +14,180 @@ import time
 from collections import namedtuple
 from collections.abc import Callable
 from functools import cache
+from numbers import Number
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from . import files_then, numpy_then
+__all__ = ["THEN", "Text", "View", "global_integer", "h5py_names", "moved", "numpy_load", "numpy_names", "view"]
 
-__all__ = ["THEN", "View", "moved", "view"]
+PYTHONS = {"complex": complex, "float": float, "int": int, "object": object, "str": str, "unicode": str}
+"""Names of Python's own classes, until NumPy 1.24."""
+
+TODAYS = {
+    "Inf": "inf", "Infinity": "inf", "infty": "inf", "PINF": "inf", "NaN": "nan", "NAN": "nan",
+    "bool8": "bool_", "float_": "float64", "complex_": "complex128", "cfloat": "complex128",
+    "singlecomplex": "complex64", "longfloat": "longdouble", "int0": "intp", "uint0": "uintp", "object0": "object_",
+    "string_": "bytes_", "unicode_": "str_", "alltrue": "all", "cumproduct": "cumprod", "product": "prod",
+    "in1d": "isin", "mat": "asmatrix", "rank": "ndim", "round_": "round", "row_stack": "vstack", "sometrue": "any",
+    "trapz": "trapezoid",
+}  # fmt: skip
+"""Names that NumPy 1.25 to 2.4 dropped, and those that stayed."""
+
+
+def numpy_names(module: ModuleType) -> dict[str, Any]:
+    """What a program of then finds in NumPy in place of what is there today."""
+    old: dict[str, Any] = {old: getattr(module, new) for old, new in TODAYS.items()}
+    old |= PYTHONS | {"NINF": -np.inf, "asscalar": _asscalar, "asfarray": _asfarray, "msort": _msort}
+    missing = {name: value for name, value in old.items() if name not in vars(module)}
+    return missing | {"array": _array, "asarray": _asarray, "where": _where}
+
+
+def _array(object: Any, dtype: Any = None, copy: bool | None = True, *ordered: Any, **options: Any) -> Any:
+    """An array. Rows of several lengths make one of objects; ``copy=False`` copies where there is no other way.
+
+    Arrays of one element are numbers among others, however many axes they have.
+    """
+    options |= zip(("order", "subok", "ndmin"), ordered, strict=False)
+    try:
+        return np.array(object, dtype, copy=copy or None, **options)
+    except ValueError as error:
+        if dtype is not None or "inhomogeneous" not in str(error):
+            raise
+        found = np.array(object, "O", copy=copy or None, **options)
+        if all(isinstance(item, Number) for item in found.flat):
+            return np.array(found.tolist(), copy=copy or None, **options)
+        return found
+
+
+def _asarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any:
+    return _array(a, dtype, options.pop("copy", None), order, **options)
+
+
+class _Places(np.ndarray):
+    """Places in an array; one alone is an index, until NumPy 1.12."""
+
+    def __index__(self) -> int:
+        return int(self.item())
+
+
+def _where(condition: Any, *choices: Any, **options: Any) -> Any:
+    found = np.where(condition, *choices, **options)
+    return tuple(place.view(_Places) for place in found) if isinstance(found, tuple) else found
+
+
+def _asscalar(a: Any) -> Any:
+    return a.item()
+
+
+def _asfarray(a: Any, dtype: Any = np.float64) -> Any:
+    return np.asarray(a, dtype if np.issubdtype(dtype, np.inexact) else np.float64)
+
+
+def _msort(a: Any) -> Any:
+    return np.sort(a, axis=0)
+
+
+def numpy_load(file: Any, mmap_mode: Any = None, allow_pickle: bool = True, **options: Any) -> Any:
+    """`numpy.load` as it was until 1.16.3: with the arrays of objects that it unpickles, whatever that runs."""
+    return np.load(file, mmap_mode, allow_pickle, **options)
+
+
+class Text(str):
+    """Text that can be asked to be decoded, as the bytes that it once was.
+
+    Examples
+    --------
+    >>> Text("2.0.6").decode("utf8")
+    '2.0.6'
+    """
+
+    __slots__ = ()
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """The text itself."""
+        return str(self)
+
+
+def _decodable(found: Any) -> Any:
+    """What an attribute holds, with text that can be decoded."""
+    if isinstance(found, str):
+        return Text(found)
+    if getattr(getattr(found, "dtype", None), "kind", "") == "O":
+        for place, item in enumerate(found.flat):
+            found.flat[place] = Text(item) if isinstance(item, str) else item
+    return found
+
+
+def _text(found: Any, kind: Any, text_of: Callable[[Any], Any]) -> Any:
+    """What a dataset of a dtype holds, with text for what h5py 3 reads as bytes, in the fields of records too."""
+    if isinstance(found, bytes) and text_of(kind.base) is str:
+        return Text(found, "utf-8", "surrogateescape")
+    if not kind.hasobject or not hasattr(found, "dtype"):
+        return found
+    if found.dtype.names is not None:  # h5py reads some fields through this twice, and one alone without its name
+        for name in found.dtype.names:
+            found[name] = _text(found[name], kind[name], text_of)
+    elif kind.names is None and text_of(kind.base) is str:
+        for place, item in enumerate(found.flat):
+            found.flat[place] = _text(item, kind, text_of)
+    return found
+
+
+def _in_integers(place: Any) -> Any:
+    """An index with integers for floats that are whole, such as one read from a dataset and counted on."""
+    if isinstance(place, tuple):
+        return tuple(map(_in_integers, place))
+    return int(place) if isinstance(place, (float, np.floating)) and place.is_integer() else place
+
+
+def h5py_names(module: ModuleType) -> dict[str, Any]:
+    """What a program of then finds in h5py in place of what is there today."""
+
+    class Attributes(module.AttributeManager):  # type: ignore[misc, name-defined]
+        def __getitem__(self, name: str) -> Any:
+            return _decodable(super().__getitem__(name))
+
+    class Dataset(module.Dataset):  # type: ignore[misc, name-defined]
+        @property
+        def attrs(self) -> Any:
+            return Attributes(self)
+
+        def __getitem__(self, place: Any, *options: Any, **named: Any) -> Any:
+            found = super().__getitem__(_in_integers(place), *options, **named)
+            return _text(found, self.dtype, lambda kind: module.check_dtype(vlen=kind))
+
+        def __setitem__(self, place: Any, value: Any) -> None:
+            super().__setitem__(_in_integers(place), value)
+
+        @property
+        def value(self) -> Any:
+            return self[()]
+
+    class Group(module.Group):  # type: ignore[misc, name-defined]
+        @property
+        def attrs(self) -> Any:
+            return Attributes(self)
+
+        def __getitem__(self, name: Any) -> Any:
+            found = super().__getitem__(name)
+            then = {module.Dataset: Dataset, module.Group: Group}.get(type(found))
+            return found if then is None else then(found.id)
+
+        def create_dataset(self, *args: Any, **options: Any) -> Any:
+            return Dataset(super().create_dataset(*args, **options).id)
+
+    class File(Group, module.File):  # type: ignore[misc, name-defined]
+        def __init__(self, name: Any, mode: str | None = None, *args: Any, **options: Any) -> None:
+            """Opened to be written to, and made where it is not there, unless a mode says otherwise, until h5py 3."""
+            super().__init__(name, mode or "a", *args, **options)
+
+        @property
+        def attrs(self) -> Any:
+            return self["/"].attrs
+
+    return {"File": File}
 
 
 class View(ModuleType):
@@ -147,9 +312,9 @@ def _ndimage(module: ModuleType) -> dict[str, Any]:
 THEN: dict[str, Callable[[ModuleType], dict[str, Any]]] = {
     "collections": _collections,
     "fractions": lambda module: {} if hasattr(module, "gcd") else {"gcd": math.gcd},
-    "h5py": files_then.names,
+    "h5py": h5py_names,
     "inspect": _inspect,
-    "numpy": numpy_then.names,
+    "numpy": numpy_names,
     "random": _random,
     "re": _re,
     "scipy.ndimage": _ndimage,
@@ -167,3 +332,28 @@ MOVED = {
 _VIEWED = {
     ".".join(steps[:length]) for name in (*THEN, *MOVED) for steps in [name.split(".")] for length in range(1, 3)
 }
+
+
+def global_integer(low: int, high: int) -> int:
+    """Draw an integer from NumPy's global state, so that `numpy.random.seed` decides.
+
+    Parameters
+    ----------
+    low, high : int
+        The smallest one, and the one after the largest.
+
+    Returns
+    -------
+    int
+
+    Notes
+    -----
+    NumPy keeps what this state draws from a seed the same in all its releases.
+
+    Examples
+    --------
+    >>> np.random.seed(1)
+    >>> global_integer(1, 10**7)
+    4686060
+    """
+    return int(np.random.randint(low, high))  # noqa: NPY002 - the old state is what it is about

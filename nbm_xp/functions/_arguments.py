@@ -26,7 +26,7 @@ from nbm_xp.namespace import (
     running_dtype,
     to_floating,
 )
-from nbm_xp.namespace.refusals import described
+from nbm_xp.namespace.errors import described
 from nbm_xp.tape import KnownLength, Length, as_tensor, is_tensor
 from nbm_xp.tape import namespace as recorded
 

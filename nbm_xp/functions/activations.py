@@ -11,8 +11,8 @@ import operator
 from typing import Any, Literal
 
 from nbm_xp.namespace import array_namespace, promote
+from nbm_xp.namespace.errors import FAILURES, reraise
 from nbm_xp.namespace.exponentials import kernel
-from nbm_xp.namespace.refusals import FAILURES, refuse
 from nbm_xp.tape import Memory, composite, same_as_first
 
 from ._arguments import Array, floating, floats, is_value, numbers
@@ -267,7 +267,7 @@ def softsign(x: Array) -> Array:
     try:
         return _softsign(floats(x)[1])
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 @composite(
@@ -303,7 +303,7 @@ def hard_sigmoid(x: Array) -> Array:
     try:
         return _hard_sigmoid(floats(x)[1])
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def _hard_sigmoid_rule(g: Array, out: Array, x: Array) -> Array:
@@ -342,4 +342,4 @@ def tanh(x: Array) -> Array:
             xp, x = floats(x)
         return xp.tanh(x)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)

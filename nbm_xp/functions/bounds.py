@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from nbm_xp.namespace import array_namespace, promote
-from nbm_xp.namespace.refusals import FAILURES, check_choice, refuse
+from nbm_xp.namespace.errors import FAILURES, check_choice, reraise
 from nbm_xp.tape import is_tensor, stop_gradient
 from nbm_xp.tape import namespace as recorded
 
@@ -52,7 +52,7 @@ def clip(x: Array, min_value: Array, max_value: Array, *, crossed: Literal["min"
             min_value = max_value = min_value if crossed == "min" else max_value
         return xp.minimum(xp.maximum(x, min_value), max_value)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 _REAL = frozenset((int, float))

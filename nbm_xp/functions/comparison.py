@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from nbm_xp.namespace import array_namespace
-from nbm_xp.namespace.refusals import FAILURES, check_choice, refuse
+from nbm_xp.namespace.errors import FAILURES, check_choice, reraise
 from nbm_xp.tape import Memory, composite
 from nbm_xp.tape import namespace as recorded
 
@@ -52,7 +52,7 @@ def maximum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
             return xp.maximum(x, y)
         return _maximum_whole(x, y) if ties == "whole" else xp.where((x >= y) | (x != x), x, y)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def minimum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
@@ -84,7 +84,7 @@ def minimum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
             return xp.minimum(x, y)
         return _minimum_whole(x, y) if ties == "whole" else xp.where((x <= y) | (x != x), x, y)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 _TO_EACH_CHOSEN = (
@@ -125,7 +125,7 @@ def equal(x: Array, y: Array) -> Array:
         xp, x, y = pair(x, y)
         return xp.equal(x, y)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def not_equal(x: Array, y: Array) -> Array:
@@ -150,7 +150,7 @@ def not_equal(x: Array, y: Array) -> Array:
         xp, x, y = pair(x, y)
         return xp.not_equal(x, y)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def greater(x: Array, y: Array) -> Array:
@@ -175,7 +175,7 @@ def greater(x: Array, y: Array) -> Array:
         xp, x, y = pair(x, y)
         return xp.greater(x, y)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def greater_equal(x: Array, y: Array) -> Array:
@@ -200,7 +200,7 @@ def greater_equal(x: Array, y: Array) -> Array:
         xp, x, y = pair(x, y)
         return xp.greater_equal(x, y)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def less(x: Array, y: Array) -> Array:
@@ -225,7 +225,7 @@ def less(x: Array, y: Array) -> Array:
         xp, x, y = pair(x, y)
         return xp.less(x, y)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def less_equal(x: Array, y: Array) -> Array:
@@ -250,7 +250,7 @@ def less_equal(x: Array, y: Array) -> Array:
         xp, x, y = pair(x, y)
         return xp.less_equal(x, y)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def allclose(x: Array, y: Array, rtol: float = 1e-05, atol: float = 1e-08) -> Array:
@@ -285,4 +285,4 @@ def allclose(x: Array, y: Array, rtol: float = 1e-05, atol: float = 1e-08) -> Ar
         near = xp.abs(x - centre) <= atol + rtol * xp.abs(centre)
         return xp.all(xp.where(finite, near, x == y))
     except FAILURES as error:
-        refuse(error)
+        reraise(error)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Literal
 
 from nbm_xp.namespace import array_namespace, is_floating
-from nbm_xp.namespace.refusals import FAILURES, check_choice, refuse
+from nbm_xp.namespace.errors import FAILURES, check_choice, reraise
 from nbm_xp.tape import Memory, composite
 from nbm_xp.tape import namespace as recorded
 
@@ -48,7 +48,7 @@ def abs(x: Array) -> Array:
             xp, x = numbers(x)
         return xp.abs(x)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def exp(x: Array) -> Array:
@@ -77,7 +77,7 @@ def exp(x: Array) -> Array:
             xp, x = floats(x)
         return xp.exp(x)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def log(x: Array) -> Array:
@@ -106,7 +106,7 @@ def log(x: Array) -> Array:
             xp, x = floats(x)
         return xp.log(x)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def sin(x: Array) -> Array:
@@ -134,7 +134,7 @@ def sin(x: Array) -> Array:
             xp, x = floats(x)
         return xp.sin(x)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def cos(x: Array) -> Array:
@@ -162,7 +162,7 @@ def cos(x: Array) -> Array:
             xp, x = floats(x)
         return xp.cos(x)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def sqrt(x: Array, *, negative: Literal["zero", "nan"] = "zero") -> Array:
@@ -197,7 +197,7 @@ def sqrt(x: Array, *, negative: Literal["zero", "nan"] = "zero") -> Array:
             return xp.sqrt(x)
         return _root(x) if xp is recorded else xp.sqrt(xp.maximum(x, 0.0))
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def _root_gradient(g: Array, out: Array, x: Array) -> Array:
@@ -239,7 +239,7 @@ def square(x: Array) -> Array:
             xp, x = numbers(x)
         return xp.square(x)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def sign(x: Array) -> Array:
@@ -270,7 +270,7 @@ def sign(x: Array) -> Array:
             xp, x = numbers(x)
         return xp.sign(x)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def round(x: Array, *, halves: Literal["even", "away"] = "even") -> Array:
@@ -309,7 +309,7 @@ def round(x: Array, *, halves: Literal["even", "away"] = "even") -> Array:
         toward_zero = xp.trunc(x)  # exact, as its distance to x is
         return xp.where(xp.abs(x - toward_zero) == 0.5, toward_zero + xp.sign(x), rounded)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def pow(x: Array, a: Array) -> Array:
@@ -339,4 +339,4 @@ def pow(x: Array, a: Array) -> Array:
         xp, x, a = pair(x, a)
         return xp.pow(x, a)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)

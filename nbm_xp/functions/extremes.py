@@ -12,7 +12,7 @@ import operator
 from typing import Any, Literal, TypeAlias
 
 from nbm_xp.namespace import array_namespace
-from nbm_xp.namespace.refusals import FAILURES, check_choice, check_flag, refuse
+from nbm_xp.namespace.errors import FAILURES, check_choice, check_flag, reraise
 from nbm_xp.tape import Memory, composite
 from nbm_xp.tape import namespace as recorded
 from nbm_xp.tape.standard.shapes import axis_of
@@ -70,7 +70,7 @@ def max(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "sh
             return xp.max(x, axis=axis, keepdims=True)
         return xp.max(x) if axis is None else xp.max(x, axis=axis)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def min(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "share") -> Array:
@@ -118,7 +118,7 @@ def min(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "sh
             return xp.min(x, axis=axis, keepdims=True)
         return xp.min(x) if axis is None else xp.min(x, axis=axis)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def _to_every_tie(g: Array, out: Array, x: Array, *, axis: Axis, keepdims: bool) -> Array:
@@ -173,7 +173,7 @@ def any(x: Array, axis: Axis = None, keepdims: bool = False, *, dtype: Any = "bo
             return xp.any(x, axis=axis, keepdims=True)
         return xp.any(x) if axis is None else xp.any(x, axis=axis)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def all(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -209,7 +209,7 @@ def all(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
             return xp.all(x, axis=axis, keepdims=True)
         return xp.all(x) if axis is None else xp.all(x, axis=axis)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def argmax(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
@@ -245,7 +245,7 @@ def argmax(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
             x, axis = _flattened_last(x, axis, keepdims)
         return xp.argmax(x, axis=axis, keepdims=True) if keepdims else xp.argmax(x, axis=axis)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def argmin(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
@@ -281,7 +281,7 @@ def argmin(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
             x, axis = _flattened_last(x, axis, keepdims)
         return xp.argmin(x, axis=axis, keepdims=True) if keepdims else xp.argmin(x, axis=axis)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def _flattened_last(x: Array, axis: Any, keepdims: bool) -> tuple[Array, int]:

@@ -14,8 +14,8 @@ from typing import Any
 
 from nbm_xp import tape
 from nbm_xp.namespace import array_namespace, dtype_name, has_blocks, kept_by_type
+from nbm_xp.namespace.errors import FAILURES, reraise
 from nbm_xp.namespace.exponentials import kernel, sigmoid_for
-from nbm_xp.namespace.refusals import FAILURES, refuse
 from nbm_xp.tape import Memory, composite, is_tensor
 
 from ._arguments import Array, Axis, axes, floats, of_floats, spread
@@ -58,7 +58,7 @@ def sigmoid(x: Array) -> Array:
                 _sigmoids.setdefault(type(x), {})[x.dtype] = of
         return of(x)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 _sigmoids: dict[type, dict[Any, Callable[[Array], Array]]] = kept_by_type()
@@ -87,7 +87,7 @@ def softplus(x: Array) -> Array:
     try:
         return tape.softplus(x if of_floats(x) else floats(x)[1])
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def logsumexp(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:

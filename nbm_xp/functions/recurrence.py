@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from nbm_xp import tape
 from nbm_xp.namespace import dtype_of
-from nbm_xp.namespace.refusals import described
+from nbm_xp.namespace.errors import described
 from nbm_xp.tape import namespace as recorded
 from nbm_xp.tape.derivatives.calls import is_settled
 

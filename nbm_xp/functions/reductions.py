@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_complex, running_dtype
-from nbm_xp.namespace.refusals import FAILURES, check_flag, refuse
+from nbm_xp.namespace.errors import FAILURES, check_flag, reraise
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, Axis, axes, floating, floats, numbers, numeric
@@ -56,7 +56,7 @@ def sum(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
             return xp.sum(x, axis=axis, keepdims=True)
         return xp.sum(x) if axis is None else xp.sum(x, axis=axis)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def prod(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -96,7 +96,7 @@ def prod(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
             return xp.prod(x, axis=axis, keepdims=True)
         return xp.prod(x) if axis is None else xp.prod(x, axis=axis)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def mean(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -134,7 +134,7 @@ def mean(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
             xp.mean(x, axis=axes(axis), keepdims=keepdims) if xp is recorded else _average(xp, x, axes(axis), keepdims)
         )
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def _average(xp: Any, x: Array, axis: Any, keepdims: bool) -> Array:
@@ -189,7 +189,7 @@ def var(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
             return _average(xp, real * real + imag * imag, axis, keepdims)
         return _average(xp, deviation * deviation, axis, keepdims)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def std(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -225,7 +225,7 @@ def std(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
             xp, x = _floats_or_float64(x)
         return xp.std(x, axis=axes(axis), keepdims=keepdims) if xp is recorded else xp.sqrt(var(x, axis, keepdims))
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def _floats_or_float64(x: Array) -> tuple[Any, Array]:
@@ -264,7 +264,7 @@ def cumsum(x: Array, axis: int | None = 0) -> Array:
             x, axis = xp.reshape(x, (-1,)), 0
         return xp.cumulative_sum(x, axis=axis, dtype=x.dtype)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 def cumprod(x: Array, axis: int | None = 0) -> Array:
@@ -297,4 +297,4 @@ def cumprod(x: Array, axis: int | None = 0) -> Array:
             x, axis = xp.reshape(x, (-1,)), 0
         return xp.cumulative_prod(x, axis=axis, dtype=x.dtype)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)

@@ -6,8 +6,8 @@ The same seed gives the same states on every array library and for every divisio
 from __future__ import annotations
 
 from nbm_xp.machines.diagnostics import MixingWarning
-from nbm_xp.namespace.faces import face
 from nbm_xp.namespace.kernels import register_core_kernels
+from nbm_xp.package import public_names
 
 from .applications import Measured, cut_value, max_cut, transition
 from .energy_model import ClampWarning
@@ -77,4 +77,4 @@ register_core_kernels(
     ("breadth", "brick", "colours", "energies", "part", "reordered", "roots", "rows", "sweeps", "words"),
 )
 
-face(globals())
+public_names(globals())

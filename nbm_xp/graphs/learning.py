@@ -24,7 +24,7 @@ from nbm_xp.machines.estimator import Estimator
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy, wide_dtypes
-from nbm_xp.namespace.needs import need
+from nbm_xp.package import need
 
 from .chains import Chains, started
 from .energy_model import EnergyModel

@@ -13,7 +13,7 @@ from typing import Any
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import host_namespace
-from nbm_xp.namespace.needs import need
+from nbm_xp.package import need
 
 from . import moves
 from .blocks import Division, Index, Schedule, blocked_chains

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from nbm_xp.machines.rows import numbers, positive_int
 from nbm_xp.namespace import host_namespace, is_array, kernel, to_numpy
-from nbm_xp.namespace.needs import is_there, need
+from nbm_xp.package import is_there, need
 
 from .colouring import entries_of
 from .energy_model import Clamp

@@ -34,8 +34,8 @@ from nbm_xp.keras2 import (
     softsign,
 )
 from nbm_xp.namespace import backend, floatx, set_epsilon, set_floatx
-from nbm_xp.namespace.faces import face
-from nbm_xp.namespace.refusals import name_errors
+from nbm_xp.namespace.errors import name_errors
+from nbm_xp.package import public_names
 
 from .client import (
     _BACKEND,
@@ -90,4 +90,4 @@ __all__ = [
 
 name_errors(globals(), THEMSELVES)
 
-face(globals())
+public_names(globals())

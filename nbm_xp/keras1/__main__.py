@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from nbm_xp.compatibility import scripts
+from nbm_xp.compatibility import importing
 
 from .client import install_as
 
 if __name__ == "__main__":
-    scripts.main("nbm_xp.keras1", "1.0.3", install_as)
+    importing.main("nbm_xp.keras1", "1.0.3", install_as)

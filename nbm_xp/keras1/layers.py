@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbm_xp.compatibility.views import global_integer
 from nbm_xp.functions import activations, losses, normalization, randomness
 from nbm_xp.functions._arguments import Array
-from nbm_xp.namespace import global_integer
 from nbm_xp.rng import RandomStreams
 
 __all__ = [

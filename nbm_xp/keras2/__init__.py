@@ -62,8 +62,8 @@ from nbm_xp.namespace import (
     set_floatx,
     set_image_data_format,
 )
-from nbm_xp.namespace.faces import face
-from nbm_xp.namespace.refusals import name_errors
+from nbm_xp.namespace.errors import name_errors
+from nbm_xp.package import public_names
 
 from .client import _BACKEND, conv3d_transpose, depthwise_conv2d, install_as, name_scope, pattern_broadcast
 from .convolutions import (
@@ -145,4 +145,4 @@ __all__ = [
 
 name_errors(globals(), THEMSELVES)
 
-face(globals())
+public_names(globals())

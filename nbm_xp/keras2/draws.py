@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp import tape
+from nbm_xp.compatibility.views import global_integer
 from nbm_xp.functions import randomness
 from nbm_xp.functions._arguments import Array, Shape
 from nbm_xp.functions.conversion import cast
-from nbm_xp.namespace import dtype_name, floatx, global_integer
+from nbm_xp.namespace import dtype_name, floatx
 from nbm_xp.rng import RandomStreams
 from nbm_xp.rng.uniforms import DTYPES
 

@@ -5,6 +5,8 @@ Everything above this floor is written over ``xp = array_namespace(...)`` and kn
 
 from __future__ import annotations
 
+from nbm_xp.package import public_names
+
 from .blocks import from_blocks
 from .compiling import Derivatives, running_namespace, with_derivatives
 from .config import (
@@ -48,8 +50,6 @@ from .dtypes import (
     to_floating,
     wide_dtypes,
 )
-from .faces import face
-from .global_state import global_integer
 from .indexing import put, replaced, scatter_add, scattered, take_along_axis
 from .kernels import kernel, register_kernel
 from .lazy import host_namespace, is_lazy
@@ -83,7 +83,6 @@ __all__ = [
     "format_info",
     "from_blocks",
     "get_namespace",
-    "global_integer",
     "has_blocks",
     "host_namespace",
     "image_data_format",
@@ -129,4 +128,4 @@ __all__ = [
     "writes_in_place",
 ]
 
-face(globals())
+public_names(globals())

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from nbm_xp.package import __version__
+
 from . import config, core, libraries
-from .version import __version__
 
 __all__ = ["format_info", "info"]
 _PACKAGES = ("numpy", "array-api-compat")

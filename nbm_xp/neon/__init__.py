@@ -6,7 +6,7 @@ recorded on the tape as op-trees and run as one plan where they are assigned to 
 
 from __future__ import annotations
 
-from nbm_xp.namespace.faces import face
+from nbm_xp.package import public_names
 
 from .autodiff import Autodiff
 from .backend import Backend
@@ -18,4 +18,4 @@ from .optrees import OpTree
 
 __all__ = ["Autodiff", "Backend", "Block", "Buffer", "OpTree", "compute_on", "gradients"]
 
-face(globals())
+public_names(globals())

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from nbm_xp.namespace import backend as default_library
 from nbm_xp.namespace import dtype_name, dtype_of, get_namespace, installed_libraries, library_name
+from nbm_xp.namespace.errors import name_methods
 from nbm_xp.namespace.libraries import ALIASES, LIBRARIES
-from nbm_xp.namespace.refusals import name_methods
 from nbm_xp.tape.dtypes import as_dtype, float32
 
 from . import (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbm_xp.functions import arithmetic, compound, feature_normalization
-from nbm_xp.namespace.refusals import arranged
+from nbm_xp.namespace.errors import arranged
 
 from . import reductions
 from .buffers import Buffer

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 from nbm_xp.functions import base_two
 from nbm_xp.functions.comparison import less
 from nbm_xp.namespace import host_namespace, library_name
-from nbm_xp.namespace.refusals import arranged
+from nbm_xp.namespace.errors import arranged
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Tensor
 from nbm_xp.tape.node import VARIABLE, leaf

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbm_xp.namespace.faces import face
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2, MAX_STREAMS, jump
+from nbm_xp.package import public_names
 
 from .draws import after, bernoulli, draw
 from .generator import Generator
@@ -32,4 +32,4 @@ __all__ = [
     "substreams",
 ]
 
-face(globals(), later={"RandomStreams": "recorded"})
+public_names(globals(), later={"RandomStreams": "recorded"})

@@ -27,9 +27,9 @@ from nbm_xp.namespace import (
     with_derivatives,
 )
 from nbm_xp.namespace.compiling import strictly_rounded
+from nbm_xp.namespace.errors import reraise_lack
 from nbm_xp.namespace.memory import joined
 from nbm_xp.namespace.mrg31k3p.integers import Followed, State
-from nbm_xp.namespace.refusals import refuse_lack
 
 from .element_uniforms import ElementUniforms, of_block
 from .rules import Rule, require
@@ -172,7 +172,7 @@ def made(
             at_once, arrays = partial(work, (0,) * len(draw.whole), draw.whole), (*blocks, *args)
             return with_derivatives(at_once, arrays, derivatives)
         except AttributeError as error:
-            refuse_lack(error)
+            reraise_lack(error)
     name, chunks = draw.make.__name__.strip("_"), "auto" if chunks is None else chunks
     meta = draw.zeros((0,) * len(draw.whole))
     return from_blocks(xp, draw, draw.whole, draw.dtype, chunks, blocks=blocks, args=args, name=name, meta=meta)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbm_xp.namespace.faces import face
+from nbm_xp.package import public_names
 
 if TYPE_CHECKING:
     from .diagnosis import diagnose
@@ -44,7 +44,7 @@ __all__ = [
     "trained_model",
 ]
 
-face(
+public_names(
     globals(),
     later={
         "diagnose": "diagnosis",

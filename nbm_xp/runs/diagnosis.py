@@ -15,7 +15,7 @@ from nbm_xp.boltzmann.sampling import told_placeholders
 from nbm_xp.machines.diagnostics import effective_size, monte_carlo_error, r_hat, tail_size
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import asarray, get_namespace, to_numpy, use_backend
-from nbm_xp.namespace.needs import need
+from nbm_xp.package import need
 
 from .copies import saved_clamped
 from .directory import RunDirectory

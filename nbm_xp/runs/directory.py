@@ -34,7 +34,7 @@ from nbm_xp.files import (
     write_json,
 )
 from nbm_xp.machines.randomness import entropy_of
-from nbm_xp.namespace.version import __version__
+from nbm_xp.package import __version__
 
 from .errors import RunError, disk_errors
 

@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from nbm_xp.namespace.needs import need
+from nbm_xp.package import need
 
 from . import store
 from .directory import RunDirectory, check_new

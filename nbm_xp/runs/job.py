@@ -28,7 +28,7 @@ import numpy as np
 
 from nbm_xp.files import write_whole
 from nbm_xp.machines.rows import positive_int
-from nbm_xp.namespace.needs import need
+from nbm_xp.package import need
 from nbm_xp.storage.arrays import read_arrays
 
 from .directory import RunDirectory

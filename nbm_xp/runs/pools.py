@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import dask
 
 from nbm_xp.files import leftover_name
-from nbm_xp.namespace.needs import need
+from nbm_xp.package import need
 
 from .errors import RunError
 from .job import run_segment

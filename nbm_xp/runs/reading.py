@@ -7,7 +7,7 @@ from typing import Any
 
 import dask.array
 
-from nbm_xp.namespace.needs import need
+from nbm_xp.package import need
 
 from . import store
 from .execution import finished

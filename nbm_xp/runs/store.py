@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from nbm_xp.files import DIGEST, crc32c, flush_folder, replacing_folder, sweep, write_whole
-from nbm_xp.namespace.needs import need
+from nbm_xp.package import need
 from nbm_xp.storage.zarr_headers import HEADER, Header, array_header, checked_seal, group_header, seal_of
 
 __all__ = ["UNFINISHED", "Stored", "annotate", "checked_store", "growing", "open_arrays", "write_chunk"]

@@ -16,7 +16,7 @@ np.True_
 
 from __future__ import annotations
 
-from nbm_xp.namespace.faces import face
+from nbm_xp.package import public_names
 
 from .bessel import i0, i0e, i1, i1e, j0, j1
 from .distributions import chdtr, chdtrc, stdtr, stdtrit
@@ -33,4 +33,4 @@ __all__ = [
     "stdtrit", "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip
 
-face(globals())
+public_names(globals())

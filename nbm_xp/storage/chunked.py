@@ -20,7 +20,7 @@ import numpy as np
 from nbm_xp.files import DIGEST, local_path, parsed, replacing_folder
 from nbm_xp.namespace import dispatch
 from nbm_xp.namespace.conversion import to_numpy
-from nbm_xp.namespace.needs import need
+from nbm_xp.package import need
 
 from .arrays import map_array
 from .zarr_headers import HEADER, array_header, checked_seal, group_header, seal_of

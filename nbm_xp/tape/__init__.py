@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from nbm_xp.namespace import register_array_type
 from nbm_xp.namespace.chains import threads
-from nbm_xp.namespace.faces import face
-from nbm_xp.namespace.refusals import name_errors
+from nbm_xp.namespace.errors import name_errors
 from nbm_xp.namespace.special import register_special
+from nbm_xp.package import public_names
 
 from . import namespace
 from .composite import composite, operation, sigmoid, softplus
@@ -45,4 +45,4 @@ __all__ = [
 
 name_errors(globals(), but=("is_tensor", "register_gradient", "sigmoid", "softplus"))
 
-face(globals(), elsewhere=[namespace])
+public_names(globals(), elsewhere=[namespace])

@@ -13,8 +13,8 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from nbm_xp.namespace import array_namespace, dtype_name
+from nbm_xp.namespace.errors import FAILURES, reraise
 from nbm_xp.namespace.exponentials import sigmoid_for, softplus_for
-from nbm_xp.namespace.refusals import FAILURES, refuse
 
 from .node import (
     ALONG_AXES_TAG,
@@ -185,7 +185,7 @@ def sigmoid(x: Any) -> Any:
     try:
         return sigmoid_for(array_namespace(x), dtype_name(x))(x)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)
 
 
 @composite(gradient=lambda g, out, x: g * sigmoid(x), elementwise=True, memory=Memory.OWN)
@@ -194,4 +194,4 @@ def softplus(x: Any) -> Any:
     try:
         return softplus_for(array_namespace(x), dtype_name(x))(x)
     except FAILURES as error:
-        refuse(error)
+        reraise(error)

@@ -26,7 +26,7 @@ from nbm_xp.namespace import (
     running_namespace,
 )
 from nbm_xp.namespace.compiling import at_home, compiled, compiles, how_run, is_traced
-from nbm_xp.namespace.refusals import prefix
+from nbm_xp.namespace.errors import prefix
 
 from .batches import Batches, batch_axes
 from .graph import Result, reachable

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbm_xp.namespace.refusals import name_errors as _name_errors
+from nbm_xp.namespace.errors import name_errors as _name_errors
 
 from . import linear_algebra as linalg
 from .dtypes import (

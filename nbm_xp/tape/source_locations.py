@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from types import CodeType
 from typing import Any, TypeAlias
 
-from nbm_xp.namespace.refusals import prefix
+from nbm_xp.namespace.errors import prefix
 
 __all__ = [
     "SourceLocation", "add_note", "current_location", "described_location", "explain", "gradient_location", "met",

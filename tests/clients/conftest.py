@@ -21,7 +21,7 @@ from examples.keras2_client import load_keras
 from nbm_xp import keras1 as K1
 from nbm_xp import keras2, natural_bm
 from nbm_xp.compatibility import attend
-from nbm_xp.compatibility.scripts import why_not
+from nbm_xp.compatibility.importing import why_not
 from nbm_xp.tape import look_up_by_identity
 
 BESIDE_NATURAL_BM = ("h5py", "pandas", "PIL", "matplotlib", "skimage")

@@ -13,7 +13,7 @@ import pytest
 
 PACKAGE = pathlib.Path(__file__).parents[2] / "nbm_xp"
 FLOORS = [
-    ["files"],
+    ["package", "files"],
     ["namespace"],
     ["storage"],
     ["compatibility"],

@@ -6,7 +6,7 @@ a machine with categorical visible units takes rows.
 
 from __future__ import annotations
 
-from nbm_xp.namespace.faces import face
+from nbm_xp.package import public_names
 
 from .alphabets import ALPHABETS, DNA, PROTEIN, RNA, Alphabet
 from .contacts import average_product_correction, contact_scores, effective_couplings, zero_sum
@@ -35,4 +35,4 @@ __all__ = [
     "zero_sum",
 ]
 
-face(globals())
+public_names(globals())

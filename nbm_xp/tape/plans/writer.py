@@ -20,7 +20,7 @@ from typing import Any, TypeAlias, cast
 from nbm_xp.namespace import chains as library
 from nbm_xp.namespace import concrete_int, running_dtype
 from nbm_xp.namespace.compiling import library_branch
-from nbm_xp.namespace.refusals import prefix
+from nbm_xp.namespace.errors import prefix
 
 from ..dtypes import DType
 from ..graph import BranchPath, Result, walk

@@ -13,7 +13,7 @@ from typing import Any
 
 from nbm_xp.namespace import array_namespace, default_namespace, dtype_name, dtype_of, floatx, host_namespace, is_array
 from nbm_xp.namespace import asarray as library_asarray
-from nbm_xp.namespace.refusals import described
+from nbm_xp.namespace.errors import described
 
 from ..concrete import integer_length, lasting_number
 from ..dtypes import DType, as_dtype, common_dtype

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbm_xp.namespace import floatx
-from nbm_xp.namespace.refusals import check_choice
+from nbm_xp.namespace.errors import check_choice
 from nbm_xp.tape.concrete import integer_length
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.lengths import Length, Size, known, maximum_length, minimum_length, same_length

@@ -1,10 +1,9 @@
-"""What the error of a call that failed says: the function, the argument at fault, what it was, and what is allowed.
+"""Errors of public functions: the argument at fault, what it was, and what is allowed.
 
-Array libraries complain of their own functions and parameters, and Python of what it met inside. Here, after a call has
-failed and at no cost to one that does not, its arguments are held to what the function's annotations declare; the
-first that is something else is named. Where all are as declared, the library's complaint stays, after the function's
-name and before what it was given. An error that names the function or a parameter already stays as it is, and so does
-what a callable of the user's raised.
+Choices, truth values and counts are checked before a call. After a call has failed, and at no cost to one that does
+not, its arguments are compared with what the function's annotations declare; the first that is something else is named
+in a `TypeError`. Where all are as declared, the library's error stays, with a note that names the function and its
+arguments; so does what a callable of the user's raised.
 """
 
 from __future__ import annotations
@@ -14,16 +13,25 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FrameType
 from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin
 
 from . import libraries
 from .dispatch import is_array, is_registered
 
 __all__ = [
-    "FAILURES", "arranged", "check_choice", "check_flag", "described", "name_errors", "name_methods", "naming",
-    "prefix", "refuse", "refuse_lack",
-]  # fmt: skip
+    "FAILURES",
+    "arranged",
+    "check_choice",
+    "check_flag",
+    "described",
+    "name_errors",
+    "name_methods",
+    "naming",
+    "prefix",
+    "reraise",
+    "reraise_lack",
+]
 
 C = TypeVar("C")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,18 +45,11 @@ FAILURES = (
 _ACCIDENTS = (AttributeError, KeyError, NameError, AssertionError, RecursionError, StopIteration, SystemError)
 """What only an argument of a wrong kind brings about: no answer to a user, who gets a TypeError instead."""
 
-_INSIDE = re.compile(
-    r"object has no attribute|'NoneType' object|not subscriptable|not iterable|not callable|unsupported operand"
-    r"|has no len|to unpack|(list|tuple|string|pop) index out of range|cannot be interpreted|not supported between"
-    r"|unhashable|can't multiply"
-)
-"""Python's words for the same."""
-
 _LONGEST = 80
 _NAMED: dict[Any, Any] = {}  # functions, and what stands for them where they are public
 
 
-def refuse(error: Exception) -> NoReturn:
+def reraise(error: Exception) -> NoReturn:
     """Raise the error of the calling function, which called an array library's, so that it names what is at fault."""
     frame = sys._getframe(1)
     code = frame.f_code
@@ -59,35 +60,31 @@ def refuse(error: Exception) -> NoReturn:
 
 
 def naming(function: F, module: str | None = None, *, checked: bool = True) -> F:
-    """A public function or method whose errors name what is at fault, as `refuse` has it.
+    """A public function or method whose errors name what is at fault, as `reraise` has it.
 
     `module` is where it is found under its name, if that is another module than its own.
 
     If `checked`, truth values, choices by name, counts and factors are checked first: nothing else might complain, or
     too late. A function that is `arranged` is checked within, once its arguments are in their places.
     """
-    # as variables of the closure: the globals are another module's
-    failures, refuse_call, fits = FAILURES, _refuse_call, _check
     settings = _settings(function) if checked and not hasattr(function, "arranged") else ()
 
+    @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         try:
             for place, name, default, kind in settings:
                 value = args[place] if place < len(args) else keywords.get(name, default)
                 if value is not default:
-                    fits(name, value, kind)
+                    _check(name, value, kind)
             return function(*args, **keywords)
-        except failures as error:
-            refuse_call(error, function, args, keywords)
+        except FAILURES as error:
+            _reraise_call(error, function, args, keywords)
 
-    # with the globals of the function, by which doctest tells whose examples to run
-    code = call.__code__.replace(co_name=function.__name__, co_qualname=function.__name__)
-    made = FunctionType(code, function.__globals__, function.__name__, None, call.__closure__)
-    functools.update_wrapper(made, function)
+    named: Any = call
+    named.__code__ = named.__code__.replace(co_name=function.__name__)  # in tracebacks, and where calls are recorded
     if module is not None:
-        made.__module__ = module  # where it is found by name, as pickle does
-        made.__qualname__ = function.__name__
-    return made  # type: ignore[return-value]
+        call.__module__, call.__qualname__ = module, function.__name__  # where pickle finds it by name
+    return call  # type: ignore[return-value]
 
 
 def arranged(arrange: Callable[..., tuple[Sequence[Any], dict[str, Any]]], method: F) -> F:
@@ -175,7 +172,7 @@ def name_methods(cls: type[C], *, checked: bool = False) -> type[C]:
     return cls
 
 
-def refuse_lack(error: AttributeError) -> NoReturn:
+def reraise_lack(error: AttributeError) -> NoReturn:
     """Raise an error which says what a library lacks, and which public function needs that; any other as it is."""
     missing = _missing(error)
     if missing is None:
@@ -229,7 +226,7 @@ def described(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _refuse_call(error: Exception, function: Any, args: Any, keywords: Mapping[str, Any]) -> NoReturn:
+def _reraise_call(error: Exception, function: Any, args: Any, keywords: Mapping[str, Any]) -> NoReturn:
     try:
         bound = inspect.signature(function).bind(*args, **keywords)
     except TypeError:  # Python's own complaint about the call, which names the function
@@ -239,28 +236,21 @@ def _refuse_call(error: Exception, function: Any, args: Any, keywords: Mapping[s
 
 
 def _raise(error: Exception, name: str, given: Mapping[str, Any], annotations: Mapping[str, Any]) -> NoReturn:
-    """Raise the error, or one of its kind that says more."""
-    text = str(error)
-    accident = type(error) in _ACCIDENTS or _INSIDE.search(text) is not None
-    said = type(error).__module__ == "builtins" and hasattr(error, "__notes__")  # by the plan that it was raised in
-    root = type(error).__module__.partition(".")[0]
-    deliberate = root not in ("builtins", "nbm_xp", *libraries.LIBRARIES)
-    if deliberate or _is_users(error, given) or ((said or _names(text, (name, *given))) and not accident):
+    """Raise the error with a note, or one that names the argument at fault or what the library lacks."""
+    if type(error).__module__.partition(".")[0] not in ("builtins", "nbm_xp", *libraries.LIBRARIES):
+        raise error  # another package's, on purpose
+    if _is_users(error, given):
         raise error
-    missing = _missing(error)
+    missing, listed = _missing(error), ", ".join(f"{key} = {described(value)}" for key, value in given.items())
     if missing is not None:
-        raise TypeError(text if text.startswith(missing) else f"{missing}, which {name} needs") from error
+        raise TypeError(f"{missing}, which {name} needs") from error
     fault = next(_faults(given, annotations), None)
-    listed = ", ".join(f"{key} = {described(value)}" for key, value in given.items())
     if fault is not None:
         raise TypeError(f"{name}: {fault}") from error
-    if accident:
+    if isinstance(error, _ACCIDENTS):
         raise TypeError(f"{name} cannot be computed of {listed}") from error
-    text = f"{name}: {text}" + (f"; given {listed}" if given and "given" not in text else "")
-    if _says(error, text):
-        raise error
-    kind = next(base for base in type(error).__mro__ if base.__module__ == "builtins")
-    raise kind(text) from error
+    error.add_note(f"{name} was given {listed}")
+    raise error
 
 
 def _missing(error: Exception) -> str | None:
@@ -269,16 +259,6 @@ def _missing(error: Exception) -> str | None:
         return None
     owner = libraries.owner_of(error.obj)
     return None if owner is None else f"{owner[0]} has no {owner[1]}{error.name}"
-
-
-def _names(text: str, names: tuple[str, ...]) -> bool:
-    """Whether one of the names stands in a message; the article does not stand for the parameter `a`."""
-    return any(
-        re.search(
-            rf"(?<![\w'.])(?:{re.escape(name)})(?!\w)" + (r"(?= (?:must|has|holds|and)\b)" if name == "a" else ""), text
-        )
-        for name in names
-    )
 
 
 def _is_users(error: BaseException, given: Mapping[str, Any]) -> bool:
