@@ -1,111 +1,179 @@
-"""What finished runs of every kind are answered with: a document of numbers, and lines for people."""
+"""Runs at the command line: computed where the options say, their results as a document and as lines."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import logging
+import re
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from rich.table import Table
+
 from nbm_xp import runs
-from nbm_xp.runs import RunDirectory
-from nbm_xp.runs.learner import MODEL_FILE, measures, result_of
-from nbm_xp.runs.transitions import TRANSITION
+from nbm_xp.runs import RunDirectory, Workers
 
-from .answering import answer, signed
-from .computing import computers
-from .failing import resuming
-from .reading import saying
-from .running import amount
-from .weighing import likelihood_words, of_run, table
+from .errors import InputError, resumable
+from .inputs import input_errors
+from .output import answer, signed, work_bar
 
-__all__ = ["compute_run", "note", "show_run"]
+__all__ = ["compute_run", "estimates_table", "likelihood_words", "score_note", "show_run"]
 
+_KINDS = ("threads", "local")
+_SCORES = {
+    "pseudo_likelihood": "pseudo-likelihood",
+    "free_energy": "free energy",
+    "train_log_likelihood": "log-likelihood of the training rows",
+}
 _number = functools.partial(signed, decimals=2, minus="-")
 
 
 def compute_run(
-    label: str, out: Any, asked: Mapping[str, Any], compute: Callable[..., RunDirectory], unit: str = "sweeps"
+    label: str,
+    out: Any,
+    options: Mapping[str, Any],
+    compute: Callable[..., RunDirectory],
+    unit: str = "sweeps",
+    show: Callable[..., None] | None = None,
 ) -> None:
     """Compute a run in tasks where the options say, and show what came of it.
 
     Parameters
     ----------
     label : str
-        What the progress bar says.
+        Of the progress bar.
     out : pathlib.Path
         The run's directory.
-    asked : mapping
-        The options of the command.
+    options : mapping
+        All options of the command.
     compute : callable
         Called with `scheduler` and `progress`.
     unit : str, optional
         What progress is counted in.
+    show : callable, optional
+        In place of `show_run`.
     """
     began = time.perf_counter()
-    where = (asked[name] for name in ("scheduler", "workers", "memory_limit", "worker_timeout"))
-    with computers(*where) as workers, amount(label, unit) as advance, resuming(out), saying():
+    with _workers(options) as workers, work_bar(label, unit) as advance, resumable(out), input_errors():
         run = compute(scheduler=workers, progress=advance)
         dashboard = workers.dashboard
-    show_run(run, asked["as_json"], {"seconds": round(time.perf_counter() - began, 3), "dashboard": dashboard})
+    more = {"seconds": round(time.perf_counter() - began, 3), "dashboard": dashboard}
+    (show or show_run)(run, options["as_json"], more)
+
+
+@contextlib.contextmanager
+def _workers(options: Mapping[str, Any]) -> Iterator[Workers]:
+    """Start what computes; say on stderr, for people to open, where a cluster shows what it does."""
+    scheduler, memory_limit = options["scheduler"], options["memory_limit"]
+    if scheduler not in _KINDS and "://" not in scheduler:
+        raise InputError(f"--scheduler must be {', '.join(_KINDS)} or an address tcp://…, got {scheduler}")
+    if options["n_workers"] is not None and scheduler not in _KINDS:
+        raise InputError(f"--n-workers is not for a cluster that runs already, got --scheduler {scheduler}")
+    if memory_limit is not None:
+        if scheduler != "local":
+            raise InputError(f"--memory-limit is for --scheduler local, which can keep to one, got {scheduler}")
+        if not re.fullmatch(r"[0-9]+(\.[0-9]+)?\s*([kMGTP]i?)?B?", memory_limit):
+            raise InputError(f"--memory-limit must be a size as 4GB or 500MiB, got {memory_limit}")
+    # What it logs of a cluster that is lost, with its traceback, is told in one line.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+    timeout = options["worker_timeout"]
+    with input_errors(), Workers(scheduler, options["n_workers"], memory_limit, worker_timeout=timeout) as started:
+        if scheduler != "threads":
+            sys.stderr.write(f"dashboard: {started.dashboard}\n")
+            sys.stderr.flush()
+        yield started
 
 
 def show_run(run: RunDirectory, as_json: bool, more: Mapping[str, Any] | None = None) -> None:
     """Answer with what a finished run came to."""
-    document, lines = _SHOWN.get(run.kind, _drawn)(run)
-    answer({"run": str(run.path), **document, **(more or {})}, lines, as_json)
+    found = {**runs.read_result(run.path), **(more or {})}
+    answer(found, _LINES[run.kind](found) if run.kind in _LINES else [f"finished the run in {run.path}"], as_json)
 
 
-def note(look: Mapping[str, Any]) -> str:
-    """What was found of a model in training, in a few words."""
-    if "log_likelihood" in look:
-        return f"held-out {likelihood_words(look)} {_number(look['log_likelihood'])}"
-    ((name, words),) = measures(look).items()
-    return f"{words} {_number(look[name])}"
+def score_note(line: Mapping[str, Any]) -> str:
+    """A line of a learning curve in a few words."""
+    if "log_likelihood" in line:
+        return f"held-out {likelihood_words(line)} {_number(line['log_likelihood'])}"
+    return next(f"{words} {_number(line[name])}" for name, words in _SCORES.items() if name in line)
 
 
-def _trained(run: RunDirectory) -> tuple[dict[str, Any], list[Any]]:
-    found = {**result_of(run), "model": str(run.path / MODEL_FILE)}
-    passes = "1 pass" if found["passes"] == 1 else f"{found['passes']:,} passes"
-    lines = [
-        f"{found['rows']:,} rows of {found['features']} on {found['library']}, {passes} in {found['seconds']:.1f} s",
-        *(f"mean {words} {_number(found[name])}" for name, words in measures(found).items()),
-    ]
+def likelihood_words(found: Mapping[str, Any]) -> str:
+    """What a log-likelihood among these numbers is called."""
+    return "lower bound on the log-likelihood" if found.get("lower_bound") else "log-likelihood"
+
+
+def _trained(found: Mapping[str, Any]) -> list[str]:
+    epochs = "1 epoch" if found["epochs"] == 1 else f"{found['epochs']:,} epochs"
+    size = f"{found['n_rows']:,} rows of {found['n_features']} on {found['library']}"
+    lines = [f"{size}, {epochs} in {found['seconds']:.1f} s"]
+    lines += [f"mean {words} {_number(found[name])}" for name, words in _SCORES.items() if name in found]
     if "log_likelihood" in found:
         how = "the ladder" if "train_log_likelihood" in found else "AIS"
-        value = _number(found["log_likelihood"])
-        lines.append(f"mean {likelihood_words(found)} of the held-out rows {value} (by {how})")
-    return found, [*lines, f"wrote {found['model']}"]
+        lines.append(
+            f"mean {likelihood_words(found)} of the held-out rows {_number(found['log_likelihood'])} (by {how})"
+        )
+    return [*lines, f"wrote {found['run']}/model.safetensors"]
 
 
-def _sampled(run: RunDirectory) -> tuple[dict[str, Any], list[Any]]:
-    names = ("n_chains", "n_draws", "thin", "burn_in", "layers", "library")
-    found = {name: run.configuration[name] for name in names}
-    found |= {"samples": str(run.path / "samples.zarr"), "seed": run.seed}
-    lines = [f"{found['n_chains']:,} chains, {found['n_draws']:,} draws each", f"wrote {found['samples']}"]
-    return found, lines
+def _sampled(found: Mapping[str, Any]) -> list[str]:
+    counts = f"{found['n_chains']:,} chains, {found['n_draws']:,} draws each"
+    return [f"{counts}, in {found.get('seconds', 0.0):.1f} s", f"wrote {found['run']}/samples.zarr"]
 
 
-def _evaluated(run: RunDirectory) -> tuple[dict[str, Any], list[Any]]:
-    found = of_run(run.path)
-    return found, [table(found)]
-
-
-def _measured(run: RunDirectory) -> tuple[dict[str, Any], list[Any]]:
-    document = runs.read_transition(run.path)
+def _measured(found: Mapping[str, Any]) -> list[str]:
     lines = ["temperature   energy              exact     specific heat      exact    |m|     time"]
-    for at in document["measured"]:
+    for at in found["measured"]:
         energy = f"{signed(at['energy'], 5):>9} ± {at['energy_error']:.5f}"
         heat = f"{at['specific_heat']:>8.4f} ± {at['specific_heat_error']:.4f}"
         exact = ["" if x is None else signed(x, 5) for x in (at["exact_energy"], at["exact_specific_heat"])]
         last = f"{at['magnetisation']:.4f}  {at['time']:>6.1f}"
         lines.append(f"{at['temperature']:>11.4f}  {energy}  {exact[0]:>9}  {heat}  {exact[1]:>9}  {last}")
-    return document, [*lines, f"wrote {run.path / TRANSITION}"]
+    return [*lines, f"wrote {found['run']}/lattice.json"]
 
 
-def _drawn(run: RunDirectory) -> tuple[dict[str, Any], list[Any]]:
-    """A lattice's run or a graph's."""
-    return {"seed": run.seed}, [f"finished the run in {run.path}"]
+def _evaluated(found: Mapping[str, Any]) -> list[Table]:
+    return [estimates_table(found, [found["ais"]] if found["ais"] else [])]
 
 
-_SHOWN = {"train": _trained, "sample": _sampled, "evaluate": _evaluated, "transition": _measured}
+def estimates_table(found: Mapping[str, Any], annealed: Sequence[Mapping[str, Any]]) -> Table:
+    """The result of an evaluation, with estimates of log Z by AIS, in rising order of their temperatures."""
+    mean, weighed = found["mean_log_likelihood"], found["n_rows"] > 0
+    chains = f"of {found['n_chains']:,}"
+    shown = Table(box=None, pad_edge=False)
+    names = ["AIS temperatures", "log Z", "3 s.e. below", "above", "even chains"]
+    for name in (*names, *(["log-likelihood ≥" if found["lower_bound"] else "log-likelihood"] if weighed else [])):
+        shown.add_column(name, justify="right", no_wrap=True)
+
+    def row(label: str, log_z: float | None, bounds: Sequence[float | None] = (), even: str = "") -> None:
+        """A row of the table: the mean log-likelihood follows from that under the best log Z."""
+        said = [signed(value, 2) for value in bounds] or ["", ""]
+        known = None not in (mean, log_z, found["log_z"])
+        of_rows = [signed(mean + found["log_z"] - log_z if known else None, 2)] if weighed else []
+        shown.add_row(label, signed(log_z, 2), *said, even, *of_rows)
+
+    def estimated(label: str, estimate: Mapping[str, Any], even: str = "") -> None:
+        row(label, estimate["log_z"], [estimate["log_z_low"], estimate["log_z_high"]], even)
+
+    for estimate in annealed:
+        estimated(f"{estimate['n_temperatures']:,}", estimate, f"{estimate['effective_runs']:.1f} {chains}")
+    if found["reverse"]:
+        back = found["reverse"]
+        estimated(f"{back['n_temperatures']:,} in reverse", back, f"{back['effective_runs']:.1f} {chains}")
+    if found["ladder"]:
+        estimated("ladder", found["ladder"])
+    if found["given"] is not None:
+        row("given", found["given"])
+    if found["exact"] is not None:
+        row("exact", found["exact"])
+    return shown
+
+
+_LINES: dict[str, Callable[[Mapping[str, Any]], Sequence[Any]]] = {
+    "train": _trained,
+    "sample": _sampled,
+    "evaluate": _evaluated,
+    "transition": _measured,
+}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .errors import RunError
     from .evaluation import evaluate
     from .evaluation_result import Evaluation, read_evaluation
-    from .execution import resume
+    from .execution import read_result, resume
     from .graph_runs import projected, sample_graph, sample_lattice
     from .reading import open_dataset, open_samples
     from .sampling import sample
@@ -35,6 +35,7 @@ __all__ = [
     "open_samples",
     "projected",
     "read_evaluation",
+    "read_result",
     "read_transition",
     "resume",
     "sample",
@@ -58,6 +59,7 @@ public_names(
         "sample_lattice": "graph_runs",
         "open_dataset": "reading",
         "open_samples": "reading",
+        "read_result": "execution",
         "resume": "execution",
         "sample": "sampling",
         "Workers": "schedulers",

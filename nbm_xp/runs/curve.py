@@ -26,11 +26,11 @@ class Curve:
     --------
     >>> import tempfile
     >>> curve = Curve(pathlib.Path(tempfile.mkdtemp()) / "curve.jsonl")
-    >>> curve.add({"pass": 1, "seconds": 0.5})
-    >>> curve.add({"pass": 2, "seconds": 1.0})
+    >>> curve.add({"epoch": 1, "seconds": 0.5})
+    >>> curve.add({"epoch": 2, "seconds": 1.0})
     >>> curve.back_to(1)
     >>> curve.looks, curve.path.read_text().count(chr(10))
-    ([{'pass': 1, 'seconds': 0.5}], 1)
+    ([{'epoch': 1, 'seconds': 0.5}], 1)
     """
 
     def __init__(self, path: pathlib.Path) -> None:
@@ -52,7 +52,7 @@ class Curve:
 
     def back_to(self, passes: int) -> None:
         """Forget looks later than so many passes, which a training that goes on takes anew."""
-        self.looks = [look for look in self.looks if look["pass"] <= passes]
+        self.looks = [look for look in self.looks if look["epoch"] <= passes]
         write_whole(self.path, "".join(map(_line, self.looks)).encode())
 
     @property

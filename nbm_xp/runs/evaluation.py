@@ -18,7 +18,7 @@ from nbm_xp.machines.rows import checked_rows, known_length, positive_int
 from .copies import digest_of, digest_of_ladder, digest_of_model, fitted_model, library_for, save_rows
 from .directory import RunDirectory
 from .evaluation_jobs import EvaluationJob, jobs_of
-from .evaluation_result import ARRAYS, RESULT, read_evaluation, result_of
+from .evaluation_result import ARRAYS, RESULT, document_of, evaluation_of, exact_log_z, read_evaluation, result_of
 from .execution import Kind, Progress, Warn, begin, check_begin
 from .job import block_length
 from .store import Stored
@@ -182,13 +182,14 @@ class Evaluating(Kind):
 
     def finish(self, unfinished: pathlib.Path) -> Warn | None:
         """Write what was found."""
-        found, warn = result_of(self.run, unfinished)
-        write_json(self.run.path / RESULT, sealed(found | {"run": self.run.result_identity}))
-        return warn
+        found = evaluation_of(self.run, unfinished, exact_log_z(self.run.load_model()))
+        write_json(self.run.path / RESULT, sealed(document_of(found) | {"identity": self.run.result_identity}))
+        return None if found.ladder is None else found.ladder.warn
 
-    def check(self) -> None:
-        """Read what was found."""
+    def result(self) -> dict[str, Any]:
+        """What was found, and by how many chains."""
         read_evaluation(self.run.path)
+        return result_of(self.run) | {"n_chains": self.run.configuration["n_chains"]}
 
 
 KINDS = {"evaluate": Evaluating}

@@ -28,7 +28,7 @@ from .pools import Pool, WorkerLostError
 from .schedulers import Workers, workers_of
 from .store import Stored
 
-__all__ = ["Kind", "Progress", "Warn", "begin", "check_begin", "finished", "resume"]
+__all__ = ["Kind", "Progress", "Warn", "begin", "check_begin", "finished", "read_result", "resume"]
 
 Progress = Callable[[int, int], object]
 Warn = Callable[[int], object]
@@ -94,9 +94,16 @@ class Kind:
     def finish(self, unfinished: pathlib.Path) -> Warn | None:
         """Write the results when all tasks are done; `unfinished` is the Zarr group, which then gets its name."""
 
-    def check(self) -> None:
-        """Raise `ValueError` if the results of a finished run are damaged."""
+    def result(self) -> dict[str, Any]:
+        """What a finished run came to, besides arrays, as JSON has it.
+
+        Raises
+        ------
+        ValueError
+            If the results are damaged.
+        """
         store.open_arrays(self.run.path / self.stored, self.run.result_identity)
+        return {}
 
     @property
     def is_finished(self) -> bool:
@@ -142,6 +149,31 @@ def finished(directory: str | os.PathLike[str], *kinds: str) -> RunDirectory:
     if not kind_of(run.kind)(run).is_finished:
         raise unfinished_error(run.path)
     return run
+
+
+def read_result(directory: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a finished run of any kind came to, besides arrays.
+
+    Parameters
+    ----------
+    directory : path-like
+        The run's.
+
+    Returns
+    -------
+    dict
+        ``run``, its directory, ``kind`` and ``seed``; and what the kind of run has: for a training what its last
+        epoch came to, for an evaluation the fields of `Evaluation`, for a transition what was measured.
+
+    Raises
+    ------
+    RunError
+        If the run is not finished.
+    ValueError
+        If it is damaged.
+    """
+    run = finished(directory, *_MODULES)
+    return {"run": str(run.path), "kind": run.kind, "seed": run.seed, **kind_of(run.kind)(run).result()}
 
 
 def check_begin(directory: str | os.PathLike[str], progress: Any) -> None:
@@ -286,7 +318,7 @@ def _complete(kind: Kind, pool: Pool | None, progress: Progress | None, stacklev
     run, warn = kind.run, None
     with disk_errors(run.path):
         if kind.is_finished:
-            kind.check()
+            kind.result()
             if progress is not None and kind.in_tasks:
                 total = sum(job.total for job in kind.jobs)
                 progress(total, total)

@@ -22,7 +22,6 @@ from nbm_xp.namespace import library_name, to_numpy
 
 from .curve import Curve
 from .directory import RunDirectory, finite_json
-from .evaluation_result import bounded
 
 __all__ = [
     "CURVE_FILE",
@@ -104,7 +103,7 @@ class Training:
             checked_checkpoint(self.run)
             home = library_name(in_memory(self.rows[:1, :]))
             self.model, self._resuming = type(self.model).load(self._checkpoint, home), True
-            self.run.log(f"the checkpoint of pass {self.model.n_iter_} is there")
+            self.run.log(f"the checkpoint of epoch {self.model.n_iter_} is there")
         done = self.model.n_iter_ if self._resuming else 0
         self._curve.back_to(done)
         self._before = self._curve.seconds
@@ -116,7 +115,7 @@ class Training:
             )
         except BaseException as error:
             passes = getattr(self.model, "n_iter_", 0)
-            self.run.log(f"ended after pass {passes}: {type(error).__name__} {error}")
+            self.run.log(f"ended after epoch {passes}: {type(error).__name__} {error}")
             raise
         self._finish()
 
@@ -145,7 +144,7 @@ class Training:
         look = None
         if looking or keeping:
             weighing = last or (looking and bool(self.look_every)) or _is_round(passes)
-            look = {"pass": passes, "seconds": round(seconds, 3), **self._scores(model, weighing), **watched}
+            look = {"epoch": passes, "seconds": round(seconds, 3), **self._scores(model, weighing), **watched}
             self._curve.add(look)
         if keeping:
             self._keep(model)
@@ -182,7 +181,7 @@ class Training:
             told = B.mean(model.log_likelihood(self.held_out, weighed.log_z)) if known else math.nan
             found["log_likelihood"] = float(to_numpy(told))
             found |= {"log_z": weighed.log_z, "log_z_low": weighed.log_z_low, "log_z_high": weighed.log_z_high}
-            found |= bounded(model)
+            found["lower_bound"] = not model.state_.topology.is_factorial
         return found
 
     def _keep(self, model: Any) -> None:
@@ -190,7 +189,7 @@ class Training:
         with replacing(folder / MODEL_FILE) as part:
             model.state_.save(part, model.plain_params(), self.run.identity)
         self._kept_at = time.perf_counter()
-        self.run.log(f"pass {model.n_iter_} of {model.n_iter} is kept")
+        self.run.log(f"epoch {model.n_iter_} of {model.n_iter} is kept")
 
     def _name_features(self) -> None:
         if self.feature_names is not None:
@@ -203,20 +202,20 @@ class Training:
         last = (
             self._curve.looks[-1]
             if self._curve.looks
-            else {"pass": 0, "seconds": 0.0, **self._scores(self.model, True)}
+            else {"epoch": 0, "seconds": 0.0, **self._scores(self.model, True)}
         )
         found: dict[str, Any] = finite_json(
             {
-                "rows": int(self.rows.shape[0]),
-                "features": int(self.rows.shape[1]),
+                "n_rows": int(self.rows.shape[0]),
+                "n_features": int(self.rows.shape[1]),
                 "library": library_name(self.rows),
-                "passes": self.model.n_iter_,
-                **{name: value for name, value in last.items() if name != "pass"},
+                "epochs": self.model.n_iter_,
+                **{name: value for name, value in last.items() if name != "epoch"},
             }
         )
         found |= {"identity": self.run.identity, "model_digest": digest_of_file(self.run.path / MODEL_FILE)}
         write_json(self.run.path / RESULT_FILE, sealed(found))
-        self.run.log(f"finished after pass {self.model.n_iter_}")
+        self.run.log(f"finished after epoch {self.model.n_iter_}")
 
 
 def _watched(model: Any) -> dict[str, Any]:
@@ -241,7 +240,7 @@ def result_of(run: RunDirectory) -> dict[str, Any]:
         raise ValueError(f"{place} is of another run than {run.path}")
     if model.exists() and about.get("model_digest") != digest_of_file(model):
         raise ValueError(f"{model} is not the model that the run ended with: it is damaged or exchanged")
-    return dict(found)
+    return about
 
 
 def checked_checkpoint(run: RunDirectory) -> pathlib.Path:

@@ -400,6 +400,11 @@ class Sampling(Kind):
         of_chains = {"chains": "on the ladder of the training"} if job.ladder else {}
         return super().attributes | {"burn_in": job.burn_in, "thin": job.thin, "library": job.library} | of_chains
 
+    def result(self) -> dict[str, Any]:
+        """What was drawn."""
+        names = ("n_chains", "n_draws", "burn_in", "thin", "layers", "library")
+        return super().result() | {name: self.run.configuration[name] for name in names}
+
     def finish(self, unfinished: pathlib.Path) -> Warn:
         """Diagnose the draws."""
         found = report(self._series(unfinished))

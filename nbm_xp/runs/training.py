@@ -179,9 +179,9 @@ class TrainingRun(Kind):
         settings = {name: asked[name] for name in ("hours", "look_every", "checkpoint_every", "feature_names")}
         Training(self.run, model, rows, held_out, weights, watch=after, **settings).complete()
 
-    def check(self) -> None:
-        """Verify the model and the result."""
-        result_of(self.run)
+    def result(self) -> dict[str, Any]:
+        """What the last epoch came to."""
+        return result_of(self.run)
 
     def _array(self, name: str) -> Any:
         """An array to learn from, in the library that it came in; None where there is none."""

@@ -232,9 +232,9 @@ class TransitionRun(Kind):
         with replacing(self.run.path / TRANSITION) as part:
             part.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
-    def check(self) -> None:
-        """Read what was measured."""
-        read_transition(self.run.path)
+    def result(self) -> dict[str, Any]:
+        """What was measured."""
+        return read_transition(self.run.path)
 
 
 def read_transition(directory: str | os.PathLike[str]) -> dict[str, Any]:
