@@ -21,7 +21,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from examples.keras2_client import load_keras
-from nbm_xp.cli.pictures.look import BLUE, GREY, LOOK, ORANGE
+from nbm_xp.cli.pictures.panels import BLUE, GREY, LOOK, ORANGE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

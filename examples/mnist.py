@@ -26,9 +26,9 @@ from matplotlib.axes import Axes
 
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import DBM, RBM
-from nbm_xp.cli.answering import signed
+from nbm_xp.cli.output import signed
 from nbm_xp.cli.pictures import panels
-from nbm_xp.cli.pictures.look import BLUE, GREY, ORANGE, SUBTLE, drawn
+from nbm_xp.cli.pictures.panels import BLUE, GREY, ORANGE, SUBTLE, drawn
 
 __all__ = ["PUBLISHED", "Look", "draw", "learn"]
 
@@ -298,7 +298,7 @@ def main() -> None:
     parser.add_argument("--data", required=True, help="an .npz file with train.data, valid.data and test.data, of 0, 1")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("mnist"), help="the folder for what is found")
     parser.add_argument("--minutes", type=float, default=75.0, help="of one core")
-    parser.add_argument("--hidden", default="500", help="units of the hidden layer, or of each: 500,1000")
+    parser.add_argument("--n-components", default="500", help="units of the hidden layer, or of each: 500,1000")
     given = parser.parse_args()
     with np.load(given.data) as arrays:
         train, valid, test = (arrays[f"{name}.data"].astype("float32") for name in ("train", "valid", "test"))

@@ -15,7 +15,7 @@ from nbm_xp.files import local_path
 from nbm_xp.package import how_to_install
 from nbm_xp.runs import RunError
 
-__all__ = ["BrokenOffError", "Command", "Group", "InputError", "resuming"]
+__all__ = ["BrokenOffError", "Command", "Group", "InputError", "resumable"]
 
 # typer's own errors (a missing option, a value that is no number) have one base class, whichever parser it is built on.
 _UsageError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
@@ -32,7 +32,7 @@ class BrokenOffError(Exception):
 
 
 @contextlib.contextmanager
-def resuming(out: pathlib.Path) -> Iterator[None]:
+def resumable(out: pathlib.Path) -> Iterator[None]:
     """Have an interruption say how to resume a run."""
     try:
         yield

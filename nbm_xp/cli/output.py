@@ -87,8 +87,9 @@ def work_bar(label: str, unit: str = "sweeps", scale: int = 1) -> Iterator[Calla
             nonlocal first
             first = done if first < 0 else first  # done in an earlier process
             speed = scale * (done - first) / max(time.perf_counter() - began, 1e-9)
-            said = {"note": note} if note else {}
-            progress.update(task, completed=done, total=total, rate=f"{speed:,.0f} {unit}/s", **said)
+            progress.update(task, completed=done, total=total, rate=f"{speed:,.0f} {unit}/s")
+            if note:
+                progress.update(task, note=note)
 
         yield advance
 

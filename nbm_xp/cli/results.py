@@ -20,10 +20,10 @@ from .errors import InputError, resumable
 from .inputs import input_errors
 from .output import answer, signed, work_bar
 
-__all__ = ["compute_run", "estimates_table", "likelihood_words", "score_note", "show_run"]
+__all__ = ["SCORES", "compute_run", "estimates_table", "likelihood_words", "score_note", "show_run"]
 
 _KINDS = ("threads", "local")
-_SCORES = {
+SCORES = {
     "pseudo_likelihood": "pseudo-likelihood",
     "free_energy": "free energy",
     "train_log_likelihood": "log-likelihood of the training rows",
@@ -97,7 +97,7 @@ def score_note(line: Mapping[str, Any]) -> str:
     """A line of a learning curve in a few words."""
     if "log_likelihood" in line:
         return f"held-out {likelihood_words(line)} {_number(line['log_likelihood'])}"
-    return next(f"{words} {_number(line[name])}" for name, words in _SCORES.items() if name in line)
+    return next(f"{words} {_number(line[name])}" for name, words in SCORES.items() if name in line)
 
 
 def likelihood_words(found: Mapping[str, Any]) -> str:
@@ -109,7 +109,7 @@ def _trained(found: Mapping[str, Any]) -> list[str]:
     epochs = "1 epoch" if found["epochs"] == 1 else f"{found['epochs']:,} epochs"
     size = f"{found['n_rows']:,} rows of {found['n_features']} on {found['library']}"
     lines = [f"{size}, {epochs} in {found['seconds']:.1f} s"]
-    lines += [f"mean {words} {_number(found[name])}" for name, words in _SCORES.items() if name in found]
+    lines += [f"mean {words} {_number(found[name])}" for name, words in SCORES.items() if name in found]
     if "log_likelihood" in found:
         how = "the ladder" if "train_log_likelihood" in found else "AIS"
         lines.append(
@@ -158,10 +158,10 @@ def estimates_table(found: Mapping[str, Any], annealed: Sequence[Mapping[str, An
         row(label, estimate["log_z"], [estimate["log_z_low"], estimate["log_z_high"]], even)
 
     for estimate in annealed:
-        estimated(f"{estimate['n_temperatures']:,}", estimate, f"{estimate['effective_runs']:.1f} {chains}")
+        estimated(f"{estimate['n_temperatures']:,}", estimate, f"{signed(estimate['effective_runs'])} {chains}")
     if found["reverse"]:
         back = found["reverse"]
-        estimated(f"{back['n_temperatures']:,} in reverse", back, f"{back['effective_runs']:.1f} {chains}")
+        estimated(f"{back['n_temperatures']:,} in reverse", back, f"{signed(back['effective_runs'])} {chains}")
     if found["ladder"]:
         estimated("ladder", found["ladder"])
     if found["given"] is not None:

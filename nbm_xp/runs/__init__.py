@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .reading import open_dataset, open_samples
     from .sampling import sample
     from .schedulers import Workers
-    from .training import train, trained_model
+    from .training import read_curve, train, trained_model
     from .transitions import measure_lattice, read_transition
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "open_dataset",
     "open_samples",
     "projected",
+    "read_curve",
     "read_evaluation",
     "read_result",
     "read_transition",
@@ -63,6 +64,7 @@ public_names(
         "resume": "execution",
         "sample": "sampling",
         "Workers": "schedulers",
+        "read_curve": "training",
         "train": "training",
         "trained_model": "training",
         "measure_lattice": "transitions",

@@ -129,12 +129,11 @@ def evaluation_of(run: RunDirectory, place: pathlib.Path, exact: float | None) -
             reverse = estimate(arrays["reverse_log_weight"][:], base, count, reverse=True)
         if asked["ladder"]:
             ladder = of_turns(model.state_.ladder, *(arrays[name][:].astype("float64") for name in LADDER_LOOKS))
-    known = asked["log_z"] if asked["log_z"] is not None else exact
+    known: Any = asked["log_z"] if asked["log_z"] is not None else exact
     best = ladder or ais
+    log_z = low = high = known
     if known is None and best is not None:
         log_z, low, high = best.log_z, best.log_z_low, best.log_z_high
-    else:
-        log_z = low = high = known
     mean = spread = None
     if asked["n_rows"]:
         energies = arrays["free_energy"][:].astype("float64")

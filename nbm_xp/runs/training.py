@@ -20,12 +20,12 @@ from .copies import digest_of, rows_of, save_rows
 from .directory import RunDirectory
 from .errors import RunError
 from .execution import Kind, Progress, begin, check_begin
-from .learner import MODEL_FILE, RESULT_FILE, Training, model_file, result_of
+from .learning import CURVE, MODEL, RESULT, Learning, checked_checkpoint, read_lines, result_of
 from .pools import Pool
 
-__all__ = ["TrainingRun", "train", "trained_model"]
+__all__ = ["TrainingRun", "read_curve", "train", "trained_model"]
 
-_ROWS = ("rows", "held_out", "sample_weight")
+_ARRAYS = ("rows", "held_out", "sample_weight")
 
 
 def train(
@@ -36,11 +36,11 @@ def train(
     held_out: Any = None,
     sample_weight: Any = None,
     hours: float | None = None,
-    look_every: int | None = None,
+    score_every: int | None = None,
     checkpoint_every: int | None = None,
     notes: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
-    watch: Callable[[Mapping[str, Any]], object] | None = None,
+    on_score: Callable[[Mapping[str, Any]], object] | None = None,
 ) -> RunDirectory:
     """Train a model in a directory, where it survives whatever ends the process.
 
@@ -54,20 +54,20 @@ def train(
     X : array of shape (rows, features)
         As for `fit`; copied into the run's directory, a Dask array block by block, until the training is finished.
     held_out : array of shape (rows, features), optional
-        Rows whose log-likelihood is followed.
+        Rows whose log-likelihood is estimated at each score.
     sample_weight : array of shape (rows,), optional
         How much each row counts, as for `fit`.
     hours : float, optional
         How long to learn, in place of the model's `n_iter`; the model then depends on the clock.
-    look_every : int, optional
-        Passes between looks at the model, a line of ``curve.jsonl`` each; about 50 in all by default.
+    score_every : int, optional
+        Epochs between scores of the model, a line of ``curve.jsonl`` each; about 50 in all by default.
     checkpoint_every : int, optional
-        Passes between checkpoints; one a minute by default. The model does not depend on them.
+        Epochs between checkpoints; one a minute by default. The model does not depend on them.
     notes : mapping, optional
         Names, and values that JSON can hold, to keep in the run's configuration: where the rows come from, say.
     progress : callable, optional
-        ``progress(done, total)`` is called after each pass.
-    watch : callable, optional
+        ``progress(done, total)`` is called after each epoch.
+    on_score : callable, optional
         Called with each line of ``curve.jsonl``, a mapping.
 
     Returns
@@ -116,7 +116,7 @@ def train(
     duration: Any = hours
     if hours is not None and (isinstance(duration, bool) or not isinstance(duration, Real) or not 0 < hours < 1e6):
         raise ValueError(f"hours must be a number above 0, got {hours!r}")
-    for name, value in {"look_every": look_every, "checkpoint_every": checkpoint_every}.items():
+    for name, value in {"score_every": score_every, "checkpoint_every": checkpoint_every}.items():
         if value is not None:
             positive_int(value, name)
     params = {name: value for name, value in model.get_params().items() if name not in ("random_state", "verbose")}
@@ -124,7 +124,7 @@ def train(
         "model": type(model).__name__,
         "params": params,
         "hours": hours,
-        "look_every": look_every,
+        "score_every": score_every,
         "checkpoint_every": checkpoint_every,
         "feature_names": names,
         **{name: None if array is None else _described(array) for name, array in arrays.items()},
@@ -132,7 +132,7 @@ def train(
     }
     return begin(
         TrainingRun, directory, configuration, random_state=model.random_state, progress=progress,
-        save=functools.partial(_save, arrays), watch=watch,
+        save=functools.partial(_save, arrays), on_score=on_score,
     )  # fmt: skip
 
 
@@ -155,29 +155,29 @@ class TrainingRun(Kind):
     """Runs of `train`."""
 
     name = "train"
-    results = (MODEL_FILE, RESULT_FILE)
+    results = (MODEL, RESULT)
     in_tasks = False
 
-    def __init__(self, run: RunDirectory, watch: Callable[[Mapping[str, Any]], object] | None = None) -> None:
+    def __init__(self, run: RunDirectory, on_score: Callable[[Mapping[str, Any]], object] | None = None) -> None:
         super().__init__(run)
-        self._watch = watch
+        self._on_score = on_score
 
     def complete(self, pool: Pool | None, progress: Progress | None) -> None:
         """Learn what is left to learn."""
-        asked, watch = self.run.configuration, self._watch
+        asked, on_score = self.run.configuration, self._on_score
         if asked["model"] not in boltzmann.__all__:
             raise ValueError(f"{self.run.path}: nbm_xp.boltzmann has no model {asked['model']!r}")
-        model = getattr(boltzmann, asked["model"])(**asked["params"] | {"random_state": self.run.seed})
+        model = getattr(boltzmann, asked["model"])(**asked["params"], random_state=self.run.seed)
 
-        def after(done: int, look: Mapping[str, Any] | None, total: int) -> None:
-            if look is not None and watch is not None:
-                watch(look)
+        def after_epoch(done: int, line: Mapping[str, Any] | None, total: int) -> None:
+            if line is not None and on_score is not None:
+                on_score(line)
             if progress is not None:
                 progress(done, total)
 
-        rows, held_out, weights = map(self._array, _ROWS)
-        settings = {name: asked[name] for name in ("hours", "look_every", "checkpoint_every", "feature_names")}
-        Training(self.run, model, rows, held_out, weights, watch=after, **settings).complete()
+        rows, held_out, weights = map(self._array, _ARRAYS)
+        settings = {name: asked[name] for name in ("hours", "score_every", "checkpoint_every", "feature_names")}
+        Learning(self.run, model, rows, held_out, weights, after_epoch=after_epoch, **settings).complete()
 
     def result(self) -> dict[str, Any]:
         """What the last epoch came to."""
@@ -207,7 +207,7 @@ def trained_model(directory: str | os.PathLike[str], library: str | None = None)
     directory : path-like
         The run's.
     library : str, optional
-        Where its arrays are to live; host memory by default.
+        The library of its arrays; NumPy by default.
 
     Raises
     ------
@@ -217,10 +217,37 @@ def trained_model(directory: str | os.PathLike[str], library: str | None = None)
         If it is damaged, or of another run; if the directory is not a training's.
     """
     run = RunDirectory.open(directory, "train")
-    found = model_file(run)
+    if TrainingRun(run).is_finished:
+        result_of(run)
+        return boltzmann.load(run.path / MODEL, library)
+    found = checked_checkpoint(run)
     if found is None:
         raise RunError(f"the training in {run.path} has kept no model yet: resume it by runs.resume")
     return boltzmann.load(found, library)
+
+
+def read_curve(directory: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The learning curve of a training's run, as far as it has come.
+
+    Parameters
+    ----------
+    directory : path-like
+        The run's.
+
+    Returns
+    -------
+    list of dict
+        Of each epoch that was scored ``epoch``, ``seconds`` of learning, and a score of the training rows:
+        ``pseudo_likelihood``, ``free_energy`` or, of a model with a ladder, ``train_log_likelihood``. Of some
+        ``log_likelihood``, the mean of the held-out rows, and log Z behind it; ``lower_bound`` says that it is one.
+        Where `fit` has diagnosed the model, ``diagnostics`` has the fields of `nbm_xp.boltzmann.Diagnostics`.
+
+    Raises
+    ------
+    ValueError
+        If a line is damaged, or the directory is not a training's.
+    """
+    return read_lines(RunDirectory.open(directory, "train").path / CURVE)
 
 
 KINDS = {"train": TrainingRun}

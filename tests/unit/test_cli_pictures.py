@@ -14,7 +14,7 @@ pytest.importorskip("matplotlib")
 
 from matplotlib.figure import Figure
 
-from nbm_xp.cli.pictures import drawing, panels, watched
+from nbm_xp.cli.pictures import diagnostics, drawing, panels
 
 
 @pytest.fixture
@@ -26,14 +26,14 @@ def figure(monkeypatch: pytest.MonkeyPatch) -> Figure:
         yield figure
 
     monkeypatch.setattr(drawing, "drawn", kept)
-    monkeypatch.setattr(watched, "drawn", kept)
+    monkeypatch.setattr(diagnostics, "drawn", kept)
     return figure
 
 
 @pytest.mark.parametrize("count", [3, 60])
 def test_a_learning_curve_says_what_it_shows(figure: Figure, count: int) -> None:
     looks = [
-        {"pass": n, "pseudo_likelihood": -20.0 + 0.1 * n, "log_likelihood": -30.0 + n} for n in range(1, count + 1)
+        {"epoch": n, "pseudo_likelihood": -20.0 + 0.1 * n, "log_likelihood": -30.0 + n} for n in range(1, count + 1)
     ]
     drawing.draw_curve(looks, pathlib.Path("curve.png"))
     left, right = figure.axes
@@ -72,7 +72,7 @@ SIDED = {"share": 0.9, "data_share": 0.6, "chain_share": 0.5, "pseudo_likelihood
 @pytest.mark.parametrize("count", [1, 3, 40])
 def test_what_was_watched_says_what_it_shows(figure: Figure, also: dict[str, Any], second: str, count: int) -> None:
     rows = np.eye(9)
-    watched.draw_watched(looks(count, **also), rows, rows, "9 samples", pathlib.Path("watch.png"))
+    diagnostics.draw_diagnostics(looks(count, **also), rows, rows, "9 samples", pathlib.Path("watch.png"))
     titles = [axes.get_title(loc="left") or axes.get_title() for axes in figure.axes]
     assert titles[0] == "Log-likelihood" and titles[1] == second and titles[-2:] == ["The data", "9 samples"]
     for axes in figure.axes[:4]:
@@ -84,6 +84,8 @@ def test_what_was_watched_says_what_it_shows(figure: Figure, also: dict[str, Any
 
 
 def test_what_was_watched_is_shown_without_the_data(figure: Figure) -> None:
-    watched.draw_watched(looks(2, r_hat=None, **LADDERED), None, np.eye(7), "7 samples", pathlib.Path("watch.png"))
+    diagnostics.draw_diagnostics(
+        looks(2, r_hat=None, **LADDERED), None, np.eye(7), "7 samples", pathlib.Path("watch.png")
+    )
     assert [axes.get_title() for axes in figure.axes][-1] == "7 samples"
     assert len(figure.axes) == 5

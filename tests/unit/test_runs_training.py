@@ -28,7 +28,7 @@ from nbm_xp.runs import (
     trained_model,
 )
 from nbm_xp.runs.directory import finite_json
-from nbm_xp.runs.learner import MODEL_FILE, Training
+from nbm_xp.runs.learning import MODEL, Learning
 
 from ..command import run as command
 from ..runs import SAMPLE, files_of, ordinary
@@ -57,12 +57,12 @@ def after(passes: int) -> Callable[[int, int], None]:
 def broken_off(place: pathlib.Path, model: Any, passes: int, rows: Any = ROWS, **options: Any) -> None:
     with pytest.raises(KeyboardInterrupt):
         train(model, place, rows, progress=after(passes), **options)
-    assert not (place / MODEL_FILE).exists()
+    assert not (place / MODEL).exists()
 
 
 def files(place: pathlib.Path) -> dict[str, str]:
     """All but what tells when it was."""
-    return {name: digest for name, digest in files_of(place).items() if name == MODEL_FILE}
+    return {name: digest for name, digest in files_of(place).items() if name == MODEL}
 
 
 @pytest.mark.parametrize(("model", "last"), list(zip(LEARNING.values(), (1, 4, 5, 3, 6, 2), strict=True)), ids=LEARNING)
@@ -78,7 +78,7 @@ def test_a_training_broken_off_goes_on_to_the_same_bytes(
     run = resume(tmp_path / "run", progress=lambda done, total: told.append(done))
     assert told == list(range(last - last % 2, 8))
     assert files(run.path) == files(whole.path)
-    looks = [json.loads(line)["pass"] for line in (run.path / "curve.jsonl").read_text().splitlines()]
+    looks = [json.loads(line)["epoch"] for line in (run.path / "curve.jsonl").read_text().splitlines()]
     assert looks == [1, 2, 3, 4, 5, 6, 7]
     # What was needed to go on is gone, and going on with what is finished changes nothing.
     assert not (run.path / "checkpoints").exists()
@@ -96,11 +96,11 @@ def test_what_fit_finds_at_its_looks_is_in_the_curve(tmp_path: pathlib.Path, opt
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrainingWarning)  # so few rows
         found = [finite_json(dataclasses.asdict(look)) for look in model().fit(ROWS).diagnostics_]
-        broken_off(tmp_path / "run", model(), 3, checkpoint_every=2, look_every=3)
+        broken_off(tmp_path / "run", model(), 3, checkpoint_every=2, score_every=3)
         resume(tmp_path / "run")
     lines = [json.loads(line) for line in (tmp_path / "run" / "curve.jsonl").read_text().splitlines()]
     # A look by annealing is rare, and each has its line; a ladder tells something in each pass.
-    assert [line["pass"] for line in lines] == [1, 2, 3, 4]
+    assert [line["epoch"] for line in lines] == [1, 2, 3, 4]
     assert [line["watched"] for line in lines] == found
     assert json.loads((tmp_path / "run" / "result.json").read_text())["watched"] == found[-1]
 
@@ -115,7 +115,7 @@ def test_the_model_given_is_left_as_it_is(tmp_path: pathlib.Path) -> None:
 
 def test_held_out_rows_are_followed_after_going_on(tmp_path: pathlib.Path) -> None:
     held = ROWS[:7]
-    broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=0), 3, held_out=held, checkpoint_every=1, look_every=1)
+    broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=0), 3, held_out=held, checkpoint_every=1, score_every=1)
     run = resume(tmp_path / "run")
     found = json.loads((run.path / "result.json").read_text())
     assert found["log_likelihood"] == pytest.approx(
@@ -146,17 +146,17 @@ def test_a_training_of_the_command_goes_on_from_python(tmp_path: pathlib.Path, m
     pytest.importorskip("typer")
     monkeypatch.chdir(tmp_path)
     np.save("scans.npy", ROWS)
-    asked = ["train", "--data", "scans.npy", "--hidden", "3", "--epochs", "5", "--seed", "4", "--momentum", "0.5"]
+    asked = ["train", "--data", "scans.npy", "--n-components", "3", "--n-iter", "5", "--seed", "4", "--momentum", "0.5"]
     assert command(*asked, "--out", "whole").exit_code == 0
-    after_a_pass = Training._after_a_pass
+    after_a_pass = Learning._after_epoch
 
-    def interrupted(self: Training, model: Any) -> None:
+    def interrupted(self: Learning, model: Any) -> None:
         after_a_pass(self, model)
         if model.n_iter_ == 3:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Training, "_after_a_pass", interrupted)
+        patched.setattr(Learning, "_after_epoch", interrupted)
         assert command(*asked, "--checkpoint-every", "2").exit_code == 130
     pathlib.Path("scans.npy").unlink()
     resume("run")
@@ -190,7 +190,7 @@ def test_resume_knows_all_of_a_run_of_chains(tmp_path: pathlib.Path) -> None:
         ({"held_out": ROWS[:, :5]}, "held_out has 5 features, but the model"),
         ({"sample_weight": [1.0]}, "sample_weight must have one axis, a weight for each of"),
         ({"hours": 0}, "hours must be a number above 0, got 0"),
-        ({"look_every": 0}, "look_every must be a whole number, at least 1, got 0"),
+        ({"score_every": 0}, "score_every must be a whole number, at least 1, got 0"),
         ({"checkpoint_every": 1.5}, "checkpoint_every must be a whole number, at least 1, got 1.5"),
     ],
     ids=["no model", "no hidden units", "a function", "values", "features", "weights", "hours", "looks", "checkpoints"],

@@ -8,8 +8,8 @@ import typer
 
 import nbm_xp
 
-from ..answering import console
-from ..failing import Command, Group, InputError
+from ..errors import Command, Group, InputError
+from ..output import console
 from . import check_bits, demo, evaluate, info, lattice, plot, resume, sample, train
 
 __all__ = ["app"]
@@ -20,7 +20,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Boltzmann machines on NumPy, Dask, CuPy, PyTorch and JAX arrays: learnt, sampled, weighed.",
+    help="Boltzmann machines on NumPy, Dask, CuPy, PyTorch and JAX arrays: trained, sampled, evaluated.",
     epilog="Start with [bold]nbm-xp demo[/bold].",
 )
 

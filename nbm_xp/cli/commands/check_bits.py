@@ -8,10 +8,9 @@ import typer
 
 from nbm_xp.rng.digests import DRAWS, LENGTHS, digests, recorded
 
-from .. import reading
-from ..answering import answer
-from ..failing import InputError
-from ..running import steps
+from .. import inputs
+from ..errors import InputError
+from ..output import answer, steps_bar
 from . import options
 
 __all__ = ["EXAMPLES", "check_bits"]
@@ -42,19 +41,19 @@ def check_bits(
     if numbers not in LENGTHS:
         raise InputError(f"--numbers must be 1e6, 1e7, 1e8 or 1e9, got {numbers:g}")
     if library is not None:
-        reading.library(library)
+        inputs.library(library)
     n, known, found = int(numbers), recorded(), dict[str, str]()
     rows = [(name, dtype) for name in names for dtype in DRAWS[name][-1]]
-    with steps("drawing", len(rows)) as advance:
+    with steps_bar("drawing", len(rows)) as step:
         for name, dtype in rows:
             row = f"{name}/{dtype}"
             verdict = "not on record"
             if n in known.get(row, {}):
-                with reading.saying(row):
+                with inputs.input_errors(row):
                     ((_, digest),) = digests(name, dtype, (n,), library, threads)
                 verdict = "agrees" if digest == known[row][n] else "differs"
             found[row] = verdict
-            advance(1)
+            step()
     count = {verdict: list(found.values()).count(verdict) for verdict in ("agrees", "differs", "not on record")}
     lines = [f"{row:<40}{verdict}" for row, verdict in found.items()]
     agree, differ, missing = count.values()

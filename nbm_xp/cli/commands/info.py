@@ -12,11 +12,10 @@ import nbm_xp
 from nbm_xp import natural_bm as B
 from nbm_xp.files import replacing
 from nbm_xp.namespace import library_name, to_numpy
-from nbm_xp.runs import RunDirectory
-from nbm_xp.runs.learner import MODEL_FILE, RESULT_FILE, result_of
+from nbm_xp.runs import RunDirectory, RunError, read_result
 
-from .. import finding, reading
-from ..answering import answer
+from .. import inputs
+from ..output import answer
 from . import options
 
 __all__ = ["EXAMPLES", "info"]
@@ -38,8 +37,8 @@ def info(
 ) -> None:
     """Say what is installed and configured or, given a path, what a run or a model is."""
     if out is not None:
-        reading.checked_out(out, ".json")
-    described = None if data is None else _described(reading.read_data(data))
+        inputs.check_file(out, ".json")
+    described = None if data is None else _described(inputs.read_rows(data))
     if path is None:
         found = nbm_xp.info()
         lines = [nbm_xp.format_info(found)]
@@ -47,7 +46,7 @@ def info(
         found = _of_path(path)
         lines = _in_lines(found)
     if library is not None:
-        found["library"] = library_name(reading.library(library))
+        found["library"] = library_name(inputs.library(library))
         lines.append(f"library\n  {found['library']} can be used")
     if described is not None:
         found["data"] = described
@@ -64,18 +63,19 @@ def info(
 
 def _of_path(path: pathlib.Path) -> dict[str, Any]:
     """A run and its model, or a model alone."""
-    run = finding.run_at(path)
+    run = inputs.run_at(path)
     if run is None:
-        return {"model": _of_model(path)}
+        return {"model": _of_model(path, inputs.read_model(path))}
     found: dict[str, Any] = {"run": _of_run(run), "configuration": run.configuration, "versions": run.versions}
-    if (run.path / RESULT_FILE).is_file():
-        with reading.saying():
-            found["result"] = result_of(run)
-    elif run.kind == "train":
-        kept = run.path / "checkpoints" / MODEL_FILE
-        found["run"]["state"] = "not finished" + ("" if kept.exists() else ", nothing kept yet")
-    if finding.trained(run) if run.kind == "train" else run.has_model:
-        found["model"] = _of_model(finding.model_of(path))
+    has_model = run.has_model or run.kind == "train"
+    try:
+        with inputs.input_errors():
+            found["result"] = read_result(path)
+    except RunError:
+        found["run"]["state"] = "not finished"
+        has_model = run.has_model or (run.path / "checkpoints" / "model.safetensors").exists()
+    if has_model:
+        found["model"] = _of_model(path, inputs.read_model(path))
     return found
 
 
@@ -88,18 +88,17 @@ def _of_run(run: RunDirectory) -> dict[str, Any]:
     return found
 
 
-def _of_model(file: pathlib.Path) -> dict[str, Any]:
-    model = finding.read_model(file)
+def _of_model(path: pathlib.Path, model: Any) -> dict[str, Any]:
     visible, *hidden = model.state_.topology.sizes
     largest = max(float(B.max(B.abs(weights.value))) for weights in model.state_.parameters.weights)
     parameters = {name: value for name, value in model.get_params().items() if value is not None}
     return {
-        "file": str(file),
+        "path": str(path),
         "kind": type(model).__name__,
         "visible units": visible,
         "hidden units": hidden[0] if len(hidden) == 1 else hidden,
         "dtype": str(model.state_.parameters.dtype),
-        "passes": model.n_iter_,
+        "epochs": model.n_iter_,
         "rows learnt from": model.n_samples_seen_,
         "largest weight": round(largest, 4),
         "hyperparameters": parameters,

@@ -9,18 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from nbm_xp import runs
-from nbm_xp.runs.transitions import SPINS as SPINS_FILE
-from nbm_xp.runs.transitions import TRANSITION as LATTICE_FILE
 
-from .. import finding
-from ..failing import InputError
+from .. import inputs
+from ..errors import InputError
 from ..results import compute_run
 from . import options
 
-__all__ = ["EXAMPLES", "LATTICE_FILE", "SPINS_FILE", "lattice"]
+__all__ = ["EXAMPLES", "lattice"]
 
 EXAMPLES = (
-    "Examples: [bold]nbm-xp lattice --size 64 --temperatures 2.0:2.6:13 --sweeps 2000 --out ising[/bold]\n\n"
+    "Examples: [bold]nbm-xp lattice --size 64 --temperatures 2.0:2.6:13 --n-sweeps 2000 --out ising[/bold]\n\n"
     "[bold]nbm-xp plot ising[/bold]\n\n[bold]nbm-xp lattice --size 16,16,16 --temperatures 4,4.5,5 --out cubic[/bold]"
 )
 
@@ -34,9 +32,9 @@ def lattice(
     temperatures: Annotated[
         str, typer.Option(help="Temperatures: low:high:count, or numbers with commas between.")
     ] = "2.0:2.6:13",
-    sweeps: Annotated[int, typer.Option(min=2, help="Sweeps that are measured, at each temperature.")] = 1000,
+    n_sweeps: Annotated[int, typer.Option(min=2, help="Sweeps that are measured, at each temperature.")] = 1000,
     burn_in: Annotated[int, typer.Option(min=0, help="Sweeps before those.")] = 200,
-    chains: Annotated[int, typer.Option(min=1, help="Chains at each temperature.")] = 4,
+    n_chains: Annotated[int, typer.Option(min=1, help="Chains at each temperature.")] = 4,
     coupling: Annotated[float, typer.Option(help="Of all edges.")] = 1.0,
     periodic: Annotated[bool, typer.Option(help="Whether the ends of axes are joined.")] = True,
     rule: Annotated[
@@ -46,7 +44,7 @@ def lattice(
         int | None, typer.Option(min=1, help="Sweeps of a temperature between two checkpoints.")
     ] = None,
     scheduler: options.Scheduler = "threads",
-    workers: options.Workers = None,
+    n_workers: options.NWorkers = None,
     memory_limit: options.MemoryLimit = None,
     worker_timeout: options.WorkerTimeout = 600.0,
     library: options.Library = None,
@@ -55,24 +53,21 @@ def lattice(
 ) -> None:
     """Measure spins on a lattice: energy, specific heat and magnetisation at many temperatures.
 
-    What is measured is the same, bit for bit, wherever it is computed and however often it was broken off.
+    What is measured is the same, bit for bit, wherever it is computed and however often it was interrupted.
     """
     asked: dict[str, Any] = {
         "size": _lengths(size), "temperatures": _temperatures(temperatures), "periodic": periodic, "coupling": coupling,
-        "n_chains": chains, "n_sweeps": sweeps, "burn_in": burn_in, "rule": rule, "library": library,
+        "n_chains": n_chains, "n_sweeps": n_sweeps, "burn_in": burn_in, "rule": rule, "library": library,
         "checkpoint_every": checkpoint_every,
     }  # fmt: skip
-    finding.checked_new(out)
+    inputs.check_new_run(out)
     compute_run(
         "measuring", out, context.params, functools.partial(runs.measure_lattice, out, **asked, random_state=seed)
     )
 
 
-def _lengths(size: str) -> tuple[int, ...]:
-    try:
-        found = tuple(int(part) for part in size.split(","))
-    except ValueError as error:
-        raise InputError(f"--size must be whole numbers with commas between, got {size}") from error
+def _lengths(size: str) -> list[int]:
+    found = inputs.whole_numbers(size, "--size")
     return found * 2 if len(found) == 1 else found
 
 

@@ -1,4 +1,4 @@
-"""The options that several commands have, said once: names, limits, help."""
+"""The options that several commands have: names, limits, help. Names are those of the library's parameters."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = [
     "Library",
     "MemoryLimit",
     "Model",
+    "NWorkers",
     "Scheduler",
     "Seed",
     "Threshold",
     "WorkerTimeout",
-    "Workers",
     "given",
     "panel",
 ]
@@ -45,9 +45,7 @@ Data = Annotated[
 ]
 Library = Annotated[
     str | None,
-    typer.Option(
-        help="The library to compute in: numpy, dask, cupy, torch or jax; by default numpy, or dask for a .zarr model."
-    ),
+    typer.Option(help="The library to compute in: numpy, dask, cupy, torch or jax; by default the model's, or numpy."),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")]
 Threshold = Annotated[float | None, typer.Option(help="Make values from this one upwards 1, those below 0.")]
@@ -55,12 +53,12 @@ Model = Annotated[pathlib.Path, typer.Option(help="The directory of a run, or th
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
 Chunks = Annotated[int | None, typer.Option(min=1, help="Chains in each block, where they are computed in blocks.")]
 Scheduler = Annotated[str, _where("threads, local (processes of this machine), or a cluster's address, tcp://….")]
-Workers = Annotated[int | None, _where("How many tasks run at once; all cores by default.", min=1)]
+NWorkers = Annotated[int | None, _where("How many tasks run at once; all cores by default.", min=1)]
 MemoryLimit = Annotated[str | None, _where("Of each worker, with --scheduler local: 4GB.")]
 WorkerTimeout = Annotated[float, _where("Seconds to wait for a cluster that has lost its last worker.", min=0.0)]
 
 
-def given(context: typer.Context, name: str) -> Any:
+def given(context: typer.Context, name: str) -> bool:
     """Whether an option was given, not left to its default."""
     source = context.get_parameter_source(name)
     return source is not None and source.name != "DEFAULT"

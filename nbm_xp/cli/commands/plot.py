@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ..answering import answer
-from ..failing import InputError
+from .. import inputs
+from ..errors import InputError
+from ..output import answer
 from . import options
 
 __all__ = ["EXAMPLES", "plot"]
@@ -27,8 +28,9 @@ def plot(
     what: Annotated[
         str | None,
         typer.Option(
-            help="One of filters, samples, curve, traces, convergence, and, of machines trained on sequences, "
-            "frequencies and contacts; of what lattice wrote, transition and spins. All that there are by default."
+            help="One of filters, samples, curve, diagnostics, traces, convergence, and, of machines trained on "
+            "sequences, frequencies and contacts; of what lattice wrote, transition and spins. All that there are by "
+            "default."
         ),
     ] = None,
     out: Annotated[
@@ -39,14 +41,16 @@ def plot(
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Draw filters, samples, the learning curve, traces of chains, and how estimates of log Z settle."""
+    """Draw filters, samples, the learning curve, traces of chains, and how estimates of log Z converge."""
+    from ..pictures.drawing import draw_spins, draw_transition, has_spins, is_lattice
     from ..pictures.sources import PICTURES, Source
-    from ..pictures.transitions import draw_spins, draw_transition, has_spins, is_lattice
 
     names = (*PICTURES, "transition", "spins")
     if what is not None and what not in names:
         raise InputError(f"--what must be one of {', '.join(names)}, got {what}")
-    followed = _numbers(units)
+    followed = inputs.whole_numbers(units, "--units")
+    if any(unit < 0 for unit in followed):
+        raise InputError(f"--units must not be negative, got {units}")
     if is_lattice(path):
         pictures: dict[str, Any] = {"transition": partial(draw_transition, path)}
         if has_spins(path):
@@ -63,16 +67,6 @@ def plot(
 
 
 _OTHER_PICTURES = (".gif", ".jpeg", ".jpg", ".pdf", ".svg", ".webp")
-
-
-def _numbers(units: str | None) -> list[int]:
-    try:
-        found = [int(part) for part in (units or "").split(",") if part.strip()]
-    except ValueError as error:
-        raise InputError(f"--units must be whole numbers with commas between, got {units}") from error
-    if any(unit < 0 for unit in found):
-        raise InputError(f"--units must not be negative, got {units}")
-    return found
 
 
 def _place(out: pathlib.Path | None, name: str, path: pathlib.Path, count: int) -> pathlib.Path:

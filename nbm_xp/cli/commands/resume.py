@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
 from typing import Annotated
 
@@ -9,10 +10,10 @@ import typer
 
 from nbm_xp import runs
 
-from .. import reading
-from ..failing import InputError, resuming
+from .. import inputs
+from ..errors import InputError, resumable
+from ..output import work_bar
 from ..results import compute_run, show_run
-from ..running import amount
 from . import options
 
 __all__ = ["EXAMPLES", "resume"]
@@ -26,7 +27,7 @@ def resume(
     context: typer.Context,
     path: Annotated[pathlib.Path, typer.Argument(help="The run's directory.")],
     scheduler: options.Scheduler = "threads",
-    workers: options.Workers = None,
+    n_workers: options.NWorkers = None,
     memory_limit: options.MemoryLimit = None,
     worker_timeout: options.WorkerTimeout = 600.0,
     as_json: options.Json = False,
@@ -35,15 +36,14 @@ def resume(
 
     All else is as its directory says, and the files are those of a run that was never interrupted, byte for byte.
     """
-    try:
-        with reading.saying():
-            kind = runs.RunDirectory.read(path).kind
-    except FileNotFoundError as error:
-        raise InputError(str(error)) from error
-    if kind != "train":
-        compute_run("resuming", path, context.params, lambda **how: runs.resume(path, **how))
+    run = inputs.run_at(path)
+    if run is None:
+        raise InputError(f"{path}: a model, and no run's directory")
+    if run.kind != "train":
+        compute_run("resuming", path, context.params, functools.partial(runs.resume, path))
         return
-    with reading.saying(), resuming(path), amount("training", "passes") as advance:
-        where = None if workers is None else workers
-        run = runs.resume(path, scheduler=scheduler, n_workers=where, memory_limit=memory_limit, progress=advance)
-    show_run(run, as_json)
+    with inputs.input_errors(), resumable(path), work_bar("training", "epochs") as advance:
+        trained = runs.resume(
+            path, scheduler=scheduler, n_workers=n_workers, memory_limit=memory_limit, progress=advance
+        )
+    show_run(trained, as_json)

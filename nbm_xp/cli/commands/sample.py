@@ -12,14 +12,14 @@ import typer
 
 import nbm_xp
 from nbm_xp import runs
-from nbm_xp.boltzmann.sequences import Alphabet
+from nbm_xp.boltzmann.sequences import Alphabet, write_fasta
 from nbm_xp.files import replacing
 from nbm_xp.namespace import is_lazy, to_numpy
 from nbm_xp.storage.arrays import save_arrays
 
-from .. import alignments, finding, reading
-from ..answering import answer
-from ..failing import InputError
+from .. import inputs
+from ..errors import InputError
+from ..output import answer
 from ..results import compute_run
 from . import options
 
@@ -27,7 +27,7 @@ __all__ = ["EXAMPLES", "sample"]
 
 EXAMPLES = (
     "Examples: [bold]nbm-xp sample --model run --out fantasies.png[/bold]\n\n"
-    "[bold]nbm-xp sample --model run --out chains --chains 1000 --draws 500 --thin 10 --burn-in 1000[/bold]\n\n"
+    "[bold]nbm-xp sample --model run --out chains --n-chains 1000 --n-draws 500 --thin 10 --burn-in 1000[/bold]\n\n"
     "[bold]nbm-xp resume chains --scheduler tcp://10.0.0.5:8786[/bold]"
 )
 _FILES = (".npy", ".npz", ".png")
@@ -46,21 +46,21 @@ def sample(
             "file for sequences; any other name is a folder for a run."
         ),
     ] = pathlib.Path("samples.npy"),
-    chains: Annotated[int, typer.Option(min=1, help="Independent chains.")] = 100,
+    n_chains: Annotated[int, typer.Option(min=1, help="Independent chains.")] = 100,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="The probabilities of states, in place of the states.")
     ] = False,
-    steps: Annotated[int, _to_file("Sweeps of Gibbs sampling in each chain.", min=0)] = 1000,
+    n_sweeps: Annotated[int, _to_file("Sweeps of Gibbs sampling in each chain.", min=0)] = 1000,
     data: Annotated[str | None, _to_file("Rows to start the chains from, as for train.")] = None,
     threshold: Annotated[float | None, _to_file("For --data, as for train.")] = None,
-    draws: Annotated[int, _to_run("Draws to keep of each chain.", min=1)] = 1000,
+    n_draws: Annotated[int, _to_run("Draws to keep of each chain.", min=1)] = 1000,
     thin: Annotated[int, _to_run("Sweeps from draw to draw.", min=1)] = 1,
     burn_in: Annotated[int, _to_run("Sweeps before the first draw.", min=0)] = 0,
     layers: Annotated[str, _to_run("Layers to keep, 0 being the visible one: 0,1.")] = "0",
     checkpoint_every: Annotated[int | None, _to_run("Draws of a block that go to disk at once.", min=1)] = None,
     chunks: options.Chunks = None,
     scheduler: options.Scheduler = "threads",
-    workers: options.Workers = None,
+    n_workers: options.NWorkers = None,
     memory_limit: options.MemoryLimit = None,
     worker_timeout: options.WorkerTimeout = 600.0,
     library: options.Library = None,
@@ -69,114 +69,81 @@ def sample(
 ) -> None:
     """Sample a model: the last states of chains, to a file; or, to a folder, a run that keeps all draws.
 
-    A run's draws are the same, bit for bit, wherever they are computed and however often it was broken off.
+    A run's draws are the same, bit for bit, wherever they are computed and however often it was interrupted.
     """
     if out.suffix not in _FILES and out.suffix.lower() in (*_FILES, *_NOT_OURS) and not out.is_dir():
         raise InputError(f"--out must be a file ({', '.join(_FILES)}) or a folder for a run, got {out}")
-    others = _OF_A_RUN if out.suffix in _FILES or alignments.is_alignment(out) else _OF_A_FILE
-    wrong = [name for name in others if options.given(context, name)]
+    to_file = out.suffix in _FILES or inputs.is_alignment(out)
+    wrong = [name for name in (_OF_A_RUN if to_file else _OF_A_FILE) if options.given(context, name)]
     if wrong:
-        kind = "a folder for a run" if others is _OF_A_RUN else f"a file ({', '.join(_FILES)})"
+        kind = "a folder for a run" if to_file else f"a file ({', '.join(_FILES)})"
         raise InputError(f"--{wrong[0].replace('_', '-')} is for --out with {kind}, got --out {out}")
     if threshold is not None and data is None:
         raise InputError("--threshold is for the rows of --data")
-    if others is _OF_A_FILE:
-        _to_a_run(context, out)
-    else:
-        _to_a_file(model, out, chains, steps, data, threshold, probabilities, chunks, library, seed, as_json)
+    if to_file:
+        _to_a_file(context.params)
+        return
+    inputs.check_new_run(out)
+    machine = inputs.read_model(model, library)
+    names = ("n_chains", "n_draws", "thin", "burn_in", "probabilities", "chunks", "checkpoint_every", "library")
+    settings: dict[str, Any] = {name: context.params[name] for name in names}
+    settings |= {"layers": inputs.whole_numbers(layers, "--layers"), "random_state": seed}
+    compute_run("sampling", out, context.params, functools.partial(runs.sample, machine, out, **settings))
 
 
-_OF_A_FILE = ("steps", "data", "threshold")
+_OF_A_FILE = ("n_sweeps", "data", "threshold")
 _OF_A_RUN = (
-    "draws",
+    "n_draws",
     "thin",
     "burn_in",
     "layers",
     "checkpoint_every",
     "scheduler",
-    "workers",
+    "n_workers",
     "memory_limit",
     "worker_timeout",
 )
 
 
-def _to_a_run(context: typer.Context, out: pathlib.Path) -> None:
-    """Sample as a run."""
-    asked = context.params
-    finding.checked_new(out)
-    settings = {
-        "n_chains": asked["chains"],
-        "n_draws": asked["draws"],
-        "layers": _layers(asked["layers"]),
-        "random_state": asked["seed"],
-        **{name: asked[name] for name in ("thin", "burn_in", "probabilities", "chunks", "checkpoint_every", "library")},
-    }
-    machine = finding.read_model(asked["model"], asked["library"])
-    compute_run("sampling", out, asked, functools.partial(runs.sample, machine, out, **settings))
-
-
-def _layers(text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError as error:
-        raise InputError(f"--layers must be whole numbers with commas between, got {text}") from error
-
-
-def _to_a_file(
-    model: pathlib.Path,
-    out: pathlib.Path,
-    chains: int,
-    steps: int,
-    data: str | None,
-    threshold: float | None,
-    probabilities: bool,
-    chunks: int | None,
-    library: str | None,
-    seed: int,
-    as_json: bool,
-) -> None:
+def _to_a_file(asked: dict[str, Any]) -> None:
     """Sample at once, and write the last states."""
-    reading.checked_out(out, *(() if alignments.is_alignment(out) else _FILES))
-    if chunks is not None and not is_lazy(reading.library(library or nbm_xp.backend())):
+    path, out, n_chains, data, chunks, library = (
+        asked[name] for name in ("model", "out", "n_chains", "data", "chunks", "library")
+    )
+    inputs.check_file(out, *(() if inputs.is_alignment(out) else _FILES))
+    if chunks is not None and not is_lazy(inputs.library(library or nbm_xp.backend())):
         raise InputError("--chunks needs a library that computes in blocks, --library dask, or a folder as --out")
-    machine = finding.read_model(model, library)
-    pixels = reading.side(machine.n_features_in_)
+    machine = inputs.read_model(path, library)
+    pixels = inputs.side(machine.n_features_in_)
     if out.suffix == ".png" and pixels is None:
         raise InputError(f"--out: {machine.n_features_in_} units make no square picture; write .npy or .npz")
-    letters = _letters(model, machine, probabilities) if alignments.is_alignment(out) else None
+    letters = _letters(path, machine, asked["probabilities"]) if inputs.is_alignment(out) else None
     start = None
     if data is not None:
-        rows = alignments.rows_for(data, threshold, "train", finding.within(machine))
-        if rows.shape[1] != machine.n_features_in_:
-            raise InputError(f"{data}: has {rows.shape[1]} features, but {model} has {machine.n_features_in_}")
-        if rows.shape[0] < chains:
-            raise InputError(f"{data}: has {rows.shape[0]} rows, too few to start {chains} chains")
-        start = reading.on_library(rows[:chains], library)
+        rows = inputs.rows_for(machine, path, data, asked["threshold"], "train")
+        if rows.shape[0] < n_chains:
+            raise InputError(f"{data}: has {rows.shape[0]} rows, too few to start {n_chains} chains")
+        start = inputs.on_library(rows[:n_chains], library)
         start = start.rechunk((chunks, -1)) if chunks and hasattr(start, "rechunk") else start
     began = time.perf_counter()
-    states = to_numpy(
-        machine.sample(
-            chains,
-            steps,
-            start=start,
-            probabilities=probabilities,
-            library=None if start is not None else library,
-            chunks=chunks,
-            random_state=seed,
-        )
+    states = machine.sample(
+        n_chains, asked["n_sweeps"], start=start, probabilities=asked["probabilities"],
+        library=None if start is not None else library, chunks=chunks, random_state=asked["seed"],
+    )  # fmt: skip
+    _write(to_numpy(states), out, pixels, letters)
+    seconds = round(time.perf_counter() - began, 3)
+    found = {name: asked[name] for name in ("n_chains", "n_sweeps", "seed")}
+    found |= {"model": str(path), "states": str(out), "seconds": seconds}
+    answer(
+        found,
+        [f"{n_chains:,} chains, {asked['n_sweeps']:,} sweeps in {seconds:.1f} s", f"wrote {out}"],
+        asked["as_json"],
     )
-    seconds = time.perf_counter() - began
-    _write(states, out, pixels, letters)
-    found = {"model": str(model), "states": str(out), "chains": chains, "sweeps": steps, "seconds": round(seconds, 3)}
-    answer(found, [f"{chains:,} chains, {steps:,} sweeps in {seconds:.1f} s", f"wrote {out}"], as_json)
 
 
 def _letters(path: pathlib.Path, machine: Any, probabilities: bool) -> Alphabet:
     """The alphabet that a machine's states are written in."""
-    run = finding.run_at(path)
-    found = alignments.alphabet_of_run(
-        machine, None if run is None else run.configuration.get("notes", {}).get("alphabet")
-    )
+    found = inputs.alphabet_of(machine, inputs.notes_of(inputs.run_at(path)).get("alphabet"))
     if found is None:
         raise InputError(
             f"--out: {path} has visible units of kind {machine.visible}, which are no letters of sequences"
@@ -188,7 +155,8 @@ def _letters(path: pathlib.Path, machine: Any, probabilities: bool) -> Alphabet:
 
 def _write(states: Any, out: pathlib.Path, pixels: int | None, letters: Alphabet | None) -> None:
     if letters is not None:
-        alignments.drawn_sequences(states, letters, out)
+        with inputs.input_errors():
+            write_fasta(out, states, letters)
     elif out.suffix == ".png":
         from ..pictures.drawing import draw_states
 

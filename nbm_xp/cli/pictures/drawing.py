@@ -1,31 +1,45 @@
-"""The pictures that the command draws: filters, samples, learning curves, traces of chains, estimates of log Z."""
+"""The pictures that the command draws: each a function that writes one file."""
 
 from __future__ import annotations
 
+import json
 import math
 import pathlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from nbm_xp.boltzmann.sequences import connected_correlations, site_pairs
-from nbm_xp.runs.learner import measures
+from nbm_xp.graphs import onsager
 
-from ..reading import side
+from ..errors import InputError
+from ..inputs import side
+from ..output import signed
+from ..results import SCORES
 from . import panels
-from .look import SUBTLE, drawn, sheet, write
+from .panels import BLUE, GREY, INK, ORANGE, SUBTLE, drawn, sheet, write
+
+if TYPE_CHECKING:
+    from ..commands.demo import Findings
 
 __all__ = [
     "draw_contacts",
     "draw_convergence",
     "draw_curve",
     "draw_filters",
+    "draw_findings",
     "draw_frequencies",
     "draw_samples",
+    "draw_spins",
     "draw_states",
     "draw_traces",
+    "draw_transition",
     "draw_weights",
+    "has_spins",
+    "is_lattice",
 ]
 
 _SHOWN = 100
@@ -68,7 +82,7 @@ def _size(count: int, pixels: int | None) -> tuple[float, float]:
 def draw_curve(looks: Sequence[Mapping[str, Any]], path: pathlib.Path) -> None:
     """A learning curve: what training tells of its rows, and the log-likelihood of held-out rows if it was followed."""
     weighed = [look for look in looks if look.get("log_likelihood") is not None]
-    ((measure, words),) = measures(looks[0]).items()
+    measure, words = next((name, words) for name, words in SCORES.items() if name in looks[0])
     kinds = [(measure, words, "Learning curve: training rows", looks)]
     if weighed:
         how = "the ladder" if measure == "train_log_likelihood" else "AIS"
@@ -77,7 +91,7 @@ def draw_curve(looks: Sequence[Mapping[str, Any]], path: pathlib.Path) -> None:
         for axes, (key, name, title, shown) in zip(
             figure.subplots(1, len(kinds), squeeze=False)[0], kinds, strict=True
         ):
-            passes = [look["pass"] for look in shown]
+            passes = [look["epoch"] for look in shown]
             values = [math.nan if look[key] is None else look[key] for look in shown]  # not finite, in JSON
             panels.learning_curve(axes, passes, {name: values}, f"mean {name} (nats a row)", title)
 
@@ -149,3 +163,111 @@ def draw_traces(
         places[0].set_title(about)
         places[-1].set_xlabel("sweep")
         panels.whole_numbers(places[-1])
+
+
+def draw_findings(findings: Findings, path: pathlib.Path) -> None:
+    """Draw what the demo found: data, fantasies, filters, the learning curve, and log Z with its error bars."""
+    with drawn(path, 16, 10.4, arranged=False) as figure:
+        grid = figure.add_gridspec(
+            2, 3, height_ratios=(1.32, 1), left=0.055, right=0.985, top=0.865, bottom=0.068, hspace=0.19, wspace=0.2
+        )
+        figure.text(0.055, 0.952, "A restricted Boltzmann machine learns handwritten digits", size=21, weight="bold")
+        figure.text(0.055, 0.918, _subtitle(findings), size=13.5, color=SUBTLE)
+        top, bottom = ([figure.add_subplot(grid[row, column]) for column in range(3)] for row in range(2))
+        panels.images(top[0], findings.test[:100], 8, f"{min(len(findings.test), 100)} of the test scans")
+        shown = min(len(findings.fantasies), 100)
+        panels.images(top[1], findings.fantasies[:100], 8, f"{shown} fantasies of the model")
+        panels.filters(top[2], findings.large.components_, 8, words="blue: ink, orange: none")
+        passes, train, test = zip(*findings.curve, strict=True)
+        panels.level(bottom[0], findings.baseline[1], "independent pixels", passes[-1])
+        panels.learning_curve(bottom[0], passes, {"train": train, "test": test}, "mean log-likelihood (nats)")
+        for axes, name in zip(bottom[1:], ("small", "large"), strict=True):
+            model = findings.small if name == "small" else findings.large
+            title = f"Partition function, {model.components_.shape[0]} hidden units"
+            found = [vars(estimate) for estimate in findings.estimates[name]]
+            panels.convergence(axes, found, title, findings.exact if name == "small" else None)
+
+
+def _subtitle(findings: Findings) -> str:
+    passes, _, test = findings.curve[-1]
+    hidden = findings.large.components_.shape[0]
+    return (
+        f"{hidden} hidden units, {passes} passes over {len(findings.train):,} scans of 8 × 8 pixels. "
+        f"Mean log-likelihood of {len(findings.test)} test scans: {signed(test)} nats; "
+        f"independent pixels: {signed(findings.baseline[1])}."
+    )
+
+
+_LATTICE, _SPINS = "lattice.json", "spins.npy"
+_POINTS = 300
+_DOWN = "#e8eaee"
+_ARRAYS = ("temperature", "energy", "energy_error", "specific_heat", "specific_heat_error", "magnetisation", "binder")
+
+
+def is_lattice(path: pathlib.Path) -> bool:
+    """Whether a folder holds what the command lattice wrote."""
+    return (path / _LATTICE).is_file()
+
+
+def has_spins(path: pathlib.Path) -> bool:
+    """Whether there are spins beside it, of a lattice that can be seen."""
+    return (path / _SPINS).is_file() and len(_read(path)[0]["size"]) == 2
+
+
+def _read(path: pathlib.Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the command wrote, and what it measured by name."""
+    file = path / _LATTICE
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+        found = {name: np.asarray([float(at[name]) for at in document["measured"]]) for name in _ARRAYS}
+        document |= {"size": tuple(map(int, document["size"])), "coupling": float(document["coupling"])}
+        document["exact"] = document["measured"][0]["exact_energy"] is not None
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise InputError(f"{file}: not what nbm-xp lattice writes") from error
+    return document, found
+
+
+def draw_spins(path: pathlib.Path, out: pathlib.Path) -> None:
+    """Draw the last spins at the lowest temperature, where the specific heat is largest, and at the highest."""
+    document, found = _read(path)
+    t, file = found["temperature"], path / _SPINS
+    try:
+        spins = np.load(file)
+    except (ValueError, OSError) as error:
+        raise InputError(f"{file}: not what nbm-xp lattice writes") from error
+    if spins.shape != (t.size, *document["size"]):
+        raise InputError(f"{file}: not the spins of {path / _LATTICE}")
+    middle = int(np.argmax(found["specific_heat"]))
+    shown = list(dict.fromkeys((int(np.argmin(t)), middle, int(np.argmax(t)))))
+    with drawn(out, 4.5 * len(shown), 4.6) as figure:
+        rooms = np.atleast_1d(figure.subplots(1, len(shown)))
+        for axes, k in zip(rooms, shown, strict=True):
+            axes.imshow(spins[k], cmap=ListedColormap([_DOWN, BLUE]), vmin=-1, vmax=1, interpolation="nearest")
+            axes.set_title(f"temperature {t[k]:.4g}")
+            axes.set_xticks([])
+            axes.set_yticks([])
+
+
+def draw_transition(path: pathlib.Path, out: pathlib.Path) -> None:
+    """Draw what was measured."""
+    document, found = _read(path)
+    size, coupling, exact, t = document["size"], document["coupling"], document["exact"], found["temperature"]
+    with drawn(out, 13.5, 4.6) as figure:
+        energy, heat, order = figure.subplots(1, 3)
+        points: Any = {"fmt": "o", "color": BLUE, "markersize": 5, "zorder": 3, "label": "measured"}
+        energy.errorbar(t, found["energy"], found["energy_error"], **points)
+        heat.errorbar(t, found["specific_heat"], found["specific_heat_error"], **points)
+        if exact:
+            line = np.linspace(t.min(), t.max(), _POINTS)
+            curves = [onsager(size, 1 / x, coupling) for x in line.tolist()]
+            energy.plot(line, [at.energy for at in curves], color=ORANGE, label="Onsager and Kaufman")
+            heat.plot(line, [at.specific_heat for at in curves], color=ORANGE, label="Onsager and Kaufman")
+            for axes in (energy, heat, order):
+                axes.axvline(2 * coupling / np.log(1 + np.sqrt(2)), color=GREY, linestyle=(0, (4, 3)), linewidth=1.4)
+        order.plot(t, found["magnetisation"], "o-", color=BLUE, markersize=5, label="size of the magnetisation")
+        order.plot(t, found["binder"], "s-", color=INK, markersize=4, linewidth=1.4, label="Binder's cumulant")
+        names = ("Energy a spin", "Specific heat a spin", " × ".join(map(str, size)) + " spins")
+        for axes, name in zip((energy, heat, order), names, strict=True):
+            axes.set_title(name)
+            axes.set_xlabel("temperature")
+            axes.legend(loc="best", fontsize=10)

@@ -1,4 +1,4 @@
-"""What was found at the looks at a machine in training, on one picture.
+"""The diagnostics of a machine in training, on one picture.
 
 The log-likelihood with its bars; how the states get from place to place: acceptance along the ladder, or the shares of
 the sides of the data; what the estimates rest on: effective sample size and R-hat; the data beside samples.
@@ -12,28 +12,30 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import PercentFormatter
 
-from ..answering import signed
-from ..reading import side
+from ..inputs import side
+from ..output import signed
 from . import panels
-from .look import BLUE, GREY, ORANGE, SUBTLE, drawn
+from .panels import BLUE, GREY, ORANGE, SUBTLE, drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_watched"]
+__all__ = ["draw_diagnostics"]
 
 _GREEN = "#3b8f6b"
 _BAR = 3  # standard errors
 _WANTED, _MIXED = 0.25, 1.2  # of the exchanges; R-hat of chains that have forgotten where they began
-_PASSES = "passes over the training rows"
+_EPOCHS = "epochs"
 
 
-def draw_watched(looks: Sequence[Mapping[str, Any]], data: Any, samples: Any, about: str, path: pathlib.Path) -> None:
-    """Draw what the looks found.
+def draw_diagnostics(
+    lines: Sequence[Mapping[str, Any]], data: Any, samples: Any, about: str, path: pathlib.Path
+) -> None:
+    """Draw the diagnostics of a training.
 
     Parameters
     ----------
-    looks : sequence of mapping
+    lines : sequence of mapping
         Fields of `nbm_xp.boltzmann.Diagnostics` by name, in rising order of the epochs; None for what is not finite.
     data, samples : array of shape (rows, sites), or None
         Rows that were learnt from, where they are at hand, and states of the machine.
@@ -45,62 +47,62 @@ def draw_watched(looks: Sequence[Mapping[str, Any]], data: Any, samples: Any, ab
     with drawn(path, 13 + 5.2 * bool(sheets), 10.4) as figure:
         grid = figure.add_gridspec(2, 2 + bool(sheets), width_ratios=(1.25, 1.25, 1)[: 2 + bool(sheets)])
         likelihood, moving, effective, forgotten = (figure.add_subplot(grid[at // 2, at % 2]) for at in range(4))
-        _likelihood(likelihood, looks)
-        if any(look.get("acceptance") for look in looks):
-            _acceptance(moving, looks)
+        _likelihood(likelihood, lines)
+        if any(line.get("acceptance") for line in lines):
+            _acceptance(moving, lines)
         else:
-            _shares(moving, looks)
-        _effective(effective, looks)
-        _forgotten(forgotten, looks)
+            _shares(moving, lines)
+        _effective(effective, lines)
+        _mixing(forgotten, lines)
         for at, (name, rows) in enumerate(sheets):
             place = grid[:, 2] if len(sheets) == 1 else grid[at, 2]
             panels.images(figure.add_subplot(place), rows, side(rows.shape[1]), name)
 
 
-def _line(axes: Axes, looks: Sequence[Mapping[str, Any]], name: str, **style: Any) -> bool:
-    """A number of the looks, pass by pass, where they have it; whether there is one."""
-    known = [(look["epoch"], look[name]) for look in looks if look.get(name) is not None]
+def _line(axes: Axes, lines: Sequence[Mapping[str, Any]], name: str, **style: Any) -> bool:
+    """A number of the lines, epoch by epoch, where they have it; whether there is one."""
+    known = [(line["epoch"], line[name]) for line in lines if line.get(name) is not None]
     if known:
         marker = "o" if len(known) <= panels.FEW else ""
         axes.plot(*zip(*known, strict=True), marker=marker, markersize=5, **style)
     return bool(known)
 
 
-def _along_passes(axes: Axes, looks: Sequence[Mapping[str, Any]], title: str, value: str, legend: Any = "best") -> None:
-    passes = [look["epoch"] for look in looks]
-    if passes[-1] >= 10 * max(passes[0], 1):
+def _along_epochs(axes: Axes, lines: Sequence[Mapping[str, Any]], title: str, value: str, legend: Any = "best") -> None:
+    epochs = [line["epoch"] for line in lines]
+    if epochs[-1] >= 10 * max(epochs[0], 1):
         axes.set_xscale("log")
-        axes.set_xlim(max(passes[0], 1) * 0.9, passes[-1] * 1.12)
+        axes.set_xlim(max(epochs[0], 1) * 0.9, epochs[-1] * 1.12)
     panels.whole_numbers(axes)
-    axes.set_xlabel(_PASSES)
+    axes.set_xlabel(_EPOCHS)
     axes.set_ylabel(value)
     axes.set_title(title)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(loc=legend)
 
 
-def _likelihood(axes: Axes, looks: Sequence[Mapping[str, Any]]) -> None:
+def _likelihood(axes: Axes, lines: Sequence[Mapping[str, Any]]) -> None:
     """The mean log-likelihood of the rows with its bars, and what would be taken for it."""
-    known = [look for look in looks if look.get("log_likelihood") is not None]
+    known = [line for line in lines if line.get("log_likelihood") is not None]
     if known:
-        passes, middle = [look["epoch"] for look in known], [look["log_likelihood"] for look in known]
+        epochs, middle = [line["epoch"] for line in known], [line["log_likelihood"] for line in known]
         # An error that is not known, of weights that are too uneven, has no bar.
-        bars = [_BAR * (look.get("standard_error") or 0.0) for look in known]
+        bars = [_BAR * (line.get("standard_error") or 0.0) for line in known]
         label = f"training rows, ± {_BAR} standard errors: {signed(middle[-1])} at the end"
         few = {"fmt": "-o", "markersize": 5} if len(known) <= panels.FEW else {"fmt": "-"}
-        axes.errorbar(passes, middle, yerr=bars, color=BLUE, capsize=3, elinewidth=1.4, label=label, **few)
-        _line(axes, looks, "held_out", color=ORANGE, label="held-out rows")
-        _line(axes, looks, "pseudo_likelihood", color=GREY, linestyle=(0, (4, 3)), label="pseudo-likelihood")
-    _along_passes(axes, looks, "Log-likelihood", "mean log-likelihood (nats a row)", "lower right")
+        axes.errorbar(epochs, middle, yerr=bars, color=BLUE, capsize=3, elinewidth=1.4, label=label, **few)
+        _line(axes, lines, "held_out", color=ORANGE, label="held-out rows")
+        _line(axes, lines, "pseudo_likelihood", color=GREY, linestyle=(0, (4, 3)), label="pseudo-likelihood")
+    _along_epochs(axes, lines, "Log-likelihood", "mean log-likelihood (nats a row)", "lower right")
 
 
-def _acceptance(axes: Axes, looks: Sequence[Mapping[str, Any]]) -> None:
-    """How often neighbours on the ladder exchange their states, at the last look and in the middle of training."""
-    laddered = [look for look in looks if look.get("acceptance")]
+def _acceptance(axes: Axes, lines: Sequence[Mapping[str, Any]]) -> None:
+    """How often neighbours on the ladder exchange their states, after the last epoch and in the middle of training."""
+    laddered = [line for line in lines if line.get("acceptance")]
     middle, last = laddered[(len(laddered) - 1) // 2], laddered[-1]
-    for look, colour in ([(middle, GREY)] if middle is not last else []) + [(last, BLUE)]:
-        shares = look["acceptance"]
-        label = f"after epoch {look['epoch']:,}: {len(shares) + 1:,} machines"
+    for line, colour in ([(middle, GREY)] if middle is not last else []) + [(last, BLUE)]:
+        shares = line["acceptance"]
+        label = f"after epoch {line['epoch']:,}: {len(shares) + 1:,} machines"
         pairs = range(1, len(shares) + 1)
         axes.plot(pairs, shares, "-o" if len(shares) <= panels.FEW else "-", color=colour, markersize=5, label=label)
     axes.axhline(_WANTED, color=ORANGE, linestyle=(0, (4, 3)), linewidth=1.4, label="a new rung below", zorder=0)
@@ -113,33 +115,33 @@ def _acceptance(axes: Axes, looks: Sequence[Mapping[str, Any]]) -> None:
     axes.legend(loc="best")
 
 
-def _shares(axes: Axes, looks: Sequence[Mapping[str, Any]]) -> None:
+def _shares(axes: Axes, lines: Sequence[Mapping[str, Any]]) -> None:
     """How much of the machine, of its chains and of the data lies on one side of the data."""
-    _line(axes, looks, "data_share", color=ORANGE, linestyle=(0, (4, 3)), label="of the data")
-    _line(axes, looks, "chain_share", color=GREY, label="of the chains that it learns from")
-    _line(axes, looks, "share", color=BLUE, label="of the machine's probability")
+    _line(axes, lines, "data_share", color=ORANGE, linestyle=(0, (4, 3)), label="of the data")
+    _line(axes, lines, "chain_share", color=GREY, label="of the chains that it learns from")
+    _line(axes, lines, "share", color=BLUE, label="of the machine's probability")
     axes.set_ylim(-0.02, 1.02)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    _along_passes(axes, looks, "Shares of one side of the data", "share on that side (%)")
+    _along_epochs(axes, lines, "Shares of one side of the data", "share on that side (%)")
 
 
-def _effective(axes: Axes, looks: Sequence[Mapping[str, Any]]) -> None:
+def _effective(axes: Axes, lines: Sequence[Mapping[str, Any]]) -> None:
     """How many chains, equal and independent, would tell log Z as well."""
-    _line(axes, looks, "effective", color=BLUE)
-    axes.set_ylim(0, 1.1 * max((look["effective"] for look in looks if look.get("effective")), default=1.0))
+    _line(axes, lines, "effective", color=BLUE)
+    axes.set_ylim(0, 1.1 * max((line["effective"] for line in lines if line.get("effective")), default=1.0))
     axes.yaxis.set_major_formatter("{x:,.0f}")
-    _along_passes(axes, looks, "What log Z rests on", "effective sample size (independent chains)")
+    _along_epochs(axes, lines, "What log Z rests on", "effective sample size (independent chains)")
 
 
-def _forgotten(axes: Axes, looks: Sequence[Mapping[str, Any]]) -> None:
+def _mixing(axes: Axes, lines: Sequence[Mapping[str, Any]]) -> None:
     """R-hat of chains, near 1 where they have forgotten where they began."""
-    shown = _line(axes, looks, "r_hat", color=_GREEN)
+    shown = _line(axes, lines, "r_hat", color=_GREEN)
     axes.axhline(_MIXED, color=ORANGE, linestyle=(0, (4, 3)), linewidth=1.4, label="mixed below", zorder=0)
-    values = [look["r_hat"] for look in looks if look.get("r_hat") is not None]
+    values = [line["r_hat"] for line in lines if line.get("r_hat") is not None]
     if max(values, default=1.0) > 10 * _MIXED:
         axes.set_yscale("log")
     else:
         axes.set_ylim(0.95, max(1.3, 1.05 * max(values, default=1.0)))
     if not shown:
-        axes.annotate("not known of these looks", (0.5, 0.5), xycoords="axes fraction", ha="center", color=SUBTLE)
-    _along_passes(axes, looks, "Whether chains mix", "R-hat (1: they tell the same)")
+        axes.annotate("not known of these epochs", (0.5, 0.5), xycoords="axes fraction", ha="center", color=SUBTLE)
+    _along_epochs(axes, lines, "Whether chains mix", "R-hat (1: they tell the same)")
