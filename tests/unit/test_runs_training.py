@@ -101,8 +101,8 @@ def test_what_fit_finds_at_its_looks_is_in_the_curve(tmp_path: pathlib.Path, opt
     lines = [json.loads(line) for line in (tmp_path / "run" / "curve.jsonl").read_text().splitlines()]
     # A look by annealing is rare, and each has its line; a ladder tells something in each pass.
     assert [line["epoch"] for line in lines] == [1, 2, 3, 4]
-    assert [line["watched"] for line in lines] == found
-    assert json.loads((tmp_path / "run" / "result.json").read_text())["watched"] == found[-1]
+    assert [line["diagnostics"] for line in lines] == found
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["diagnostics"] == found[-1]
 
 
 def test_the_model_given_is_left_as_it_is(tmp_path: pathlib.Path) -> None:

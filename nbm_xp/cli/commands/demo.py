@@ -22,7 +22,7 @@ from nbm_xp.namespace import asarray, get_namespace, to_numpy
 
 from ..errors import InputError
 from ..inputs import check_place, digits
-from ..output import console, threads_for, work_bar
+from ..output import console, signed, threads_for, work_bar
 from . import options
 
 __all__ = ["EXAMPLES", "Findings", "demo"]
@@ -74,8 +74,6 @@ def demo(
 
 def _run(out: pathlib.Path, seed: int, n_iter: int | None, console: Console) -> None:
     """Do all of it; the picture and the model are written to a folder, which exists."""
-    from ..pictures.drawing import draw_findings
-
     began = time.perf_counter()
     train, test = _split(seed)
     epochs = n_iter or EPOCHS
@@ -105,7 +103,7 @@ def _run(out: pathlib.Path, seed: int, n_iter: int | None, console: Console) -> 
     )
     console.print(_table(findings))
     large.save(out / "model.safetensors")
-    draw_findings(findings, out / "demo.png")
+    _draw(findings, out / "demo.png")
     console.print(f"wrote {out / 'demo.png'} and {out / 'model.safetensors'} after {time.perf_counter() - began:.0f} s")
 
 
@@ -203,3 +201,38 @@ def _table(findings: Findings) -> Table:
             means = _means(model, findings.train, findings.test, log_z)
             table.add_row(label, f"{log_z:.2f}", spread, *(f"{value:.2f}" for value in means))
     return table
+
+
+def _draw(findings: Findings, path: pathlib.Path) -> None:
+    """Draw what the demo found: data, fantasies, filters, the learning curve, and log Z with its error bars."""
+    from ..pictures import panels
+
+    with panels.drawn(path, 16, 10.4, arranged=False) as figure:
+        grid = figure.add_gridspec(
+            2, 3, height_ratios=(1.32, 1), left=0.055, right=0.985, top=0.865, bottom=0.068, hspace=0.19, wspace=0.2
+        )
+        figure.text(0.055, 0.952, "A restricted Boltzmann machine learns handwritten digits", size=21, weight="bold")
+        figure.text(0.055, 0.918, _subtitle(findings), size=13.5, color=panels.SUBTLE)
+        top, bottom = ([figure.add_subplot(grid[row, column]) for column in range(3)] for row in range(2))
+        panels.images(top[0], findings.test[:100], 8, f"{min(len(findings.test), 100)} of the test scans")
+        shown = min(len(findings.fantasies), 100)
+        panels.images(top[1], findings.fantasies[:100], 8, f"{shown} fantasies of the model")
+        panels.filters(top[2], findings.large.components_, 8, words="blue: ink, orange: none")
+        passes, train, test = zip(*findings.curve, strict=True)
+        panels.level(bottom[0], findings.baseline[1], "independent pixels", passes[-1])
+        panels.learning_curve(bottom[0], passes, {"train": train, "test": test}, "mean log-likelihood (nats)")
+        for axes, name in zip(bottom[1:], ("small", "large"), strict=True):
+            model = findings.small if name == "small" else findings.large
+            title = f"Partition function, {model.components_.shape[0]} hidden units"
+            found = [vars(estimate) for estimate in findings.estimates[name]]
+            panels.convergence(axes, found, title, findings.exact if name == "small" else None)
+
+
+def _subtitle(findings: Findings) -> str:
+    passes, _, test = findings.curve[-1]
+    hidden = findings.large.components_.shape[0]
+    return (
+        f"{hidden} hidden units, {passes} passes over {len(findings.train):,} scans of 8 × 8 pixels. "
+        f"Mean log-likelihood of {len(findings.test)} test scans: {signed(test)} nats; "
+        f"independent pixels: {signed(findings.baseline[1])}."
+    )
