@@ -41,7 +41,7 @@ def what_is_unknown(x: Tensor) -> str | None:
         if node.op is PLACEHOLDER:
             return f"it depends on the input {node.name or repr(node)}"
         if node.memo is not None:
-            arrays.append(node.memo.value)
+            arrays.append(node.memo)
         elif node.op is CONSTANT:
             arrays.append(node.payload)
         elif node.op is VARIABLE:

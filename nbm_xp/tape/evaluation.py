@@ -1,121 +1,44 @@
-"""`evaluate`: values asked for one by one, without compiling anything where that would cost more than it saves.
+"""Values of Tensors now: by plans that are found again for the next graph of the same structure.
 
-A graph is computed node by node. One that is asked for again and again is compiled, unless it was computed from
-constants alone: then its value is kept, in bounded memory. Graphs that draw random numbers, loop or branch are compiled
-at once, and so is what has many nodes and large arrays: compiling takes as long as fifty runs of a node over a few
-numbers.
+What constants alone decide is kept on its node as far as it is small, in bounded memory, so that code that looks at its
+values as it goes on takes time in proportion to its steps.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 import threading
 import weakref
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import partial
-from operator import attrgetter
+from contextlib import suppress
+from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-from nbm_xp.namespace import array_namespace, brought, concrete_int, default_namespace, running_dtype, running_namespace
+from nbm_xp.namespace import array_namespace, brought, default_namespace, floatx, is_lazy, running_namespace
+from nbm_xp.namespace.compiling import compiled
 
-from .dtypes import DType
-from .function import Function, function
-from .graph import refuse_cut
-from .lengths import Length, known, product, substituted
-from .node import CONSTANT, IDENTITY_TAG, IFELSE_NAME, LEAVES, OUTPUT, PLACEHOLDER, SUBGRAPH_TAG, VARIABLE, Memory, Node
+from .function import function
+from .graph import ARGUMENT, Result, refuse_cut, walk
+from .lengths import known, product
+from .node import CONSTANT, LEAVES, PLACEHOLDER, VARIABLE, Memory, Node, rules_version
 from .operators import LATE
-from .plans.plan import to_be_copied
-from .printing import call_name
-from .source_locations import explain, met
+from .plans.plan import compile_plan, keep, to_be_copied
+from .plans.structural_key import structural_key
 from .tensor import Tensor, as_tensor
 
-__all__ = ["BUDGET", "Memo", "evaluate", "look", "memo_bytes", "remember"]
+__all__ = [
+    "BUDGET", "Plan", "cache_key", "computed", "evaluate", "held", "kept_bytes", "look", "planned", "recalled",
+    "remembered",
+]  # fmt: skip
 
 BUDGET = 32 * 2**20
 """Bytes that all kept values together may take."""
 
-_LARGEST_ASKED = 4 * 2**20
-_LARGEST_ON_THE_WAY = 64 * 2**10
-_NEGLIGIBLE = 1024  # about what the node itself takes
-
-
-class Memo(NamedTuple):
-    """A value, the library it is of, and whether it could be of another: nothing but the configuration decided."""
-
-    value: Any
-    xp: Any
-    free: bool
-
-
-class _Ledger:
-    """The nodes whose values count against the budget, the oldest first."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.entries: OrderedDict[int, tuple[weakref.ref[Node], int]] = OrderedDict()
-        self.gone: deque[int] = deque()  # serials of nodes that died, which may happen anywhere, even in here
-        self.total = 0
-
-    def enter(self, node: Node, size: int) -> None:
-        serial, gone = node.serial, self.gone
-        reference = weakref.ref(node, lambda _: gone.append(serial))
-        with self.lock:
-            if serial in self.entries:
-                return
-            while gone:
-                self._drop(gone.popleft())
-            self.entries[serial] = reference, size
-            self.total += size
-            while self.total > BUDGET:
-                oldest = self._drop(next(iter(self.entries)))
-                if oldest is not None:
-                    oldest.memo = None
-
-    def _drop(self, serial: int) -> Node | None:
-        reference, size = self.entries.pop(serial, (None, 0))
-        self.total -= size
-        return None if reference is None else reference()
-
-
-_ledger = _Ledger()
-
-
-def memo_bytes() -> int:
-    """How much of the budget is taken."""
-    with _ledger.lock:
-        while _ledger.gone:
-            _ledger._drop(_ledger.gone.popleft())
-        return _ledger.total
-
-
-def remember(node: Node, memo: Memo, *, asked: bool) -> None:
-    """Keep the value of a node, if it is not too large."""
-    size = _bytes(memo.value, node)
-    if size > (_LARGEST_ASKED if asked else _LARGEST_ON_THE_WAY):
-        return
-    node.memo = memo
-    if size > _NEGLIGIBLE:
-        _ledger.enter(node, size)
-
-
-def _bytes(value: Any, node: Node) -> int:
-    """The memory of an array; of one whose length is not known, which holds no data, next to none."""
-    elements = math.prod(value.shape) if hasattr(value, "shape") else 1
-    return int(elements) * _itemsize(node) if elements == elements else 0
-
-
-def _itemsize(node: Node) -> int:
-    """The bytes of one element, from the dtype's name, which ends in its bits."""
-    bits = "".join(character for character in str(node.dtype) if character.isdigit())
-    return int(bits or 8) // 8
-
-
-_MANY_NODES = 64
-_LARGE = 2**16
-"""Elements of an array from which a plan's chains in blocks pay."""
-_LOOKS_BEFORE_COMPILING = 2
+_LARGEST = 2**20
+"""Elements of the largest value that is kept."""
 
 
 def evaluate(value: Any, inputs: Mapping[Tensor, Any] | None = None) -> Any:
@@ -154,12 +77,8 @@ def evaluate(value: Any, inputs: Mapping[Tensor, Any] | None = None) -> Any:
         keys = list(inputs)
         return function(keys, list(value) if isinstance(value, tuple) else value)(*(inputs[key] for key in keys))
     if isinstance(value, (list, tuple)):
-        tensors = list(map(_uncut, value))
-        found = _Steps.of([tensor.node for tensor in tensors])
-        if found is None:
-            return function([], tensors)()
-        return found.run([tensor.node for tensor in tensors], own=True)
-    return _value(_uncut(value).node, own=True)
+        return _values([_uncut(item).node for item in value], own=True)
+    return _values([_uncut(value).node], own=True)[0]
 
 
 def _uncut(value: Any) -> Tensor:
@@ -171,195 +90,233 @@ def _uncut(value: Any) -> Tensor:
 
 def look(tensor: Tensor) -> Any:
     """The value of a Tensor to be read and not to be written to."""
-    return _value(tensor.node, own=False)
+    return _values([tensor.node], own=False)[0]
 
 
-def _value(node: Node, *, own: bool) -> Any:
-    memo = node.memo
-    if memo is not None and (not memo.free or memo.xp is default_namespace()):
-        return memo.xp.asarray(memo.value, copy=True) if own else memo.value
+def _values(roots: Sequence[Node], *, own: bool) -> list[Any]:
+    """The values of nodes; with `own`, arrays that share no memory with variables, constants or kept values."""
+    kept: dict[Node, Any] = {}  # another thread may make room meanwhile
+
+    def operands(node: Node) -> Sequence[Node]:
+        memo = node.memo
+        if memo is None:
+            return node.inputs
+        kept[node] = memo
+        return ()
+
+    order = walk(roots, operands)
+    if any(map(_needs_function, order)) or any(node.evaluator is not None and node in roots for node in order):
+        return _by_function(roots)
+    lasting = _lasting(order, kept)
+    extra = [node for node in order if node in lasting and node not in kept and _is_worth_keeping(node)]
+    results = [*roots, *(node for node in extra if node not in roots)]
+    found = structural_key(results, list(kept))
+    if found is None:
+        return _by_function(roots)
+    structure, leaves = found
+    arrays = [kept[node] if node in kept else held(node) for node in leaves]
+    key = ("values", own, len(roots), structure, cache_key(arrays))
+
+    def anew() -> Plan:
+        xp = running_namespace(arrays, default_namespace())
+        return planned(leaves, results, len(roots) if own else 0, xp, once=True)
+
+    values = _run(key, anew, arrays)
+    for node, value in zip(results, values, strict=True):
+        if node in lasting and node not in kept and _is_worth_keeping(node):
+            is_own = node.op.memory is Memory.OWN or not node.shape
+            _keep(node, value if is_own else array_namespace(value).asarray(value, copy=True))
+    for place, node in enumerate(roots):
+        if own and node in lasting and (_is_worth_keeping(node) or node.op.memory is not Memory.OWN):
+            values[place] = array_namespace(values[place]).asarray(values[place], copy=True)
+    return values[: len(roots)]
+
+
+def _needs_function(node: Node) -> bool:
+    """Whether a value has no plan of its own: it is missing, drawn at random, or says itself how it is found."""
+    if node.op is VARIABLE:
+        return node.payload.is_state or node.payload.default_update is not None
+    return node.op is PLACEHOLDER
+
+
+def _by_function(roots: Sequence[Node]) -> list[Any]:
+    if len(roots) > 1:
+        found: list[Any] = function([], list(map(Tensor, roots)))()
+        return found
+    (node,) = roots
     if node.evaluator is None:
-        steps = _Steps.of([node]) if node.looks < _LOOKS_BEFORE_COMPILING else None
-        if steps is not None:
-            node.looks += 1
-            return steps.run([node], own=own)[0]
-        compiled = function([], Tensor(node))
-        if compiled.is_free:  # compiled for the configuration of now
-            return compiled()
-        node.evaluator = compiled
-    return node.evaluator()
+        run = function([], Tensor(node))
+        if run.is_free:  # compiled for the configuration of now
+            return [run()]
+        node.evaluator = run
+    return [node.evaluator()]
 
 
-class _Steps:
-    """The nodes to compute, inputs first, and what they start from."""
+def _lasting(order: Sequence[Node], kept: Mapping[Node, Any]) -> set[Node]:
+    """The nodes whose values follow from constants and kept values, and not from the configuration alone."""
+    lasting: set[Node] = set()
+    free: set[Node] = set()
+    for node in order:
+        if node in kept or node.op is CONSTANT:
+            lasting.add(node)
+        elif node.op not in LEAVES and all(other in lasting or other in free for other in node.inputs):
+            (free if all(other in free for other in node.inputs) else lasting).add(node)
+    return lasting
 
-    __slots__ = ("order", "started")
 
-    def __init__(self, order: list[Node], started: list[Node]) -> None:
-        self.order = order
-        self.started = started
+def _is_worth_keeping(node: Node) -> bool:
+    if node.op in LEAVES or node.is_call:
+        return False
+    size = known(product(node.shape))
+    return size is not None and size <= _LARGEST
 
-    @classmethod
-    def of(cls, roots: Sequence[Node]) -> _Steps | None:
-        """What the roots need, as far as it is not kept; None where a plan must be compiled."""
-        order: dict[Node, None] = {}
-        started: list[Node] = []
-        opened: set[Node] = set()
-        large = False
-        stack = list(roots)
-        while stack:
-            node = stack.pop()
-            if node in opened:  # what it needs stands before it
-                order[node] = None
-                continue
-            opened.add(node)
-            op = node.op
-            if node.memo is not None or op is CONSTANT:
-                started.append(node)
-            elif op is VARIABLE:
-                if node.payload.is_state or node.payload.default_update is not None:
-                    return None
-                started.append(node)
-            elif op is PLACEHOLDER or op.name == IFELSE_NAME or SUBGRAPH_TAG in op.tags:
-                return None
-            elif not (node.evaluator is None or isinstance(node.evaluator, Function) or node in roots):
-                return None  # such as the state of a random generator, which says itself how it is looked at
-            else:
-                stack.append(node)
-                stack += node.inputs
-                large = large or _is_large(node)
-                if large and len(opened) > _MANY_NODES:
-                    return None
-        known = {*started}  # to ask whether a value is large may itself have found and kept some
-        return cls([node for node in order if node not in known and node.op not in LEAVES], started)
 
-    def run(self, roots: Sequence[Node], *, own: bool) -> list[Any]:
-        """The values of the roots; with `own`, arrays that share no memory with variables, constants or kept values."""
-        values, xp, free = self._start()
-        fixed = {node for node in self.started if node.op is not VARIABLE}
-        left: dict[Node, int] = dict.fromkeys(roots, len(self.order) + 1)
-        for node in self.order:
-            for other in node.inputs:
-                left[other] = left.get(other, 0) + 1
-        for node in self.order:
-            inputs = node.inputs
-            values[node] = _computed(node, values, xp)
-            if all(other in fixed for other in inputs):
-                fixed.add(node)
-                if not node.is_call:
-                    value = values[node]
-                    if node.shape and node.op.memory is not Memory.OWN:
-                        value = xp.asarray(value, copy=True)
-                    remember(node, Memo(value, xp, free), asked=node in roots or node.looks > 0)
-                    node.looks += 1  # what is needed a second time is as good as asked for
-            for other in inputs:
-                left[other] -= 1
-                if not left[other]:
-                    del values[other]
-        results = [values[root] if root.shape or not own else xp.asarray(values[root]) for root in roots]
-        if own:
-            shared = {*to_be_copied(list(roots), len(roots), (), {})}
-            for position, root in enumerate(roots):
-                if position in shared or root.memo is not None:
-                    results[position] = xp.asarray(results[position], copy=True)
+class _Ledger:
+    """The nodes that keep their values, the oldest first: when they take too much, these go first."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.entries: deque[tuple[weakref.ref[Node], int]] = deque()
+        self.total = 0
+
+    def enter(self, node: Node, size: int) -> None:
+        with self.lock:
+            self.entries.append((weakref.ref(node), size))
+            self.total += size
+            while self.total > BUDGET or (self.entries and self.entries[0][0]() is None):
+                reference, gone = self.entries.popleft()
+                self.total -= gone
+                oldest = reference()
+                if oldest is not None:
+                    oldest.memo = None
+
+
+_ledger = _Ledger()
+
+
+def _keep(node: Node, value: Any) -> None:
+    bits = "".join(character for character in str(node.dtype) if character.isdigit())
+    elements = math.prod(value.shape)
+    size = int(elements) * (int(bits or 8) // 8) if elements == elements else 0
+    node.memo = value
+    if size > 64:
+        _ledger.enter(node, size)
+
+
+def kept_bytes() -> int:
+    """How much of the budget is taken by nodes that are still there."""
+    with _ledger.lock:
+        return sum(size for reference, size in _ledger.entries if reference() is not None)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A compiled graph that holds on to none of the arrays it was recorded with."""
+
+    xp: ModuleType
+    run: Callable[..., tuple[Any, ...]]
+    scalars: tuple[int, ...]
+    copied: tuple[int, ...]
+
+    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+        """The results, in the plan's library, to which arrays of the host are converted."""
+        results = list(self.run(*(a if array_namespace(a) is self.xp else brought(a, self.xp) for a in arrays)))
+        for position in self.scalars:
+            results[position] = self.xp.asarray(results[position])
+        for position in self.copied:
+            results[position] = self.xp.asarray(results[position], copy=True)
         return results
 
-    def _start(self) -> tuple[dict[Node, Any], ModuleType, bool]:
-        """The arrays to start from, the library to run on, and whether nothing but the configuration decides it."""
-        default = default_namespace()
-        values: dict[Node, Any] = {}
-        free: list[Node] = []
-        for node in self.started:
-            if node.memo is None:
-                values[node] = node.payload.value if node.op is VARIABLE else node.payload
-            elif node.memo.free:
-                free.append(node)
-            else:
-                values[node] = node.memo.value
-        if not values:
-            xp = default
-        elif len(values) == 1:
-            xp = array_namespace(*values.values())
-        else:
-            xp = running_namespace(values.values(), default)
-        for node, value in values.items():
-            if array_namespace(value) is not xp:
-                values[node] = brought(value, xp)
-        for node in free:
-            memo = node.memo
-            values[node] = memo.value if memo.xp is xp else brought(memo.value, xp)
-        return values, xp, len(free) == len(self.started)
+
+def planned(
+    inputs: Sequence[Node], results: Sequence[Result], returned: int, xp: ModuleType, *, once: bool = False
+) -> Plan:
+    """Compile a graph for a library; the first results, as many as are `returned`, are the user's.
+
+    With `once`, the library's own compiler is not asked: it takes longer than a few runs.
+    """
+    plan = _without_graph(compile_plan(inputs, results, xp, lazy=is_lazy(xp)))
+    return Plan(
+        xp,
+        plan if once else compiled(plan, xp),
+        tuple(i for i, r in enumerate(results[:returned]) if isinstance(r, Node) and not r.shape),
+        tuple(to_be_copied(results[:returned], returned, inputs, {})),
+    )
 
 
-def _is_large(node: Node) -> bool:
-    elements = known(product(node.shape))
-    return elements is None or elements >= _LARGE
+def _without_graph(plan: Any) -> Any:
+    """The plan with nothing but notes of where its lines were recorded: the graph would keep its constants alive."""
+    plan.__kwdefaults__ = {name: copy.copy(value) for name, value in plan.__kwdefaults__.items()}
+    return plan
 
 
-def _computed(node: Node, values: dict[Node, Any], xp: ModuleType) -> Any:
-    op = node.op
-    if op is OUTPUT:
-        return values[node.args[0]][node.args[1]]
-    if IDENTITY_TAG in op.tags:
-        return values[node.args[0]]
-    args = [values[arg] if type(arg) is Node else _plain(arg, values, xp) for arg in node.args]
-    attributes = {key: _plain(value, values, xp) for key, value in node.attributes.items()} if node.attributes else {}
-    try:
-        return _callable(node, xp)(*args, **attributes)
-    except Exception as error:
-        explain(error, call_name(node), met(args), node.source_location)
-        raise
+_CACHE_SIZE = 512
+_plans: dict[Hashable, Any] = {}
 
 
-_callables: dict[Hashable, Callable[..., Any]] = {}
+def computed(
+    kind: Hashable, roots: Sequence[Tensor], inputs: Sequence[Tensor], build: Callable[[], Sequence[Tensor]]
+) -> list[Any]:
+    """The values of what `build` records; it need not record what a graph of the same structure was compiled for.
 
-
-def _callable(node: Node, xp: ModuleType) -> Callable[..., Any]:
-    """What computes a node from the values of its arguments."""
-    op = node.op
-    if node.payload is not None:
-        return partial(cast("Callable[..., Any]", op.run), xp, node.payload)
-    key = (op, xp) if op.emit is None else (op, len(node.args), *node.attributes)
-    found: Any = _callables.get(key)
+    Parameters
+    ----------
+    kind : hashable
+        What `build` makes of the graph: equal for the same.
+    roots : sequence of Tensor
+        What the graph computes.
+    inputs : sequence of Tensor
+        Arguments (see `argument`) made of arrays.
+    build : callable
+        Records the results from `roots` and `inputs`.
+    """
+    arrays = [held(tensor.node) for tensor in inputs]
+    found = structural_key([root.node for root in roots], [tensor.node for tensor in inputs])
     if found is None:
-        if op.emit is not None:
-            names = [f"a{position}" for position in range(len(node.args))]
-            source = op.emit(*names, **{name: name for name in node.attributes})
-            found = eval(f"lambda {', '.join([*names, *node.attributes])}: {source}")
-        elif op.run is not None:
-            found = partial(op.run, xp)
-        else:
-            found = attrgetter(op.name)(xp)
-        _callables[key] = found
-    return cast("Callable[..., Any]", found)
+        results: list[Any] = function(list(inputs), list(build()))(*arrays)
+        return results
+    structure, nodes = found
+    arrays += [held(node) for node in nodes[len(inputs) :]]
+    key = (kind, structure, cache_key(arrays))
+
+    def anew() -> Plan:
+        outputs = [tensor.node for tensor in build()]
+        return planned(nodes, outputs, len(outputs), running_namespace(arrays, default_namespace()))
+
+    return _run(key, anew, arrays)
 
 
-_SELF_EVIDENT = frozenset({bool, int, float, complex, str, type(None), type(Ellipsis)})
+def _run(key: Hashable, anew: Callable[[], Plan], arrays: Sequence[Any]) -> list[Any]:
+    """What the plan of a key computes from arrays; `anew` makes it."""
+    plan: Plan | None = recalled(key)
+    if plan is None:
+        plan = cast("Plan", remembered(key, anew()))
+        return plan(arrays)
+    with suppress(Exception):
+        return plan(arrays)
+    return anew()(arrays)  # fails again, with a note of where this graph was recorded instead of an equal one
 
 
-def _plain(value: Any, values: dict[Node, Any], xp: ModuleType) -> Any:
-    """An argument as the library takes it."""
-    kind = type(value)
-    if kind in _SELF_EVIDENT:
-        return value
-    if kind is Node:
-        return values[value]
-    if isinstance(value, DType):
-        return running_dtype(xp, value)
-    if isinstance(value, Length):
-        return substituted(value, lambda atom: _atom(atom, values))
-    if isinstance(value, (tuple, list)):
-        return tuple(_plain(item, values, xp) for item in value)
-    if kind is slice:
-        return slice(*(_plain(part, values, xp) for part in (value.start, value.stop, value.step)))
-    if isinstance(value, int):
-        return int(value)
-    return float(value) if isinstance(value, float) else value
+def recalled(key: Hashable) -> Any:
+    """What was compiled under a key, or None."""
+    return _plans.get(key)
 
 
-def _atom(atom: tuple[Any, ...], values: dict[Node, Any]) -> int:
-    value = values[atom[1]]
-    return value.shape[atom[2]] if atom[0] == "axis" else concrete_int(value)
+def remembered(key: Hashable, value: Any) -> Any:
+    """Keep what was compiled; another thread's, if it came first."""
+    return keep(_plans, key, value, _CACHE_SIZE)
+
+
+def cache_key(arrays: Sequence[Any]) -> Hashable:
+    """What a plan depends on besides the structure of its graph."""
+    return tuple(map(type, arrays)), floatx(), default_namespace(), rules_version()
+
+
+def held(node: Node) -> Any:
+    """The array that a leaf, or an argument made of one, holds."""
+    if node.op is ARGUMENT:
+        node = node.args[0]
+    return node.payload.value if node.op is VARIABLE else node.payload
 
 
 LATE["evaluate"] = evaluate

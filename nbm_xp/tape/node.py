@@ -212,10 +212,10 @@ class Operation:
 class Node:
     """One recorded value; for a call with several results, all of them together.
 
-    `source_location` is where in the user's code it was recorded. `looks` counts how often its value was asked for,
-    `evaluator` is how that value is found, once it has been compiled, and `memo` holds the value itself, where it
-    cannot change. `reader` gives the value as an array that is there already, where what was recorded shows memory of
-    the user's. `hidden` is what its shape was computed from, where that takes too long to write.
+    `source_location` is where in the user's code it was recorded. `evaluator` is how its value is found, once it
+    has been compiled, and `memo` holds the value itself, where it cannot change. `reader` gives the value as an
+    array that is there already, where what was recorded shows memory of the user's. `hidden` is what its shape was
+    computed from, where that takes too long to write.
     """
 
     __slots__ = (
@@ -226,7 +226,6 @@ class Node:
         "evaluator",
         "hidden",
         "inputs",
-        "looks",
         "memo",
         "name",
         "op",
@@ -259,7 +258,6 @@ class Node:
         self.source_location: SourceLocation | None = None if op is OUTPUT else current_location()
         self.evaluator: Callable[[], Any] | None = None
         self.reader: Callable[[], Any] | None = None
-        self.looks = 0
         self.memo: Any = None
         self.hidden: Hidden | None = None
         self.inputs: tuple[Node, ...] = _inputs(args, attributes)
@@ -269,12 +267,11 @@ class Node:
             "__weakref__",
             "evaluator",
             "memo",
-            "looks",
             "source_location",
             "reader",
         )  # what belongs to this process
         state = {name: getattr(self, name) for name in Node.__slots__ if name not in left}
-        return None, {**state, "evaluator": None, "memo": None, "looks": 0, "source_location": None, "reader": None}
+        return None, {**state, "evaluator": None, "memo": None, "source_location": None, "reader": None}
 
     @property
     def is_call(self) -> bool:

@@ -25,7 +25,7 @@ from nbm_xp.tape import (
     evaluation as memo,
 )
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.evaluation import look, memo_bytes
+from nbm_xp.tape.evaluation import kept_bytes, look
 from tests.libraries import Library
 
 CALLS: Counter[str] = Counter()
@@ -60,9 +60,8 @@ class TestConstants:
             x = counted(x)
         assert CALLS["all"] == 99
 
-    def test_long_history_is_not_computed_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Nor compiled: an algorithm that looks at its values as it goes on takes time in proportion to its steps."""
-        monkeypatch.setattr("nbm_xp.tape.evaluation.function", None)
+    def test_long_history_is_not_computed_again(self) -> None:
+        """An algorithm that looks at its values as it goes on takes time in proportion to its steps."""
         x = as_tensor(np.ones(3))
         for _ in range(3):
             for _ in range(200):
@@ -87,11 +86,11 @@ class TestConstants:
         np.testing.assert_array_equal(library.numpy(evaluate([y, y + 1.0])[1]), [3.0] * 3)
 
     def test_views_do_not_hold_what_they_are_of(self) -> None:
-        big = as_tensor(np.ones(50_000)) * 2.0
+        big = as_tensor(np.ones(2_000_000)) * 2.0
         part = big[:3]
         part.eval()
         assert big.node.memo is None
-        assert part.node.memo.value.base is None
+        assert part.node.memo.base is None
 
     def test_memory_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(memo, "BUDGET", 100_000)
@@ -99,16 +98,16 @@ class TestConstants:
         tensors = [as_tensor(np.full(5000, float(i))) + 1.0 for i in range(10)]  # 40 kB each
         for tensor in tensors:
             look(tensor)
-        assert memo_bytes() <= 100_000
+        assert kept_bytes() <= 100_000
         assert tensors[0].node.memo is None
         assert tensors[-1].node.memo is not None
         assert [float(tensor[0]) for tensor in tensors] == [i + 1.0 for i in range(10)]
         del tensors, tensor
         gc.collect()
-        assert memo_bytes() <= 40_000  # what pytest itself may still hold
+        assert kept_bytes() <= 40_000  # what pytest itself may still hold
 
     def test_large_ones_are_not_kept(self) -> None:
-        y = as_tensor(np.ones(1_000_000)) + 1.0
+        y = as_tensor(np.ones(2_000_000)) + 1.0
         y.eval()
         assert y.node.memo is None
 
@@ -136,14 +135,6 @@ class TestVariables:
         for k in range(5):  # the later ones compiled
             v.set_value(np.full(2 + k, float(k)))
             assert float(y) == 2.0 * k * (2 + k) + 2 + k
-
-    def test_what_is_compiled_does_not_have_its_users_compiled(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        v = Variable(np.ones(2))
-        y = counted(v)
-        for _ in range(4):
-            y.eval()
-        monkeypatch.setattr("nbm_xp.tape.evaluation.function", None)
-        assert [float(xp.sum(y * float(k))) for k in range(3)] == [0.0, 4.0, 8.0]
 
     def test_values_are_not_views_of_them(self) -> None:
         v = Variable(np.ones((2, 2)))

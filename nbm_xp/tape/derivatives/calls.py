@@ -8,39 +8,27 @@ another derivative in progress has marked, the result is recorded: so derivative
 
 from __future__ import annotations
 
-import copy
 import operator
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 from nbm_xp.namespace import (
-    array_namespace,
     asarray,
-    brought,
-    default_namespace,
     dtype_name,
     floatx,
     host_namespace,
     is_array,
-    is_lazy,
-    running_namespace,
 )
-from nbm_xp.namespace.compiling import compiled
 
-from ..function import function
-from ..graph import ARGUMENT, IN_PROGRESS, Result, reachable
-from ..node import PLACEHOLDER, VARIABLE, Node, rules_version
-from ..plans.plan import compile_plan, keep, to_be_copied
-from ..plans.structural_key import structural_key
+from ..graph import ARGUMENT, IN_PROGRESS, reachable
+from ..node import PLACEHOLDER, VARIABLE, Node
 from ..tensor import Tensor, as_tensor, is_tensor, record
 from ..trees import leaves, mapped
 
 __all__ = [
-    "Call", "Plan", "argument", "cache_key", "called", "computed", "held", "is_foreign", "is_output",
-    "is_settled", "planned", "recalled", "remembered",
+    "Call", "argument", "called", "is_foreign", "is_output", "is_settled",
 ]  # fmt: skip
 
 
@@ -169,102 +157,3 @@ def _check_floating(leaf: Any, position: int) -> None:
         raise TypeError(f"argument {position} must be floating to differentiate in: {error}") from error
     if dtype[0] not in "fc":
         raise TypeError(f"argument {position} must be floating to differentiate in, got {dtype}")
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A compiled graph that holds on to none of the arrays it was recorded with."""
-
-    xp: ModuleType
-    run: Callable[..., tuple[Any, ...]]
-    scalars: tuple[int, ...]
-    copied: tuple[int, ...]
-
-    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
-        """The results, in the plan's library, to which arrays of the host are converted."""
-        results = list(self.run(*(a if array_namespace(a) is self.xp else brought(a, self.xp) for a in arrays)))
-        for position in self.scalars:
-            results[position] = self.xp.asarray(results[position])
-        for position in self.copied:
-            results[position] = self.xp.asarray(results[position], copy=True)
-        return results
-
-
-def planned(inputs: Sequence[Node], results: Sequence[Result], returned: int, xp: ModuleType) -> Plan:
-    """Compile a graph for a library; the first results, as many as are `returned`, are the user's."""
-    return Plan(
-        xp,
-        compiled(_without_graph(compile_plan(inputs, results, xp, lazy=is_lazy(xp))), xp),
-        tuple(i for i, r in enumerate(results[:returned]) if isinstance(r, Node) and not r.shape),
-        tuple(to_be_copied(results[:returned], returned, inputs, {})),
-    )
-
-
-def _without_graph(plan: Any) -> Any:
-    """The plan with nothing but notes of where its lines were recorded: the graph would keep its constants alive."""
-    plan.__kwdefaults__ = {name: copy.copy(value) for name, value in plan.__kwdefaults__.items()}
-    return plan
-
-
-_CACHE_SIZE = 256
-_plans: dict[Hashable, Any] = {}
-
-
-def computed(
-    kind: Hashable, roots: Sequence[Tensor], inputs: Sequence[Tensor], build: Callable[[], Sequence[Tensor]]
-) -> list[Any]:
-    """The values of what `build` records; it need not record what a graph of the same structure was compiled for.
-
-    Parameters
-    ----------
-    kind : hashable
-        What `build` makes of the graph: equal for the same.
-    roots : sequence of Tensor
-        What the graph computes.
-    inputs : sequence of Tensor
-        Arguments (see `argument`) made of arrays.
-    build : callable
-        Records the results from `roots` and `inputs`.
-    """
-    arrays = [held(tensor.node) for tensor in inputs]
-    found = structural_key([root.node for root in roots], [tensor.node for tensor in inputs])
-    if found is None:
-        results: list[Any] = function(list(inputs), list(build()))(*arrays)
-        return results
-    structure, nodes = found
-    arrays += [held(node) for node in nodes[len(inputs) :]]
-    key = (kind, structure, cache_key(arrays))
-
-    def anew() -> Plan:
-        outputs = [tensor.node for tensor in build()]
-        return planned(nodes, outputs, len(outputs), running_namespace(arrays, default_namespace()))
-
-    plan: Plan | None = recalled(key)
-    if plan is None:
-        plan = cast("Plan", remembered(key, anew()))
-        return plan(arrays)
-    with suppress(Exception):
-        return plan(arrays)
-    return anew()(arrays)  # fails again, with a note of where this graph was recorded instead of an equal one
-
-
-def recalled(key: Hashable) -> Any:
-    """What was compiled under a key, or None."""
-    return _plans.get(key)
-
-
-def remembered(key: Hashable, value: Any) -> Any:
-    """Keep what was compiled; another thread's, if it came first."""
-    return keep(_plans, key, value, _CACHE_SIZE)
-
-
-def cache_key(arrays: Sequence[Any]) -> Hashable:
-    """What a plan depends on besides the structure of its graph."""
-    return tuple(map(type, arrays)), floatx(), default_namespace(), rules_version()
-
-
-def held(node: Node) -> Any:
-    """The array that a leaf, or an argument made of one, holds."""
-    if node.op is ARGUMENT:
-        node = node.args[0]
-    return node.payload.value if node.op is VARIABLE else node.payload

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from ..evaluation import computed
 from ..graph import inner_placeholder
 from ..lengths import known, product
 from ..standard.creation import eye, ones, zeros
 from ..standard.manipulation import permute_dims, reshape
 from ..tensor import Tensor
 from ..trees import rebuilt
-from .calls import called, computed
+from .calls import called
 from .transforms import argument_numbers, is_smooth, pulled, pushed
 from .vmapping import for_each
 

@@ -25,6 +25,7 @@ from nbm_xp.namespace import (
 )
 
 from ..dtypes import DType
+from ..evaluation import cache_key, computed, held, planned, recalled, remembered
 from ..function import function
 from ..gradients import gradients, pull_back
 from ..graph import inner_placeholder
@@ -39,7 +40,7 @@ from ..standard.elementwise import cos
 from ..standard.manipulation import reshape
 from ..tensor import Tensor, as_tensor, is_tensor
 from ..trees import leaves, leaves_as, rebuilt
-from .calls import Call, argument, cache_key, called, computed, held, is_output, planned, recalled, remembered
+from .calls import Call, argument, called, is_output
 
 __all__ = ["as_like", "grad", "hvp", "is_smooth", "jvp", "pulled", "pushed", "value_and_grad", "vjp"]
 

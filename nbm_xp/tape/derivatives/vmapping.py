@@ -12,6 +12,7 @@ from functools import wraps
 from operator import index
 from typing import Any
 
+from ..evaluation import computed
 from ..graph import inner_placeholder, reachable
 from ..lengths import Size, same_length
 from ..loops.body import LoopBody
@@ -35,7 +36,7 @@ from ..standard.manipulation import expand_dims, matrix_transpose, moveaxis, per
 from ..standard.products import matmul
 from ..tensor import Tensor, as_tensor, is_tensor, record, record_several, result
 from ..trees import leaves, mapped
-from .calls import argument, computed, is_foreign, is_output
+from .calls import argument, is_foreign, is_output
 
 __all__ = ["batched", "for_each", "vmap"]
 
