@@ -13,9 +13,8 @@ import pytest
 
 from nbm_xp.namespace import kernels, library_name, use_backend
 from nbm_xp.rng import RandomStreams
-from nbm_xp.tape import Variable, as_tensor, function, gradients, placeholder, scan, value_and_grad
+from nbm_xp.tape import Variable, as_tensor, evaluation, function, gradients, placeholder, scan, value_and_grad
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.derivatives import calls as derivatives
 from nbm_xp.tape.plans import plan as plans
 
 THREADS = 8
@@ -84,7 +83,7 @@ def test_draws_recorded_at_once_take_different_streams() -> None:
 
 def test_caches_that_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plans, "_CACHE_SIZE", 3)
-    monkeypatch.setattr(derivatives, "_CACHE_SIZE", 3)
+    monkeypatch.setattr(evaluation, "_CACHE_SIZE", 3)
 
     def work(i: int) -> None:
         for power in range(2, 12):
