@@ -32,6 +32,7 @@ __all__ = [
     "register_pytree",
     "register_waiting",
     "repeated",
+    "require_eager",
     "running_namespace",
     "strictly_rounded",
     "with_derivatives",
@@ -42,6 +43,9 @@ for _name in (
     "strictly_rounded",
 ):  # fmt: skip
     register_kernel(f"compiling.{_name}", "jax", f"nbm_xp.namespace.compat.jax_functions:{_name}")
+
+
+register_kernel("compiling.require_eager", "torch", "nbm_xp.namespace.compat.torch:require_eager")
 
 
 def compiled(plan: Callable[..., tuple[Any, ...]], xp: Any) -> Callable[..., tuple[Any, ...]]:
@@ -214,6 +218,31 @@ def current_trace() -> object | None:
         return None
     own = kernel("compiling.current_trace", "jax")
     return None if own is None else own()
+
+
+def require_eager(what: str, values: Iterable[Any] = ()) -> None:
+    """Raise an error where PyTorch compiles the calling function, or maps it over one of some values.
+
+    Parameters
+    ----------
+    what : str
+        What can be done in neither, for the error.
+    values : iterable
+        Arrays and anything else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> require_eager("a random draw", [np.ones(2)])
+    """
+    if "torch" in sys.modules and ("torch._dynamo" in sys.modules or any(map(_is_torch, values))):
+        own = kernel("compiling.require_eager", "torch")
+        assert own is not None
+        own(what, values)
+
+
+def _is_torch(value: Any) -> bool:
+    return dispatch.library_of(value) == "torch"
 
 
 def is_traced(values: Iterable[Any]) -> bool:

@@ -69,6 +69,7 @@ OPERATIONS: dict[str, str] = {
             "is_traced",
             "loop",
             "repeated",
+            "require_eager",
             "strictly_rounded",
         )
     },

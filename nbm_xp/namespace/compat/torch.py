@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ __all__ = [
     "from_numpy",
     "is_plain",
     "may_overlap",
+    "require_eager",
     "reshaped_view",
     "to_numpy",
     "transforms",
@@ -216,6 +217,8 @@ torch: Any = importlib.import_module("torch")
 class _Once(torch.autograd.Function):  # type: ignore[misc]
     """A derivative, which is not differentiated again."""
 
+    generate_vmap_rule = True
+
     @staticmethod
     def forward(derivatives: Derivatives, k: int, *arrays: Any) -> Any:
         assert derivatives.in_argument is not None
@@ -243,6 +246,8 @@ def _derivative(derivatives: Derivatives, k: int, arrays: tuple[Any, ...]) -> An
 
 
 class _WithDerivatives(torch.autograd.Function):  # type: ignore[misc]
+    generate_vmap_rule = True
+
     @staticmethod
     def forward(draw: Callable[..., Any], derivatives: Derivatives, *arrays: Any) -> Any:
         return draw(*arrays)
@@ -335,3 +340,19 @@ def _padded(functional: Any, x: Any, starts: Lengths, extents: Lengths) -> tuple
     if all(before == after >= 0 for before, after in sides):
         return x, tuple(before for before, _ in sides)
     return functional.pad(x, [side for pair in reversed(sides) for side in pair]), (0,) * len(sides)
+
+
+def require_eager(what: str, values: Iterable[Any]) -> None:
+    """See `nbm_xp.namespace.compiling.require_eager`."""
+    frames = getattr(torch._C._dynamo.eval_frame, "get_eval_frame_callback", lambda: None)
+    if torch.compiler.is_compiling() or frames():
+        raise RuntimeError(f"{what} cannot be compiled by torch.compile: call it through torch.compiler.disable")
+    for value in values:
+        inside = value
+        while isinstance(inside, torch.Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(inside):
+            if torch._C._functorch.is_batchedtensor(inside):
+                raise RuntimeError(
+                    f"{what} must not have a parameter over which torch.func.vmap maps: give it all values at once, "
+                    "and a size for them"
+                )
+            inside = torch._C._functorch.get_unwrapped(inside)

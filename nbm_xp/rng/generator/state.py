@@ -33,7 +33,7 @@ from nbm_xp.namespace import (
     to_numpy,
     wide_dtypes,
 )
-from nbm_xp.namespace.compiling import current_trace, is_traced, register_pytree, register_waiting
+from nbm_xp.namespace.compiling import current_trace, is_traced, register_pytree, register_waiting, require_eager
 from nbm_xp.namespace.libraries import imported
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, Followed, State, jump
 
@@ -71,6 +71,7 @@ class GeneratorState:
     """What a `Generator` knows about its state; see there."""
 
     def __init__(self, seed: object = None, library: Any = None, *, threads: int | None = 1) -> None:
+        require_eager("a Generator")
         self._state, self._spawned = (_fresh_state(), 0) if seed is None else _checked_state(seed)
         self._trace = None if seed is None else current_trace()
         register_waiting()
@@ -339,6 +340,7 @@ class GeneratorState:
 
     def _parameters(self, out: Any = None, /, **parameters: Any) -> tuple[Any, list[Any]]:
         """The library of an answer, which may go to `out`, and the parameters as numbers and arrays of it."""
+        require_eager("a random draw", parameters.values())
         return self._alike(out, *(checked(name, value) for name, value in parameters.items()))
 
     def _alike(self, out: Any, *values: Any) -> tuple[Any, list[Any]]:
