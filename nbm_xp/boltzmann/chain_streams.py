@@ -21,7 +21,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.namespace import asarray, dtype_name
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, STREAM_STEPS
 from nbm_xp.rng import RandomStreams, after, check_seed, jump, substreams
-from nbm_xp.rng.recorded import draws
+from nbm_xp.rng.random_streams import operations as draws
 
 __all__ = ["ChainStreams"]
 

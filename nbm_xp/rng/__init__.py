@@ -13,7 +13,7 @@ from .seeds import check_seed, fresh_seed, hashed_seed
 from .uniforms import stream_count, substreams
 
 if TYPE_CHECKING:
-    from .recorded import RandomStreams
+    from .random_streams import RandomStreams
 
 __all__ = [
     "M1",
@@ -32,4 +32,4 @@ __all__ = [
     "substreams",
 ]
 
-public_names(globals(), later={"RandomStreams": "recorded"})
+public_names(globals(), later={"RandomStreams": "random_streams"})

@@ -243,12 +243,11 @@ def _lazily(
     return made(xp, block, parts, chunks=chunks, args=args)
 
 
-def uniforms(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], states: Any, *, trial: int = 0) -> Any:
-    """Make a block of uniforms from the states of all streams, of a draw that comes after so many of the same shape."""
+def uniforms(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], states: Any) -> Any:
+    """Make a block of uniforms from the states of all streams."""
     states = states.states() if isinstance(states, FewNumbers) else states
-    streams = states.shape[0]
-    runs = later_draw(*block_runs(draw.whole, offset, shape), math.prod(draw.whole), streams, trial)
-    return draw.xp.reshape(elements(states, streams, *runs, draw.dtype, draw.library), shape)
+    runs = block_runs(draw.whole, offset, shape)
+    return draw.xp.reshape(elements(states, states.shape[0], *runs, draw.dtype, draw.library), shape)
 
 
 def normals(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], states: Any) -> Any:
@@ -272,49 +271,3 @@ def compared(
 ) -> Any:
     """Make a block of ones and zeros by its probabilities; its uniforms are made in the same task."""
     return less(draw.xp, uniforms(draw.changed(precision), offset, shape, states), p, draw.dtype)
-
-
-def later_draw(begins: Any, lengths: Any, n: int, streams: int, trial: int) -> tuple[Any, Any]:
-    """Say where the elements of a later draw from the same streams lie, on from the first draw.
-
-    After a draw of `n` elements, the first ``n mod streams`` streams are one step ahead of the others. So runs are
-    divided where the streams start anew and where those end, and each piece moves on by whole steps.
-
-    Parameters
-    ----------
-    begins, lengths : numpy.ndarray
-        Runs of elements of one draw.
-    n : int
-        How many elements a draw has.
-    streams : int
-        How many streams there are.
-    trial : int
-        How many draws came before.
-
-    Returns
-    -------
-    begins, lengths : numpy.ndarray
-        Runs of places: place ``p`` is output ``p div streams`` of stream ``p mod streams``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> begins, lengths = later_draw(np.asarray([0]), np.asarray([3]), 3, 2, 1)
-    >>> begins.tolist(), lengths.tolist()
-    ([4, 3, 6], [1, 1, 1])
-    """
-    host = host_namespace()
-    steps, ahead = divmod(n, streams)
-    cuts = host.asarray([0, ahead] if ahead else [0], dtype=host.int64)
-    if trial == 0 or not begins.shape[0]:
-        return begins, lengths
-    first, last = begins // streams, (begins + lengths - 1) // streams
-    most = int(host.max(last - first)) + 1
-    rows = first[:, None] + host.arange(most)
-    edges = host.reshape(rows[:, :, None] * streams + cuts, (begins.shape[0], -1))
-    ends = host.concat([edges[:, 1:], (rows[:, -1:] + 1) * streams], axis=1)
-    starts = host.maximum(edges, begins[:, None])
-    sizes = host.minimum(ends, (begins + lengths)[:, None]) - starts
-    kept = sizes > 0
-    starts, sizes = starts[kept], sizes[kept]
-    return starts + trial * streams * (steps + (starts % streams < ahead)), sizes

@@ -30,7 +30,6 @@ from .uniforms import (
     stepwise_normals,
     touched_streams,
     two_draws,
-    wide_numbers,
 )
 
 __all__ = ["ElementUniforms", "of_block"]
@@ -148,16 +147,12 @@ class ElementUniforms:
             Of shape (count,).
         """
         if self.is_whole:
-            xp = self.xp
-            states = self.states_at(output)
-            if dtype == "wide":
-                return wide_numbers(xp, states, self.n, line, threads, out)
-            return numbers(xp, states, self.n, dtype, line, threads, out)
+            return numbers(self.xp, self.states_at(output), self.n, dtype, line, threads, out)
         u = elements(self.states(), self.streams, self.begins, self.lengths, dtype, self.library, output)
         return u * line[0] + line[1] if line else u
 
     def uniform(self, j: int, among: Any = None) -> Any:
-        """Give uniform `j` of each element, of one outor of those at some places in the block.
+        """Give uniform `j` of each element, of one output, or of those at some places in the block.
 
         Parameters
         ----------
@@ -205,8 +200,7 @@ class ElementUniforms:
         own = kernel("rng.normals", xp)
         if own is not None and n and dtype != "float16":
             return own(convert(self.states(), xp), recurrence.rows_of(streams), n, dtype, line, threads, out)
-        drawn = wide_numbers if wide == "wide" else partial(numbers, dtype=dtype)
-        u = drawn(xp, self.states(), n=-(-n // (2 * streams)) * 2 * streams, threads=threads)
+        u = numbers(xp, self.states(), -(-n // (2 * streams)) * 2 * streams, wide, threads=threads)
         z = stepwise_normals(xp, u, streams, n) if n else u
         return z * line[0] + line[1] if line else z
 

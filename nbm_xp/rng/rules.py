@@ -50,20 +50,20 @@ class Rule:
     holds: Callable[..., Any]
 
 
+def _is_between(least: float, most: float, x: Any) -> Any:
+    return (x >= least) & (x <= most)
+
+
+def _is_beyond(least: float, x: Any) -> Any:
+    return (x > least) & (x < math.inf)
+
+
 def _is_finite(x: Any) -> Any:
     return abs(x) < math.inf
 
 
 def _is_not_negative(x: Any) -> Any:
     return (x >= 0) & (x < math.inf)
-
-
-def _is_positive(x: Any) -> Any:
-    return (x > 0) & (x < math.inf)
-
-
-def _is_probability(x: Any) -> Any:
-    return (x >= 0) & (x <= 1)
 
 
 def _is_some_probability(x: Any) -> Any:
@@ -74,14 +74,6 @@ def _is_below_one(x: Any) -> Any:
     return (x >= 0) & (x < 1)
 
 
-def _is_above_one(x: Any) -> Any:
-    return (x > 1) & (x < math.inf)
-
-
-def _is_rate(x: Any) -> Any:
-    return (x >= 0) & (x <= LARGEST_MEAN)
-
-
 def _is_count(x: Any) -> Any:
     most = min(MOST_TRIALS, most_of(dtype_name(x))) if is_array(x) and is_integer(x) else MOST_TRIALS
     return (x >= 0) & (x <= most)  # on JAX an array is compared with what its dtype holds
@@ -89,12 +81,12 @@ def _is_count(x: Any) -> Any:
 
 FINITE: Final = Rule("finite", _is_finite)
 NOT_NEGATIVE: Final = Rule("finite and 0 or more", _is_not_negative)
-POSITIVE: Final = Rule("finite and more than 0", _is_positive)
-PROBABILITY: Final = Rule("from 0 to 1", _is_probability)
+POSITIVE: Final = Rule("finite and more than 0", partial(_is_beyond, 0))
+PROBABILITY: Final = Rule("from 0 to 1", partial(_is_between, 0, 1))
 SOME_PROBABILITY: Final = Rule("more than 0 and at most 1", _is_some_probability)
 BELOW_ONE: Final = Rule("from 0 to less than 1", _is_below_one)
-ABOVE_ONE: Final = Rule("finite and more than 1", _is_above_one)
-RATE: Final = Rule(f"from 0 to {LARGEST_MEAN:g}", _is_rate)
+ABOVE_ONE: Final = Rule("finite and more than 1", partial(_is_beyond, 1))
+RATE: Final = Rule(f"from 0 to {LARGEST_MEAN:g}", partial(_is_between, 0, LARGEST_MEAN))
 TRIALS: Final = Rule("an integer from 0 to 2**53", _is_count)
 
 
@@ -128,10 +120,6 @@ def within(least: int, most: int, what: str) -> Rule:
     'within what a die shows, 0 to 5'
     """
     return Rule(f"within {what}, {least} to {most}", partial(_is_between, least, most))
-
-
-def _is_between(least: int, most: int, x: Any) -> Any:
-    return (x >= least) & (x <= most)
 
 
 def require_real(name: str, value: Any) -> None:

@@ -44,7 +44,7 @@ from .elementary import cos, log, sin, sqrt
 
 __all__ = [
     "DTYPES", "HOST", "advance", "at_places", "block_runs", "elements", "from_integers", "normal_of_pairs", "numbers",
-    "paired", "stepwise_normals", "stream_count", "substreams", "touched_streams", "two_draws", "wide_numbers",
+    "paired", "stepwise_normals", "stream_count", "substreams", "touched_streams", "two_draws",
 ]  # fmt: skip
 
 MOST_COMPILED: Final = 2**24
@@ -137,8 +137,8 @@ def numbers(
         int32, of shape (count, 6), of that library or NumPy's.
     n : int
         How many.
-    dtype : {"float16", "float32", "float64"}
-        Their dtype.
+    dtype : {"float16", "float32", "float64", "wide"}
+        Their dtype; "wide" stands for float64 of 53 bits, of two outputs each that are `OUTPUT_STEPS` apart.
     scale_and_shift : two floats, optional
         What each uniform is multiplied by, and what is added then; rounded to the dtype.
     threads : int
@@ -151,44 +151,22 @@ def numbers(
     array
         `out`, where the numbers are there; else of shape (n,). Element ``i`` comes from stream ``i mod count``.
     """
+    wide = dtype == "wide"
     if not n:
-        return xp.zeros((0,), dtype=dtype_of(xp, dtype))
-    own = kernel("rng.draw", xp)
+        return xp.zeros((0,), dtype=dtype_of(xp, "float64" if wide else dtype))
+    own = kernel("rng.draw_wide" if wide else "rng.draw", xp)
     states = convert(states, xp)
+    if own is not None and wide:
+        return own(states, n, scale_and_shift, threads, out)
     if own is not None and dtype != "float16":
         return own(states, n, dtype, scale_and_shift, threads, out)[0]
-    # Refused at once where the library, as it is set now, lacks the dtype, or there is no memory for so many.
-    xp.empty((n,), dtype=dtype_of(xp, dtype))
+    # an error at once where the library, as it is set now, lacks the dtype, or there is no memory for so many
+    xp.empty((n,), dtype=dtype_of(xp, "float64" if wide else dtype))
     if own is not None:
         u = own(states, n, dtype)[0]
     else:
         with wide_dtypes(xp):
             (u,) = _drawing(xp, n, dtype)(states)
-    return u * scale_and_shift[0] + scale_and_shift[1] if scale_and_shift else u
-
-
-def wide_numbers(xp: Any, states: Any, n: int, scale_and_shift: Any = (), threads: int = 1, out: Any = None) -> Any:
-    """Draw float64 uniforms of 53 bits from streams, each of two outputs that are `OUTPUT_STEPS` apart.
-
-    Parameters
-    ----------
-    xp, states, n, scale_and_shift, threads, out
-        See `numbers`.
-
-    Returns
-    -------
-    array
-        See `numbers`; from 2**-62 on.
-    """
-    if not n:
-        return xp.zeros((0,), dtype=dtype_of(xp, "float64"))
-    own = kernel("rng.draw_wide", xp)
-    states = convert(states, xp)
-    if own is not None:
-        return own(states, n, scale_and_shift, threads, out)
-    xp.empty((n,), dtype=dtype_of(xp, "float64"))
-    with wide_dtypes(xp):
-        (u,) = _drawing(xp, n, "wide")(states)
     return u * scale_and_shift[0] + scale_and_shift[1] if scale_and_shift else u
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,11 @@ from hypothesis import strategies as st
 from nbm_xp.namespace import asarray, get_namespace, to_numpy, use_backend
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2
-from nbm_xp.rng import Generator, RandomStreams, after, bernoulli, draw, draws, recurrence, substreams
-from nbm_xp.rng.draws import bernoulli_of_affine, bernoulli_of_sigmoid, later_draw, normal
+from nbm_xp.rng import Generator, RandomStreams, bernoulli, draw, draws, recurrence, substreams
+from nbm_xp.rng.draws import bernoulli_of_affine, bernoulli_of_sigmoid, normal
 from nbm_xp.rng.recurrence import integers_at
 from nbm_xp.rng.tasks import Draw
-from nbm_xp.rng.uniforms import block_runs, elements, from_integers
+from nbm_xp.rng.uniforms import elements, from_integers
 from nbm_xp.tape import function, placeholder
 from nbm_xp.tape.composite import sigmoid
 from tests.libraries import LIBRARIES, Library, guard, libraries
@@ -130,36 +129,6 @@ def test_a_block_in_any_library(
         size = tuple(sizes[i] for sizes, i in zip(chunks, block, strict=True))
         want = whole[tuple(slice(a, a + b) for a, b in zip(offset, size, strict=True))]
         np.testing.assert_array_equal(to_numpy(task(offset, size, first)), want, strict=True)
-
-
-@given(chunked())
-def test_runs_of_a_block_are_its_elements(division: tuple[tuple[int, ...], Any]) -> None:
-    shape, chunks = division
-    places = np.arange(math.prod(shape)).reshape(shape)
-    seen = []
-    for block in itertools.product(*map(range, map(len, chunks))):
-        offset = tuple(sum(sizes[:i]) for sizes, i in zip(chunks, block, strict=True))
-        size = tuple(sizes[i] for sizes, i in zip(chunks, block, strict=True))
-        begins, lengths = block_runs(shape, offset, size)
-        flat = [a + k for a, b in zip(begins, lengths, strict=True) for k in range(b)]
-        assert flat == places[tuple(slice(a, a + b) for a, b in zip(offset, size, strict=True))].ravel().tolist()
-        seen += flat
-    assert sorted(seen) == list(range(math.prod(shape)))
-
-
-@given(states, streams, st.integers(1, 200), st.integers(0, 5), st.data())
-def test_elements_of_later_draws_without_the_draws_before(
-    state: tuple[int, ...], count: int, n: int, trial: int, data: st.DataObject
-) -> None:
-    current = substreams(state, count)
-    for _ in range(trial):
-        current = after(current, n)
-    want, _ = draw(NP, current, (n,), "float64")
-    begin = data.draw(st.integers(0, n - 1))
-    length = data.draw(st.integers(1, n - begin))
-    runs = later_draw(np.asarray([begin, 0]), np.asarray([length, n]), n, count, trial)
-    got = elements(state, count, *runs, "float64")
-    np.testing.assert_array_equal(got, np.concatenate([want[begin : begin + length], want]), strict=True)
 
 
 @given(st.integers(2**14, 2**31 - 2), st.lists(st.integers(0, 10**15), min_size=1, max_size=5))

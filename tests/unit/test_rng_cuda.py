@@ -16,7 +16,7 @@ from nbm_xp.rng import after, bernoulli, draw, substreams
 from nbm_xp.rng.draws import normal
 from nbm_xp.rng.element_uniforms import of_block
 from nbm_xp.rng.recurrence import rows_of
-from nbm_xp.rng.uniforms import elements, numbers, polar, wide_numbers
+from nbm_xp.rng.uniforms import elements, numbers, polar
 from tests.libraries import Library, libraries
 
 NP = get_namespace("numpy")
@@ -105,7 +105,7 @@ def test_the_text_makes_the_normal_numbers_of_the_host(dtype: str, line: Any) ->
 def test_the_text_makes_uniforms_of_53_bits_as_the_host_does(line: Any) -> None:
     for streams, n in DRAWS:
         states = substreams((12345, 1, 2, 3, 4, 5), streams)
-        want = wide_numbers(NP, states, n, line)
+        want = numbers(NP, states, n, "wide", line)
         np.testing.assert_array_equal(cuda.draw_wide(states, n, line), want, strict=True)
         begins, lengths = np.asarray([0, n // 2]), np.asarray([n // 2 + 1, n - n // 2])
         if not line:

@@ -9,12 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from nbm_xp.rng import Generator, RandomStreams, substreams, tasks
-from nbm_xp.rng.tasks import FewNumbers, in_few_numbers
-from nbm_xp.rng.uniforms import advance
+from nbm_xp.rng import Generator, RandomStreams, tasks
 from nbm_xp.tape import function, placeholder
 from tests.clusters import two_processes
 from tests.distributions import DRAWS, WITH_ARRAYS
@@ -69,26 +65,6 @@ def test_a_block_is_one_task(name: str) -> None:
     tasks = [task for task in dict(graph).values() if type(task).__name__ not in ("Alias", "DataNode", "ndarray")]
     assert math.prod(lazy.numblocks) == 1
     assert len(tasks) <= 1 + parameters
-
-
-def test_tasks_stay_small() -> None:
-    lazy = Generator(2026, "dask").random((4096, 4096), chunks=512)
-    tasks = dict(lazy.__dask_graph__())
-    assert len(tasks) == 64
-    assert max(len(pickle.dumps(task)) for task in tasks.values()) <= 1024
-
-
-@given(count=st.integers(1, 40), drawn=st.integers(0, 200), word=st.integers(1, 2**31 - 100))
-def test_states_after_any_draw_fit_into_few_numbers(count: int, drawn: int, word: int) -> None:
-    states = advance(substreams((word,) * 6, count), drawn)
-    few = in_few_numbers(states)
-    assert isinstance(few, FewNumbers)
-    np.testing.assert_array_equal(few.states(), states, strict=True)
-
-
-def test_states_that_are_no_streams_stay_as_they_are() -> None:
-    states = np.random.default_rng(0).integers(1, 1000, (7, 6), dtype="int32")
-    assert in_few_numbers(states) is states
 
 
 def test_recorded_draws_hold_few_numbers_and_make_uniforms_where_they_are_compared() -> None:

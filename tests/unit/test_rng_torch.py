@@ -28,7 +28,7 @@ def test_a_draw_that_is_compiled_is_an_error_and_one_beside_it_is_as_ever() -> N
 
     x = torch.ones(3, dtype=torch.float64)
     for function, what in ((made_inside, "a Generator"), (inside, "a random draw")):
-        with pytest.raises(RuntimeError, match=f"{what} cannot be compiled by torch.compile: call it through"):
+        with pytest.raises(RuntimeError, match=f"{what} cannot be compiled by"):
             torch.compile(function, backend="eager")(x)
     assert rng == Generator(5, "torch")
     want = x + Generator(5, "torch").gamma(x, dtype="float64")
@@ -39,7 +39,7 @@ def test_a_draw_that_is_compiled_is_an_error_and_one_beside_it_is_as_ever() -> N
 def test_a_parameter_that_is_mapped_is_an_error(name: str) -> None:
     rng, p = Generator(5, "torch"), torch.full((3, 2), 0.5)
     for function in (getattr(rng, name), torch.func.grad(lambda a: getattr(rng, name)(a).sum())):
-        with pytest.raises(RuntimeError, match="a random draw must not have a parameter over which torch.func.vmap"):
+        with pytest.raises(RuntimeError, match="must not have a parameter over which"):
             torch.func.vmap(function)(p)
     assert rng == Generator(5, "torch")
 

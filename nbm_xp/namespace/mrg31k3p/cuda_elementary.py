@@ -1,6 +1,6 @@
 """Roots, logarithms, exponentials and normal quantiles of CuPy arrays, each in one launch.
 
-Contract: the bits of `nbm_xp.rng.elementary` and `nbm_xp.rng.quantiles`.
+Contract: the bits of `nbm_xp.rng.elementary`.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def exp(x: Any) -> Any:
 
 
 def normal_quantile(p: Any) -> Any:
-    """See `nbm_xp.rng.quantiles.normal_quantile`, of float64."""
+    """See `nbm_xp.rng.elementary.normal_quantile`, of float64."""
     return _each("normal_quantiles", p)
 
 
 def truncated_normal(u: Any) -> Any:
-    """See `nbm_xp.rng.quantiles.truncated_normal`, of float64."""
+    """See `nbm_xp.rng.elementary.truncated_normal`, of float64."""
     return _each("truncated_normals", u)

@@ -48,23 +48,23 @@ def _each_until_accepted(name: str, dtype: str, draws: Draws, *columns: Any) -> 
 
 
 def truncated_normals(draws: Draws) -> Any:
-    """Normal numbers within two standard deviations: see `nbm_xp.rng.quantiles.truncated_normal`."""
+    """Normal numbers within two standard deviations: see `nbm_xp.rng.elementary.truncated_normal`."""
     return truncated_normal(draws.fine(0))
 
 
 log_gamma, poisson, binomial = (
     partial(_each_until_accepted, name, "float64") for name in ("log_gamma", "poisson", "binomial")
 )
-"""Logarithms of gamma numbers; Poisson and binomial ones of large means: see `nbm_xp.rng.distributions.rejection`."""
+"""Logarithms of gamma numbers; Poisson and binomial ones of large means: see `nbm_xp.rng.distributions`."""
 
 
 def digits(draws: Draws, each: int, low: Any, span: Any) -> Any:
-    """Integers of one or two outputs each: see `nbm_xp.rng.distributions.whole_numbers.integers`."""
+    """Integers of one or two outputs each: see `nbm_xp.rng.distributions.integers.integers`."""
     return _each_until_accepted("digits" if each == 1 else "digits_of_two", "int64", draws, low, span)
 
 
 def wide_integers(draws: Draws, start: int, most: int) -> Any:
-    """Integers of three outputs each, from `start` on: see `nbm_xp.rng.distributions.whole_numbers.wide_integers`."""
+    """Integers of three outputs each, from `start` on: see `nbm_xp.rng.distributions.integers`."""
     bounds = (asarray([bound], draws.xp, "int64") for bound in (start, most))
     return _each_until_accepted("wide_integers", "int64", draws, *bounds)
 
@@ -80,4 +80,4 @@ def _searched(name: str, u: Any, *constants: Any) -> Any:
 
 
 poisson_search, binomial_search = (partial(_searched, name) for name in ("poisson_searches", "binomial_searches"))
-"""Poisson and binomial numbers of small means, of a uniform each: see `nbm_xp.rng.distributions.rejection`."""
+"""Poisson and binomial numbers of small means, of a uniform each: see `nbm_xp.rng.distributions.counts`."""

@@ -109,7 +109,7 @@ def draw(
 
 
 def draw_wide(states: Any, n: int, scale_and_shift: Any = (), threads: int = 1, out: Any = None) -> Any:
-    """Draw the next `n` uniforms of the streams, of 53 bits: see `draw`, and `nbm_xp.rng.uniforms.wide_numbers`."""
+    """Draw the next `n` uniforms of the streams, of 53 bits: see `draw`, and `nbm_xp.rng.uniforms.numbers`."""
     count = min(n, states.shape[0])
     planes = np.empty((2, 6, count), np.uint32)
     planes[0] = number_by_number(states, count)
@@ -138,7 +138,7 @@ def normals(
     Returns
     -------
     numpy.ndarray
-        `out`, or of shape (n,); see `nbm_xp.rng.transforms.stepwise_normals`.
+        `out`, or of shape (n,); see `nbm_xp.rng.uniforms.stepwise_normals`.
     """
     count = min(n, states.shape[0])
     numbers = number_by_number(states, count)
@@ -155,7 +155,7 @@ def normals(
 
 
 def box_muller(u1: Any, u2: Any) -> Any:
-    """The cosines of pairs of uniforms, then their sines: see `nbm_xp.rng.transforms.polar`; of shape (2, count)."""
+    """The cosines of pairs of uniforms, then their sines: see `nbm_xp.rng.uniforms.polar`; of shape (2, count)."""
     out = np.empty((2, *u1.shape), u1.dtype)
     functions[f"box_muller_{u1.dtype}"](contiguous(u1), contiguous(u2), out.reshape(-1))
     return out

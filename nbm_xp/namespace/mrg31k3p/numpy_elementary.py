@@ -1,6 +1,6 @@
 """Logarithms, exponentials and normal quantiles of NumPy arrays, by the compiled core.
 
-Contract: the bits of `nbm_xp.rng.elementary` and `nbm_xp.rng.quantiles`, in one pass over memory.
+Contract: the bits of `nbm_xp.rng.elementary`, in one pass over memory.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def exp(x: Any) -> Any:
 
 
 def normal_quantile(p: Any) -> Any:
-    """See `nbm_xp.rng.quantiles.normal_quantile`, of float64."""
+    """See `nbm_xp.rng.elementary.normal_quantile`, of float64."""
     out = np.empty(p.shape)
     functions["normal_quantile"](np.require(p, np.float64, ("C", "A")), out)
     return out

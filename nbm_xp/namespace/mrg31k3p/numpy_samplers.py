@@ -22,7 +22,7 @@ __all__ = [
 
 
 class Draws(Protocol):
-    """Which uniforms the elements of a block have: see `nbm_xp.rng.distributions.element_uniforms`."""
+    """Which uniforms the elements of a block have: see `nbm_xp.rng.element_uniforms`."""
 
     streams: int
     begins: Any
@@ -67,23 +67,23 @@ def _each_until_accepted(name: str, dtype: str, draws: Draws, *columns: Any) -> 
 
 
 def truncated_normals(draws: Draws) -> Any:
-    """Normal numbers within two standard deviations: see `nbm_xp.rng.quantiles.truncated_normal`."""
+    """Normal numbers within two standard deviations: see `nbm_xp.rng.elementary.truncated_normal`."""
     return _each_until_accepted("truncated_normals", "float64", draws)
 
 
 log_gamma, poisson, binomial = (
     partial(_each_until_accepted, name, "float64") for name in ("log_gamma", "poisson", "binomial")
 )
-"""Logarithms of gamma numbers; Poisson and binomial ones of large means: see `nbm_xp.rng.distributions.rejection`."""
+"""Logarithms of gamma numbers; Poisson and binomial ones of large means: see `nbm_xp.rng.distributions`."""
 
 
 def digits(draws: Draws, each: int, low: Any, span: Any) -> Any:
-    """Integers of one or two outputs each: see `nbm_xp.rng.distributions.whole_numbers.integers`."""
+    """Integers of one or two outputs each: see `nbm_xp.rng.distributions.integers.integers`."""
     return _each_until_accepted("digits" if each == 1 else "digits_of_two", "int64", draws, low, span)
 
 
 def wide_integers(draws: Draws, start: int, most: int) -> Any:
-    """Integers of three outputs each, from `start` on: see `nbm_xp.rng.distributions.whole_numbers.wide_integers`."""
+    """Integers of three outputs each, from `start` on: see `nbm_xp.rng.distributions.integers`."""
     return _each_until_accepted("wide_integers", "int64", draws, np.asarray([start]), np.asarray([most]))
 
 
@@ -105,4 +105,4 @@ def _searched(name: str, u: Any, *constants: Any) -> Any:
 
 
 poisson_search, binomial_search = (partial(_searched, name) for name in ("poisson_search", "binomial_search"))
-"""Poisson and binomial numbers of small means, of a uniform each: see `nbm_xp.rng.distributions.rejection`."""
+"""Poisson and binomial numbers of small means, of a uniform each: see `nbm_xp.rng.distributions.counts`."""

@@ -93,9 +93,8 @@ def _poisson_constants(lam: Any) -> tuple[Any, ...]:
     return lam, a, b, 0.9277 - 3.6224 / (b - 2.0), 1.1239 + 1.1328 / (b - 3.4), log(lam)
 
 
-def _poisson_attempt(
-    u: Any, v: Any, lam: Any, a: Any, b: Any, quickly: Any, factor: Any, log_lam: Any
-) -> tuple[Any, Any]:
+def _poisson_attempt(u: Any, v: Any, *constants: Any) -> tuple[Any, Any]:
+    lam, a, b, quickly, factor, log_lam = constants
     xp = array_namespace(lam)
     u = u - 0.5
     us = 0.5 - xp.abs(u)
@@ -161,21 +160,8 @@ def _binomial_constants(n: Any, p: Any) -> tuple[Any, ...]:
     return n, mean, a, b, 0.92 - 4.2 / b, 2.83 + 5.1 / b, spread, mode, odds, at_mode, error
 
 
-def _binomial_attempt(
-    u: Any,
-    v: Any,
-    n: Any,
-    mean: Any,
-    a: Any,
-    b: Any,
-    quickly: Any,
-    factor: Any,
-    spread: Any,
-    mode: Any,
-    odds: Any,
-    at_mode: Any,
-    error: Any,
-) -> tuple[Any, Any]:
+def _binomial_attempt(u: Any, v: Any, *constants: Any) -> tuple[Any, Any]:
+    n, mean, a, b, quickly, factor, spread, mode, odds, at_mode, error = constants
     xp = array_namespace(n)
     u = u - 0.5
     us = 0.5 - xp.abs(u)

@@ -88,7 +88,7 @@ def _gumbel(uniforms: ElementUniforms) -> Any:
 
 
 def _truncated_normal(uniforms: ElementUniforms) -> Any:
-    """Standard normal numbers within two standard deviations: see `nbm_xp.rng.quantiles`."""
+    """Standard normal numbers within two standard deviations."""
     own = uniforms.own("truncated_normals")
     return truncated_normal(uniforms.fine(0), normal_quantile) if own is None else own()
 

@@ -56,7 +56,7 @@ from ..recurrence import join, jumped, split
 from ..rules import PROBABILITY, finite_in, require, require_together
 from ..seeds import from_words, hashed_seed
 from ..tasks import Draw, library_of_blocks, made
-from ..uniforms import numbers, substreams, wide_numbers
+from ..uniforms import numbers, substreams
 
 __all__ = ["FEW", "GeneratorState", "count_of"]
 
@@ -156,8 +156,8 @@ class GeneratorState:
         with self._lock:
             length = min(8 * (self._place[1] or 1), _MOST_AHEAD)
             state = self._settled()
-            make = wide_numbers if dtype == "float64" else partial(numbers, dtype=dtype)
-            table = make(host_namespace(), substreams(state, FEW), n=FEW * length)
+            kind = "wide" if dtype == "float64" else dtype
+            table = numbers(host_namespace(), substreams(state, FEW), FEW * length, kind)
             rows = iter(list(table.reshape(length, FEW)))
             first = next(rows)
             self._place, self._ahead = (state, length), (dtype, rows)

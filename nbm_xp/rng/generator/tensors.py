@@ -20,8 +20,8 @@ from nbm_xp.tape.node import FLAT, Joint, Memory
 from ..distributions import DISTRIBUTIONS, derivatives, differentiated, independent
 from ..distributions.vectors import dirichlet
 from ..parameters import Size, between, chunks_of, is_number, real_dtype, scaled_and_shifted, shape_of
-from ..recorded.draws import rounded_product
-from ..recorded.sizes import as_parameter
+from ..random_streams.operations import rounded_product
+from ..random_streams.sizes import as_parameter
 from ..rules import FINITE, NOT_NEGATIVE, Rule, require
 from ..tasks import Draw, library_of_blocks, made
 

@@ -19,7 +19,7 @@ from nbm_xp.tape import Tensor
 from nbm_xp.tape import namespace as recorded
 
 from ..parameters import between, flag, most_of, real_dtype, scaled_and_shifted
-from . import draws as draws
+from . import operations
 from .sizes import (
     as_parameter,
     as_wide_as,
@@ -30,7 +30,7 @@ from .sizes import (
     size_or_parameters,
     things_of,
 )
-from .stream_states import StreamStates
+from .states import StreamStates
 
 __all__ = ["RandomStreams"]
 
@@ -115,9 +115,9 @@ class RandomStreams(StreamStates):
         as_wide_as(shape, low=low, high=high)
         with self.recording():
             state = self.take_streams(size, nstreams)
-            u, new = draws.uniform(state, size=shape, dtype=name)
+            u, new = operations.uniform(state, size=shape, dtype=name)
             self.pretty_return(state, new, u, size=size, nstreams=nstreams)
-            drawn: Tensor = between(recorded, u, low, high, name, draws.rounded_product)
+            drawn: Tensor = between(recorded, u, low, high, name, operations.rounded_product)
             return drawn
 
     def binomial(
@@ -165,7 +165,9 @@ class RandomStreams(StreamStates):
         sample: Tensor
         with self.recording():
             state = self.take_streams(size, nstreams)
-            sample, new = draws.binomial(state, p, size=shape, n=trials, dtype=dtype_name(dtype), precision=floatx())
+            sample, new = operations.binomial(
+                state, p, size=shape, n=trials, dtype=dtype_name(dtype), precision=floatx()
+            )
             self.pretty_return(state, new, sample, size=size, nstreams=nstreams)
         return sample
 
@@ -208,10 +210,10 @@ class RandomStreams(StreamStates):
         nstreams, wide = MAX_STREAMS if nstreams is None else nstreams, promote_types(name, floatx())
         with self.recording():
             state = self.take_streams(size, nstreams)
-            z, new = draws.normal(state, size=shape, dtype=name)
+            z, new = operations.normal(state, size=shape, dtype=name)
             self.pretty_return(state, new, z, size=size, nstreams=nstreams)
             drawn: Tensor = scaled_and_shifted(
-                recorded, recorded.astype(z, wide), avg, std, wide, draws.rounded_product
+                recorded, recorded.astype(z, wide), avg, std, wide, operations.rounded_product
             )
             return drawn
 
@@ -262,7 +264,7 @@ class RandomStreams(StreamStates):
         _require_room(count, dtype_name(dtype))
         with self.recording():
             u = self._for_each_row(rows, count, nstreams)
-            sample: Tensor = draws.multinomial(rows, u, n=count, dtype=dtype_name(dtype))
+            sample: Tensor = operations.multinomial(rows, u, n=count, dtype=dtype_name(dtype))
             return sample
 
     def choice(
@@ -333,7 +335,7 @@ class RandomStreams(StreamStates):
             raise ValueError(f"p must have a probability for each of {length}, got shape {rows.shape}")
         with self.recording():
             u = self._for_each_row(rows, count, nstreams)
-            sample: Tensor = draws.choice(rows, u, size=count, dtype=dtype_name(dtype), replace=replace)
+            sample: Tensor = operations.choice(rows, u, size=count, dtype=dtype_name(dtype), replace=replace)
             if a is None or isinstance(things, int):
                 return sample
             flat = recorded.take(things, recorded.reshape(recorded.astype(sample, recorded.int64), (-1,)), axis=0)
