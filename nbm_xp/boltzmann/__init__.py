@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbm_xp.machines.diagnostics import MixingWarning
+from nbm_xp.machines.diagnostics import MixingWarning, TrainingWarning
 from nbm_xp.machines.estimator import NotFittedError
 from nbm_xp.package import public_names
 
@@ -10,7 +10,7 @@ from . import sequences
 from .bridging import LadderEstimate, LadderWarning
 from .classifier import RBMClassifier
 from .dbm import DBM
-from .diagnostics import Diagnostics, TrainingWarning
+from .diagnostics import Diagnostics
 from .loading import load
 from .partition import AISEstimate
 from .rbm import RBM

@@ -8,14 +8,10 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 
-__all__ = ["Diagnostics", "TrainingWarning", "warning_text"]
+__all__ = ["Diagnostics", "warning_text"]
 
 _MIXED = 1.2  # the nested R-hat of chains that have forgotten where they began
 _LARGE = 15.0  # weights of units of 0 and 1 that learn well do not come to it
-
-
-class TrainingWarning(RuntimeWarning):
-    """Learning goes astray, though it may look well: the machine grows away from what its data tells."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines.columns import check_names, column_names
+from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.randomness import entropy_of, stream
 from nbm_xp.machines.rows import WINDOW, checked_rows, checked_weights, in_memory, minibatches, observed, sparse_rows
 from nbm_xp.machines.sparse import SparseRows, is_sparse
@@ -25,7 +26,7 @@ from nbm_xp.rng import Generator
 from . import storage
 from .averaging import Averaging, finish, first_averaged, forget
 from .balancing import Balance
-from .diagnostics import Diagnostics, TrainingWarning
+from .diagnostics import Diagnostics
 from .energy import gauged_weights, variable
 from .hyperparameters import Settings
 from .negative_phase import ContrastiveDivergence, NegativePhase, PersistentChains

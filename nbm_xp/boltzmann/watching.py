@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.randomness import stream
 from nbm_xp.machines.rows import in_memory
 from nbm_xp.machines.sparse import SparseRows
@@ -32,7 +33,7 @@ from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy, 
 from . import partition
 from .annealing import annealed, path_to
 from .bridging import LadderEstimate
-from .diagnostics import Diagnostics, TrainingWarning, warning_text
+from .diagnostics import Diagnostics, warning_text
 from .energy import expectation, marginalised_layer
 from .places import Sides, nested_r_hat
 from .sampling import column, placeholder

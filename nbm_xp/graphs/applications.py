@@ -109,7 +109,7 @@ def transition(
     """
     host = host_namespace()
     check_machine(machine)
-    if machine.values.kind != "spin":
+    if machine.kind.name != "spin":
         raise ValueError("machine must be of spins")
     points = check_temperatures(temperatures)
     n_chains, total = positive_int(n_chains, "n_chains"), positive_int(n_chains, "n_chains") * len(points)

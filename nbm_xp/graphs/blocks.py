@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
+from nbm_xp.machines.units import Units
 from nbm_xp.namespace import array_namespace, host_namespace
 from nbm_xp.namespace.blocks import stepped
 from nbm_xp.namespace.mrg31k3p.integers import State
 from nbm_xp.rng.uniforms import elements
 
 from .chains import Numbers, Start
-from .energy_model import EnergyModel
+from .energy_model import EnergyModel, units_of
 from .moves import LANES
 from .observables import SERIES, STATES, Variables, about, series_variable, state_variables
-from .values import Values, values_of
 
 __all__ = ["ChainGroup", "Division", "Index", "Schedule", "Work", "blocked_chains", "packed", "unpack"]
 
@@ -62,9 +62,9 @@ class ChainGroup:
     pairs: bool = False
 
     @cached_property
-    def values(self) -> Values:
+    def kind(self) -> Units:
         """What a unit can be."""
-        return values_of(self.units)
+        return units_of(self.units)
 
     @property
     def n_chains(self) -> int:
@@ -74,7 +74,7 @@ class ChainGroup:
     @property
     def sums(self) -> int:
         """How many sums are measured of each: the energy, and the values, or how many units have each."""
-        return 1 + (self.values.count if self.values.kind == "potts" else 1)
+        return 1 + (self.kind.count if self.kind.is_categorical else 1)
 
     @property
     def columns(self) -> int:
@@ -313,7 +313,7 @@ def blocked_chains(
         for name, sums in group.series(names, columns):
             series.setdefault(name, []).append(sums)
     for name, sums in series.items():
-        what, values = series_variable(groups[0].values, division.n_units, name, xp.concat(sums))
+        what, values = series_variable(groups[0].kind, division.n_units, name, xp.concat(sums))
         found[name] = (("pair" if name == "overlap" else "chain", "sweep"), values, about(what))
     seen = []
     for each in zip(*(looked for *_, looked in made), strict=True):
@@ -322,12 +322,12 @@ def blocked_chains(
     return found | state_variables(xp, machine, names, seen, division.axes)
 
 
-def packed(values: Values, states: Any) -> Any:
+def packed(values: Units, states: Any) -> Any:
     """States in less memory: of units with two values, eight in a byte.
 
     Parameters
     ----------
-    values : Values
+    values : Units
         What a unit can be.
     states : array
         int8, of any strides.
@@ -335,7 +335,7 @@ def packed(values: Values, states: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> packed(values_of("spin"), np.asarray([[1, -1, 1, 1], [-1, 1, 1, 1]], dtype=np.int8)).tolist()
+    >>> packed(units_of("spin"), np.asarray([[1, -1, 1, 1], [-1, 1, 1, 1]], dtype=np.int8)).tolist()
     [[176], [112]]
     """
     host = host_namespace()
@@ -347,7 +347,7 @@ def packed(values: Values, states: Any) -> Any:
     return found
 
 
-def unpack(values: Values, bits: Any, states: Any) -> None:
+def unpack(values: Units, bits: Any, states: Any) -> None:
     """Write states that `packed` packed to where they belong: int8, of the same shape, and of any strides."""
     host = host_namespace()
     if values.count > 2:

@@ -205,7 +205,7 @@ class Chains:
         self.set_betas(start.betas)
         layout, first = machine.layout, Numbers(start.seed, machine.n_units)
         if start.states is None:
-            made = machine.values.at_random(host, first.sweep(host, self._streams(first, 0), self.count))
+            made = machine.kind.at_random(host, first.sweep(host, self._streams(first, 0), self.count))
         else:
             made = host.take(checked_states(machine, start.states, self.count), layout.order, axis=1).T
         self.free = None
@@ -252,7 +252,7 @@ class Chains:
 
     def energies(self) -> Any:
         """The energy of each chain, float64 of shape (chains,)."""
-        return moves.energies(self.xp, self.machine.layout, self.machine.values, self.states)
+        return moves.energies(self.xp, self.machine.layout, self.machine.kind, self.states)
 
     def by_unit(self) -> Any:
         """The states in the order of units, of shape (units, chains)."""

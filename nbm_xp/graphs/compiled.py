@@ -147,7 +147,7 @@ def sweeps(
         return None
     spins = np.array(states, order="C")
     numbers = np.array(number_by_number(streams, streams.shape[0]))
-    potts = values.kind == "potts"
+    potts = values.is_categorical
     loops = _for_potts(layout.couplings) if potts else loops_of(layout, values, states.shape[1] == 1)
     levels, table = NO_LEVELS, NO_LEVELS
     if loops.multiples.size:
@@ -181,7 +181,7 @@ def energies(layout: Any, values: Any, states: Any) -> Any:
     """See `nbm_xp.graphs.sweeps.energies`."""
     found = np.empty(states.shape[1])
     given = (layout.begins, layout.neighbours, layout.couplings, layout.fields, np.ascontiguousarray(states), found)
-    if values.kind == "potts":
+    if values.is_categorical:
         functions["potts_energies"](*given, values.count)
     else:
         functions["graph_energies"](*given)
@@ -189,7 +189,7 @@ def energies(layout: Any, values: Any, states: Any) -> Any:
 
 
 def roots(layout: Any, joined: Any) -> Any:
-    """See `nbm_xp.graphs.clusters`: the first slot of each unit's cluster in each chain."""
+    """See `nbm_xp.graphs.layout`: the first slot of each unit's cluster in each chain."""
     found, one = np.empty((layout.units, joined.shape[1]), np.int32), np.empty(layout.units, np.int32)
     for chain in range(joined.shape[1]):
         some = joined[:, chain]
@@ -199,7 +199,7 @@ def roots(layout: Any, joined: Any) -> Any:
 
 
 def words(layout: Any, states: Any, shared: Any, own: Any, bounds: list[int], count: int) -> tuple[Any, Any]:
-    """See `nbm_xp.graphs.multispin`: the states after some sweeps, and those of the streams that chains share."""
+    """See `nbm_xp.graphs.moves`: the states after some sweeps, and those of the streams that chains share."""
     units, chains = states.shape
     lanes, groups = shared.shape[0] // (chains // 64), chains // 64
     together = np.array(number_by_number(shared, shared.shape[0])).reshape(6, lanes, groups)
@@ -239,7 +239,7 @@ _ONE_FIELD = np.zeros(1)
 
 def brick(chain: Any, brick: Any, couplings: Any) -> Any:
     """What draws a brick's units; None for what there is no loop for."""
-    return None if chain.values.kind == "potts" else _Brick(chain, brick, couplings)
+    return None if chain.kind.is_categorical else _Brick(chain, brick, couplings)
 
 
 @lru_cache(maxsize=256)
@@ -255,8 +255,8 @@ def _brick_jump(steps: int) -> Any:
 
 class _Brick:
     def __init__(self, chain: Any, brick: Any, couplings: Any) -> None:
-        values, multiples = chain.values, couplings.multiples
-        self.chain, self.brick, self.values = chain, brick, values
+        values, multiples = chain.kind, couplings.multiples
+        self.chain, self.brick, self.kind = chain, brick, values
         self.lanes, self.steps = _brick_lanes(chain.first_stream), brick.steps.reshape(-1)
         self.unit, self.field = couplings.unit, couplings.fields if isinstance(couplings.fields, float) else 0.0
         self.fields = _ONE_FIELD if isinstance(couplings.fields, float) else couplings.fields.reshape(-1)
@@ -309,8 +309,8 @@ class _Brick:
             self.table,
             flat,
             RULES[self.chain.rule],
-            self.values.least,
-            int(self.values.step),
+            self.kind.least,
+            int(self.kind.step),
         )
 
     def measure(self, flat: Any, stretches: Any) -> list[float]:
@@ -327,7 +327,7 @@ class _Brick:
 
 
 def breadth(begins: Any, neighbours: Any) -> Any:
-    """See `nbm_xp.graphs.partition`: the slots as a walk comes to them."""
+    """See `nbm_xp.graphs.shards`: the slots as a walk comes to them."""
     order = np.empty(begins.size - 1, np.int32)
     functions["graph_breadth"](begins, neighbours, order, np.zeros(order.size, np.int8))
     return order
@@ -351,14 +351,14 @@ def _jumps(part: Any, colour: int) -> tuple[Any, Any]:
 
 
 def part(bundle: Any, part: Any, whole: Any, sweep: int, colour: int) -> bool:
-    """See `nbm_xp.graphs.part_sweeps`: units of a colour are drawn anew where they are."""
-    here, values, layout = part.of_colour(colour), bundle.values, part.layout
+    """See `nbm_xp.graphs.shard_sweeps`: units of a colour are drawn anew where they are."""
+    here, values, layout = part.of_colour(colour), bundle.kind, part.layout
     slots = part.slots[here]
     if not slots.size:
         return True
     which, jumps = _jumps(part, colour)
     first, second = transition(sweep * bundle.numbers.steps + int(slots[0]) // _LANES + 1)
-    beta, potts = np.asarray([bundle.betas]), values.kind == "potts"
+    beta, potts = np.asarray([bundle.betas]), values.is_categorical
     couplings, multiples, levels, table = layout.couplings, NO_MULTIPLES, NO_LEVELS, NO_LEVELS
     if not potts:
         loops = loops_of(layout, values, single=False)

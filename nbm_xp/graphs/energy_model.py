@@ -10,13 +10,13 @@ from operator import index
 from typing import Any
 
 from nbm_xp.machines.rows import numbers
+from nbm_xp.machines.units import Units, kind_of
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
 
 from .graph import Lattice, as_graph, finite
 from .layout import Layout, check_sums, components, laid_out, resolution_of
-from .values import values_of
 
-__all__ = ["Clamp", "ClampWarning", "EnergyModel", "check_machine", "checked_clamp", "checked_states"]
+__all__ = ["Clamp", "ClampWarning", "EnergyModel", "check_machine", "checked_clamp", "checked_states", "units_of"]
 
 Clamp = tuple[Any, Any]
 """The clamped units, int64, in rising order, and their values, int8."""
@@ -26,18 +26,46 @@ class ClampWarning(UserWarning):
     """Units are clamped, but none of some components of the graph."""
 
 
+def units_of(units: Any) -> Units:
+    """The kind of units of a machine on a graph: with few values, which are int8.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+
+    Examples
+    --------
+    >>> units_of("spin").values, units_of("binary").values, units_of(3).values, units_of("categorical:3").values
+    ([-1, 1], [0, 1], [0, 1, 2], [0, 1, 2])
+    >>> units_of(1)
+    Traceback (most recent call last):
+        ...
+    ValueError: units must be 'spin', 'binary', or of Potts units the number of values, from 2 to 127, got 1
+    """
+    is_count = not isinstance(units, (bool, str)) and hasattr(units, "__index__")
+    try:
+        found = kind_of(f"categorical:{units.__index__()}" if is_count else units)
+    except ValueError:
+        found = None
+    if found is None or not 2 <= len(found.values) <= 127:
+        wanted = "'spin', 'binary', or of Potts units the number of values, from 2 to 127"
+        raise ValueError(f"units must be {wanted}, got {units!r}")
+    return found
+
+
 class EnergyModel:
     """The energy of states of units on a graph; the parameters are those of `GraphMachine`."""
 
     def __init__(self, graph: Any, units: Any = "spin", fields: Any = 0.0, couplings: Any = None) -> None:
         host = host_namespace()
-        self.values = values_of(units)
+        self.kind = units_of(units)
         self.units, self.fields, self.couplings = units, fields, couplings
         self.graph = as_graph(graph)
-        n, q = self.graph.units, self.values.count
+        n, q = self.graph.units, self.kind.count
         weights = self.graph.weights if couplings is None else couplings
         self._weights: Any = finite(1.0 if weights is None else weights, "couplings", (self.graph.edges,))
-        if self.values.kind == "potts":
+        if self.kind.is_categorical:
             shape = getattr(fields, "shape", (len(fields),) if hasattr(fields, "__len__") else ())
             wide = finite(fields, "fields", (q,)) if len(shape) < 2 else finite(fields, "fields", (n, q))
             self._fields = host.broadcast_to(wide, (n, q))
@@ -116,9 +144,9 @@ def checked_states(machine: EnergyModel, states: Any, chains: int | None = None)
     count = array.shape[0] if chains is None else chains
     if array.shape != (count, machine.n_units):
         raise ValueError(f"states must be of shape {(count, machine.n_units)}, got {array.shape}")
-    allowed = machine.values.all
+    allowed = machine.kind.values
     low, high = host.min(array), host.max(array)
-    step = int(machine.values.step)
+    step = int(machine.kind.step)
     if not (low >= allowed[0] and high <= allowed[-1] and host.all((array - allowed[0]) % step == 0)):
         raise ValueError(f"states must hold {', '.join(map(str, allowed))}, got values from {low:g} to {high:g}")
     return host.astype(array, host.int8)
@@ -145,7 +173,7 @@ def checked_clamp(machine: EnergyModel, clamp: Any) -> Clamp | None:
     """
     if clamp is None:
         return None
-    host, allowed = host_namespace(), machine.values.all
+    host, allowed = host_namespace(), machine.kind.values
     if not isinstance(clamp, dict):
         raise ValueError(f"clamp must be a dict of units and values, got {type(clamp).__name__}")
     found = {}

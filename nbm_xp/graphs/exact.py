@@ -95,7 +95,7 @@ def enumerated(machine: EnergyModel) -> Enumeration:
     """
     check_machine(machine)
     host = host_namespace()
-    values, layout, n = machine.values, machine.layout, machine.n_units
+    values, layout, n = machine.kind, machine.layout, machine.n_units
     if values.count**n > MOST_STATES:
         raise ValueError(f"machine has {values.count}**{n} states to enumerate, and they must be 2**25 at most")
     unit = layout.order.tolist()  # slots by units' numbers: the states are those of units
@@ -108,11 +108,11 @@ def enumerated(machine: EnergyModel) -> Enumeration:
     for i in range(n):
         joined = dict(lesser[i])
         parts = []
-        for k, value in enumerate(values.all):
-            if values.kind == "potts":
-                start, each = float(fields[i, k]), [1.0 if other == value else 0.0 for other in values.all]
+        for k, value in enumerate(values.values):
+            if values.is_categorical:
+                start, each = float(fields[i, k]), [1.0 if other == value else 0.0 for other in values.values]
             else:
-                start, each = value * float(fields[i]), [float(value * other) for other in values.all]
+                start, each = value * float(fields[i]), [float(value * other) for other in values.values]
             local = host.asarray([start])
             for j in range(i):
                 w = joined.get(j, 0.0)
@@ -298,7 +298,7 @@ def _strip_couplings(machine: EnergyModel) -> tuple[Any, Any, Any, bool]:
     """The couplings within rows and with the next row, and the fields, each of shape (length, width)."""
     check_machine(machine)
     host, graph, layout = host_namespace(), machine.graph, machine.layout
-    if not isinstance(graph, Lattice) or len(graph.shape) != 2 or machine.values.kind != "spin":
+    if not isinstance(graph, Lattice) or len(graph.shape) != 2 or machine.kind.name != "spin":
         raise ValueError("machine must be of spins on a lattice of two axes")
     length, width = graph.shape
     joined = graph.periodic[0]

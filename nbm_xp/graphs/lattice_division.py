@@ -225,11 +225,11 @@ class LatticeWork(Work):
         products: list[list[float]] = []
 
         def keep(states: Any) -> None:
-            before.append(packed(self.group.values, states))
+            before.append(packed(self.group.kind, states))
 
         def multiply(states: Any) -> None:
             other = host.empty_like(states)
-            unpack(self.group.values, before[len(products)], other)
+            unpack(self.group.kind, before[len(products)], other)
             products.append([float(host.sum(states * other, dtype=host.int64))])
 
         for k, chain in enumerate(self.chains):
@@ -272,13 +272,13 @@ class LatticeWork(Work):
             memory.take(flat, tuple(slice(one.start + memory.depth, one.stop + memory.depth) for one in some))
             for some in self.division.layers(memory.size)
         ]
-        return packed(self.group.values, memory.own(flat)), tuple(shown)
+        return packed(self.group.kind, memory.own(flat)), tuple(shown)
 
     def _unpacked(self, memory: LatticeBlock, state: Any) -> Any:
         """The states of a block, with nothing in its halo."""
         flat = self._nothing(memory)
         own = memory.own(flat)
-        unpack(self.group.values, state, own)
+        unpack(self.group.kind, state, own)
         if memory.size[-1] % 2:
             own[..., 1, -1] = self.chains[0].nothing
         return flat

@@ -10,18 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from nbm_xp.machines.units import Units
 from nbm_xp.namespace import host_namespace, kernel
 from nbm_xp.namespace.mrg31k3p.integers import STREAM_STEPS, State
 from nbm_xp.rng import jump
 from nbm_xp.rng.uniforms import elements
 
 from .chains import Numbers
-from .energy_model import Clamp, EnergyModel
+from .energy_model import Clamp, EnergyModel, units_of
 from .graph import Lattice, uniform_value
 from .lattice_blocks import LatticeBlock, SlotRuns
 from .layout import Colour, rounded
 from .moves import LANES, MOVES, LocalMove
-from .values import Values, values_of
 
 __all__ = ["Couplings", "LatticeChain", "couplings_of"]
 
@@ -70,7 +70,7 @@ def couplings_of(machine: EnergyModel, clamp: Clamp | None = None) -> Couplings:
     host, resolution = host_namespace(), machine.resolution
     weights, own = machine.by_edge_and_unit
     one, field = uniform_value(weights), uniform_value(own)
-    if field is not None and machine.values.kind != "potts":
+    if field is not None and not machine.kind.is_categorical:
         fields: Any = float(rounded(host.asarray(field), resolution))
     else:
         shape = (*machine.graph.shape, *own.shape[1:])  # type: ignore[misc]
@@ -114,9 +114,9 @@ class LatticeChain:
     beta: float
 
     @property
-    def values(self) -> Values:
+    def kind(self) -> Units:
         """What a unit can be."""
-        return values_of(self.units)
+        return units_of(self.units)
 
     @property
     def move(self) -> LocalMove:
@@ -128,12 +128,12 @@ class LatticeChain:
     @property
     def nothing(self) -> int:
         """What stands where no unit is, which adds nothing to a sum."""
-        return -1 if self.values.kind == "potts" else 0
+        return -1 if self.kind.is_categorical else 0
 
     @property
     def sums(self) -> int:
         """How many sums are measured."""
-        return 1 + (self.values.count if self.values.kind == "potts" else 1)
+        return 1 + (self.kind.count if self.kind.is_categorical else 1)
 
     @property
     def numbers(self) -> Numbers:
@@ -156,9 +156,9 @@ class LatticeChain:
 
     def fresh(self, block: LatticeBlock) -> Any:
         """Random states of a block, with nothing in its halo."""
-        host, values = host_namespace(), self.values
+        host, values = host_namespace(), self.kind
         flat = host.full((block.units,), self.nothing, dtype=host.int8)
-        if values.kind == "potts":
+        if values.is_categorical:
             for colour in self.colours:
                 for runs in block.runs(0, colour).parts(AT_ONCE):
                     flat[runs.each()[0]] = values.at_random(host, self.uniforms(runs, 0))
@@ -251,11 +251,11 @@ class PortableSweep:
 
     def __init__(self, chain: LatticeChain, block: LatticeBlock, couplings: Couplings) -> None:
         host = host_namespace()
-        self.chain, self.block, self.values = chain, block, chain.values
+        self.chain, self.block, self.kind = chain, block, chain.kind
         self.axes, self.units = len(chain.shape), block.units
         self.couplings, self.unit = couplings.multiples, couplings.unit
         fields = couplings.fields
-        rows = self.values.count if self.values.kind == "potts" else 1
+        rows = self.kind.count if self.kind.is_categorical else 1
         self.fields = host.reshape(
             host.full((self.units,), fields) if isinstance(fields, float) else fields, (rows, self.units)
         ).T
@@ -284,9 +284,9 @@ class PortableSweep:
             return
         places, colour = self._colour(runs)
         uniforms = chain.uniforms(runs, sweep)[:, None]
-        change = chain.move.change(self.values.kind == "potts")
+        change = chain.move.change(self.kind.is_categorical)
         flat[places] = change(
-            host, colour, self.values, flat[:, None], flat[places][:, None], uniforms, self.beta
+            host, colour, self.kind, flat[:, None], flat[places][:, None], uniforms, self.beta
         )[:, 0]  # fmt: skip
 
     def measure(self, flat: Any, runs: list[SlotRuns]) -> list[float]:
@@ -302,7 +302,7 @@ class PortableSweep:
             found.append(own)
             near = host.reshape(flat[around.neighbours], (-1, 2 * self.axes))
             weights = host.reshape(around.couplings, near.shape)
-            if self.values.kind == "potts":
+            if self.kind.is_categorical:
                 which = host.astype(own, host.int64)[:, None]
                 alone += float(host.sum(host.take_along_axis(around.fields, which, axis=1)))
                 pairs += colour * float(host.sum(weights * (near == own[:, None])))
@@ -310,6 +310,6 @@ class PortableSweep:
                 alone += float(host.sum(around.fields[:, 0] * own))
                 pairs += colour * float(host.sum(weights * near * own[:, None]))
         own = host.concat(found)
-        if self.values.kind == "potts":
-            return [-(pairs + alone), *(float(host.sum(own == k)) for k in self.values.all)]
+        if self.kind.is_categorical:
+            return [-(pairs + alone), *(float(host.sum(own == k)) for k in self.kind.values)]
         return [-(pairs + alone), float(host.sum(own, dtype=host.int64))]

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any, Final, Self
 
-from nbm_xp.boltzmann.diagnostics import TrainingWarning
+from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.estimator import Estimator
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.machines.rows import positive_int
@@ -248,20 +248,20 @@ class Learning(EnergyModel, Estimator):
                 raise ValueError(
                     f"{name} must be a finite number {'above' if open_end else 'of at least'} 0, got {value!r}"
                 )
-        states = self.values.count**self.n_units
+        states = self.kind.count**self.n_units
         if self.training == "exact" and states > MOST_STATES:
             raise ValueError(f"training 'exact' goes through all states, and {states:.3g} are more than {MOST_STATES}")
 
     def _check_maximum(self, means: Any) -> None:
         """Raise for data to which no field is large enough."""
-        host, values = host_namespace(), self.values
-        if values.kind == "potts":
+        host, values = host_namespace(), self.kind
+        if values.is_categorical:
             never, unit = (int(k) for k in host.unravel_index(int(host.argmin(means)), means.shape))
-            missing = values.all[never] if means[never, unit] < TINY else None
+            missing = values.values[never] if means[never, unit] < TINY else None
         else:
             upper = (means[0] - values.least) / values.step
             unit = int(host.argmax(host.abs(upper - 0.5)))
-            missing = values.all[1] if upper[unit] < TINY else values.all[0] if upper[unit] > 1 - TINY else None
+            missing = values.values[1] if upper[unit] < TINY else values.values[0] if upper[unit] > 1 - TINY else None
         if missing is not None:
             raise ValueError(
                 f"X must have each value of each unit in some row, but unit {unit} is never {missing}, to which no "
@@ -276,7 +276,7 @@ class Learning(EnergyModel, Estimator):
         self.layout = aim.machine_at(place).layout
         fields = fields_of(self)
         self.couplings_ = self.layout.weights
-        self.fields_ = fields.T if self.values.kind == "potts" else fields[0]
+        self.fields_ = fields.T if self.kind.is_categorical else fields[0]
         self.n_features_in_, self.n_iter_ = self.n_units, steps
 
     def _followed(self, aim: Objective, place: Any) -> Any:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from nbm_xp.machines.rows import checked_rows, checked_weights, known_length, minibatches
+from nbm_xp.machines.units import Units
 from nbm_xp.namespace import (
     array_namespace,
     asarray,
@@ -38,7 +39,6 @@ from .energy_model import EnergyModel
 from .exact import Enumeration, enumerated
 from .graph import Graph
 from .layout import reweighed
-from .values import Values
 
 __all__ = ["MOST_STATES", "Objective", "fields_of", "joined"]
 
@@ -63,7 +63,7 @@ class Neighbourhood:
     Parameters
     ----------
     xp : namespace
-    values : Values
+    kind : Units
         What a unit can be.
     neighbours : array or None
         Of shape (units, width); None where a table has a column for each unit.
@@ -74,7 +74,7 @@ class Neighbourhood:
     """
 
     xp: Any
-    values: Values
+    kind: Units
     units: int
     neighbours: Any
     edges: Any
@@ -85,9 +85,9 @@ class Neighbourhood:
         """States as float64 numbers of shape (rows, channels, units): values, or for each Potts value a 0 or 1."""
         xp = self.xp
         float64 = dtype_of(xp, "float64")
-        if self.values.kind != "potts":
+        if not self.kind.is_categorical:
             return xp.astype(rows, float64)[:, None, :]
-        return xp.stack([xp.astype(rows == k, float64) for k in self.values.all], axis=1)
+        return xp.stack([xp.astype(rows == k, float64) for k in self.kind.values], axis=1)
 
     def sums(self, states: Any, couplings: Any) -> Any:
         """The sums over all neighbours of couplings times channels, of the shape of `states`."""
@@ -151,18 +151,18 @@ class Neighbourhood:
         xp = self.xp
         states = self.channels(rows)
         local = self.sums(states, couplings) + fields
-        if self.values.kind == "potts":
+        if self.kind.is_categorical:
             largest = xp.max(local, axis=1, keepdims=True)
             powers = xp.exp(local - largest)
             sums = xp.sum(powers, axis=1, keepdims=True)
             found = xp.sum(states * local, axis=1, keepdims=True) - largest - xp.log(sums)
             return xp.sum(found, axis=(1, 2)), states, states - powers / sums
-        odds = self.values.step * local
-        upper = (states - float(self.values.least)) / self.values.step
+        odds = self.kind.step * local
+        upper = (states - float(self.kind.least)) / self.kind.step
         towards = (2.0 * upper - 1.0) * odds
         found = xp.minimum(towards, xp.zeros_like(towards)) - xp.log1p(xp.exp(-xp.abs(towards)))
         means = 0.5 + 0.5 * xp.tanh(0.5 * odds)
-        return xp.sum(found, axis=(1, 2)), states, self.values.step * (upper - means)
+        return xp.sum(found, axis=(1, 2)), states, self.kind.step * (upper - means)
 
     def pseudo_gradient(self, rows: Any, counts: Any, couplings: Any, fields: Any) -> tuple[Any, Any, Any]:
         """The sum over rows of the logarithms of their pseudo-likelihoods, and its gradients."""
@@ -179,7 +179,7 @@ class Neighbourhood:
             return asarray(couplings, self.xp, "float64"), asarray(fields, self.xp, "float64")
 
 
-def neighbourhood(graph: Graph, values: Values, xp: Any) -> Neighbourhood:
+def neighbourhood(graph: Graph, values: Units, xp: Any) -> Neighbourhood:
     """The table of a graph in a library.
 
     Raises
@@ -267,7 +267,7 @@ class Objective:
     def table(self, xp: Any) -> Neighbourhood:
         """The neighbours in a library."""
         if xp not in self._tables:
-            self._tables[xp] = neighbourhood(self.machine.graph, self.machine.values, xp)
+            self._tables[xp] = neighbourhood(self.machine.graph, self.machine.kind, xp)
         return self._tables[xp]
 
     def split(self, place: Any) -> Moments:
@@ -279,7 +279,7 @@ class Objective:
         """A machine with these couplings and fields."""
         couplings, fields = self.split(place)
         found = copy.copy(self.machine)
-        found.layout = reweighed(found.layout, couplings, fields.T if found.values.kind == "potts" else fields[0])
+        found.layout = reweighed(found.layout, couplings, fields.T if found.kind.is_categorical else fields[0])
         return found
 
     def pseudo(self, place: Any) -> tuple[float, Any]:
@@ -315,7 +315,7 @@ class Objective:
 
     def exactly(self, states: Enumeration) -> Moments:
         """What a machine has in place of `wanted`, by all of its states."""
-        host, values, n = host_namespace(), self.machine.values, self.machine.n_units
+        host, values, n = host_namespace(), self.machine.kind, self.machine.n_units
         table, chances = self.table(host), states.probabilities()
         size = max(1, AT_ONCE // n)
         totals: list[Any] = [0.0, 0.0]
@@ -362,8 +362,8 @@ class Objective:
 
     def _parts(self) -> Iterator[tuple[Neighbourhood, Any, Any]]:
         """Some rows at a time, with what they count, and the neighbours in their library."""
-        values, host = self.machine.values, host_namespace()
-        channels = values.count if values.kind == "potts" else 1
+        values, host = self.machine.kind, host_namespace()
+        channels = values.count if values.is_categorical else 1
         size = max(1, AT_ONCE // (channels * self.machine.n_units))
         for rows, weights in minibatches(self.rows, size, weights=self.weights):
             table = self.table(array_namespace(rows))
@@ -380,7 +380,7 @@ class Objective:
         return tuple(total / self.count for total in totals)
 
     def _checked_moments(self, table: Neighbourhood, rows: Any, counts: Any) -> Moments:
-        allowed, xp = self.machine.values.all, table.xp
+        allowed, xp = self.machine.kind.values, table.xp
         known = rows == allowed[0]
         for value in allowed[1:]:
             known = known | (rows == value)

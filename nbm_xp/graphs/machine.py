@@ -137,7 +137,7 @@ class GraphMachine(Learning):
         host = host_namespace()
         rows = checked_states(self, states)
         slots = host.take(rows, self.layout.order, axis=1).T
-        return moves.energies(host, self.layout, self.values, host.ascontiguousarray(slots))
+        return moves.energies(host, self.layout, self.kind, host.ascontiguousarray(slots))
 
     def sample(
         self,

@@ -109,8 +109,8 @@ class LocalMove(Move):
 
     def sweep(self, chains: MovingChains, uniforms: list[Any]) -> Any:
         """See `Move`."""
-        xp, values, states = chains.xp, chains.machine.values, chains.states
-        change = self.change(values.kind == "potts")
+        xp, values, states = chains.xp, chains.machine.kind, chains.states
+        change = self.change(values.is_categorical)
         with wide_dtypes(xp):
             for colour in chains.machine.layout.on(xp).colours:
                 begin, end = colour.begin, colour.end
@@ -124,7 +124,7 @@ class LocalMove(Move):
     def compiled(self, chains: MovingChains, streams: list[Any], count: int) -> tuple[Any, list[Any]] | None:
         """See `Move`."""
         own = kernel(self.kernel, chains.xp) if self.kernel else None
-        layout, values = chains.machine.layout, chains.machine.values
+        layout, values = chains.machine.layout, chains.machine.kind
         found = own and own(layout, values, self.name, chains.states, streams[0], chains.beta, chains.free, count)
         return found and (found[0], [found[1]])
 
@@ -198,7 +198,7 @@ class ClusterMove(Move):
         """See `Move`."""
         host, layout = host_namespace(), machine.layout
         _raise(self.name, {
-            "is for spins and Potts units": machine.values.kind == "binary",
+            "is for spins and Potts units": machine.kind.name == "binary",
             "is for machines without fields": host.any(layout.fields != 0),
             "is for ferromagnets: couplings must not be negative": host.any(layout.weights < 0),
             "cannot clamp units: clamp must be None": bool(clamp),
@@ -210,7 +210,7 @@ class ClusterMove(Move):
 
     def sweep(self, chains: MovingChains, uniforms: list[Any]) -> Any:
         """See `Move`."""
-        xp, values, states, layout = chains.xp, chains.machine.values, chains.states, chains.machine.layout
+        xp, values, states, layout = chains.xp, chains.machine.kind, chains.states, chains.machine.layout
         placed, edges = layout.on(xp), int(layout.first.shape[0])
         with wide_dtypes(xp):
             ends = [xp.take(states, ends, axis=0) for ends in (placed.first, placed.second)]
@@ -257,7 +257,7 @@ class MultiSpin(Move):
         host, layout = host_namespace(), machine.layout
         degrees, most, group = layout.begins[1:] - layout.begins[:-1], self.MOST_NEIGHBOURS, self.GROUP
         _raise(self.name, {
-            "is for spins without fields": machine.values.kind != "spin" or host.any(layout.fields != 0),
+            "is for spins without fields": machine.kind.name != "spin" or host.any(layout.fields != 0),
             f"is for units with as many neighbours each, from 1 to {most}": not 1 <= int(degrees[0]) <= most
             or host.any(degrees != degrees[0]),
             "is for couplings of one size": host.any(host.abs(layout.weights) != host.abs(layout.weights[:1])),
@@ -365,7 +365,7 @@ def energies(xp: Any, layout: Layout, values: Any, states: Any) -> Any:
     with wide_dtypes(xp):
         float64 = dtype_of(xp, "float64")
         a, b = (xp.take(states, ends, axis=0) for ends in (placed.first, placed.second))
-        if values.kind == "potts":
+        if values.is_categorical:
             pairs = xp.astype(a == b, float64)
             each = [xp.astype(states == k, float64) * placed.fields[:, k : k + 1] for k in range(values.count)]
             alone = sum((xp.sum(x, axis=0) for x in each[1:]), xp.sum(each[0], axis=0))

@@ -64,7 +64,7 @@ def series_variable(values: Any, n_units: int, name: str, totals: Any) -> tuple[
     totals : array of shape (…, sums)
         One sum over all units; of the magnetisation of Potts units how many have each value.
     """
-    if name in ("energy", "overlap") or values.kind != "potts":
+    if name in ("energy", "overlap") or not values.is_categorical:
         own = totals[..., 0] / n_units
         return SERIES[name], abs(own) if name == "abs_magnetisation" else own
     share = totals.max(axis=-1) / n_units
@@ -77,9 +77,9 @@ def _totals(chains: Chains) -> Any:
     xp, states = chains.xp, chains.states
     with wide_dtypes(xp):
         int64 = dtype_of(xp, "int64")
-        if chains.machine.values.kind != "potts":
+        if not chains.machine.kind.is_categorical:
             return xp.sum(states, axis=0, keepdims=True, dtype=int64)
-        return xp.stack([xp.sum(xp.astype(states == k, int64), axis=0) for k in chains.machine.values.all])
+        return xp.stack([xp.sum(xp.astype(states == k, int64), axis=0) for k in chains.machine.kind.values])
 
 
 def _products(chains: Chains) -> Any:
@@ -131,7 +131,7 @@ class _Series(Observer):
         """The series."""
         host = host_namespace()
         totals = host.permute_dims(host.stack([to_numpy(sums) for sums in self.found]), (2, 0, 1))
-        what, values = series_variable(self.machine.values, self.machine.n_units, self.name, totals)
+        what, values = series_variable(self.machine.kind, self.machine.n_units, self.name, totals)
         along = "pair" if self.name == "overlap" else "chain"
         return {self.name: ((along, "sweep"), host.ascontiguousarray(values), about(what))}
 
@@ -148,7 +148,7 @@ class Correlations:
     """
 
     def __init__(self, machine: EnergyModel) -> None:
-        if not isinstance(machine.graph, Lattice) or machine.values.kind == "potts":
+        if not isinstance(machine.graph, Lattice) or machine.kind.is_categorical:
             raise ValueError("observe: correlations are those of units with two values on a lattice")
         self.lattice = machine.graph
 
@@ -201,7 +201,7 @@ class Means:
     """
 
     def __init__(self, machine: EnergyModel) -> None:
-        if machine.values.kind == "potts":
+        if machine.kind.is_categorical:
             raise ValueError("observe: means are those of units with two values")
         self.graph = machine.graph
 
@@ -299,8 +299,8 @@ def checked_names(machine: EnergyModel, observe: Any, chains: int, states: bool 
             raise ValueError(f"observe must be of {', '.join(known)}, got {name!r}")
         if name in STATES:
             STATES[name](machine)
-    if "overlap" in names and (machine.values.kind != "spin" or chains % 2):
-        of = f"{chains} of {machine.values.kind} units"
+    if "overlap" in names and (machine.kind.name != "spin" or chains % 2):
+        of = f"{chains} of {machine.kind.name} units"
         raise ValueError(f"observe: overlaps are those of two chains each, of spins: n_chains must be even, got {of}")
     return names
 

@@ -206,7 +206,7 @@ class ShardWork(Work):
         """See `Work`."""
         if state is None:
             return ()
-        return (packed(self.group.values, host_namespace().concat([*state.own, *state.halo])),)
+        return (packed(self.group.kind, host_namespace().concat([*state.own, *state.halo])),)
 
     def loaded(self, arrays: tuple[Any, ...], given: Shard) -> ShardState | None:
         """See `Work`."""
@@ -214,7 +214,7 @@ class ShardWork(Work):
             return None
         host = host_namespace()
         whole = host.empty((given.units + given.halo.shape[0], self.group.n_chains), dtype=host.int8)
-        unpack(self.group.values, arrays[0], whole)
+        unpack(self.group.kind, arrays[0], whole)
         return ShardState.of(given, whole)
 
     def _begun(self, shard: Shard, given: Any, others: Mapping[int, Any]) -> Any:
@@ -225,7 +225,7 @@ class ShardWork(Work):
         if given is None:
             every = max(1, AT_ONCE // group.n_chains)
             for k in range(0, slots.shape[0], every):
-                whole[k : k + every] = group.values.at_random(host, group.uniforms(slots[k : k + every], 0))
+                whole[k : k + every] = group.kind.at_random(host, group.uniforms(slots[k : k + every], 0))
         else:
             whole[:n] = given.T
             for number in shard.near:
@@ -253,8 +253,8 @@ class ShardWork(Work):
             return
         uniforms, beta = group.uniforms(shard.slots[here], sweep), host.asarray([group.betas])
         at = shard.layout.on(host).colours[colour]
-        change = move.change(group.values.kind == "potts")
-        whole[here] = change(host, at, group.values, whole, whole[here], uniforms, beta)
+        change = move.change(group.kind.is_categorical)
+        whole[here] = change(host, at, group.kind, whole, whole[here], uniforms, beta)
 
     def _measure(self, shard: Shard, whole: Any) -> Any:
         """The energy of edges to lesser colours, and of units; then the sums of values, or how many have each.
@@ -264,11 +264,11 @@ class ShardWork(Work):
         """
         host, group = host_namespace(), self.group
         own = kernel("graphs.energies", host)
-        found = None if own is None else own(shard.lower, group.values, whole)
+        found = None if own is None else own(shard.lower, group.kind, whole)
         found = self._energies(shard.lower, whole) if found is None else found
         mine = whole[: shard.units]
-        if group.values.kind == "potts":
-            sums = [host.sum(mine == k, axis=0) for k in group.values.all]
+        if group.kind.is_categorical:
+            sums = [host.sum(mine == k, axis=0) for k in group.kind.values]
         else:
             sums = [host.sum(mine, axis=0, dtype=host.int64)]
         if group.pairs:
@@ -276,12 +276,12 @@ class ShardWork(Work):
         return host.concat([found, *(host.astype(x, host.float64) for x in sums)])[None, :]
 
     def _energies(self, lower: Any, whole: Any) -> Any:
-        host, fields, values = host_namespace(), lower.fields, self.group.values
+        host, fields, values = host_namespace(), lower.fields, self.group.kind
         mine = whole[: lower.units]
         owner = host.repeat(host.arange(lower.units), lower.begins[1:] - lower.begins[:-1])
         a, b, weights = mine[owner], whole[lower.neighbours], 0.5 * lower.couplings[:, None]
-        if values.kind == "potts":
-            alone = sum((host.sum((mine == k) * fields[:, k : k + 1], axis=0) for k in values.all), 0.0)
+        if values.is_categorical:
+            alone = sum((host.sum((mine == k) * fields[:, k : k + 1], axis=0) for k in values.values), 0.0)
             return -(host.sum((a == b) * weights, axis=0) + alone)
         return -(host.sum((a * b) * weights, axis=0) + host.sum(mine * fields[:, None], axis=0))
 

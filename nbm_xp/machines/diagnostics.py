@@ -29,6 +29,7 @@ __all__ = [
     "Mixing",
     "MixingWarning",
     "Report",
+    "TrainingWarning",
     "effective_size",
     "mixing",
     "monte_carlo_error",
@@ -41,6 +42,10 @@ _R_HAT = 1.05  # chains that agree stay below it
 _SIGMAS = 4.0  # of the normal quantile that R-hat of few independent draws does not exceed
 _DRIFT = 4.0  # standard errors between the beginning and the end of a record
 _CHAINS, _BLOCKS = 64, 20  # so many chains of a record at most, and so many draws and blocks of each at least
+
+
+class TrainingWarning(RuntimeWarning):
+    """Training diverges, or stopped before the maximum: the machine is not what its data says."""
 
 
 class MixingWarning(RuntimeWarning):

@@ -168,7 +168,7 @@ class ChainsJob(Job):
                 totals.setdefault(name, []).append(sums)
         series: dict[str, tuple[Any, Any]] = {}
         for name, of_groups in totals.items():
-            values = series_variable(self.groups[0].values, self.division.n_units, name, np.concatenate(of_groups))[1]
+            values = series_variable(self.groups[0].kind, self.division.n_units, name, np.concatenate(of_groups))[1]
             store.write_chunk(unfinished, arrays[name], (0, 0), values)
             series[name] = values, labels_of(self.betas, arrays[name].dimensions[0])
         found = report(series)

@@ -154,11 +154,11 @@ def projected(
         block = math.prod(n + 2 * graph.reach * at_once for n in lengths)
         own = [x for x in machine.by_edge_and_unit if any(x.strides)]
         each, whole = sum(x.itemsize * (x.size // machine.n_units) for x in own), sum(x.nbytes for x in own)
-        at_work = workers * block * (_AT_WORK[machine.values.kind == "potts"] + each)
+        at_work = workers * block * (_AT_WORK[machine.kind.is_categorical] + each)
         return Projected(_PROCESS + 2 * whole + at_work, 2 * states + whole)
     layout = machine.layout
     count = max(shards) + 1 if is_array(shards) or isinstance(shards, (list, tuple)) else shards
-    together, bytes_saved = min(ShardDivision.together, n_chains), 1 if machine.values.count > 2 else 1 / 8
+    together, bytes_saved = min(ShardDivision.together, n_chains), 1 if machine.kind.count > 2 else 1 / 8
     graph = layout.begins.nbytes + layout.neighbours.nbytes + layout.couplings.nbytes + layout.fields.nbytes
     divided_graph = graph + 40 * layout.units + 12 * layout.neighbours.shape[0]  # with halos
     share = min(1.0, (AT_HAND + workers) / count)  # of shards, in memory at a time
@@ -181,7 +181,7 @@ def _configuration(
 ) -> dict[str, Any]:
     """What both kinds of run are asked for, as their directories keep it."""
     return {
-        "units": machine.values.count if machine.values.kind == "potts" else machine.values.kind,
+        "units": machine.kind.name,
         "rule": rule,
         "betas": finite(beta, "beta", (positive_int(n_chains, "n_chains"),)).tolist(),
         "burn_in": positive_int(burn_in, "burn_in", 0),

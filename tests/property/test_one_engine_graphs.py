@@ -111,7 +111,7 @@ def test_a_graph_has_the_same_draws_in_memory_on_dask_and_in_a_run(
 
 
 def asked_of(machine: GraphMachine, rule: str, clamped: int, rng: np.random.Generator) -> dict[str, Any]:
-    values, chosen = machine.values.all, rng.choice(machine.n_units, clamped, replace=False).tolist()
+    values, chosen = machine.kind.values, rng.choice(machine.n_units, clamped, replace=False).tolist()
     return {
         "n_chains": 2, "n_sweeps": 4, "burn_in": 1, "thin": 2, "beta": [0.3, 0.8], "rule": rule,
         "clamp": {unit: values[unit % len(values)] for unit in chosen},
@@ -149,7 +149,7 @@ def test_clamped_units_and_initial_states_in_shards(
 ) -> None:
     rng = np.random.default_rng(seed)
     machine = GraphMachine(erdos_renyi(40, 0.15, seed), units, 0.1)
-    values, chosen = machine.values.all, rng.choice(40, clamped, replace=False).tolist()
+    values, chosen = machine.kind.values, rng.choice(40, clamped, replace=False).tolist()
     clamp = {unit: values[unit % len(values)] for unit in chosen}
     given_states = rng.choice(values, (4, 40)) if initial else None
     also = {3: ()}.get(units, ("means", *(("overlap",) if units == "spin" else ())))

@@ -12,10 +12,10 @@ import pytest
 from nbm_xp.graphs import Graph, GraphMachine, edwards_anderson, lattice
 from nbm_xp.graphs import lattice_sweeps as sweeps_chapter
 from nbm_xp.graphs.blocks import ChainGroup, packed, unpack
+from nbm_xp.graphs.energy_model import units_of
 from nbm_xp.graphs.graph import Lattice
 from nbm_xp.graphs.lattice_blocks import LatticeBlock
 from nbm_xp.graphs.lattice_division import divided
-from nbm_xp.graphs.values import values_of
 
 pytest.importorskip("dask")
 pytest.importorskip("xarray")
@@ -233,8 +233,8 @@ def test_blocks_reach_around_short_lattices(at_once: int) -> None:
 @pytest.mark.parametrize("units", ["spin", "binary", 5])
 @pytest.mark.parametrize("shape", [(13,), (7, 21), (3, 5, 2, 40), (300, 2, 1000), (1, 1)])
 def test_what_is_packed_comes_back(units: Any, shape: tuple[int, ...]) -> None:
-    values = values_of(units)
-    states = np.random.default_rng(0).choice(values.all, (*shape[:-1], 2 * shape[-1])).astype(np.int8)[..., ::2]
+    values = units_of(units)
+    states = np.random.default_rng(0).choice(values.values, (*shape[:-1], 2 * shape[-1])).astype(np.int8)[..., ::2]
     kept, back = packed(values, states), np.zeros_like(states)
     unpack(values, kept, back)
     np.testing.assert_array_equal(back, states)

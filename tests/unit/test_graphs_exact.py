@@ -33,7 +33,7 @@ def test_all_states_are_enumerated_in_the_order_of_their_digits(units: Any) -> N
     fields = rng.normal(size=(7, 3) if units == 3 else 7)
     machine = GraphMachine(graph, units, fields, rng.normal(size=graph.edges))
     found = enumerated(machine)
-    states = [state[::-1] for state in itertools.product(machine.values.all, repeat=7)]
+    states = [state[::-1] for state in itertools.product(machine.kind.values, repeat=7)]
     np.testing.assert_allclose(found.energies, machine.energy(states), atol=1e-13)
     first = states[100]
     want = 0.0
@@ -42,7 +42,7 @@ def test_all_states_are_enumerated_in_the_order_of_their_digits(units: Any) -> N
     want -= sum(fields[i, s] if units == 3 else fields[i] * s for i, s in enumerate(first))
     assert found.energies[100] == pytest.approx(want)
     assert found.probabilities(0.7).sum() == pytest.approx(1)
-    assert found.log_partition(0.0) == pytest.approx(7 * math.log(machine.values.count))
+    assert found.log_partition(0.0) == pytest.approx(7 * math.log(machine.kind.count))
     step = 1e-4
     slope = (found.log_partition(0.5 + step) - found.log_partition(0.5 - step)) / (2 * step)
     assert found.energy(0.5) * 7 == pytest.approx(-slope, rel=1e-6)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nbm_xp.boltzmann.looks import TrainingWarning
 
 from nbm_xp.graphs import GraphMachine, enumerated, erdos_renyi, lattice, random_regular, sherrington_kirkpatrick
 from nbm_xp.graphs import likelihoods as likelihoods_chapter
 from nbm_xp.graphs.likelihoods import Objective, joined
+from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.estimator import NotFittedError
 from tests.libraries import LIBRARIES, Library, libraries
 
@@ -30,7 +30,7 @@ def exact_states(machine: GraphMachine, count: int, seed: int = 1) -> Any:
     """Independent states of a small machine, by its probabilities."""
     chances = enumerated(machine).probabilities()
     which = np.random.default_rng(seed).choice(chances.size, count, p=chances)
-    values = machine.values
+    values = machine.kind
     digits = which[:, None] // values.count ** np.arange(machine.n_units) % values.count
     return (digits * int(values.step) + values.least).astype(np.int8)
 
@@ -61,7 +61,7 @@ def test_values_are_those_of_enumeration(kind: str) -> None:
     rows = exact_states(machine, 20)
     states = enumerated(machine)
     log_p = np.log(states.probabilities())
-    values = machine.values
+    values = machine.kind
     digits = (rows.astype(int) - values.least) // int(values.step)
     places = (digits * values.count ** np.arange(9)).sum(axis=1)
     np.testing.assert_allclose(machine.log_likelihood(rows), log_p[places])
@@ -77,7 +77,7 @@ def test_values_are_those_of_enumeration(kind: str) -> None:
 
 def gauged(machine: GraphMachine) -> Any:
     """What data can tell of fields: those of a Potts unit matter up to a constant."""
-    fields = machine.fields_ if machine.values.kind != "potts" else machine.fields_[:, 1:] - machine.fields_[:, :1]
+    fields = machine.fields_ if not machine.kind.is_categorical else machine.fields_[:, 1:] - machine.fields_[:, :1]
     return np.concatenate([machine.couplings_, fields.reshape(-1)])
 
 
@@ -91,8 +91,8 @@ def standard_errors(machine: GraphMachine, rows: Any) -> Any:
             for step in 1e-4 * np.eye(place.size)
         ]
     )
-    if machine.values.kind == "potts":
-        count, q, edges = machine.n_units, machine.values.count, machine.graph.edges
+    if machine.kind.is_categorical:
+        count, q, edges = machine.n_units, machine.kind.count, machine.graph.edges
         differ = np.zeros((edges + count * (q - 1), place.size))
         differ[:edges, :edges] = np.eye(edges)
         for unit in range(count):

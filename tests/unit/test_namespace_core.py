@@ -128,7 +128,7 @@ def exercise() -> None:
             running.energies()
     for machine in (GraphMachine(glass), *alike):
         for rule in ("heat_bath", "metropolis"):
-            machine.sample(chains=67, sweeps=2, rule=rule, parts=3, random_state=5).compute(scheduler="synchronous")
+            machine.sample(67, 2, rule=rule, shards=3, random_state=5).compute(scheduler="synchronous")
         _by_breadth(machine.layout, 3)
     even = edwards_anderson((6, 22), "normal", random_state=1)
     for machine, chunks in ((GraphMachine(even), (6, 22)), (GraphMachine(lattice((6, 70)), "binary"), (3, 70))):

@@ -75,6 +75,7 @@ class Units:
     fewest: int = 1
     log_volume: float
     constant: ClassVar[float] = 0.0
+    is_categorical: ClassVar[bool] = False
 
     @property
     def rates_within(self) -> Values | None:
@@ -154,6 +155,21 @@ class Units:
     def values(self) -> list[int]:
         """The states of a site as data tell them; of real numbers there is no list."""
         return [int(state) for state in self.states or ()]
+
+    @property
+    def count(self) -> int:
+        """How many values a site has."""
+        return len(self.values)
+
+    @property
+    def least(self) -> int:
+        """The least value of a site."""
+        return self.values[0]
+
+    @property
+    def step(self) -> float:
+        """The distance of two values of a site."""
+        return float(self.values[1] - self.values[0])
 
     def turned(self, state: Any, where: Any, places: int = 1) -> Any:
         """The states so many places further in their list of sites where `where` is 1; as they were, where it is 0."""

@@ -137,6 +137,7 @@ class Categorical(Units):
     """
 
     states = None
+    is_categorical = True
 
     def __init__(self, n_states: int) -> None:
         self.n_states = n_states
