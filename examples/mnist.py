@@ -195,7 +195,7 @@ def _deepened(model: Any, hidden: Sequence[int]) -> DBM:
     further = [0.01 * random.standard_normal(pair).astype("float32") for pair in pairs]
     coefs = [model.components_.T, *further]
     intercepts = [model.intercept_visible_, model.intercept_hidden_, *(np.zeros(n, "float32") for n in hidden[1:])]
-    return DBM.from_parameters(coefs, intercepts, base_rate=model.base_rate_, n_positive=POSITIVE, **_settings())
+    return DBM.from_parameters(coefs, intercepts, base_rate=model.base_rate_, **_settings())
 
 
 def _settle(model: DBM, train: Any) -> None:
@@ -206,7 +206,12 @@ def _settle(model: DBM, train: Any) -> None:
 
 
 def _settings() -> dict[str, Any]:
-    return {"batch_size": BATCH, "weight_decay": DECAY, "centred": True, "random_state": 0}
+    return {
+        "batch_size": BATCH,
+        "optimizer": SGD(weight_decay=DECAY),
+        "training": PCD(centred=True, n_positive=POSITIVE),
+        "random_state": 0,
+    }
 
 
 def parameters(model: RBM | DBM) -> list[Any]:

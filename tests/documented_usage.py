@@ -8,7 +8,7 @@ import tempfile
 
 import numpy as np
 
-from nbm_xp.boltzmann import DBM, RBM, AISEstimate, load
+from nbm_xp.boltzmann import DBM, PTT, RBM, AISEstimate, load
 
 
 def falling(done: int, total: int) -> float:
@@ -25,7 +25,7 @@ def main() -> None:
 
     rbm = RBM(4, n_iter=2, schedule=falling, random_state=np.random.default_rng(0)).fit(rows, callback=count)
     assert seen == [1, 2]
-    RBM(4, n_iter=1, schedule=lambda done, total: 1 / (1 + done), training="ptt", centred="auto").fit(rows.tolist())
+    RBM(4, n_iter=1, schedule=lambda done, total: 1 / (1 + done), training=PTT(centred=True)).fit(rows.tolist())
     rbm.set_params(n_iter=3).fit(rows, resume=True).partial_fit(rows)
     score: float = rbm.score(rows)
     exact = RBM.from_parameters(rbm.components_, rbm.intercept_hidden_, rbm.intercept_visible_).score(rows)

@@ -12,14 +12,21 @@ from .classifier import RBMClassifier
 from .dbm import DBM
 from .diagnostics import Diagnostics
 from .loading import load
+from .optimizers import SGD, Adam
 from .partition import AISEstimate
 from .rbm import RBM
 from .topology import Topology
+from .training_methods import CD, PCD, PTT, TrainingMethod
 
 __all__ = [
+    "CD",
     "DBM",
+    "PCD",
+    "PTT",
     "RBM",
+    "SGD",
     "AISEstimate",
+    "Adam",
     "Diagnostics",
     "LadderEstimate",
     "LadderWarning",
@@ -27,6 +34,7 @@ __all__ = [
     "NotFittedError",
     "RBMClassifier",
     "Topology",
+    "TrainingMethod",
     "TrainingWarning",
     "load",
     "sequences",

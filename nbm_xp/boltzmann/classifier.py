@@ -29,8 +29,11 @@ from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_names
 
 from . import storage
 from .energy import Parameters, marginalised_layer
+from .model import as_plain
+from .optimizers import SGD, Schedule
 from .rbm import RBM
-from .state import MachineState, as_plain, float_dtype
+from .state import MachineState, float_dtype
+from .training_methods import TrainingMethod
 
 __all__ = ["RBMClassifier"]
 
@@ -47,10 +50,6 @@ class _Joint(RBM):
     def objective(self) -> dict[str, Any]:
         return {"likelihood": self.generative, "also": self._label_loss}
 
-    @property
-    def objective_key(self) -> tuple[Any, ...]:
-        return ()  # a machine has one
-
     def _label_loss(self, parameters: Parameters, rows: Any, weights: Any) -> Any:
         """The mean of the negative log-probability of labels given the features, as the rows count."""
         features = parameters.topology.sizes[0] - self.n_classes
@@ -66,7 +65,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     ----------
     n_components, learning_rate, batch_size, n_iter, verbose, random_state
         As for `RBM`.
-    training, n_gibbs, momentum, weight_decay, schedule, shuffle, hidden, centred
+    training, n_gibbs, optimizer, schedule, shuffle, hidden
         As for `RBM`.
     visible : str, optional
         The kind of the features, or several kinds side by side, as for `RBM`.
@@ -109,15 +108,13 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         verbose: int = 0,
         random_state: Any = None,
         *,
-        training: str = "pcd",
+        training: str | TrainingMethod = "pcd",
         n_gibbs: int = 1,
-        momentum: float | str = "auto",
-        weight_decay: float = 0.0,
-        schedule: Any = "auto",
+        optimizer: str | SGD = "sgd",
+        schedule: str | Schedule = "auto",
         shuffle: bool = True,
         visible: str = "binary",
         hidden: str = "binary",
-        centred: bool | str = "auto",
         generative: float = 0.01,
     ) -> None:
         self.n_components = n_components
@@ -128,13 +125,11 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         self.random_state = random_state
         self.training = training
         self.n_gibbs = n_gibbs
-        self.momentum = momentum
-        self.weight_decay = weight_decay
+        self.optimizer = optimizer
         self.schedule = schedule
         self.shuffle = shuffle
         self.visible = visible
         self.hidden = hidden
-        self.centred = centred
         self.generative = generative
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -168,15 +163,15 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         count = int(X.shape[1])
         parts = features.parts if isinstance(features, Mixed) else ((features, count),)
         whole = Mixed([*parts, (kind_of(f"categorical:{len(known)}"), 1)])
-        settings = {name: value for name, value in self.get_params().items() if name not in _OWN}
-        machine = _Joint(**settings, visible=whole.name, watch=False)  # which follows another objective
+        settings = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
+        machine = _Joint(**settings, visible=whole.name, diagnostics=False)  # which follows another objective
         machine.n_classes, machine.generative = len(known), _amount(self.generative)
         machine.check_hyperparameters()
         numbers = {label: number for number, label in enumerate(known)}
         xp, dtype = array_namespace(X), float_dtype(X)
         column = asarray([[float(numbers[label])] for label in listed], host_namespace(), dtype)
         machine.fit(B.concatenate([B.cast(X, dtype), asarray(column, xp, dtype)], axis=1), sample_weight=sample_weight)
-        self.rbm_ = RBM(**machine.get_params())
+        self.rbm_ = RBM(**machine.get_params(deep=False))
         self.rbm_.state_ = MachineState.resumed(
             "RBM", machine.state_.topology, machine.state_.arrays(), machine.state_.progress()
         )
@@ -297,8 +292,12 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         xp = array_namespace(arrays["base_rate"]) if library is None else get_namespace(library)
         try:
             params, progress = about["params"], about["progress"]
-            model = cls(**{name: (progress if name in _OWN else params)[name] for name in cls().get_params()})
-            model.rbm_ = RBM(**params)
+            machine = RBM.of_params(params)
+            own = {name: progress[name] for name in _OWN}
+            model = cls(
+                **{name: own[name] if name in own else getattr(machine, name) for name in cls().get_params(deep=False)}
+            )
+            model.rbm_ = machine
             arrays = {name: asarray(value, xp) for name, value in arrays.items()}
             model.rbm_.state_ = MachineState.resumed("RBM", topology, arrays, progress)
             model.classes_ = host_namespace().asarray(progress["classes"])

@@ -14,10 +14,11 @@ from nbm_xp.namespace.errors import name_methods
 
 from . import sampling, storage
 from .faces import Evaluating, Sampling
+from .optimizers import SGD, Schedule
 from .posterior import compile_mean_field
 from .sampler import Sampler
-from .schedules import Schedule
 from .topology import Topology, hidden_kinds
+from .training_methods import TrainingMethod
 
 __all__ = ["DBM"]
 
@@ -52,14 +53,10 @@ class DBM(Evaluating, Sampling):
     hidden : str, or sequence of str, optional
         The kind of hidden units, or that of each hidden layer, as for `RBM`; "relu" only in layers that are drawn given
         all others, as the first and the third hidden one of a plain stack.
-    centred : bool, optional
-        Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
-        means. The model is the same, but all layers learn together; without it, higher ones hardly learn.
-    positive : {"mean_field", "gibbs"}, optional
-        How hidden layers are found for the data: as means in mean-field approximation, or drawn along short chains.
-    n_positive : int, optional
-        Sweeps of that.
-    training, n_gibbs, momentum, weight_decay, schedule, shuffle, watch, optimizer, average
+    training : {"pcd", "cd", "ptt"} or TrainingMethod, optional
+        As for `RBM`. All methods are centred unless the object says otherwise: so all layers learn together. The
+        objects also say how hidden layers are found for the data.
+    n_gibbs, optimizer, schedule, shuffle, diagnostics
         As for `RBM`.
 
     Attributes
@@ -93,6 +90,8 @@ class DBM(Evaluating, Sampling):
     ((100, 3), (5, 4))
     """
 
+    is_centred = True
+
     def __init__(
         self,
         layers: Sequence[int | None],
@@ -105,18 +104,12 @@ class DBM(Evaluating, Sampling):
         connections: Iterable[Sequence[int]] | None = None,
         visible: str = "binary",
         hidden: str | Sequence[str] = "binary",
-        centred: bool = True,
-        training: str = "pcd",
+        training: str | TrainingMethod = "pcd",
         n_gibbs: int = 1,
-        positive: str = "mean_field",
-        n_positive: int = 10,
-        momentum: float | str = "auto",
-        weight_decay: float = 0.0,
+        optimizer: str | SGD = "sgd",
         schedule: str | Schedule = "auto",
         shuffle: bool = True,
-        watch: bool | str = "auto",
-        optimizer: str = "sgd",
-        average: bool | str = "auto",
+        diagnostics: bool | str = "auto",
     ) -> None:
         self.layers = layers
         self.learning_rate = learning_rate
@@ -127,18 +120,12 @@ class DBM(Evaluating, Sampling):
         self.connections = connections
         self.visible = visible
         self.hidden = hidden
-        self.centred = centred
         self.training = training
         self.n_gibbs = n_gibbs
-        self.positive = positive
-        self.n_positive = n_positive
-        self.momentum = momentum
-        self.weight_decay = weight_decay
+        self.optimizer = optimizer
         self.schedule = schedule
         self.shuffle = shuffle
-        self.watch = watch
-        self.optimizer = optimizer
-        self.average = average
+        self.diagnostics = diagnostics
 
     @property
     def coefs_(self) -> list[Any]:
@@ -323,14 +310,3 @@ class DBM(Evaluating, Sampling):
     def measure(self, X: Any) -> tuple[str, float]:
         """What `verbose` reports about the model's fit to some rows."""
         return "free energy", float(to_numpy(B.mean(self.free_energy(X))))
-
-    def check_hyperparameters(self) -> None:
-        """Raise `ValueError` for hyperparameters that learning could not go on with."""
-        super().check_hyperparameters()
-        positive_int(self.n_positive, "n_positive")
-        if self.positive not in ("mean_field", "gibbs"):
-            raise ValueError(f"positive must be 'mean_field' or 'gibbs', got {self.positive!r}")
-
-    def objective(self) -> dict[str, Any]:
-        """What a step of learning follows otherwise than `Learner` says."""
-        return {"positive": self.positive, "n_positive": self.n_positive}

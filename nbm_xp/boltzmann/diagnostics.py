@@ -76,9 +76,11 @@ class Diagnostics:
         return told
 
 
-def warning_text(now: Diagnostics, better: float | None, impossible: bool, doubts: str | None, model: Any) -> str:
+def warning_text(
+    now: Diagnostics, better: float | None, impossible: bool, doubts: str | None, model: Any, by_ptt: bool
+) -> str:
     """What a `TrainingWarning` says: what is seen, and what helps."""
-    kind, way = type(model).__name__, model.training
+    kind = type(model).__name__
     told = f"after epoch {now.epoch} this {kind} gives its rows a mean log-likelihood of {now.log_likelihood:.1f}"
     if now.pseudo_likelihood is not None:
         told += f", whatever their pseudo-likelihood of {now.pseudo_likelihood:.1f} promises"
@@ -90,12 +92,12 @@ def warning_text(now: Diagnostics, better: float | None, impossible: bool, doubt
         told += ", and one of them a probability above 1: the chains that tell log Z miss places that the machine has"
     if doubts is not None:
         told += f", which may be off: {doubts}"
-    if way == "ptt":
+    if by_ptt:
         return f"{told}. It learns faster than its chains follow: a lower learning_rate helps, or more n_gibbs"
     if now.r_hat is not None and now.r_hat > _MIXED:
         return f'{told}. Its chains do not mix (R-hat {now.r_hat:.1f}): training="ptt" makes them'
     largest = max(float(B.max(B.abs(weights.value))) for weights in model.state_.parameters.weights)
     if largest > _LARGE:
         told += f". Its weights run away (the largest is {largest:.0f})"
-        return f"{told}: a lower learning_rate or weight_decay helps"
+        return f"{told}: a lower learning_rate or an optimizer with weight_decay helps"
     return f'{told}. It learns faster than its chains follow: a lower learning_rate helps, or training="ptt"'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -21,13 +21,16 @@ from . import storage
 from .bridging import LadderEstimate
 from .diagnostics import Diagnostics
 from .evaluator import Evaluator
-from .hyperparameters import Settings
+from .optimizers import OPTIMIZERS, SGD, Schedule
 from .partition import AISEstimate, log_z_of
-from .state import MachineState, as_plain, float_dtype
+from .state import MachineState, float_dtype
 from .topology import Topology
-from .trainer import Trainer
+from .trainer import Trainer, check_hyperparameters
+from .training_methods import METHODS, TrainingMethod
 
-__all__ = ["Model"]
+__all__ = ["Model", "as_plain"]
+
+_OBJECTS: dict[str, Any] = {kind.__name__: kind for kind in (*METHODS.values(), *OPTIMIZERS.values())}
 
 _SEED = 0
 _AT_ONCE = 4096  # rows of a sparse matrix that are transformed at a time
@@ -40,27 +43,26 @@ class Model(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
     ----------
     state_ : MachineState
         What has been learnt: topology, parameters, random streams, and what training goes on with.
-    learning_rate, batch_size, n_iter, verbose, random_state, training, n_gibbs, centred, momentum, weight_decay,
-    schedule, shuffle, visible, watch, optimizer, average
+    learning_rate, batch_size, n_iter, verbose, random_state, training, n_gibbs, optimizer, schedule, shuffle, visible,
+    diagnostics
         Hyperparameters, as `RBM` explains them.
     """
+
+    is_centred: ClassVar[bool] = False
+    """Whether learning follows the gradient of centred units, unless `training` says otherwise."""
 
     learning_rate: float
     batch_size: int
     n_iter: int
     verbose: int
     random_state: Any
-    training: str
+    training: str | TrainingMethod
     n_gibbs: int
-    centred: bool | str
-    momentum: float | str
-    weight_decay: float
-    schedule: Any
+    optimizer: str | SGD
+    schedule: str | Schedule
     shuffle: bool
     visible: str
-    watch: bool | str
-    optimizer: str
-    average: bool | str
+    diagnostics: bool | str
 
     def fit(
         self,
@@ -88,8 +90,8 @@ class Model(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
             Rows that the model does not learn from, whose log-likelihood the diagnostics follow too.
         callback : callable, optional
             Called with the model after each pass. It may save the model, and may set `n_iter`, which then says how
-            many passes there will be in all; where it says that this one was the last, the mean of parameters that
-            `average` asks for is taken after it.
+            many passes there will be in all; where it says that this one was the last, the mean of parameters
+            (see `PTT`) is taken after it.
         resume : bool, optional
             Whether to go on after the `n_iter_` passes that are done, in this process or before the model was saved.
             With the same rows and hyperparameters, the model ends as it would have ended without a break, to the
@@ -148,16 +150,11 @@ class Model(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
 
     def check_hyperparameters(self) -> None:
         """Raise `ValueError`, before any work, for hyperparameters that learning could not go on with."""
-        Settings(self).check()
+        check_hyperparameters(self)
 
     def objective(self) -> dict[str, Any]:
         """What a step of learning follows otherwise than `Learner` says, by its names."""
         return {}
-
-    @property
-    def objective_key(self) -> tuple[Any, ...]:
-        """What tells the compiled steps of one objective from those of others."""
-        return tuple(self.objective().values())
 
     @property
     def state_(self) -> MachineState:
@@ -418,8 +415,13 @@ class Model(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
     def plain_params(self) -> dict[str, Any]:
         """The hyperparameters as JSON can write them; those that are no plain values as their defaults."""
         known = inspect.signature(type(self)).parameters
-        given = {name: as_plain(value) for name, value in self.get_params().items()}
+        given = {name: as_plain(value) for name, value in self.get_params(deep=False).items()}
         return {name: value if _is_plain(value) else known[name].default for name, value in given.items()}
+
+    @classmethod
+    def of_params(cls, params: Mapping[str, Any]) -> Self:
+        """A model, not fitted, with hyperparameters that `plain_params` gave."""
+        return cls(**{name: _object(value) for name, value in params.items()})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], library: str | None = None) -> Self:
@@ -440,14 +442,44 @@ class Model(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         """
         state, params = MachineState.load(path, cls.__name__, library)
         try:
-            model = cls(**params)
-        except TypeError as error:
+            model = cls.of_params(params)
+        except (KeyError, TypeError) as error:
             raise ValueError(f"{os.fspath(path)} holds no {cls.__name__} of this release: {error}") from error
         model.state_ = state
         return model
 
 
+def as_plain(value: Any) -> Any:
+    """A hyperparameter as JSON writes it: numbers of array libraries as Python's, objects by their parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_plain((np.int64(3), np.bool_(True))), as_plain(np.asarray([6, 4]))
+    ([3, True], [6, 4])
+    >>> as_plain(SGD(momentum=0.5))
+    {'SGD': {'momentum': 0.5, 'weight_decay': 0.0}}
+    """
+    if isinstance(value, (list, tuple)):
+        return [as_plain(item) for item in value]
+    if type(value) in _OBJECTS.values():
+        return {type(value).__name__: as_plain(value.get_params())}
+    if isinstance(value, dict):
+        return {name: as_plain(item) for name, item in value.items()}
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _object(value: Any) -> Any:
+    """A hyperparameter that `as_plain` wrote."""
+    if isinstance(value, Mapping):
+        ((name, params),) = value.items()
+        return _OBJECTS[name](**params)
+    return value
+
+
 def _is_plain(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return all(_is_plain(item) for item in value)
+    if isinstance(value, dict):
+        return all(_is_plain(item) for item in value.values())
     return value is None or isinstance(value, (bool, int, float, str))

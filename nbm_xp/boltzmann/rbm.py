@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
 
@@ -18,8 +17,10 @@ from nbm_xp.namespace.errors import name_methods
 from . import sampling
 from .energy import expectation, free_energy
 from .faces import Evaluating, Sampling
+from .optimizers import SGD, Schedule
 from .state import transposed
 from .topology import Topology
+from .training_methods import TrainingMethod
 
 __all__ = ["RBM"]
 
@@ -43,26 +44,24 @@ class RBM(Evaluating, Sampling):
         Whether `fit` writes a line after each pass.
     random_state : int, None, or generator, optional
         The seed: the same one gives the same model and the same chains. None gives others each time.
-    training : {"pcd", "cd", "ptt"}, optional
+    training : {"pcd", "cd", "ptt"} or TrainingMethod, optional
         Where the model's own states come from: chains that go on from step to step (persistent contrastive
         divergence), that start at the minibatch in each (contrastive divergence), or that go on, on a ladder of the
-        machines met along the way, and exchange their states (parallel trajectory tempering): at least a hundred for
-        each machine. These alone find their way between states far apart, and estimate log Z besides.
+        machines met along the way, and exchange their states (parallel trajectory tempering), which find their way
+        between states far apart and estimate log Z besides. `PCD`, `CD` and `PTT` objects have parameters of their own.
     n_gibbs : int, optional
         Sweeps of the chains in each step.
-    momentum : float or "auto", optional
-        How much of the last step is repeated in the next, from 0 to less than 1. ``"auto"`` means 0.75 in tempered
-        training, 0.9 for Adam, else 0.
-    weight_decay : float, optional
-        How strongly weights are pulled towards 0: twice the factor of their sum of squares in the objective.
+    optimizer : {"sgd", "adam"} or SGD or Adam, optional
+        Steps along the gradient, or Adam's, which are of the size of `learning_rate` in each parameter. The objects
+        have a momentum and a weight decay.
     schedule : {"auto", "constant", "linear", "quadratic", "exponential", "step"} or callable, optional
-        Whether `fit` keeps the learning rate or lowers it, pass by pass: to 0, evenly or ever more slowly, to a
-        hundredth, or to a tenth after half and a hundredth after three quarters of the passes. A callable gets the
-        number of passes done and of all, and gives the factor. Persistent chains follow the model the better, the less
-        it moves: ``"linear"`` ends closer to the maximum. ``"auto"`` means ``"quadratic"`` in tempered training, else
+        Whether `fit` keeps the learning rate or lowers it, epoch by epoch: to 0, evenly or ever more slowly, to a
+        hundredth, or to a tenth after half and a hundredth after three quarters of the epochs. A callable gets the
+        number of epochs done and of all, and gives the factor. Persistent chains follow the model the better, the less
+        it moves: ``"linear"`` ends closer to the maximum. ``"auto"`` means ``"quadratic"`` with ``"ptt"``, else
         ``"constant"``.
     shuffle : bool, optional
-        Whether each pass of `fit` takes the rows in another order, within windows of 16,384 rows.
+        Whether each epoch of `fit` takes the rows in another order, within windows of 16,384 rows.
     visible : str, optional
         The kind of visible units: "binary", 0 or 1; "spin", -1 or 1, rows then having values in [-1, 1]; "gaussian",
         real numbers with variance 1 given the hidden units (standardise the data, so that each feature has variance
@@ -72,22 +71,11 @@ class RBM(Evaluating, Sampling):
     hidden : str, optional
         The kind of hidden units: one of these, or "relu", real numbers of at least 0. Of categorical ones,
         `n_components` counts the sites, which have Q units each.
-    centred : bool or "auto", optional
-        Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
-        means: the model is the same, but learns from data and from data turned over equally well. ``"auto"`` means that
-        it does in tempered training, and not in the others. Tempered training has other offsets than the means.
-    watch : bool or "auto", optional
-        Whether `fit` looks now and then at what is true of the model, and warns if learning goes astray: by a short
-        annealing, and by chains sent off from rows far apart. ``"auto"`` spends a fiftieth of the steps on it, some per
-        cent of the time, and so leaves alone what is learnt in fewer than 2,500 steps; True looks after each pass,
-        whatever it costs. The model becomes the same. Tempered training weighs itself after each pass in any case.
-    optimizer : {"sgd", "adam"}, optional
-        Steps along the gradient, or Adam's, which are of the size of `learning_rate` in each parameter: it must be far
-        lower then, as 0.001. `momentum` is how slowly Adam forgets gradients; `weight_decay` is decoupled from them.
-    average : bool or "auto", optional
-        Whether `fit` ends with the mean of the parameters along the last quarter of its steps, later ones counting
-        more. Where the learning rate does not fall, what single minibatches and chains leave in the parameters costs
-        nats. ``"auto"`` means that it does in tempered training, and not in the others.
+    diagnostics : bool or "auto", optional
+        Whether `fit` now and then estimates the log-likelihood by a short annealing, sends off chains from rows far
+        apart, and warns if learning goes astray. ``"auto"`` spends a fiftieth of the steps on it, some per cent of the
+        time, and so leaves alone what is learnt in fewer than 2,500 steps; True does it after each epoch, whatever it
+        costs. The model becomes the same. ``"ptt"`` estimates the log-likelihood after each epoch in any case.
 
     Attributes
     ----------
@@ -151,18 +139,14 @@ class RBM(Evaluating, Sampling):
         verbose: int = 0,
         random_state: Any = None,
         *,
-        training: str = "pcd",
+        training: str | TrainingMethod = "pcd",
         n_gibbs: int = 1,
-        momentum: float | str = "auto",
-        weight_decay: float = 0.0,
-        schedule: str | Callable[[int, int], float] = "auto",
+        optimizer: str | SGD = "sgd",
+        schedule: str | Schedule = "auto",
         shuffle: bool = True,
         visible: str = "binary",
         hidden: str = "binary",
-        centred: bool | str = "auto",
-        watch: bool | str = "auto",
-        optimizer: str = "sgd",
-        average: bool | str = "auto",
+        diagnostics: bool | str = "auto",
     ) -> None:
         self.n_components = n_components
         self.learning_rate = learning_rate
@@ -172,16 +156,12 @@ class RBM(Evaluating, Sampling):
         self.random_state = random_state
         self.training = training
         self.n_gibbs = n_gibbs
-        self.momentum = momentum
-        self.weight_decay = weight_decay
+        self.optimizer = optimizer
         self.schedule = schedule
         self.shuffle = shuffle
         self.visible = visible
         self.hidden = hidden
-        self.centred = centred
-        self.watch = watch
-        self.optimizer = optimizer
-        self.average = average
+        self.diagnostics = diagnostics
 
     @classmethod
     def from_parameters(

@@ -35,7 +35,7 @@ from .energy import Parameters, variable
 from .ladder import LADDER, Ladder, ladder_of_arrays
 from .topology import Topology
 
-__all__ = ["MachineState", "as_plain", "float_dtype", "transposed"]
+__all__ = ["MachineState", "float_dtype", "transposed"]
 
 
 class MachineState:
@@ -296,17 +296,3 @@ def transposed(matrix: Any) -> Any:
     if is_lazy(xp):
         return matrix.T
     return xp.reshape(xp.reshape(matrix.T, (rows * columns,)), (columns, rows))
-
-
-def as_plain(value: Any) -> Any:
-    """A hyperparameter with the numbers of array libraries, as a search over arrays sets them, as Python's.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> as_plain((np.int64(3), np.bool_(True))), as_plain(np.asarray([6, 4]))
-    ([3, True], [6, 4])
-    """
-    if isinstance(value, (list, tuple)):
-        return [as_plain(item) for item in value]
-    return value.tolist() if hasattr(value, "tolist") else value

@@ -17,27 +17,43 @@ from nbm_xp import natural_bm as B
 from nbm_xp.machines.columns import check_names, column_names
 from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.randomness import entropy_of, stream
-from nbm_xp.machines.rows import WINDOW, checked_rows, checked_weights, in_memory, minibatches, observed, sparse_rows
+from nbm_xp.machines.rows import (
+    WINDOW,
+    checked_rows,
+    checked_weights,
+    in_memory,
+    minibatches,
+    observed,
+    positive_int,
+    sparse_rows,
+)
 from nbm_xp.machines.sparse import SparseRows, is_sparse
 from nbm_xp.machines.units import Units
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy
 from nbm_xp.rng import Generator
 
 from . import storage
-from .averaging import Averaging, finish, first_averaged, forget
 from .balancing import Balance
 from .diagnostics import Diagnostics
 from .energy import gauged_weights, variable
-from .hyperparameters import Settings
-from .negative_phase import ContrastiveDivergence, NegativePhase, PersistentChains
-from .optimising import Optimizer
-from .schedules import rate_after
+from .negative_phase import NegativePhase
+from .optimizers import (
+    Averaging,
+    check_flag,
+    check_number,
+    check_schedule,
+    finish,
+    first_averaged,
+    forget,
+    optimizer_of,
+    rate_after,
+)
 from .state import MachineState, float_dtype, transposed
-from .tempered import TemperedChains
 from .training import Learner, compile_step
+from .training_methods import PTT, training_method
 from .watching import Watch
 
-__all__ = ["Trainer"]
+__all__ = ["Trainer", "check_hyperparameters"]
 
 
 class Trainer:
@@ -50,8 +66,10 @@ class Trainer:
     """
 
     def __init__(self, model: Any) -> None:
+        check_hyperparameters(model)
         self.model = model
-        self.settings = Settings(model)
+        self.method = training_method(model.training)
+        self.optimizer = optimizer_of(model.optimizer)
 
     @property
     def state(self) -> MachineState:
@@ -70,7 +88,6 @@ class Trainer:
     ) -> None:
         """Learn from rows, epoch by epoch: see `RBM.fit`."""
         model = self.model
-        model.check_hyperparameters()
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, got {callback!r}")
         units = model.layers_for().units[0]
@@ -108,7 +125,8 @@ class Trainer:
         first = self._first_averaged()
         if first:
             forget(state.variables)  # a mean that was begun for fewer epochs
-        rate = rate_after(self.settings.schedule, model.learning_rate, state.n_iter, model.n_iter)
+        schedule = self.method.schedule if _is_auto(model.schedule) else model.schedule
+        rate = rate_after(schedule, model.learning_rate, state.n_iter, model.n_iter)
         state.rate.set_value(rate)
         uniforms, phase = self._uniforms if model.shuffle else None, self.negative_phase
         for number, (rows, counts) in enumerate(minibatches(X, self._batch, uniforms, weights)):
@@ -134,12 +152,11 @@ class Trainer:
         """The first step of the next epoch whose parameters count in the mean that `fit` ends with, if any does."""
         steps = -(-self.state.n_samples // self._batch)
         first = first_averaged(self.state.n_iter, self.model.n_iter, steps)
-        return float(first) if self.settings.average and first < steps else math.inf
+        return float(first) if self._is_averaged and first < steps else math.inf
 
     def partial_fit(self, X: Any, sample_weight: Any) -> None:
         """Learn from rows as one minibatch: see `RBM.partial_fit`."""
         model = self.model
-        model.check_hyperparameters()
         known = self.state if hasattr(model, "state_") else None
         X, names = self._training_rows(X, known, model.layers_for(None if known is None else known.n_features).units[0])
         X = X[:, :] if isinstance(X, SparseRows) else in_memory(X)
@@ -161,17 +178,16 @@ class Trainer:
     @property
     def negative_phase(self) -> NegativePhase:
         """Where the model's own states come from."""
-        state, n_gibbs, way = self.state, self.model.n_gibbs, self.settings.way
-        if way == "pcd":
-            return PersistentChains(state.parameters, n_gibbs, state.variables)
-        if way == "ptt":
-            return TemperedChains(state.parameters, n_gibbs, state.variables)
-        return ContrastiveDivergence(state.parameters, n_gibbs, self._hidden_means)
+        return self.method.negative_phase(self.state, self.model.n_gibbs)
 
     @property
-    def _hidden_means(self) -> bool:
-        """Whether hidden layers that are not summed out are given for the data as means."""
-        return bool(self.model.objective().get("positive", Learner.positive) == "mean_field")
+    def _is_centred(self) -> bool:
+        default = self.method.is_centred or self.model.is_centred
+        return default if self.method.centred is None else bool(self.method.centred)
+
+    @property
+    def _is_averaged(self) -> bool:
+        return self.method.is_averaged if self.method.average is None else bool(self.method.average)
 
     def _training_rows(self, X: Any, known: MachineState | None, units: Units) -> tuple[Any, list[str] | None]:
         """Rows to learn from, checked, and the names of their columns."""
@@ -204,7 +220,7 @@ class Trainer:
         units = topology.units[0]
         rate = units.base_rate(to_numpy(observed(units, X, weights)), X.shape[0])
         unsuited = units.unsuited(rate)
-        if unsuited and model.watch:
+        if unsuited and model.diagnostics:
             warnings.warn(f"X: {unsuited}", TrainingWarning, stacklevel=5)
         seed = entropy_of(model.random_state)
         arrays: dict[str, Any] = {}
@@ -223,24 +239,15 @@ class Trainer:
 
     def _step(self, count: int) -> tuple[Any, Any]:
         """The compiled step for minibatches of so many rows, and what each state counts in it."""
-        model, state, settings, phase = self.model, self.state, self.settings, self.negative_phase
+        model, state, method, phase = self.model, self.state, self.method, self.negative_phase
         phase.begin(self._batch, state.base_bias)
         # One compiled step serves minibatches of any number of rows, where nothing is drawn for each of them.
-        number = count if phase.needs_rows or not self._hidden_means else None
-        key = (
-            "step",
-            number,
-            phase.key,
-            model.n_gibbs,
-            settings.momentum,
-            model.weight_decay,
-            settings.centred,
-            model.optimizer,
-            *model.objective_key,
-        )
+        number = count if phase.needs_rows or not method.hidden_means else None
+        steps = (self.optimizer.name, self.optimizer.momentum, self.optimizer.weight_decay)
+        key = ("step", number, phase.key, model.n_gibbs, self._is_centred, method.positive, method.n_positive, *steps)
         step = state.function(key, lambda: compile_step(self._learner(), number))
         counts = [*phase.weights(count), *([1.0 / count] * count)]
-        return step, state.function(("sample_weights", count, settings.way), lambda: state.constant(counts))
+        return step, state.function(("sample_weights", count, method.name), lambda: state.constant(counts))
 
     def _weighted(self, weights: Any) -> tuple[Any, float]:
         """What each state counts beside rows of these weights, whose mean is 1 over all rows, and how far to step."""
@@ -250,32 +257,23 @@ class Trainer:
         return self.state.constant([*self.negative_phase.weights(rows), *parts.tolist()]), total / rows
 
     def _learner(self) -> Learner:
-        """What a step changes, and how; what it keeps is made where it is not there."""
-        model, state, settings, phase = self.model, self.state, self.settings, self.negative_phase
-        offsets, balance, count = None, None, None
-        if settings.adaptive and "adam.steps" not in state.variables:
-            state.variables["adam.steps"] = variable(state.constant([0.0]), "adam.steps")
-        if settings.adaptive:
-            count = state.variables["adam.steps"]
-        if settings.centred:
-            offsets = self._offsets(state.variables)
-            balance = Balance(state.topology, offsets, state.variables) if settings.way == "ptt" else None
-        optimizer = Optimizer(
-            rate=state.rate if isinstance(phase.pace, float) and phase.pace == 1.0 else state.rate * phase.pace,
-            momentum=settings.momentum,
-            weight_decay=model.weight_decay,
-            velocities=state.beside("velocity.", make=True) if settings.momentum or settings.adaptive else None,
-            squares=state.beside("square.", make=True) if settings.adaptive else None,
-            count=count,
-        )
+        """What a step changes, and how; what it stores is made where it is not there."""
+        state, method, phase = self.state, self.method, self.negative_phase
+        rate = state.rate if isinstance(phase.pace, float) and phase.pace == 1.0 else state.rate * phase.pace
+        offsets = self._offsets(state.variables) if self._is_centred else None
+        balance = None
+        if offsets is not None and isinstance(method, PTT):
+            balance = Balance(state.topology, offsets, state.variables)
         return Learner(
             parameters=state.parameters,
-            optimizer=optimizer,
+            descent=self.optimizer.descent(state, rate, method.momentum),
             negative_phase=phase,
             rng=state.rng,
             offsets=offsets,
             balance=balance,
-            **model.objective(),
+            positive=method.positive,
+            n_positive=method.n_positive,
+            **self.model.objective(),
         )
 
     def _offsets(self, variables: dict[str, Any]) -> tuple[Any, ...]:
@@ -305,3 +303,21 @@ class Trainer:
         told = f"{measure} {value:.2f}" if found is None else str(found)
         epoch = f"epoch {self.state.n_iter} of {model.n_iter}"
         sys.stdout.write(f"[{type(model).__name__}] {epoch}: {told}, {seconds:.2f} s\n")
+
+
+def check_hyperparameters(model: Any) -> None:
+    """Raise `ValueError`, before any work, for hyperparameters that learning could not go on with."""
+    for name, least in (("batch_size", 1), ("n_iter", 0), ("n_gibbs", 1)):
+        positive_int(getattr(model, name), name, least)
+    check_number(model.learning_rate, "learning_rate", 1e-300, math.inf)
+    training_method(model.training).check()
+    optimizer_of(model.optimizer).check()
+    check_flag(model.shuffle, "shuffle", True)
+    check_flag(model.diagnostics, "diagnostics", "auto")
+    if not _is_auto(model.schedule):
+        check_schedule(model.schedule)
+
+
+def _is_auto(value: Any) -> bool:
+    """Whether a hyperparameter is left open."""
+    return isinstance(value, str) and value == "auto"

@@ -24,7 +24,7 @@ from .balancing import Balance
 from .centring import centred, gradients, plain_steps, sliding_means, with_means
 from .energy import Parameters, gauged
 from .negative_phase import NegativePhase
-from .optimising import Optimizer
+from .optimizers import Descent
 from .posterior import posterior
 from .sampling import rows_placeholder
 
@@ -38,7 +38,7 @@ class Learner:
     Attributes
     ----------
     parameters : Parameters of Variables
-    optimizer : Optimizer
+    descent : Descent
     negative_phase : NegativePhase
         Where the model's own states come from.
     rng : RandomStreams
@@ -58,7 +58,7 @@ class Learner:
     """
 
     parameters: Parameters
-    optimizer: Optimizer
+    descent: Descent
     negative_phase: NegativePhase
     rng: Any
     offsets: tuple[Any, ...] | None = None
@@ -91,12 +91,12 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
     ]
     updates += learner.negative_phase.go_on(made_up, states, learner.rng)
     counts = B.reshape(sample_weights, (states[0].shape[0],))  # one for each state, which the tape need not find out
-    scaled = learner.optimizer.shared(counts)
+    scaled = learner.descent.scaled(counts)
     scaled = scaled if learner.likelihood == 1.0 else learner.likelihood * scaled
 
     besides = None
     if learner.also is not None:
-        besides = learner.optimizer.shared(learner.also(parameters, data, counts[made_up[0].shape[0] :]))
+        besides = learner.descent.scaled(learner.also(parameters, data, counts[made_up[0].shape[0] :]))
     whole, offsets = with_means(parameters, states), None
     if learner.balance is not None:
         first = made_up[0].shape[0]
@@ -130,7 +130,7 @@ def _descent(learner: Learner, gradients: Sequence[Any], offsets: Sequence[Any] 
     Where gradients are those of the centred model, steps are translated into those of the plain parameters.
     """
     topology, parameters, count = learner.parameters.topology, list(learner.parameters), len(learner.parameters.weights)
-    steps, updates = learner.optimizer.steps(gradients, learner.parameters.weights)
+    steps, updates = learner.descent.steps(gradients, learner.parameters.weights)
     steps = gauged(topology, steps)
     if offsets is not None:
         steps = plain_steps(learner.parameters, steps, offsets)

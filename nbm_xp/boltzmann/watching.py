@@ -37,6 +37,7 @@ from .diagnostics import Diagnostics, warning_text
 from .energy import expectation, marginalised_layer
 from .places import Sides, nested_r_hat
 from .sampling import column, placeholder
+from .training_methods import PTT, training_method
 
 __all__ = ["Watch"]
 
@@ -81,7 +82,11 @@ class Watch:
     @property
     def _always(self) -> bool:
         """Whether there is a look after each pass, whatever it costs."""
-        return not isinstance(self.model.watch, str) and bool(self.model.watch)
+        return not isinstance(self.model.diagnostics, str) and bool(self.model.diagnostics)
+
+    @property
+    def _by_ptt(self) -> bool:
+        return isinstance(training_method(self.model.training), PTT)
 
     @property
     def _steps(self) -> int:
@@ -94,7 +99,7 @@ class Watch:
         """How many looks there are to be."""
         if self._always:
             return int(self.model.n_iter)
-        if not self.model.watch:
+        if not self.model.diagnostics:
             return 0
         affordable = max(self._steps // (_SHARE * _SHORTEST), int(bool(self.model.verbose)))
         return min(affordable, _LOOKS, int(self.model.n_iter))
@@ -142,10 +147,10 @@ class Watch:
     def _watched_rows(self) -> Any:
         """The rows whose log-likelihood is followed, in memory."""
         if self._rows is None:
-            count, few = int(self._X.shape[0]), self.model.training != "ptt" and not self._always
+            count, few = int(self._X.shape[0]), not self._by_ptt and not self._always
             wanted, apart = _ROWS if few else _ALL_ROWS, 1
             in_host = isinstance(self._X, SparseRows) or not is_lazy(array_namespace(self._X))
-            if self.model.training != "ptt" and in_host:
+            if not self._by_ptt and in_host:
                 apart = max(1, count // wanted)
             last = min(apart * wanted, count)
             self._rows = in_memory(self._X[:last:apart, :])
@@ -283,7 +288,9 @@ class Watch:
         impossible = self._likeliest > 3 * now.standard_error + _MARGIN
         if not (lost or fell or impossible or self._doubts or self._is_misplaced(now)):
             return None
-        return warning_text(now, base if lost else best if fell else None, impossible, self._doubts, self.model)
+        return warning_text(
+            now, base if lost else best if fell else None, impossible, self._doubts, self.model, self._by_ptt
+        )
 
     def _at_most(self, look: Diagnostics) -> float:
         """What the log-likelihood is at most: uneven weights find e times too large a Z once in e times, no oftener."""

@@ -98,7 +98,7 @@ def train(
     check_begin(directory, progress)
     if not isinstance(model, Model):
         raise TypeError(f"model must be a model of nbm_xp.boltzmann, got {type(model).__name__}")
-    if callable(model.get_params().get("schedule")):
+    if callable(model.schedule):
         raise ValueError("schedule must be a name in a run, which another process may go on with, got a function")
     model.check_hyperparameters()
     within, names = model.layers_for().units[0].within, column_names(X)
@@ -119,7 +119,7 @@ def train(
     for name, value in {"score_every": score_every, "checkpoint_every": checkpoint_every}.items():
         if value is not None:
             positive_int(value, name)
-    params = {name: value for name, value in model.get_params().items() if name not in ("random_state", "verbose")}
+    params = {name: value for name, value in model.plain_params().items() if name not in ("random_state", "verbose")}
     configuration = {
         "model": type(model).__name__,
         "params": params,
@@ -167,7 +167,7 @@ class TrainingRun(Kind):
         asked, on_score = self.run.configuration, self._on_score
         if asked["model"] not in boltzmann.__all__:
             raise ValueError(f"{self.run.path}: nbm_xp.boltzmann has no model {asked['model']!r}")
-        model = getattr(boltzmann, asked["model"])(**asked["params"], random_state=self.run.seed)
+        model = getattr(boltzmann, asked["model"]).of_params(asked["params"] | {"random_state": self.run.seed})
 
         def after_epoch(done: int, line: Mapping[str, Any] | None, total: int) -> None:
             if line is not None and on_score is not None:

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann import RBM
+from nbm_xp.boltzmann import RBM, SGD
 from nbm_xp.boltzmann.energy import Parameters, free_energy
 from nbm_xp.boltzmann.topology import Topology
 from nbm_xp.namespace import to_numpy
@@ -169,7 +169,7 @@ def test_learning_from_blocks_is_learning_from_the_whole(library: Library) -> No
 @pytest.mark.parametrize("library", libraries("array_api_strict", "torch", "jax", "cupy"))
 def test_learning_stays_in_the_library_of_the_rows(library: Library) -> None:
     rows = (np.random.default_rng(1).random((24, 6)) < 0.4).astype("float32")
-    settings = {"n_components": 4, "n_iter": 1, "batch_size": 8, "random_state": 5, "momentum": 0.5}
+    settings = {"n_components": 4, "n_iter": 1, "batch_size": 8, "random_state": 5, "optimizer": SGD(0.5)}
     host, rbm = RBM(**settings).fit(rows), RBM(**settings).fit(library.array(rows))
     for name in ("components_", "intercept_hidden_", "intercept_visible_", "h_samples_"):
         np.testing.assert_allclose(library.numpy(getattr(rbm, name)), getattr(host, name), rtol=1e-3, atol=1e-5)
@@ -209,7 +209,9 @@ def test_a_step_follows_the_gradient_written_by_hand(training: str) -> None:
     """Biases this strong decide every draw, so the made-up state is known: all visible units are 1."""
     rows = np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
     start = (np.array([[0.3, -0.2, 0.1], [0.5, 0.4, -0.6]]), np.array([0.2, -0.1]), np.full(3, 80.0))
-    rbm = RBM.from_parameters(*start, training=training, batch_size=4, learning_rate=0.5, weight_decay=0.25)
+    rbm = RBM.from_parameters(
+        *start, training=training, batch_size=4, learning_rate=0.5, optimizer=SGD(weight_decay=0.25)
+    )
     rbm.partial_fit(rows)
 
     def on(v: Any) -> Any:

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann import DBM, RBM, Topology
+from nbm_xp.boltzmann import DBM, RBM, SGD, Topology
 from nbm_xp.boltzmann.centring import centred, gradients, plain_steps, with_means
 from nbm_xp.boltzmann.energy import energy, expectation, free_energy
 from nbm_xp.boltzmann.partition import base_log_partition, estimate, exact_states
@@ -350,7 +350,7 @@ def test_mean_field_is_the_same_for_every_row_wherever_it_is(library: Library) -
 @pytest.mark.parametrize("library", libraries("dask-ragged", "array_api_strict", "torch", "jax", "cupy"))
 def test_learning_is_the_same_in_every_library(library: Library) -> None:
     rows = (np.random.default_rng(1).random((24, 6)) < 0.4).astype("float64")
-    options = {"n_iter": 1, "batch_size": 8, "random_state": 5, "momentum": 0.5, "connections": SKIPPING}
+    options = {"n_iter": 1, "batch_size": 8, "random_state": 5, "optimizer": SGD(0.5), "connections": SKIPPING}
     host = DBM([6, 4, 3], **options).fit(rows)
     with computing():
         model = DBM([6, 4, 3], **options).fit(library.array(rows))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann import RBM, RBMClassifier
+from nbm_xp.boltzmann import PCD, RBM, SGD, RBMClassifier
 from nbm_xp.boltzmann.classifier import _Joint
 from nbm_xp.namespace import array_namespace, is_lazy, library_name
 from tests.libraries import DASK, LIBRARIES, Library
@@ -45,7 +45,9 @@ def test_probabilities_are_those_of_the_joint_machine(visible: str, hidden: str)
     assert list(model.classes_) == ["ant", "bee", "cat"]
 
 
-@pytest.mark.parametrize("settings", [{}, {"generative": 1.0, "centred": True}, {"generative": 0, "momentum": 0.5}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"generative": 1.0, "training": PCD(centred=True)}, {"generative": 0, "optimizer": SGD(0.5)}]
+)
 def test_it_learns_to_tell_classes(settings: dict[str, Any]) -> None:
     assert fitted(**settings).score(*clusters(1)) > 0.95
 

@@ -11,18 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 import safetensors
-
-from nbm_xp.boltzmann import DBM, RBM, NotFittedError
 from nbm_xp.boltzmann.schedules import SCHEDULES, rate_after
+
+from nbm_xp.boltzmann import DBM, PCD, RBM, SGD, NotFittedError
 
 ROWS = (np.random.default_rng(0).random((20, 6)) < 0.4).astype("float32")
 SKIPPING = [(0, 1), (1, 2), (0, 2)]
+GIBBS, PLAIN = PCD(positive="gibbs"), PCD(centred=False)
 SETTINGS: dict[str, Any] = {"n_iter": 2, "batch_size": 8, "random_state": 3}
 
 
 @pytest.fixture
 def dbm() -> DBM:
-    return DBM([6, 4, 3], connections=SKIPPING, momentum=0.5, **SETTINGS).fit(ROWS)
+    return DBM([6, 4, 3], connections=SKIPPING, optimizer=SGD(0.5), **SETTINGS).fit(ROWS)
 
 
 def arrays_of(model: DBM) -> list[Any]:
@@ -53,10 +54,13 @@ def test_scikit_learns_tools_take_it() -> None:
     chain = make_pipeline(model, LogisticRegression())
     labels = (ROWS[:, 0] > 0).astype(int)
     assert chain.fit(ROWS, labels).predict(ROWS).shape == labels.shape
-    assert repr(DBM([6, 4, 3], momentum=0.5)) == "DBM(layers=[6, 4, 3], momentum=0.5)"
+    assert repr(DBM([6, 4, 3], n_gibbs=5)) == "DBM(layers=[6, 4, 3], n_gibbs=5)"
 
 
-@pytest.mark.parametrize("options", [{}, {"training": "cd", "n_gibbs": 2}, {"positive": "gibbs"}, {"centred": False}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"training": "cd", "n_gibbs": 2}, {"training": GIBBS}, {"training": PLAIN}],
+)
 def test_the_seed_decides_everything(options: dict[str, Any]) -> None:
     first, again = (DBM([6, 4, 3, 2], **SETTINGS, **options).fit(ROWS) for _ in range(2))
     other = DBM([6, 4, 3, 2], **SETTINGS | {"random_state": 4}, **options).fit(ROWS)
@@ -108,11 +112,11 @@ def test_two_layers_are_a_restricted_machine() -> None:
     np.testing.assert_allclose(dbm.log_likelihood(ROWS), rbm.log_likelihood(ROWS), rtol=1e-12)
     np.testing.assert_array_equal(dbm.sample(7, 5), rbm.sample(7, 5))
     learnt = RBM(4, 0.05, 8, 2, random_state=3).fit(ROWS)
-    same = DBM([6, 4], centred=False, **SETTINGS).fit(ROWS)
+    same = DBM([6, 4], training=PCD(centred=False), **SETTINGS).fit(ROWS)
     np.testing.assert_array_equal(same.coefs_[0], learnt.components_.T)
 
 
-@pytest.mark.parametrize("options", [{"training": "cd", "n_gibbs": 3}, {"positive": "gibbs", "n_gibbs": 3}, {}])
+@pytest.mark.parametrize("options", [{"training": "cd", "n_gibbs": 3}, {"training": GIBBS, "n_gibbs": 3}, {}])
 def test_learning_finds_a_distribution_it_can_express(options: dict[str, Any]) -> None:
     """Two units that are always equal, beside one that is independent: 4 states of equal probability."""
     rows = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]] * 25, dtype="float64")
@@ -125,7 +129,9 @@ def test_gaussian_units_learn_means_and_correlations() -> None:
     random = np.random.default_rng(0)
     sign = np.where(random.random(800) < 0.5, -1.0, 1.0)
     rows = np.stack([2 * sign, 2 * sign, 0 * sign], axis=1) + random.normal(size=(800, 3)) + [0.0, 0.0, 3.0]
-    rbm = RBM(2, 0.02, 20, 40, random_state=1, schedule="linear", visible="gaussian", centred=True).fit(rows)
+    rbm = RBM(2, 0.02, 20, 40, random_state=1, schedule="linear", visible="gaussian", training=PCD(centred=True)).fit(
+        rows
+    )
     independent = -0.5 * (np.log(2 * np.pi * rows.var(axis=0)) + 1).sum()
     assert rbm.log_likelihood(rows).mean() > independent + 0.3
     drawn = rbm.sample(4000, 200)
@@ -157,8 +163,8 @@ def test_a_schedule_that_gives_no_rate_is_refused(factor: float) -> None:
         ({"layers": [5, 4]}, "X has 6 features, but layers begin with 5 visible units"),
         ({"connections": [(0, 1)]}, "connections must reach every layer"),
         ({"visible": "poisson"}, "visible must be one of"),
-        ({"positive": "exact"}, "positive must be 'mean_field' or 'gibbs', got 'exact'"),
-        ({"n_positive": 0}, "n_positive must be a whole number, at least 1"),
+        ({"training": PCD(positive="exact")}, "positive must be 'mean_field' or 'gibbs', got 'exact'"),
+        ({"training": PCD(n_positive=0)}, "n_positive must be a whole number, at least 1"),
         ({"schedule": "cosine"}, r"schedule must be one of \['auto', 'constant', .* or a callable, got 'cosine'"),
         ({"learning_rate": -1}, "learning_rate"),
     ],

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import RBM, LadderEstimate, LadderWarning, TrainingWarning, load
+from nbm_xp.boltzmann import PCD, RBM, LadderEstimate, LadderWarning, TrainingWarning, load
 from nbm_xp.boltzmann.bridging import bennett, cut_off, parting
 from nbm_xp.boltzmann.ladder import LADDER
 from nbm_xp.boltzmann.negative_phase import PersistentChains
 from nbm_xp.boltzmann.tempered import TemperedChains
+from nbm_xp.boltzmann.training_methods import training_method
 from nbm_xp.boltzmann.watching import Watch
 from tests.unit.test_boltzmann_tempered import on_a_ladder, two_clusters
 
@@ -88,7 +89,7 @@ def test_warnings_point_to_the_line_that_called_the_model(monkeypatch: pytest.Mo
 
 
 def test_annealing_that_finds_more_of_z_than_the_ladder_is_told() -> None:
-    rbm = two_places(8.0).set_params(watch=True, n_iter=1)
+    rbm = two_places(8.0).set_params(diagnostics=True, n_iter=1)
     only_zeros = LadderEstimate(rbm.log_partition() - 8.0, 0.01, (0.5,), 100.0, 1.0)
     with pytest.warns(TrainingWarning, match="annealing finds [78].* nats more of Z than the chains on the ladder"):
         look = Watch(rbm, np.zeros((20, 12))).look(1, only_zeros)
@@ -114,7 +115,7 @@ def test_the_pace_falls_where_steps_are_too_long_for_rare_rows() -> None:
     assert float(slow.state_.variables[f"{LADDER}pace"].value[0]) == 1.0
 
 
-AVERAGED = [(TemperedChains, {"training": "ptt"}), (PersistentChains, {"average": True})]
+AVERAGED = [(TemperedChains, {"training": "ptt"}), (PersistentChains, {"training": PCD(average=True)})]
 
 
 @pytest.mark.parametrize(("phase", "settings"), AVERAGED)
@@ -134,7 +135,7 @@ def test_fit_ends_with_the_mean_of_the_last_quarter_of_its_steps(
         rbm.components_, np.average(last, axis=0, weights=np.arange(1, 21)), rtol=1e-4, atol=1e-6
     )
     assert not [name for name in rbm.state_.variables if name.startswith("mean.")]
-    rbm.set_params(average=False).fit(two_clusters(160))
+    rbm.set_params(training=type(training_method(rbm.training))(average=False)).fit(two_clusters(160))
     np.testing.assert_array_equal(rbm.components_, met[-1])
 
 
@@ -172,5 +173,5 @@ def test_fit_ends_with_the_mean_where_a_callback_says_that_it_ends(settings: dic
 
 def test_the_mean_of_parameters_is_truer_than_the_last_ones_where_the_rate_does_not_fall() -> None:
     rows = (np.random.default_rng(0).random((200, 16)) < 0.4).astype("float32")
-    last, mean = (RBM(8, 2.0, n_iter=10, average=way, random_state=0).fit(rows) for way in (False, True))
+    last, mean = (RBM(8, 2.0, n_iter=10, training=PCD(average=way), random_state=0).fit(rows) for way in (False, True))
     assert mean.log_likelihood(rows).mean() > last.log_likelihood(rows).mean() + 0.15

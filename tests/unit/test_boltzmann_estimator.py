@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import RBM, NotFittedError
+from nbm_xp.boltzmann import RBM, SGD, NotFittedError
 
 SETTINGS: dict[str, Any] = {"n_components": 5, "n_iter": 2, "random_state": 3}
 
@@ -21,13 +21,13 @@ def rows(count: int = 40, features: int = 6) -> Any:
 
 
 def test_hyperparameters_are_kept_read_and_set_by_name() -> None:
-    rbm = RBM(**SETTINGS, momentum=0.5)
+    rbm = RBM(**SETTINGS, n_gibbs=5)
     assert RBM(**rbm.get_params()).get_params() == rbm.get_params()
-    assert rbm.set_params(n_components=7, momentum=0.25) is rbm
-    assert (rbm.n_components, rbm.momentum) == (7, 0.25)
+    assert rbm.set_params(n_components=7, n_gibbs=2) is rbm
+    assert (rbm.n_components, rbm.n_gibbs) == (7, 2)
     with pytest.raises(ValueError, match="Invalid parameter 'n_hidden'"):
         rbm.set_params(n_hidden=3)
-    assert repr(rbm) == "RBM(momentum=0.25, n_components=7, n_iter=2, random_state=3)"
+    assert repr(rbm) == "RBM(n_components=7, n_gibbs=2, n_iter=2, random_state=3)"
 
 
 def test_the_signature_begins_like_scikit_learns() -> None:
@@ -167,7 +167,7 @@ def test_a_changed_hyperparameter_counts_from_the_next_step_on() -> None:
     before = rbm.intercept_visible_
     rbm.set_params(learning_rate=1e-300).partial_fit(X)
     np.testing.assert_array_equal(rbm.intercept_visible_, before)
-    rbm.set_params(learning_rate=0.1, momentum=0.9, n_gibbs=3, training="cd", weight_decay=0.1).partial_fit(X)
+    rbm.set_params(learning_rate=0.1, optimizer=SGD(0.9, 0.1), n_gibbs=3, training="cd").partial_fit(X)
     assert (rbm.intercept_visible_ != before).any()
 
 
@@ -183,7 +183,7 @@ def test_verbose_writes_a_line_for_each_pass() -> None:
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda rbm: pickle.loads(pickle.dumps(rbm))])
 def test_a_copy_is_the_same_model(again: Any) -> None:
     X = rows()
-    rbm = RBM(**SETTINGS, momentum=0.5).fit(X)
+    rbm = RBM(**SETTINGS, optimizer=SGD(0.5)).fit(X)
     copied = again(rbm)
     assert copied.get_params() == rbm.get_params()
     np.testing.assert_array_equal(copied.transform(X), rbm.transform(X))

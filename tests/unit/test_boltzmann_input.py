@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import DBM, RBM
+from nbm_xp.boltzmann import DBM, PCD, RBM, SGD
 from nbm_xp.machines.rows import WINDOW, minibatches
 from tests.libraries import DASK, LIBRARIES, Library, guard, libraries
 
@@ -112,18 +112,18 @@ def test_lists_are_rows_too(rbm: RBM) -> None:
         ("learning_rate", float("nan")),
         ("learning_rate", float("inf")),
         ("learning_rate", "fast"),
-        ("momentum", 1.0),
-        ("momentum", -0.5),
-        ("weight_decay", -1e-3),
+        ("momentum", SGD(1.0)),
+        ("momentum", SGD(-0.5)),
+        ("weight_decay", SGD(weight_decay=-1e-3)),
         ("schedule", "cosine"),
         ("random_state", -1),
-        ("centred", None),
         ("shuffle", "yes"),
-        ("average", "last"),
+        ("average", PCD(average="last")),
     ],
 )
 def test_bad_hyperparameters_are_refused(name: str, value: Any) -> None:
-    rbm = RBM(**{name: value})
+    argument = {SGD: "optimizer", PCD: "training"}.get(type(value), name)
+    rbm = RBM(**{argument: value})
     with pytest.raises(ValueError, match=name):
         rbm.fit(GOOD)
     assert not hasattr(rbm, "n_features_in_")
@@ -165,8 +165,8 @@ def test_what_is_no_seed_is_refused() -> None:
         (lambda rbm: rbm.log_likelihood(GOOD, np.zeros(2)), "log_z must be a finite number, .*, got array"),
         (lambda rbm: rbm.ais(5, 5, library="beer"), "beer"),
         (lambda rbm: rbm.parallel_tempering(5, 5, library="beer"), "beer"),
-        (lambda rbm: RBM(average=None).fit(GOOD), "average must be 'auto', True or False, got None"),
-        (lambda rbm: RBM(momentum=2).fit(GOOD), "momentum must be 'auto' or a number, at least 0 and below 1, got 2"),
+        (lambda rbm: RBM(training=PCD(average=3)).fit(GOOD), "average must be None, True or False, got 3"),
+        (lambda rbm: RBM(optimizer=SGD(2)).fit(GOOD), "momentum must be a number, at least 0 and below 1, got 2"),
         (lambda rbm: RBM(2, schedule=lambda done, total: "a").fit(GOOD), "schedule must give a finite factor"),
         (lambda rbm: DBM([4, 2], connections=7).fit(GOOD), "connections must be pairs of layers, got 7"),
         (lambda rbm: rbm.to("beer"), "beer"),

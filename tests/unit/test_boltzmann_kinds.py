@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann import DBM, RBM, load
+from nbm_xp.boltzmann import DBM, PCD, RBM, SGD, load
 from nbm_xp.boltzmann.centring import centred, gradients, with_means
 from nbm_xp.boltzmann.energy import free_energy, gauged
 from nbm_xp.boltzmann.topology import Topology
@@ -188,7 +188,7 @@ def rows_of(kind: str) -> np.ndarray:
 def test_a_machine_learns_and_is_saved(visible: str, hidden: str, training: str, tmp_path: pathlib.Path) -> None:
     rows = rows_of(visible)
     settings: dict[str, Any] = {"visible": visible, "hidden": hidden, "training": training, "random_state": 0}
-    settings |= {"n_gibbs": 3, "batch_size": 20, "centred": True}
+    settings |= {"n_gibbs": 3, "batch_size": 20, "training": PCD(centred=True)}
     rbm = RBM(6, 0.3, n_iter=5 if training == "ptt" else 60, schedule="linear", **settings).fit(rows)
     start = RBM(6, n_iter=0, **settings).fit(rows)
     if visible != "gaussian":
@@ -209,7 +209,16 @@ def test_a_machine_learns_and_is_saved(visible: str, hidden: str, training: str,
 @pytest.mark.parametrize("centred", [False, True])
 @pytest.mark.parametrize(("visible", "hidden"), [pair for pair in PAIRS if "categorical" in "".join(pair)])
 def test_learning_stays_in_the_zero_sum_gauge(visible: str, hidden: str, centred: bool) -> None:
-    rbm = RBM(5, 0.1, n_iter=3, visible=visible, hidden=hidden, centred=centred, weight_decay=0.01, random_state=0)
+    rbm = RBM(
+        5,
+        0.1,
+        n_iter=3,
+        visible=visible,
+        hidden=hidden,
+        training=PCD(centred=centred),
+        optimizer=SGD(weight_decay=0.01),
+        random_state=0,
+    )
     rbm.fit(rows_of(visible))
     values = [variable.value for variable in rbm.state_.parameters]
     for found, wanted in zip(values, gauged(rbm.state_.topology, values), strict=True):
@@ -272,7 +281,15 @@ def test_deep_machines_of_mixed_kinds() -> None:
 def test_a_deep_machine_learns_sites() -> None:
     rows = rows_of("categorical:3")
     for positive in ("mean_field", "gibbs"):
-        dbm = DBM([4, 5, 3], 0.1, batch_size=20, n_iter=20, visible="categorical:3", hidden="spin", positive=positive)
+        dbm = DBM(
+            [4, 5, 3],
+            0.1,
+            batch_size=20,
+            n_iter=20,
+            visible="categorical:3",
+            hidden="spin",
+            training=PCD(positive=positive),
+        )
         dbm.set_params(random_state=0, n_gibbs=2).fit(rows)
         assert dbm.log_likelihood(rows).mean() > 4 * math.log(1 / 3)
         assert dbm.gibbs([rows, None, dbm.sample(100, 2, layer=2)])[0].shape == rows.shape

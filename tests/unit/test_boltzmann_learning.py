@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import DBM, RBM, load
+from nbm_xp.boltzmann import DBM, PCD, RBM, SGD, load
 from nbm_xp.boltzmann.state import MachineState
 from nbm_xp.machines.sparse import SparseRows
 from nbm_xp.namespace import to_numpy
@@ -25,7 +25,7 @@ def begun(**settings: Any) -> Any:
     return RBM.from_parameters(*parameters, random_state=0, batch_size=5, **settings)
 
 
-@pytest.mark.parametrize("settings", [{}, {"centred": True}, {"momentum": 0.5, "weight_decay": 0.1}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"training": PCD(centred=True)}, {"optimizer": SGD(0.5, 0.1)}], ids=str)
 @pytest.mark.parametrize("scale", [1, 0.01])
 def test_a_row_of_weight_two_is_as_two_rows(settings: dict[str, Any], scale: float) -> None:
     one, other = begun(**settings), begun(**settings)
@@ -96,7 +96,7 @@ def test_weights_that_mean_nothing_are_refused(weights: Any, message: str) -> No
 def test_what_is_watched_counts_rows_by_their_weights() -> None:
     rows = np.repeat(np.eye(2, dtype="float32"), 4, axis=1).repeat(50, axis=0)
     weights = np.repeat([9.0, 1.0], 50)
-    rbm = RBM(3, n_iter=30, learning_rate=0.05, random_state=0, watch=True)
+    rbm = RBM(3, n_iter=30, learning_rate=0.05, random_state=0, diagnostics=True)
     with np.errstate(all="ignore"):
         rbm.fit(rows, sample_weight=weights)
     look = rbm.diagnostics_[-1]
@@ -108,7 +108,7 @@ def test_what_is_watched_counts_rows_by_their_weights() -> None:
 def test_sparse_rows_are_as_dense_ones(make: str) -> None:
     sparse = pytest.importorskip("scipy.sparse")
     rows = getattr(sparse, make)(ROWS)
-    settings: dict[str, Any] = {"n_iter": 2, "random_state": 0, "watch": True}
+    settings: dict[str, Any] = {"n_iter": 2, "random_state": 0, "diagnostics": True}
     dense, other = RBM(3, **settings).fit(ROWS), RBM(3, **settings).fit(rows)
     np.testing.assert_allclose(other.components_, dense.components_, rtol=1e-6)
     np.testing.assert_array_equal(dense.transform(rows), dense.transform(ROWS))
@@ -159,9 +159,11 @@ def test_sparse_rows_are_checked(change: Any, message: str) -> None:
         clipped.transform(sparse.csr_array(ROWS[:, :3]))
 
 
-@pytest.mark.parametrize("settings", [{}, {"centred": True}, {"training": "ptt"}, {"momentum": 0.5}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{}, {"training": PCD(centred=True)}, {"training": "ptt"}, {"optimizer": SGD(0.5)}], ids=str
+)
 def test_adams_first_step_is_as_long_as_the_rate_in_each_weight(settings: dict[str, Any]) -> None:
-    rbm = begun(optimizer="adam", learning_rate=0.01, **settings)
+    rbm = begun(**{"optimizer": "adam", "learning_rate": 0.01} | settings)
     before = rbm.components_.copy()
     rbm.partial_fit(ROWS)
     np.testing.assert_allclose(np.abs(rbm.components_ - before), 0.01, rtol=1e-2)

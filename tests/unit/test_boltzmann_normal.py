@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann import RBM, Topology, TrainingWarning, load
+from nbm_xp.boltzmann import PCD, RBM, SGD, Topology, TrainingWarning, load
 from nbm_xp.boltzmann.energy import free_energy
 from nbm_xp.machines.units import NORMAL
 from nbm_xp.runs import open_samples, sample
@@ -66,7 +66,7 @@ def test_gradients_are_those_of_finite_differences() -> None:
         assert (found[0] - found[1]) / 2e-6 == pytest.approx(float((slope * step).sum()), rel=1e-5, abs=1e-6)
 
 
-@pytest.mark.parametrize("settings", [{}, {"centred": True, "momentum": 0.5}, {"training": "ptt"}])
+@pytest.mark.parametrize("settings", [{}, {"training": PCD(centred=True), "optimizer": SGD(0.5)}, {"training": "ptt"}])
 def test_means_and_variances_are_learnt(settings: dict[str, Any], tmp_path: pathlib.Path) -> None:
     side = np.random.default_rng(0).choice([-1.0, 1.0], size=(400, 1))
     noise = np.random.default_rng(1).normal(size=(400, 2))
@@ -99,7 +99,7 @@ def test_draws_lie_on_disk_as_numbers(tmp_path: pathlib.Path) -> None:
 
 def test_it_stays_a_distribution_and_is_where_it_can_be() -> None:
     rows = np.random.default_rng(0).normal(size=(40, 2)).astype("float32")
-    rbm = RBM(2, 5.0, n_iter=3, visible="normal", watch=False, random_state=0).fit(rows)
+    rbm = RBM(2, 5.0, n_iter=3, visible="normal", diagnostics=False, random_state=0).fit(rows)
     assert (rbm.intercept_visible_[1::2] > 0).all()
     mixed = RBM(2, 0.01, n_iter=1, visible="1*normal+1*categorical:3", random_state=0)
     assert mixed.fit(np.concatenate([rows[:, :1], np.ones((40, 1), "float32")], axis=1)).sample(3, 2).shape == (3, 2)

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import DBM, RBM
+from nbm_xp.boltzmann import DBM, PCD, RBM, SGD
 
 ROWS = (np.random.default_rng(0).random((53, 12)) < 0.4).astype("float32")
 SETTINGS: list[dict[str, Any]] = [
     {},
     {"training": "cd", "n_gibbs": 2},
-    {"momentum": 0.5, "n_gibbs": 3, "schedule": "linear", "weight_decay": 0.01},
-    {"shuffle": False, "centred": True},
+    {"optimizer": SGD(0.5, 0.01), "n_gibbs": 3, "schedule": "linear"},
+    {"shuffle": False, "training": PCD(centred=True)},
     {"training": "ptt", "learning_rate": 3.0, "n_gibbs": 2},
-    {"optimizer": "adam", "learning_rate": 0.01, "average": True},
+    {"optimizer": "adam", "learning_rate": 0.01, "training": PCD(average=True)},
 ]
 
 
@@ -74,7 +74,9 @@ def test_deep_machines_go_on_too(tmp_path: pathlib.Path) -> None:
     def save(dbm: DBM) -> None:
         dbm.save(tmp_path / f"{dbm.n_iter_}.safetensors")
 
-    DBM([12, 5, 3], batch_size=10, n_iter=3, momentum=0.5, random_state=1, positive="gibbs").fit(ROWS, callback=save)
+    DBM([12, 5, 3], batch_size=10, n_iter=3, optimizer=SGD(0.5), random_state=1, training=PCD(positive="gibbs")).fit(
+        ROWS, callback=save
+    )
     DBM.load(tmp_path / "1.safetensors").fit(ROWS, resume=True).save(tmp_path / "again.safetensors")
     assert (tmp_path / "again.safetensors").read_bytes() == (tmp_path / "3.safetensors").read_bytes()
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import safetensors
 
-from nbm_xp.boltzmann import DBM, RBM, load, storage
+from nbm_xp.boltzmann import DBM, RBM, SGD, load, storage
 from nbm_xp.files import replacing
 from nbm_xp.storage import arrays
 from nbm_xp.storage.arrays import load_arrays, save_tensors
@@ -24,7 +24,7 @@ ROWS = (np.random.default_rng(0).random((20, 6)) < 0.4).astype("float32")
 
 @pytest.fixture
 def rbm() -> RBM:
-    return RBM(4, n_iter=3, momentum=0.5, random_state=1).fit(ROWS)
+    return RBM(4, n_iter=3, optimizer=SGD(0.5), random_state=1).fit(ROWS)
 
 
 def test_a_loaded_model_is_the_one_saved(rbm: RBM, tmp_path: pathlib.Path) -> None:
@@ -214,7 +214,7 @@ def test_endings_of_other_formats_are_refused(rbm: RBM, tmp_path: pathlib.Path, 
     [
         (lambda: RBM(np.int64(3), n_iter=1), "n_components", 3),
         (lambda: RBM(3, np.float64(0.05), n_iter=np.int64(1)), "learning_rate", 0.05),
-        (lambda: RBM(3, n_iter=1, centred=np.bool_(True)), "centred", True),
+        (lambda: RBM(3, n_iter=1, shuffle=np.bool_(True)), "shuffle", True),
         (lambda: DBM([np.int64(6), 3], n_iter=1), "layers", [6, 3]),
         (lambda: DBM(np.asarray([6, 4, 3]), n_iter=1), "layers", [6, 4, 3]),
     ],

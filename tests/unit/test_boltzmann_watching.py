@@ -75,13 +75,13 @@ def test_weights_that_run_away_are_warned_of() -> None:
     (found,) = learnt(rbm, X=(np.random.default_rng(1).random((500, 20)) < 0.3).astype("float32"))
     assert found.category is TrainingWarning
     assert "Its weights run away (the largest is " in str(found.message)
-    assert "a lower learning_rate or weight_decay helps" in str(found.message)
+    assert "a lower learning_rate or an optimizer with weight_decay helps" in str(found.message)
 
 
 @pytest.mark.parametrize("settings", WAYS, ids=str)
 def test_a_look_changes_nothing(settings: dict[str, Any]) -> None:
     settings = {"learning_rate": 0.01, "n_iter": 3, "random_state": 5} | settings
-    models = [RBM(4, watch=watch, **settings).fit(NOISE) for watch in (False, True, "auto")]
+    models = [RBM(4, diagnostics=watch, **settings).fit(NOISE) for watch in (False, True, "auto")]
     plain, *watched = ([model.components_, model.gibbs(NOISE), model.sample(3, 5)] for model in models)
     for other in watched:
         for ours, theirs in zip(other, plain, strict=True):
@@ -95,7 +95,7 @@ def test_a_look_changes_nothing(settings: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("settings", WAYS, ids=str)
 def test_what_a_look_tells_is_true(settings: dict[str, Any]) -> None:
-    settings = {"learning_rate": 0.01, "n_iter": 2, "random_state": 5, "watch": True} | settings
+    settings = {"learning_rate": 0.01, "n_iter": 2, "random_state": 5, "diagnostics": True} | settings
     rbm = RBM(4, **settings).fit(NOISE, held_out=NOISE[:7])
     look = rbm.diagnostics_[-1]
     assert abs(look.log_z - rbm.log_partition()) < 5 * look.standard_error + 0.01
@@ -113,7 +113,7 @@ def test_what_a_look_tells_is_true(settings: dict[str, Any]) -> None:
 def test_shares_are_those_of_the_places() -> None:
     """A machine that is all 0 in one of five cases, else all 1; data the other way round."""
     ends = RBM.from_parameters(
-        np.full((1, 12), 8.0), [-48.0 - np.log(4)], np.full(12, -4.0), random_state=0, watch=True
+        np.full((1, 12), 8.0), [-48.0 - np.log(4)], np.full(12, -4.0), random_state=0, diagnostics=True
     )
     ends.set_params(n_iter=1)
     rows = np.repeat([[0.0] * 12, [1.0] * 12], [20, 80], axis=0)
@@ -128,7 +128,7 @@ def test_shares_are_those_of_the_places() -> None:
 
 
 def test_deep_machines_are_watched_too() -> None:
-    dbm = DBM([8, 4, 3], n_iter=2, random_state=0, watch=True).fit(NOISE)
+    dbm = DBM([8, 4, 3], n_iter=2, random_state=0, diagnostics=True).fit(NOISE)
     look = dbm.diagnostics_[-1]
     assert abs(look.log_z - dbm.log_partition()) < 5 * look.standard_error
     assert look.pseudo_likelihood is None
@@ -137,7 +137,7 @@ def test_deep_machines_are_watched_too() -> None:
 
 @pytest.mark.parametrize("library", libraries("dask", "array_api_strict", "torch", "cupy"))
 def test_looks_are_the_same_on_every_library(library: Library) -> None:
-    settings: dict[str, Any] = {"n_iter": 1, "random_state": 1, "watch": True}
+    settings: dict[str, Any] = {"n_iter": 1, "random_state": 1, "diagnostics": True}
     rows = NOISE.astype("float64")
     host, there = RBM(3, **settings).fit(rows), RBM(3, **settings).fit(library.array(rows))
     np.testing.assert_allclose(to_numpy(there.components_), host.components_, rtol=1e-8)
@@ -147,7 +147,7 @@ def test_looks_are_the_same_on_every_library(library: Library) -> None:
 
 
 def test_a_training_that_goes_on_looks_as_one_that_was_not_left(tmp_path: pathlib.Path) -> None:
-    settings: dict[str, Any] = {"n_iter": 4, "random_state": 1, "watch": True}
+    settings: dict[str, Any] = {"n_iter": 4, "random_state": 1, "diagnostics": True}
     whole = RBM(3, **settings).fit(NOISE, callback=lambda model: model.save(tmp_path / f"{model.n_iter_}.safetensors"))
     whole.save(tmp_path / "whole.safetensors")
     again = RBM.load(tmp_path / "2.safetensors").fit(NOISE, resume=True)
@@ -183,9 +183,9 @@ def test_bad_arguments_are_refused_before_anything_changes() -> None:
     rbm = RBM(3, n_iter=1, random_state=0).fit(NOISE)
     before = rbm.components_.copy()
     with pytest.raises(ValueError, match="watch must be 'auto', True or False, got 'often'"):
-        rbm.set_params(watch="often").fit(NOISE)
+        rbm.set_params(diagnostics="often").fit(NOISE)
     with pytest.raises(ValueError, match="held_out has 3 features, but the model is expecting 8"):
-        rbm.set_params(watch="auto").fit(NOISE, held_out=NOISE[:, :3])
+        rbm.set_params(diagnostics="auto").fit(NOISE, held_out=NOISE[:, :3])
     with pytest.raises(ValueError, match=r"held_out must have values in \[0, 1\]"):
         rbm.fit(NOISE, held_out=NOISE * np.nan)
     np.testing.assert_array_equal(rbm.components_, before)
@@ -209,7 +209,7 @@ def test_r_hats_of_chains_that_forget_and_that_do_not() -> None:
 def test_a_ladder_whose_chains_miss_a_place_is_warned_of() -> None:
     """Two places at each of which the machine is, of which its chains know one: rows of the other are too likely."""
     ends = RBM.from_parameters(
-        np.full((1, 12), 8.0), [-44.0], np.full(12, -4.0), random_state=0, n_iter=1, training="ptt", watch=True
+        np.full((1, 12), 8.0), [-44.0], np.full(12, -4.0), random_state=0, n_iter=1, training="ptt", diagnostics=True
     )
     rows = np.repeat([[0.0] * 12, [1.0] * 12], 50, axis=0)
     only_zeros = float(np.logaddexp.reduce(-ends.free_energy(rows[:1])))

@@ -42,7 +42,7 @@ def gaussian(kind: type[RBM | DBM]) -> Any:
 
 
 def learnt() -> DBM:
-    return DBM([20, 6, 5], 0.1, n_iter=2, batch_size=10, centred=True, random_state=1).fit(ROWS)
+    return DBM([20, 6, 5], 0.1, n_iter=2, batch_size=10, random_state=1).fit(ROWS)
 
 
 MACHINES = {

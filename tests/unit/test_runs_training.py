@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import DBM, RBM, TrainingWarning
+from nbm_xp.boltzmann import DBM, RBM, SGD, TrainingWarning
 from nbm_xp.graphs import GraphMachine, lattice
 from nbm_xp.runs import (
     RunDirectory,
@@ -37,7 +37,7 @@ ROWS = (np.random.default_rng(0).random((30, 9)) < 0.4).astype("float32")
 LEARNING: dict[str, Callable[[], Any]] = {
     "plain": lambda: RBM(3, n_iter=7, random_state=5),
     "cd": lambda: RBM(3, n_iter=7, random_state=5, training="cd", n_gibbs=2),
-    "momentum": lambda: RBM(3, n_iter=7, random_state=5, momentum=0.5, schedule="linear"),
+    "momentum": lambda: RBM(3, n_iter=7, random_state=5, optimizer=SGD(0.5), schedule="linear"),
     "deep": lambda: DBM([9, 4, 2], n_iter=7, random_state=5),
     "ptt": lambda: RBM(3, n_iter=7, random_state=5, training="ptt", learning_rate=2.0),
     "spins": lambda: RBM(3, n_iter=7, random_state=5, visible="spin"),
@@ -88,7 +88,7 @@ def test_a_training_broken_off_goes_on_to_the_same_bytes(
     assert changed <= {"run.log"}
 
 
-@pytest.mark.parametrize("options", [{"watch": True}, {"training": "ptt"}], ids=["annealed", "ladder"])
+@pytest.mark.parametrize("options", [{"diagnostics": True}, {"training": "ptt"}], ids=["annealed", "ladder"])
 def test_what_fit_finds_at_its_looks_is_in_the_curve(tmp_path: pathlib.Path, options: dict[str, Any]) -> None:
     def model() -> RBM:
         return RBM(3, n_iter=4, random_state=5, **options)

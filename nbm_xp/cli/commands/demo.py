@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann import RBM, AISEstimate
+from nbm_xp.boltzmann import RBM, SGD, AISEstimate
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 
 from ..errors import InputError
@@ -33,7 +33,7 @@ LARGE: dict[str, Any] = {
     "n_components": 256,
     "learning_rate": 0.1,
     "batch_size": 20,
-    "weight_decay": 1e-3,
+    "optimizer": SGD(weight_decay=1e-3),
     "n_gibbs": 5,
 }
 SMALL: dict[str, Any] = {"n_components": 16, "learning_rate": 0.1, "batch_size": 20, "n_gibbs": 5}
@@ -120,7 +120,9 @@ def _learn(
     label: str, settings: dict[str, Any], train: Any, test: Any, seed: int, epochs: int
 ) -> tuple[RBM, list[tuple[int, float, float]], float]:
     """A model, its learning curve, and scans per second spent learning."""
-    model = RBM(n_iter=epochs, schedule="linear", random_state=seed, watch=False, **settings)  # it is evaluated below
+    model = RBM(
+        n_iter=epochs, schedule="linear", random_state=seed, diagnostics=False, **settings
+    )  # it is evaluated below
     scored = {round(epochs ** (step / 14)) for step in range(15)}
     curve: list[tuple[int, float, float]] = []
     scoring = 0.0

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from nbm_xp import runs
-from nbm_xp.boltzmann import DBM, RBM
+from nbm_xp.boltzmann import DBM, RBM, SGD
 from nbm_xp.boltzmann.sequences import sequence_weights
+from nbm_xp.boltzmann.training_methods import training_method
 from nbm_xp.machines.units import kind_of
 
 from .. import inputs
@@ -131,19 +132,19 @@ def train(
     weights = sequence_weights(rows, identity) if identity else None
     kinds = hidden.split(",")
     learning: dict[str, Any] = {
-        name: context.params[name] for name in ("learning_rate", "n_gibbs", "weight_decay", "training")
-    } | {
+        "learning_rate": learning_rate,
+        "n_gibbs": n_gibbs,
+        "optimizer": SGD(momentum, weight_decay),
         "batch_size": min(batch_size, rows.shape[0]),
         "n_iter": _NO_END if hours else n_iter,
         "schedule": schedule or ("auto" if training == "ptt" else "linear"),
         "random_state": seed,
         "visible": visible,
         "hidden": kinds[0] if len(kinds) == 1 else kinds,
-        **({} if momentum is None else {"momentum": momentum}),
-        **({} if centred is None else {"centred": centred}),
     }
     sizes = [rows.shape[1], n_components] if layers is None else inputs.whole_numbers(layers, "--layers")
     with inputs.input_errors():
+        learning["training"] = training_method(training).set_params(centred=centred)
         model: Any = RBM(n_components, **learning) if layers is None else DBM(sizes, **learning)
     notes = {
         "data": inputs.absolute(data),
