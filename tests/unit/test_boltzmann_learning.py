@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import DBM, PCD, RBM, SGD, load
+from nbm_xp.boltzmann import DBM, PCD, RBM, SGD, Adam, load
 from nbm_xp.boltzmann.state import MachineState
 from nbm_xp.machines.sparse import SparseRows
 from nbm_xp.namespace import to_numpy
@@ -160,7 +160,7 @@ def test_sparse_rows_are_checked(change: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"training": PCD(centred=True)}, {"training": "ptt"}, {"optimizer": SGD(0.5)}], ids=str
+    "settings", [{}, {"training": PCD(centred=True)}, {"training": "ptt"}, {"optimizer": Adam(0.5)}], ids=str
 )
 def test_adams_first_step_is_as_long_as_the_rate_in_each_weight(settings: dict[str, Any]) -> None:
     rbm = begun(**{"optimizer": "adam", "learning_rate": 0.01} | settings)
@@ -201,7 +201,9 @@ def test_adam_learns_and_its_state_is_saved(tmp_path: pathlib.Path) -> None:
     assert float(arrays["adam.steps"][0]) == 1500
     for name, value in rbm.state_.arrays().items():
         np.testing.assert_array_equal(arrays[name], value)
-    with pytest.raises(ValueError, match=r"optimizer must be one of \['sgd', 'adam'\], got 'newton'"):
+    with pytest.raises(
+        ValueError, match=r"optimizer must be one of \['sgd', 'adam'\] or an SGD or Adam object, got 'newton'"
+    ):
         RBM(2, optimizer="newton").fit(pairs)
 
 

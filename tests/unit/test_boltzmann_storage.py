@@ -30,7 +30,7 @@ def rbm() -> RBM:
 def test_a_loaded_model_is_the_one_saved(rbm: RBM, tmp_path: pathlib.Path) -> None:
     rbm.save(tmp_path / "model.safetensors")
     loaded = RBM.load(tmp_path / "model.safetensors")
-    assert loaded.get_params() == rbm.get_params()
+    assert loaded.plain_params() == rbm.plain_params()
     assert (loaded.n_features_in_, loaded.n_iter_, loaded.n_samples_seen_) == (6, 3, 20)
     for name in ("components_", "intercept_hidden_", "intercept_visible_", "h_samples_", "base_rate_"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(rbm, name))

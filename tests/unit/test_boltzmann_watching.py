@@ -182,7 +182,7 @@ def test_a_report_has_a_look_at_the_end(capsys: pytest.CaptureFixture[str]) -> N
 def test_bad_arguments_are_refused_before_anything_changes() -> None:
     rbm = RBM(3, n_iter=1, random_state=0).fit(NOISE)
     before = rbm.components_.copy()
-    with pytest.raises(ValueError, match="watch must be 'auto', True or False, got 'often'"):
+    with pytest.raises(ValueError, match="diagnostics must be 'auto', True or False, got 'often'"):
         rbm.set_params(diagnostics="often").fit(NOISE)
     with pytest.raises(ValueError, match="held_out has 3 features, but the model is expecting 8"):
         rbm.set_params(diagnostics="auto").fit(NOISE, held_out=NOISE[:, :3])
