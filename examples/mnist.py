@@ -25,7 +25,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann import DBM, RBM
+from nbm_xp.boltzmann import DBM, PCD, RBM, SGD
 from nbm_xp.cli.output import signed
 from nbm_xp.cli.pictures import panels
 from nbm_xp.cli.pictures.panels import BLUE, GREY, ORANGE, SUBTLE, drawn
