@@ -12,14 +12,20 @@ import sys
 from typing import Any
 from typing import cast as cast_type
 
+from nbm_xp.functions.extremes import all, any, argmax, argmin, clip
+from nbm_xp.functions.extremes import max as shared_max
+from nbm_xp.functions.extremes import min as shared_min
+from nbm_xp.functions.graphs import function
+from nbm_xp.functions.joining import concatenate, one_hot, repeat, repeat_elements, stack, tile
+from nbm_xp.functions.neural import logsumexp, sigmoid
+from nbm_xp.functions.shaping import cast, cast_to_floatx, flatten, permute_dimensions, reshape, squeeze, transpose
 from nbm_xp.namespace.errors import name_errors
 
 from . import tape
 from .compatibility import attend
 from .compatibility.views import global_integer
-from .functions import graphs, neural, randomness, shaping, variables
+from .functions import NAME_THEIR_ERRORS, graphs, neural, randomness, shaping, variables
 from .functions._arguments import Array, Axis, Shape
-from .functions.bounds import clip
 from .functions.comparison import (
     allclose,
     equal,
@@ -32,19 +38,10 @@ from .functions.comparison import (
     not_equal,
 )
 from .functions.control import ifelse, scan, stop_gradient, until
-from .functions.conversion import cast, cast_to_floatx
 from .functions.creation import arange, eye, ones, ones_like, placeholder, variable, zeros, zeros_like
 from .functions.elementwise import abs, cos, exp, log, pow, round, sign, sin, sqrt, square
-from .functions.extremes import all, any, argmax, argmin
-from .functions.extremes import max as shared_max
-from .functions.extremes import min as shared_min
-from .functions.graphs import function
-from .functions.joining import concatenate, one_hot, repeat, repeat_elements, stack, tile
 from .functions.linear_algebra import diag, dot, fill_diagonal, solve, svd
-from .functions.naming import THEMSELVES
-from .functions.neural import logsumexp, sigmoid
 from .functions.reductions import cumprod, cumsum, mean, prod, std, sum, var
-from .functions.shaping import flatten, permute_dimensions, reshape, squeeze, transpose
 from .functions.variables import (
     batch_get_value,
     batch_set_value,
@@ -369,6 +366,6 @@ def install_as(name: str = "natural_bm.backend") -> None:
         attend(package)
 
 
-name_errors(globals(), THEMSELVES)
+name_errors(globals(), NAME_THEIR_ERRORS)
 public_names(globals())
 theano_backend = numpy_backend = common = sys.modules[__name__]  # natural_bm imports these by name, beside its choice

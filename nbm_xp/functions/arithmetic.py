@@ -1,17 +1,40 @@
-"""The four operations and what is closest to them, element by element.
+"""The four operations and what is closest to them, element by element; powers of two.
 
 Shapes are broadcast; arguments of different dtypes are cast to what NumPy's promotion gives, and Python numbers are
 weak. Source: the array API standard 2024.12,
-https://data-apis.org/array-api/2024.12/API_specification/elementwise_functions.html.
+https://data-apis.org/array-api/2024.12/API_specification/elementwise_functions.html. Multiplication by numbers rounded
+to powers of two is what shifts of bits compute, which is how the shift-based batch normalization of networks with
+binary weights saves its multiplications. Source: M. Courbariaux, I. Hubara, D. Soudry, R. El-Yaniv and Y. Bengio,
+"Binarized neural networks", 2016, https://arxiv.org/abs/1602.02830.
 """
 
 from __future__ import annotations
 
+import math
+
 from nbm_xp.namespace import array_namespace, dtype_name
+from nbm_xp.tape import sigmoid
 
-from ._arguments import Array, as_array, floats, numbers, pair
+from ._arguments import Array, Axis, as_array, floats, numbers, pair
+from .reductions import mean
 
-__all__ = ["add", "divide", "isfinite", "multiply", "negative", "reciprocal", "safe_log", "subtract"]
+__all__ = [
+    "add",
+    "binarize",
+    "divide",
+    "exp2",
+    "isfinite",
+    "log2",
+    "multiply",
+    "negative",
+    "reciprocal",
+    "safe_log",
+    "shift",
+    "shifted_var",
+    "sigmoid_to_base_two",
+    "subtract",
+    "tanh_to_base_two",
+]
 
 _SMALLEST = {"float16": 2.0**-24}
 _SMALLEST_ELSE = 1.9287498479639178e-22  # exp(-50)
@@ -196,3 +219,191 @@ def safe_log(x: Array) -> Array:
     """
     xp, x = floats(x)
     return xp.log(xp.maximum(x, _SMALLEST.get(dtype_name(x), _SMALLEST_ELSE)))
+
+
+_LN2 = math.log(2.0)
+
+
+def exp2(x: Array) -> Array:
+    """Power of two.
+
+    Parameters
+    ----------
+    x : array
+        The exponents. Integers become floating point.
+
+    Returns
+    -------
+    array
+        2 to the power of each element; exact for integral exponents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> exp2(np.asarray([-1, 0, 3]))
+    array([0.5, 1. , 8. ])
+    """
+    xp, x = floats(x)
+    return xp.pow(2.0, x)
+
+
+def log2(x: Array) -> Array:
+    """Logarithm to the base 2: -inf of 0, nan of negative elements.
+
+    Parameters
+    ----------
+    x : array
+        Integers become floating point.
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> log2(np.asarray([1, 8]))
+    array([0., 3.])
+    """
+    xp, x = floats(x)
+    return xp.log2(x)
+
+
+def sigmoid_to_base_two(x: Array) -> Array:
+    """Sigmoid with powers of two.
+
+    Parameters
+    ----------
+    x : array
+        Integers become floating point.
+
+    Returns
+    -------
+    array
+        ``1 / (1 + 2**-x)``, without overflow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sigmoid_to_base_two(np.asarray([-1.0, 0.0])).round(4)
+    array([0.3333, 0.5   ])
+    """
+    _, x = floats(x)
+    return sigmoid(x * _LN2)
+
+
+def tanh_to_base_two(x: Array) -> Array:
+    """Hyperbolic tangent with powers of two.
+
+    Parameters
+    ----------
+    x : array
+        Integers become floating point.
+
+    Returns
+    -------
+    array
+        ``(2**(2 x) - 1) / (2**(2 x) + 1)``, without overflow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tanh_to_base_two(np.asarray([0.0, 1.0, 1000.0]))
+    array([0. , 0.6, 1. ])
+    """
+    xp, x = floats(x)
+    return xp.tanh(x * _LN2)
+
+
+def shift(x: Array, y: Array, *, exponents: bool = False) -> Array:
+    """Product with powers of two.
+
+    Parameters
+    ----------
+    x : array or number
+        What is multiplied.
+    y : array or number
+        Factors, each rounded to the power of two whose exponent is nearest; their sign counts, and of 0 comes 0.
+    exponents : bool
+        Whether `y` holds the exponents themselves, which are not rounded.
+
+    Returns
+    -------
+    array
+        Integers become floating point. The gradient in factors is 0, as that of any rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shift(3.0, np.asarray([2.0, -3.0, 5.0, 0.0]))
+    array([  6., -12.,  12.,   0.])
+    >>> shift(3.0, np.asarray([2.0, -1.0]), exponents=True)
+    array([12. ,  1.5])
+    """
+    _, x, y = pair(x, y)
+    xp, y = floats(y)
+    if exponents:
+        return x * xp.pow(2.0, y)
+    nothing = y == 0
+    exponent = xp.round(xp.log2(xp.abs(xp.where(nothing, 1.0, y))))
+    return x * (xp.sign(y) * xp.pow(2.0, exponent))
+
+
+def shifted_var(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Variance in which one factor of each squared deviation is rounded to a power of two.
+
+    Parameters
+    ----------
+    x : array
+        The elements. Integers become floating point.
+    axis : int or sequence of int, optional
+        The axes to reduce, by default all.
+    keepdims : bool
+        Whether reduced axes stay, with length 1.
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shifted_var(np.asarray([1.0, 4.0]))
+    np.float64(3.0)
+    """
+    _, x = floats(x)
+    deviation = x - mean(x, axis, True)
+    return mean(shift(deviation, deviation), axis, keepdims)
+
+
+def binarize(x: Array, uniforms: Array | None = None) -> Array:
+    """Each element as -1 or 1.
+
+    Parameters
+    ----------
+    x : array
+        Integers become floating point.
+    uniforms : array, optional
+        Random numbers between 0 and 1, of the shape of `x`. With them, 1 has the probability ``(x + 1) / 2``, between 0
+        and 1, so that the mean is `x` where that lies between -1 and 1.
+
+    Returns
+    -------
+    array
+        Without `uniforms`: 1 where `x` is 0 or more, else -1. Its gradient is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> binarize(np.asarray([-0.5, 0.0, 2.0]))
+    array([-1.,  1.,  1.])
+    >>> binarize(np.asarray([-0.5, 0.0, 2.0]), np.asarray([0.2, 0.6, 0.9]))
+    array([ 1., -1.,  1.])
+    """
+    xp, x = floats(x)
+    if uniforms is None:
+        above = x >= 0
+    else:
+        xp, x, uniforms = pair(x, uniforms)
+        above = uniforms < (x + 1) * 0.5
+    return xp.where(above, xp.ones_like(x), -xp.ones_like(x))

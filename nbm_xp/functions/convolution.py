@@ -16,8 +16,20 @@ from nbm_xp.tape import integer_length
 from nbm_xp.tape.lengths import as_length, same_length
 
 from ._arguments import Array, as_array, sizes
-from .convolution_family import correlate, correlate_back, correlate_outer
-from .convolution_windows import DataFormat, Padding, Windows, channels_first, counts, moved, restored, spatial, windows
+from .convolution_windows import (
+    DataFormat,
+    Padding,
+    Windows,
+    channels_first,
+    correlate,
+    correlate_back,
+    correlate_outer,
+    counts,
+    moved,
+    restored,
+    spatial,
+    windows,
+)
 
 __all__ = [
     "conv", "conv1d", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose", "conv_kernel", "conv_transpose",

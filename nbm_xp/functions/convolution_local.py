@@ -11,8 +11,17 @@ from nbm_xp.tape.lengths import product
 
 from ._arguments import Array, as_array, sizes
 from .convolution import conv2d
-from .convolution_family import correlate
-from .convolution_windows import DataFormat, Padding, channels_first, counts, moved, restored, spatial, windows
+from .convolution_windows import (
+    DataFormat,
+    Padding,
+    channels_first,
+    correlate,
+    counts,
+    moved,
+    restored,
+    spatial,
+    windows,
+)
 
 __all__ = ["depthwise_conv2d", "local_conv1d", "local_conv2d", "separable_conv2d"]
 

@@ -23,8 +23,20 @@ from nbm_xp.namespace import (
 from nbm_xp.tape import Memory, composite
 
 from ._arguments import Array, as_array, sizes
+from .shaping import cast
 
-__all__ = ["concatenate", "gather", "one_hot", "repeat", "repeat_elements", "stack", "sums_at", "take", "tile"]
+__all__ = [
+    "concatenate",
+    "gather",
+    "magnitude_counts",
+    "one_hot",
+    "repeat",
+    "repeat_elements",
+    "stack",
+    "sums_at",
+    "take",
+    "tile",
+]
 
 _IN_INT32 = frozenset({"int8", "int16", "int32", "uint8", "uint16"})
 """Dtypes of indices for which JAX needs no 64-bit types."""
@@ -355,3 +367,37 @@ def one_hot(indices: Array, num_classes: int, *, out_of_range: Literal["raise", 
     places = xp.reshape(xp.astype(indices, wide, copy=False), (-1,))
     labels = xp.reshape(xp.take(classes, places, axis=0), (*indices.shape, 1))
     return xp.astype(labels == classes, dtype_of(xp, floatx()))
+
+
+def magnitude_counts(x: Array, bins: int, offset: int) -> Array:
+    """How many elements have a magnitude near each power of two.
+
+    Parameters
+    ----------
+    x : array
+        Elements in any shape.
+    bins : int
+        How many powers there are.
+    offset : int
+        The exponent of the first one, which also takes all that is smaller, 0 included. The last one takes the power
+        behind it too; what is larger, or nan, counts nowhere.
+
+    Returns
+    -------
+    array of int32
+        Of shape (bins,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> magnitude_counts(np.asarray([0.0, 1.0, -1.1, 2.0, 99.0]), 3, -1).tolist()
+    [1, 2, 1]
+    """
+    x = cast(as_array(x), "float32")
+    xp = array_namespace(x)
+    magnitude = xp.reshape(xp.abs(x), (-1,))
+    power = xp.round(xp.log2(xp.where(magnitude > 0, magnitude, 1.0)))
+    place = xp.where(magnitude > 0, xp.maximum(power - offset, xp.zeros_like(power)), 0.0)
+    place = xp.where(place == bins, bins - 1.0, place)
+    place = xp.astype(xp.where(place < bins, place, float(bins)), running_dtype(xp, "int64"))
+    return sums_at(xp.ones_like(place, dtype=xp.int32), place, length=bins + 1)[:bins]

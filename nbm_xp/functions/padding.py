@@ -8,8 +8,8 @@ from nbm_xp.namespace import array_namespace, device_argument, floatx, is_floati
 from nbm_xp.tape import is_tensor
 
 from ._arguments import Array, as_array
-from .conversion import cast
 from .convolution_windows import DataFormat, channels_first, counts
+from .shaping import cast
 
 __all__ = ["resize_images", "resize_volumes", "spatial_2d_padding", "spatial_3d_padding", "temporal_padding"]
 

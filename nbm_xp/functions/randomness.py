@@ -15,7 +15,7 @@ from nbm_xp.rng import RandomStreams, elementary, hashed_seed
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, Shape, floats, sizes
-from .conversion import cast
+from .shaping import cast
 
 __all__ = [
     "dropout", "make_rng", "random_binomial", "random_normal", "random_uniform", "rng_from", "truncated_normal",

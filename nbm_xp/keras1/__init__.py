@@ -8,18 +8,16 @@ differently: `graphs`, `control`, `elements`, `layers` and `images`.
 
 from __future__ import annotations
 
+from nbm_xp.functions import NAME_THEIR_ERRORS
 from nbm_xp.functions.activations import hard_sigmoid, tanh
-from nbm_xp.functions.bounds import clip
 from nbm_xp.functions.comparison import equal, not_equal
-from nbm_xp.functions.conversion import cast
 from nbm_xp.functions.elementwise import abs, cos, exp, log, pow, sign, sin, sqrt, square
-from nbm_xp.functions.extremes import argmax, argmin
+from nbm_xp.functions.extremes import argmax, argmin, clip
 from nbm_xp.functions.joining import concatenate, gather, repeat, repeat_elements, tile
 from nbm_xp.functions.linear_algebra import batch_dot, dot
-from nbm_xp.functions.naming import THEMSELVES
 from nbm_xp.functions.neural import sigmoid, softplus
 from nbm_xp.functions.reductions import mean, prod, std, sum
-from nbm_xp.functions.shaping import batch_flatten, flatten, permute_dimensions, reshape, squeeze, transpose
+from nbm_xp.functions.shaping import batch_flatten, cast, flatten, permute_dimensions, reshape, squeeze, transpose
 from nbm_xp.functions.variables import batch_get_value, batch_set_value, count_params, get_value, set_value
 from nbm_xp.keras2 import (
     cast_to_floatx,
@@ -49,8 +47,20 @@ from .client import (
     resize_volumes,
     spatial_3d_padding,
 )
-from .control import in_test_phase, in_train_phase, learning_phase, rnn, switch
-from .elements import any, expand_dims, max, maximum, min, minimum, round
+from .elements import (
+    any,
+    expand_dims,
+    in_test_phase,
+    in_train_phase,
+    learning_phase,
+    max,
+    maximum,
+    min,
+    minimum,
+    rnn,
+    round,
+    switch,
+)
 from .graphs import (
     eye,
     function,
@@ -88,6 +98,6 @@ __all__ = [
     "spatial_3d_padding", "tile",
 ]  # fmt: skip
 
-name_errors(globals(), THEMSELVES)
+name_errors(globals(), NAME_THEIR_ERRORS)
 
 public_names(globals())

@@ -8,7 +8,7 @@ from typing import Any
 
 from nbm_xp.functions import convolution, joining, padding, pooling, randomness
 from nbm_xp.functions._arguments import Array, Shape
-from nbm_xp.functions.conversion import cast
+from nbm_xp.functions.shaping import cast
 from nbm_xp.keras2.client import stand_in
 
 from .images import agreeing, data_format, windows

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.compatibility.views import global_integer
-from nbm_xp.functions import activations, losses, normalization, randomness
+from nbm_xp.functions import activations, neural, normalization, randomness
 from nbm_xp.functions._arguments import Array
 from nbm_xp.rng import RandomStreams
 
@@ -125,7 +125,7 @@ def categorical_crossentropy(output: Array, target: Array, from_logits: bool = F
     >>> categorical_crossentropy(np.asarray([[1.0, 3.0]]), np.asarray([[1.0, 0.0]])).round(3)
     array([1.386])
     """
-    return losses.categorical_crossentropy(output, target, from_logits, bounded=True)
+    return neural.categorical_crossentropy(output, target, from_logits, bounded=True)
 
 
 def sparse_categorical_crossentropy(output: Array, target: Array, from_logits: bool = False) -> Array:
@@ -149,7 +149,7 @@ def sparse_categorical_crossentropy(output: Array, target: Array, from_logits: b
     >>> sparse_categorical_crossentropy(np.asarray([[1.0, 3.0]]), np.asarray([0])).round(3)
     array([1.386])
     """
-    return losses.sparse_categorical_crossentropy(output, target, from_logits, bounded=True)
+    return neural.sparse_categorical_crossentropy(output, target, from_logits, bounded=True)
 
 
 def binary_crossentropy(output: Array, target: Array, from_logits: bool = False) -> Array:
@@ -175,7 +175,7 @@ def binary_crossentropy(output: Array, target: Array, from_logits: bool = False)
     >>> binary_crossentropy(np.asarray([0.0, 100.0]), np.asarray([1.0, 0.0]), from_logits=True).round(3)
     array([ 0.693, 16.118])
     """
-    return losses.binary_crossentropy(output, target, from_logits, bounded=True)
+    return neural.binary_crossentropy(output, target, from_logits, bounded=True)
 
 
 def streams(seed: int | None) -> RandomStreams:

@@ -8,22 +8,20 @@ differently: see the module's chapters `settings`, `graphs`, `inspection`, `draw
 
 from __future__ import annotations
 
+from nbm_xp.functions import NAME_THEIR_ERRORS
 from nbm_xp.functions.activations import elu, hard_sigmoid, softsign, tanh
-from nbm_xp.functions.bounds import clip
 from nbm_xp.functions.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from nbm_xp.functions.control import print_tensor, stop_gradient
-from nbm_xp.functions.conversion import cast
 from nbm_xp.functions.convolution_local import local_conv1d, local_conv2d
 from nbm_xp.functions.creation import arange, constant, ones_like, zeros_like
 from nbm_xp.functions.ctc import ctc_batch_cost, ctc_label_dense_to_sparse
 from nbm_xp.functions.ctc_decoding import ctc_decode
 from nbm_xp.functions.elementwise import abs, cos, exp, log, pow, round, sign, sin, sqrt, square
-from nbm_xp.functions.extremes import all, any, argmax, argmin, max, min
+from nbm_xp.functions.extremes import all, any, argmax, argmin, clip, max, min
+from nbm_xp.functions.graphs import update, update_add, update_sub
 from nbm_xp.functions.joining import gather, repeat, stack, tile
 from nbm_xp.functions.linear_algebra import batch_dot
-from nbm_xp.functions.losses import in_top_k
-from nbm_xp.functions.naming import THEMSELVES
-from nbm_xp.functions.neural import logsumexp, sigmoid, softplus
+from nbm_xp.functions.neural import in_top_k, logsumexp, sigmoid, softplus
 from nbm_xp.functions.normalization import batch_normalization, l2_normalize, normalize_batch_in_training
 from nbm_xp.functions.padding import spatial_2d_padding, spatial_3d_padding, temporal_padding
 from nbm_xp.functions.phases import (
@@ -40,6 +38,7 @@ from nbm_xp.functions.recurrence import foldl, foldr, map_fn, rnn
 from nbm_xp.functions.reductions import cumprod, cumsum, mean, prod, std, sum, var
 from nbm_xp.functions.shaping import (
     batch_flatten,
+    cast,
     expand_dims,
     flatten,
     permute_dimensions,
@@ -48,7 +47,6 @@ from nbm_xp.functions.shaping import (
     squeeze,
     transpose,
 )
-from nbm_xp.functions.updates import update, update_add, update_sub
 from nbm_xp.functions.variables import (
     count_params,
     get_value,
@@ -77,15 +75,6 @@ from .convolutions import (
     resize_volumes,
     separable_conv2d,
 )
-from .draws import (
-    dropout,
-    random_binomial,
-    random_normal,
-    random_normal_variable,
-    random_uniform,
-    random_uniform_variable,
-    truncated_normal,
-)
 from .graphs import (
     batch_get_value,
     concatenate,
@@ -98,7 +87,6 @@ from .graphs import (
     placeholder,
     variable,
 )
-from .inspection import dtype, int_shape, is_keras_tensor, is_sparse, ndim, shape, to_dense
 from .layers import (
     bias_add,
     binary_crossentropy,
@@ -113,12 +101,32 @@ from .layers import (
 )
 from .settings import (
     cast_to_floatx,
+    dtype,
     epsilon,
     image_dim_ordering,
+    int_shape,
+    is_keras_tensor,
+    is_sparse,
     manual_variable_initialization,
+    ndim,
     set_image_dim_ordering,
+    shape,
+    to_dense,
 )
-from .values import batch_set_value, eye, ones, set_value, zeros
+from .values import (
+    batch_set_value,
+    dropout,
+    eye,
+    ones,
+    random_binomial,
+    random_normal,
+    random_normal_variable,
+    random_uniform,
+    random_uniform_variable,
+    set_value,
+    truncated_normal,
+    zeros,
+)
 
 __all__ = [
     "abs", "all", "any", "arange", "argmax", "argmin", "backend", "batch_dot", "batch_flatten", "batch_get_value",
@@ -143,6 +151,6 @@ __all__ = [
     "_BACKEND", "conv3d_transpose", "depthwise_conv2d", "install_as", "name_scope", "pattern_broadcast",
 ]  # fmt: skip
 
-name_errors(globals(), THEMSELVES)
+name_errors(globals(), NAME_THEIR_ERRORS)
 
 public_names(globals())

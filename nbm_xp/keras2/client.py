@@ -18,8 +18,8 @@ from nbm_xp.functions._arguments import Array
 from .convolutions import known_padding
 
 __all__ = [
-    "_BACKEND", "conv3d_transpose", "depthwise_conv2d", "install_as", "name_scope", "pattern_broadcast", "scoped",
-    "stand_in",
+    "_BACKEND", "conv3d_transpose", "depthwise_conv2d", "install_as", "marked", "name_scope", "pattern_broadcast",
+    "scoped", "stand_in",
 ]  # fmt: skip
 
 _BACKEND = "theano"
@@ -193,3 +193,10 @@ def conv3d_transpose(
     (1, 4, 4, 4, 4)
     """
     return convolution.conv3d_transpose(x, kernel, output_shape, strides, known_padding(padding), data_format)
+
+
+def marked(tensor: Any, shape: tuple[int | None, ...]) -> Any:
+    """A Tensor with what Keras's layers look for."""
+    tensor._keras_shape = shape
+    tensor._uses_learning_phase = False
+    return tensor

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp import tape
-from nbm_xp.functions import creation, graphs, joining, linear_algebra, sparse, updates, variables
+from nbm_xp.functions import creation, graphs, joining, linear_algebra, sparse, variables
 from nbm_xp.functions._arguments import Array
 from nbm_xp.namespace import is_array, to_numpy
 
-from .client import scoped
-from .inspection import is_sparse, to_dense
-from .values import marked
+from .client import marked, scoped
+from .settings import is_sparse, to_dense
 
 __all__ = [
     "batch_get_value", "concatenate", "dot", "eval", "function", "gradients", "identity", "moving_average_update",
@@ -187,7 +186,7 @@ def moving_average_update(x: tape.Variable, value: Any, momentum: float) -> tupl
     >>> eval(moving_average_update(variable(1.0), 2.0, momentum=0.75)[1])
     array(1.25, dtype=float32)
     """
-    return updates.moving_average_update(x, value, momentum, precision="float32")
+    return graphs.moving_average_update(x, value, momentum, precision="float32")
 
 
 def function(inputs: Any, outputs: Any, updates: Any = None, **kwargs: Any) -> graphs.NumpyFunction:

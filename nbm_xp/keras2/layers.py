@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from nbm_xp.functions import activations, comparison, joining, losses, normalization
+from nbm_xp.functions import activations, comparison, joining, neural, normalization
 from nbm_xp.functions._arguments import Array
 from nbm_xp.namespace import image_data_format
 
-from .inspection import int_shape
+from .settings import int_shape
 
 __all__ = [
     "bias_add", "binary_crossentropy", "categorical_crossentropy", "maximum", "minimum", "one_hot", "relu",
@@ -189,7 +189,7 @@ def categorical_crossentropy(output: Array, target: Array, from_logits: bool = F
     >>> categorical_crossentropy(np.asarray([[0.25, 0.75]]), np.asarray([[1.0, 0.0]])).round(3)
     array([1.386])
     """
-    return losses.categorical_crossentropy(output, target, from_logits)
+    return neural.categorical_crossentropy(output, target, from_logits)
 
 
 def sparse_categorical_crossentropy(output: Array, target: Array, from_logits: bool = False) -> Array:
@@ -215,7 +215,7 @@ def sparse_categorical_crossentropy(output: Array, target: Array, from_logits: b
     >>> sparse_categorical_crossentropy(np.asarray([[0.25, 0.75]]), np.asarray([1])).round(3)
     array([0.288])
     """
-    return losses.sparse_categorical_crossentropy(output, target, from_logits)
+    return neural.sparse_categorical_crossentropy(output, target, from_logits)
 
 
 def binary_crossentropy(output: Array, target: Array, from_logits: bool = False) -> Array:
@@ -241,7 +241,7 @@ def binary_crossentropy(output: Array, target: Array, from_logits: bool = False)
     >>> binary_crossentropy(np.asarray([0.25]), np.asarray([1.0])).round(3)
     array([1.386])
     """
-    return losses.binary_crossentropy(output, target, from_logits)
+    return neural.binary_crossentropy(output, target, from_logits)
 
 
 def bias_add(x: Array, bias: Array, data_format: str | None = None) -> Array:

@@ -1,11 +1,12 @@
-"""Settings as Keras 2.0 names them; their values are those of the package's configuration."""
+"""Settings as Keras 2.0 names them, and what can be asked of a Tensor: shape, dtype, whether Keras made it."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from nbm_xp import namespace, tape
-from nbm_xp.functions import conversion
+from nbm_xp.functions import shaping, variables
+from nbm_xp.functions.sparse import SparseTensor
 from nbm_xp.namespace import (
     asarray,
     configuration,
@@ -18,10 +19,17 @@ from nbm_xp.namespace import (
 
 __all__ = [
     "cast_to_floatx",
+    "dtype",
     "epsilon",
     "image_dim_ordering",
+    "int_shape",
+    "is_keras_tensor",
+    "is_sparse",
     "manual_variable_initialization",
+    "ndim",
     "set_image_dim_ordering",
+    "shape",
+    "to_dense",
 ]
 
 _EPSILON = 1e-7
@@ -62,7 +70,7 @@ def cast_to_floatx(x: Any) -> Any:
     array([1. , 2.5], dtype=float32)
     """
     if tape.is_tensor(x) or is_array(x):
-        return conversion.cast_to_floatx(x)
+        return shaping.cast_to_floatx(x)
     return asarray(x, host_namespace(), dtype=floatx())
 
 
@@ -116,3 +124,161 @@ def manual_variable_initialization(value: bool) -> None:
     --------
     >>> manual_variable_initialization(True)
     """
+
+
+def is_keras_tensor(x: Any) -> bool:
+    """Whether a Tensor comes from Keras: from `variable`, `placeholder` or a layer.
+
+    Parameters
+    ----------
+    x : Tensor
+        What to look at.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    ValueError
+        If `x` is no Tensor.
+
+    Examples
+    --------
+    >>> from nbm_xp.keras2 import variable
+    >>> is_keras_tensor(variable(1.0)), is_keras_tensor(variable(1.0) + 1.0)
+    (True, False)
+    """
+    if not tape.is_tensor(x) and not is_sparse(x):
+        raise ValueError(f"x must be a Tensor, got {type(x).__name__}")
+    return is_sparse(x) or hasattr(x, "_keras_shape") or hasattr(x, "_keras_history")
+
+
+def is_sparse(tensor: Any) -> bool:
+    """Whether a matrix is recorded as a sparse one.
+
+    Parameters
+    ----------
+    tensor : Tensor or SparseTensor
+        What to look at.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from nbm_xp.keras2 import placeholder
+    >>> is_sparse(placeholder((2, 2), sparse=True)), is_sparse(placeholder((2, 2)))
+    (True, False)
+    """
+    return isinstance(tensor, SparseTensor)
+
+
+def to_dense(tensor: Any) -> Any:
+    """A sparse matrix as a dense one; anything else as it is.
+
+    Parameters
+    ----------
+    tensor : SparseTensor, Tensor or array
+        The matrix.
+
+    Returns
+    -------
+    Tensor or array
+
+    Examples
+    --------
+    >>> from nbm_xp.keras2 import placeholder
+    >>> is_sparse(to_dense(placeholder((2, 2), sparse=True)))
+    False
+    """
+    return tensor.to_dense() if is_sparse(tensor) else tensor
+
+
+def shape(x: Any) -> Any:
+    """The shape as a vector that can be computed with.
+
+    Parameters
+    ----------
+    x : array, Tensor or SparseTensor
+        Of what.
+
+    Returns
+    -------
+    array of int32, or Tensor
+        Recorded where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shape(np.ones((2, 3)))
+    array([2, 3], dtype=int32)
+    """
+    return variables.shape_vector(to_dense(x), "int32")
+
+
+def ndim(x: Any) -> int:
+    """The number of axes.
+
+    Parameters
+    ----------
+    x : array, Tensor or SparseTensor
+        Of what.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from nbm_xp.keras2 import placeholder
+    >>> ndim(placeholder((2, None), sparse=True))
+    2
+    """
+    count: int = x.ndim if is_sparse(x) else variables.ndim(x)
+    return count
+
+
+def dtype(x: Any) -> str:
+    """The dtype by name.
+
+    Parameters
+    ----------
+    x : array, Tensor or SparseTensor
+        Of what.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from nbm_xp.keras2 import placeholder
+    >>> dtype(placeholder((2, None), sparse=True))
+    'float32'
+    """
+    return variables.dtype(x.values if is_sparse(x) else x)
+
+
+def int_shape(x: Any) -> tuple[int | None, ...]:
+    """The shape as plain numbers.
+
+    Parameters
+    ----------
+    x : Tensor or array
+        Of what.
+
+    Returns
+    -------
+    tuple of int
+        With None for lengths that are not known before the graph runs.
+
+    Examples
+    --------
+    >>> from nbm_xp.keras2 import placeholder
+    >>> int_shape(placeholder((2, None)))
+    (2, None)
+    """
+    told = getattr(x, "_keras_shape", None)
+    return variables.get_variable_shape(x) if told is None else told

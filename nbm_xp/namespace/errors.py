@@ -214,11 +214,13 @@ def _says(error: Exception, text: str) -> bool:
     return str(error) == text
 
 
-def described(value: object) -> str:
+def described(value: Any) -> str:
     """A value in a message: an array's dtype and shape, of anything else what Python writes, cut short."""
-    if (is_array(value) or is_registered(value)) and hasattr(value, "dtype") and hasattr(value, "shape"):
-        dtype = str(value.dtype).rpartition(".")[2]
-        return f"{dtype}[{', '.join(map(str, value.shape))}]"
+    if is_array(value) or is_registered(value):
+        try:
+            return f"{str(value.dtype).rpartition('.')[2]}[{', '.join(map(str, value.shape))}]"
+        except (AttributeError, ValueError):  # of a tree that has no shape yet
+            return type(value).__name__
     if isinstance(value, (list, tuple)) and 0 < len(value) <= 4:
         inner = ", ".join(map(described, value))
         return f"[{inner}]" if isinstance(value, list) else f"({inner})"
@@ -239,7 +241,7 @@ def _raise(error: Exception, name: str, given: Mapping[str, Any], annotations: M
     """Raise the error with a note, or one that names the argument at fault or what the library lacks."""
     if type(error).__module__.partition(".")[0] not in ("builtins", "nbm_xp", *libraries.LIBRARIES):
         raise error  # another package's, on purpose
-    if _is_users(error, given):
+    if _is_users(error, given) or str(error).startswith((f"{name} ", f"{name}:", f"{name}(")):
         raise error
     missing, listed = _missing(error), ", ".join(f"{key} = {described(value)}" for key, value in given.items())
     if missing is not None:

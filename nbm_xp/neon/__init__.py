@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from nbm_xp.package import public_names
 
-from .autodiff import Autodiff
+from .autodiff import Autodiff, gradients
 from .backend import Backend
 from .buffers import Buffer
 from .client import compute_on
-from .devices import Block
-from .differentiation import gradients
+from .observing import Block
 from .optrees import OpTree
 
 __all__ = ["Autodiff", "Backend", "Block", "Buffer", "OpTree", "compute_on", "gradients"]

@@ -10,22 +10,7 @@ from nbm_xp.namespace.errors import name_methods
 from nbm_xp.namespace.libraries import ALIASES, LIBRARIES
 from nbm_xp.tape.dtypes import as_dtype, float32
 
-from . import (
-    convolutions,
-    creation,
-    devices,
-    elementwise,
-    normalization,
-    observing,
-    poolings,
-    products,
-    randomness,
-    reductions,
-    regions,
-    responses,
-    selection,
-    unrolling,
-)
+from . import convolutions, creation, elementwise, normalization, observing, poolings, products, randomness, unrolling
 from .buffers import Buffer
 from .engine import Engine
 
@@ -132,14 +117,14 @@ class Backend(Engine):
     clip = elementwise.clip
     shift = elementwise.shift
 
-    sum = reductions.sum
-    max = reductions.max
-    min = reductions.min
-    argmax = reductions.argmax
-    argmin = reductions.argmin
-    mean = reductions.mean
-    std = reductions.std
-    var = reductions.var
+    sum = elementwise.sum
+    max = elementwise.max
+    min = elementwise.min
+    argmax = elementwise.argmax
+    argmin = elementwise.argmin
+    mean = elementwise.mean
+    std = elementwise.std
+    var = elementwise.var
 
     compound_dot = products.compound_dot
     batched_dot = products.batched_dot
@@ -149,10 +134,10 @@ class Backend(Engine):
     add_fc_bias = products.add_fc_bias
     update_fc_bias = products.update_fc_bias
 
-    places = selection.places
-    take = selection.take
-    onehot = selection.onehot
-    copy_transpose = selection.copy_transpose
+    places = creation.places
+    take = creation.take
+    onehot = creation.onehot
+    copy_transpose = creation.copy_transpose
 
     conv_layer = convolutions.conv_layer
     deconv_layer = convolutions.deconv_layer
@@ -168,13 +153,13 @@ class Backend(Engine):
     compound_fprop_bn = normalization.compound_fprop_bn
     compound_bprop_bn = normalization.compound_bprop_bn
 
-    lrn_layer = responses.lrn_layer
-    fprop_lrn = responses.fprop_lrn
-    bprop_lrn = responses.bprop_lrn
+    lrn_layer = normalization.lrn_layer
+    fprop_lrn = normalization.fprop_lrn
+    bprop_lrn = normalization.bprop_lrn
 
-    roipooling_fprop = regions.roipooling_fprop
-    roipooling_bprop = regions.roipooling_bprop
-    nms = regions.nms
+    roipooling_fprop = poolings.roipooling_fprop
+    roipooling_bprop = poolings.roipooling_bprop
+    nms = poolings.nms
 
     compound_rnn_unroll_fprop = unrolling.compound_rnn_unroll_fprop
     compound_rnn_unroll_bprop = unrolling.compound_rnn_unroll_bprop
@@ -197,11 +182,11 @@ class Backend(Engine):
     synchronize_mark = observing.synchronize_mark
     get_time = observing.get_time
 
-    cleanup_backend = devices.cleanup_backend
-    begin = devices.begin
-    end = devices.end
-    distribute_data = devices.distribute_data
-    revert_tensor = devices.revert_tensor
+    cleanup_backend = observing.cleanup_backend
+    begin = observing.begin
+    end = observing.end
+    distribute_data = observing.distribute_data
+    revert_tensor = observing.revert_tensor
 
     def __init__(
         self, rng_seed: int | None = None, default_dtype: Any = float32, compat_mode: str | None = None,

@@ -18,9 +18,8 @@ from nbm_xp.tape import Tensor, namespace
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.node import VARIABLE, leaf
 
+from .memory import Part, Permuted, Reshaped, Step, Storage, holding, indexed, lengths_of, list_in, reshaped
 from .optrees import OpTree, is_node, transposed
-from .storage import Storage, holding
-from .views import Part, Permuted, Reshaped, Step, indexed, lengths_of, list_in, reshaped
 
 __all__ = ["Buffer", "check_real"]
 

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from nbm_xp.functions.compound import sums_by_map
-from nbm_xp.functions.feature_convolution import conv_maps, conv_maps_filters, conv_maps_inputs
+from nbm_xp.functions.feature_maps import conv_maps, conv_maps_filters, conv_maps_inputs
 
 from .buffers import Buffer
 from .creation import zeros
 from .engine import Engine
-from .layers import ConvLayer, DeconvLayer
-from .operands import Target, factors, operand, whole
+from .layers import ConvLayer, DeconvLayer, Target, factors, operand, whole
 
 __all__ = ["bprop_conv", "conv_layer", "deconv_layer", "fprop_conv", "update_conv"]
 

@@ -1,26 +1,108 @@
-"""A Backend's operations element by element: a table of functions, each with `out`.
-
-Without `out` they record an op-tree; with it they compute at once into that buffer, which is returned.
-"""
+"""A Backend's operations element by element and its reductions, tables of functions, each with `out`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from nbm_xp.functions import activations, arithmetic, base_two, bounds, comparison, elementwise, neural
-from nbm_xp.functions.conversion import cast
+from nbm_xp.functions import activations, arithmetic, comparison, elementwise, extremes, neural, reductions
+from nbm_xp.functions.shaping import cast
 
 from .buffers import Buffer
-from .documents import OUT, documented
 from .engine import Engine
 
 __all__ = [
-    "absolute", "add", "clip", "divide", "equal", "exp", "exp2", "fabs", "finite", "greater", "greater_equal",
-    "less", "less_equal", "log", "log2", "maximum", "minimum", "multiply", "negative", "not_equal", "power",
-    "reciprocal", "rint", "safelog", "sgn", "shift", "sig", "sig2", "sqrt", "square", "subtract", "tanh", "tanh2",
+    "absolute",
+    "add",
+    "argmax",
+    "argmin",
+    "clip",
+    "divide",
+    "documented",
+    "equal",
+    "exp",
+    "exp2",
+    "fabs",
+    "finite",
+    "greater",
+    "greater_equal",
+    "less",
+    "less_equal",
+    "log",
+    "log2",
+    "max",
+    "maximum",
+    "mean",
+    "min",
+    "minimum",
+    "multiply",
+    "negative",
+    "not_equal",
+    "power",
+    "reciprocal",
+    "rint",
+    "safelog",
+    "sgn",
+    "shift",
+    "sig",
+    "sig2",
+    "sqrt",
+    "square",
+    "std",
+    "subtract",
+    "sum",
+    "tanh",
+    "tanh2",
     "true_divide",
-]  # fmt: skip
+    "var",
+]
+
+OUT = """
+    out : Buffer, optional
+        Where the result goes, cast to its dtype. Without it, the result is recorded."""
+
+RETURNS = """OpTree or Buffer
+        The tree, or `out`."""
+
+_FORM = """{summary}
+
+    Parameters
+    ----------
+    {parameters}
+
+    Returns
+    -------
+    {returns}
+
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> be = Backend(library="cpu")
+    >>> {example}
+    """
+
+
+def documented(
+    method: Callable[..., Any], name: str, summary: str, *, parameters: str, example: str, returns: str = RETURNS
+) -> Callable[..., Any]:
+    """Give a method its name and its docstring.
+
+    Parameters
+    ----------
+    method : callable
+        The method, made by a function in the module of its class.
+    name : str
+        Dotted: the class and the method.
+    summary, parameters, returns : str
+        What the sections hold, lines after the first indented as in a method.
+    example : str
+        The call and, in the lines after it, what Python prints.
+    """
+    method.__name__ = name.rpartition(".")[2]
+    method.__qualname__ = name
+    method.__doc__ = _FORM.format(summary=summary, parameters=parameters, returns=returns, example=example)
+    return method
+
 
 _ONE = f"""a : buffer, op-tree, array or number
         The operand.{OUT}"""
@@ -75,18 +157,18 @@ square = _one("square", elementwise.square, "Square.", "[-3.0, 2.0]", "9., 4.")
 reciprocal = _one("reciprocal", arithmetic.reciprocal, "One divided by each element.", "[2.0, 4.0]", "0.5 , 0.25")
 rint = _one("rint", elementwise.round, "The nearest integer, halves to the even one.", "[0.5, 1.5]", "0., 2.")
 exp = _one("exp", elementwise.exp, "Exponential.", "[0.0]", "1.")
-exp2 = _one("exp2", base_two.exp2, "Power of two.", "[-1.0, 3.0]", "0.5, 8. ")
+exp2 = _one("exp2", arithmetic.exp2, "Power of two.", "[-1.0, 3.0]", "0.5, 8. ")
 log = _one("log", elementwise.log, "Natural logarithm.", "[1.0]", "0.")
-log2 = _one("log2", base_two.log2, "Logarithm to the base 2.", "[0.5, 8.0]", "-1.,  3.")
+log2 = _one("log2", arithmetic.log2, "Logarithm to the base 2.", "[0.5, 8.0]", "-1.,  3.")
 safelog = _one(
     "safelog", arithmetic.safe_log, "Natural logarithm, at least -50: ``log(max(a, exp(-50)))``.",
     "[1.0, 0.0]", "  0., -50.",
 )  # fmt: skip
 sig = _one("sig", neural.sigmoid, "Sigmoid, ``1 / (1 + exp(-a))``.", "[0.0]", "0.5")
-sig2 = _one("sig2", base_two.sigmoid_to_base_two, "Sigmoid to the base 2, ``1 / (1 + 2**-a)``.", "[0.0]", "0.5")
+sig2 = _one("sig2", arithmetic.sigmoid_to_base_two, "Sigmoid to the base 2, ``1 / (1 + 2**-a)``.", "[0.0]", "0.5")
 tanh = _one("tanh", activations.tanh, "Hyperbolic tangent.", "[0.0]", "0.")
 tanh2 = _one(
-    "tanh2", base_two.tanh_to_base_two, "Hyperbolic tangent to the base 2, ``(4**a - 1) / (4**a + 1)``.",
+    "tanh2", arithmetic.tanh_to_base_two, "Hyperbolic tangent to the base 2, ``(4**a - 1) / (4**a + 1)``.",
     "[0.0, 1.0]", "0. , 0.6",
 )  # fmt: skip
 add = _two("add", arithmetic.add, "Sum.", "3., 4.")
@@ -150,7 +232,7 @@ def clip(self: Engine, a: Any, a_min: Any, a_max: Any, out: Buffer | None = None
     >>> be.clip(be.array([[-2.0, 0.5, 9.0]]), 0, 1).get()
     array([[0. , 0.5, 1. ]], dtype=float32)
     """
-    return self.record(bounds.clip, out, a, a_min, a_max, crossed="max")
+    return self.record(extremes.clip, out, a, a_min, a_max, crossed="max")
 
 
 def shift(self: Engine, a: Any, b: Any, value: bool = True, out: Buffer | None = None) -> Any:
@@ -179,4 +261,93 @@ def shift(self: Engine, a: Any, b: Any, value: bool = True, out: Buffer | None =
     >>> be.shift(be.array([[1.0, 3.0]]), -1, value=False).get()
     array([[0.5, 1.5]], dtype=float32)
     """
-    return self.record(base_two.shift, out, a, b, exponents=not value)
+    return self.record(arithmetic.shift, out, a, b, exponents=not value)
+
+
+_AXES = "int, sequence of int, or None\n        The axes to reduce; None means all."
+_AXIS = "int or None\n        The axis to look along; None means all elements in a row."
+_UNUSED = "\n    partial : bool, optional\n        Taken and not used."
+
+
+def _reduction(name: str, function: Callable[..., Any], summary: str, first: str, second: str) -> Callable[..., Any]:
+    """A method that reduces."""
+
+    def method(self: Engine, a: Any, axis: Any = None, out: Buffer | None = None, keepdims: bool = True) -> Any:
+        return self.record(function, out, a, axis=axis, keepdims=keepdims)
+
+    return _documented(method, name, summary, _AXES, "", first, second)
+
+
+def _position(name: str, function: Callable[..., Any], summary: str, first: str, second: str) -> Callable[..., Any]:
+    """A method that finds a place along an axis."""
+
+    def method(self: Engine, a: Any, axis: Any = 1, out: Buffer | None = None, keepdims: bool = True) -> Any:
+        return self.record(function, out, a, axis=axis, keepdims=keepdims)
+
+    return _documented(method, name, summary, _AXIS, "", first, second)
+
+
+def _statistic(name: str, function: Callable[..., Any], summary: str, first: str, second: str) -> Callable[..., Any]:
+    """A method that averages; of integers in the default dtype."""
+
+    def method(
+        self: Engine, a: Any, axis: Any = None, partial: bool | None = None, out: Buffer | None = None,
+        keepdims: bool = True,
+    ) -> Any:  # fmt: skip
+        return self.record(function, out, self.floating(a), axis=axis, keepdims=keepdims)
+
+    return _documented(method, name, summary, _AXES, _UNUSED, first, second)
+
+
+def _documented(
+    method: Callable[..., Any], name: str, summary: str, axes: str, unused: str, first: str, second: str
+) -> Callable[..., Any]:
+    parameters = f"""a : buffer, op-tree or array
+        What is reduced.
+    axis : {axes}{unused}{OUT}
+    keepdims : bool
+        Whether reduced axes stay, with length 1."""
+    example = f"""be.{name}(be.array([[1.0, 3.0], [2.0, 8.0]]), axis=1).get()
+    array([[{first}],
+           [{second}]], dtype=float32)"""
+    return documented(method, f"Backend.{name}", summary, parameters=parameters, example=example)
+
+
+sum = _reduction("sum", reductions.sum, "Sum.", " 4.", "10.")
+max = _reduction("max", extremes.max, "Largest element.", "3.", "8.")
+min = _reduction("min", extremes.min, "Smallest element.", "1.", "2.")
+argmax = _position("argmax", extremes.argmax, "Where the largest element is; the first of several.", "1.", "1.")
+argmin = _position("argmin", extremes.argmin, "Where the smallest element is; the first of several.", "0.", "0.")
+mean = _statistic("mean", reductions.mean, "Arithmetic mean.", "2.", "5.")
+std = _statistic("std", reductions.std, "Standard deviation.", "1.", "3.")
+
+
+def var(
+    self: Engine, a: Any, axis: Any = None, partial: bool | None = None, out: Buffer | None = None,
+    keepdims: bool = True, binary: bool = False,
+) -> Any:  # fmt: skip
+    """Variance.
+
+    Parameters
+    ----------
+    a, axis, partial, out, keepdims
+        See `mean`.
+    binary : bool
+        Whether one factor of each squared deviation is rounded to a power of two, as `shift` does it.
+
+    Returns
+    -------
+    OpTree or Buffer
+        The tree, or `out`.
+
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> be = Backend(library="cpu")
+    >>> be.var(be.array([[1.0, 7.0]])).get()
+    array([[9.]], dtype=float32)
+    >>> be.var(be.array([[1.0, 7.0]]), binary=True).get()
+    array([[12.]], dtype=float32)
+    """
+    function = arithmetic.shifted_var if binary else reductions.var
+    return self.record(function, out, self.floating(a), axis=axis, keepdims=keepdims)

@@ -18,7 +18,7 @@ from nbm_xp.tape.operators import Operators
 from nbm_xp.tape.plans.structural_key import structural_key
 from nbm_xp.tape.printing import expression
 
-from .views import indexed
+from .memory import indexed
 
 __all__ = ["OpTree", "is_node", "tree_of", "weak"]
 

@@ -15,7 +15,7 @@ from nbm_xp.namespace import is_integer
 
 from .buffers import Buffer
 from .engine import Engine
-from .operands import Target, also_by_place, factors, value_of, whole
+from .layers import Target, also_by_place, factors, value_of, whole
 
 __all__ = [
     "add_fc_bias", "batched_dot", "compound_bprop_lut", "compound_dot", "dot", "update_fc_bias", "xnor_compound_dot",

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from nbm_xp.functions import base_two
+from nbm_xp.functions import arithmetic
 from nbm_xp.functions.comparison import less
 from nbm_xp.namespace import host_namespace, library_name
 from nbm_xp.namespace.errors import arranged
@@ -15,8 +15,7 @@ from nbm_xp.tape import Tensor
 from nbm_xp.tape.node import VARIABLE, leaf
 
 from .buffers import Buffer
-from .engine import Engine
-from .random_state import RandomState, seed_of
+from .engine import Engine, RandomState, seed_of
 
 __all__ = [
     "binarize", "fill_normal", "gen_rng", "make_binary_mask", "random_tree", "rng_get_state", "rng_reset",
@@ -268,9 +267,9 @@ def binarize(self: Engine, a: Any, stochastic: bool = True, out: Buffer | None =
     """
     x = self.operand(a)
     if not stochastic:
-        return self.record(base_two.binarize, out, x)
+        return self.record(arithmetic.binarize, out, x)
     shape = tuple(map(int, x.shape))
-    return self.record(base_two.binarize, out, x, uniforms=random_tree(self, shape))
+    return self.record(arithmetic.binarize, out, x, uniforms=random_tree(self, shape))
 
 
 def fill_normal(self: Engine, ary: Buffer, mean: float = 0.0, stdv: float = 1.0) -> None:

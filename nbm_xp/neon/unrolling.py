@@ -11,7 +11,7 @@ from nbm_xp.tape import as_tensor
 from .buffers import Buffer
 from .elementwise import multiply
 from .engine import Engine
-from .operands import Target, operand, whole
+from .layers import Target, operand, whole
 from .optrees import tree_of
 
 __all__ = ["compound_rnn_unroll_bprop", "compound_rnn_unroll_fprop"]

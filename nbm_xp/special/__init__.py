@@ -18,13 +18,24 @@ from __future__ import annotations
 
 from nbm_xp.package import public_names
 
-from .bessel import i0, i0e, i1, i1e, j0, j1
-from .distributions import chdtr, chdtrc, stdtr, stdtrit
-from .entropy import entr, expit, kl_div, log_expit, logit, rel_entr, xlog1py, xlogy
-from .error_functions import erf, erfc, erfcx, erfinv, log_ndtr, ndtr, ndtri
-from .gamma_family import beta, betaln, digamma, gamma, gammaln, polygamma, zeta
-from .incomplete import betainc, gammainc, gammaincc
-from .sums import log_softmax, logsumexp, softmax
+from .distributions import betainc, chdtr, chdtrc, gammainc, gammaincc, i0, i0e, i1, i1e, j0, j1, stdtr, stdtrit
+from .entropy import entr, expit, kl_div, log_expit, log_softmax, logit, logsumexp, rel_entr, softmax, xlog1py, xlogy
+from .gamma_family import (
+    beta,
+    betaln,
+    digamma,
+    erf,
+    erfc,
+    erfcx,
+    erfinv,
+    gamma,
+    gammaln,
+    log_ndtr,
+    ndtr,
+    ndtri,
+    polygamma,
+    zeta,
+)
 
 __all__ = [
     "beta", "betainc", "betaln", "chdtr", "chdtrc", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "expit",

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbm_xp.functions import compound
-from nbm_xp.functions.feature_convolution import conv_maps
-from nbm_xp.functions.feature_pooling import pool_maps
+from nbm_xp.functions.feature_maps import conv_maps, pool_maps
 from nbm_xp.functions.joining import gather
 from nbm_xp.neon import Backend
 from nbm_xp.tape import Variable, evaluate, gradients

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from nbm_xp.functions.convolution import conv, conv1d, conv2d, conv2d_transpose, conv3d, conv_kernel, conv_transpose
-from nbm_xp.functions.convolution_family import correlate
 from nbm_xp.functions.convolution_local import depthwise_conv2d, local_conv1d, local_conv2d, separable_conv2d
+from nbm_xp.functions.convolution_windows import correlate
 from nbm_xp.functions.padding import resize_images, spatial_2d_padding, temporal_padding
 from nbm_xp.functions.pooling import pool, pool2d, pool3d
 from nbm_xp.namespace import set_image_data_format

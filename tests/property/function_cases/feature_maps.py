@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.functions import compound, feature_convolution, feature_pooling, joining, pooling
+from nbm_xp.functions import compound, feature_maps, joining, pooling
 from nbm_xp.namespace import array_namespace
 from tests.tables.case import values, whole
 from tests.windows import convolved, from_maps, pooled, to_maps, transposed
@@ -74,9 +74,9 @@ def _convolved() -> list[FunctionCase]:
 
         g = values(*forward(x, filters).shape, low=-1.0)
         made += [
-            _of(feature_convolution.conv_maps, forward, x, filters, options=options),
-            _of(feature_convolution.conv_maps_inputs, inputs, g, filters, options=options),
-            _of(feature_convolution.conv_maps_filters, to_filters, x, g, options=options),
+            _of(feature_maps.conv_maps, forward, x, filters, options=options),
+            _of(feature_maps.conv_maps_inputs, inputs, g, filters, options=options),
+            _of(feature_maps.conv_maps_filters, to_filters, x, g, options=options),
         ]
     return made
 
@@ -109,7 +109,7 @@ def _pooled() -> list[FunctionCase]:
     for options in _POOLS:
         x = values(np.prod(options["lengths"]), 2)
         made += [
-            _of(feature_pooling.pool_maps, lambda x, o=options, m=mode: _pool(x, o, m), x,
+            _of(feature_maps.pool_maps, lambda x, o=options, m=mode: _pool(x, o, m), x,
                 options=options | {"pool_mode": mode})
             for mode in ("max", "avg", "l2")
         ]  # fmt: skip
@@ -119,7 +119,7 @@ def _pooled() -> list[FunctionCase]:
 
     ties = whole(6, 2, dtype="float64")
     made.append(
-        _of(feature_pooling.pool_maps_places, places, ties, options={"lengths": (1, 6), "sizes": (1, 3)}, flat=True)
+        _of(feature_maps.pool_maps_places, places, ties, options={"lengths": (1, 6), "sizes": (1, 3)}, flat=True)
     )
     return made
 
@@ -139,7 +139,7 @@ def _gradients_of_pooling() -> list[FunctionCase]:
         g = values(*_pool(x, options, "max").shape, low=-1.0)
         for mode in ("max", "avg", "l2"):
             made.append(
-                _of(feature_pooling.pool_maps_gradient,
+                _of(feature_maps.pool_maps_gradient,
                     lambda x, g, o=options, m=mode: reference(x, g, lambda x: _pool(x, o, m)), x, g,
                     options=options | {"pool_mode": mode}, order=1, rtol=1e-8)
             )  # fmt: skip

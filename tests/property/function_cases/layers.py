@@ -7,17 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.functions import (
-    activations,
-    comparison,
-    joining,
-    linear_algebra,
-    losses,
-    neural,
-    normalization,
-    phases,
-    shaping,
-)
+from nbm_xp.functions import activations, comparison, joining, linear_algebra, neural, normalization, phases, shaping
 from tests.tables.case import values, whole
 
 from .case import FunctionCase, case, floating
@@ -100,32 +90,32 @@ def _losses() -> list[FunctionCase]:
     return [
         case(
             "categorical_crossentropy", lambda p, t: -(t * np.log(p / p.sum(axis=-1, keepdims=True))).sum(axis=-1),
-            scores, share, call=of(losses.categorical_crossentropy), rtol=1e-10,
+            scores, share, call=of(neural.categorical_crossentropy), rtol=1e-10,
         ),
         case(
             "categorical_crossentropy", lambda x, t: -(t * _log_softmax(x)).sum(axis=-1), logits, share,
-            call=of(losses.categorical_crossentropy, from_logits=True), label="logits", order=1,  # see _to_logits
+            call=of(neural.categorical_crossentropy, from_logits=True), label="logits", order=1,  # see _to_logits
         ),
         case(
             "categorical_crossentropy", lambda x, t: -(t * _log_softmax(x)).sum(axis=-1), logits,
-            values(4, 3, low=-1.0), call=of(losses.categorical_crossentropy, from_logits=True), label="no distribution",
+            values(4, 3, low=-1.0), call=of(neural.categorical_crossentropy, from_logits=True), label="no distribution",
         ),
         case(
             "sparse_categorical_crossentropy", sparse, scores, classes,
-            call=of(losses.sparse_categorical_crossentropy),
+            call=of(neural.sparse_categorical_crossentropy),
         ),
         case(
             "sparse_categorical_crossentropy", lambda x, t: sparse(_softmax(x), t), logits, classes[:, None],
-            call=of(losses.sparse_categorical_crossentropy, from_logits=True), label="logits",
+            call=of(neural.sparse_categorical_crossentropy, from_logits=True), label="logits",
         ),
-        case("binary_crossentropy", binary, scores, share, call=of(losses.binary_crossentropy), rtol=1e-10),
+        case("binary_crossentropy", binary, scores, share, call=of(neural.binary_crossentropy), rtol=1e-10),
         case(
             "binary_crossentropy", lambda x, t: binary(1 / (1 + np.exp(-x)), t), logits, share,
-            call=of(losses.binary_crossentropy, from_logits=True), label="logits", rtol=1e-10,
+            call=of(neural.binary_crossentropy, from_logits=True), label="logits", rtol=1e-10,
         ),
         case(
             "in_top_k", lambda p, t: np.asarray([np.sum(row > row[i]) < 2 for row, i in zip(p, t, strict=True)]),
-            scores, classes, call=of(losses.in_top_k, 2), flat=True,
+            scores, classes, call=of(neural.in_top_k, 2), flat=True,
         ),
     ]  # fmt: skip
 

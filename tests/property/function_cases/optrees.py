@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.functions import arithmetic, base_two, bounds, elementwise, extremes, feature_normalization, joining
+from nbm_xp.functions import arithmetic, elementwise, extremes, joining, normalization
 from tests.tables.case import values, whole
 
 from .case import INTEGERS, FunctionCase, floating
@@ -33,10 +33,10 @@ def _one_array() -> list[FunctionCase]:
     floats: list[tuple[Callable[..., Any], Callable[..., Any], float, float]] = [
         (arithmetic.reciprocal, lambda x: 1 / x, 0.3, 3.0),
         (arithmetic.safe_log, lambda x: np.log(np.maximum(x, float(np.exp(-50.0)))), 0.2, 3.0),
-        (base_two.exp2, np.exp2, -2.0, 2.0),
-        (base_two.log2, np.log2, 0.2, 3.0),
-        (base_two.sigmoid_to_base_two, lambda x: 1 / (1 + np.exp2(-x)), -3.0, 3.0),
-        (base_two.tanh_to_base_two, lambda x: (np.exp2(2 * x) - 1) / (np.exp2(2 * x) + 1), -3.0, 3.0),
+        (arithmetic.exp2, np.exp2, -2.0, 2.0),
+        (arithmetic.log2, np.log2, 0.2, 3.0),
+        (arithmetic.sigmoid_to_base_two, lambda x: 1 / (1 + np.exp2(-x)), -3.0, 3.0),
+        (arithmetic.tanh_to_base_two, lambda x: (np.exp2(2 * x) - 1) / (np.exp2(2 * x) + 1), -3.0, 3.0),
     ]
     found = []
     for function, reference, low, high in floats:
@@ -78,11 +78,11 @@ def _rounded_to_powers() -> list[FunctionCase]:
         return (deviation * _power(deviation)).mean(axis=1)
 
     return [
-        made(base_two.shift, lambda x, y: x * _power(y), x, y, order=0),
-        made(base_two.shift, lambda x, y: x * np.exp2(y), x, values(3, 4), options={"exponents": True}, label="by"),
-        made(base_two.shifted_var, variance, x, options={"axis": 1}, order=0),
-        made(base_two.binarize, lambda x: np.where(x >= 0, 1.0, -1.0), y, flat=True),
-        made(base_two.binarize, lambda x, u: np.where(u < (x + 1) / 2, 1.0, -1.0), x, values(3, 4, low=0.0, high=1.0),
+        made(arithmetic.shift, lambda x, y: x * _power(y), x, y, order=0),
+        made(arithmetic.shift, lambda x, y: x * np.exp2(y), x, values(3, 4), options={"exponents": True}, label="by"),
+        made(arithmetic.shifted_var, variance, x, options={"axis": 1}, order=0),
+        made(arithmetic.binarize, lambda x: np.where(x >= 0, 1.0, -1.0), y, flat=True),
+        made(arithmetic.binarize, lambda x, u: np.where(u < (x + 1) / 2, 1.0, -1.0), x, values(3, 4, low=0.0, high=1.0),
              flat=True, label="drawn"),
     ]  # fmt: skip
 
@@ -98,12 +98,12 @@ def _normalized() -> list[FunctionCase]:
     def by_power(x: np.ndarray, mean: np.ndarray, var: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> np.ndarray:
         return (x - mean) * _power(1 / np.sqrt(var + 1e-3)) * _power(gamma) + beta
 
-    normalized = feature_normalization.normalized_features
+    normalized = normalization.normalized_features
     return [
         made(normalized, normal, x, mean, var, gamma, beta, options={"epsilon": 1e-3}, rtol=1e-11),
         made(normalized, by_power, x, mean, var, gamma, beta, options={"epsilon": 1e-3, "shifted": True}, order=0,
              label="shifted", rtol=1e-11),
-        made(feature_normalization.moving_average, lambda a, x: 0.9 * a + 0.1 * x, x, error, options={"rho": 0.9}),
+        made(normalization.moving_average, lambda a, x: 0.9 * a + 0.1 * x, x, error, options={"rho": 0.9}),
     ]  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def _chosen() -> list[FunctionCase]:
         FunctionCase("take", lambda B, x, i: joining.take(x, i, axis=0), lambda x, i: x[i.reshape(-1)], (x, places)),
         FunctionCase("take", lambda B, x, i: joining.take(x, i), lambda x, i: x.reshape(-1)[i.reshape(-1)],
                      (x, places), label="flattened"),
-        made(bounds.clip, between, x, low, high, options={"crossed": "max"}, label="crossed"),
+        made(extremes.clip, between, x, low, high, options={"crossed": "max"}, label="crossed"),
         *(made(function, reference, x, options={"axis": axis, "keepdims": True}, label=f"kept-{axis}", flat=True)
           for function, reference in ((extremes.argmax, _kept(np.argmax)), (extremes.argmin, _kept(np.argmin)))
           for axis in (0,)),

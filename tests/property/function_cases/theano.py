@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.functions import activations, comparison, convolution, elementwise, extremes, losses, padding, shaping
+from nbm_xp.functions import activations, comparison, convolution, elementwise, extremes, neural, padding, shaping
 from tests.tables.case import values, whole
 from tests.windows import convolved
 
@@ -79,17 +79,17 @@ def _losses() -> list[FunctionCase]:
     for given, from_logits in ((logits, True), (weights, False)):
         options = {"from_logits": from_logits, "bounded": True}
         made += [
-            _of("categorical_crossentropy", losses.categorical_crossentropy,
+            _of("categorical_crossentropy", neural.categorical_crossentropy,
                 lambda x, t, e=from_logits: dense(x, t, logits=e), given, target, options=options, rtol=1e-9),
             _of("sparse_categorical_crossentropy",
-                losses.sparse_categorical_crossentropy, lambda x, n, e=from_logits: sparse(x, logits=e), given,
+                neural.sparse_categorical_crossentropy, lambda x, n, e=from_logits: sparse(x, logits=e), given,
                 numbers, options=options, rtol=1e-9),
         ]  # fmt: skip
     options = {"from_logits": True, "bounded": True}
     return [
         *made,
-        _of("binary_crossentropy", losses.binary_crossentropy, binary, logits, target, options=options, rtol=1e-9),
-        _of("binary_crossentropy", losses.binary_crossentropy, binary, np.asarray([-50.0, 50.0]),
+        _of("binary_crossentropy", neural.binary_crossentropy, binary, logits, target, options=options, rtol=1e-9),
+        _of("binary_crossentropy", neural.binary_crossentropy, binary, np.asarray([-50.0, 50.0]),
             np.asarray([1.0, 0.0]), options=options, rtol=1e-6, label="far out", order=0),
     ]  # fmt: skip
 
