@@ -1,7 +1,9 @@
-"""The commands, a module each: what they take, and what they say."""
+"""The commands: each module but `options` has a function of its name, which takes the options, and `EXAMPLES`."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from typing import Annotated
 
 import typer
@@ -10,7 +12,6 @@ import nbm_xp
 
 from ..errors import Command, Group, InputError
 from ..output import console
-from . import check_bits, demo, evaluate, info, lattice, plot, resume, sample, train
 
 __all__ = ["app"]
 
@@ -44,12 +45,7 @@ def checked_configuration(
         raise InputError(str(error)) from error
 
 
-app.command(cls=Command, epilog=demo.EXAMPLES)(demo.demo)
-app.command(cls=Command, epilog=train.EXAMPLES)(train.train)
-app.command(cls=Command, epilog=sample.EXAMPLES)(sample.sample)
-app.command(cls=Command, epilog=evaluate.EXAMPLES)(evaluate.evaluate)
-app.command(cls=Command, epilog=lattice.EXAMPLES)(lattice.lattice)
-app.command(cls=Command, epilog=resume.EXAMPLES)(resume.resume)
-app.command(cls=Command, epilog=plot.EXAMPLES)(plot.plot)
-app.command(cls=Command, epilog=info.EXAMPLES)(info.info)
-app.command(cls=Command, epilog=check_bits.EXAMPLES)(check_bits.check_bits)
+for _found in pkgutil.iter_modules(__path__):
+    if _found.name != "options":
+        _module = importlib.import_module(f".{_found.name}", __name__)
+        app.command(cls=Command, epilog=_module.EXAMPLES)(getattr(_module, _found.name))
