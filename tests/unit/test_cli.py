@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-typer = pytest.importorskip("typer")
+pytest.importorskip("typer")
 pytest.importorskip("matplotlib")
 pytest.importorskip("sklearn")
 
@@ -47,7 +47,7 @@ def model(scans: Any) -> RBM:
     return rbm
 
 
-@pytest.mark.parametrize("command", ["", *typer.main.get_command(nbm_xp.cli.app).commands])
+@pytest.mark.parametrize("command", ["", *(str(command.name) for command in nbm_xp.cli.app.registered_commands)])
 def test_every_command_has_help_with_an_example(command: str) -> None:
     result = run(*command.split(), "--help")
     assert result.exit_code == 0

@@ -48,4 +48,4 @@ def checked_configuration(
 for _found in pkgutil.iter_modules(__path__):
     if _found.name != "options":
         _module = importlib.import_module(f".{_found.name}", __name__)
-        app.command(cls=Command, epilog=_module.EXAMPLES)(getattr(_module, _found.name))
+        app.command(_found.name.replace("_", "-"), cls=Command, epilog=_module.EXAMPLES)(getattr(_module, _found.name))
