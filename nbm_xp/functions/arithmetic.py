@@ -19,22 +19,9 @@ from ._arguments import Array, Axis, as_array, floats, numbers, pair
 from .reductions import mean
 
 __all__ = [
-    "add",
-    "binarize",
-    "divide",
-    "exp2",
-    "isfinite",
-    "log2",
-    "multiply",
-    "negative",
-    "reciprocal",
-    "safe_log",
-    "shift",
-    "shifted_var",
-    "sigmoid_to_base_two",
-    "subtract",
-    "tanh_to_base_two",
-]
+    "add", "binarize", "divide", "exp2", "isfinite", "log2", "multiply", "negative", "reciprocal", "safe_log", "shift",
+    "shifted_var", "sigmoid_to_base_two", "subtract", "tanh_to_base_two",
+]  # fmt: skip
 
 _SMALLEST = {"float16": 2.0**-24}
 _SMALLEST_ELSE = 1.9287498479639178e-22  # exp(-50)

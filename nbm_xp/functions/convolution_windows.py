@@ -22,22 +22,9 @@ from nbm_xp.tape.lengths import as_length, known, maximum_length
 from ._arguments import Array
 
 __all__ = [
-    "DataFormat",
-    "Padding",
-    "Windows",
-    "channels_first",
-    "correlate",
-    "correlate_back",
-    "correlate_outer",
-    "counts",
-    "moved",
-    "pool_count",
-    "restored",
-    "spatial",
-    "spread_length",
-    "window_count",
-    "windows",
-]
+    "DataFormat", "Padding", "Windows", "channels_first", "correlate", "correlate_back", "correlate_outer", "counts",
+    "moved", "pool_count", "restored", "spatial", "spread_length", "window_count", "windows",
+]  # fmt: skip
 
 Padding: TypeAlias = "str | int | Sequence[int | tuple[int, int]]"
 

@@ -22,18 +22,9 @@ from .convolution_windows import counts, pool_count, windows
 from .pooling import pool, pool_gradient
 
 __all__ = [
-    "by_channel",
-    "conv_maps",
-    "conv_maps_filters",
-    "conv_maps_inputs",
-    "from_images",
-    "paddings",
-    "pool_maps",
-    "pool_maps_gradient",
-    "pool_maps_places",
-    "pool_maps_spread",
-    "to_images",
-]
+    "by_channel", "conv_maps", "conv_maps_filters", "conv_maps_inputs", "from_images", "paddings", "pool_maps",
+    "pool_maps_gradient", "pool_maps_places", "pool_maps_spread", "to_images",
+]  # fmt: skip
 
 
 def by_channel(x: Array, name: str, lengths: Sequence[Any], channels: int | None = None) -> Array:

@@ -19,13 +19,8 @@ from ._arguments import Array, floats
 from .joining import sums_at
 
 __all__ = [
-    "kept_boxes",
-    "local_response",
-    "local_response_gradient",
-    "pool_regions",
-    "response_scale",
-    "spread_regions",
-]
+    "kept_boxes", "local_response", "local_response_gradient", "pool_regions", "response_scale", "spread_regions",
+]  # fmt: skip
 
 
 def _cells(first: Array, last: Array, cells: int, length: int) -> tuple[Array, Array]:

@@ -18,15 +18,9 @@ from .sparse import SparseTensor
 from .variables import as_variable
 
 __all__ = [
-    "NumpyFunction",
-    "function",
-    "gradients",
-    "gradients_or_none",
-    "moving_average_update",
-    "update",
-    "update_add",
+    "NumpyFunction", "function", "gradients", "gradients_or_none", "moving_average_update", "update", "update_add",
     "update_sub",
-]
+]  # fmt: skip
 
 _HARMLESS = ("accept_inplace", "allow_input_downcast", "mode", "profile", "rebuild_strict")
 

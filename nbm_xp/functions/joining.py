@@ -26,17 +26,9 @@ from ._arguments import Array, as_array, sizes
 from .shaping import cast
 
 __all__ = [
-    "concatenate",
-    "gather",
-    "magnitude_counts",
-    "one_hot",
-    "repeat",
-    "repeat_elements",
-    "stack",
-    "sums_at",
-    "take",
+    "concatenate", "gather", "magnitude_counts", "one_hot", "repeat", "repeat_elements", "stack", "sums_at", "take",
     "tile",
-]
+]  # fmt: skip
 
 _IN_INT32 = frozenset({"int8", "int16", "int32", "uint8", "uint16"})
 """Dtypes of indices for which JAX needs no 64-bit types."""

@@ -33,15 +33,9 @@ from ._arguments import Array, Axis, as_array, axes, floats, of_floats, pair, sp
 from .activations import log_softmax, softmax
 
 __all__ = [
-    "binary_crossentropy",
-    "categorical_crossentropy",
-    "in_top_k",
-    "logdiffexp",
-    "logsumexp",
-    "sigmoid",
-    "softplus",
+    "binary_crossentropy", "categorical_crossentropy", "in_top_k", "logdiffexp", "logsumexp", "sigmoid", "softplus",
     "sparse_categorical_crossentropy",
-]
+]  # fmt: skip
 
 
 def sigmoid(x: Array) -> Array:

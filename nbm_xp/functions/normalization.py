@@ -17,14 +17,9 @@ from ._arguments import Array, alike, as_array, floats
 from .arithmetic import shift
 
 __all__ = [
-    "batch_normalization",
-    "bias_add",
-    "l2_normalize",
-    "moving_average",
-    "normalize_batch_in_training",
-    "normalized_features",
-    "normalized_features_gradient",
-]
+    "batch_normalization", "bias_add", "l2_normalize", "moving_average", "normalize_batch_in_training",
+    "normalized_features", "normalized_features_gradient",
+]  # fmt: skip
 
 _SHORTEST_SQUARE = 1e-12
 

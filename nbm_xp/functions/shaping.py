@@ -18,18 +18,9 @@ from nbm_xp.tape import namespace as recorded
 from ._arguments import Array, Shape, as_array, sizes
 
 __all__ = [
-    "batch_flatten",
-    "cast",
-    "cast_to_floatx",
-    "expand_dims",
-    "flatten",
-    "permute_dimensions",
-    "reshape",
-    "reverse",
-    "saturate_cast",
-    "squeeze",
-    "transpose",
-]
+    "batch_flatten", "cast", "cast_to_floatx", "expand_dims", "flatten", "permute_dimensions", "reshape", "reverse",
+    "saturate_cast", "squeeze", "transpose",
+]  # fmt: skip
 
 
 def cast(x: Array, dtype: Any) -> Array:

@@ -12,19 +12,9 @@ from nbm_xp.functions import comparison, elementwise, extremes, phases, recurren
 from nbm_xp.functions._arguments import Array, Axis
 
 __all__ = [
-    "any",
-    "expand_dims",
-    "in_test_phase",
-    "in_train_phase",
-    "learning_phase",
-    "max",
-    "maximum",
-    "min",
-    "minimum",
-    "rnn",
-    "round",
-    "switch",
-]
+    "any", "expand_dims", "in_test_phase", "in_train_phase", "learning_phase", "max", "maximum", "min", "minimum",
+    "rnn", "round", "switch",
+]  # fmt: skip
 
 
 def max(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:

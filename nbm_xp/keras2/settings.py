@@ -18,19 +18,9 @@ from nbm_xp.namespace import (
 )
 
 __all__ = [
-    "cast_to_floatx",
-    "dtype",
-    "epsilon",
-    "image_dim_ordering",
-    "int_shape",
-    "is_keras_tensor",
-    "is_sparse",
-    "manual_variable_initialization",
-    "ndim",
-    "set_image_dim_ordering",
-    "shape",
-    "to_dense",
-]
+    "cast_to_floatx", "dtype", "epsilon", "image_dim_ordering", "int_shape", "is_keras_tensor", "is_sparse",
+    "manual_variable_initialization", "ndim", "set_image_dim_ordering", "shape", "to_dense",
+]  # fmt: skip
 
 _EPSILON = 1e-7
 _ORDERINGS = {"tf": "channels_last", "th": "channels_first"}

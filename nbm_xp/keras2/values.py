@@ -22,19 +22,9 @@ from .client import marked, scoped
 from .graphs import variable
 
 __all__ = [
-    "batch_set_value",
-    "dropout",
-    "eye",
-    "ones",
-    "random_binomial",
-    "random_normal",
-    "random_normal_variable",
-    "random_uniform",
-    "random_uniform_variable",
-    "set_value",
-    "truncated_normal",
-    "zeros",
-]
+    "batch_set_value", "dropout", "eye", "ones", "random_binomial", "random_normal", "random_normal_variable",
+    "random_uniform", "random_uniform_variable", "set_value", "truncated_normal", "zeros",
+]  # fmt: skip
 
 
 def _own(made: Any) -> Any:

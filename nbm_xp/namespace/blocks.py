@@ -18,15 +18,8 @@ from .kernels import kernel, register_kernel
 from .lazy import maps_blocks
 
 __all__ = [
-    "chunks_said",
-    "falling_into",
-    "from_blocks",
-    "made",
-    "put",
-    "replaced",
-    "split_alike",
-    "stepped",
-]
+    "chunks_said", "falling_into", "from_blocks", "made", "put", "replaced", "split_alike", "stepped",
+]  # fmt: skip
 
 register_kernel("from_blocks", "dask", "nbm_xp.namespace.compat.dask_blocks:from_blocks")
 

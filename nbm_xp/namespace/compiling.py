@@ -18,25 +18,10 @@ from .lazy import HOST, host_namespace
 from .libraries import built
 
 __all__ = [
-    "Derivatives",
-    "as_rounded",
-    "at_home",
-    "compiled",
-    "compiles",
-    "current_trace",
-    "how_run",
-    "is_traced",
-    "library_barrier",
-    "library_branch",
-    "library_loop",
-    "register_pytree",
-    "register_waiting",
-    "repeated",
-    "require_eager",
-    "running_namespace",
-    "strictly_rounded",
-    "with_derivatives",
-]
+    "Derivatives", "as_rounded", "at_home", "compiled", "compiles", "current_trace", "how_run", "is_traced",
+    "library_barrier", "library_branch", "library_loop", "register_pytree", "register_waiting", "repeated",
+    "require_eager", "running_namespace", "strictly_rounded", "with_derivatives",
+]  # fmt: skip
 
 for _name in (
     "as_rounded", "barrier", "branch", "compiled", "current_trace", "how_run", "is_traced", "loop", "repeated",

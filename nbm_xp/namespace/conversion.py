@@ -20,16 +20,8 @@ from .kernels import kernel, register_kernel
 from .lazy import is_lazy
 
 __all__ = [
-    "asarray",
-    "brought",
-    "compute",
-    "concrete_int",
-    "convert",
-    "device_of",
-    "in_one_library",
-    "promote",
-    "to_numpy",
-]
+    "asarray", "brought", "compute", "concrete_int", "convert", "device_of", "in_one_library", "promote", "to_numpy",
+]  # fmt: skip
 
 register_kernel("to_numpy", "numpy", np.asarray)
 register_kernel("to_numpy", "cupy", lambda x: x.get())

@@ -14,17 +14,9 @@ from .lazy import host_namespace, is_lazy
 from .overlay import Namespace
 
 __all__ = [
-    "array_namespace",
-    "default_namespace",
-    "forget_those",
-    "is_array",
-    "is_registered",
-    "kept_by_type",
-    "library_name",
-    "library_of",
-    "register_array_type",
-    "settled",
-]
+    "array_namespace", "default_namespace", "forget_those", "is_array", "is_registered", "kept_by_type", "library_name",
+    "library_of", "register_array_type", "settled",
+]  # fmt: skip
 
 _TABLES: list[dict[type, Any]] = []
 

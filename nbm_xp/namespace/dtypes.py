@@ -15,21 +15,9 @@ import numpy as np
 from . import config, dispatch, libraries
 
 __all__ = [
-    "DTYPE_NAMES",
-    "dtype_name",
-    "dtype_of",
-    "floating_dtype",
-    "is_bool",
-    "is_complex",
-    "is_floating",
-    "is_integer",
-    "kind",
-    "promote_types",
-    "running_dtype",
-    "to_floating",
-    "weak_dtype",
-    "wide_dtypes",
-]
+    "DTYPE_NAMES", "dtype_name", "dtype_of", "floating_dtype", "is_bool", "is_complex", "is_floating", "is_integer",
+    "kind", "promote_types", "running_dtype", "to_floating", "weak_dtype", "wide_dtypes",
+]  # fmt: skip
 
 KINDS: dict[str, str] = {
     "bool": "b",

@@ -20,18 +20,9 @@ from . import libraries
 from .dispatch import is_array, is_registered
 
 __all__ = [
-    "FAILURES",
-    "arranged",
-    "check_choice",
-    "check_flag",
-    "described",
-    "name_errors",
-    "name_methods",
-    "naming",
-    "prefix",
-    "reraise",
-    "reraise_lack",
-]
+    "FAILURES", "arranged", "check_choice", "check_flag", "described", "name_errors", "name_methods", "naming",
+    "prefix", "reraise", "reraise_lack",
+]  # fmt: skip
 
 C = TypeVar("C")
 F = TypeVar("F", bound=Callable[..., Any])

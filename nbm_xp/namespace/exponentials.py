@@ -22,21 +22,9 @@ from .kernels import kernel, register_core_kernels, register_kernel
 from .lazy import is_lazy
 
 __all__ = [
-    "FUNCTIONS",
-    "exp",
-    "expm1",
-    "kernel",
-    "log1p",
-    "log_softmax",
-    "logsumexp",
-    "sigmoid",
-    "sigmoid_for",
-    "softmax",
-    "softplus",
-    "softplus_for",
-    "tanh",
-    "ufunc",
-]
+    "FUNCTIONS", "exp", "expm1", "kernel", "log1p", "log_softmax", "logsumexp", "sigmoid", "sigmoid_for", "softmax",
+    "softplus", "softplus_for", "tanh", "ufunc",
+]  # fmt: skip
 
 
 def ufunc(name: str, level: str) -> Any:

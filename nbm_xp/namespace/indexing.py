@@ -18,15 +18,8 @@ from .lazy import is_lazy, maps_blocks
 from .memory import writes_in_place
 
 __all__ = [
-    "add_along",
-    "looked_up",
-    "put",
-    "replaced",
-    "scatter_add",
-    "scattered",
-    "take_along_axis",
-    "without_idle_step",
-]
+    "add_along", "looked_up", "put", "replaced", "scatter_add", "scattered", "take_along_axis", "without_idle_step",
+]  # fmt: skip
 
 register_kernel("replaced", "dask", "nbm_xp.namespace.compat.dask_blocks:replaced")
 register_kernel("replaced", "jax", "nbm_xp.namespace.compat.jax:replaced")

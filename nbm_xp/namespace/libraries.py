@@ -18,24 +18,10 @@ from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
-    "ALIASES",
-    "LIBRARIES",
-    "WRONG",
-    "Library",
-    "also_named",
-    "built",
-    "enter",
-    "canonical_library",
-    "entered",
-    "follows_the_standard",
-    "get_namespace",
-    "imported",
-    "installed_libraries",
-    "library_of_type",
-    "name_of_namespace",
-    "namespaces",
-    "owner_of",
-]
+    "ALIASES", "LIBRARIES", "WRONG", "Library", "also_named", "built", "enter", "canonical_library", "entered",
+    "follows_the_standard", "get_namespace", "imported", "installed_libraries", "library_of_type", "name_of_namespace",
+    "namespaces", "owner_of",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,20 +19,9 @@ from .memory import Permuted, Storage, filled, holding, lengths_of
 from .optrees import OpTree, tree_of
 
 __all__ = [
-    "OneHot",
-    "array",
-    "copy_transpose",
-    "empty",
-    "empty_like",
-    "iobuf",
-    "onehot",
-    "ones",
-    "places",
-    "shared_iobuf_size",
-    "take",
-    "zeros",
-    "zeros_like",
-]
+    "OneHot", "array", "copy_transpose", "empty", "empty_like", "iobuf", "onehot", "ones", "places",
+    "shared_iobuf_size", "take", "zeros", "zeros_like",
+]  # fmt: skip
 
 _PARAMETERS = """shape : int or sequence of int
         Lengths of the axes. Missing ones are appended, so that there are two.

@@ -34,21 +34,9 @@ from nbm_xp.namespace import (
 from nbm_xp.tape import is_tensor
 
 __all__ = [
-    "Flipped",
-    "Part",
-    "Permuted",
-    "Reshaped",
-    "Step",
-    "Storage",
-    "filled",
-    "holding",
-    "indexed",
-    "lengths_of",
-    "list_in",
-    "reshaped",
-    "stored",
-    "two_axes",
-]
+    "Flipped", "Part", "Permuted", "Reshaped", "Step", "Storage", "filled", "holding", "indexed", "lengths_of",
+    "list_in", "reshaped", "stored", "two_axes",
+]  # fmt: skip
 
 
 class Step(Protocol):

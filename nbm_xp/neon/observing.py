@@ -17,20 +17,9 @@ from .engine import Engine
 from .layers import value_of, whole
 
 __all__ = [
-    "Block",
-    "begin",
-    "cleanup_backend",
-    "count_magnitudes",
-    "distribute_data",
-    "dump_hist_data",
-    "end",
-    "get_time",
-    "init_mark",
-    "record_mark",
-    "revert_tensor",
-    "set_hist_buffers",
-    "synchronize_mark",
-]
+    "Block", "begin", "cleanup_backend", "count_magnitudes", "distribute_data", "dump_hist_data", "end", "get_time",
+    "init_mark", "record_mark", "revert_tensor", "set_hist_buffers", "synchronize_mark",
+]  # fmt: skip
 
 
 class Block(IntEnum):

@@ -7,20 +7,8 @@ from typing import Any, TypeAlias
 from nbm_xp.namespace.special import special_of
 
 __all__ = [
-    "betainc",
-    "chdtr",
-    "chdtrc",
-    "gammainc",
-    "gammaincc",
-    "i0",
-    "i0e",
-    "i1",
-    "i1e",
-    "j0",
-    "j1",
-    "stdtr",
-    "stdtrit",
-]
+    "betainc", "chdtr", "chdtrc", "gammainc", "gammaincc", "i0", "i0e", "i1", "i1e", "j0", "j1", "stdtr", "stdtrit",
+]  # fmt: skip
 
 Array: TypeAlias = Any
 

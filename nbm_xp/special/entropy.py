@@ -12,18 +12,9 @@ from nbm_xp.namespace import array_namespace
 from nbm_xp.namespace.special import special_of
 
 __all__ = [
-    "entr",
-    "expit",
-    "kl_div",
-    "log_expit",
-    "log_softmax",
-    "logit",
-    "logsumexp",
-    "rel_entr",
-    "softmax",
-    "xlog1py",
+    "entr", "expit", "kl_div", "log_expit", "log_softmax", "logit", "logsumexp", "rel_entr", "softmax", "xlog1py",
     "xlogy",
-]
+]  # fmt: skip
 
 Array: TypeAlias = Any
 

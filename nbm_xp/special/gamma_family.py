@@ -7,21 +7,9 @@ from typing import Any, TypeAlias
 from nbm_xp.namespace.special import special_of
 
 __all__ = [
-    "beta",
-    "betaln",
-    "digamma",
-    "erf",
-    "erfc",
-    "erfcx",
-    "erfinv",
-    "gamma",
-    "gammaln",
-    "log_ndtr",
-    "ndtr",
-    "ndtri",
-    "polygamma",
-    "zeta",
-]
+    "beta", "betaln", "digamma", "erf", "erfc", "erfcx", "erfinv", "gamma", "gammaln", "log_ndtr", "ndtr", "ndtri",
+    "polygamma", "zeta",
+]  # fmt: skip
 
 Array: TypeAlias = Any
 

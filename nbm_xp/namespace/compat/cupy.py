@@ -18,21 +18,9 @@ from nbm_xp.namespace.overlay import EigResult, overlay
 from . import TWICE_ROUNDED, to_odd
 
 __all__ = [
-    "address",
-    "astype_once",
-    "build",
-    "complex_eigvals",
-    "infinite_extremum",
-    "infinite_place",
-    "is_plain",
-    "may_overlap",
-    "named_eig",
-    "put",
-    "ranked",
-    "reshaped_view",
-    "scatter_add",
-    "stacked_solve",
-]
+    "address", "astype_once", "build", "complex_eigvals", "infinite_extremum", "infinite_place", "is_plain",
+    "may_overlap", "named_eig", "put", "ranked", "reshaped_view", "scatter_add", "stacked_solve",
+]  # fmt: skip
 
 _DIRECT = frozenset({"int32", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"})
 

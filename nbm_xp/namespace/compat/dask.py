@@ -29,17 +29,9 @@ from .dask_names import da, original
 from .dask_shaping import reshape
 
 __all__ = [
-    "EXTREMA",
-    "Taking",
-    "build",
-    "mean",
-    "nonzero",
-    "searchsorted",
-    "unique_all",
-    "unique_counts",
-    "unique_inverse",
+    "EXTREMA", "Taking", "build", "mean", "nonzero", "searchsorted", "unique_all", "unique_counts", "unique_inverse",
     "unique_values",
-]
+]  # fmt: skip
 
 
 def _extremum(name: str) -> Callable[..., Any]:

@@ -24,27 +24,10 @@ from nbm_xp.namespace.special import special_of
 from .dask_names import da, lifted
 
 __all__ = [
-    "BlockPlaces",
-    "at_places",
-    "correlate",
-    "correlate_back",
-    "correlate_outer",
-    "dask_blocks",
-    "from_blocks",
-    "gather_windows",
-    "maxima",
-    "mean_windows",
-    "pick_maxima",
-    "place_maxima",
-    "put",
-    "replaced",
-    "scatter_windows",
-    "sigmoid",
-    "softplus",
-    "spread_means",
-    "spread_windows",
-    "sum_windows",
-]
+    "BlockPlaces", "at_places", "correlate", "correlate_back", "correlate_outer", "dask_blocks", "from_blocks",
+    "gather_windows", "maxima", "mean_windows", "pick_maxima", "place_maxima", "put", "replaced", "scatter_windows",
+    "sigmoid", "softplus", "spread_means", "spread_windows", "sum_windows",
+]  # fmt: skip
 
 
 class BlockPlaces(ArrayBlockwiseDep):

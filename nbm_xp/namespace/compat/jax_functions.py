@@ -13,18 +13,9 @@ from nbm_xp.namespace.compiling import Derivatives
 from nbm_xp.namespace.jax_width import wide
 
 __all__ = [
-    "as_rounded",
-    "barrier",
-    "branch",
-    "compiled",
-    "current_trace",
-    "how_run",
-    "is_traced",
-    "loop",
-    "repeated",
-    "strictly_rounded",
-    "with_derivatives",
-]
+    "as_rounded", "barrier", "branch", "compiled", "current_trace", "how_run", "is_traced", "loop", "repeated",
+    "strictly_rounded", "with_derivatives",
+]  # fmt: skip
 
 jax: Any = importlib.import_module("jax")
 _extended: Any = importlib.import_module("jax.extend.core")

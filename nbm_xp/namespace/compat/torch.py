@@ -31,20 +31,9 @@ from nbm_xp.namespace.overlay import UniqueAll, overlay
 from . import to_odd
 
 __all__ = [
-    "add_along",
-    "address",
-    "build",
-    "correlate",
-    "correlate_outer",
-    "from_numpy",
-    "is_plain",
-    "may_overlap",
-    "require_eager",
-    "reshaped_view",
-    "to_numpy",
-    "transforms",
-    "with_derivatives",
-]
+    "add_along", "address", "build", "correlate", "correlate_outer", "from_numpy", "is_plain", "may_overlap",
+    "require_eager", "reshaped_view", "to_numpy", "transforms", "with_derivatives",
+]  # fmt: skip
 
 _ONLY_STORED = frozenset({"uint16", "uint32", "uint64"})
 

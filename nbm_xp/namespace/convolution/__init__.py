@@ -16,19 +16,9 @@ from .pooling import maxima, mean_windows, pick_maxima, place_maxima, spread_mea
 from .portable import correlate, correlate_back, correlate_outer, gather_windows, scatter_windows
 
 __all__ = [
-    "correlate",
-    "correlate_back",
-    "correlate_outer",
-    "gather_windows",
-    "maxima",
-    "mean_windows",
-    "pick_maxima",
-    "place_maxima",
-    "scatter_windows",
-    "spread_means",
-    "spread_windows",
-    "sum_windows",
-]
+    "correlate", "correlate_back", "correlate_outer", "gather_windows", "maxima", "mean_windows", "pick_maxima",
+    "place_maxima", "scatter_windows", "spread_means", "spread_windows", "sum_windows",
+]  # fmt: skip
 
 _NUMPY, _COMPAT = f"{__name__}.numpy_kernels", "nbm_xp.namespace.compat"
 for _name in ("correlate", "correlate_outer"):

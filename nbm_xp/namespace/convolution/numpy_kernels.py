@@ -24,15 +24,9 @@ from .numpy_layouts import core_function, places_room, windows_table
 from .portable import Lengths, overlap, spans, taps
 
 __all__ = [
-    "correlate",
-    "correlate_back",
-    "correlate_outer",
-    "extended",
-    "maxima",
-    "place_maxima",
-    "spread_windows",
+    "correlate", "correlate_back", "correlate_outer", "extended", "maxima", "place_maxima", "spread_windows",
     "sum_windows",
-]
+]  # fmt: skip
 
 _BLOCK = 2**20  # bytes of patches
 _FILTERS = 64  # bytes of filters that the core sums at once

@@ -28,17 +28,10 @@ from nbm_xp.namespace.core import functions, warn_if_missing
 from .portable import Lengths, overlap, residues, spans
 
 __all__ = [
-    "core_function",
-    "correlate_back_images_last",
-    "correlate_images_last",
-    "correlate_outer_images_last",
-    "correlate_outer_winograd",
-    "correlate_winograd",
-    "has_images_last",
-    "places_room",
-    "suits_winograd",
+    "core_function", "correlate_back_images_last", "correlate_images_last", "correlate_outer_images_last",
+    "correlate_outer_winograd", "correlate_winograd", "has_images_last", "places_room", "suits_winograd",
     "windows_table",
-]
+]  # fmt: skip
 
 
 def core_function(name: str, *arrays: Any) -> Callable[..., Any] | None:

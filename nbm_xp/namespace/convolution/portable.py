@@ -15,21 +15,9 @@ from nbm_xp.namespace.dispatch import device_argument
 from nbm_xp.namespace.kernels import kernel, or_kernel
 
 __all__ = [
-    "Lengths",
-    "correlate",
-    "correlate_back",
-    "correlate_in_groups",
-    "correlate_outer",
-    "extended",
-    "gather_windows",
-    "interleaved",
-    "overlap",
-    "residues",
-    "scatter_windows",
-    "spans",
-    "taps",
-    "window",
-]
+    "Lengths", "correlate", "correlate_back", "correlate_in_groups", "correlate_outer", "extended", "gather_windows",
+    "interleaved", "overlap", "residues", "scatter_windows", "spans", "taps", "window",
+]  # fmt: skip
 
 Lengths: TypeAlias = tuple[int, ...]
 
