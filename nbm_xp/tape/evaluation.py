@@ -117,9 +117,9 @@ def _values(roots: Sequence[Node], *, own: bool) -> list[Any]:
     arrays = [kept[node] if node in kept else held(node) for node in leaves]
     key = ("values", own, len(roots), structure, cache_key(arrays))
 
-    def anew() -> Plan:
+    def anew(explained: bool) -> Plan:
         xp = running_namespace(arrays, default_namespace())
-        return planned(leaves, results, len(roots) if own else 0, xp, once=True)
+        return planned(leaves, results, len(roots) if own else 0, xp, once=True, explained=explained)
 
     values = _run(key, anew, arrays)
     for node, value in zip(results, values, strict=True):
@@ -229,13 +229,21 @@ class Plan:
 
 
 def planned(
-    inputs: Sequence[Node], results: Sequence[Result], returned: int, xp: ModuleType, *, once: bool = False
+    inputs: Sequence[Node],
+    results: Sequence[Result],
+    returned: int,
+    xp: ModuleType,
+    *,
+    once: bool = False,
+    explained: bool = False,
 ) -> Plan:
     """Compile a graph for a library; the first results, as many as are `returned`, are the user's.
 
-    With `once`, the library's own compiler is not asked: it takes longer than a few runs.
+    With `once`, the library's own compiler is not asked: it takes longer than a few runs. With `explained`, the plan
+    holds on to its graph, from which its errors are explained.
     """
-    plan = _without_graph(compile_plan(inputs, results, xp, lazy=is_lazy(xp)))
+    plan = compile_plan(inputs, results, xp, lazy=is_lazy(xp))
+    plan = plan if explained else _without_graph(plan)
     return Plan(
         xp,
         plan if once else compiled(plan, xp),
@@ -279,22 +287,22 @@ def computed(
     arrays += [held(node) for node in nodes[len(inputs) :]]
     key = (kind, structure, cache_key(arrays))
 
-    def anew() -> Plan:
+    def anew(explained: bool) -> Plan:
         outputs = [tensor.node for tensor in build()]
-        return planned(nodes, outputs, len(outputs), running_namespace(arrays, default_namespace()))
+        xp = running_namespace(arrays, default_namespace())
+        return planned(nodes, outputs, len(outputs), xp, explained=explained)
 
     return _run(key, anew, arrays)
 
 
-def _run(key: Hashable, anew: Callable[[], Plan], arrays: Sequence[Any]) -> list[Any]:
+def _run(key: Hashable, anew: Callable[[bool], Plan], arrays: Sequence[Any]) -> list[Any]:
     """What the plan of a key computes from arrays; `anew` makes it."""
     plan: Plan | None = recalled(key)
     if plan is None:
-        plan = cast("Plan", remembered(key, anew()))
-        return plan(arrays)
+        plan = cast("Plan", remembered(key, anew(False)))
     with suppress(Exception):
         return plan(arrays)
-    return anew()(arrays)  # fails again, with a note of where this graph was recorded instead of an equal one
+    return anew(True)(arrays)  # fails again, with a note of where this graph was recorded, and of what
 
 
 def recalled(key: Hashable) -> Any:
