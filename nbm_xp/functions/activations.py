@@ -13,7 +13,7 @@ from typing import Any, Literal
 from nbm_xp.namespace import array_namespace, promote
 from nbm_xp.namespace.errors import FAILURES, reraise
 from nbm_xp.namespace.exponentials import kernel
-from nbm_xp.tape import Memory, composite, same_as_first
+from nbm_xp.tape import composite, same_as_first
 
 from ._arguments import Array, floating, floats, is_value, numbers
 from .comparison import minimum
@@ -97,7 +97,7 @@ def _relu_rule(g: Array, out: Array, x: Array, *, alpha: float, max_value: float
     return xp.where(x == 0, g * slope_at_zero, flow) if slope_at_zero else flow
 
 
-@composite(gradient=_relu_rule, elementwise=True, name="relu", memory=Memory.OWN)
+@composite(gradient=_relu_rule, elementwise=True, name="relu", may_overlap=False)
 def _relu(x: Array, *, alpha: float, max_value: float | None, slope_at_zero: float) -> Array:
     xp = array_namespace(x)
     rising = xp.maximum(x, 0)
@@ -137,7 +137,7 @@ def _elu_rule(g: Array, out: Array, x: Array, *, alpha: float) -> Array:
     return g * array_namespace(g).where(x > 0, 1.0, out + alpha)
 
 
-@composite(gradient=_elu_rule, elementwise=True, name="elu", memory=Memory.OWN)
+@composite(gradient=_elu_rule, elementwise=True, name="elu", may_overlap=False)
 def _elu(x: Array, *, alpha: float) -> Array:
     xp = array_namespace(x)
     return xp.maximum(x, 0.0) + alpha * xp.expm1(xp.minimum(x, 0.0))
@@ -178,7 +178,7 @@ def _softmax_rule(g: Array, out: Array, x: Array, *, axis: int) -> Array:
     return weighted - out * array_namespace(g).sum(weighted, axis=axis, keepdims=True)
 
 
-@composite(gradient=_softmax_rule, infer=same_as_first, along_axes=True, name="softmax", memory=Memory.OWN)
+@composite(gradient=_softmax_rule, infer=same_as_first, along_axes=True, name="softmax", may_overlap=False)
 def _softmax(x: Array, *, axis: int) -> Array:
     xp = array_namespace(x)
     if 0 in x.shape:
@@ -225,7 +225,7 @@ def _log_softmax_rule(g: Array, out: Array, x: Array, *, axis: int) -> Array:
     return g - xp.exp(out) * xp.sum(g, axis=axis, keepdims=True)
 
 
-@composite(gradient=_log_softmax_rule, infer=same_as_first, along_axes=True, name="log_softmax", memory=Memory.OWN)
+@composite(gradient=_log_softmax_rule, infer=same_as_first, along_axes=True, name="log_softmax", may_overlap=False)
 def _log_softmax(x: Array, *, axis: int) -> Array:
     xp = array_namespace(x)
     if 0 in x.shape:
@@ -274,7 +274,7 @@ def softsign(x: Array) -> Array:
     gradient=lambda g, out, x: g / array_namespace(g).square(1.0 + array_namespace(g).abs(x)),
     elementwise=True,
     name="softsign",
-    memory=Memory.OWN,
+    may_overlap=False,
 )
 def _softsign(x: Array) -> Array:
     xp = array_namespace(x)
@@ -311,7 +311,7 @@ def _hard_sigmoid_rule(g: Array, out: Array, x: Array) -> Array:
     return array_namespace(g).where((line >= 0.0) & (line <= 1.0), 0.2 * g, 0.0)
 
 
-@composite(gradient=_hard_sigmoid_rule, elementwise=True, name="hard_sigmoid", memory=Memory.OWN)
+@composite(gradient=_hard_sigmoid_rule, elementwise=True, name="hard_sigmoid", may_overlap=False)
 def _hard_sigmoid(x: Array) -> Array:
     xp = array_namespace(x)
     return xp.minimum(xp.maximum(0.2 * x + 0.5, 0.0), 1.0)

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from nbm_xp.namespace import array_namespace
 from nbm_xp.namespace.errors import FAILURES, check_choice, reraise
-from nbm_xp.tape import Memory, composite
+from nbm_xp.tape import composite
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, as_array, floats, pair
@@ -93,12 +93,12 @@ _TO_EACH_CHOSEN = (
 )
 
 
-@composite(arrays=2, gradient=_TO_EACH_CHOSEN, elementwise=True, memory=Memory.OWN)
+@composite(arrays=2, gradient=_TO_EACH_CHOSEN, elementwise=True, may_overlap=False)
 def _maximum_whole(x: Array, y: Array) -> Array:
     return array_namespace(x, y).maximum(x, y)
 
 
-@composite(arrays=2, gradient=_TO_EACH_CHOSEN, elementwise=True, memory=Memory.OWN)
+@composite(arrays=2, gradient=_TO_EACH_CHOSEN, elementwise=True, may_overlap=False)
 def _minimum_whole(x: Array, y: Array) -> Array:
     return array_namespace(x, y).minimum(x, y)
 

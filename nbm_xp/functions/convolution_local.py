@@ -6,7 +6,7 @@ from typing import Any
 
 from nbm_xp.namespace import array_namespace, promote
 from nbm_xp.namespace import convolution as sliding
-from nbm_xp.tape import Memory, composite
+from nbm_xp.tape import composite
 from nbm_xp.tape.lengths import product
 
 from ._arguments import Array, as_array, sizes
@@ -233,7 +233,7 @@ def _ungather(g: Array, out: Array, x: Array, *, lengths: Any, **how: Any) -> Ar
     return scatter_windows(g, lengths=x.node.shape[1:-1], **how)
 
 
-@composite(infer=_infer_gather, gradient=_ungather, memory=Memory.OWN)
+@composite(infer=_infer_gather, gradient=_ungather, may_overlap=False)
 def gather_windows(x: Array, *, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any) -> Array:
     """The elements of each window side by side."""
     return sliding.gather_windows(x, sizes=sizes, starts=starts, strides=strides, dilation=dilation, lengths=lengths)
@@ -247,7 +247,7 @@ def _unscatter(g: Array, out: Array, y: Array, *, lengths: Any, **how: Any) -> A
     return gather_windows(g, lengths=y.node.shape[1:-2], **how)
 
 
-@composite(infer=_infer_scatter, gradient=_unscatter, memory=Memory.OWN)
+@composite(infer=_infer_scatter, gradient=_unscatter, may_overlap=False)
 def scatter_windows(y: Array, *, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any) -> Array:
     """Windows side by side, added up where they lie in an array of spatial `lengths`."""
     return sliding.scatter_windows(y, sizes=sizes, starts=starts, strides=strides, dilation=dilation, lengths=lengths)

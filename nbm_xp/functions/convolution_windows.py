@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from nbm_xp.namespace import array_namespace, image_data_format
 from nbm_xp.namespace import convolution as sliding
-from nbm_xp.tape import Memory, composite
+from nbm_xp.tape import composite
 from nbm_xp.tape.lengths import as_length, known, maximum_length
 
 from ._arguments import Array
@@ -310,7 +310,7 @@ def _back_to_kernel(g: Array, out: Array, x: Array, kernel: Array, *, lengths: A
     return correlate_outer(x, g, lengths=kernel.node.shape[:-3], groups=_groups(kernel), **how)
 
 
-@composite(arrays=2, infer=_infer, gradient=(_back_to_array, _back_to_kernel), memory=Memory.OWN)
+@composite(arrays=2, infer=_infer, gradient=(_back_to_array, _back_to_kernel), may_overlap=False)
 def correlate(x: Array, kernel: Array, *, starts: Any, strides: Any, dilation: Any, lengths: Any) -> Array:
     """Every window of an array times a kernel."""
     return sliding.correlate(x, kernel, starts=starts, strides=strides, dilation=dilation, lengths=_checked(lengths))
@@ -328,7 +328,7 @@ def _again_to_kernel(g: Array, out: Array, y: Array, kernel: Array, *, lengths: 
     arrays=2,
     infer=_infer_back,
     gradient=(_again_to_results, _again_to_kernel),
-    memory=Memory.OWN,
+    may_overlap=False,
 )
 def correlate_back(y: Array, kernel: Array, *, starts: Any, strides: Any, dilation: Any, lengths: Any) -> Array:
     """Results handed back to the array of spatial `lengths` that their windows lie in: a transposed convolution."""
@@ -343,7 +343,7 @@ def _outer_to_results(g: Array, out: Array, x: Array, y: Array, *, lengths: Any,
     return correlate(x, g, lengths=_spatial(y), **how)
 
 
-@composite(arrays=2, infer=_infer_outer, gradient=(_outer_to_array, _outer_to_results), memory=Memory.OWN)
+@composite(arrays=2, infer=_infer_outer, gradient=(_outer_to_array, _outer_to_results), may_overlap=False)
 def correlate_outer(
     x: Array, y: Array, *, starts: Any, strides: Any, dilation: Any, lengths: Any, groups: Any
 ) -> Array:

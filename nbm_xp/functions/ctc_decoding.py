@@ -24,7 +24,7 @@ from nbm_xp import tape
 from nbm_xp.namespace import concrete_int, is_lazy
 from nbm_xp.tape import namespace as recorded
 from nbm_xp.tape.lengths import value_length
-from nbm_xp.tape.node import FLAT, Memory
+from nbm_xp.tape.node import FLAT
 
 from ._arguments import Array, as_array, floats
 from .activations import log_softmax
@@ -123,7 +123,7 @@ _first_columns = tape.operation(
     # how many there are is data, which a lazy library does not look at
     run=lambda xp, x, count: x if is_lazy(xp) else x[:, : concrete_int(count)],
     gradient=FLAT,  # labels are integers
-    memory=Memory.OWN,
+    may_overlap=False,
 )
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from nbm_xp.namespace import array_namespace, is_floating
 from nbm_xp.namespace.errors import FAILURES, check_choice, reraise
-from nbm_xp.tape import Memory, composite
+from nbm_xp.tape import composite
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, floating, floats, is_truth, numbers, numeric, pair
@@ -206,7 +206,7 @@ def _root_gradient(g: Array, out: Array, x: Array) -> Array:
     return xp.where(positive, g * 0.5 / xp.where(positive, out, 1.0), 0.0)
 
 
-@composite(gradient=_root_gradient, elementwise=True, name="root_of_positive_part", memory=Memory.OWN)
+@composite(gradient=_root_gradient, elementwise=True, name="root_of_positive_part", may_overlap=False)
 def _root(x: Array) -> Array:
     xp = array_namespace(x)
     return xp.sqrt(xp.maximum(x, 0.0))

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from nbm_xp.namespace import array_namespace, promote
 from nbm_xp.namespace.errors import FAILURES, check_choice, check_flag, reraise
-from nbm_xp.tape import Memory, composite, is_tensor, stop_gradient
+from nbm_xp.tape import composite, is_tensor, stop_gradient
 from nbm_xp.tape import namespace as recorded
 from nbm_xp.tape.standard.shapes import axis_of
 
@@ -194,12 +194,12 @@ def _to_every_tie(g: Array, out: Array, x: Array, *, axis: Axis, keepdims: bool)
     return xp.where(x == spread(out, x, axis, keepdims), spread(g, x, axis, keepdims), 0.0)
 
 
-@composite(gradient=_to_every_tie, memory=Memory.OWN)
+@composite(gradient=_to_every_tie, may_overlap=False)
 def _max_whole(x: Array, *, axis: Axis, keepdims: bool) -> Array:
     return array_namespace(x).max(x, axis=axis, keepdims=keepdims)
 
 
-@composite(gradient=_to_every_tie, memory=Memory.OWN)
+@composite(gradient=_to_every_tie, may_overlap=False)
 def _min_whole(x: Array, *, axis: Axis, keepdims: bool) -> Array:
     return array_namespace(x).min(x, axis=axis, keepdims=keepdims)
 

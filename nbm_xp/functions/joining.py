@@ -20,7 +20,7 @@ from nbm_xp.namespace import (
     running_dtype,
     scattered,
 )
-from nbm_xp.tape import Memory, composite
+from nbm_xp.tape import composite
 
 from ._arguments import Array, as_array, sizes
 from .shaping import cast
@@ -248,7 +248,7 @@ def _picked_again(g: Array, out: Array, values: Array, places: Array, *, length:
     arrays=2,
     infer=lambda values, places, *, length: ((length, *values.shape[1:]), values.dtype),
     gradient=(_picked_again, None),
-    memory=Memory.OWN,
+    may_overlap=False,
 )
 def sums_at(values: Array, places: Array, *, length: Any) -> Array:
     """Rows added up by number: zeros with ``values[i]`` added at ``[places[i]]``, the gradient of `gather`.

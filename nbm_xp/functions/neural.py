@@ -27,7 +27,7 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.errors import FAILURES, reraise
 from nbm_xp.namespace.exponentials import kernel, sigmoid_for
-from nbm_xp.tape import Memory, composite, is_tensor
+from nbm_xp.tape import composite, is_tensor
 
 from ._arguments import Array, Axis, as_array, axes, floats, of_floats, pair, spread
 from .activations import log_softmax, softmax
@@ -141,7 +141,7 @@ def _softmax_of_sum(g: Array, out: Array, x: Array, *, axis: Axis, keepdims: boo
     return weights * (g / xp.where(total > 0, total, 1.0))
 
 
-@composite(gradient=_softmax_of_sum, along_axes=True, name="logsumexp", memory=Memory.OWN)
+@composite(gradient=_softmax_of_sum, along_axes=True, name="logsumexp", may_overlap=False)
 def _logsumexp(x: Array, *, axis: Axis, keepdims: bool) -> Array:
     xp = array_namespace(x)
     if 0 in x.shape:
@@ -257,7 +257,7 @@ def _to_logits(g: Array, out: Array, logits: Array, target: Array) -> Array:
         lambda g, out, logits, target: -array_namespace(g).expand_dims(g, axis=-1) * log_softmax(logits),
     ),
     arrays=2,
-    memory=Memory.OWN,
+    may_overlap=False,
 )
 def _cross_entropy_of_logits(logits: Array, target: Array) -> Array:
     return -array_namespace(logits, target).sum(target * log_softmax(logits), axis=-1)

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from nbm_xp.namespace import array_namespace, is_complex, promote
 from nbm_xp.namespace import convolution as sliding
-from nbm_xp.tape import Memory, composite
+from nbm_xp.tape import composite
 from nbm_xp.tape.lengths import same_length
 
 from ._arguments import Array, as_array, floats, numbers
@@ -221,7 +221,7 @@ def _placed(g: Array, out: Array, x: Array, **how: Any) -> Array:
     return place_maxima(g, x, out, **how)
 
 
-@composite(infer=_infer, gradient=_placed, name="window_maxima", memory=Memory.FIRST)
+@composite(infer=_infer, gradient=_placed, name="window_maxima")
 def maxima(x: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any, ties: PoolTies) -> Array:
     """The largest element of each window."""
     return sliding.maxima(x, sizes=sizes, starts=starts, strides=strides, lengths=_checked(lengths))
@@ -236,7 +236,7 @@ def _picked(g: Array, out: Array, g_of: Array, x: Array, largest: Array, **how: 
     infer=lambda g, x, largest, **how: (x.shape, g.dtype),
     gradient=(_picked, None, None),
     name="place_maxima",
-    memory=Memory.OWN,
+    may_overlap=False,
 )
 def place_maxima(
     g: Array, x: Array, largest: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any, ties: PoolTies
@@ -254,7 +254,7 @@ def _placed_again(g: Array, out: Array, v: Array, x: Array, largest: Array, **ho
     infer=lambda v, x, largest, **how: (largest.shape, v.dtype),
     gradient=(_placed_again, None, None),
     name="pick_maxima",
-    memory=Memory.OWN,
+    may_overlap=False,
 )
 def pick_maxima(
     v: Array, x: Array, largest: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any, ties: PoolTies
@@ -267,7 +267,7 @@ def _spread(g: Array, out: Array, x: Array, *, lengths: Any, **how: Any) -> Arra
     return spread_sums(g, lengths=_spatial(x), **how)
 
 
-@composite(infer=_infer, gradient=_spread, name="window_sums", memory=Memory.FIRST)
+@composite(infer=_infer, gradient=_spread, name="window_sums")
 def sums(x: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any) -> Array:
     """The sum of each window."""
     return sliding.sum_windows(x, sizes=sizes, starts=starts, strides=strides, lengths=_checked(lengths))
@@ -277,7 +277,7 @@ def _summed(g: Array, out: Array, y: Array, *, lengths: Any, **how: Any) -> Arra
     return sums(g, lengths=_spatial(y), **how)
 
 
-@composite(infer=_infer, gradient=_summed, name="spread_window_sums", memory=Memory.FIRST)
+@composite(infer=_infer, gradient=_summed, name="spread_window_sums")
 def spread_sums(y: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any) -> Array:
     """A number for each window, added to each of its elements."""
     return sliding.spread_windows(y, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
@@ -287,7 +287,7 @@ def _spread_means(g: Array, out: Array, x: Array, *, lengths: Any, **how: Any) -
     return spread_means(g, lengths=_spatial(x), **how)
 
 
-@composite(infer=_infer, gradient=_spread_means, name="window_means", memory=Memory.FIRST)
+@composite(infer=_infer, gradient=_spread_means, name="window_means")
 def means(x: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any) -> Array:
     """The mean of each window's elements that are no padding."""
     return sliding.mean_windows(x, sizes=sizes, starts=starts, strides=strides, lengths=_checked(lengths))
@@ -297,7 +297,7 @@ def _averaged(g: Array, out: Array, y: Array, *, lengths: Any, **how: Any) -> Ar
     return means(g, lengths=_spatial(y), **how)
 
 
-@composite(infer=_infer, gradient=_averaged, name="spread_window_means", memory=Memory.FIRST)
+@composite(infer=_infer, gradient=_averaged, name="spread_window_means")
 def spread_means(y: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any) -> Array:
     """A number for each window, shared by its elements that are no padding."""
     return sliding.spread_means(y, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
@@ -309,7 +309,7 @@ def _unroot(g: Array, out: Array, x: Array) -> Array:
     return xp.where(some, g / (2.0 * xp.where(some, out, 1.0)), 0.0)
 
 
-@composite(gradient=_unroot, elementwise=True, name="root_of_sum_of_squares", memory=Memory.OWN)
+@composite(gradient=_unroot, elementwise=True, name="root_of_sum_of_squares", may_overlap=False)
 def _root(x: Array) -> Array:
     """The square root, whose gradient at 0 is 0."""
     return array_namespace(x).sqrt(x)

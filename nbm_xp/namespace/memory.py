@@ -12,9 +12,10 @@ from typing import Any
 from . import dispatch, dtypes
 from .kernels import kernel, register_kernel
 
-__all__ = ["address", "assign", "can_be_owned", "joined", "may_overlap", "reshaped_view", "writes_in_place"]
+__all__ = ["address", "assign", "can_be_owned", "joined", "may_overlap", "reshaped_view", "unshared", "writes_in_place"]
 
 _IN_PLACE = frozenset({"numpy", "cupy", "torch"})
+_UNCHANGING = frozenset({"dask", "jax"})
 
 for _name in ("reshaped_view", "may_overlap", "is_plain", "address"):
     for _library in sorted(_IN_PLACE):
@@ -101,6 +102,35 @@ def may_overlap(x: Any, y: Any) -> bool:
     """
     own = _own("may_overlap", x)
     return own is not None and bool(own(x, y))
+
+
+def unshared(x: Any, others: Iterable[Any]) -> Any:
+    """An array, or a copy of it where it may lie in the memory of others, or cannot be written to.
+
+    Parameters
+    ----------
+    x : array
+        Of a library whose arrays never change, it is given back as it is; of an unlisted one it is copied.
+    others : iterable
+        Arrays; what is of another library lies elsewhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.zeros((2, 3))
+    >>> unshared(x, [np.ones(3)]) is x, unshared(x[1:], [x]).base is None
+    (True, True)
+    """
+    library = dispatch.library_of(x) or ""
+    overlap = kernel("memory.may_overlap", library)
+    if overlap is None and library in _UNCHANGING:
+        return x
+    strides = getattr(x, "strides", None) or getattr(x, "stride", tuple)()
+    fixed = not getattr(getattr(x, "flags", None), "writeable", True) or 0 in strides
+    kind = type(x)
+    if overlap is None or fixed or any(other is x or (type(other) is kind and overlap(x, other)) for other in others):
+        return dispatch.array_namespace(x).asarray(x, copy=True)
+    return x
 
 
 def assign(target: Any, value: Any) -> None:

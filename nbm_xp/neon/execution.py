@@ -14,8 +14,8 @@ from nbm_xp.namespace import array_namespace, convert, is_lazy, may_overlap
 from nbm_xp.namespace.compiling import compiled
 from nbm_xp.tape import Tensor, function
 from nbm_xp.tape.dtypes import DType, float64
-from nbm_xp.tape.node import CONSTANT, PLACEHOLDER, VARIABLE, Memory, Node, leaf
-from nbm_xp.tape.plans.plan import compile_plan, keep, to_be_copied
+from nbm_xp.tape.node import CONSTANT, PLACEHOLDER, VARIABLE, Node, leaf
+from nbm_xp.tape.plans.plan import compile_plan, keep, may_share
 from nbm_xp.tape.source_locations import add_note, described_location
 
 __all__ = ["run"]
@@ -184,7 +184,7 @@ class _Structure:
         inputs = [*(copies[node] for node in self.leaves), *numbers]
         result = copies[root]
         plan = compile_plan(inputs, [result], xp, lazy=is_lazy(xp))
-        fresh = result.op.memory is Memory.OWN and not to_be_copied([result], 1, (), {})
+        fresh = not may_share([result])
         return _Plan(compiled(plan, xp), fresh)
 
     def _copy(self, node: Node, copies: dict[Node, Node], numbers: list[Node]) -> Node:

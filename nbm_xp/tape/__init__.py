@@ -26,7 +26,7 @@ from .gradients import gradients, stop_gradient
 from .lengths import KnownLength, Length
 from .loops.checkpoint import checkpoint
 from .loops.scan import Until, scan, until
-from .node import Joint, Memory, register_gradient, same_as_first
+from .node import Joint, register_gradient, same_as_first
 from .operators import look_up_by_identity
 from .tensor import Tensor, as_tensor, is_tensor, placeholder
 from .variable import Variable
@@ -36,7 +36,7 @@ register_array_type(Tensor, namespace, absorbing=True)
 register_special(namespace, namespace.special)
 
 __all__ = [
-    "Function", "Joint", "KnownLength", "Length", "Memory", "Tensor", "Until", "Variable", "as_tensor", "checkpoint",
+    "Function", "Joint", "KnownLength", "Length", "Tensor", "Until", "Variable", "as_tensor", "checkpoint",
     "composite", "einsum", "evaluate", "function", "grad", "gradients", "hessian", "hvp", "ifelse", "integer_length",
     "is_tensor", "jacobian", "jvp", "look_up_by_identity", "namespace", "operation", "placeholder",
     "register_gradient", "same_as_first", "scan", "sigmoid", "softplus", "stop_gradient", "threads", "until",

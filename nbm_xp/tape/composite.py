@@ -22,7 +22,6 @@ from .node import (
     ELEMENTWISE_TAG,
     OPERATIONS,
     Joint,
-    Memory,
     Node,
     Rule,
     Spec,
@@ -44,7 +43,7 @@ def composite(
     elementwise: bool = False,
     along_axes: bool = False,
     name: str | None = None,
-    memory: Memory = Memory.ANY,
+    may_overlap: bool = True,
 ) -> Callable[[F], F]:
     """Make a function over ``xp`` one node on the tape.
 
@@ -65,9 +64,9 @@ def composite(
         `vmap` records such a function, too, once for all examples.
     name : str, optional
         The operation's name; by default the function's.
-    memory : Memory
-        Whose memory the result lies in. Unless it is said to be ``Memory.OWN``, a result that is handed out or becomes
-        the value of a variable is a copy.
+    may_overlap : bool
+        Whether the result may lie in the memory of an argument. Unless it is said not to, a result that is handed out
+        or becomes the value of a variable is copied where it does.
 
     Examples
     --------
@@ -102,7 +101,7 @@ def composite(
             rules,
             run=lambda xp, *args, **attributes: body(*args, **attributes),
             tags=frozenset(tags),
-            memory=memory,
+            may_overlap=may_overlap,
         )
 
         @wraps(body)
@@ -135,7 +134,7 @@ def operation(
     gradient: Rule | tuple[Rule, ...] | Joint | None = None,
     several: bool = False,
     fused: dict[tuple[int, *tuple[str, ...]], Callable[..., Any]] | None = None,
-    memory: Memory = Memory.ANY,
+    may_overlap: bool = True,
 ) -> Callable[..., Any]:
     """Declare a primitive of one's own.
 
@@ -157,8 +156,8 @@ def operation(
         compute that argument for this one alone: ``run(xp, *arrays, **attributes)``, with what the innermost is given
         in its place, then what else the outer ones are given. It must give the same as all in turn. Of two that fit,
         the first is taken.
-    memory : Memory
-        As for `composite`; for several results, that of all of them.
+    may_overlap : bool
+        As for `composite`; for several results, that of any of them.
 
     Returns
     -------
@@ -166,7 +165,7 @@ def operation(
         Called with Tensors (arrays, numbers), it records the operation and returns its Tensor or Tensors.
     """
     rules = gradient if isinstance(gradient, (tuple, Joint)) or gradient is None else (gradient,)
-    op = declare(name, infer, rules, run=run, fused=fused or {}, memory=memory)
+    op = declare(name, infer, rules, run=run, fused=fused or {}, may_overlap=may_overlap)
 
     def recorded(*args: Any, **attributes: Any) -> Any:
         return (record_several if several else record)(op, *args, **attributes)
@@ -175,7 +174,7 @@ def operation(
     return recorded
 
 
-@composite(gradient=lambda g, out, x: g * (out * (1 - out)), elementwise=True, memory=Memory.OWN)
+@composite(gradient=lambda g, out, x: g * (out * (1 - out)), elementwise=True)
 def sigmoid(x: Any) -> Any:
     """``1 / (1 + exp(-x))`` of a floating array, with a small relative error in both tails.
 
@@ -188,7 +187,7 @@ def sigmoid(x: Any) -> Any:
         reraise(error)
 
 
-@composite(gradient=lambda g, out, x: g * sigmoid(x), elementwise=True, memory=Memory.OWN)
+@composite(gradient=lambda g, out, x: g * sigmoid(x), elementwise=True)
 def softplus(x: Any) -> Any:
     """``log(1 + exp(x))`` of a floating array, without overflow and exact in both tails."""
     try:

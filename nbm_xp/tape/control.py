@@ -18,7 +18,7 @@ def _run_both(xp: Any, condition: Any, taken: tuple[Any, ...], otherwise: tuple[
     return tuple(xp.where(condition, a, b) for a, b in zip(taken, otherwise, strict=True))
 
 
-_IFELSE = declare(IFELSE_NAME, lambda *args: [], run=_run_both)
+_IFELSE = declare(IFELSE_NAME, lambda *args: [], run=_run_both, may_overlap=True)
 
 
 def ifelse(condition: Any, then_expression: Any, else_expression: Any) -> Any:

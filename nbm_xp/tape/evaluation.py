@@ -19,13 +19,14 @@ from typing import Any, cast
 
 from nbm_xp.namespace import array_namespace, brought, default_namespace, floatx, is_lazy, running_namespace
 from nbm_xp.namespace.compiling import compiled
+from nbm_xp.namespace.memory import unshared
 
 from .function import function
 from .graph import ARGUMENT, Result, refuse_cut, walk
 from .lengths import known, product
-from .node import CONSTANT, LEAVES, PLACEHOLDER, VARIABLE, Memory, Node, rules_version
+from .node import CONSTANT, LEAVES, PLACEHOLDER, VARIABLE, Node, rules_version
 from .operators import LATE
-from .plans.plan import compile_plan, keep, to_be_copied
+from .plans.plan import compile_plan, keep, may_share
 from .plans.structural_key import structural_key
 from .tensor import Tensor, as_tensor
 
@@ -124,10 +125,10 @@ def _values(roots: Sequence[Node], *, own: bool) -> list[Any]:
     values = _run(key, anew, arrays)
     for node, value in zip(results, values, strict=True):
         if node in lasting and node not in kept and _is_worth_keeping(node):
-            is_own = node.op.memory is Memory.OWN or not node.shape
+            is_own = not node.call.op.may_overlap or not node.shape
             _keep(node, value if is_own else array_namespace(value).asarray(value, copy=True))
     for place, node in enumerate(roots):
-        if own and node in lasting and (_is_worth_keeping(node) or node.op.memory is not Memory.OWN):
+        if own and node.memo is values[place]:
             values[place] = array_namespace(values[place]).asarray(values[place], copy=True)
     return values[: len(roots)]
 
@@ -216,15 +217,16 @@ class Plan:
     xp: ModuleType
     run: Callable[..., tuple[Any, ...]]
     scalars: tuple[int, ...]
-    copied: tuple[int, ...]
+    shared: tuple[int, ...]
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
         """The results, in the plan's library, to which arrays of the host are converted."""
-        results = list(self.run(*(a if array_namespace(a) is self.xp else brought(a, self.xp) for a in arrays)))
+        given = [a if array_namespace(a) is self.xp else brought(a, self.xp) for a in arrays]
+        results = list(self.run(*given))
         for position in self.scalars:
             results[position] = self.xp.asarray(results[position])
-        for position in self.copied:
-            results[position] = self.xp.asarray(results[position], copy=True)
+        for position in self.shared:
+            results[position] = unshared(results[position], [*given, *results[:position]])
         return results
 
 
@@ -248,7 +250,7 @@ def planned(
         xp,
         plan if once else compiled(plan, xp),
         tuple(i for i, r in enumerate(results[:returned]) if isinstance(r, Node) and not r.shape),
-        tuple(to_be_copied(results[:returned], returned, inputs, {})),
+        tuple(may_share(results[:returned])),
     )
 
 

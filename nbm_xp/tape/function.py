@@ -27,13 +27,14 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.compiling import at_home, compiled, compiles, how_run, is_traced
 from nbm_xp.namespace.errors import prefix
+from nbm_xp.namespace.memory import unshared
 
 from .batches import Batches, batch_axes
 from .graph import Result, reachable
 from .lengths import Length
 from .loops.run import automatic_updates
 from .node import CONSTANT, PLACEHOLDER, VARIABLE, Node
-from .plans.plan import Exclusive, compile_plan, described_plan, to_be_copied
+from .plans.plan import Exclusive, compile_plan, described_plan, may_share
 from .plans.writer import PlanWriter
 from .printing import described
 from .standard.casting import cast as as_kind
@@ -163,8 +164,8 @@ class Function:
         self._scalars = [p for p, r in enumerate(self._results) if isinstance(r, Node) and not r.shape]
         self._shapes = [_expected(position, node) for position, node in enumerate(self.inputs)]
         count = len(self._outputs)
-        copied = to_be_copied(self._results, count, self.inputs, givens)
-        self._copied = [p for p in copied if p < count or not self._targets[p - count].is_state]  # which stay at home
+        shared = may_share(self._results, givens)
+        self._shared = [p for p in shared if p < count or not self._targets[p - count].is_state]  # which stay at home
         self._batches = None
         if axes is not None:
             if self._targets:
@@ -202,10 +203,10 @@ class Function:
         if self._batches is not None:
             route.in_blocks = self._batches.applies(route.xp, arrays)
             if route.in_blocks:
-                return self._finish(self._batches.run(route.xp, arrays), route)
-        return self._finish(route.executor(*arrays), route)
+                return self._finish(self._batches.run(route.xp, arrays), route, arrays)
+        return self._finish(route.executor(*arrays), route, arrays)
 
-    def _finish(self, values: Sequence[Any], route: _Route) -> Any:
+    def _finish(self, values: Sequence[Any], route: _Route, arrays: Sequence[Any]) -> Any:
         count, xp = len(self._outputs), route.xp
         if self._targets and route.compiles and is_traced(values):
             raise TypeError(
@@ -215,8 +216,10 @@ class Function:
         results = list(values)
         for position in self._scalars:
             results[position] = xp.asarray(results[position])
-        for position in self._copied:
-            results[position] = xp.asarray(results[position], copy=True)
+        for position in self._shared:  # an output is nobody's else, a variable's value none of the caller's arrays
+            given = len(self.inputs)
+            others = [*arrays[given:], *results[:position], *results[count:]] if position < count else arrays[:given]
+            results[position] = unshared(results[position], [*others, *self._constants])
         for variable, value in zip(self._targets, results[count:], strict=True):
             if route.compiles and variable.is_state:
                 value = at_home(value, variable.library)

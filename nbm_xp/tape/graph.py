@@ -15,7 +15,6 @@ from .node import (
     IFELSE_NAME,
     OUTPUT,
     PLACEHOLDER,
-    Memory,
     Node,
     Shape,
     declare,
@@ -158,7 +157,7 @@ def is_inner(node: Node) -> bool:
     return node.op is PLACEHOLDER and node.payload is _INNER
 
 
-STOP = declare("stop_gradient", same_as_first, gradient=(None,), tags=frozenset({IDENTITY_TAG}), memory=Memory.FIRST)
+STOP = declare("stop_gradient", same_as_first, gradient=(None,), tags=frozenset({IDENTITY_TAG}), may_overlap=True)
 """The value itself, through which no gradient flows."""
 
 ARGUMENT = declare(
@@ -166,7 +165,7 @@ ARGUMENT = declare(
     same_as_first,
     (lambda g, out, x: g,),
     tags=frozenset({IDENTITY_TAG, ELEMENTWISE_TAG}),
-    memory=Memory.FIRST,
+    may_overlap=True,
 )
 """The value itself, as one derivative sees it: other uses of the same value are none of its business."""
 

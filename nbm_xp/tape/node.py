@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from .dtypes import DType
@@ -20,7 +19,7 @@ from .source_locations import SourceLocation, current_location
 
 __all__ = [
     "ALONG_AXES_TAG", "COMPOSITE_TAG", "CONSTANT", "ChainStep", "ELEMENTWISE_TAG", "FLAT", "Hidden", "IDENTITY_TAG",
-    "IFELSE_NAME", "Joint", "LEAVES", "LINEAR_TAG", "MATRICES_TAG", "Memory", "Node", "OPERATIONS", "OUTPUT",
+    "IFELSE_NAME", "Joint", "LEAVES", "LINEAR_TAG", "MATRICES_TAG", "Node", "OPERATIONS", "OUTPUT",
     "Operation", "PLACEHOLDER", "Rule", "SUBGRAPH_TAG", "Shape", "Spec", "VARIABLE", "call_of", "declare", "leaf",
     "nodes_in", "register_gradient", "rules_version", "same_as_first", "shapes_changed", "with_short_lengths",
 ]  # fmt: skip
@@ -108,21 +107,6 @@ FLAT = Joint(lambda g, out, *args, **attributes: [None] * len(args))
 """The gradient rule of a function that is constant almost everywhere: nothing flows back."""
 
 
-class Memory(Enum):
-    """Whose memory the result of an operation lies in: who else would see what is written to it."""
-
-    OWN = "its own"
-    FIRST = "its own, or that of its first argument, or of a part of that"
-    VIEW = "that of its first argument, seen in another shape or order: nothing is computed, nothing left out"
-    SPREAD = "as of a view, with elements that stand in several places, not to be written to"
-    ANY = "its own or that of anything, as far as is known, and perhaps not to be written to"
-
-    @property
-    def is_view(self) -> bool:
-        """Whether the result costs nothing, for all of it is there already."""
-        return self in (Memory.VIEW, Memory.SPREAD)
-
-
 class ChainStep(NamedTuple):
     """What a call is in a chain of elementwise functions.
 
@@ -165,9 +149,9 @@ class Operation:
         What runs in place of several operations: by position of an argument and the names of the operations that
         compute it, one within another, for this one alone. Like `run`, with what the innermost is given in place of
         the argument, then what else the outer ones are given. Of two that fit, the first is taken.
-    memory
-        Whose memory the result lies in. What is not declared may share it with anything: before such a result is
-        handed out or becomes a variable's value, it is copied.
+    may_overlap
+        Whether the result may lie in the memory of an argument, or be for reading only: before such a result is handed
+        out or becomes a variable's value, it is copied where it does.
     symbol
         How Python writes a call, before its operand or between the two.
     shape_at
@@ -195,7 +179,7 @@ class Operation:
     emit: Callable[..., str] | None = None
     tags: frozenset[str] = field(default_factory=frozenset)
     fused: dict[tuple[int, *tuple[str, ...]], Callable[..., Any]] = field(default_factory=dict)
-    memory: Memory = Memory.ANY
+    may_overlap: bool = False
     symbol: str | None = None
     shape_at: int | None = None
     length_at: int | None = None

@@ -11,7 +11,7 @@ import nbm_xp.keras2
 import nbm_xp.natural_bm
 import nbm_xp.rng.random_streams.operations  # noqa: F401
 from nbm_xp.functions import activations
-from nbm_xp.tape import Memory, composite, evaluate, grad, placeholder, same_as_first, vmap
+from nbm_xp.tape import composite, evaluate, grad, placeholder, same_as_first, vmap
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.graph import reachable
 from nbm_xp.tape.node import COMPOSITE_TAG, ELEMENTWISE_TAG, OPERATIONS
@@ -63,12 +63,12 @@ def test_vmap_keeps_an_activation_whole(name: str) -> None:
 
 def test_one_of_the_users_own() -> None:
     # the rule is not the derivative, so that it shows whether it was asked
-    @composite(gradient=lambda g, out, x: g * 7.0, elementwise=True, memory=Memory.OWN, name="test_declared")
+    @composite(gradient=lambda g, out, x: g * 7.0, elementwise=True, may_overlap=False, name="test_declared")
     def declared(x: Any) -> Any:
         return x * x
 
     # of the shape of its argument, and yet not element-wise
-    @composite(gradient=lambda g, out, x: g, infer=same_as_first, memory=Memory.OWN, name="test_undeclared")
+    @composite(gradient=lambda g, out, x: g, infer=same_as_first, may_overlap=False, name="test_undeclared")
     def undeclared(x: Any) -> Any:
         return x - x.__array_namespace__().sum(x, axis=0)
 

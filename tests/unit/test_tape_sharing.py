@@ -9,7 +9,6 @@ import pytest
 
 from nbm_xp.functions.control import print_tensor
 from nbm_xp.tape import (
-    Memory,
     Variable,
     checkpoint,
     composite,
@@ -89,7 +88,7 @@ def test_an_output_written_like_an_update_is_not_the_variable() -> None:
 
 
 def test_what_is_declared_to_be_its_own_is_not_copied() -> None:
-    @composite(gradient=lambda g, out, x: g, name="test_kept_twice", memory=Memory.OWN)
+    @composite(gradient=lambda g, out, x: g, name="test_kept_twice", may_overlap=False)
     def twice(x: Any) -> Any:
         made.append(x * 2)
         return made[-1]

@@ -15,7 +15,7 @@ from nbm_xp.namespace.mrg31k3p.integers import State
 from nbm_xp.tape import Tensor, is_tensor, operation
 from nbm_xp.tape import namespace as recorded
 from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.node import FLAT, Joint, Memory
+from nbm_xp.tape.node import FLAT, Joint
 
 from ..distributions import DISTRIBUTIONS, derivatives, differentiated, independent
 from ..distributions.vectors import dirichlet
@@ -56,9 +56,9 @@ def _spec(*arrays: Any, task: Draw) -> Any:
     return task.whole, as_dtype(task.dtype)
 
 
-_draw = operation("random_draw", infer=_spec, run=_run, gradient=Joint(_cotangents), memory=Memory.OWN)
+_draw = operation("random_draw", infer=_spec, run=_run, gradient=Joint(_cotangents), may_overlap=False)
 _derivative = operation(
-    "random_draw_derivative", infer=_spec, run=_run, gradient=Joint(_second_cotangents), memory=Memory.OWN
+    "random_draw_derivative", infer=_spec, run=_run, gradient=Joint(_second_cotangents), may_overlap=False
 )
 _standard = operation(
     "random_numbers",
@@ -67,7 +67,7 @@ _standard = operation(
         dtype=dtype, **dict(options)
     ),
     gradient=FLAT,
-    memory=Memory.OWN,
+    may_overlap=False,
 )
 
 

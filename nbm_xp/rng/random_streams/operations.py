@@ -14,7 +14,7 @@ from nbm_xp.namespace.compiling import as_rounded
 from nbm_xp.tape import composite, operation
 from nbm_xp.tape.composite import sigmoid
 from nbm_xp.tape.dtypes import DType, as_dtype
-from nbm_xp.tape.node import FLAT, Memory, Node, Shape, Spec
+from nbm_xp.tape.node import FLAT, Node, Shape, Spec
 
 from .. import draws
 
@@ -133,7 +133,7 @@ uniform = operation(
     run=lambda xp, states, size, dtype: _as_drawn(xp, draws.draw(xp, states, size, dtype)),
     gradient=FLAT,
     several=True,
-    memory=Memory.OWN,
+    may_overlap=False,
 )
 
 normal = operation(
@@ -142,7 +142,7 @@ normal = operation(
     run=lambda xp, states, size, dtype: _as_drawn(xp, draws.normal(xp, states, size, dtype)),
     gradient=FLAT,
     several=True,
-    memory=Memory.OWN,
+    may_overlap=False,
 )
 
 binomial = operation(
@@ -152,7 +152,7 @@ binomial = operation(
     fused={(1, "sigmoid", "add", "matmul"): _binomial_of_affine, (1, "sigmoid"): _binomial_of_sigmoid},
     gradient=FLAT,
     several=True,
-    memory=Memory.OWN,
+    may_overlap=False,
 )
 
 
@@ -165,7 +165,7 @@ multinomial = operation(
     infer=_counts,
     run=lambda xp, p, u, n, dtype: multinomial_counts(xp, p, u, n, dtype),
     gradient=FLAT,
-    memory=Memory.OWN,
+    may_overlap=False,
 )
 
 
@@ -180,11 +180,11 @@ choice = operation(
     infer=_choices,
     run=lambda xp, p, u, size, dtype, replace: _CHOOSING[replace](xp, p, u, size, dtype),
     gradient=FLAT,
-    memory=Memory.OWN,
+    may_overlap=False,
 )
 
 
-@composite(gradient=lambda g, out, x: g, elementwise=True, name="as_rounded", memory=Memory.FIRST)
+@composite(gradient=lambda g, out, x: g, elementwise=True, name="as_rounded")
 def _settled(x: Any) -> Any:
     return as_rounded(x, array_namespace(x))
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..graph import walk
 from ..lengths import Size, maximum_length, minimum_length, same_length
-from ..node import ELEMENTWISE_TAG, LEAVES, OUTPUT, Memory, Node, declare
+from ..node import ELEMENTWISE_TAG, LEAVES, OUTPUT, Node, declare
 from ..standard.broadcasting import sum as sum_
 from ..standard.creation import arange, conj, zeros
 from ..standard.data_types import finfo
@@ -115,7 +115,7 @@ _DIAGONAL = of_matrices(
     "linalg.diagonal",
     lambda x, *, offset: ((*x.shape[:-2], _diagonal_length(x.shape[-2], x.shape[-1], offset)), x.dtype),
     (lambda g, out, x, *, offset: _undiagonal(g, x, offset),),
-    memory=Memory.ANY,
+    may_overlap=True,
     written=not_written,
 )
 
@@ -182,6 +182,5 @@ _KNOWN_HERE = declare(
     (lambda g, out, values, here: g * where(here, float("nan"), 0.0), None),
     run=lambda xp, values, where: xp.ones_like(values),
     tags=frozenset({ELEMENTWISE_TAG}),
-    memory=Memory.OWN,
 )
 """A factor 1 that says of a product that its slope in the values is not known where a condition holds."""

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from nbm_xp.namespace import dtype_name
 
 from ..lengths import minimum_length, same_length
-from ..node import Memory, Node, Operation, declare
+from ..node import Node, Operation, declare
 from ..operators import is_number
 from ..standard.casting import floating, real_of, together
 from ..standard.creation import conj, eye, imag, real, tril, zeros_like
@@ -55,7 +55,7 @@ def _solve_right(g: Tensor, out: Tensor, a: Tensor, b: Tensor) -> Tensor:
     return solve(back, g)
 
 
-_SOLVE = declare("linalg.solve", _infer_solve, (_solve_left, _solve_right), memory=Memory.OWN)
+_SOLVE = declare("linalg.solve", _infer_solve, (_solve_left, _solve_right))
 
 
 def solve(x1: Any, x2: Any, /) -> Tensor:

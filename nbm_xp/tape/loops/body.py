@@ -26,7 +26,7 @@ from nbm_xp.namespace import is_lazy
 from ..dtypes import as_dtype
 from ..graph import reachable, recorded_paths
 from ..lengths import Length, Size, axis_length, known, same_length
-from ..node import OUTPUT, VARIABLE, Memory, Node, Spec, declare
+from ..node import OUTPUT, VARIABLE, Node, Spec, declare
 from ..standard.manipulation import matrix_transpose
 from ..tensor import Tensor, record, result
 from ..variable import Variable
@@ -119,7 +119,6 @@ _ROWS_TIMES = declare(
         lambda g, out, x, matrix: sum_of_outer_products(x, g),
     ),
     run=_run_rows_times,
-    memory=Memory.OWN,
 )
 _SUM_OF_OUTER_PRODUCTS = declare(
     "sum_of_outer_products",
@@ -129,7 +128,6 @@ _SUM_OF_OUTER_PRODUCTS = declare(
         lambda g, out, x, y: rows_times(x, g),
     ),
     run=_run_sum_of_outer_products,
-    memory=Memory.OWN,
 )
 
 

@@ -149,7 +149,7 @@ def _rule(g: dict[int, Tensor], out: Any, inputs: Any, captured: Any, *, payload
 
 
 _CHECKPOINT = declare(
-    "checkpoint", lambda *args: (), gradient=Joint(_rule), run=_runner, tags=frozenset({SUBGRAPH_TAG})
+    "checkpoint", lambda *args: (), gradient=Joint(_rule), run=_runner, tags=frozenset({SUBGRAPH_TAG}), may_overlap=True
 )
 
 

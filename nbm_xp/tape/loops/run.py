@@ -279,7 +279,7 @@ def results_of(call: Node) -> tuple[list[Tensor], list[Tensor]]:
     return finals, stacked
 
 
-LOOP = declare("loop", lambda *args: (), run=loop_runner, tags=frozenset({SUBGRAPH_TAG}), length_at=0)
+LOOP = declare("loop", lambda *args: (), run=loop_runner, tags=frozenset({SUBGRAPH_TAG}), length_at=0, may_overlap=True)
 """Its gradient rule is given in `gradient`."""
 
 

@@ -6,15 +6,16 @@ import itertools
 import linecache
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, TypeAlias, TypeVar
 
 from ..graph import Result
-from ..node import CONSTANT, LEAVES, OUTPUT, VARIABLE, Memory, Node
+from ..node import LEAVES, Node
 from .writer import LineTable, PlanWriter
 
-__all__ = ["Exclusive", "compile_plan", "described_plan", "keep", "link_plan", "to_be_copied"]
+__all__ = ["Exclusive", "compile_plan", "described_plan", "keep", "link_plan", "may_share"]
 
 _LOCKS = tuple(threading.RLock() for _ in range(61))
 
@@ -39,54 +40,16 @@ class Exclusive:
             _LOCKS[place].release()
 
 
-def to_be_copied(
-    results: Sequence[Result], count: int, inputs: Sequence[Node], givens: Mapping[Node, Node]
-) -> list[int]:
-    """Which of the results, `count` outputs and then the updates, share memory that is not theirs to share.
-
-    An output must not be a view of a variable, old or new, nor of another output, nor be read-only; a variable none of
-    the caller's arrays.
-    """
-    viewed: list[tuple[Node | None, bool]] = []
-    for result in results:
-        node, unsafe, part = givens.get(result, result) if isinstance(result, Node) else None, False, False
-        while node is not None and node not in inputs and node.op not in LEAVES:
-            memory = node.op.memory
-            unsafe = unsafe or memory is Memory.SPREAD or _may_be_anything(node, part)
-            if node.op is OUTPUT or memory in (Memory.OWN, Memory.ANY):
-                break
-            part = part or memory is Memory.FIRST
-            node = givens.get(node.args[0], node.args[0])
-        viewed.append((node, unsafe))
-    kept = {_likeness(node) for node, _ in viewed[count:] if node is not None}
-    first = {node: position for position, (node, _) in reversed([*enumerate(viewed)])}
+def may_share(results: Sequence[Result], givens: Mapping[Node, Node] | None = None) -> list[int]:
+    """Which of the results may lie in the memory of arguments, variables or constants, or be one of the others."""
+    nodes = [(givens or {}).get(result, result) if isinstance(result, Node) else None for result in results]
+    alike = Counter((node.op, node.dtype, len(node.shape)) for node in nodes if node is not None)
     return [
         position
-        for position, (node, unsafe) in enumerate(viewed)
+        for position, node in enumerate(nodes)
         if node is not None
-        and (
-            unsafe
-            or node.op is CONSTANT
-            or node.op.name == "argument"  # the caller's array
-            or ((node.op is VARIABLE or _likeness(node) in kept) if position < count else node in inputs)
-            or (first[node] < position < count)
-        )
+        and (node.op in LEAVES or node.call.op.may_overlap or alike[node.op, node.dtype, len(node.shape)] > 1)
     ]
-
-
-def _likeness(node: Node) -> Hashable:
-    """Equal for values that a plan may find to be the same and compute once."""
-    return node.op, node.dtype, len(node.shape)
-
-
-def _may_be_anything(node: Node, part: bool) -> bool:
-    """Whether a result, or a part of it, may be an array that the call was given: a branch, or a carried value."""
-    if node.op is not OUTPUT:
-        return node.op.memory is Memory.ANY
-    call, index = node.args
-    if call.op.name == "loop":  # the last of the stacked values may be taken before they are stacked
-        return part or index < call.payload.first_tap
-    return call.op.memory is Memory.ANY
 
 
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from nbm_xp.namespace import put as library_put
 from nbm_xp.namespace import replaced as library_replaced
 
 from ..lengths import Length, Size, known, product, same_length
-from ..node import PLACEHOLDER, Memory, Node, Operation, declare, same_as_first
+from ..node import PLACEHOLDER, Node, Operation, declare, same_as_first
 from ..operators import LATE, is_number
 from ..tensor import Tensor, as_tensor, record
 from .broadcasting import broadcast_to
@@ -51,7 +51,6 @@ _REPLACE: Operation = declare(
         lambda g, out, x, values, index: getitem(g, index),
     ),
     run=lambda xp, x, values, index: library_replaced(x, index, values),
-    memory=Memory.OWN,
 )
 _PUT: Operation = declare(
     "put",
@@ -62,7 +61,6 @@ _PUT: Operation = declare(
         lambda g, out, x, places, values, *, axis: _from_places(g, places, axis),
     ),
     run=lambda xp, x, places, values, *, axis: library_put(x, places, values, axis),
-    memory=Memory.OWN,
 )
 
 

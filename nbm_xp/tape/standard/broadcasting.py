@@ -8,7 +8,7 @@ from typing import Any
 from ..dtypes import DType, as_dtype
 from ..dtypes import bool as boolean
 from ..lengths import known, same_length
-from ..node import LINEAR_TAG, ChainStep, Memory, Node, Operation, Shape, declare, same_as_first
+from ..node import LINEAR_TAG, ChainStep, Node, Operation, Shape, declare, same_as_first
 from ..tensor import Tensor, as_tensor, record
 from .casting import cast
 from .manipulation import of_shape, reshape
@@ -70,7 +70,7 @@ _BROADCAST = declare(
     of_shape,
     (lambda g, out, x, shape: sum_to(g, x.node.shape),),
     tags=frozenset({LINEAR_TAG}),
-    memory=Memory.SPREAD,
+    may_overlap=True,
     shape_at=1,
     chain_step=lambda node: ChainStep("broadcast", node.args[:1], node.args[1]),
     written=not_written,
@@ -125,7 +125,7 @@ _SUM_TO = declare(
     run=_run_sum_to,
     shape_at=1,
     tags=frozenset({LINEAR_TAG}),
-    memory=Memory.FIRST,
+    may_overlap=True,
     chain_step=_handed_on,
 )
 
@@ -136,7 +136,7 @@ _REPEATED: Operation = declare(
     (lambda g, out, x, shape: record(_REPEATED, g, shape),),
     tags=frozenset({LINEAR_TAG}),
     run=lambda xp, x, shape: x if x.shape == shape else x * (math.prod(shape) / max(1, math.prod(x.shape))),
-    memory=Memory.FIRST,
+    may_overlap=True,
     chain_step=_handed_on,
 )
 

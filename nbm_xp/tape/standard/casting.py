@@ -11,7 +11,7 @@ from typing import Any
 from nbm_xp.namespace import floatx
 
 from ..dtypes import DType, as_dtype, common_dtype, float_of, weak_dtype
-from ..node import Memory, declare
+from ..node import declare
 from ..operators import is_number, kind_of_number
 from ..tensor import Tensor, as_tensor, record
 from .data_types import check_device, iinfo
@@ -26,7 +26,7 @@ _ASTYPE = declare(
     lambda x, dtype: (x.shape, dtype),
     (lambda g, out, x, dtype: g,),  # the driver brings a gradient to the dtype of its input
     run=lambda xp, x, dtype: x if x.dtype == dtype else xp.astype(x, dtype),
-    memory=Memory.FIRST,
+    may_overlap=True,
 )
 
 
@@ -55,7 +55,6 @@ _SCALAR = declare(
     lambda value, *, dtype: ((), dtype),
     (),
     run=lambda xp, value, *, dtype: xp.asarray(value, dtype=dtype),
-    memory=Memory.OWN,
 )
 
 

@@ -24,7 +24,6 @@ from ..node import (
     ELEMENTWISE_TAG,
     IDENTITY_TAG,
     ChainStep,
-    Memory,
     Node,
     Operation,
     Shape,
@@ -60,14 +59,13 @@ def _of_number(number: Any) -> Callable[[Node], ChainStep]:
     return lambda node: ChainStep("fill", (number, node.dtype), node.args[0])
 
 
-_ZEROS = declare("zeros", _shaped, (), memory=Memory.OWN, shape_at=0, chain_step=_of_number(0))
-_ONES = declare("ones", _shaped, (), memory=Memory.OWN, shape_at=0, chain_step=_of_number(1))
-_EMPTY = declare("empty", _shaped, (), memory=Memory.OWN, shape_at=0)
+_ZEROS = declare("zeros", _shaped, (), shape_at=0, chain_step=_of_number(0))
+_ONES = declare("ones", _shaped, (), shape_at=0, chain_step=_of_number(1))
+_EMPTY = declare("empty", _shaped, (), shape_at=0)
 _FULL = declare(
     "full",
     lambda shape, value, *, dtype: (shape, dtype),
     (),
-    memory=Memory.OWN,
     shape_at=0,
     chain_step=lambda node: _of_number(node.args[1])(node) if is_number(node.args[1]) else None,
 )
@@ -123,7 +121,7 @@ def _of_array(obj: Any, dtype: DType | None, copy: bool | None) -> Tensor:
     return record(_COPY, x)
 
 
-_COPY = declare("copy", same_as_first, (lambda g, out, x: g,), tags=frozenset({IDENTITY_TAG}), memory=Memory.FIRST)
+_COPY = declare("copy", same_as_first, (lambda g, out, x: g,), tags=frozenset({IDENTITY_TAG}), may_overlap=True)
 
 
 def _buffer(obj: Any) -> memoryview | None:
@@ -222,7 +220,7 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
     return full(x.node.shape, fill_value, dtype=dtype_or(dtype, x.dtype), device=device)
 
 
-_EYE = declare("eye", lambda rows, columns, *, k, dtype: ((rows, columns), dtype), (), memory=Memory.OWN)
+_EYE = declare("eye", lambda rows, columns, *, k, dtype: ((rows, columns), dtype), ())
 
 
 def eye(n_rows: Any, n_cols: Any = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Tensor:
@@ -274,11 +272,11 @@ def _to_real(x: Node) -> Any:
 
 
 # The gradient of a real loss u of x + iy is du/dx - i du/dy: hence the sign of the imaginary part's.
-_REAL = declare("real", _to_real, (lambda g, out, x: g,), tags=_ELEMENTWISE, memory=Memory.FIRST, written=not_written)
+_REAL = declare("real", _to_real, (lambda g, out, x: g,), tags=_ELEMENTWISE, may_overlap=True, written=not_written)
 _IMAG = declare(
-    "imag", _to_real, (lambda g, out, x: g * -1j,), tags=_ELEMENTWISE, memory=Memory.FIRST, written=not_written
+    "imag", _to_real, (lambda g, out, x: g * -1j,), tags=_ELEMENTWISE, may_overlap=True, written=not_written
 )
-_CONJ = declare("conj", same_as_first, (lambda g, out, x: conj(g),), tags=_ELEMENTWISE, memory=Memory.FIRST)
+_CONJ = declare("conj", same_as_first, (lambda g, out, x: conj(g),), tags=_ELEMENTWISE, may_overlap=True)
 
 
 def real(x: Any, /) -> Tensor:
@@ -308,7 +306,7 @@ def _infer_arange(start: Any, stop: Any, step: Any, *, dtype: DType) -> Any:
     return (max(0, count),), dtype
 
 
-_ARANGE = declare("arange", _infer_arange, (), memory=Memory.OWN, length_at=1)
+_ARANGE = declare("arange", _infer_arange, (), length_at=1)
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Tensor:
@@ -357,7 +355,6 @@ _LINSPACE: Operation = declare(
         lambda g, out, start, stop, num, *, dtype, endpoint: _weighted(g, num, endpoint, of_stop=False),
         lambda g, out, start, stop, num, *, dtype, endpoint: _weighted(g, num, endpoint, of_stop=True),
     ),
-    memory=Memory.OWN,
 )
 
 

@@ -17,7 +17,7 @@ from ..composite import sigmoid, softplus
 from ..dtypes import bool as boolean
 from ..dtypes import common_dtype
 from ..lengths import Length
-from ..node import ELEMENTWISE_TAG, LINEAR_TAG, OPERATIONS, Memory, Node, Rule, declare, same_as_first
+from ..node import ELEMENTWISE_TAG, LINEAR_TAG, OPERATIONS, Node, Rule, declare, same_as_first
 from ..operators import is_number
 from ..tensor import Tensor, as_tensor, record
 from .casting import (
@@ -53,7 +53,6 @@ _WHERE = declare(
         lambda g, out, condition, x, y: where(condition, g, zeros_like(g)),
         lambda g, out, condition, x, y: where(condition, zeros_like(g), g),
     ),
-    memory=Memory.OWN,
 )
 
 
@@ -103,7 +102,6 @@ _CLIP = declare(
         lambda g, out, x, lower, upper: g * _clipped_by(out, x, upper, lower),
     ),
     run=_run_clip,
-    memory=Memory.OWN,
 )
 
 
@@ -179,11 +177,10 @@ def unary(
     real_only: bool = False,
     infer: Callable[..., Any] = same_as_first,
     tags: frozenset[str] = _ELEMENTWISE,
-    memory: Memory = Memory.OWN,
     **facts: Any,
 ) -> Unary:
     """Declare a function of one array; `facts` are those of its `Operation`."""
-    op = declare(name, infer, (rule,), tags=tags, memory=memory, **facts)
+    op = declare(name, infer, (rule,), tags=tags, **facts)
 
     def function(x: Any, /) -> Tensor:
         tensor = floating(x) if to_float else as_tensor(x)
@@ -208,7 +205,7 @@ def binary(
     """Declare a function of two arrays; `symbol` is how Python writes it, `fold` what it is of two numbers."""
     infer = _pair_to_bool if to_bool else _pair_spec
     emit = None if symbol is None else lambda x, y: f"({x} {symbol} {y})"
-    op = declare(name, infer, rules, emit=emit, tags=_ELEMENTWISE, memory=Memory.OWN, symbol=symbol, cheap=cheap)
+    op = declare(name, infer, rules, emit=emit, tags=_ELEMENTWISE, symbol=symbol, cheap=cheap)
 
     def function(x1: Any, x2: Any, /) -> Tensor:
         if symbol is not None and _as_they_are(x1, x2):
@@ -284,7 +281,7 @@ log2 = unary("log2", lambda g, out, x: g / (x * _LN2), to_float=True)
 log10 = unary("log10", lambda g, out, x: g / (x * _LN10), to_float=True)
 logical_not = unary("logical_not", None, infer=_unary_to_bool, cheap=True)
 _negative = unary("negative", lambda g, out, x: -g, symbol="-", tags=_LINEAR, cheap=True, emit=lambda x: f"(-{x})")
-positive = unary("positive", lambda g, out, x: g, tags=_LINEAR, memory=Memory.FIRST)
+positive = unary("positive", lambda g, out, x: g, tags=_LINEAR, may_overlap=True)
 reciprocal = unary("reciprocal", lambda g, out, x: -g * out * out, to_float=True)
 round = unary("round", None)
 sign: Unary = unary("sign", lambda g, out, x: _sign_rule(g, out, x) if is_complex(x) else None)
@@ -398,7 +395,7 @@ def negative(x: Any, /) -> Tensor:
     return _negative(x) if number is None else scalar(-number, x.dtype)
 
 
-_LOG = declare("log", same_as_first, (lambda g, out, x: g / x,), tags=_ELEMENTWISE, memory=Memory.OWN)
+_LOG = declare("log", same_as_first, (lambda g, out, x: g / x,), tags=_ELEMENTWISE)
 
 
 def log(x: Any, /) -> Tensor:

@@ -16,7 +16,7 @@ from nbm_xp.namespace.errors import check_choice
 from nbm_xp.tape.concrete import integer_length
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.lengths import Length, Size, known, maximum_length, minimum_length, same_length
-from nbm_xp.tape.node import Memory, Node, declare, same_as_first
+from nbm_xp.tape.node import Node, declare, same_as_first
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .casting import astype, complex_of, floating, real_of, refuse_complex
@@ -244,7 +244,7 @@ def _frequencies(name: str, length: Callable[[Size], Size], doc: str) -> Callabl
             places = places - xp.astype(2 * places >= n, dtype) * n
         return places / (n * d)
 
-    op = declare(f"fft.{name}", lambda n, *, d, dtype: ((length(n),), dtype), (), run=run, memory=Memory.OWN)
+    op = declare(f"fft.{name}", lambda n, *, d, dtype: ((length(n),), dtype), (), run=run)
 
     def function(n: Any, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
         zeros((), device=device)  # refuses a device that Tensors have not
@@ -265,7 +265,7 @@ def _shift(name: str, inverse: str, doc: str) -> Callable[..., Tensor]:
     def rule(g: Tensor, out: Tensor, x: Tensor, *, axes: tuple[int, ...]) -> Tensor:
         return SHIFTS[inverse](g, axes=axes)
 
-    op = along_axes(f"fft.{name}", same_as_first, (rule,), memory=Memory.FIRST)
+    op = along_axes(f"fft.{name}", same_as_first, (rule,), may_overlap=True)
 
     def function(x: Any, /, *, axes: Any = None) -> Tensor:
         x = as_tensor(x)

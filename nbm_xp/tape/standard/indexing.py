@@ -16,7 +16,7 @@ from nbm_xp.namespace.indexing import without_idle_step
 from ..concrete import concrete, integer_length, lasting_number
 from ..dtypes import as_dtype
 from ..lengths import Length, Size, known, maximum_length, product, same_length
-from ..node import LINEAR_TAG, Memory, Node, Operation, declare
+from ..node import LINEAR_TAG, Node, Operation, declare
 from ..tensor import Tensor, as_tensor, record
 from .broadcasting import broadcast_to
 from .broadcasting import sum as sum_
@@ -51,14 +51,13 @@ GETITEM: Operation = declare(
     (lambda g, out, x, index: index_add(g, index, x.node.shape),),
     emit=lambda x, index: f"{x}[{index}]",
     tags=frozenset({LINEAR_TAG}),
-    memory=Memory.FIRST,
+    may_overlap=True,
 )
 """What writing to a part makes of the whole stands in `assignment`."""
 _TAKE = declare(
     "take",
     lambda x, places, *, axis: ((*x.shape[:axis], places.shape[0], *x.shape[axis + 1 :]), x.dtype),
     (lambda g, out, x, places, *, axis: index_add(g, (slice(None),) * axis + (places,), x.node.shape), None),
-    memory=Memory.OWN,
 )
 _INDEX_ADD = declare(
     "index_add",
@@ -67,7 +66,6 @@ _INDEX_ADD = declare(
     run=lambda xp, values, index, shape: scattered(xp, shape, index, values),
     tags=frozenset({LINEAR_TAG}),
     shape_at=2,
-    memory=Memory.OWN,
 )
 
 
@@ -345,7 +343,7 @@ def _untile(g: Tensor, out: Tensor, x: Tensor, repetitions: tuple[Size, ...]) ->
     return sum_(reshape(g, tuple(paired)), axis=tuple(range(0, 2 * len(repetitions), 2)), dtype=g.dtype)
 
 
-_TILE = declare("tile", _tiled, (_untile,), memory=Memory.FIRST)
+_TILE = declare("tile", _tiled, (_untile,), may_overlap=True)
 
 
 def tile(x: Any, repetitions: Any, /) -> Tensor:
@@ -367,7 +365,7 @@ def _unrepeat(g: Tensor, out: Tensor, x: Tensor, repeats: Size, *, axis: int) ->
     return sum_(apart, axis=axis + 1, dtype=g.dtype)
 
 
-_REPEAT = along_axes("repeat", _infer_repeat, (_unrepeat,), memory=Memory.FIRST)
+_REPEAT = along_axes("repeat", _infer_repeat, (_unrepeat,), may_overlap=True)
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..dtypes import DType, common_dtype
 from ..lengths import Size, known, product, same_length
-from ..node import LINEAR_TAG, Joint, Memory, Node, Shape, declare, same_as_first
+from ..node import LINEAR_TAG, Joint, Node, Shape, declare, same_as_first
 from ..tensor import Tensor, as_tensor, record
 from .casting import cast
 from .shapes import along_axes, axes_of, axis_of, of_matrices, sizes_of
@@ -27,7 +27,7 @@ _RESHAPE = declare(
     "reshape",
     of_shape,
     (lambda g, out, x, shape: reshape(g, x.node.shape),),
-    memory=Memory.VIEW,
+    may_overlap=True,
     written=lambda part, x, shape: reshape(part, x.node.shape),
     shape_at=1,
     tags=frozenset({LINEAR_TAG}),
@@ -93,7 +93,7 @@ _PERMUTE = declare(
     "permute_dims",
     _infer_permute,
     (lambda g, out, x, axes: permute_dims(g, tuple(axes.index(i) for i in range(len(axes)))),),
-    memory=Memory.VIEW,
+    may_overlap=True,
     written=lambda part, x, axes: permute_dims(part, tuple(axes.index(i) for i in range(len(axes)))),
     tags=frozenset({LINEAR_TAG}),
 )
@@ -115,7 +115,7 @@ _TRANSPOSE = declare(
     lambda x: (x.shape[::-1], x.dtype),
     (lambda g, out, x: matrix_transpose(g),),
     emit=lambda x: f"{x}.T",
-    memory=Memory.VIEW,
+    may_overlap=True,
     written=lambda part, x: matrix_transpose(part),
     tags=frozenset({LINEAR_TAG}),
 )
@@ -123,7 +123,7 @@ _MATRIX_TRANSPOSE = of_matrices(
     "matrix_transpose",
     lambda x: ((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype),
     (lambda g, out, x: matrix_transpose(g),),
-    memory=Memory.VIEW,
+    may_overlap=True,
     written=lambda part, x: matrix_transpose(part),
     linear=True,
 )
@@ -191,7 +191,7 @@ _SQUEEZE = along_axes(
     "squeeze",
     lambda x, *, axis: (tuple(n for i, n in enumerate(x.shape) if i not in axis), x.dtype),
     (lambda g, out, x, *, axis: expand_dims(g, axis),),
-    memory=Memory.VIEW,
+    may_overlap=True,
     written=lambda part, x, *, axis: expand_dims(part, axis),
     linear=True,
 )
@@ -201,7 +201,7 @@ _FLIP = along_axes(
     "flip",
     same_as_first,
     (lambda g, out, x, *, axis: flip(g, axis=axis),),
-    memory=Memory.FIRST,
+    may_overlap=True,
     written=lambda part, x, *, axis: flip(part, axis=axis),
 )
 
@@ -220,7 +220,7 @@ _ROLL = along_axes(
             g, tuple(-s for s in shift) if isinstance(shift, tuple) else -shift, axis=axis
         ),
     ),
-    memory=Memory.FIRST,
+    may_overlap=True,
 )
 
 
@@ -263,7 +263,7 @@ def _split(g: Tensor, out: Tensor, arrays: tuple[Tensor, ...], *, axis: int) -> 
     return [parts]
 
 
-_CONCAT = declare("concat", _infer_concat, Joint(_split), memory=Memory.OWN)
+_CONCAT = declare("concat", _infer_concat, Joint(_split))
 
 
 def _same_dtype(arrays: Any, what: str) -> list[Tensor]:
@@ -303,7 +303,6 @@ _STACK = declare(
     "stack",
     lambda arrays, *, axis: ((*arrays[0].shape[:axis], len(arrays), *arrays[0].shape[axis:]), _joined(arrays)),
     Joint(lambda g, out, arrays, *, axis: [[g[(slice(None),) * axis + (i,)] for i in range(len(arrays))]]),
-    memory=Memory.OWN,
 )
 
 

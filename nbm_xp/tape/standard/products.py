@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.tape.lengths import product, same_length
-from nbm_xp.tape.node import Memory, Node, declare
+from nbm_xp.tape.node import Node, declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .broadcasting import sum as sum_
@@ -57,7 +57,7 @@ def _matmul_right(g: Tensor, out: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return result if y.ndim > 1 else reshape(result, result.node.shape[:-1])
 
 
-_MATMUL = declare("matmul", _infer_matmul, (_matmul_left, _matmul_right), symbol="@", memory=Memory.OWN)
+_MATMUL = declare("matmul", _infer_matmul, (_matmul_left, _matmul_right), symbol="@")
 
 
 def matmul(x1: Any, x2: Any, /) -> Tensor:

@@ -15,7 +15,7 @@ from nbm_xp.namespace.overlay import UniqueAll, UniqueCounts, UniqueInverse
 from ..concrete import concrete
 from ..dtypes import as_dtype, common_dtype, weak_dtype
 from ..dtypes import bool as boolean
-from ..node import Memory, Node, declare, same_as_first
+from ..node import Node, declare, same_as_first
 from ..operators import is_number, kind_of_number
 from ..tensor import Tensor, as_tensor, record
 from .casting import cast, together
@@ -86,7 +86,7 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
     return record(_ARGSORT, x, axis=axis_of(axis, x.ndim), descending=descending, stable=stable)
 
 
-_SEARCHSORTED = declare("searchsorted", lambda x1, x2, *, side: (x2.shape, _INT64), (None, None), memory=Memory.OWN)
+_SEARCHSORTED = declare("searchsorted", lambda x1, x2, *, side: (x2.shape, _INT64), (None, None))
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Tensor:
@@ -150,7 +150,7 @@ def _infer_isin(x1: Node, x2: Node, *, invert: bool) -> Any:
     return x1.shape, boolean
 
 
-_ISIN = declare("isin", _infer_isin, (None, None), run=_run_isin, memory=Memory.OWN)
+_ISIN = declare("isin", _infer_isin, (None, None), run=_run_isin)
 
 
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..concrete import integer_length
 from ..lengths import Length, Size, broadcast_length, known, maximum_length, minimum_length, product, same_length
-from ..node import ALONG_AXES_TAG, LINEAR_TAG, MATRICES_TAG, Memory, Operation, Rule, Shape, declare
+from ..node import ALONG_AXES_TAG, LINEAR_TAG, MATRICES_TAG, Operation, Rule, Shape, declare
 
 __all__ = [
     "AxisError", "LONGEST", "along_axes", "axes_of", "axis_of", "broadcast", "from_front", "kept_shape", "not_written",
@@ -190,11 +190,10 @@ def _of_kind(
     rules: tuple[Rule, ...],
     *,
     linear: bool = False,
-    memory: Memory = Memory.OWN,
     **facts: Any,
 ) -> Operation:
     tags = frozenset({tag, LINEAR_TAG} if linear else {tag})
-    return declare(name, infer, rules, tags=tags, memory=memory, **facts)
+    return declare(name, infer, rules, tags=tags, **facts)
 
 
 along_axes = functools.partial(_of_kind, ALONG_AXES_TAG)

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from nbm_xp.namespace.special import ARITY, special_of, whole_number
 from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.node import ELEMENTWISE_TAG, Memory, Node, declare
+from nbm_xp.tape.node import ELEMENTWISE_TAG, Node, declare
 from nbm_xp.tape.operators import is_number
 from nbm_xp.tape.tensor import Tensor, record
 
@@ -50,7 +50,6 @@ def _declared(name: str, *rules: Callable[..., Any]) -> Recorded:
         rules,
         run=lambda xp, *arrays, **options: getattr(special_of(*arrays), name)(*arrays, **options),
         tags=frozenset({ELEMENTWISE_TAG}),
-        memory=Memory.OWN,
     )
 
     def function(*values: Any, **options: Any) -> Tensor:

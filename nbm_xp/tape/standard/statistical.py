@@ -8,7 +8,7 @@ from typing import Any
 from ..dtypes import DType
 from ..dtypes import bool as boolean
 from ..lengths import Size, known, product
-from ..node import Memory, Node, Operation
+from ..node import Node, Operation
 from ..tensor import Tensor, as_tensor, record
 from .broadcasting import accumulated, accumulator, along_reduced, reduced_spec
 from .broadcasting import sum as sum_
@@ -82,7 +82,7 @@ _RECURRENCE = along_axes(
         lambda g, out, a, b, *, axis: _backwards(a, g, axis),
     ),
     run=_run_recurrence,
-    memory=Memory.ANY,
+    may_overlap=True,
 )
 _CUMSUM = along_axes("cumulative_sum", _accumulated, (_cumsum_rule,))
 _CUMPROD = along_axes("cumulative_prod", _accumulated, (_cumprod_rule,))
@@ -249,7 +249,7 @@ min = _extremum("min", "The smallest element over axes; at a tie the gradient is
 
 
 def _logical(name: str) -> Callable[..., Tensor]:
-    op = along_axes(name, _reduced_to_bool, (None,), memory=Memory.FIRST)  # of no axes, the argument itself
+    op = along_axes(name, _reduced_to_bool, (None,), may_overlap=True)  # of no axes, the argument itself
 
     def function(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
         x = as_tensor(x)
