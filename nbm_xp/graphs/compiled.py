@@ -178,7 +178,7 @@ def sweeps(
 
 
 def energies(layout: Any, values: Any, states: Any) -> Any:
-    """See `nbm_xp.graphs.sweeps.energies`."""
+    """See `nbm_xp.graphs.moves.energies`."""
     found = np.empty(states.shape[1])
     given = (layout.begins, layout.neighbours, layout.couplings, layout.fields, np.ascontiguousarray(states), found)
     if values.is_categorical:

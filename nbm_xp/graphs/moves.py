@@ -30,7 +30,18 @@ from nbm_xp.rng.elementary import exp
 from .energy_model import EnergyModel
 from .layout import Colour, Layout, roots_of
 
-__all__ = ["LANES", "MOVES", "ClusterMove", "LocalMove", "Move", "Source", "check_local", "energies", "move_of"]
+__all__ = [
+    "LANES",
+    "MOVES",
+    "ClusterMove",
+    "LocalMove",
+    "Move",
+    "Source",
+    "check_local",
+    "energies",
+    "local_fields",
+    "move_of",
+]
 
 LANES: Final = 64
 """The random streams of a chain: enough to fill vector instructions, few enough to stay in the first cache."""
@@ -129,7 +140,7 @@ class LocalMove(Move):
         return found and (found[0], [found[1]])
 
 
-def _local(xp: Any, colour: Colour, states: Any) -> Any:
+def local_fields(xp: Any, colour: Colour, states: Any) -> Any:
     """The local fields of a colour's units, of shape (slots, chains)."""
     wide = xp.astype(xp.take(states, colour.neighbours, axis=0), dtype_of(xp, "float64"))
     return colour.sums(xp, wide) + colour.fields
@@ -143,7 +154,7 @@ def _local_of_each(xp: Any, colour: Colour, states: Any, count: int) -> list[Any
 
 
 def _heat_bath(xp: Any, colour: Colour, values: Any, states: Any, old: Any, u: Any, beta: Any) -> Any:
-    x = (beta * values.step) * _local(xp, colour, states)
+    x = (beta * values.step) * local_fields(xp, colour, states)
     return values.of_bool(xp, u < 1.0 / (1.0 + exp(-x)))
 
 
@@ -163,7 +174,7 @@ def _heat_bath_potts(xp: Any, colour: Colour, values: Any, states: Any, old: Any
 
 
 def _metropolis(xp: Any, colour: Colour, values: Any, states: Any, old: Any, u: Any, beta: Any) -> Any:
-    x = (beta * values.step) * _local(xp, colour, states)
+    x = (beta * values.step) * local_fields(xp, colour, states)
     upper = old == 1
     taken = u < exp(xp.where(upper, -x, x))
     return values.of_bool(xp, upper != taken)
@@ -307,7 +318,7 @@ class MultiSpin(Move):
             size, degree = abs(float(layout.weights[0])), int(layout.begins[1])
             thresholds = self._thresholds(chains)
             for colour in layout.on(xp).colours:
-                field = _local(xp, colour, states)
+                field = local_fields(xp, colour, states)
                 bound = xp.zeros(field.shape, dtype=float64)
                 for number, value in zip(range(degree, -1, -2), thresholds, strict=True):
                     bound = xp.where(xp.abs(field) == number * size, float(value), bound)

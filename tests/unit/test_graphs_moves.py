@@ -306,3 +306,23 @@ def test_the_largest_cut_is_found_everywhere(library: Library) -> None:
     want = max(cut_value(graph, side) for side in sides)
     value, found = max_cut(graph, n_chains=8, n_sweeps=60, random_state=1, library=library.name)
     assert value == cut_value(graph, found) == want
+
+
+def test_a_new_move_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A move that is in no other file: Barker's, which proposes the other value of a unit."""
+    pytest.importorskip("xarray")
+    pytest.importorskip("dask")
+
+    def barker(xp: Any, colour: Any, values: Any, states: Any, old: Any, u: Any, beta: Any) -> Any:
+        x = (beta * values.step) * moves_chapter.local_fields(xp, colour, states)
+        upper = old == values.values[-1]
+        return values.of_bool(xp, upper != (u < 1.0 / (1.0 + xp.exp(xp.where(upper, x, -x)))))
+
+    monkeypatch.setitem(moves_chapter.MOVES, "barker", moves_chapter.LocalMove("barker", barker, barker))
+    machine = GraphMachine(lattice((4, 6)), fields=0.1)
+    asked: dict[str, Any] = {"n_chains": 3, "n_sweeps": 400, "beta": 0.3, "rule": "barker", "random_state": 1}
+    whole = machine.sample(**asked)
+    assert abs(whole["energy"].values.mean() - enumerated(machine).energy(0.3)) < 4 * whole.attrs["energy_mcse"] < 0.2
+    for divided in ({"chunks": 3}, {"shards": 2}):
+        found = machine.sample(**asked | {"n_sweeps": 3}, **divided).compute(scheduler="synchronous")
+        np.testing.assert_array_equal(found["energy"].values, whole["energy"].values[:, :3])
