@@ -162,17 +162,10 @@ def measured_at(machine: GraphMachine, t: float, energy: Any, size: Any, state: 
     heat = partial(specific_heat, beta=1 / t, units=machine.n_units)
     exact = _exact(machine, t)
     return Measured(
-        t,
-        float(host.mean(energy)),
-        standard_error(energy),
-        heat(energy),
-        jackknife_error(heat, energy),
-        float(host.mean(size)),
-        binder(size),
-        float(host.mean(autocorrelation_time(size))),
-        *exact,
+        t, float(host.mean(energy)), standard_error(energy), heat(energy), jackknife_error(heat, energy),
+        float(host.mean(size)), binder(size), float(host.mean(autocorrelation_time(size))), *exact,
         host.reshape(state, machine.state_shape),
-    )
+    )  # fmt: skip
 
 
 def _exact(machine: GraphMachine, temperature: float) -> tuple[float | None, float | None]:

@@ -155,25 +155,10 @@ def sweeps(
             loops.most, loops.stride, loops.unit, layout.fields[0], values, rule == "metropolis", beta
         )
     functions["graph_sweeps"](
-        np.asarray(layout.ends, np.int64),
-        layout.begins,
-        layout.neighbours,
-        loops.couplings,
-        loops.multiples,
-        layout.fields,
-        _ALL_FREE if free is None else free,
-        beta.reshape(-1) * values.step,
-        loops.runs,
-        levels,
-        table,
-        spins,
-        numbers,
-        count,
-        RULES[rule],
-        values.least,
-        int(values.step),
-        values.count if potts else 0,
-    )
+        np.asarray(layout.ends, np.int64), layout.begins, layout.neighbours, loops.couplings, loops.multiples,
+        layout.fields, _ALL_FREE if free is None else free, beta.reshape(-1) * values.step, loops.runs, levels,
+        table, spins, numbers, count, RULES[rule], values.least, int(values.step), values.count if potts else 0,
+    )  # fmt: skip
     return spins, numbers.view(np.int32).T
 
 
@@ -215,17 +200,9 @@ def words(layout: Any, states: Any, shared: Any, own: Any, bounds: list[int], co
         packed = np.packbits(states[:, part] > 0, axis=1, bitorder="little").view("<u8").reshape(-1).astype(np.uint64)
         streams = np.ascontiguousarray(together[:, :, group])
         functions["graph_words"](
-            np.asarray(layout.ends, np.int64),
-            degree,
-            neighbours,
-            negative,
-            np.asarray(bounds, np.int64),
-            packed,
-            streams,
-            np.ascontiguousarray(alone[:, :, part]),
-            runs,
-            count,
-        )
+            np.asarray(layout.ends, np.int64), degree, neighbours, negative, np.asarray(bounds, np.int64), packed,
+            streams, np.ascontiguousarray(alone[:, :, part]), runs, count,
+        )  # fmt: skip
         moved[:, :, group] = streams
         bits = np.unpackbits(packed.astype("<u8").view(np.uint8).reshape(units, 8), axis=1, bitorder="little")
         out[:, part] = (2 * bits).view(np.int8) - 1
@@ -292,26 +269,11 @@ class _Brick:
         jumps = np.concatenate([_brick_jump(int(steps)) for steps in apart])
         first, second = transition(int(rows[0]) + 1)
         functions["graph_brick"](
-            stretches.places,
-            stretches.counts,
-            begins,
-            stretches.odd,
-            which.astype(np.int64, copy=False),
-            jumps,
-            np.asarray((*first[0], *second[0]), np.uint32),
-            self.lanes.reshape(-1),
-            self.steps,
-            self.multiples,
-            self.couplings,
-            self.fields,
-            self.scale,
-            self.levels,
-            self.table,
-            flat,
-            RULES[self.chain.rule],
-            self.kind.least,
-            int(self.kind.step),
-        )
+            stretches.places, stretches.counts, begins, stretches.odd, which.astype(np.int64, copy=False), jumps,
+            np.asarray((*first[0], *second[0]), np.uint32), self.lanes.reshape(-1), self.steps, self.multiples,
+            self.couplings, self.fields, self.scale, self.levels, self.table, flat, RULES[self.chain.rule],
+            self.kind.least, int(self.kind.step),
+        )  # fmt: skip
 
     def measure(self, flat: Any, stretches: Any) -> list[float]:
         """The energy of the units of both colours, and the sum of all values."""

@@ -15,7 +15,7 @@ from nbm_xp.namespace.kernels import kernel
 
 from .blocks import ChainGroup, Division, Index, Schedule, Work, packed, unpack
 from .energy_model import EnergyModel
-from .moves import MOVES, LocalMove
+from .moves import MOVES, LocalMove, energies
 from .shards import Shard, shard_numbers, shards_of
 
 __all__ = ["ShardDivision", "ShardState", "ShardWork", "sharded"]
@@ -263,9 +263,7 @@ class ShardWork(Work):
         drawn before, is of this sweep.
         """
         host, group = host_namespace(), self.group
-        own = kernel("graphs.energies", host)
-        found = None if own is None else own(shard.lower, group.kind, whole)
-        found = self._energies(shard.lower, whole) if found is None else found
+        found = energies(host, shard.lower, group.kind, whole)
         mine = whole[: shard.units]
         if group.kind.is_categorical:
             sums = [host.sum(mine == k, axis=0) for k in group.kind.values]
@@ -274,16 +272,6 @@ class ShardWork(Work):
         if group.pairs:
             sums.append(host.sum(mine[:, ::2] * mine[:, 1::2], axis=0, dtype=host.int64))
         return host.concat([found, *(host.astype(x, host.float64) for x in sums)])[None, :]
-
-    def _energies(self, lower: Any, whole: Any) -> Any:
-        host, fields, values = host_namespace(), lower.fields, self.group.kind
-        mine = whole[: lower.units]
-        owner = host.repeat(host.arange(lower.units), lower.begins[1:] - lower.begins[:-1])
-        a, b, weights = mine[owner], whole[lower.neighbours], 0.5 * lower.couplings[:, None]
-        if values.is_categorical:
-            alone = sum((host.sum((mine == k) * fields[:, k : k + 1], axis=0) for k in values.values), 0.0)
-            return -(host.sum((a == b) * weights, axis=0) + alone)
-        return -(host.sum((a * b) * weights, axis=0) + host.sum(mine * fields[:, None], axis=0))
 
 
 def _by_colour(rows: Any, ends: tuple[int, ...]) -> tuple[Any, ...]:

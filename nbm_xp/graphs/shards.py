@@ -81,7 +81,11 @@ class Shard:
     @cached_property
     def layout(self) -> Layout:
         """Its units as a sweep visits them; neighbours may be units of the halo."""
-        return self._laid_out(self.begins, self.neighbours, self.couplings)
+        none = self.neighbours[:0]
+        return Layout(
+            self.slots, self.ends, self.begins, self.neighbours, self.couplings, none, none, self.couplings[:0],
+            self.fields, 0.0,
+        )  # fmt: skip
 
     @cached_property
     def lower(self) -> Layout:
@@ -98,13 +102,11 @@ class Shard:
         kept = colours[self.neighbours] < colours[owner]
         counts = host.bincount(owner[kept], minlength=self.units)
         begins = host.concat([host.zeros((1,), dtype=host.int64), host.cumulative_sum(counts)])
-        return self._laid_out(begins, self.neighbours[kept], 2.0 * self.couplings[kept])
-
-    def _laid_out(self, begins: Any, neighbours: Any, couplings: Any) -> Layout:
-        none = neighbours[:0]
+        neighbours, couplings = self.neighbours[kept], self.couplings[kept]
+        fields = host.concat([self.fields, host.zeros((self.halo.shape[0], *self.fields.shape[1:]))])
         return Layout(
-            self.slots, self.ends, begins, neighbours, couplings, none, none, couplings[:0], self.fields, 0.0
-        )  # fmt: skip
+            self.slots, self.ends, begins, neighbours, 2.0 * couplings, owner[kept], neighbours, couplings, fields, 0.0
+        )
 
     def of_colour(self, colour: int) -> slice:
         """Where the units of a colour are."""

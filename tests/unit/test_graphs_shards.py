@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.graphs import GraphMachine, erdos_renyi, lattice, random_regular, sherrington_kirkpatrick
+from nbm_xp.graphs import moves as moving
 from nbm_xp.graphs import shard_sweeps as sweeping
 from nbm_xp.graphs import shards as dividing
 from nbm_xp.graphs.blocks import ChainGroup
@@ -69,7 +70,7 @@ def test_loops_have_the_bits_of_arrays(name: str, monkeypatch: pytest.MonkeyPatc
     machine = MACHINES[name]
     for rule in ("heat_bath", "metropolis"):
         with monkeypatch.context() as without:
-            for chapter in (sweeping, dividing):
+            for chapter in (sweeping, dividing, moving):
                 without.setattr(chapter, "kernel", lambda *_: None)
             portable = here(machine.sample(**ASKED, rule=rule, shards=3))
         same(portable, here(machine.sample(**ASKED, rule=rule, shards=3)))
