@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nbm_xp.machines.diagnostics import MixingWarning, TrainingWarning
-from nbm_xp.machines.estimator import NotFittedError
+from nbm_xp.machines.estimators import NotFittedError
 from nbm_xp.package import public_names
 
 from . import sequences

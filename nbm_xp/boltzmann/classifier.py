@@ -21,8 +21,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines import columns
-from nbm_xp.machines.estimator import Estimator, describe_rows
+from nbm_xp.machines.estimators import Estimator, check_names, column_names, describe_rows
 from nbm_xp.machines.rows import checked_rows, checked_weights, known_length
 from nbm_xp.machines.units import Mixed, kind_of
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_array, to_numpy
@@ -153,7 +152,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         ValueError
             If a hyperparameter, the rows or the labels are not what they must be; nothing has changed then.
         """
-        names, features = columns.column_names(X), kind_of(self.visible, "visible", hidden=False)
+        names, features = column_names(X), kind_of(self.visible, "visible", hidden=False)
         X = checked_rows(X, within=features.within, owner=type(self).__name__)
         labels = _labels(y, X.shape[0])
         listed = labels.tolist()
@@ -245,7 +244,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     def _scores(self, X: Any) -> Any:
         """The logarithms of the joint probability of rows and each class, but for what all classes share."""
-        columns.check_names(self._fitted()._features_in, X)
+        check_names(self._fitted()._features_in, X)
         within = kind_of(self.visible, "visible", hidden=False).within
         X = checked_rows(X, self.n_features_in_, within=within, owner=type(self).__name__)
         self.rbm_.state_.same_library(X)

@@ -11,7 +11,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines.estimator import NotFittedError, describe_rows
+from nbm_xp.machines.estimators import NotFittedError, describe_rows
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.machines.rows import checked_values, checked_weights, known_length, numbers, sparse_rows
 from nbm_xp.machines.sparse import is_sparse

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from nbm_xp.machines.columns import check_names
+from nbm_xp.machines.estimators import check_names
 from nbm_xp.machines.randomness import entropy_of, stream
 from nbm_xp.machines.rows import checked_rows, positive_int
 from nbm_xp.namespace import array_namespace, from_blocks, get_namespace, is_lazy, to_numpy, use_backend

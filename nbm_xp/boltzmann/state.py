@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from nbm_xp.machines.columns import check_names
+from nbm_xp.machines.estimators import check_names
 from nbm_xp.machines.randomness import stream
 from nbm_xp.machines.rows import checked_rows
 from nbm_xp.namespace import (

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines.columns import check_names, column_names
 from nbm_xp.machines.diagnostics import TrainingWarning
+from nbm_xp.machines.estimators import check_names, column_names
 from nbm_xp.machines.randomness import entropy_of, stream
 from nbm_xp.machines.rows import (
     WINDOW,

@@ -20,7 +20,7 @@ from numbers import Real
 from typing import Any, Final, Self
 
 from nbm_xp.machines.diagnostics import TrainingWarning
-from nbm_xp.machines.estimator import Estimator
+from nbm_xp.machines.estimators import Estimator
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy, wide_dtypes

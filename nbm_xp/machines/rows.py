@@ -33,7 +33,6 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.compiling import is_traced
 
-from .columns import of_one_dtype
 from .sparse import SparseRows, dense
 
 __all__ = [
@@ -116,7 +115,7 @@ def numbers(values: Any, name: str, xp: Any, dtype: Any = None) -> Any:
     ...
     ValueError: X must be an array of numbers, got None
     """
-    values = of_one_dtype(values, name)
+    values = _of_one_dtype(values, name)
     if str(getattr(values, "dtype", "")) == "object" and is_array(values):
         try:
             values = host_namespace().asarray(values, dtype=host_namespace().float64)
@@ -130,6 +129,29 @@ def numbers(values: Any, name: str, xp: Any, dtype: Any = None) -> Any:
             raise  # it says how to convert one library's arrays openly
         raise ValueError(f"{name} must be an array of numbers, got {shortened(repr(values))}") from error
     return array
+
+
+def _of_one_dtype(X: Any, name: str) -> Any:
+    """A table whose columns are of several dtypes, or may lack values, as an array of float64; all else as it is.
+
+    Raises
+    ------
+    ValueError
+        If a column holds anything else than numbers, or lacks some.
+    """
+    dtypes = getattr(X, "dtypes", None)
+    if dtypes is None or not hasattr(X, "to_numpy") or X.to_numpy().dtype.kind != "O":
+        return X
+    host, arrays = host_namespace(), list[Any]()
+    for column in X.columns:
+        values = X[column].to_numpy()
+        try:
+            if values.dtype.kind == "O" and any(isinstance(value, str) for value in values):
+                raise TypeError("texts")
+            arrays.append(host.asarray(values, dtype=host.float64))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} must hold numbers in all columns, got others in {column!r}: {error}") from error
+    return host.stack(arrays, axis=1)
 
 
 def shortened(text: str) -> str:

@@ -12,7 +12,7 @@ from nbm_xp.boltzmann.equilibrium import STEPS
 from nbm_xp.boltzmann.partition import AISEstimate, is_enumerable, log_z_of
 from nbm_xp.boltzmann.placing import temperatures_of
 from nbm_xp.files import sealed, write_json
-from nbm_xp.machines.columns import check_names
+from nbm_xp.machines.estimators import check_names
 from nbm_xp.machines.rows import checked_rows, known_length, positive_int
 
 from .copies import digest_of, digest_of_ladder, digest_of_model, fitted_model, library_for, save_rows

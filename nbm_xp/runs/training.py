@@ -11,7 +11,7 @@ from typing import Any
 
 from nbm_xp import boltzmann
 from nbm_xp.boltzmann.model import Model
-from nbm_xp.machines.columns import check_names, column_names
+from nbm_xp.machines.estimators import check_names, column_names
 from nbm_xp.machines.rows import checked_rows, checked_weights, known_length, positive_int
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_lazy, library_name, to_numpy
 from nbm_xp.storage.chunked import open_array

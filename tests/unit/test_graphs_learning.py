@@ -13,7 +13,7 @@ from nbm_xp.graphs import GraphMachine, enumerated, erdos_renyi, lattice, random
 from nbm_xp.graphs import likelihoods as likelihoods_chapter
 from nbm_xp.graphs.likelihoods import Objective, joined
 from nbm_xp.machines.diagnostics import TrainingWarning
-from nbm_xp.machines.estimator import NotFittedError
+from nbm_xp.machines.estimators import NotFittedError
 from tests.libraries import LIBRARIES, Library, libraries
 
 RNG = np.random.default_rng(7)

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from nbm_xp.package import public_names
 
-from .alphabets import ALPHABETS, DNA, PROTEIN, RNA, Alphabet
+from .alignments import ALPHABETS, DNA, PROTEIN, RNA, Alignment, Alphabet, read_fasta, write_fasta
 from .contacts import average_product_correction, contact_scores, effective_couplings, zero_sum
-from .fasta import Alignment, read_fasta, write_fasta
-from .frequencies import connected_correlations, pair_frequencies, pearson, site_frequencies, site_pairs
-from .weights import sequence_weights
+from .statistics import (
+    connected_correlations,
+    pair_frequencies,
+    pearson,
+    sequence_weights,
+    site_frequencies,
+    site_pairs,
+)
 
 __all__ = [
     "ALPHABETS",

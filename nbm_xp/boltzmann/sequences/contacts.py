@@ -18,7 +18,7 @@ from typing import Any
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace
 
-from .counting import checked_states, one_hot
+from .statistics import checked_states, one_hot
 
 __all__ = ["average_product_correction", "contact_scores", "effective_couplings", "zero_sum"]
 

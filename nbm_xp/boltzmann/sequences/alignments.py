@@ -1,4 +1,4 @@
-"""Alignments in FASTA files, packed by gzip or not.
+"""Alphabets of sequences, and alignments in FASTA files, packed by gzip or not.
 
 A record is a line that begins with ``>`` and says the name, and the lines of its sequence. Where sequences are not of
 one length, small letters and dots are taken for insertions, as in the format A2M, and left out.
@@ -10,15 +10,136 @@ import gzip
 import os
 import pathlib
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp.files import local_path, replacing
+from nbm_xp.namespace import asarray, host_namespace, to_numpy
 
-from .alphabets import ALPHABETS, Alphabet, alphabet_of
+__all__ = ["ALPHABETS", "Alignment", "Alphabet", "DNA", "PROTEIN", "RNA", "alphabet_of", "read_fasta", "write_fasta"]
 
-__all__ = ["Alignment", "read_fasta", "write_fasta"]
+_GAPS = "-."
+_NONE = 255  # no letter's number
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """Letters and their numbers.
+
+    Attributes
+    ----------
+    name : str
+    letters : str
+        In the order of their numbers; the first one is the gap, which a dot is read as, too.
+    unknown : str
+        Letters for what was not determined, as X among amino acids: they are read as gaps.
+    same : tuple of pairs of str
+        Letters that are read as others.
+
+    Examples
+    --------
+    >>> RNA.encode(["-ACGU", "acgtn"])
+    array([[0, 1, 2, 3, 4],
+           [1, 2, 3, 4, 0]], dtype=uint8)
+    >>> RNA.decode([[1, 2, 3, 4, 0]])
+    ['ACGU-']
+    """
+
+    name: str
+    letters: str
+    unknown: str = ""
+    same: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many letters there are, the gap included: the states of a site."""
+        return len(self.letters)
+
+    @property
+    def _numbers(self) -> dict[str, int]:
+        found = {letter: number for number, letter in enumerate(self.letters)}
+        found |= dict.fromkeys(_GAPS + self.unknown, 0)
+        found |= {letter: found[other] for letter, other in self.same}
+        return found | {letter.lower(): number for letter, number in found.items()}
+
+    def encode(self, sequences: Sequence[str]) -> Any:
+        """Sequences of one length as numbers.
+
+        Parameters
+        ----------
+        sequences : sequence of str
+
+        Returns
+        -------
+        numpy.ndarray of uint8, of shape (sequences, sites)
+
+        Raises
+        ------
+        ValueError
+            If they are not of one length, or there is a letter that the alphabet has not.
+        """
+        lengths = {len(sequence) for sequence in sequences}
+        if len(lengths) > 1:
+            raise ValueError(f"sequences must be of one length, got {min(lengths)} to {max(lengths)} letters")
+        host, numbers = host_namespace(), self._numbers
+        table = bytearray([_NONE]) * 256
+        for letter, number in numbers.items():
+            table[ord(letter)] = number
+        text = "".join(sequences).encode("latin-1", "replace")
+        coded = host.frombuffer(text.translate(bytes(table)), dtype=host.uint8)
+        if coded.size and coded.max() == _NONE:
+            place = int(host.argmax(coded == _NONE))
+            number, site = divmod(place, lengths.pop())
+            letter = sequences[number][site]
+            raise ValueError(
+                f"sequences must have letters of {self.name} ({self.letters}), got {letter!r} in sequence {number + 1}"
+            )
+        return host.reshape(coded, (len(sequences), max(lengths, default=0)))
+
+    def decode(self, states: Any) -> list[str]:
+        """Sequences as text again.
+
+        Parameters
+        ----------
+        states : array of shape (sequences, sites)
+            Whole numbers.
+
+        Raises
+        ------
+        ValueError
+            If they are not numbers of letters.
+        """
+        host = host_namespace()
+        rows = to_numpy(asarray(states, host)) if isinstance(states, (list, tuple)) else to_numpy(states)
+        if rows.ndim != 2 or (rows.size and (rows.min() < 0 or rows.max() >= self.size or (rows % 1 != 0).any())):
+            raise ValueError(f"states must be rows of whole numbers from 0 to {self.size - 1}")
+        table = host.frombuffer(self.letters.encode("ascii"), dtype=host.uint8)
+        text = bytes(table[rows.astype("uint8")]).decode("ascii")
+        sites = rows.shape[1]
+        return [text[place * sites : (place + 1) * sites] for place in range(rows.shape[0])]
+
+
+PROTEIN = Alphabet("protein", "-ACDEFGHIKLMNPQRSTVWY", unknown="BJOUXZ*")
+RNA = Alphabet("rna", "-ACGU", unknown="RYSWKMBDHVN", same=(("T", "U"),))
+DNA = Alphabet("dna", "-ACGT", unknown="RYSWKMBDHVN", same=(("U", "T"),))
+ALPHABETS = {alphabet.name: alphabet for alphabet in (PROTEIN, RNA, DNA)}
+"""The alphabets by name."""
+
+
+def alphabet_of(sequences: Iterable[str]) -> Alphabet:
+    """The alphabet that sequences are written in: that of RNA or DNA, if they have no other letters, else proteins'.
+
+    Examples
+    --------
+    >>> [alphabet_of([text]).name for text in ("AC-GU", "ACGTN", "ACDE")]
+    ['rna', 'dna', 'protein']
+    """
+    letters = set("".join(set("".join({letter for text in sequences for letter in set(text)}).upper()))) - set(_GAPS)
+    if letters <= set("ACGUN"):
+        return RNA
+    return DNA if letters <= set("ACGTN") else PROTEIN
+
 
 _MAGIC = b"\x1f\x8b"  # of gzip
 _UNPACKED, _RATIO = 2**28, 100  # what is packed may take more bytes than the first, or times its file, but not both

@@ -1,4 +1,4 @@
-"""What the estimators of this package add to scikit-learn's base classes."""
+"""What estimators add to scikit-learn's base classes, and the names of the columns of tables."""
 
 from __future__ import annotations
 
@@ -7,12 +7,56 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import validate_data
 
 from nbm_xp.namespace import host_namespace
 
 from .units import kind_of
 
-__all__ = ["Estimator", "NotFittedError", "describe_rows"]
+__all__ = [
+    "Estimator",
+    "NotFittedError",
+    "check_names",
+    "column_names",
+    "describe_rows",
+]
+
+
+def column_names(X: Any) -> list[str] | None:
+    """The names of a table's columns, if there are any and all are text.
+
+    Raises
+    ------
+    TypeError
+        If only some are text.
+
+    Examples
+    --------
+    >>> column_names([[0.0, 1.0]]) is None
+    True
+    """
+    if isinstance(X, (list, tuple)) or not hasattr(X, "columns"):
+        return None
+    holder = BaseEstimator()
+    validate_data(holder, X, skip_check_array=True)
+    names = getattr(holder, "feature_names_in_", None)
+    return None if names is None else list(names)
+
+
+def check_names(known: Sequence[str] | None, X: Any) -> None:
+    """Compare the names of the columns of new rows with those learnt from, where both have names.
+
+    Raises
+    ------
+    ValueError
+        If the names, or their order, are others.
+    """
+    if known is None or column_names(X) is None:
+        return
+    holder = BaseEstimator()
+    holder.feature_names_in_ = host_namespace().asarray(list(known), dtype=object)
+    validate_data(holder, X, reset=False, skip_check_array=True)
+
 
 _REQUESTED = ("_metadata_request", "_sklearn_output_config")  # what scikit-learn's `clone` copies, too
 

@@ -1,17 +1,60 @@
-"""How often sites are in each state, and pairs of sites in each pair of states."""
+"""How often sites are in each state, and pairs of sites in each pair of states; and how much each sequence counts.
+
+Sequences that are almost the same share a vote: databases have some branches of a family a hundredfold and others once.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines.rows import positive_int
-from nbm_xp.namespace import array_namespace, asarray
+from nbm_xp.machines.rows import numbers, positive_int
+from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, is_bool, is_integer, is_lazy
 
-from .counting import checked_states, one_hot
+__all__ = [
+    "checked_states",
+    "connected_correlations",
+    "one_hot",
+    "pair_frequencies",
+    "pearson",
+    "sequence_weights",
+    "site_frequencies",
+    "site_pairs",
+]
 
-__all__ = ["connected_correlations", "pair_frequencies", "pearson", "site_frequencies", "site_pairs"]
+
+def checked_states(states: Any, n_states: int | None = None, name: str = "states") -> tuple[Any, int]:
+    """Rows of whole numbers as an array, and how many states a site has.
+
+    Raises
+    ------
+    ValueError
+        If they are something else, or beyond the number of states.
+    """
+    states = numbers(states, name, array_namespace(states) if is_array(states) else host_namespace())
+    if states.ndim != 2 or 0 in states.shape:
+        raise ValueError(f"{name} must have two axes, (sequences, sites), got an array of shape {tuple(states.shape)}")
+    if is_lazy(array_namespace(states)):
+        if n_states is None:
+            raise ValueError(f"n_states must be given where {name} are computed later")
+        return states, positive_int(n_states, "n_states")
+    low, high = float(B.min(states)), float(B.max(states))
+    whole = is_integer(states) or is_bool(states) or bool(B.all(B.equal(states, B.round(states))))
+    count = int(high) + 1 if n_states is None else positive_int(n_states, "n_states")
+    if not (whole and low >= 0 and high < count):
+        raise ValueError(f"{name} must be whole numbers from 0 to {count - 1}, got values from {low:g} to {high:g}")
+    return states, count
+
+
+def one_hot(states: Any, count: int, dtype: str = "float32") -> Any:
+    """A column for each state of each site, site by site: 1 at the state that the site is in, else 0."""
+    xp = array_namespace(states)
+    places = xp.arange(count, dtype=states.dtype)
+    found = B.cast(states[:, :, None] == places[None, None, :], dtype)
+    return xp.reshape(found, (states.shape[0], states.shape[1] * count))
+
 
 _BLOCK = 4096  # sequences counted at a time
 
@@ -150,3 +193,59 @@ def _blocks(states: Any, sample_weights: Any, size: int) -> Any:
     for start in range(0, states.shape[0], size):
         end = min(start + size, states.shape[0])
         yield states[start:end, :], sample_weights[start:end]
+
+
+def sequence_weights(states: Any, identity: float = 0.8, *, n_states: int | None = None, block: int = 1024) -> Any:
+    """One over the number of sequences that are the same at so many sites, each sequence itself included.
+
+    Parameters
+    ----------
+    states : array of shape (sequences, sites)
+        Whole numbers from 0.
+    identity : float, optional
+        The share of sites, gaps among them, at which two sequences must agree to count as one.
+    n_states : int, optional
+        How many states a site has; by default one more than the largest number.
+    block : int, optional
+        Sequences that are compared with as many others at a time: memory is in proportion to its square, and never to
+        that of their number.
+
+    Returns
+    -------
+    array of shape (sequences,), of float32
+        Its sum is the effective number of sequences.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not what it must be.
+
+    References
+    ----------
+    F. Morcos et al., "Direct-coupling analysis of residue coevolution captures native contacts across many protein
+    families", PNAS 108 (2011).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sequence_weights(np.asarray([[0, 1, 2, 3, 4], [0, 1, 2, 3, 3], [4, 4, 4, 4, 4]]))
+    array([0.5, 0.5, 1. ], dtype=float32)
+    """
+    states, count = checked_states(states, n_states)
+    if isinstance(identity, bool) or not hasattr(identity, "__float__") or not 0 < identity <= 1:
+        raise ValueError(f"identity must be a number above 0, at most 1, got {identity!r}")
+    size = positive_int(block, "block")
+    length, sites = states.shape
+    least = math.ceil(identity * sites - 1e-9)
+    starts = range(0, length, size)
+    parts = [states[start : min(start + size, length), :] for start in starts]
+    near: list[Any] = [0.0] * len(parts)
+    for i, part in enumerate(parts):
+        ours = one_hot(part, count)
+        for j, other in itertools.islice(enumerate(parts), i, None):
+            theirs = ours if i == j else one_hot(other, count)
+            close = B.cast(ours @ theirs.T >= least, "float32")
+            near[i] = near[i] + B.sum(close, axis=1)
+            if i != j:
+                near[j] = near[j] + B.sum(close, axis=0)
+    return 1.0 / array_namespace(states).concat(near)
