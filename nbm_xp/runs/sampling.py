@@ -7,7 +7,7 @@ import math
 import os
 import pathlib
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -32,7 +32,17 @@ from .copies import (
 )
 from .directory import RunDirectory
 from .execution import Kind, Progress, Warn, begin, check_begin
-from .job import Block, Job, StoppedError, block_length, blocks_of, load_model
+from .job import (
+    Block,
+    Checkpoint,
+    Job,
+    StoppedError,
+    block_length,
+    blocks_of,
+    load_model,
+    read_checkpoint,
+    write_checkpoint,
+)  # fmt: skip
 from .store import Stored
 
 __all__ = ["SAMPLES", "SampleJob", "Sampling", "sample"]
@@ -43,6 +53,7 @@ _HELPS = (
     "chains are sampled on; diagnose(directory) tells more"
 )
 _DIAGNOSED = 32  # so many chains tell how well all have mixed
+_SERIES = "series"  # the folder of what is diagnosed of them
 _BYTES_IN_A_CHUNK = 2**23
 _SWEEPS_IN_A_SEGMENT = 1000
 
@@ -334,7 +345,34 @@ class SampleJob(Job):
         for layer, array in kept.items():
             index = (block.number, part.first_draw // self.checkpoint_every, 0)
             store.write_chunk(pathlib.Path(self.directory) / store.UNFINISHED, array, index, drawn[layer])
+        if kept and block.offset < _DIAGNOSED:
+            observed = [_observed(drawn[layer][: _DIAGNOSED - block.offset]) for layer in self.layers]
+            self.folder(_SERIES).mkdir(exist_ok=True)
+            done = Checkpoint(segment + 1, (np.concatenate(observed),))
+            write_checkpoint(self.folder(_SERIES), self.run, block.number, done, self.n_segments)
         return _packed(chains, states)
+
+    def series(self, block: Block) -> Iterator[Any]:
+        """The records that are diagnosed of a block, segment by segment, of shape (observables, chains, draws).
+
+        Raises
+        ------
+        ValueError
+            If one is not there.
+        """
+        for done in range(self._burning + 1, self.n_segments + 1) if block.offset < _DIAGNOSED else ():
+            found = read_checkpoint(self.folder(_SERIES), self.run, block.number, done)
+            if found is None:
+                raise ValueError(f"{self.folder(_SERIES)} is damaged: it lacks segment {done} of block {block.number}")
+            yield found.arrays[0]
+
+
+def _observed(draws: Any) -> Any:
+    """The mean of the units of each draw, and their projection on a vector, which tells patterns of one mean apart."""
+    units = draws.shape[2]
+    hashed = np.arange(1, units + 1, dtype="int64") * 40503 // 256 % 256 - 128  # by Knuth; sums are exact
+    onto = np.stack([np.ones(units), hashed], axis=1).astype("float32")
+    return np.moveaxis(draws.astype("float32") @ onto / units, 2, 0)
 
 
 def _packed(chains: Chains, states: Sequence[Any]) -> tuple[Any, ...]:
@@ -406,29 +444,22 @@ class Sampling(Kind):
         return super().result() | {name: self.run.configuration[name] for name in names}
 
     def finish(self, unfinished: pathlib.Path) -> Warn:
-        """Diagnose the draws."""
-        found = report(self._series(unfinished))
+        """Diagnose the draws.
+
+        Chains whose layers are clamped at states of their own have distributions of their own, and are not compared.
+        """
+        job, series = self.job, {}
+        if not (job.clamp and any(held.ndim == 2 for held in saved_clamped(job.directory).values())):
+            blocks = [
+                np.concatenate(parts, axis=2)
+                for block in job.blocks
+                if (parts := list(job.series(block)))
+            ]  # fmt: skip
+            names = (f"{array.name}_{what}" for array in self.arrays for what in ("mean", "projection"))
+            series = {name: (values, None) for name, values in zip(names, np.concatenate(blocks, axis=1), strict=True)}
+        found = report(series)
         store.annotate(unfinished, found.attributes)
         return functools.partial(found.warn, _HELPS)
-
-    def _series(self, place: pathlib.Path) -> dict[str, tuple[Any, None]]:
-        """The records that are diagnosed: of each layer the mean of its units, and their projection on a fixed vector.
-
-        The projection tells patterns of one mean apart. Chains whose layers are clamped at states of their own have
-        distributions of their own, and are not compared.
-        """
-        job = self.job
-        if job.clamp and any(held.ndim == 2 for held in saved_clamped(job.directory).values()):
-            return {}
-        found: dict[str, tuple[Any, None]] = {}
-        for name, array in store.open_arrays(place, self.run.result_identity).items():
-            units, step = array.shape[2], job.checkpoint_every
-            hashed = np.arange(1, units + 1, dtype="int64") * 40503 // 256 % 256 - 128  # by Knuth; sums are exact
-            onto = np.stack([np.ones(units), hashed], axis=1).astype("float32")
-            parts = [array[:_DIAGNOSED, k : k + step].astype("float32") @ onto for k in range(0, job.n_draws, step)]
-            sums = np.concatenate(parts, axis=1) / units
-            found |= {f"{name}_mean": (sums[..., 0], None), f"{name}_projection": (sums[..., 1], None)}
-        return found
 
 
 KINDS = {"sample": Sampling}

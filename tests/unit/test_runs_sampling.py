@@ -193,7 +193,7 @@ def test_what_is_no_model_is_refused(tmp_path: pathlib.Path, model: Any) -> None
     for begin in (sample, evaluate):
         with pytest.raises(TypeError, match=f"model must be a model of nbm_xp.boltzmann, got {type(model).__name__}"):
             begin(model, tmp_path / "run")
-        with pytest.raises(ValueError, match="this RBM instance is not fitted yet"):
+        with pytest.raises(ValueError, match="This RBM instance is not fitted yet"):
             begin(RBM(3), tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 
