@@ -33,9 +33,9 @@ from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_n
 from nbm_xp.rng import Generator
 
 from . import storage
-from .balancing import Balance
 from .diagnostics import Diagnostics
 from .energy import gauged_weights, variable
+from .learning_step import Balance, Learner, compile_step
 from .negative_phase import NegativePhase
 from .optimizers import (
     Averaging,
@@ -49,7 +49,6 @@ from .optimizers import (
     rate_after,
 )
 from .state import MachineState, float_dtype, transposed
-from .training import Learner, compile_step
 from .training_methods import PTT, training_method
 from .watching import Watch
 

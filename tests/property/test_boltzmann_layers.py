@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import DBM, RBM, SGD, Topology
-from nbm_xp.boltzmann.centring import centred, gradients, plain_steps, with_means
 from nbm_xp.boltzmann.energy import energy, expectation, free_energy
+from nbm_xp.boltzmann.learning_step import centred, gradients, plain_steps, with_means
 from nbm_xp.boltzmann.partition import base_log_partition, estimate, exact_states
 from nbm_xp.machines.randomness import stream
 from nbm_xp.namespace import to_numpy

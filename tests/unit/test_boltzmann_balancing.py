@@ -10,7 +10,7 @@ import pytest
 
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import DBM, RBM, load
-from nbm_xp.boltzmann.balancing import Balance
+from nbm_xp.boltzmann.learning_step import Balance
 from nbm_xp.boltzmann.storage import BALANCE
 from nbm_xp.boltzmann.topology import Topology
 

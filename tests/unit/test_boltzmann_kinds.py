@@ -13,8 +13,8 @@ from scipy import stats
 
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import DBM, PCD, RBM, SGD, load
-from nbm_xp.boltzmann.centring import centred, gradients, with_means
 from nbm_xp.boltzmann.energy import free_energy, gauged
+from nbm_xp.boltzmann.learning_step import centred, gradients, with_means
 from nbm_xp.boltzmann.topology import Topology
 from nbm_xp.machines.units import KINDS, RECTIFIED, Categorical, kind_of
 from nbm_xp.runs import evaluate, open_samples, read_evaluation, sample
