@@ -27,7 +27,7 @@ from nbm_xp.namespace.exponentials import sigmoid_for
 from nbm_xp.namespace.mrg31k3p import kernel
 
 from .tasks import Draw, FewNumbers, in_few_numbers, later_states, library_of_blocks, made
-from .uniforms import HOST, advance, block_runs, elements, normal_of_pairs, numbers, paired
+from .uniforms import HOST, Shape, advance, block_runs, elements, normal_of_pairs, numbers, paired
 
 __all__ = [
     "after", "bernoulli", "bernoulli_of_affine", "bernoulli_of_sigmoid", "binomial", "compared", "draw", "less",
@@ -112,14 +112,7 @@ def bernoulli(
 
 
 def trials(
-    xp: Any,
-    states: Any,
-    p: Any,
-    shape: tuple[int, ...],
-    dtype: str,
-    precision: str,
-    chunks: Any = None,
-    threads: int = 1,
+    xp: Any, states: Any, p: Any, shape: Shape, dtype: str, precision: str, chunks: Any = None, threads: int = 1
 ) -> tuple[Any, Any, int | None]:
     """Draw ones and zeros as `bernoulli` does, and look at `p` on the way where that costs nothing."""
     whole = is_array(p) and tuple(p.shape) == shape
@@ -143,15 +136,7 @@ def trials(
     return less(xp, u, p, dtype), new, None
 
 
-def binomial(
-    xp: Any,
-    states: Any,
-    n: int,
-    p: Any,
-    size: Sequence[int],
-    dtype: str,
-    precision: str,
-) -> tuple[Any, Any]:
+def binomial(xp: Any, states: Any, n: int, p: Any, size: Sequence[int], dtype: str, precision: str) -> tuple[Any, Any]:
     """Add up the ones of `n` draws from the same streams, one after the other.
 
     Examples
@@ -229,7 +214,7 @@ def _lazily(
     xp: Any,
     make: Callable[..., Any],
     states: Any,
-    shape: tuple[int, ...],
+    shape: Shape,
     dtype: str,
     chunks: Any,
     parts: tuple[Any, ...] = (),
@@ -243,14 +228,14 @@ def _lazily(
     return made(xp, block, parts, chunks=chunks, args=args)
 
 
-def uniforms(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], states: Any) -> Any:
+def uniforms(draw: Draw, offset: Shape, shape: Shape, states: Any) -> Any:
     """Make a block of uniforms from the states of all streams."""
     states = states.states() if isinstance(states, FewNumbers) else states
     runs = block_runs(draw.whole, offset, shape)
     return draw.xp.reshape(elements(states, states.shape[0], *runs, draw.dtype, draw.library), shape)
 
 
-def normals(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], states: Any) -> Any:
+def normals(draw: Draw, offset: Shape, shape: Shape, states: Any) -> Any:
     """Make a block of normal numbers from the states of all streams: see `normal`."""
     host, xp = host_namespace(), draw.xp
     states = states.states() if isinstance(states, FewNumbers) else states
@@ -266,8 +251,6 @@ def normals(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], states:
     return xp.reshape(normal_of_pairs(xp, u1, u2, asarray(host.repeat(is_sine, sizes), xp)), shape)
 
 
-def compared(
-    draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], p: Any, states: Any, *, precision: str
-) -> Any:
+def compared(draw: Draw, offset: Shape, shape: Shape, p: Any, states: Any, *, precision: str) -> Any:
     """Make a block of ones and zeros by its probabilities; its uniforms are made in the same task."""
     return less(draw.xp, uniforms(draw.changed(precision), offset, shape, states), p, draw.dtype)

@@ -22,6 +22,7 @@ from nbm_xp.namespace.mrg31k3p.numpy_draws import cut_at_steps
 from . import recurrence
 from .uniforms import (
     HOST,
+    Shape,
     at_places,
     block_runs,
     elements,
@@ -217,9 +218,7 @@ class ElementUniforms:
         return z * line[0] + line[1] if line else z
 
 
-def of_block(
-    state: Followed, whole: tuple[int, ...], offset: tuple[int, ...], shape: tuple[int, ...], library: str
-) -> ElementUniforms:
+def of_block(state: Followed, whole: Shape, offset: Shape, shape: Shape, library: str) -> ElementUniforms:
     """Give the uniforms of the elements of the block of some shape that begins at some place.
 
     Examples

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from nbm_xp.namespace import (
@@ -29,7 +30,7 @@ from nbm_xp.namespace import (
 from nbm_xp.namespace.compiling import is_traced
 from nbm_xp.namespace.dispatch import is_registered
 
-from .uniforms import DTYPES
+from .uniforms import DTYPES, Shape
 
 __all__ = [
     "MOST_ELEMENTS", "Size", "any_tensor", "as_scale_and_shift", "between", "checked", "chunks_of", "countable",
@@ -126,7 +127,7 @@ def flag(name: str, value: Any) -> bool:
     raise TypeError(f"{name} must be True or False, got {value!r}")
 
 
-def shape_of(size: Size, *parameters: Any) -> tuple[int, ...]:
+def shape_of(size: Size, *parameters: Any) -> Shape:
     """Give the shape of a draw: `size`, or what its parameters broadcast to.
 
     Examples
@@ -155,7 +156,7 @@ def shape_of(size: Size, *parameters: Any) -> tuple[int, ...]:
     return countable(shape)
 
 
-def countable(shape: tuple[int, ...]) -> tuple[int, ...]:
+def countable(shape: Shape) -> Shape:
     """Give a shape back, or refuse it where it has more elements than places can count.
 
     Examples
@@ -168,7 +169,7 @@ def countable(shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
-def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+def _broadcast(shapes: Sequence[Shape]) -> Shape:
     """Find the shape that several shapes broadcast to."""
     out: list[int] = []
     for axis in range(1, max(map(len, shapes), default=0) + 1):
@@ -270,7 +271,7 @@ def most_of(dtype: str) -> int:
     return int(2 ** (bits - (dtype[0] != "u")) - 1)
 
 
-def chunks_of(chunks: Any, shape: tuple[int, ...], *parameters: Any) -> Any:
+def chunks_of(chunks: Any, shape: Shape, *parameters: Any) -> Any:
     """Give the chunks asked for, or along each axis those of the first parameter that has it, or None.
 
     Examples
@@ -322,11 +323,17 @@ def rounded(xp: Any, value: Any, dtype: str) -> Any:
     if is_number(value):
         if math.isfinite(value) and abs(value) > LARGEST[dtype]:
             return math.copysign(math.inf, value)
-        return float(asarray(float(value), host_namespace(), dtype))
+        return float(value) if dtype == "float64" else _rounded_number(value, math.copysign(1.0, value), dtype)
     return xp.astype(value, dtype_of(xp, dtype))
 
 
-def with_whole_axis(chunks: Any, shape: tuple[int, ...]) -> Any:
+@lru_cache(maxsize=256)
+def _rounded_number(value: float, sign: float, dtype: str) -> float:
+    """A number rounded to a dtype; `sign` tells -0.0 from 0.0."""
+    return float(asarray(float(value), host_namespace(), dtype))
+
+
+def with_whole_axis(chunks: Any, shape: Shape) -> Any:
     """Chunks of rows, and an axis of outcomes behind them, the last of `shape`, that is not split."""
     rows, outcomes = len(shape) - 1, (shape[-1],)
     if isinstance(chunks, Mapping):

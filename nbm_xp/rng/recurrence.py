@@ -65,25 +65,9 @@ def _times(matrices: Transition, x: Six) -> Six:
 
 
 def orbit(xp: Any, start: Six, steps: int, count: int, *, rows: bool = False) -> Six:
-    """Repeat a jump: the states 0, `steps`, 2 `steps`, … steps after `start`, by doubling.
+    """Repeat a jump, by doubling: the states 0, `steps`, 2 `steps`, … steps after `start`, of shape (1, …).
 
-    Parameters
-    ----------
-    xp : namespace
-        The array library.
-    start : six arrays
-        Of shape (1, …).
-    steps : int
-        Length of one jump.
-    count : int
-        How many states to make of each.
-    rows : bool
-        Whether `start` holds row vectors, to be multiplied from the right.
-
-    Returns
-    -------
-    six arrays
-        Of shape (count, …).
+    If `rows`, `start` holds row vectors, to be multiplied from the right.
     """
     out, length = start, 1
     while length < count:
@@ -157,20 +141,6 @@ def _outputs(xp: Any, rows: Six, x: Six) -> Any:
 def substreams(xp: Any, state: Followed, count: int) -> Any:
     """Make the states in which `count` streams start, each 2**72 steps after the one before it.
 
-    Parameters
-    ----------
-    xp : namespace
-        The array library.
-    state : six ints
-        The state of the first stream.
-    count : int
-        How many streams.
-
-    Returns
-    -------
-    array
-        int32, of shape (count, 6).
-
     Examples
     --------
     >>> from nbm_xp.namespace import get_namespace
@@ -181,22 +151,7 @@ def substreams(xp: Any, state: Followed, count: int) -> Any:
 
 
 def starts(xp: Any, state: Followed, count: int, steps: int) -> Any:
-    """Make so many states, each so many steps after the one before it, beginning with a given one.
-
-    Parameters
-    ----------
-    xp : namespace
-        The array library.
-    state : six ints
-        The first.
-    count, steps : int
-        How many, and how far apart.
-
-    Returns
-    -------
-    array
-        int32, of shape (count, 6).
-    """
+    """Make so many states, each so many steps after the one before it, beginning with a given one."""
     return join(xp, orbit(xp, _constant(xp, state), steps, count))
 
 
@@ -230,20 +185,6 @@ def jumped(state: Followed, steps: int) -> Followed:
 def advance(xp: Any, states: Any, n: int) -> Any:
     """Give the states of all streams after `n` elements were drawn, without drawing them.
 
-    Parameters
-    ----------
-    xp : namespace
-        The array library.
-    states : array
-        int32, of shape (count, 6).
-    n : int
-        How many elements, dealt out to the streams in turn.
-
-    Returns
-    -------
-    array
-        int32, of shape (count, 6).
-
     Examples
     --------
     >>> from nbm_xp.namespace import get_namespace
@@ -264,20 +205,6 @@ def advance(xp: Any, states: Any, n: int) -> Any:
 
 def integers(xp: Any, states: Any, n: int) -> Any:
     """Make the next `n` integers of the streams.
-
-    Parameters
-    ----------
-    xp : namespace
-        The array library.
-    states : array
-        int32, of shape (count, 6).
-    n : int
-        How many.
-
-    Returns
-    -------
-    array
-        int64, of shape (n,), from 1 to M1.
 
     Examples
     --------
@@ -305,26 +232,8 @@ def integers(xp: Any, states: Any, n: int) -> Any:
 def integers_at(xp: Any, source: State | Any, streams: int, places: Any, span: tuple[int, int], output: int = 0) -> Any:
     """Make the integers at any places of a draw, each on its own.
 
-    Parameters
-    ----------
-    xp : namespace
-        The array library.
-    source : six ints, or array
-        The state of the first stream, the others following as `substreams` lays them out; or the states of all
-        streams, of shape (streams, 6).
-    streams : int
-        How many streams the draw is dealt out to.
-    places : array
-        int64, of any shape: which elements.
-    span : tuple of two ints
-        The smallest and the largest of `places`.
-    output : int
-        Which output of each element: `OUTPUT_STEPS` lie from one to the next.
-
-    Returns
-    -------
-    array
-        int64, of the shape of `places`.
+    `source` is the state of the first stream, the others following as `substreams` lays them out, or has the states of
+    all; `span` holds the smallest and the largest of `places`; `output` says which output of each element is wanted.
 
     Examples
     --------
@@ -340,24 +249,7 @@ def integers_at(xp: Any, source: State | Any, streams: int, places: Any, span: t
 
 
 def rows_at(xp: Any, steps: Any, span: tuple[int, int], output: int = 0) -> Six:
-    """Give the rows of any outputs: by one table where they lie close together, else each on its own.
-
-    Parameters
-    ----------
-    xp : namespace
-        The array library.
-    steps : array
-        int64, of shape (count,): which outputs.
-    span : tuple of two ints
-        The smallest and the largest of `steps`.
-    output : int
-        See `integers_at`.
-
-    Returns
-    -------
-    six arrays
-        Of shape (count,).
-    """
+    """Give the rows of any outputs: by one table where they lie close together, else each on its own."""
     first, length = span[0], span[1] - span[0] + 1
     start = _first_row(first + 1, output)
     if length > steps.shape[0] + LONGEST_TABLE:
@@ -379,24 +271,7 @@ def rows_of(streams: int, output: int = 0) -> Callable[[Any], Six]:
 
 
 def starts_at(xp: Any, source: State | Any, streams: int, which: Any) -> Six:
-    """Give the states in which any streams start: by one table where many are asked for, else each on its own.
-
-    Parameters
-    ----------
-    xp : namespace
-        The array library.
-    source : six ints, or array
-        See `integers_at`.
-    streams : int
-        How many streams there are.
-    which : array
-        int64, of shape (count,): which of them.
-
-    Returns
-    -------
-    six arrays
-        Of shape (count,).
-    """
+    """Give the states in which any streams start: by one table where many are asked for, else each on its own."""
     if not isinstance(source, tuple):
         return _gathered(xp, split(xp, source), which)
     if streams <= max(which.shape[0], MAX_STREAMS):

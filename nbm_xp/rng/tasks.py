@@ -33,7 +33,7 @@ from nbm_xp.namespace.mrg31k3p.integers import Followed, State
 
 from .element_uniforms import ElementUniforms, of_block
 from .rules import Rule, require
-from .uniforms import HOST, advance, substreams
+from .uniforms import HOST, Shape, advance, substreams
 
 __all__ = ["Draw", "FewNumbers", "in_few_numbers", "later_states", "library_of_blocks", "made", "watched"]
 
@@ -64,14 +64,14 @@ class Draw:
 
     make: Callable[..., Any]
     state: Followed | None
-    whole: tuple[int, ...]
+    whole: Shape
     dtype: str
     library: str
     numbers: tuple[Any, ...] = ()
     threads: int = 1
     options: tuple[tuple[str, Any], ...] = ()
 
-    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *arrays: Any, **more: Any) -> Any:
+    def __call__(self, offset: Shape, shape: Shape, *arrays: Any, **more: Any) -> Any:
         """Make the block of some shape that begins at some place."""
         return self.make(self, offset, shape, *arrays, **dict(self.options), **more)
 
@@ -84,13 +84,13 @@ class Draw:
         """The same draw with another dtype and further options."""
         return replace(self, dtype=dtype, options=(*self.options, *options.items()))
 
-    def uniforms(self, offset: tuple[int, ...], shape: tuple[int, ...], components: int = 0) -> ElementUniforms:
+    def uniforms(self, offset: Shape, shape: Shape, components: int = 0) -> ElementUniforms:
         """The uniforms of the elements of a block; of its vectors along the last axis, where `components` is 1."""
         assert self.state is not None
         end = len(shape) - components
         return of_block(self.state, self.whole[:end], offset[:end], shape[:end], self.library)
 
-    def zeros(self, shape: tuple[int, ...]) -> Any:
+    def zeros(self, shape: Shape) -> Any:
         """An array of zeros in the dtype of the draw."""
         return self.xp.zeros(shape, dtype=dtype_of(self.xp, self.dtype))
 
@@ -99,15 +99,14 @@ class Draw:
         waiting = iter(blocks)
         return [next(waiting) if number is None else number for number in self.numbers]
 
-    def columns(self, shape: tuple[int, ...], blocks: tuple[Any, ...], dtype: str) -> list[Any]:
+    def columns(self, shape: Shape, blocks: tuple[Any, ...], dtype: str) -> list[Any]:
         """All parameters as arrays of shape (count,) or (1,)."""
-        xp = self.xp
-        return [
-            xp.reshape(xp.broadcast_to(xp.astype(value, dtype_of(xp, dtype)), shape), (-1,))
-            if number is None
-            else asarray([value], xp, dtype)
-            for number, value in zip(self.numbers, self.given(blocks), strict=True)
-        ]
+        xp, waiting = self.xp, iter(blocks)
+
+        def spread(block: Any) -> Any:
+            return xp.reshape(xp.broadcast_to(xp.astype(block, dtype_of(xp, dtype)), shape), (-1,))
+
+        return [spread(next(waiting)) if n is None else asarray([n], xp, dtype) for n in self.numbers]
 
     def sampled(self, sample: Callable[..., Any], uniforms: ElementUniforms, *columns: Any) -> Any:
         """What ``sample(uniforms, *columns)`` makes, a stretch at a time, which stays in the processor's caches."""
@@ -126,7 +125,7 @@ class Draw:
         with ThreadPoolExecutor(self.threads) as pool:
             return joined(self.xp, uniforms.count, self.dtype, pool.map(made_of, stretches))
 
-    def finished(self, x: Any, shape: tuple[int, ...]) -> Any:
+    def finished(self, x: Any, shape: Shape) -> Any:
         """The block in its shape and dtype."""
         xp = self.xp
         return xp.astype(xp.reshape(x, shape), dtype_of(xp, self.dtype), copy=False)
@@ -190,7 +189,7 @@ def library_of_blocks(xp: Any, *arrays: Any) -> str:
     return next((library_name(block) for block in blocks if is_array(block)), HOST)
 
 
-def _required(name: str, rule: Rule, offset: tuple[int, ...], shape: tuple[int, ...], block: Any) -> Any:
+def _required(name: str, rule: Rule, offset: Shape, shape: Shape, block: Any) -> Any:
     require(name, block, rule)
     return block
 
@@ -213,7 +212,7 @@ class FewNumbers:
     """
 
     firsts: tuple[State, ...]
-    counts: tuple[int, ...]
+    counts: Shape
 
     def states(self) -> Any:
         """All of them, as a NumPy array."""
@@ -244,7 +243,7 @@ def in_few_numbers(states: Any) -> Any:
     return FewNumbers(tuple(firsts), tuple(counts)) if done == states.shape[0] else states
 
 
-def _advanced(n: int, offset: tuple[int, ...], shape: tuple[int, ...], states: Any) -> Any:
+def _advanced(n: int, offset: Shape, shape: Shape, states: Any) -> Any:
     return advance(states, n)
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from nbm_xp.namespace import (
     array_namespace,
@@ -43,9 +43,11 @@ from . import recurrence
 from .elementary import cos, log, sin, sqrt
 
 __all__ = [
-    "DTYPES", "HOST", "advance", "at_places", "block_runs", "elements", "from_integers", "normal_of_pairs", "numbers",
-    "paired", "stepwise_normals", "stream_count", "substreams", "touched_streams", "two_draws",
+    "DTYPES", "HOST", "Shape", "advance", "at_places", "block_runs", "elements", "from_integers", "normal_of_pairs",
+    "numbers", "paired", "stepwise_normals", "stream_count", "substreams", "touched_streams", "two_draws",
 ]  # fmt: skip
+
+Shape: TypeAlias = tuple[int, ...]
 
 MOST_COMPILED: Final = 2**24
 """So many numbers a compiled draw has at most: its source grows with them."""
@@ -254,7 +256,7 @@ def at_places(
     return from_integers(xp, recurrence.integers_at(xp, source, streams, places, span, output), dtype)
 
 
-def block_runs(shape: tuple[int, ...], offset: tuple[int, ...], block: tuple[int, ...]) -> tuple[Any, Any]:
+def block_runs(shape: Shape, offset: Shape, block: Shape) -> tuple[Any, Any]:
     """Say where the runs of consecutive elements begin that make up a block of an array, and their equal lengths.
 
     Examples
@@ -289,24 +291,26 @@ def two_draws(high: Any, low: Any) -> Any:
     return (high - 2.0**-31) + low * 2.0**-31
 
 
-def polar(xp: Any, u1: Any, u2: Any) -> Any:
+def polar(xp: Any, u1: Any, u2: Any) -> tuple[Any, Any]:
     """Make two standard normal numbers of each pair of uniforms, by the method of Box and Muller [1]_.
 
-    The cosines come first along a first axis of two, then the sines; of the uniforms' dtype. Logarithms, cosines and
-    sines are computed in float64 and rounded to it; float16 is computed in float32 and rounded once.
+    Gives the cosines, then the sines, of the uniforms' dtype; where the library has a kernel, in their place: they must
+    be contiguous and nobody else's. Logarithms, cosines and sines are computed in float64 and rounded to the dtype;
+    float16 is computed in float32 and rounded once.
 
     Examples
     --------
     >>> from nbm_xp.namespace import get_namespace
     >>> xp = get_namespace("numpy")
-    >>> polar(xp, xp.asarray([0.5]), xp.asarray([0.25])).round(4).tolist()
-    [[0.0], [1.1774]]
+    >>> polar(xp, xp.asarray([0.5]), xp.asarray([0.25]))[1].round(4).tolist()
+    [1.1774]
     """
     dtype = u1.dtype
     is_half = dtype_name(u1) == "float16"
     own = None if is_half else kernel("rng.box_muller", xp)
     if own is not None:
-        return own(u1, u2)
+        own(u1, u2)
+        return u1, u2
     with wide_dtypes(xp):
         if is_half:
             u1, u2 = (xp.astype(u, dtype_of(xp, "float32")) for u in (u1, u2))
@@ -314,14 +318,14 @@ def polar(xp: Any, u1: Any, u2: Any) -> Any:
         logs = xp.astype(log(xp.astype(u1, double)), u1.dtype)
         radius = xp.astype(sqrt(xp.astype(-2.0 * logs, double)), u1.dtype)
         angle = xp.astype(u2 * (2.0 * math.pi), double)
-        waves = xp.stack([cos(angle), sin(angle)])
-        return xp.astype(radius * xp.astype(waves, radius.dtype), dtype, copy=False)
+        cosines, sines = (radius * xp.astype(wave(angle), radius.dtype) for wave in (cos, sin))
+        return xp.astype(cosines, dtype, copy=False), xp.astype(sines, dtype, copy=False)
 
 
 def normal_of_pairs(xp: Any, u1: Any, u2: Any, is_sine: Any) -> Any:
     """Make a standard normal number of each pair of uniforms, the sine where `is_sine`, else the cosine."""
-    both = polar(xp, u1, u2)
-    return xp.where(is_sine, both[1, ...], both[0, ...])
+    cosines, sines = polar(xp, u1, u2)
+    return xp.where(is_sine, sines, cosines)
 
 
 def paired(xp: Any, u: Any, n: int) -> Any:
@@ -330,7 +334,9 @@ def paired(xp: Any, u: Any, n: int) -> Any:
     The uniforms of the first half are paired with those of the second; all cosines come first, then the sines.
     """
     half = u.shape[0] // 2
-    return xp.reshape(polar(xp, u[:half], u[half:]), (-1,))[:n]
+    first, second = u[:half], u[half:]
+    both = polar(xp, first, second)
+    return (u if both[0] is first else xp.concat(both))[:n]
 
 
 def stepwise_normals(xp: Any, u: Any, streams: int, n: int) -> Any:
@@ -340,5 +346,6 @@ def stepwise_normals(xp: Any, u: Any, streams: int, n: int) -> Any:
     first becomes the cosines, the second the sines.
     """
     pairs = xp.reshape(u, (-1, 2, streams))
-    both = polar(xp, pairs[:, 0, :], pairs[:, 1, :])
-    return xp.reshape(xp.moveaxis(both, 0, 1), (-1,))[:n]
+    u1, u2 = (xp.reshape(pairs[:, k, :], (-1,)) for k in (0, 1))
+    both = [xp.reshape(z, (-1, streams)) for z in polar(xp, u1, u2)]
+    return xp.reshape(xp.stack(both, axis=1), (-1,))[:n]

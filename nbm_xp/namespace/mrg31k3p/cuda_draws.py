@@ -145,15 +145,12 @@ def normals(
     return _whole("normals", source("normals", **REALS[dtype], OUTPUTS=outputs), states, n, dtype, scale_and_shift, out)
 
 
-def box_muller(u1: Any, u2: Any) -> Any:
-    """The cosines of pairs of uniforms, then their sines: see `numpy_draws.box_muller`."""
-    xp, dtype = array_namespace(u1), dtype_name(u1)
+def box_muller(u1: Any, u2: Any) -> None:
+    """Turn pairs of uniforms into normal numbers in place: see `numpy_draws.box_muller`."""
+    text = source("box_muller", **REALS[dtype_name(u1)])
     with on_device_of(u1):
-        u1, u2 = consecutive(u1, dtype), consecutive(u2, dtype)
-        out = xp.empty((2, *u1.shape), dtype=u1.dtype)
         if u1.size:
-            launch(xp, source("box_muller", **REALS[dtype]), "box_muller", u1.size, u1, u2, u1.size, out)
-    return out
+            launch(array_namespace(u1), text, "box_muller", u1.size, u1, u2, u1.size)
 
 
 def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:

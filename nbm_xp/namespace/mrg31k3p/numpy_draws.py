@@ -154,11 +154,9 @@ def normals(
     return drawn
 
 
-def box_muller(u1: Any, u2: Any) -> Any:
-    """The cosines of pairs of uniforms, then their sines: see `nbm_xp.rng.uniforms.polar`; of shape (2, count)."""
-    out = np.empty((2, *u1.shape), u1.dtype)
-    functions[f"box_muller_{u1.dtype}"](contiguous(u1), contiguous(u2), out.reshape(-1))
-    return out
+def box_muller(u1: Any, u2: Any) -> None:
+    """Turn pairs of uniforms, of contiguous arrays, into normal numbers in place: see `nbm_xp.rng.uniforms.polar`."""
+    functions[f"box_muller_{u1.dtype}"](u1, u2)
 
 
 def cut_at_steps(begins: Any, lengths: Any, streams: int) -> tuple[Any, Any]:

@@ -13,6 +13,7 @@ from nbm_xp.namespace import Derivatives, array_namespace, dtype_name, is_array,
 from ..parameters import LARGEST, as_scale_and_shift, line_between, rounded, scaled_and_shifted
 from ..rules import FINITE, NOT_NEGATIVE, Rule, finite_in, require, require_held, require_together
 from ..tasks import Draw
+from ..uniforms import Shape
 from .counts import COUNTS
 from .gammas import GAMMAS
 from .real_numbers import REAL_NUMBERS
@@ -26,9 +27,7 @@ __all__ = [
 DISTRIBUTIONS: Final[dict[str, Distribution]] = REAL_NUMBERS | GAMMAS | COUNTS
 
 
-def independent(
-    draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any, name: str, differentiated_in: str = ""
-) -> Any:
+def independent(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, name: str, differentiated_in: str = "") -> Any:
     """Make a block of numbers of a distribution in the table, or of their derivatives in one of its parameters."""
     distribution, xp = DISTRIBUTIONS[name], draw.xp
     if 0 in shape:
@@ -97,9 +96,7 @@ def differentiated(draw: Draw, k: int, dtype: str) -> Draw:
     return draw.changed(wider, differentiated_in=_of_arrays(draw)[k])
 
 
-def uniform(
-    draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any, bits: int, out: Any = None
-) -> Any:
+def uniform(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, bits: int, out: Any = None) -> Any:
     """Make a block of uniforms between two bounds, of two outputs each where `bits` is 53."""
     low, high = (
         _checked(draw, name, value, FINITE) for name, value in zip(("low", "high"), draw.given(blocks), strict=True)
@@ -110,7 +107,7 @@ def uniform(
     return _on_line(draw, shape, standard, shift, scale, out)
 
 
-def normal(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any, out: Any = None) -> Any:
+def normal(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, out: Any = None) -> Any:
     """Make a block of normal numbers of some mean and standard deviation."""
     loc, scale = draw.given(blocks)
     loc, scale = _checked(draw, "loc", loc, FINITE), _checked(draw, "scale", scale, NOT_NEGATIVE)
@@ -127,7 +124,7 @@ def _checked(draw: Draw, name: str, value: Any, rule: Rule) -> Any:
     return value
 
 
-def _on_line(draw: Draw, shape: tuple[int, ...], standard: Sampler, shift: Any, scale: Any, out: Any) -> Any:
+def _on_line(draw: Draw, shape: Shape, standard: Sampler, shift: Any, scale: Any, out: Any) -> Any:
     """Standard numbers times a scale, plus a shift; `out` takes them where a kernel can fill it."""
     line, xp = as_scale_and_shift(shift, scale, draw.dtype), draw.xp
     x = standard(line or (), draw.threads, out if line is not None else None)

@@ -27,6 +27,7 @@ from ..element_uniforms import ElementUniforms
 from ..elementary import log
 from ..rules import PROBABILITY, TRIALS, check_weights, require, require_enough, require_held
 from ..tasks import Draw
+from ..uniforms import Shape
 from .counts import large_binomial
 from .sampling import any_of, until_accepted, which_of
 
@@ -156,7 +157,7 @@ def _stable_order(xp: Any, key: Any) -> Any:
     return xp.argsort(key, stable=True) if any_of(xp, ascending[1:] == ascending[:-1]) else order
 
 
-def integers_of_draw(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any) -> Any:
+def integers_of_draw(draw: Draw, offset: Shape, shape: Shape, *blocks: Any) -> Any:
     """Make a block of integers; `numbers` are the lower bound, which is included, and how many values there are."""
     xp = draw.xp
     if 0 in shape:
@@ -178,7 +179,7 @@ def _at_once(sample: Any, *arguments: Any) -> Any:
     return sample(*arguments)
 
 
-def outcomes(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], p: Any, *, name: str) -> Any:
+def outcomes(draw: Draw, offset: Shape, shape: Shape, p: Any, *, name: str) -> Any:
     """Make a block of outcomes by probabilities: one row of them for all elements, or a row for each; `p` is whole."""
     xp = draw.xp
     if 0 in shape:
@@ -193,7 +194,7 @@ def outcomes(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], p: Any
         return draw.finished(_outcome(draw.uniforms(offset, shape), _levels(p)), shape)
 
 
-def multinomial(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any) -> Any:
+def multinomial(draw: Draw, offset: Shape, shape: Shape, *blocks: Any) -> Any:
     """Make a block that has all outcomes, along the last axis: each count is binomial, given those before it."""
     xp, rows, count = draw.xp, shape[:-1], shape[-1]
     if 0 in shape:
@@ -222,8 +223,8 @@ def multinomial(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], *bl
 
 def random_order(
     draw: Draw,
-    offset: tuple[int, ...],
-    shape: tuple[int, ...],
+    offset: Shape,
+    shape: Shape,
     *arrays: Any,
     population: int,
     axis: int | None = None,
@@ -254,7 +255,7 @@ def random_order(
     return xp.take(arrays[0], found[offset[axis] : offset[axis] + shape[axis]], axis=axis)
 
 
-def order_of_rows(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any, axis: int) -> Any:
+def order_of_rows(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, axis: int) -> Any:
     """Make a block, which is whole along one axis, of elements in a random order along that, or of the order itself."""
     xp = draw.xp
     if 0 in shape:
@@ -265,9 +266,7 @@ def order_of_rows(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], *
         return xp.take_along_axis(blocks[0], found, axis=axis) if blocks else found
 
 
-def successes(
-    draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any, count: int, precision: str
-) -> Any:
+def successes(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, count: int, precision: str) -> Any:
     """Make a block of how many of `count` outputs of each element are below a probability, compared as `precision`."""
     xp, (p,) = draw.xp, draw.given(blocks)
     kind = "int64" if draw.dtype == "bool" and count > 1 else draw.dtype

@@ -22,19 +22,7 @@ from typing import Any, Final
 from nbm_xp.namespace import array_namespace
 
 from ..element_uniforms import ElementUniforms
-from ..elementary import (
-    arctan,
-    cos,
-    exp,
-    expm1,
-    log,
-    log1p,
-    normal_quantile,
-    quotient,
-    sin,
-    sqrt,
-    truncated_normal,
-)
+from ..elementary import arctan, cos, exp, expm1, log, log1p, normal_quantile, quotient, sin, sqrt, truncated_normal
 from ..rules import FINITE, NOT_NEGATIVE, POSITIVE, Rule
 from ..uniforms import two_draws
 from .derivatives import vonmises_in_kappa, wald_in_mean

@@ -22,6 +22,7 @@ from nbm_xp.namespace.compiling import is_traced
 from ..elementary import exp, log, quotient
 from ..rules import FINITE, NOT_NEGATIVE, TRIALS, Rule, require, require_held
 from ..tasks import Draw
+from ..uniforms import Shape
 from .counts import hypergeometric
 from .derivatives import logit_beta_in_a
 from .gammas import log_gamma
@@ -35,13 +36,11 @@ _ROUNDING: Final = 2.0**-50
 _SOME: Final = Rule("above 0 in one component at least", lambda total: total > 0)
 
 
-def _finished(draw: Draw, components: list[Any], shape: tuple[int, ...]) -> Any:
+def _finished(draw: Draw, components: list[Any], shape: Shape) -> Any:
     return draw.finished(draw.xp.stack(components, axis=-1), shape)
 
 
-def dirichlet(
-    draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], alpha: Any, *, in_shapes: bool = False
-) -> Any:
+def dirichlet(draw: Draw, offset: Shape, shape: Shape, alpha: Any, *, in_shapes: bool = False) -> Any:
     """Make a block of proportions: gamma numbers over their sum [1]_, by their logarithms, so that none is lost.
 
     If `in_shapes`, make in place of each proportion its derivative in its own shape before they are divided by their
@@ -79,7 +78,7 @@ def dirichlet(
 
 
 def normal_vectors(
-    draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], mean: Any, cov: Any, *, check_valid: str, tol: float
+    draw: Draw, offset: Shape, shape: Shape, mean: Any, cov: Any, *, check_valid: str, tol: float
 ) -> Any:
     """Make a block of a mean, and a factor of the covariance times independent normal numbers [1]_."""
     xp, axes = draw.xp, shape[-1]
@@ -128,7 +127,7 @@ def cholesky(cov: Any) -> tuple[list[Any], Any]:
     return columns, left
 
 
-def hypergeometrics(draw: Draw, offset: tuple[int, ...], shape: tuple[int, ...], colors: Any) -> Any:
+def hypergeometrics(draw: Draw, offset: Shape, shape: Shape, colors: Any) -> Any:
     """Make a block of how many of each color are in a sample, whose size is in `numbers`, each given those before."""
     xp, n, (sample,) = draw.xp, shape[-1], draw.numbers
     with wide_dtypes(xp):

@@ -25,18 +25,9 @@ from nbm_xp.namespace import (
 from nbm_xp.namespace.mrg31k3p.integers import Followed
 
 from ..distributions.integers import integers_of_draw, order_of_rows, random_order
-from ..parameters import (
-    MOST_ELEMENTS,
-    Size,
-    checked,
-    counts_on,
-    fill,
-    flag,
-    known_integer,
-    require_writable,
-    shape_of,
-)
+from ..parameters import MOST_ELEMENTS, Size, checked, counts_on, fill, flag, known_integer, require_writable, shape_of
 from ..rules import NOT_NEGATIVE, require, require_enough, require_integer, weights_of, within
+from ..uniforms import Shape
 from .state import GeneratorState
 
 __all__ = ["Choices"]
@@ -200,14 +191,7 @@ class Choices(GeneratorState):
         self._in_order(x, _axis_of("x", x, axis), None, x)
 
     def _chosen(
-        self,
-        xp: Any,
-        state: Followed,
-        population: int,
-        shape: tuple[int, ...],
-        replace: bool,
-        weights: list[Any],
-        chunks: Any,
+        self, xp: Any, state: Followed, population: int, shape: Shape, replace: bool, weights: list[Any], chunks: Any
     ) -> Any:
         """Choose integers below a number."""
         held = counts_on(xp, "int64", 0, population)
@@ -306,7 +290,7 @@ class Choices(GeneratorState):
                 out, self._made(state, xp, order_of_rows, (x,), shape, dtype_name(x), chunks=chunks, axis=along)
             )
 
-    def _integers(self, xp: Any, state: Followed, span: int, shape: tuple[int, ...], dtype: str, chunks: Any) -> Any:
+    def _integers(self, xp: Any, state: Followed, span: int, shape: Shape, dtype: str, chunks: Any) -> Any:
         return self._made(state, xp, integers_of_draw, (0, span), shape, dtype, chunks=chunks)
 
 
@@ -344,7 +328,7 @@ def _things_of(name: str, x: Any) -> Any:
     return checked(name, x) if is_array(x) and is_lazy(array_namespace(x)) else x
 
 
-def _taken_of_block(axis: int, axes: int, offset: tuple[int, ...], shape: tuple[int, ...], index: Any, x: Any) -> Any:
+def _taken_of_block(axis: int, axes: int, offset: Shape, shape: Shape, index: Any, x: Any) -> Any:
     """A block of what lies at some places along an axis."""
     xp = array_namespace(x)
     spans = [slice(begin, begin + length) for begin, length in zip(offset, shape, strict=True)]

@@ -316,14 +316,7 @@ class Counts(GeneratorState):
         return self._of_table("negative_binomial", size, dtype, chunks, n=n, p=p)
 
     def hypergeometric(
-        self,
-        ngood: Any,
-        nbad: Any,
-        nsample: Any,
-        size: Size = None,
-        dtype: Any = "int64",
-        *,
-        chunks: Any = None,
+        self, ngood: Any, nbad: Any, nsample: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None
     ) -> Any:
         """Draw how many of a sample without replacement are good, by the ratio of uniforms [1]_.
 
@@ -355,15 +348,7 @@ class Counts(GeneratorState):
         require_integer("nbad", nbad)
         require_integer("nsample", nsample)
         ngood, nbad, nsample = map(known_integer, (ngood, nbad, nsample))
-        return self._of_table(
-            "hypergeometric",
-            size,
-            dtype,
-            chunks,
-            ngood=ngood,
-            nbad=nbad,
-            nsample=nsample,
-        )
+        return self._of_table("hypergeometric", size, dtype, chunks, ngood=ngood, nbad=nbad, nsample=nsample)
 
     def logseries(self, p: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
         """Draw numbers of the logarithmic series: geometric ones of a parameter that is drawn too [1]_.

@@ -42,13 +42,7 @@ class RealNumbers(GeneratorState):
         return self._of_table("exponential", size, dtype, chunks, out, scale=scale)
 
     def standard_exponential(
-        self,
-        size: Size = None,
-        dtype: Any = None,
-        method: str = "inv",
-        out: Any = None,
-        *,
-        chunks: Any = None,
+        self, size: Size = None, dtype: Any = None, method: str = "inv", out: Any = None, *, chunks: Any = None
     ) -> Any:
         """Draw exponential numbers of mean 1: see `exponential`.
 

@@ -56,7 +56,7 @@ from ..recurrence import join, jumped, split
 from ..rules import PROBABILITY, finite_in, require, require_together
 from ..seeds import from_words, hashed_seed
 from ..tasks import Draw, library_of_blocks, made
-from ..uniforms import numbers, substreams
+from ..uniforms import Shape, numbers, substreams
 
 __all__ = ["FEW", "GeneratorState", "count_of"]
 
@@ -64,6 +64,7 @@ FEW: Final = 64
 """So many numbers at most are taken from a table that is made ahead."""
 
 _MOST_AHEAD: Final = 512  # steps that such a table has
+_NO_DERIVATIVES: Final = Derivatives("the binomial distribution", ("p",))
 _NOTHING: Final[tuple[str, Iterator[Any]]] = ("", iter(()))  # no table of numbers made ahead, for no dtype
 
 
@@ -164,7 +165,7 @@ class GeneratorState:
         return first[:n].copy()
 
     @property
-    def state(self) -> tuple[int, ...]:
+    def state(self) -> Shape:
         """The six integers from which the next call starts, and how many generators were spawned.
 
         It may be set to whatever may be a seed. As a tuple of ints it can be compared, pickled and written as JSON; in
@@ -234,7 +235,7 @@ class GeneratorState:
         xp: Any,
         make: Callable[..., Any],
         parameters: tuple[Any, ...],
-        shape: tuple[int, ...],
+        shape: Shape,
         dtype: str,
         *,
         n: int | None = None,
@@ -252,7 +253,7 @@ class GeneratorState:
         xp: Any,
         make: Callable[..., Any],
         parameters: tuple[Any, ...],
-        shape: tuple[int, ...],
+        shape: Shape,
         dtype: str,
         *,
         chunks: Any = None,
@@ -274,15 +275,7 @@ class GeneratorState:
         into = out if filled and not lazy else None
         return fill(out, made(xp, draw, parameters, chunks=chunks, args=args, derivatives=rule, out=into))
 
-    def _of_table(
-        self,
-        name: str,
-        size: Size,
-        dtype: Any,
-        chunks: Any,
-        out: Any = None,
-        **parameters: Any,
-    ) -> Any:
+    def _of_table(self, name: str, size: Size, dtype: Any, chunks: Any, out: Any = None, **parameters: Any) -> Any:
         """Draw from the distribution of some name in the table."""
         distribution = DISTRIBUTIONS[name]
         is_count = distribution.kind == "count"
@@ -312,7 +305,8 @@ class GeneratorState:
         xp, (p,) = self._parameters(p=p)
         shape = shape_of(size, p)
         dtype = counts_on(xp, dtype)
-        xp.empty((0,), dtype=dtype_of(xp, counts_on(xp, "int64") if dtype == "bool" and n > 1 else dtype))
+        if dtype == "bool" and n > 1:
+            xp.empty((0,), dtype=dtype_of(xp, counts_on(xp, "int64")))
         if is_lazy(xp) or not is_array(p):
             require("p", p, PROBABILITY)
         chunks = chunks_of(chunks, shape, p)
@@ -323,14 +317,12 @@ class GeneratorState:
             shape,
             dtype,
             chunks=chunks,
-            derivatives=Derivatives("the binomial distribution", ("p",)),
+            derivatives=_NO_DERIVATIVES,
             count=n,
             precision=floatx(),
         )
 
-    def _outcomes(
-        self, xp: Any, state: Followed, p: Any, shape: tuple[int, ...], dtype: str, chunks: Any, name: str
-    ) -> Any:
+    def _outcomes(self, xp: Any, state: Followed, p: Any, shape: Shape, dtype: str, chunks: Any, name: str) -> Any:
         """Make outcomes by probabilities that were checked, at some state."""
         chunks = chunks_of(chunks, shape, *([p[..., 0]] if p.ndim > 1 else []))
         derivatives = Derivatives("the categorical distribution", (name,))

@@ -35,13 +35,7 @@ class Uniforms(GeneratorState):
     """See `nbm_xp.rng.Generator`."""
 
     def random(
-        self,
-        size: Size = None,
-        dtype: Any = None,
-        out: Any = None,
-        *,
-        chunks: Any = None,
-        bits: int | None = None,
+        self, size: Size = None, dtype: Any = None, out: Any = None, *, chunks: Any = None, bits: int | None = None
     ) -> Any:
         """Draw uniforms between 0 and 1, both excluded.
 

@@ -1,9 +1,9 @@
-/* Normal numbers of pairs of uniforms, the cosines first, then the sines. */
+/* Pairs of uniforms become the cosines and the sines of pairs of normal numbers. */
 #include "polar.cuh"
 #include "threads.cuh"
 
-extern "C" __global__ void box_muller(const REAL *u1, const REAL *u2, i64 pairs, REAL *out) {
+extern "C" __global__ void box_muller(REAL *u1, REAL *u2, i64 pairs) {
     i64 i = thread_number();
     if (i < pairs)
-        polar(u1[i], u2[i], nullptr, out + i, out + pairs + i);
+        polar(u1[i], u2[i], nullptr, u1 + i, u2 + i);
 }

@@ -39,15 +39,15 @@ static void NAMED(polar)(REAL *restrict u1, const REAL *restrict u2, i64 width, 
     NAMED(stretch)(sines, width, line);
 }
 
-/* box_muller(u1, u2, out): the cosines of pairs of uniforms, then their sines */
+/* box_muller(u1, u2): pairs of uniforms become the cosines and the sines of pairs of normal numbers */
 static i64 NAMED(box_muller)(const Argument *a) {
-    const REAL *u1 = a[0].data, *u2 = a[1].data;
-    REAL *out = a[2].data, first[AT_ONCE];
+    REAL *u1 = a[0].data, *u2 = a[1].data, first[AT_ONCE], second[AT_ONCE];
     i64 pairs = a[0].size;
     for (i64 begin = 0, width; begin < pairs; begin += width) {
         width = pairs - begin < AT_ONCE ? pairs - begin : AT_ONCE;
         memcpy(first, u1 + begin, (size_t)width * sizeof(REAL));
-        NAMED(polar)(first, u2 + begin, width, NULL, out + begin, out + pairs + begin);
+        memcpy(second, u2 + begin, (size_t)width * sizeof(REAL));
+        NAMED(polar)(first, second, width, NULL, u1 + begin, u2 + begin);
     }
     return 0;
 }
