@@ -216,7 +216,7 @@ _ONE_FIELD = np.zeros(1)
 
 def brick(chain: Any, brick: Any, couplings: Any) -> Any:
     """What draws a brick's units; None for what there is no loop for."""
-    return None if chain.kind.is_categorical else _Brick(chain, brick, couplings)
+    return None if chain.group.kind.is_categorical else _Brick(chain, brick, couplings)
 
 
 @lru_cache(maxsize=256)
@@ -232,7 +232,7 @@ def _brick_jump(steps: int) -> Any:
 
 class _Brick:
     def __init__(self, chain: Any, brick: Any, couplings: Any) -> None:
-        values, multiples = chain.kind, couplings.multiples
+        values, multiples = chain.group.kind, couplings.multiples
         self.chain, self.brick, self.kind = chain, brick, values
         self.lanes, self.steps = _brick_lanes(chain.first_stream), brick.steps.reshape(-1)
         self.unit, self.field = couplings.unit, couplings.fields if isinstance(couplings.fields, float) else 0.0
@@ -241,13 +241,13 @@ class _Brick:
         self.levels = self.table = NO_LEVELS
         beta = np.asarray([[chain.beta]])
         self.scale = beta[0] * values.step
-        axes = len(chain.shape)
+        axes = len(chain.graph.shape)
         most = 2 * axes * couplings.largest
         if 0 < most <= MOST_SUM and isinstance(couplings.fields, float):
             self.multiples = NO_MULTIPLES if multiples is None else multiples.reshape(-1)
             # as many odd terms everywhere: every second sum is never there
-            stride = 2 if couplings.odd and values.least == -1 and all(chain.periodic) else 1
-            metropolis = chain.rule == "metropolis"
+            stride = 2 if couplings.odd and values.least == -1 and all(chain.graph.periodic) else 1
+            metropolis = chain.group.rule == "metropolis"
             self.levels, self.table = table_of(most, stride, self.unit, self.field, values, metropolis, beta)
             return
         if isinstance(couplings.fields, float):
@@ -271,7 +271,7 @@ class _Brick:
         functions["graph_brick"](
             stretches.places, stretches.counts, begins, stretches.odd, which.astype(np.int64, copy=False), jumps,
             np.asarray((*first[0], *second[0]), np.uint32), self.lanes.reshape(-1), self.steps, self.multiples,
-            self.couplings, self.fields, self.scale, self.levels, self.table, flat, RULES[self.chain.rule],
+            self.couplings, self.fields, self.scale, self.levels, self.table, flat, RULES[self.chain.group.rule],
             self.kind.least, int(self.kind.step),
         )  # fmt: skip
 

@@ -188,13 +188,8 @@ class LatticeWork(Work):
     @property
     def chains(self) -> list[LatticeChain]:
         """The chains of the group."""
-        group, division = self.group, self.division
-        return [
-            LatticeChain(
-                division.shape, division.periodic, group.units, group.rule, group.seed, group.first_chain + k, beta
-            )
-            for k, beta in enumerate(group.betas)
-        ]
+        graph = Lattice(self.division.shape, self.division.periodic)
+        return [LatticeChain(self.group, place, graph) for place in range(self.group.n_chains)]
 
     def begin(self, block: Index) -> tuple[Any, Layers]:
         """See `Work`."""

@@ -5,19 +5,17 @@ Contract: the bits of `chains.Chains`, for every division into blocks, by arrays
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from nbm_xp.machines.units import Units
 from nbm_xp.namespace import host_namespace, kernel
 from nbm_xp.namespace.mrg31k3p.integers import STREAM_STEPS, State
 from nbm_xp.rng import jump
 from nbm_xp.rng.uniforms import elements
 
-from .chains import Numbers
-from .energy_model import Clamp, EnergyModel, units_of
+from .blocks import ChainGroup
+from .energy_model import Clamp, EnergyModel
 from .graph import Lattice, uniform_value
 from .lattice_blocks import LatticeBlock, SlotRuns
 from .layout import Colour, rounded
@@ -93,70 +91,51 @@ class LatticeChain:
 
     Parameters
     ----------
-    shape, periodic : tuples
-        The lattice's.
-    units : str or int
-        What units can be.
-    rule : {"heat_bath", "metropolis"}
-    seed : six ints
-        What all random numbers follow from.
-    chain : int
-        Its number.
-    beta : float
+    group : ChainGroup
+        The chains that run together.
+    place : int
+        Which of them it is.
+    graph : Lattice
     """
 
-    shape: tuple[int, ...]
-    periodic: tuple[bool, ...]
-    units: Any
-    rule: str
-    seed: State
-    chain: int
-    beta: float
+    group: ChainGroup
+    place: int
+    graph: Lattice
 
     @property
-    def kind(self) -> Units:
-        """What a unit can be."""
-        return units_of(self.units)
+    def beta(self) -> float:
+        """Its inverse temperature."""
+        return self.group.betas[self.place]
 
     @property
     def move(self) -> LocalMove:
         """How units are drawn."""
-        move = MOVES[self.rule]
+        move = MOVES[self.group.rule]
         assert isinstance(move, LocalMove)
         return move
 
     @property
     def nothing(self) -> int:
         """What stands where no unit is, which adds nothing to a sum."""
-        return -1 if self.kind.is_categorical else 0
-
-    @property
-    def sums(self) -> int:
-        """How many sums are measured."""
-        return 1 + (self.kind.count if self.kind.is_categorical else 1)
-
-    @property
-    def numbers(self) -> Numbers:
-        """The random numbers of all units."""
-        return Numbers(self.seed, math.prod(self.shape))
+        return -1 if self.group.kind.is_categorical else 0
 
     @property
     def colours(self) -> range:
         """The colours that a sweep draws one after the other."""
-        return range(self.lattice.colour_count)
+        return range(self.graph.colour_count)
 
     @property
-    def lattice(self) -> Lattice:
-        """What the chain is of."""
-        return Lattice(self.shape, self.periodic)
+    def first_stream(self) -> State:
+        """The state that the chain's first stream starts in."""
+        return jump(self.group.seed, (self.group.first_chain + self.place) * LANES * STREAM_STEPS)
 
     def begins(self, runs: SlotRuns, sweep: int) -> Any:
         """Where the numbers of runs begin among those of the chain."""
-        return sweep * self.numbers.steps * LANES + runs.slots
+        return sweep * self.group.numbers.steps * LANES + runs.slots
 
     def fresh(self, block: LatticeBlock) -> Any:
         """Random states of a block, with nothing in its halo."""
-        host, values = host_namespace(), self.kind
+        host, values = host_namespace(), self.group.kind
         flat = host.full((block.units,), self.nothing, dtype=host.int8)
         if values.is_categorical:
             for colour in self.colours:
@@ -164,7 +143,8 @@ class LatticeChain:
                     flat[runs.each()[0]] = values.at_random(host, self.uniforms(runs, 0))
             return flat
         # at β = 0 the heat bath's upper value is drawn by lesser numbers, `at_random`'s by greater ones
-        work = replace(self, rule="heat_bath", beta=0.0).work(block, Couplings(1.0, None, 0.0, 1, True))
+        hot = replace(self.group, rule="heat_bath", betas=(0.0,) * self.group.n_chains)
+        work = replace(self, group=hot).work(block, Couplings(1.0, None, 0.0, 1, True))
         for colour in self.colours:
             work.draw(flat, block.runs(0, colour), 0)
         own = block.own(flat)
@@ -191,7 +171,7 @@ class LatticeChain:
         Parameters
         ----------
         flat : array
-            int8: the states of the block and of its halo of ``lattice.reach * count`` layers, which change.
+            int8: the states of the block and of its halo of ``graph.reach * count`` layers, which change.
         sweep, count : int
             How many sweeps there were before, and how many to make.
         seen : tuple of ints
@@ -205,7 +185,7 @@ class LatticeChain:
             float64, of shape (seen, sums).
         """
         host, work, rows = host_namespace(), self.work(block, couplings), []
-        colours, reach = self.colours, self.lattice.reach
+        colours, reach = self.colours, self.graph.reach
         own = [[block.runs(margin, colour) for colour in colours] for margin in (0, 1)] if seen else []
         places, values = couplings.clamp or (slice(0, 0), 0)
         flat[places] = values
@@ -218,7 +198,7 @@ class LatticeChain:
                 rows.append(self._measured(work, flat, *own))
                 if watch is not None:
                     watch(block.inner(flat))
-        return host.reshape(host.asarray(rows, dtype=host.float64), (len(rows), self.sums))
+        return host.reshape(host.asarray(rows, dtype=host.float64), (len(rows), self.group.sums))
 
     def _measured(self, work: Any, flat: Any, own: list[SlotRuns], near: list[SlotRuns]) -> list[float]:
         """The sums of the units of a block, colour by colour; `near` has the units around it too.
@@ -227,7 +207,7 @@ class LatticeChain:
         """
         if len(own) == 2:
             return work.measure(flat, own)  # type: ignore[no-any-return]
-        host, none, totals = host_namespace(), own[0].none, [0.0] * self.sums
+        host, none, totals = host_namespace(), own[0].none, [0.0] * self.group.sums
         flat = host.asarray(flat, copy=True)
         for colour in reversed(self.colours):
             found = work.measure(flat, [none, own[colour]] if colour else [own[0], none])
@@ -240,19 +220,14 @@ class LatticeChain:
         begins = self.begins(runs, sweep)
         return elements(self.first_stream, LANES, begins, runs.counts, "float64")
 
-    @property
-    def first_stream(self) -> State:
-        """The state that the chain's first stream starts in."""
-        return jump(self.seed, self.chain * LANES * STREAM_STEPS)
-
 
 class PortableSweep:
     """Draws and sums of a block's units by the functions of `moves`."""
 
     def __init__(self, chain: LatticeChain, block: LatticeBlock, couplings: Couplings) -> None:
         host = host_namespace()
-        self.chain, self.block, self.kind = chain, block, chain.kind
-        self.axes, self.units = len(chain.shape), block.units
+        self.chain, self.block, self.kind = chain, block, chain.group.kind
+        self.axes, self.units = len(chain.graph.shape), block.units
         self.couplings, self.unit = couplings.multiples, couplings.unit
         fields = couplings.fields
         rows = self.kind.count if self.kind.is_categorical else 1

@@ -191,9 +191,9 @@ def _configuration(
     }
 
 
-def _check(needed: Callable[[int | None], Projected], workers: Workers, place: pathlib.Path) -> str:
+def _check(needed: Callable[..., Projected], workers: Workers, place: pathlib.Path) -> str:
     """Raise for a run that needs more than there is; a line for the log."""
-    will_need, memory = needed(workers.n_workers), _memory()
+    will_need, memory = needed(n_workers=workers.n_workers), _memory()
     parent = next(folder for folder in (place, *place.parents) if folder.exists())
     free = shutil.disk_usage(parent).free
     if will_need.disk > free:
@@ -308,12 +308,9 @@ def sample_lattice(
         "field": made.fields if isinstance(made.fields, float) else None,
         "couplings": [digest_of(x) for x in (made.multiples, made.fields, *(made.clamp or ())) if hasattr(x, "shape")],
     }
-
-    def needed(workers: int | None) -> Projected:
-        return projected(
-            machine, lengths, n_chains=n_chains, checkpoint_every=checkpoint_every, n_workers=workers
-        )  # fmt: skip
-
+    needed = functools.partial(
+        projected, machine, lengths, n_chains=n_chains, checkpoint_every=checkpoint_every
+    )  # fmt: skip
     return begin(
         LatticeRun, directory, configuration, random_state=random_state, scheduler=scheduler, n_workers=n_workers,
         memory_limit=memory_limit, progress=progress, save=functools.partial(save_couplings, made),
@@ -389,10 +386,7 @@ def sample_graph(
     )  # fmt: skip
     inputs = layout.order, layout.neighbours, layout.couplings, layout.fields, division.order, *(clamped or ())
     configuration |= {"shards": division.sizes, "couplings": [digest_of(x) for x in inputs]}
-
-    def needed(workers: int | None) -> Projected:
-        return projected(machine, shards=len(made), n_chains=n_chains, n_workers=workers)
-
+    needed = functools.partial(projected, machine, shards=len(made), n_chains=n_chains)
     return begin(
         GraphRun, directory, configuration, random_state=random_state, scheduler=scheduler, n_workers=n_workers,
         memory_limit=memory_limit, progress=progress,
