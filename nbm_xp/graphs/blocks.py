@@ -285,7 +285,7 @@ def blocked_chains(
     handed = {(0, *block): given[block] for block in division.blocks}
     steps = [division.step(schedule, number) for number in range(division.n_steps(schedule))]
     counts = [division.measured(step) for step in steps]
-    looks = [number for number, count in enumerate(counts) if count] if set(names) & set(STATES) else []
+    observed = [number for number, count in enumerate(counts) if count] if set(names) & set(STATES) else []
     groups = division.groups(
         machine.units, rule, start.seed, start.first_chain, start.betas.tolist(), "overlap" in names
     )
@@ -300,7 +300,7 @@ def blocked_chains(
         chunks = (group.n_chains,), *division.chunks
         made.append(
             stepped(
-                division.work(group), steps, chunks, near, [handed] * len(steps), shapes, some, division.name, looks
+                division.work(group), steps, chunks, near, [handed] * len(steps), shapes, some, division.name, observed
             )
         )
     xp = array_namespace(made[0][0])
