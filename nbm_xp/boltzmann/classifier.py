@@ -21,6 +21,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array
 from nbm_xp.machines.estimators import Estimator, check_names, column_names, describe_rows
 from nbm_xp.machines.rows import checked_rows, checked_weights, known_length
 from nbm_xp.machines.units import Mixed, kind_of
@@ -49,7 +50,7 @@ class _Joint(RBM):
     def objective(self) -> dict[str, Any]:
         return {"likelihood": self.generative, "also": self._label_loss}
 
-    def _label_loss(self, parameters: Parameters, rows: Any, weights: Any) -> Any:
+    def _label_loss(self, parameters: Parameters, rows: Array, weights: Array) -> Any:
         """The mean of the negative log-probability of labels given the features, as the rows count."""
         features = parameters.topology.sizes[0] - self.n_classes
         scores = class_scores(parameters, rows[:, :features], self.n_classes)
@@ -131,7 +132,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         self.hidden = hidden
         self.generative = generative
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Array, y: Array, sample_weight: Array = None) -> Self:
         """Learn from rows and their labels.
 
         Parameters
@@ -179,7 +180,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         self._name_features(names)
         return self
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Array) -> Any:
         """The probability of each class, exactly.
 
         Parameters
@@ -193,7 +194,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         """
         return B.exp(self.predict_log_proba(X))
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: Array) -> Any:
         """The logarithm of the probability of each class, exactly.
 
         Parameters
@@ -207,7 +208,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         found = self._scores(X)
         return found - B.logsumexp(found, axis=1, keepdims=True)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Array) -> Any:
         """The most probable label of each row.
 
         Parameters
@@ -222,7 +223,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         found = to_numpy(B.argmax(self._scores(X), axis=1))
         return self.classes_[found]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Array, y: Array, sample_weight: Array = None) -> float:
         """The share of rows whose label is predicted, as the rows count.
 
         Parameters
@@ -242,7 +243,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         weights = checked_weights(sample_weight, predicted)  # of mean 1
         return math.fsum(right if weights is None else map(operator.mul, right, weights.tolist())) / len(wanted)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Array) -> Any:
         """The logarithms of the joint probability of rows and each class, but for what all classes share."""
         check_names(self._fitted()._features_in, X)
         within = kind_of(self.visible, "visible", hidden=False).within
@@ -310,7 +311,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         return describe_rows(super().__sklearn_tags__(), self.visible)
 
 
-def class_scores(parameters: Parameters, features: Any, n_classes: int) -> Any:
+def class_scores(parameters: Parameters, features: Array, n_classes: int) -> Any:
     """The logarithms of the joint weights of visible units and each class, but for what all classes share.
 
     Parameters
@@ -336,7 +337,7 @@ def _amount(generative: Any) -> float:
     return float(generative)
 
 
-def _labels(y: Any, rows: int) -> Any:
+def _labels(y: Array, rows: int) -> Any:
     """Labels in host memory, one for each row, checked."""
     if y is None:
         raise ValueError("y must be given: RBMClassifier requires y to be passed, but the target y is None")

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array, Streams
 from nbm_xp.namespace import dtype_name, library_name, use_backend
 
 from .topology import Topology
@@ -51,7 +52,7 @@ __all__ = [
     "variable",
 ]
 
-State = Sequence[Any]
+State = Sequence[Array]
 
 
 @dataclass(frozen=True)
@@ -79,23 +80,23 @@ class Parameters:
     stacked: bool = False
 
     @classmethod
-    def of(cls, topology: Topology, values: Iterable[Any], *, stacked: bool = False) -> Parameters:
+    def of(cls, topology: Topology, values: Iterable[Array], *, stacked: bool = False) -> Parameters:
         """Those of a topology, the weights first."""
         listed, count = tuple(values), len(topology.connections)
         return cls(topology, listed[:count], listed[count:], stacked=stacked)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Array:
         """The weights, then the biases."""
         return iter((*self.weights, *self.biases))
 
-    def like(self, values: Iterable[Any]) -> Parameters:
+    def like(self, values: Iterable[Array]) -> Parameters:
         """Others in the same order, for the same topology."""
         listed = tuple(values)
         count = len(self.weights)
         return Parameters(self.topology, listed[:count], listed[count:], self.in_columns, self.stacked)
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> Array:
         """The dtype of all of them."""
         return B.dtype(self.biases[0])
 
@@ -104,14 +105,14 @@ class Parameters:
         """The axis of a state along which units lie."""
         return 0 if self.in_columns else -1
 
-    def for_each_state(self, vector: Any) -> Any:
+    def for_each_state(self, vector: Array) -> Array:
         """A vector over a layer's units, such that it combines with states element by element."""
         if self.stacked:
             return vector[:, None, :]
         return vector[:, None] if self.in_columns else vector
 
 
-def variable(value: Any, name: str | None = None) -> Any:
+def variable(value: Array, name: str | None = None) -> Array:
     """A Variable with the dtype and of the library of its array, where natural_bm would follow the configuration."""
     with use_backend(library_name(value)):
         return B.variable(value, dtype=dtype_name(value), name=name)
@@ -122,7 +123,7 @@ def shape_of(variable: Any) -> tuple[int, ...]:
     return cast("tuple[int, ...]", B.get_variable_shape(variable))
 
 
-def local_field(parameters: Parameters, layer: int, state: State) -> Any:
+def local_field(parameters: Parameters, layer: int, state: State) -> Array:
     """What a layer receives from its neighbours and its bias: the log-odds, or the mean, of each of its units.
 
     None is for nothing at all, where weights and bias are.
@@ -141,33 +142,33 @@ def local_field(parameters: Parameters, layer: int, state: State) -> Any:
     return bias if total is None else total + bias
 
 
-def _upwards(parameters: Parameters, weights: Any, state: Any) -> Any:
+def _upwards(parameters: Parameters, weights: Array, state: Array) -> Array:
     """What the higher layer of a connection receives from the lower one."""
     if parameters.stacked:
         return state @ weights
     return B.dot(B.transpose(weights), state) if parameters.in_columns else B.dot(state, weights)
 
 
-def _downwards(parameters: Parameters, weights: Any, state: Any) -> Any:
+def _downwards(parameters: Parameters, weights: Array, state: Array) -> Array:
     """What the lower layer of a connection receives from the higher one."""
     if parameters.stacked:
         return state @ weights.mT
     return B.dot(weights, state) if parameters.in_columns else B.dot(state, B.transpose(weights))
 
 
-def expectation(parameters: Parameters, layer: int, state: State) -> Any:
+def expectation(parameters: Parameters, layer: int, state: State) -> Array:
     """The mean of a layer's units given its neighbours: of binary ones, the probability that they are 1."""
     return mean_of(parameters, layer, local_field(parameters, layer, state))
 
 
-def mean_of(parameters: Parameters, layer: int, inputs: Any) -> Any:
+def mean_of(parameters: Parameters, layer: int, inputs: Array) -> Array:
     """The mean of a layer's units that receive these inputs."""
     return parameters.topology.units[layer].mean(inputs, parameters.units_axis)
 
 
 def draw_layer(
-    parameters: Parameters, layer: int, mean: Any, rows: int | tuple[int, ...], rng: Any, inputs: Any = None
-) -> Any:
+    parameters: Parameters, layer: int, mean: Array, rows: int | tuple[int, ...], rng: Streams, inputs: Array = None
+) -> Array:
     """The units of a layer, drawn with these means, which follow from `inputs`, where those are known.
 
     How many rows there are must be a number: how many streams a draw uses depends on it.
@@ -176,29 +177,29 @@ def draw_layer(
     return parameters.topology.units[layer].draw(mean, shape, parameters.dtype, rng, parameters.units_axis, inputs)
 
 
-def start_layer(parameters: Parameters, layer: int, mean: Any, rows: int | tuple[int, ...], rng: Any) -> Any:
+def start_layer(parameters: Parameters, layer: int, mean: Array, rows: int | tuple[int, ...], rng: Streams) -> Array:
     """The units of a layer where chains start: drawn with these means, or, of real numbers, these themselves."""
     return parameters.topology.units[layer].start(mean, _shape(parameters, layer, rows), rng, parameters.units_axis)
 
 
-def opened(parameters: Parameters, layer: int, told: Any) -> Any:
+def opened(parameters: Parameters, layer: int, told: Array) -> Array:
     """The units of a layer whose states are told as data tell them, by a number for each site."""
     return parameters.topology.units[layer].opened(told, parameters.units_axis)
 
 
-def told(parameters: Parameters, layer: int, state: Any) -> Any:
+def told(parameters: Parameters, layer: int, state: Array) -> Array:
     """The states of a layer as data tell them."""
     return parameters.topology.units[layer].told(state, parameters.units_axis)
 
 
-def gauged_weights(topology: Topology, low: int, high: int, weights: Any) -> Any:
+def gauged_weights(topology: Topology, low: int, high: int, weights: Array) -> Array:
     """The weights between two layers, without what changes no distribution but for biases, and what must not be."""
     for axis, layer in enumerate((low, high)):
         weights = topology.units[layer].unweighted(topology.units[layer].gauged(weights, axis), axis)
     return weights
 
 
-def gauged(topology: Topology, values: Iterable[Any]) -> list[Any]:
+def gauged(topology: Topology, values: Iterable[Array]) -> list[Array]:
     """Parameters, or steps of them, without what changes no distribution: see `units.Categorical`."""
     listed = list(values)
     for place, (low, high) in enumerate(topology.connections):
@@ -218,10 +219,10 @@ def sweep(
     parameters: Parameters,
     state: State,
     rows: int | tuple[int, ...],
-    rng: Any,
+    rng: Streams,
     clamped: Collection[int] = (),
     field: Callable[[int, State], Any] | None = None,
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[Array], list[Array]]:
     """One sweep of Gibbs sampling: each group of layers given all the others.
 
     Parameters
@@ -258,13 +259,13 @@ def sweep(
     return states, means
 
 
-def energy(parameters: Parameters, state: State) -> Any:
+def energy(parameters: Parameters, state: State) -> Array:
     """E of each row of a state of all layers."""
     layers = parameters.topology.layers
     return _with_own(parameters, state, layers, energy_within(parameters, state, layers))
 
 
-def energy_within(parameters: Parameters, state: State, layers: Collection[int]) -> Any:
+def energy_within(parameters: Parameters, state: State, layers: Collection[int]) -> Array:
     """The part of E that weights and biases make among some layers alone."""
     total = None
     for layer in layers:
@@ -277,14 +278,14 @@ def energy_within(parameters: Parameters, state: State, layers: Collection[int])
     return total
 
 
-def _with_bias(parameters: Parameters, state: Any, bias: Any) -> Any:
+def _with_bias(parameters: Parameters, state: Array, bias: Array) -> Array:
     """The product of each state of a layer with its biases."""
     if parameters.stacked:
         return (state @ bias[:, :, None])[:, :, 0]
     return B.dot(bias, state) if parameters.in_columns else B.dot(state, bias)
 
 
-def _with_own(parameters: Parameters, state: State, layers: Collection[int], total: Any) -> Any:
+def _with_own(parameters: Parameters, state: State, layers: Collection[int], total: Array) -> Array:
     """An energy, and what units of some layers have by themselves."""
     for layer in layers:
         units = parameters.topology.units[layer]
@@ -293,7 +294,7 @@ def _with_own(parameters: Parameters, state: State, layers: Collection[int], tot
     return total
 
 
-def marginalised_layer(topology: Topology, layer: int, inputs: Any, units_axis: int = -1) -> Any:
+def marginalised_layer(topology: Topology, layer: int, inputs: Array, units_axis: int = -1) -> Array:
     """Of each state, the logarithm of the sum over a layer's states of their weights, given what its units receive."""
     units = topology.units[layer]
     total = B.sum(units.log_normaliser(inputs, units_axis), axis=units_axis)
@@ -304,8 +305,8 @@ def free_energy(
     parameters: Parameters,
     state: State,
     marginalised: Sequence[int] | None = None,
-    known: Mapping[int, Any] | None = None,
-) -> Any:
+    known: Mapping[int, Array] | None = None,
+) -> Array:
     """F of each row of the layers that are not summed out: the less, the more probable, exp(-F) / Z being that.
 
     Parameters

@@ -38,6 +38,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array, Streams, Updates
 from nbm_xp.namespace import array_namespace
 
 from .energy import Parameters, expectation, gauged, variable
@@ -80,7 +81,7 @@ class Learner:
     parameters: Parameters
     descent: Descent
     negative_phase: NegativePhase
-    rng: Any
+    rng: Streams
     offsets: tuple[Any, ...] | None = None
     positive: str = "mean_field"
     n_positive: int = 10
@@ -105,7 +106,7 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
     given, updates = _given(learner, data, rows)
     made_up, moved = learner.negative_phase.draw(given, rows, learner.rng)
     updates += moved
-    states: list[Any] = [
+    states: list[Array] = [
         B.stop_gradient(B.concatenate([made_up[layer], given[layer]], axis=0)) if layer in topology.retained else None
         for layer in topology.layers
     ]
@@ -134,7 +135,7 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
     return B.function([told, sample_weights], [], updates=updates, name="contrastive_divergence")
 
 
-def _given(learner: Learner, data: Any, rows: int | None) -> tuple[list[Any], list[tuple[Any, Any]]]:
+def _given(learner: Learner, data: Array, rows: int | None) -> tuple[list[Array], Updates]:
     """The state of the data, in the layers that are not summed out, and updates of the streams that loops drew from."""
     parameters = learner.parameters
     if len(parameters.topology.retained) == 1:
@@ -144,7 +145,7 @@ def _given(learner: Learner, data: Any, rows: int | None) -> tuple[list[Any], li
     return posterior(parameters, data, learner.n_positive, rows=rows, rng=learner.rng)
 
 
-def _descent(learner: Learner, gradients: Sequence[Any], offsets: Sequence[Any] | None = None) -> list[tuple[Any, Any]]:
+def _descent(learner: Learner, gradients: Sequence[Array], offsets: Sequence[Array] | None = None) -> Updates:
     """New values for the parameters, down the gradient.
 
     Where gradients are those of the centred model, steps are translated into those of the plain parameters.
@@ -164,9 +165,9 @@ SLIDING = 0.01
 """How much a minibatch moves the offsets towards its own means."""
 
 
-def _shifts(parameters: Parameters, weights: Sequence[Any], offsets: Sequence[Any]) -> list[Any]:
+def _shifts(parameters: Parameters, weights: Sequence[Array], offsets: Sequence[Array]) -> list[Array]:
     """Σ_j W_lj o_j of each layer l: how far its plain biases are below its centred ones."""
-    shifts: list[Any] = [0.0] * len(offsets)
+    shifts: list[Array] = [0.0] * len(offsets)
     for (low, high), matrix in zip(parameters.topology.connections, weights, strict=True):
         shifts[low] = shifts[low] + B.dot(matrix, offsets[high])
         shifts[high] = shifts[high] + B.dot(offsets[low], matrix)
@@ -174,8 +175,8 @@ def _shifts(parameters: Parameters, weights: Sequence[Any], offsets: Sequence[An
 
 
 def gradients(
-    parameters: Parameters, states: Sequence[Any], counts: Any, offsets: Sequence[Any] | None = None
-) -> list[Any]:
+    parameters: Parameters, states: Sequence[Array], counts: Array, offsets: Sequence[Array] | None = None
+) -> list[Array]:
     """The gradients, with respect to weights and biases, of the free energy of states.
 
     Of the energy they are -x_i x_j and -x_i, where layers that are summed out have their means: one product of all
@@ -199,7 +200,7 @@ def gradients(
     return [*found, *(B.dot(down, state) for state in states)]
 
 
-def centred(parameters: Parameters, gradients: Sequence[Any], offsets: Sequence[Any]) -> list[Any]:
+def centred(parameters: Parameters, gradients: Sequence[Array], offsets: Sequence[Array]) -> list[Array]:
     """The gradients with respect to weights and centred biases, from those of plain parameters, of any loss."""
     count = len(parameters.weights)
     of_weights, of_biases = list(gradients[:count]), gradients[count:]
@@ -213,7 +214,7 @@ def centred(parameters: Parameters, gradients: Sequence[Any], offsets: Sequence[
     return [*of_weights, *of_biases]
 
 
-def with_means(parameters: Parameters, states: Sequence[Any]) -> list[Any]:
+def with_means(parameters: Parameters, states: Sequence[Array]) -> list[Array]:
     """States of all layers: those given, and the means of the layers that are summed out."""
     whole = list(states)
     for layer in parameters.topology.marginalised:
@@ -221,14 +222,14 @@ def with_means(parameters: Parameters, states: Sequence[Any]) -> list[Any]:
     return [B.stop_gradient(state) for state in whole]
 
 
-def plain_steps(parameters: Parameters, steps: Sequence[Any], offsets: Sequence[Any]) -> list[Any]:
+def plain_steps(parameters: Parameters, steps: Sequence[Array], offsets: Sequence[Array]) -> list[Array]:
     """Steps of weights and plain biases that take the model where steps of weights and centred biases do."""
     count = len(parameters.weights)
     shifts = _shifts(parameters, steps[:count], offsets)
     return [*steps[:count], *(step - shift for step, shift in zip(steps[count:], shifts, strict=True))]
 
 
-def sliding_means(states: Sequence[Any], sample_weights: Any, offsets: Sequence[Any]) -> list[Any]:
+def sliding_means(states: Sequence[Array], sample_weights: Array, offsets: Sequence[Array]) -> list[Array]:
     """The offsets, moved towards the means of the data.
 
     Parameters
@@ -259,7 +260,7 @@ class Balance:
         Where it keeps what it goes on with: of each layer the mean, and how much all rows count in its offsets.
     """
 
-    def __init__(self, topology: Topology, offsets: Sequence[Any], arrays: dict[str, Any]) -> None:
+    def __init__(self, topology: Topology, offsets: Sequence[Array], arrays: dict[str, Array]) -> None:
         self.topology, self.offsets, self.arrays = topology, offsets, arrays
         xp = array_namespace(offsets[0].value)
         for layer, offset in enumerate(offsets):
@@ -268,7 +269,7 @@ class Balance:
                 if name not in arrays:
                     arrays[name] = variable(value, name)
 
-    def followed(self, states: Sequence[Any], counts: Any) -> tuple[list[Any], list[tuple[Any, Any]]]:
+    def followed(self, states: Sequence[Array], counts: Array) -> tuple[list[Array], Updates]:
         """The offsets after these states of data, and updates of all that is kept.
 
         Parameters

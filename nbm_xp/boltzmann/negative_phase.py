@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol
 
+from nbm_xp.machines import Array, Streams, Updates
 from nbm_xp.namespace import array_namespace
 
 from .bridging import LadderEstimate
@@ -23,8 +24,7 @@ from .topology import Topology
 
 __all__ = ["ContrastiveDivergence", "NegativePhase", "PersistentChains", "chain_layers"]
 
-State = list[Any]
-Updates = list[tuple[Any, Any]]
+State = list[Array]
 
 
 class NegativePhase(Protocol):
@@ -38,7 +38,7 @@ class NegativePhase(Protocol):
         Whether a compiled step is for one number of rows: what is drawn is drawn for each of them.
     """
 
-    arrays: dict[str, Any]
+    arrays: dict[str, Array]
     needs_rows: bool
 
     @property
@@ -55,11 +55,11 @@ class NegativePhase(Protocol):
         """Make what it keeps, where that is not there: so many chains, and the base-rate model's visible biases."""
         ...
 
-    def draw(self, given: Sequence[Any], rows: int | None, rng: Any) -> tuple[State, Updates]:
+    def draw(self, given: Sequence[Array], rows: int | None, rng: Streams) -> tuple[State, Updates]:
         """States of ``topology.retained`` that the model makes up, given those of rows; and updates of streams."""
         ...
 
-    def go_on(self, drawn: Sequence[Any], states: Sequence[Any], rng: Any) -> Updates:
+    def go_on(self, drawn: Sequence[Array], states: Sequence[Array], rng: Streams) -> Updates:
         """What is kept for the next step: `states` are those drawn, with those of the data after them."""
         ...
 
@@ -71,7 +71,7 @@ class NegativePhase(Protocol):
         """Look, after a step of a pass, whether the model has outgrown what is kept; compiled steps are void then."""
         ...
 
-    def weighed(self, compiled: Callable[..., Any], steps: int, rng: Any) -> LadderEstimate | None:
+    def weighed(self, compiled: Callable[..., Any], steps: int, rng: Streams) -> LadderEstimate | None:
         """Log Z of the model as it is after a pass of so many steps, if it comes along.
 
         `compiled` gives the compiled function of a key, as `Model._function` does.
@@ -99,12 +99,12 @@ class ContrastiveDivergence:
         self.parameters = parameters
         self.n_gibbs = n_gibbs
         self.means = means
-        self.arrays: dict[str, Any] = {}
+        self.arrays: dict[str, Array] = {}
 
     def begin(self, count: int, base: Callable[[], Any]) -> None:
         """Nothing is kept."""
 
-    def draw(self, given: Sequence[Any], rows: int | None, rng: Any) -> tuple[State, Updates]:
+    def draw(self, given: Sequence[Array], rows: int | None, rng: Streams) -> tuple[State, Updates]:
         """States at the ends of the chains."""
         if rows is None:
             raise ValueError("contrastive divergence needs to know the number of rows")
@@ -118,7 +118,7 @@ class ContrastiveDivergence:
             state[layer] = draw_layer(parameters, layer, mean_of(parameters, layer, inputs), rows, rng, inputs)
         return swept(parameters, state, rows, self.n_gibbs, rng)
 
-    def go_on(self, drawn: Sequence[Any], states: Sequence[Any], rng: Any) -> Updates:
+    def go_on(self, drawn: Sequence[Array], states: Sequence[Array], rng: Streams) -> Updates:
         """Nothing goes on."""
         return []
 
@@ -136,7 +136,7 @@ class ContrastiveDivergence:
         """There is nothing to outgrow."""
         return False
 
-    def weighed(self, compiled: Callable[..., Any], steps: int, rng: Any) -> LadderEstimate | None:
+    def weighed(self, compiled: Callable[..., Any], steps: int, rng: Streams) -> LadderEstimate | None:
         """Nothing is known of it."""
         return None
 
@@ -157,7 +157,7 @@ class PersistentChains:
     pace: Any = 1.0
     key: Hashable = "pcd"
 
-    def __init__(self, parameters: Parameters, n_gibbs: int, arrays: dict[str, Any]) -> None:
+    def __init__(self, parameters: Parameters, n_gibbs: int, arrays: dict[str, Array]) -> None:
         self.parameters = parameters
         self.n_gibbs = n_gibbs
         self.arrays = arrays
@@ -173,7 +173,7 @@ class PersistentChains:
             if name not in self.arrays:
                 self.arrays[name] = variable(zeros_of(self.parameters, count, layer), name)
 
-    def draw(self, given: Sequence[Any], rows: int | None, rng: Any) -> tuple[State, Updates]:
+    def draw(self, given: Sequence[Array], rows: int | None, rng: Streams) -> tuple[State, Updates]:
         """States further along the chains."""
         state: State = [None] * len(self.parameters.topology.sizes)
         length = 0
@@ -181,7 +181,7 @@ class PersistentChains:
             state[layer], length = chain, shape_of(chain)[0]
         return swept(self.parameters, state, length, self.n_gibbs, rng)
 
-    def go_on(self, drawn: Sequence[Any], states: Sequence[Any], rng: Any) -> Updates:
+    def go_on(self, drawn: Sequence[Array], states: Sequence[Array], rng: Streams) -> Updates:
         """A step ends with drawing the group that is summed out, whose means the gradient needs as well."""
         updates = []
         for layer, chain in self._chains.items():
@@ -203,7 +203,7 @@ class PersistentChains:
         """Chains follow the model by themselves, or they do not."""
         return False
 
-    def weighed(self, compiled: Callable[..., Any], steps: int, rng: Any) -> LadderEstimate | None:
+    def weighed(self, compiled: Callable[..., Any], steps: int, rng: Streams) -> LadderEstimate | None:
         """Nothing is known of it."""
         return None
 
@@ -222,7 +222,7 @@ def chain_layers(topology: Topology) -> list[int]:
     return [layer for layer in topology.layers if layer not in following]
 
 
-def swept(parameters: Parameters, state: State, rows: int, n_gibbs: int, rng: Any) -> tuple[State, Updates]:
+def swept(parameters: Parameters, state: State, rows: int, n_gibbs: int, rng: Streams) -> tuple[State, Updates]:
     """A state after so many sweeps, the first of which finds the group that is summed out drawn already."""
     topology = parameters.topology
     state, _ = sweep(parameters, state, rows, rng, clamped=topology.marginalised)

@@ -26,6 +26,7 @@ from typing import Any, ClassVar
 from sklearn.base import BaseEstimator
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array, Updates
 from nbm_xp.namespace import array_namespace, library_name, use_backend
 
 from . import storage
@@ -54,7 +55,6 @@ _SECOND, _TINY = 0.999, 1e-8
 _PART = 4  # the last quarter of the steps counts in a mean
 _STEPS = f"{storage.MEAN}steps"
 
-Updates = list[tuple[Any, Any]]
 Schedule = Callable[[int, int], float]
 
 SCHEDULES: dict[str, Schedule] = {
@@ -87,21 +87,21 @@ class Descent:
         Of Adam, how many steps there were.
     """
 
-    rate: Any
+    rate: Array
     momentum: float = 0.0
     weight_decay: float = 0.0
     velocities: Parameters | None = None
     squares: Parameters | None = None
     count: Any = None
 
-    def scaled(self, counts: Any) -> Any:
+    def scaled(self, counts: Array) -> Any:
         """What each state counts in the loss: the rate is in it, where steps are in proportion to gradients.
 
         A product with the gradients would be one of all parameters.
         """
         return self.rate * counts if self.squares is None else counts
 
-    def steps(self, gradients: Sequence[Any], weights: Sequence[Any]) -> tuple[list[Any], Updates]:
+    def steps(self, gradients: Sequence[Array], weights: Sequence[Array]) -> tuple[list[Array], Updates]:
         """How far each parameter is to go down, and updates of what the optimizer stores.
 
         Parameters
@@ -116,22 +116,22 @@ class Descent:
         steps, updates = self._adaptive(gradients, self.velocities, self.squares)
         return self._decayed(steps, weights), updates
 
-    def _decayed(self, steps: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
+    def _decayed(self, steps: Sequence[Array], weights: Sequence[Array]) -> list[Array]:
         if not self.weight_decay:
             return list(steps)
         decay = self.rate * self.weight_decay
         count = len(weights)
         return [*(step + decay * values for step, values in zip(steps, weights, strict=False)), *steps[count:]]
 
-    def _plain(self, steps: list[Any]) -> tuple[list[Any], Updates]:
+    def _plain(self, steps: list[Array]) -> tuple[list[Array], Updates]:
         if self.velocities is None:
             return steps, []
         steps = [self.momentum * old + step for old, step in zip(self.velocities, steps, strict=True)]
         return steps, list(zip(self.velocities, steps, strict=True))
 
     def _adaptive(
-        self, gradients: Sequence[Any], velocities: Parameters, squares: Parameters
-    ) -> tuple[list[Any], Updates]:
+        self, gradients: Sequence[Array], velocities: Parameters, squares: Parameters
+    ) -> tuple[list[Array], Updates]:
         first, done = self.momentum, self.count + 1
         means = [first * old + (1 - first) * new for old, new in zip(velocities, gradients, strict=True)]
         spreads = [_SECOND * old + (1 - _SECOND) * B.square(new) for old, new in zip(squares, gradients, strict=True)]
@@ -173,7 +173,7 @@ class SGD(BaseEstimator):  # type: ignore[misc]
             check_number(self.momentum, "momentum", 0, 1)
         check_number(self.weight_decay, "weight_decay", 0, math.inf)
 
-    def descent(self, state: MachineState, rate: Any, momentum: float) -> Descent:
+    def descent(self, state: MachineState, rate: Array, momentum: float) -> Descent:
         """Steps for the parameters of a state, with this momentum where the optimizer's own is left open."""
         momentum = momentum if self.momentum is None else float(self.momentum)
         velocities = state.beside("velocity.", make=True) if momentum else None
@@ -201,7 +201,7 @@ class Adam(SGD):
     def __init__(self, momentum: float = 0.9, weight_decay: float = 0.0) -> None:
         super().__init__(momentum, weight_decay)
 
-    def descent(self, state: MachineState, rate: Any, momentum: float) -> Descent:
+    def descent(self, state: MachineState, rate: Array, momentum: float) -> Descent:
         """Steps for the parameters of a state."""
         velocities, squares = (state.beside(prefix, make=True) for prefix in ("velocity.", "square."))
         if "adam.steps" not in state.variables:
@@ -316,7 +316,7 @@ class Averaging:
     (array([3.833333]), {})
     """
 
-    def __init__(self, parameters: Parameters, arrays: dict[str, Any]) -> None:
+    def __init__(self, parameters: Parameters, arrays: dict[str, Array]) -> None:
         like, named = parameters.biases[0].value, _named(parameters)
         xp = array_namespace(like)
         for name, now in named:
@@ -335,7 +335,7 @@ class Averaging:
         self._step()
 
 
-def finish(parameters: Parameters, arrays: dict[str, Any]) -> None:
+def finish(parameters: Parameters, arrays: dict[str, Array]) -> None:
     """Set parameters to their mean, if one was begun, which is then forgotten."""
     if _STEPS in arrays:
         for name, now in _named(parameters):
@@ -349,7 +349,7 @@ def _named(parameters: Parameters) -> list[tuple[str, Any]]:
     return [(storage.MEAN + name, now) for name, now in zip(names, parameters, strict=True)]
 
 
-def forget(arrays: dict[str, Any]) -> None:
+def forget(arrays: dict[str, Array]) -> None:
     """Drop a mean that was begun."""
     for name in [name for name in arrays if name.startswith(storage.MEAN)]:
         del arrays[name]

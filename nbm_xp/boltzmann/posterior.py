@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array, Streams, Updates
 from nbm_xp.tape import function
 
 from .energy import Parameters, expectation, free_energy, sweep
@@ -26,7 +27,7 @@ from .sampling import column, repeated, rows_placeholder
 __all__ = ["compile_mean_field", "mean_sweep", "posterior"]
 
 
-def mean_sweep(parameters: Parameters, state: list[Any]) -> list[Any]:
+def mean_sweep(parameters: Parameters, state: list[Array]) -> list[Array]:
     """Let the means of each group of hidden layers follow from those of all the others."""
     states = list(state)
     for group in parameters.topology.sweep:
@@ -37,8 +38,8 @@ def mean_sweep(parameters: Parameters, state: list[Any]) -> list[Any]:
 
 
 def posterior(
-    parameters: Parameters, data: Any, n_steps: int, *, rows: int | None = None, rng: Any = None
-) -> tuple[list[Any], list[tuple[Any, Any]]]:
+    parameters: Parameters, data: Array, n_steps: int, *, rows: int | None = None, rng: Streams = None
+) -> tuple[list[Array], Updates]:
     """Hidden layers that go with rows of visible units after some sweeps: means, or states drawn where `rng` is given.
 
     Parameters
@@ -60,7 +61,7 @@ def posterior(
     """
     state, kept = _start(parameters, data)
 
-    def step(now: list[Any]) -> list[Any]:
+    def step(now: list[Array]) -> list[Array]:
         return mean_sweep(parameters, now) if rng is None else sweep(parameters, now, rows or 0, rng, (0,))[0]
 
     return repeated(step, state, kept, n_steps)
@@ -116,12 +117,12 @@ def compile_mean_field(parameters: Parameters, tolerance: float, max_iterations:
     return function([rows], [*state[1:], free], name="mean_field", batch_axis=0 if in_blocks else None)
 
 
-def _start(parameters: Parameters, data: Any) -> tuple[list[Any], list[int]]:
+def _start(parameters: Parameters, data: Array) -> tuple[list[Array], list[int]]:
     """A state of the data and of hidden layers of no opinion; and which of these there are."""
     topology = parameters.topology
     kept = [layer for layer in topology.retained if layer]
     nothing = column(data)
-    state: list[Any] = [data, *([None] * (len(topology.sizes) - 1))]
+    state: list[Array] = [data, *([None] * (len(topology.sizes) - 1))]
     for layer in kept:
         state[layer] = topology.units[layer].unknown(nothing + B.zeros_like(parameters.biases[layer]))
     return state, kept

@@ -8,6 +8,7 @@ from typing import Any, Self
 from sklearn.utils.metaestimators import available_if
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array
 from nbm_xp.machines.randomness import stream
 from nbm_xp.machines.rows import known_length, positive_int
 from nbm_xp.machines.units import kind_of
@@ -165,7 +166,13 @@ class RBM(Evaluating, Sampling):
 
     @classmethod
     def from_parameters(
-        cls, components: Any, intercept_hidden: Any, intercept_visible: Any, *, base_rate: Any = None, **params: Any
+        cls,
+        components: Array,
+        intercept_hidden: Array,
+        intercept_visible: Array,
+        *,
+        base_rate: Array = None,
+        **params: Any,
     ) -> Self:
         """A model with given parameters.
 
@@ -222,7 +229,7 @@ class RBM(Evaluating, Sampling):
         return self.state_.parameters.weights[0].value.T
 
     @components_.setter
-    def components_(self, value: Any) -> None:
+    def components_(self, value: Array) -> None:
         now = self.components_
         value = asarray(value, array_namespace(now), now.dtype)
         if value.shape != now.shape:
@@ -235,7 +242,7 @@ class RBM(Evaluating, Sampling):
         return self.state_.parameters.biases[1].value
 
     @intercept_hidden_.setter
-    def intercept_hidden_(self, value: Any) -> None:
+    def intercept_hidden_(self, value: Array) -> None:
         self._set_parameters(self.state_.parameters.biases[1:], [value], ["intercept_hidden_"])
 
     @property
@@ -244,7 +251,7 @@ class RBM(Evaluating, Sampling):
         return self.state_.parameters.biases[0].value
 
     @intercept_visible_.setter
-    def intercept_visible_(self, value: Any) -> None:
+    def intercept_visible_(self, value: Array) -> None:
         self._set_parameters(self.state_.parameters.biases[:1], [value], ["intercept_visible_"])
 
     @property
@@ -255,14 +262,14 @@ class RBM(Evaluating, Sampling):
             raise AttributeError("h_samples_: there are no persistent chains yet")
         return variables["chain.1"].value
 
-    def _represent(self, X: Any) -> Any:
+    def _represent(self, X: Array) -> Any:
         return self.state_.function("transform", self._compile_transform)(X)
 
     def _compile_transform(self) -> Any:
         rows, visible = sampling.rows_placeholder(self.state_.parameters, None)
         return B.function([rows], expectation(self.state_.parameters, 1, (visible, None)), name="transform")
 
-    def free_energy(self, X: Any) -> Any:
+    def free_energy(self, X: Array) -> Any:
         """F(v) of each row: exp(-F(v)) / Z is its probability.
 
         Parameters
@@ -290,7 +297,7 @@ class RBM(Evaluating, Sampling):
         return True
 
     @available_if(_has_listed_states)  # type: ignore[untyped-decorator]
-    def score_samples(self, X: Any) -> Any:
+    def score_samples(self, X: Array) -> Any:
         """An estimate of each row's log-pseudo-likelihood: how well each unit is told by the others.
 
         One unit of each row, chosen at random, is flipped; the logarithm of the probability of the row against the
@@ -312,13 +319,13 @@ class RBM(Evaluating, Sampling):
         rng.seed()
         return score(X)
 
-    def _compile_score(self, rows: int) -> tuple[Any, Any]:
+    def _compile_score(self, rows: int) -> tuple[Array, Array]:
         rng = stream(self.state_.seed, "score")
         given, visible = sampling.rows_placeholder(self.state_.parameters, rows)
         found = sampling.pseudo_likelihood(self.state_.parameters, visible, rows, rng)
         return B.function([given], found, name="score"), rng
 
-    def gibbs(self, v: Any) -> Any:
+    def gibbs(self, v: Array) -> Any:
         """One sweep of Gibbs sampling: hidden units given the rows, then visible units given those.
 
         Parameters
@@ -343,7 +350,7 @@ class RBM(Evaluating, Sampling):
         sizes = [low.size(low.fewest if n_visible is None else n_visible), high.size(n_hidden)]
         return Topology(sizes, visible=self.visible, hidden=self.hidden)
 
-    def measure(self, X: Any) -> tuple[str, float]:
+    def measure(self, X: Array) -> tuple[str, float]:
         """What `verbose` reports about the model's fit to some rows."""
         if self.state_.topology.radices(0) is None:
             return "free energy", float(to_numpy(B.mean(self.free_energy(X))))

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
+from nbm_xp.machines import Array
 from nbm_xp.machines.estimators import check_names
 from nbm_xp.machines.randomness import stream
 from nbm_xp.machines.rows import checked_rows
@@ -144,7 +145,7 @@ class MachineState:
         """Numbers as an array of the machine's library and dtype."""
         return asarray(numbers, array_namespace(self.like), self.like.dtype)
 
-    def checked_rows(self, X: Any, name: str = "X") -> Any:
+    def checked_rows(self, X: Array, name: str = "X") -> Any:
         """Rows of visible units, checked against the machine.
 
         Raises
@@ -158,7 +159,7 @@ class MachineState:
         within = self.topology.units[0].within
         return self.same_library(checked_rows(X, self.n_features, name=name, within=within, owner=self.kind))
 
-    def same_library(self, X: Any) -> Any:
+    def same_library(self, X: Array) -> Any:
         """Raise `TypeError` for rows in host memory beside a machine on a device."""
         ours, theirs, host = self.library, library_name(X), library_name(host_namespace())
         if ours not in (theirs, host) and theirs == host and not is_lazy(array_namespace(self.like)):
@@ -273,7 +274,7 @@ class MachineState:
         self.__dict__ = type(self).resumed(**state).__dict__
 
 
-def float_dtype(like: Any) -> str:
+def float_dtype(like: Array) -> str:
     """The dtype of a model that begins with an array like this one.
 
     Its own if that is float32 or float64, float64 for whole numbers, and ``floatx`` for bool and float16.
@@ -286,7 +287,7 @@ def float_dtype(like: Any) -> str:
     return "float32" if floatx() == "float16" else floatx()
 
 
-def transposed(matrix: Any) -> Any:
+def transposed(matrix: Array) -> Any:
     """The transpose with its rows one after the other in memory, as products and updates are fastest.
 
     Of a matrix that is computed later, tile by tile, each tile is turned where it is used.

@@ -32,6 +32,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Updates
 from nbm_xp.namespace import array_namespace, asarray, to_numpy
 
 from . import storage
@@ -39,7 +40,7 @@ from .bridging import LadderEstimate
 from .energy import Parameters, free_energy, shape_of, variable
 from .equilibrium import estimate, watched
 from .ladder import LADDER, Ladder, ladder_of_arrays
-from .negative_phase import State, Updates
+from .negative_phase import State
 from .partition import constant
 from .sampling import repeated
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.estimators import check_names, column_names
 from nbm_xp.machines.randomness import entropy_of, stream
@@ -78,10 +79,10 @@ class Trainer:
 
     def fit(
         self,
-        X: Any,
-        sample_weight: Any,
+        X: Array,
+        sample_weight: Array,
         *,
-        held_out: Any,
+        held_out: Array,
         callback: Callable[[Any], object] | None,
         resume: bool,
     ) -> None:
@@ -102,7 +103,7 @@ class Trainer:
         state = self.state
         state.n_samples = int(X.shape[0])
         watch = Watch(model, X, held_out, weights)
-        steps: dict[int, tuple[Any, Any]] = {}
+        steps: dict[int, tuple[Array, Array]] = {}
         while state.n_iter < model.n_iter:
             began = time.perf_counter()
             done = self._epoch(X, weights, steps)
@@ -118,7 +119,7 @@ class Trainer:
             told = f"the parameters are not finite after {state.n_iter} epochs: a lower learning_rate may help"
             warnings.warn(told, TrainingWarning, stacklevel=4)
 
-    def _epoch(self, X: Any, weights: Any, steps: dict[int, tuple[Any, Any]]) -> int:
+    def _epoch(self, X: Array, weights: Array, steps: dict[int, tuple[Array, Array]]) -> int:
         """Go through all rows once, by steps compiled before or now; how many steps that were."""
         model, state, number, averaging = self.model, self.state, 0, None
         first = self._first_averaged()
@@ -153,7 +154,7 @@ class Trainer:
         first = first_averaged(self.state.n_iter, self.model.n_iter, steps)
         return float(first) if self._is_averaged and first < steps else math.inf
 
-    def partial_fit(self, X: Any, sample_weight: Any) -> None:
+    def partial_fit(self, X: Array, sample_weight: Array) -> None:
         """Learn from rows as one minibatch: see `RBM.partial_fit`."""
         model = self.model
         known = self.state if hasattr(model, "state_") else None
@@ -188,7 +189,7 @@ class Trainer:
     def _is_averaged(self) -> bool:
         return self.method.is_averaged if self.method.average is None else bool(self.method.average)
 
-    def _training_rows(self, X: Any, known: MachineState | None, units: Units) -> tuple[Any, list[str] | None]:
+    def _training_rows(self, X: Array, known: MachineState | None, units: Units) -> tuple[Any, list[str] | None]:
         """Rows to learn from, checked, and the names of their columns."""
         names = column_names(X)
         if known is not None:
@@ -212,7 +213,7 @@ class Trainer:
         """Rows in a minibatch: no more than there are."""
         return int(min(self.model.batch_size, self.state.n_samples))
 
-    def _begin(self, X: Any, weights: Any, names: list[str] | None) -> None:
+    def _begin(self, X: Array, weights: Array, names: list[str] | None) -> None:
         """Start the model for rows like these."""
         model, first = self.model, in_memory(X[:1, :])
         topology, home, dtype = model.layers_for(int(X.shape[1])), array_namespace(first), float_dtype(first)
@@ -236,7 +237,7 @@ class Trainer:
         arrays = {name: asarray(value, home, dtype) for name, value in arrays.items()}
         model.state_ = MachineState(type(model).__name__, topology, arrays, seed, feature_names=names)
 
-    def _step(self, count: int) -> tuple[Any, Any]:
+    def _step(self, count: int) -> tuple[Array, Array]:
         """The compiled step for minibatches of so many rows, and what each state counts in it."""
         model, state, method, phase = self.model, self.state, self.method, self.negative_phase
         phase.begin(self._batch, state.base_bias)
@@ -248,7 +249,7 @@ class Trainer:
         counts = [*phase.weights(count), *([1.0 / count] * count)]
         return step, state.function(("sample_weights", count, method.name), lambda: state.constant(counts))
 
-    def _weighted(self, weights: Any) -> tuple[Any, float]:
+    def _weighted(self, weights: Array) -> tuple[Any, float]:
         """What each state counts beside rows of these weights, whose mean is 1 over all rows, and how far to step."""
         host = to_numpy(weights)
         rows, total = int(host.shape[0]), float(B.sum(host))
@@ -294,7 +295,7 @@ class Trainer:
 
         return to_numpy(self.state.function(("uniforms", count), build)())
 
-    def _report(self, X: Any, found: Diagnostics | None, seconds: float) -> None:
+    def _report(self, X: Array, found: Diagnostics | None, seconds: float) -> None:
         """Write a line about the epoch that is done."""
         model = self.model
         if found is None:
@@ -317,6 +318,6 @@ def check_hyperparameters(model: Any) -> None:
         check_schedule(model.schedule)
 
 
-def _is_auto(value: Any) -> bool:
+def _is_auto(value: Array) -> bool:
     """Whether a hyperparameter is left open."""
     return isinstance(value, str) and value == "auto"

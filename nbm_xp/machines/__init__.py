@@ -2,3 +2,24 @@
 
 `nbm_xp.boltzmann` and `nbm_xp.graphs` stand on it, side by side.
 """
+
+from typing import Any, TypeAlias
+
+__all__ = ["Array", "DType", "Namespace", "Shape", "Streams", "Updates"]
+
+Array: TypeAlias = Any
+"""An array of any library, or a Tensor."""
+
+DType: TypeAlias = Any
+"""A dtype of any library, or its name."""
+
+Namespace: TypeAlias = Any
+"""An array API namespace."""
+
+Shape: TypeAlias = tuple[int, ...]
+
+Streams: TypeAlias = Any
+"""Random streams: a `RandomStreams`, or what draws as one does."""
+
+Updates: TypeAlias = list[tuple[Array, Array]]
+"""Variables, and their values after a call of a compiled function."""

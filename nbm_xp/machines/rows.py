@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array, DType, Namespace
 from nbm_xp.namespace import (
     array_namespace,
     asarray,
@@ -78,7 +79,7 @@ class Values(NamedTuple):
 _SHARES, _FINITE = Values(0.0, 1.0), Values(-sys.float_info.max, sys.float_info.max)
 
 
-def positive_int(value: Any, name: str, least: int = 1) -> int:
+def positive_int(value: Array, name: str, least: int = 1) -> int:
     """A whole number no less than `least`.
 
     Raises
@@ -100,7 +101,7 @@ def positive_int(value: Any, name: str, least: int = 1) -> int:
     return found
 
 
-def numbers(values: Any, name: str, xp: Any, dtype: Any = None) -> Any:
+def numbers(values: Array, name: str, xp: Namespace, dtype: DType = None) -> Array:
     """An array of a library, of what may be a nested list or an array of another one.
 
     Raises
@@ -131,7 +132,7 @@ def numbers(values: Any, name: str, xp: Any, dtype: Any = None) -> Any:
     return array
 
 
-def _of_one_dtype(X: Any, name: str) -> Any:
+def _of_one_dtype(X: Array, name: str) -> Array:
     """A table whose columns are of several dtypes, or may lack values, as an array of float64; all else as it is.
 
     Raises
@@ -161,14 +162,14 @@ def shortened(text: str) -> str:
 
 
 def checked_rows(
-    X: Any,
+    X: Array,
     n_features: int | None = None,
     *,
     name: str = "X",
     within: Values | None = _SHARES,
     clip: bool = True,
     owner: str = "the model",
-) -> Any:
+) -> Array:
     """Rows of values between two, or of any real numbers, as an array of the library that they came in.
 
     Parameters
@@ -233,7 +234,7 @@ def checked_rows(
     return checked_values(X, name, within, clip)
 
 
-def sparse_rows(X: Any, n_features: int | None = None, *, within: Values | None = _SHARES, owner: str) -> SparseRows:
+def sparse_rows(X: Array, n_features: int | None = None, *, within: Values | None = _SHARES, owner: str) -> SparseRows:
     """Rows of a sparse matrix, checked as `checked_rows` does, without making them dense.
 
     Where columns differ in what is allowed, nothing is clipped, and values outside are an error.
@@ -251,11 +252,11 @@ def sparse_rows(X: Any, n_features: int | None = None, *, within: Values | None 
     return rows if checked is stored else rows.with_values(checked)
 
 
-def _checked_block(name: str, within: Values | None, clip: bool, offset: Any, shape: Any, block: Any) -> Any:
+def _checked_block(name: str, within: Values | None, clip: bool, offset: Any, shape: Any, block: Array) -> Array:
     return checked_values(block, name, within, clip)
 
 
-def checked_values(block: Any, argument: str, within: Values | None, clip: bool = False) -> Any:
+def checked_values(block: Array, argument: str, within: Values | None, clip: bool = False) -> Array:
     """An array in memory itself, if its values are finite, and those that are allowed.
 
     With `clip`, finite values outside of these become the nearest of them; a warning says so.
@@ -292,7 +293,7 @@ def checked_values(block: Any, argument: str, within: Values | None, clip: bool 
     return block
 
 
-def _checked_parts(block: Any, argument: str, parts: tuple[Any, ...], clip: bool) -> Any:
+def _checked_parts(block: Array, argument: str, parts: tuple[Any, ...], clip: bool) -> Array:
     """Columns of several kinds, each checked for itself."""
     found, first = [], 0
     for within, count in parts:
@@ -306,7 +307,7 @@ def _checked_parts(block: Any, argument: str, parts: tuple[Any, ...], clip: bool
     return B.concatenate(found, axis=-1)
 
 
-def known_length(X: Any, name: str = "X") -> int:
+def known_length(X: Array, name: str = "X") -> int:
     """How many rows there are, which random numbers need to know; at least one.
 
     Raises
@@ -322,12 +323,12 @@ def known_length(X: Any, name: str = "X") -> int:
     return int(length)
 
 
-def in_memory(X: Any) -> Any:
+def in_memory(X: Array) -> Array:
     """An array computed, where its library computes later."""
     return X.compute() if is_lazy(array_namespace(X)) else X
 
 
-def checked_weights(weights: Any, X: Any) -> Any:
+def checked_weights(weights: Array, X: Array) -> Array:
     """How much each row counts, in host memory, their mean being 1; None where nobody says.
 
     Raises
@@ -354,11 +355,11 @@ def checked_weights(weights: Any, X: Any) -> Any:
     return host * (count / total)
 
 
-def _namespace_of(values: Any) -> Any:
+def _namespace_of(values: Array) -> Array:
     return array_namespace(values) if is_array(values) else host_namespace()
 
 
-def observed(units: Any, X: Any, weights: Any = None) -> Any:
+def observed(units: Any, X: Array, weights: Array = None) -> Array:
     """The mean of each visible unit in rows of data, each counting its weight."""
     if weights is None and not isinstance(X, SparseRows):
         return units.observed(X)
@@ -374,8 +375,8 @@ def observed(units: Any, X: Any, weights: Any = None) -> Any:
 
 
 def minibatches(
-    X: Any, size: int, uniforms: Callable[[int], Any] | None = None, weights: Any = None
-) -> Iterator[tuple[Any, Any]]:
+    X: Array, size: int, uniforms: Callable[[int], Any] | None = None, weights: Array = None
+) -> Iterator[tuple[Array, Array]]:
     """The rows of an array, so many at a time, and what they count; the last ones may be fewer.
 
     Parameters
@@ -419,6 +420,6 @@ def minibatches(
             yield part[start:end, :], None if counts is None else counts[start:end]
 
 
-def _taken(rows: Any, places: Any) -> Any:
+def _taken(rows: Array, places: Any) -> Array:
     home = array_namespace(rows)
     return home.take(rows, asarray(places, home, running_dtype(home, places.dtype)), axis=0)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array
 from nbm_xp.namespace import array_namespace
 
 from .statistics import checked_states, one_hot
@@ -25,7 +26,7 @@ __all__ = ["average_product_correction", "contact_scores", "effective_couplings"
 _BLOCK = 4096  # sequences at a time
 
 
-def zero_sum(couplings: Any) -> Any:
+def zero_sum(couplings: Array) -> Array:
     """Couplings in the gauge in which they sum to zero over the states of either site.
 
     Parameters
@@ -46,7 +47,7 @@ def zero_sum(couplings: Any) -> Any:
     return couplings - B.mean(couplings, axis=3, keepdims=True)
 
 
-def contact_scores(couplings: Any, *, gap: int | None = 0, corrected: bool = True) -> Any:
+def contact_scores(couplings: Array, *, gap: int | None = 0, corrected: bool = True) -> Array:
     """How strongly each two sites are coupled.
 
     Parameters
@@ -84,7 +85,7 @@ def contact_scores(couplings: Any, *, gap: int | None = 0, corrected: bool = Tru
     return average_product_correction(norms) if corrected else norms
 
 
-def average_product_correction(scores: Any) -> Any:
+def average_product_correction(scores: Array) -> Array:
     """Scores of pairs of sites, less the product of both sites' means over the mean of all.
 
     Parameters
@@ -114,7 +115,7 @@ def average_product_correction(scores: Any) -> Any:
     return (scores - common) * apart
 
 
-def effective_couplings(components: Any, intercept_hidden: Any, states: Any, n_states: int) -> Any:
+def effective_couplings(components: Array, intercept_hidden: Array, states: Any, n_states: int) -> Array:
     """Couplings between the sites of a machine with binary hidden units, to second order.
 
     What hidden units add to the logarithm of a row's weight is expanded around the rows given; the second order couples

@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array
 from nbm_xp.machines.rows import numbers, positive_int
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, is_bool, is_integer, is_lazy
 
@@ -25,7 +26,7 @@ __all__ = [
 ]
 
 
-def checked_states(states: Any, n_states: int | None = None, name: str = "states") -> tuple[Any, int]:
+def checked_states(states: Any, n_states: int | None = None, name: str = "states") -> tuple[Array, int]:
     """Rows of whole numbers as an array, and how many states a site has.
 
     Raises
@@ -48,7 +49,7 @@ def checked_states(states: Any, n_states: int | None = None, name: str = "states
     return states, count
 
 
-def one_hot(states: Any, count: int, dtype: str = "float32") -> Any:
+def one_hot(states: Any, count: int, dtype: str = "float32") -> Array:
     """A column for each state of each site, site by site: 1 at the state that the site is in, else 0."""
     xp = array_namespace(states)
     places = xp.arange(count, dtype=states.dtype)
@@ -59,7 +60,7 @@ def one_hot(states: Any, count: int, dtype: str = "float32") -> Any:
 _BLOCK = 4096  # sequences counted at a time
 
 
-def site_frequencies(states: Any, n_states: int | None = None, weights: Any = None) -> Any:
+def site_frequencies(states: Any, n_states: int | None = None, weights: Array = None) -> Array:
     """How often each site is in each state.
 
     Parameters
@@ -90,7 +91,7 @@ def site_frequencies(states: Any, n_states: int | None = None, weights: Any = No
     return xp.reshape(total, (states.shape[1], count))
 
 
-def pair_frequencies(states: Any, n_states: int | None = None, weights: Any = None, *, block: int = _BLOCK) -> Any:
+def pair_frequencies(states: Any, n_states: int | None = None, weights: Array = None, *, block: int = _BLOCK) -> Array:
     """How often each two sites are in each two states.
 
     Parameters
@@ -112,14 +113,14 @@ def pair_frequencies(states: Any, n_states: int | None = None, weights: Any = No
     """
     states, count = checked_states(states, n_states)
     sample_weights = _sample_weights(states, weights)
-    total: Any = 0.0
+    total: Array = 0.0
     for rows, weight in _blocks(states, sample_weights, positive_int(block, "block")):
         found = one_hot(rows, count)
         total = total + (found * weight[:, None]).T @ found
     return array_namespace(states).reshape(total, (states.shape[1], count, states.shape[1], count))
 
 
-def connected_correlations(pairs: Any) -> Any:
+def connected_correlations(pairs: Any) -> Array:
     """How much more often two states are met together than they would be independently.
 
     Parameters
@@ -145,7 +146,7 @@ def connected_correlations(pairs: Any) -> Any:
     return pairs - xp.reshape(own, (sites, count, 1, 1)) * xp.reshape(own, (1, 1, sites, count))
 
 
-def site_pairs(values: Any) -> Any:
+def site_pairs(values: Array) -> Array:
     """The values of each two sites once, of those that are not the same.
 
     Parameters
@@ -164,7 +165,7 @@ def site_pairs(values: Any) -> Any:
     return xp.take(apart, asarray(places, xp), axis=0)
 
 
-def pearson(one: Any, other: Any) -> float:
+def pearson(one: Array, other: Array) -> float:
     """The correlation coefficient of Pearson of the elements of two arrays; nan where one has the same everywhere.
 
     Examples
@@ -178,7 +179,7 @@ def pearson(one: Any, other: Any) -> float:
     return float(B.sum(one * other)) / spread if spread else math.nan
 
 
-def _sample_weights(states: Any, weights: Any) -> Any:
+def _sample_weights(states: Any, weights: Array) -> Array:
     """What each sequence counts; all of them one."""
     length, xp = states.shape[0], array_namespace(states)
     if weights is None:
@@ -189,13 +190,13 @@ def _sample_weights(states: Any, weights: Any) -> Any:
     return weights / B.sum(weights)
 
 
-def _blocks(states: Any, sample_weights: Any, size: int) -> Any:
+def _blocks(states: Any, sample_weights: Array, size: int) -> Array:
     for start in range(0, states.shape[0], size):
         end = min(start + size, states.shape[0])
         yield states[start:end, :], sample_weights[start:end]
 
 
-def sequence_weights(states: Any, identity: float = 0.8, *, n_states: int | None = None, block: int = 1024) -> Any:
+def sequence_weights(states: Any, identity: float = 0.8, *, n_states: int | None = None, block: int = 1024) -> Array:
     """One over the number of sequences that are the same at so many sites, each sequence itself included.
 
     Parameters
@@ -239,7 +240,7 @@ def sequence_weights(states: Any, identity: float = 0.8, *, n_states: int | None
     least = math.ceil(identity * sites - 1e-9)
     starts = range(0, length, size)
     parts = [states[start : min(start + size, length), :] for start in starts]
-    near: list[Any] = [0.0] * len(parts)
+    near: list[Array] = [0.0] * len(parts)
     for i, part in enumerate(parts):
         ours = one_hot(part, count)
         for j, other in itertools.islice(enumerate(parts), i, None):

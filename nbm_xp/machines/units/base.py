@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array, DType, Namespace, Shape, Streams
 from nbm_xp.namespace import dtype_of, wide_dtypes
 
 from ..rows import Values
@@ -24,7 +25,7 @@ RAREST = 2.0**-23
 """What float32 can tell from 0, and 1 less it from 1."""
 
 
-def softplus(x: Any) -> Any:
+def softplus(x: Any) -> Array:
     """``log(1 + exp(x))``, which the tape records in its stable form."""
     return B.log(1 + B.exp(x))
 
@@ -100,51 +101,53 @@ class Units:
         """How many states each site has; None where they cannot be listed."""
         return None if self.states is None else (len(self.states),) * size
 
-    def opened(self, told: Any, axis: int = -1) -> Any:
+    def opened(self, told: Array, axis: int = -1) -> Array:
         """The units of states as data tell them, a number for each site."""
         return told
 
-    def told(self, state: Any, axis: int = -1) -> Any:
+    def told(self, state: Array, axis: int = -1) -> Array:
         """States as data tell them."""
         return state
 
-    def mean(self, inputs: Any, axis: int = -1) -> Any:
+    def mean(self, inputs: Array, axis: int = -1) -> Array:
         """The mean of units that receive these inputs."""
         raise NotImplementedError
 
-    def draw(self, mean: Any, shape: tuple[int, ...], dtype: Any, rng: Any, axis: int = -1, inputs: Any = None) -> Any:
+    def draw(
+        self, mean: Array, shape: Shape, dtype: DType, rng: Streams, axis: int = -1, inputs: Array = None
+    ) -> Array:
         """States with these means, which follow from `inputs`, where those are known."""
         raise NotImplementedError
 
-    def start(self, mean: Any, shape: tuple[int, ...], rng: Any, axis: int = -1) -> Any:
+    def start(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1) -> Array:
         """The states that chains start with, told where: means to draw with, or states themselves."""
         return self.draw(mean, shape, B.dtype(mean), rng, axis)
 
-    def log_normaliser(self, inputs: Any, axis: int = -1) -> Any:
+    def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
         """The logarithm of the sum over a site's states of their weights, less `constant`."""
         raise NotImplementedError
 
-    def own_energy(self, state: Any, axis: int = -1) -> Any:
+    def own_energy(self, state: Array, axis: int = -1) -> Array:
         """The energy that units have by themselves, of kinds that have one."""
         raise NotImplementedError
 
-    def entropy(self, mean: Any) -> Any:
+    def entropy(self, mean: Array) -> Array:
         """What units with these means add to the bound of mean field.
 
         That is their entropy, less the mean of their own energy, but for that of the mean.
         """
         raise NotImplementedError
 
-    def listed(self, numbers: Any, axis: int = -1) -> Any:
+    def listed(self, numbers: Array, axis: int = -1) -> Array:
         """The units of states, from the numbers that enumerate those of each site."""
         return numbers
 
-    def of_bool(self, xp: Any, upper: Any) -> Any:
+    def of_bool(self, xp: Namespace, upper: Array) -> Array:
         """The upper one of two states where it is true, else the lower one, as int8: of units with two states."""
         low, high = map(int, self.states or ())
         return xp.astype(upper, dtype_of(xp, "int8")) * (high - low) + low
 
-    def at_random(self, xp: Any, uniforms: Any) -> Any:
+    def at_random(self, xp: Namespace, uniforms: Array) -> Array:
         """States of equal probability as data tell them, as int8, by uniform numbers: of units with few states."""
         first, *_ = values = self.values
         with wide_dtypes(xp):
@@ -171,50 +174,50 @@ class Units:
         """The distance of two values of a site."""
         return float(self.values[1] - self.values[0])
 
-    def turned(self, state: Any, where: Any, places: int = 1) -> Any:
+    def turned(self, state: Array, where: Array, places: int = 1) -> Array:
         """The states so many places further in their list of sites where `where` is 1; as they were, where it is 0."""
         raise NotImplementedError
 
-    def unknown(self, zeros: Any, axis: int = -1) -> Any:
+    def unknown(self, zeros: Array, axis: int = -1) -> Array:
         """The mean that chains start with where nothing is known, in the shape of zeros."""
         return zeros + self.undecided
 
-    def gauged(self, values: Any, axis: int = -1) -> Any:
+    def gauged(self, values: Array, axis: int = -1) -> Array:
         """Weights or biases of the units along an axis, less what changes no distribution."""
         return values
 
-    def unweighted(self, weights: Any, axis: int = -1) -> Any:
+    def unweighted(self, weights: Array, axis: int = -1) -> Array:
         """Weights of the units along an axis, without those of units that have none."""
         return weights
 
-    def moved(self, biases: Any, step: Any) -> Any:
+    def moved(self, biases: Array, step: Array) -> Array:
         """Biases after a step down the gradient, which make a distribution."""
         return biases - step
 
-    def observed(self, rows: Any) -> Any:
+    def observed(self, rows: Array) -> Array:
         """The mean of each unit in rows of data."""
         return B.mean(rows, axis=0)
 
-    def base_rate(self, mean: Any, count: int) -> Any:
+    def base_rate(self, mean: Array, count: int) -> Array:
         """The base rate that so many rows with a mean tell."""
         return mean
 
-    def bias(self, rate: Any) -> Any:
+    def bias(self, rate: Array) -> Array:
         """The bias of units without neighbours that have a base rate for their mean."""
         raise NotImplementedError
 
-    def possible(self, rate: Any) -> Any:
+    def possible(self, rate: Array) -> Array:
         """A base rate at which every state has some chance."""
         return rate
 
-    def check_bias(self, bias: Any, name: str) -> None:
+    def check_bias(self, bias: Array, name: str) -> None:
         """Refuse a bias that such units cannot have."""
 
-    def unsuited(self, rate: Any, first: int = 0) -> str:
+    def unsuited(self, rate: Array, first: int = 0) -> str:
         """What of data with a base rate learns badly, in words; of units whose sites begin at a number."""
         return ""
 
-    def followed(self, rate: Any, seen: int, mean: Any, count: int) -> Any:
+    def followed(self, rate: Array, seen: int, mean: Array, count: int) -> Array:
         """A base rate that so many rows have told, after so many more with a mean."""
         seen = seen + self.prior_count
         return (rate * seen + mean * count) / (seen + count)
@@ -229,10 +232,10 @@ class Units:
         return [self.neutral] * size
 
 
-def _by_part(name: str, sites: bool = False) -> Any:
+def _by_part(name: str, sites: bool = False) -> Array:
     """A method that each part has for its own units, or sites."""
 
-    def method(self: Mixed, values: Any, axis: int = -1) -> Any:
+    def method(self: Mixed, values: Array, axis: int = -1) -> Array:
         return self._each(lambda kind, part: getattr(kind, name)(part, axis), values, axis, sites=sites)
 
     return method
@@ -302,7 +305,9 @@ class Mixed(Units):
         found = [kind.radices(kind.size(count)) for kind, count in self.parts]
         return None if None in found else tuple(radix for each in found for radix in each or ())
 
-    def draw(self, mean: Any, shape: tuple[int, ...], dtype: Any, rng: Any, axis: int = -1, inputs: Any = None) -> Any:
+    def draw(
+        self, mean: Array, shape: Shape, dtype: DType, rng: Streams, axis: int = -1, inputs: Array = None
+    ) -> Array:
         """Each part draws in turn."""
         axis = axis % len(shape)
         fields = [None] * len(self.parts) if inputs is None else self._cut(inputs, axis)
@@ -312,7 +317,7 @@ class Mixed(Units):
             drawn.append(kind.draw(part, of_part, dtype, rng, axis, own))
         return B.concatenate(drawn, axis=axis)
 
-    def start(self, mean: Any, shape: tuple[int, ...], rng: Any, axis: int = -1) -> Any:
+    def start(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1) -> Array:
         """Each part in turn."""
         axis = axis % len(shape)
         begun = []
@@ -321,53 +326,53 @@ class Mixed(Units):
             begun.append(kind.start(part, of_part, rng, axis))
         return B.concatenate(begun, axis=axis)
 
-    def log_normaliser(self, inputs: Any, axis: int = -1) -> Any:
+    def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
         """Those of all sites, nothing being left out."""
         return self._each(lambda kind, part: kind.log_normaliser(part, axis) + kind.constant, inputs, axis)
 
-    def own_energy(self, state: Any, axis: int = -1) -> Any:
+    def own_energy(self, state: Array, axis: int = -1) -> Array:
         """0 for those that have none."""
         return self._each(
             lambda kind, part: kind.own_energy(part, axis) if kind.has_own_energy else B.zeros_like(part), state, axis
         )
 
-    def turned(self, state: Any, where: Any, places: int = 1) -> Any:
+    def turned(self, state: Array, where: Array, places: int = 1) -> Array:
         """Each part for itself."""
         pairs = zip(self.parts, self._cut(state, -1), self._cut(where, -1, sites=True), strict=True)
         return B.concatenate([kind.turned(part, there, places) for (kind, _), part, there in pairs], axis=-1)
 
-    def moved(self, biases: Any, step: Any) -> Any:
+    def moved(self, biases: Array, step: Array) -> Array:
         """Each part for itself."""
         pairs = zip(self.parts, self._cut(biases, 0), self._cut(step, 0), strict=True)
         return B.concatenate([kind.moved(old, down) for (kind, _), old, down in pairs], axis=0)
 
-    def observed(self, rows: Any) -> Any:
+    def observed(self, rows: Array) -> Array:
         """Each part for itself."""
         return B.concatenate([kind.observed(part) for kind, part in self._pairs(rows, 1, sites=True)], axis=0)
 
-    def followed(self, rate: Any, seen: int, mean: Any, count: int) -> Any:
+    def followed(self, rate: Array, seen: int, mean: Array, count: int) -> Array:
         """Each part for itself."""
         pairs = zip(self.parts, self._cut(rate, 0), self._cut(mean, 0), strict=True)
         return B.concatenate([kind.followed(old, seen, new, count) for (kind, _), old, new in pairs], axis=0)
 
-    def base_rate(self, mean: Any, count: int) -> Any:
+    def base_rate(self, mean: Array, count: int) -> Array:
         """Each part for itself."""
         return self._each(lambda kind, part: kind.base_rate(part, count), mean, 0)
 
-    def bias(self, rate: Any) -> Any:
+    def bias(self, rate: Array) -> Array:
         """Each part for itself."""
         return self._each(lambda kind, part: kind.bias(part), rate, 0)
 
-    def possible(self, rate: Any) -> Any:
+    def possible(self, rate: Array) -> Array:
         """Each part for itself."""
         return self._each(lambda kind, part: kind.possible(part), rate, 0)
 
-    def check_bias(self, bias: Any, name: str) -> None:
+    def check_bias(self, bias: Array, name: str) -> None:
         """Each part for itself."""
         for kind, part in self._pairs(bias, 0):
             kind.check_bias(part, name)
 
-    def unsuited(self, rate: Any, first: int = 0) -> str:
+    def unsuited(self, rate: Array, first: int = 0) -> str:
         """What the first part says that has something to say."""
         for (kind, count), part in zip(self.parts, self._cut(rate, 0), strict=True):
             told = kind.unsuited(part, first)
@@ -380,15 +385,15 @@ class Mixed(Units):
         """Those of all parts."""
         return [rate for kind, count in self.parts for rate in kind.neutral_rates(kind.size(count))]
 
-    def _each(self, change: Callable[[Units, Any], Any], values: Any, axis: int, *, sites: bool = False) -> Any:
+    def _each(self, change: Callable[[Units, Any], Any], values: Array, axis: int, *, sites: bool = False) -> Array:
         """A function of each part, side by side."""
         axis = axis % len(values.shape)
         return B.concatenate([change(kind, part) for kind, part in self._pairs(values, axis, sites=sites)], axis=axis)
 
-    def _pairs(self, values: Any, axis: int, *, sites: bool = False) -> Iterator[tuple[Units, Any]]:
+    def _pairs(self, values: Array, axis: int, *, sites: bool = False) -> Iterator[tuple[Units, Any]]:
         return zip((kind for kind, _ in self.parts), self._cut(values, axis, sites=sites), strict=True)
 
-    def _cut(self, values: Any, axis: int, *, sites: bool = False) -> list[Any]:
+    def _cut(self, values: Array, axis: int, *, sites: bool = False) -> list[Array]:
         """The parts of an array along an axis of units, or of sites."""
         before: tuple[Any, ...] = (slice(None),) * (axis % len(values.shape))
         found, first = [], 0

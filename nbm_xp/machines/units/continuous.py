@@ -20,6 +20,7 @@ import sys
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array, DType, Shape, Streams
 from nbm_xp.namespace import array_namespace, to_numpy
 from nbm_xp.special import erfcx, log_ndtr, ndtr, ndtri
 
@@ -52,31 +53,33 @@ class Gaussian(Units):
     constant = log_volume
     neutral = 0.0
 
-    def mean(self, inputs: Any, axis: int = -1) -> Any:
+    def mean(self, inputs: Array, axis: int = -1) -> Array:
         """What they receive."""
         return inputs
 
-    def draw(self, mean: Any, shape: tuple[int, ...], dtype: Any, rng: Any, axis: int = -1, inputs: Any = None) -> Any:
+    def draw(
+        self, mean: Array, shape: Shape, dtype: DType, rng: Streams, axis: int = -1, inputs: Array = None
+    ) -> Array:
         """A normal number for each unit."""
         return mean + B.random_normal(shape, 0.0, 1.0, dtype=dtype, rng=rng)
 
-    def start(self, mean: Any, shape: tuple[int, ...], rng: Any, axis: int = -1) -> Any:
+    def start(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1) -> Array:
         """Where they are told to."""
         return mean
 
-    def log_normaliser(self, inputs: Any, axis: int = -1) -> Any:
+    def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
         """The integral."""
         return 0.5 * B.square(inputs)
 
-    def own_energy(self, state: Any, axis: int = -1) -> Any:
+    def own_energy(self, state: Array, axis: int = -1) -> Array:
         """½ x²."""
         return 0.5 * B.square(state)
 
-    def entropy(self, mean: Any) -> Any:
+    def entropy(self, mean: Array) -> Array:
         """½ log 2πe, less ½ for the variance: the same for every mean."""
         return B.zeros_like(mean) + self.constant
 
-    def bias(self, rate: Any) -> Any:
+    def bias(self, rate: Array) -> Array:
         """The mean itself."""
         return rate
 
@@ -106,21 +109,23 @@ class Normal(Units):
             raise ValueError(f"layers of {self.name} units must have two for each site, got {size}")
         return size // 2
 
-    def opened(self, told: Any, axis: int = -1) -> Any:
+    def opened(self, told: Array, axis: int = -1) -> Array:
         """A number, and half of its square, less than 0."""
         return _joined(told, -0.5 * B.square(told), axis)
 
-    def told(self, state: Any, axis: int = -1) -> Any:
+    def told(self, state: Array, axis: int = -1) -> Array:
         """The number."""
         return _apart(state, axis)[0]
 
-    def mean(self, inputs: Any, axis: int = -1) -> Any:
+    def mean(self, inputs: Array, axis: int = -1) -> Array:
         """Of both units."""
         first, precision = _apart(inputs, axis)
         mean = first / precision
         return _joined(mean, -0.5 * (B.square(mean) + 1 / precision), axis)
 
-    def draw(self, mean: Any, shape: tuple[int, ...], dtype: Any, rng: Any, axis: int = -1, inputs: Any = None) -> Any:
+    def draw(
+        self, mean: Array, shape: Shape, dtype: DType, rng: Streams, axis: int = -1, inputs: Array = None
+    ) -> Array:
         """A normal number for each site."""
         axis = axis % len(shape)
         sites = (*shape[:axis], shape[axis] // 2, *shape[axis + 1 :])
@@ -131,41 +136,41 @@ class Normal(Units):
             middle, variance = first / precision, 1 / precision
         return self.opened(middle + B.sqrt(variance) * B.random_normal(sites, 0.0, 1.0, dtype=dtype, rng=rng), axis)
 
-    def start(self, mean: Any, shape: tuple[int, ...], rng: Any, axis: int = -1) -> Any:
+    def start(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1) -> Array:
         """Where they are told to."""
         return self.opened(self.told(mean, axis), axis)
 
-    def log_normaliser(self, inputs: Any, axis: int = -1) -> Any:
+    def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
         """The integral."""
         first, precision = _apart(inputs, axis)
         return 0.5 * (B.square(first) / precision - B.log(precision) + math.log(2 * math.pi))
 
-    def unknown(self, zeros: Any, axis: int = -1) -> Any:
+    def unknown(self, zeros: Array, axis: int = -1) -> Array:
         """0, with a variance of 1."""
         number, square = _apart(zeros, axis)
         return _joined(number, square - 0.5, axis)
 
-    def unweighted(self, weights: Any, axis: int = -1) -> Any:
+    def unweighted(self, weights: Array, axis: int = -1) -> Array:
         """The second units have none."""
         first, second = _apart(weights, axis)
         return _joined(first, second * 0, axis)
 
-    def moved(self, biases: Any, step: Any) -> Any:
+    def moved(self, biases: Array, step: Array) -> Array:
         """A step of the logarithms of the precisions, which so stay above 0 and move alike whatever the scale is."""
         (first, precision), (of_first, of_precision) = _apart(biases, 0), _apart(step, 0)
         down = B.minimum(B.maximum(precision * of_precision, -1.0), 1.0)
         return _joined(first - of_first, precision * B.exp(-down), 0)
 
-    def observed(self, rows: Any) -> Any:
+    def observed(self, rows: Array) -> Array:
         """The means of the numbers, and of half their squares, less than 0."""
         return _joined(B.mean(rows, axis=0), -0.5 * B.mean(B.square(rows), axis=0), 0)
 
-    def bias(self, rate: Any) -> Any:
+    def bias(self, rate: Array) -> Array:
         """That of the normal distribution with these moments."""
         middle, variance = _moments(rate, 0)
         return _joined(middle / variance, 1 / variance, 0)
 
-    def check_bias(self, bias: Any, name: str) -> None:
+    def check_bias(self, bias: Array, name: str) -> None:
         """Precisions are above 0."""
         least = float(B.min(_apart(bias, 0)[1]))
         if not least > 0.0:
@@ -173,7 +178,7 @@ class Normal(Units):
                 f"{name} must hold a precision above 0 in the second place of each normal site, got {least:g}"
             )
 
-    def unsuited(self, rate: Any, first: int = 0) -> str:
+    def unsuited(self, rate: Array, first: int = 0) -> str:
         """Columns far from a mean of 0 and a variance of 1, for which steps are too long."""
         middle, variance = (to_numpy(part).tolist() for part in _moments(rate, 0))
         for number, (mean, deviation) in enumerate(zip(middle, map(math.sqrt, variance), strict=True), first):
@@ -189,13 +194,13 @@ class Normal(Units):
         return [0.0, -0.5] * (size // 2)
 
 
-def _apart(values: Any, axis: int) -> tuple[Any, Any]:
+def _apart(values: Array, axis: int) -> tuple[Array, Array]:
     """The first units of sites along an axis, and the second ones."""
     before: tuple[Any, ...] = (slice(None),) * (axis % len(values.shape))
     return values[(*before, slice(0, None, 2))], values[(*before, slice(1, None, 2))]
 
 
-def _joined(first: Any, second: Any, axis: int) -> Any:
+def _joined(first: Array, second: Any, axis: int) -> Array:
     """The units of sites again, from the first and the second ones."""
     shape = tuple(first.shape)
     axis = axis % len(shape)
@@ -203,7 +208,7 @@ def _joined(first: Any, second: Any, axis: int) -> Any:
     return B.reshape(pairs, (*shape[:axis], -1, *shape[axis + 1 :]))
 
 
-def _moments(means: Any, axis: int) -> tuple[Any, Any]:
+def _moments(means: Any, axis: int) -> tuple[Array, Array]:
     """The mean and the variance that the means of both units tell."""
     middle, square = _apart(means, axis)
     return middle, B.maximum(-2 * square - B.square(middle), _LEAST)
@@ -228,7 +233,7 @@ class Rectified(Units):
     constant = 0.5 * math.log(2 * math.pi)
     neutral = _DENSITY
 
-    def mean(self, inputs: Any, axis: int = -1) -> Any:
+    def mean(self, inputs: Array, axis: int = -1) -> Array:
         """Of the truncated normal distribution."""
         near = B.maximum(inputs, -_FAR)
         direct = near + _DENSITY / erfcx(-_ROOT_HALF * B.minimum(near, _NEAR))
@@ -237,7 +242,9 @@ class Rectified(Units):
         far = B.cast(B.less(inputs, -_FAR), B.dtype(inputs))
         return far * series + (1 - far) * direct
 
-    def draw(self, mean: Any, shape: tuple[int, ...], dtype: Any, rng: Any, axis: int = -1, inputs: Any = None) -> Any:
+    def draw(
+        self, mean: Array, shape: Shape, dtype: DType, rng: Streams, axis: int = -1, inputs: Array = None
+    ) -> Array:
         """A uniform for each unit, which finds the state that as much of the distribution lies above."""
         if inputs is None:
             raise ValueError("rectified linear units are drawn from what they receive: their means do not tell it")
@@ -254,16 +261,16 @@ class Rectified(Units):
         is_low = B.cast(B.less(inputs, 0.0), B.dtype(inputs))
         return B.maximum(is_low * state + (1 - is_low) * ordinary, 0.0)
 
-    def start(self, mean: Any, shape: tuple[int, ...], rng: Any, axis: int = -1) -> Any:
+    def start(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1) -> Array:
         """Where they are told to."""
         return mean
 
-    def log_normaliser(self, inputs: Any, axis: int = -1) -> Any:
+    def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
         """The integral over what is not negative."""
         high, low = B.maximum(inputs, 0.0), B.minimum(inputs, 0.0)
         return B.log(erfcx(-_ROOT_HALF * low)) + 0.5 * B.square(high) + log_ndtr(high)
 
-    def own_energy(self, state: Any, axis: int = -1) -> Any:
+    def own_energy(self, state: Array, axis: int = -1) -> Array:
         """½ x²."""
         return 0.5 * B.square(state)
 

@@ -12,6 +12,7 @@ import math
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array, DType, Shape, Streams
 from nbm_xp.namespace import array_namespace
 
 from .base import RAREST, TINY, Units, Values, softplus
@@ -30,36 +31,38 @@ class Binary(Units):
     log_volume = math.log(2)
     neutral = 0.5
 
-    def mean(self, inputs: Any, axis: int = -1) -> Any:
+    def mean(self, inputs: Array, axis: int = -1) -> Array:
         """The probability of 1."""
         return B.sigmoid(inputs)
 
-    def draw(self, mean: Any, shape: tuple[int, ...], dtype: Any, rng: Any, axis: int = -1, inputs: Any = None) -> Any:
+    def draw(
+        self, mean: Array, shape: Shape, dtype: DType, rng: Streams, axis: int = -1, inputs: Array = None
+    ) -> Array:
         """A uniform for each unit."""
         return B.random_binomial(shape, p=mean, dtype=B.dtype(mean), rng=rng)
 
-    def log_normaliser(self, inputs: Any, axis: int = -1) -> Any:
+    def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
         """Of 0 and of 1."""
         return softplus(inputs)
 
-    def entropy(self, mean: Any) -> Any:
+    def entropy(self, mean: Array) -> Array:
         """Of independent units."""
         off = 1 - mean
         return -(mean * B.log(B.maximum(mean, TINY)) + off * B.log(B.maximum(off, TINY)))
 
-    def turned(self, state: Any, where: Any, places: int = 1) -> Any:
+    def turned(self, state: Array, where: Array, places: int = 1) -> Array:
         """1 in place of 0, 0 in place of 1."""
         return state + where * (1 - 2 * state)
 
-    def base_rate(self, mean: Any, count: int) -> Any:
+    def base_rate(self, mean: Array, count: int) -> Array:
         """With a 0 and a 1 more than there are: no unit is always the same."""
         return (count * mean + 1.0) / (count + 2.0)
 
-    def bias(self, rate: Any) -> Any:
+    def bias(self, rate: Array) -> Array:
         """The log-odds."""
         return B.log(rate) - B.log(1.0 - rate)
 
-    def possible(self, rate: Any) -> Any:
+    def possible(self, rate: Array) -> Array:
         """Neither 0 nor 1."""
         return B.minimum(B.maximum(rate, RAREST), 1 - RAREST)
 
@@ -79,40 +82,42 @@ class Spin(Units):
     log_volume = math.log(2)
     neutral = 0.0
 
-    def mean(self, inputs: Any, axis: int = -1) -> Any:
+    def mean(self, inputs: Array, axis: int = -1) -> Array:
         """The probability of 1 less that of -1: the hyperbolic tangent."""
         return 2 * B.sigmoid(2 * inputs) - 1
 
-    def draw(self, mean: Any, shape: tuple[int, ...], dtype: Any, rng: Any, axis: int = -1, inputs: Any = None) -> Any:
+    def draw(
+        self, mean: Array, shape: Shape, dtype: DType, rng: Streams, axis: int = -1, inputs: Array = None
+    ) -> Array:
         """A uniform for each unit."""
         return 2 * B.random_binomial(shape, p=0.5 * (mean + 1), dtype=B.dtype(mean), rng=rng) - 1
 
-    def log_normaliser(self, inputs: Any, axis: int = -1) -> Any:
+    def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
         """Of -1 and of 1."""
         return softplus(2 * inputs) - inputs
 
-    def entropy(self, mean: Any) -> Any:
+    def entropy(self, mean: Array) -> Array:
         """Of independent units."""
         on, off = 0.5 * (1 + mean), 0.5 * (1 - mean)
         return -(on * B.log(B.maximum(on, TINY)) + off * B.log(B.maximum(off, TINY)))
 
-    def listed(self, numbers: Any, axis: int = -1) -> Any:
+    def listed(self, numbers: Array, axis: int = -1) -> Array:
         """From 0 and 1."""
         return 2 * numbers - 1
 
-    def turned(self, state: Any, where: Any, places: int = 1) -> Any:
+    def turned(self, state: Array, where: Array, places: int = 1) -> Array:
         """1 in place of -1, -1 in place of 1."""
         return state * (1 - 2 * where)
 
-    def base_rate(self, mean: Any, count: int) -> Any:
+    def base_rate(self, mean: Array, count: int) -> Array:
         """With a -1 and a 1 more than there are: no unit is always the same."""
         return count * mean / (count + 2.0)
 
-    def bias(self, rate: Any) -> Any:
+    def bias(self, rate: Array) -> Array:
         """Half of the log-odds."""
         return 0.5 * (B.log(1.0 + rate) - B.log(1.0 - rate))
 
-    def possible(self, rate: Any) -> Any:
+    def possible(self, rate: Array) -> Array:
         """Neither -1 nor 1."""
         return B.minimum(B.maximum(rate, 2 * RAREST - 1), 1 - 2 * RAREST)
 
@@ -179,21 +184,21 @@ class Categorical(Units):
         """The same for each site."""
         return (self.n_states,) * self.sites(size)
 
-    def opened(self, told: Any, axis: int = -1) -> Any:
+    def opened(self, told: Array, axis: int = -1) -> Array:
         """A 1 at each site's state."""
         axis = axis % len(told.shape)
         return self._joined(self._one_hot(told, axis + 1), axis)
 
-    def listed(self, numbers: Any, axis: int = -1) -> Any:
+    def listed(self, numbers: Array, axis: int = -1) -> Array:
         """States are numbered as data tell them."""
         return self.opened(numbers, axis)
 
-    def told(self, state: Any, axis: int = -1) -> Any:
+    def told(self, state: Array, axis: int = -1) -> Array:
         """Where each site has its 1."""
         apart, at = self._apart(state, axis)
         return B.cast(B.argmax(apart, axis=at), B.dtype(state))
 
-    def mean(self, inputs: Any, axis: int = -1) -> Any:
+    def mean(self, inputs: Array, axis: int = -1) -> Array:
         """The probability of each state."""
         weights, at = self._weights(inputs, axis)
         return self._joined(weights / B.sum(weights, axis=at, keepdims=True), at - 1)
@@ -203,7 +208,9 @@ class Categorical(Units):
         """From 0 on."""
         return list(range(self.n_states))
 
-    def draw(self, mean: Any, shape: tuple[int, ...], dtype: Any, rng: Any, axis: int = -1, inputs: Any = None) -> Any:
+    def draw(
+        self, mean: Array, shape: Shape, dtype: DType, rng: Streams, axis: int = -1, inputs: Array = None
+    ) -> Array:
         """A uniform for each site: its state is the number of states whose weights, and those before, it is above."""
         weights, at = self._apart(mean, axis) if inputs is None else self._weights(inputs, axis)
         before: tuple[Any, ...] = (slice(None),) * at
@@ -215,71 +222,71 @@ class Categorical(Units):
         above = B.cast(B.less_equal(sums[(*before, slice(0, -1))], xp.expand_dims(drawn, axis=at)), dtype)
         return self._joined(self._one_hot(B.sum(above, axis=at), at), place)
 
-    def log_normaliser(self, inputs: Any, axis: int = -1) -> Any:
+    def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
         """Of all states."""
         apart, at = self._apart(inputs, axis)
         return B.logsumexp(apart, axis=at)
 
-    def entropy(self, mean: Any) -> Any:
+    def entropy(self, mean: Array) -> Array:
         """Of independent sites: each state's part of it."""
         return -mean * B.log(B.maximum(mean, TINY))
 
-    def turned(self, state: Any, where: Any, places: int = 1) -> Any:
+    def turned(self, state: Array, where: Array, places: int = 1) -> Array:
         """The state so many places further, the first one after the last."""
         apart, at = self._apart(state, -1)
         places = places % self.n_states
         further = B.concatenate([apart[..., -places:], apart[..., :-places]], axis=at) if places else apart
         return self._joined(apart + where[..., None] * (further - apart), at - 1)
 
-    def gauged(self, values: Any, axis: int = -1) -> Any:
+    def gauged(self, values: Array, axis: int = -1) -> Array:
         """Less their mean over the states of a site."""
         apart, at = self._apart(values, axis)
         return self._joined(apart - B.mean(apart, axis=at, keepdims=True), at - 1)
 
-    def observed(self, rows: Any) -> Any:
+    def observed(self, rows: Array) -> Array:
         """How often each site is in each state."""
         shares = [B.mean(B.equal(rows, state), axis=0) for state in range(self.n_states)]
         return B.reshape(B.stack(shares, axis=1), (-1,))
 
-    def base_rate(self, mean: Any, count: int) -> Any:
+    def base_rate(self, mean: Array, count: int) -> Array:
         """With each state once more than it is there: none is never met."""
         return (count * mean + 1.0) / (count + float(self.n_states))
 
-    def bias(self, rate: Any) -> Any:
+    def bias(self, rate: Array) -> Array:
         """The logarithm, less its mean over the states."""
         return self.gauged(B.log(rate))
 
-    def possible(self, rate: Any) -> Any:
+    def possible(self, rate: Array) -> Array:
         """No state without a chance."""
         apart, at = self._apart(B.maximum(rate, RAREST), -1)
         return self._joined(apart / B.sum(apart, axis=at, keepdims=True), at - 1)
 
-    def _weights(self, inputs: Any, axis: int) -> tuple[Any, int]:
+    def _weights(self, inputs: Array, axis: int) -> tuple[Array, int]:
         """The weights of the states of each site, the largest of which is 1."""
         apart, at = self._apart(inputs, axis)
         return B.exp(apart - B.max(apart, axis=at, keepdims=True)), at
 
-    def _sums(self, weights: Any, at: int) -> Any:
+    def _sums(self, weights: Array, at: int) -> Array:
         """The sums of weights up to each state: where the states lie next to one another, a product is faster."""
         if at < len(weights.shape) - 1:
             return B.cumsum(weights, axis=at)
         numbers = array_namespace(weights).arange(self.n_states)
         return weights @ B.cast(B.less_equal(numbers[:, None], numbers[None, :]), B.dtype(weights))
 
-    def _one_hot(self, numbers: Any, at: int) -> Any:
+    def _one_hot(self, numbers: Array, at: int) -> Array:
         """Units with the states of a site along an axis of their own: a 1 at the state of its number."""
         xp, after = array_namespace(numbers), len(numbers.shape) - at
         states = xp.arange(self.n_states, dtype=numbers.dtype)[(..., *([None] * after))]
         return B.cast(B.equal(xp.expand_dims(numbers, axis=at), states), B.dtype(numbers))
 
-    def _apart(self, values: Any, axis: int) -> tuple[Any, int]:
+    def _apart(self, values: Array, axis: int) -> tuple[Array, int]:
         """Units with the states of a site along an axis of their own, and which one that is."""
         shape = tuple(values.shape)
         axis = axis % len(shape)
         sites = shape[axis] // self.n_states
         return B.reshape(values, (*shape[:axis], sites, self.n_states, *shape[axis + 1 :])), axis + 1
 
-    def _joined(self, values: Any, axis: int) -> Any:
+    def _joined(self, values: Array, axis: int) -> Array:
         """Units in a row again, of sites along an axis and states along the next."""
         shape = tuple(values.shape)
         return B.reshape(values, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]))
