@@ -316,6 +316,7 @@ case("arange-empty", lambda xp: xp.arange(3, 1, dtype=xp.int64))
 case("linspace", lambda xp: xp.linspace(0.0, 1.0, 7, dtype=xp.float64))
 case("linspace-open", lambda xp: xp.linspace(0.0, 1.0, 5, endpoint=False, dtype=xp.float32))
 case("linspace-one", lambda xp: xp.linspace(2.0, 3.0, 1, dtype=xp.float64))
+case("linspace-last", lambda xp: xp.linspace(0.0, 1.0, 104, dtype=xp.float64) == 1.0)
 for name in ("zeros_like", "ones_like"):
     case(name, lambda xp, x, n=name: getattr(xp, n)(x), FLOATS)
     case(f"{name}-dtype", lambda xp, x, n=name: getattr(xp, n)(x, dtype=xp.int32), FLOATS)
