@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING
 from nbm_xp.package import public_names
 
 if TYPE_CHECKING:
-    from .diagnosis import diagnose
     from .directory import RunDirectory
     from .errors import RunError
     from .evaluation import evaluate
     from .evaluation_result import Evaluation, read_evaluation
     from .execution import read_result, resume
     from .graph_runs import projected, sample_graph, sample_lattice
-    from .reading import open_dataset, open_samples
+    from .reading import diagnose, open_dataset, open_samples
     from .sampling import sample
-    from .schedulers import Workers
     from .training import read_curve, train, trained_model
     from .transitions import measure_lattice, read_transition
+    from .workers import Workers
 
 __all__ = [
     "Evaluation",
@@ -49,7 +48,7 @@ __all__ = [
 public_names(
     globals(),
     later={
-        "diagnose": "diagnosis",
+        "diagnose": "reading",
         "RunDirectory": "directory",
         "evaluate": "evaluation",
         "Evaluation": "evaluation_result",
@@ -63,7 +62,7 @@ public_names(
         "read_result": "execution",
         "resume": "execution",
         "sample": "sampling",
-        "Workers": "schedulers",
+        "Workers": "workers",
         "read_curve": "training",
         "train": "training",
         "trained_model": "training",

@@ -15,11 +15,11 @@ from nbm_xp.files import sealed, write_json
 from nbm_xp.machines.estimators import check_names
 from nbm_xp.machines.rows import checked_rows, known_length, positive_int
 
-from .copies import digest_of, digest_of_ladder, digest_of_model, fitted_model, library_for, save_rows
 from .directory import RunDirectory
 from .evaluation_jobs import EvaluationJob, jobs_of
 from .evaluation_result import ARRAYS, RESULT, document_of, evaluation_of, exact_log_z, read_evaluation, result_of
 from .execution import Kind, Progress, Warn, begin, check_begin
+from .inputs import digest_of, digest_of_ladder, digest_of_model, fitted_model, library_for, save_rows
 from .job import block_length
 from .store import Stored
 

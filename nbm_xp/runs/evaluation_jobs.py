@@ -18,8 +18,8 @@ from nbm_xp.machines.exchanges import in_turn, odd_pairs
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 
 from . import store
-from .copies import rows_of
 from .directory import RunDirectory
+from .inputs import rows_of
 from .job import Block, Job, StoppedError, blocks_of, load_model, read_checkpoint
 from .store import Stored
 

@@ -24,9 +24,8 @@ from . import store
 from .directory import RunDirectory, check_new
 from .errors import RunError, disk_errors, unfinished_error
 from .job import Job, segments_done
-from .pools import Pool, WorkerLostError
-from .schedulers import Workers, workers_of
 from .store import Stored
+from .workers import Pool, WorkerLostError, Workers, workers_of
 
 __all__ = ["Kind", "Progress", "Warn", "begin", "check_begin", "finished", "read_result", "resume"]
 

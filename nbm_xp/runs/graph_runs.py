@@ -22,14 +22,13 @@ from nbm_xp.graphs.shard_sweeps import ShardDivision, sharded
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import is_array
 
-from .copies import digest_of
 from .directory import RunDirectory
 from .errors import RunError
 from .execution import Kind, Progress, Warn, begin, check_begin
 from .graph_job import AT_HAND, GRAPH, LATTICE, ChainsJob, GraphJob, LatticeJob, save_couplings, save_shards
-from .pools import Pool
-from .schedulers import Workers
+from .inputs import digest_of
 from .store import Stored
+from .workers import Pool, Workers
 
 __all__ = ["KINDS", "Projected", "projected", "sample_graph", "sample_lattice"]
 

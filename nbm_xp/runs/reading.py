@@ -1,22 +1,32 @@
-"""What runs have written, read lazily."""
+"""What runs have written, read lazily, and how well the chains of a sampling run have mixed."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import dask.array
+import numpy as np
 
+from nbm_xp import natural_bm as B
+from nbm_xp.boltzmann.energy import energy
+from nbm_xp.boltzmann.sampling import told_placeholders
+from nbm_xp.machines.diagnostics import effective_size, monte_carlo_error, r_hat, tail_size
+from nbm_xp.machines.rows import positive_int
+from nbm_xp.namespace import asarray, get_namespace, to_numpy, use_backend
 from nbm_xp.package import need
 
 from . import store
-from .execution import finished
-from .graph_job import GRAPH, LATTICE
+from .directory import RunDirectory
+from .execution import finished, kind_of
+from .inputs import saved_clamped
+from .job import one_thread
 from .sampling import SAMPLES
 
-__all__ = ["open_dataset", "open_samples"]
+__all__ = ["diagnose", "open_dataset", "open_samples"]
 
-_RESULTS = {"sample": SAMPLES, "lattice": LATTICE, "graph": GRAPH}
+_UNITS = 16
 
 
 def open_samples(directory: str | os.PathLike[str], name: str = "visible") -> Any:
@@ -72,6 +82,130 @@ def open_dataset(directory: str | os.PathLike[str]) -> Any:
     ModuleNotFoundError
         If xarray is not installed.
     """
-    run, xarray = finished(directory, *_RESULTS), need("xarray")
-    opened = store.checked_store(run.path / _RESULTS[run.kind], run.result_identity)
+    run, xarray = finished(directory, "sample", "lattice", "graph"), need("xarray")
+    opened = store.checked_store(run.path / kind_of(run.kind).stored, run.result_identity)
     return xarray.open_zarr(opened, consolidated=False, zarr_format=3)
+
+
+def diagnose(
+    directory: str | os.PathLike[str],
+    units: int | Sequence[int] = _UNITS,
+    *,
+    free_energy: bool = True,
+    burn_in: int = 0,
+) -> Any:
+    """R-hat and effective sample sizes of statistics of a sampling run.
+
+    Parameters
+    ----------
+    directory : path-like
+        The run's; it must have kept the visible layer.
+    units : int or sequence of int, optional
+        Which visible units to look at: so many, evenly spread, or these.
+    free_energy : bool, optional
+        Whether to look at an energy of the states too, the statistic that all units have a part in. It is the free
+        energy of the visible states; of a deep machine, whose free energy is not known in closed form, the energy of
+        the states of all layers, if the run has kept or held all of them, else the bound on the free energy that mean
+        field finds, which takes up to 100 sweeps for each draw. Not for probabilities.
+    burn_in : int, optional
+        How many draws at the beginning to leave out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each statistic, with the columns mean, sd, mcse_mean, ess_bulk, ess_tail and r_hat. Chains that have
+        come to one distribution have an R-hat below 1.01; a unit that never changes has none.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If pandas is not installed.
+    ValueError
+        If an argument is not what it must be, or there are fewer than two chains or four draws.
+    RunError
+        If the run is not finished.
+    """
+    draws = open_samples(directory)
+    first = positive_int(burn_in, "burn_in", 0)
+    if draws.shape[0] < 2 or draws.shape[1] - first < 4:
+        raise ValueError(
+            f"R-hat needs at least two chains of four draws, got {draws.shape[0]} of {max(0, draws.shape[1] - first)}"
+        )
+    draws = draws[:, first:]
+    looked_at = _units(units, draws.shape[2])
+    statistics = {f"unit {unit}": draws[:, :, unit].compute().astype("float64") for unit in looked_at}
+    if free_energy:
+        name, energies = _energies(RunDirectory.open(directory, "sample"), draws, first)
+        statistics = {name: energies} | statistics
+    return _summary(statistics)
+
+
+def _summary(statistics: dict[str, Any]) -> Any:
+    columns: dict[str, Callable[[Any], float]] = {
+        "mean": np.mean,
+        "sd": lambda values: np.std(values, ddof=1),
+        "mcse_mean": monte_carlo_error,
+        "ess_bulk": effective_size,
+        "ess_tail": tail_size,
+        "r_hat": r_hat,
+    }
+    table = {name: [float(of(values)) for values in statistics.values()] for name, of in columns.items()}
+    return need("pandas").DataFrame(table, index=list(statistics))
+
+
+def _units(units: Any, count: int) -> list[int]:
+    if isinstance(units, str) or not (hasattr(units, "__index__") or isinstance(units, Iterable)):
+        raise ValueError(f"units must be a number of visible units, or which of them, got {units!r}")
+    if not isinstance(units, Iterable):
+        wanted = min(positive_int(units, "units", 0), count)
+        return [place * count // wanted for place in range(wanted)]
+    listed = [positive_int(unit, "units", 0) for unit in units]
+    if listed and max(listed) >= count:
+        raise ValueError(f"units must be visible units from 0 to {count - 1}, got {max(listed)}")
+    return listed
+
+
+def _energies(run: RunDirectory, draws: Any, first: int) -> tuple[str, Any]:
+    """An energy of each draw, computed chunk by chunk, and what it is called.
+
+    It is the free energy where that is known in closed form; else the energy, where all layers are there; else the
+    bound on the free energy that mean field finds.
+    """
+    asked = run.configuration
+    if asked["probabilities"]:
+        raise ValueError("free_energy must be False for probabilities, which are no states")
+    model = run.load_model(asked["library"])
+    topology, parameters = model.state_.topology, model.state_.parameters
+    xp, dtype = get_namespace(asked["library"]), str(parameters.dtype)
+    name, layers, of = "free energy", [draws], model.free_energy
+    if not topology.is_factorial:
+        held = {int(layer) for layer in asked["clamp"]}
+        name = "free energy bound"
+        if {*asked["layers"], *held} == {*topology.layers}:
+            name, layers = "energy", [_states(run, layer, draws, held, first) for layer in topology.layers]
+            given, state = told_placeholders(parameters, topology.layers, None)
+            with use_backend(model.state_.library):
+                of = B.function(given, energy(parameters, state), name="energy")
+
+    def of_blocks(*blocks: Any) -> Any:
+        states = [asarray(np.reshape(block, (-1, block.shape[2])), xp, dtype) for block in blocks]
+        return np.reshape(to_numpy(of(*states)), blocks[0].shape[:2])
+
+    pairs = [part for place, states in enumerate(layers) for part in (states, ("chain", "draw", f"unit {place}"))]
+    with one_thread():
+        energies = dask.array.blockwise(  # type: ignore[no-untyped-call]
+            of_blocks, ("chain", "draw"), *pairs, dtype=dtype, concatenate=True, meta=np.empty((0, 0), dtype)
+        )
+        return name, energies.compute(scheduler="threads").astype("float64")
+
+
+def _states(run: RunDirectory, layer: int, draws: Any, held: Collection[int], first: int) -> Any:
+    """The states of a layer along the draws: those kept, or those that it was held at."""
+    if layer not in held:
+        return open_samples(run.path, "visible" if layer == 0 else f"hidden_{layer}")[:, first:]
+    values = saved_clamped(run.path)[layer]
+    shape = (*draws.shape[:2], values.shape[-1])
+    rows = np.broadcast_to(values, (shape[0], shape[2]))[:, None, :]
+    split = dask.array.from_array(rows, chunks=(draws.chunks[0], 1, -1))  # type: ignore[no-untyped-call]
+    chunks = (*draws.chunks[:2], (shape[2],))
+    return get_namespace("dask").broadcast_to(split, shape, chunks=chunks)

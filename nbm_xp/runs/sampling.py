@@ -20,7 +20,9 @@ from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy
 
 from . import store
-from .copies import (
+from .directory import RunDirectory
+from .execution import Kind, Progress, Warn, begin, check_begin
+from .inputs import (
     clamped_arrays,
     digest_of,
     digest_of_ladder,
@@ -30,8 +32,6 @@ from .copies import (
     save_clamped,
     saved_clamped,
 )
-from .directory import RunDirectory
-from .execution import Kind, Progress, Warn, begin, check_begin
 from .job import (
     Block,
     Checkpoint,

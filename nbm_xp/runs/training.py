@@ -16,12 +16,12 @@ from nbm_xp.machines.rows import checked_rows, checked_weights, known_length, po
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_lazy, library_name, to_numpy
 from nbm_xp.storage.chunked import open_array
 
-from .copies import digest_of, rows_of, save_rows
 from .directory import RunDirectory
 from .errors import RunError
 from .execution import Kind, Progress, begin, check_begin
+from .inputs import digest_of, rows_of, save_rows
 from .learning import CURVE, MODEL, RESULT, Learning, checked_checkpoint, read_lines, result_of
-from .pools import Pool
+from .workers import Pool
 
 __all__ = ["TrainingRun", "read_curve", "train", "trained_model"]
 

@@ -24,9 +24,9 @@ from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import default_namespace, library_name
 from nbm_xp.rng import hashed_seed
 
-from .copies import digest_of
 from .directory import RunDirectory
 from .execution import Kind, Progress, begin, check_begin, finished
+from .inputs import digest_of
 from .job import Block, Job
 
 __all__ = ["SPINS", "TRANSITION", "measure_lattice", "read_transition"]

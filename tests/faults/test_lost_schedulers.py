@@ -166,7 +166,7 @@ def test_a_folder_that_workers_do_not_see(tmp_path: pathlib.Path, cluster: Clust
 
 
 def _ask(folder: str) -> str:
-    from nbm_xp.runs.pools import _answer
+    from nbm_xp.runs.workers import _answer
 
     return _answer(folder, ".question", "token")
 

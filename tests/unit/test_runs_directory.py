@@ -208,7 +208,7 @@ def test_two_that_begin_one_run_at_a_time(tmp_path: pathlib.Path) -> None:
 
 
 def test_questions_that_were_left_are_swept(tmp_path: pathlib.Path) -> None:
-    from nbm_xp.runs.pools import _answer
+    from nbm_xp.runs.workers import _answer
 
     with RunDirectory.create(tmp_path / "run", "train", {}) as run:
         question = run.path / leftover_name("question")

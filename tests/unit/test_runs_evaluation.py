@@ -17,7 +17,7 @@ import pytest
 
 from nbm_xp.boltzmann import DBM, RBM
 from nbm_xp.runs import RunError, evaluate, read_evaluation, resume
-from nbm_xp.runs.copies import rows_of
+from nbm_xp.runs.inputs import rows_of
 from nbm_xp.runs.job import one_thread
 from nbm_xp.runs.store import open_arrays
 from tests.runs import deep, files_of, ordinary
