@@ -48,7 +48,7 @@ def test_all_at_once_is_in_turn(case: Case, monkeypatch: pytest.MonkeyPatch) -> 
     primals = [case.arrays[place] for place in places]
     at_once = jacobian(fn, range(len(primals)), mode="reverse")(*primals)
     monkeypatch.setattr("nbm_xp.tape.derivatives.vmapping.batched", lambda *args: None)
-    monkeypatch.setattr("nbm_xp.tape.derivatives.calls._plans", {})
+    monkeypatch.setattr("nbm_xp.tape.evaluation._plans", {})
     in_turn = jacobian(fn, range(len(primals)), mode="reverse")(*primals)
     for row, other in zip(at_once, in_turn, strict=True):
         for part, same in zip(row, other, strict=True):

@@ -154,14 +154,14 @@ def over_sum(numerator: Tensor, values: Tensor, tolerance: Tensor, of: Sequence[
 def over_gap(numerator: Tensor, gap: Tensor, values: Tensor, tolerance: Tensor, of: Sequence[Tensor]) -> Tensor:
     """A numerator, made of the matrices `of`, over what is computed from values; its limit where that is zero."""
     none = abs_(gap) <= tolerance
-    quotient = numerator / where(none, 1.0, gap)
+    safe = where(none, 1.0, gap)
     if _depends_on_values(of, values.node):
-        return where(none, numerator * float("nan"), quotient)
+        return numerator * where(none, float("nan"), 1.0 / safe)
     here = record(_KNOWN_HERE, expand_dims(values, -2), any_(none, axis=(-2, -1), keepdims=True))
     first, *others = (sum_(abs_(part), axis=(-2, -1), keepdims=True) for part in of)
     unknown = none & (abs_(numerator) > sum(others, first) * finfo(values).eps ** 0.5)
     # a factor, so that what is linear in the numerator knows as well that there is no answer
-    return where(none, here * 0.0, quotient) + numerator * where(unknown, float("nan"), 0.0)
+    return where(none, here * 0.0, numerator / safe) + numerator * where(unknown, float("nan"), 0.0)
 
 
 def _depends_on_values(of: Sequence[Tensor], values: Node) -> bool:
