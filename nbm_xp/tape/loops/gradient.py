@@ -26,7 +26,7 @@ from .run import LOOP, loop
 
 __all__ = ["Sums", "Term", "loop_rule", "residuals_of", "sums_over_steps"]
 
-_VIEWS = frozenset({"broadcast_to", "matrix_transpose", "permute_dims", "reshape", "squeeze", "transpose"})
+_VIEWS = frozenset({"broadcast_to", "matrix_transpose", "permute_dims", "reshape", "transpose"})
 """What costs nothing, for all of it is there already."""
 _LARGE_VALUE = 2**14
 """From how many elements on memory is dearer than one pass over it."""

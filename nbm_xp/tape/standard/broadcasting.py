@@ -85,7 +85,10 @@ def broadcast_to(x: Any, /, shape: Any) -> Tensor:
         raise ValueError(
             f"shape must have at least {tensor.ndim} axes for an array of shape {tensor.shape}, got {shape}"
         )
-    if len(sizes) == tensor.ndim and all(same_length(a, b) for a, b in zip(sizes, tensor.node.shape, strict=True)):
+    pairs = zip(sizes, tensor.node.shape, strict=False)
+    if len(sizes) == tensor.ndim and all(
+        same_length(a, b) and (type(a) is int or type(b) is not int) for a, b in pairs
+    ):
         return tensor
     return record(_BROADCAST, tensor, sizes)
 

@@ -16,13 +16,13 @@ from nbm_xp.namespace.errors import check_choice
 from nbm_xp.tape.concrete import integer_length
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.lengths import Length, Size, known, maximum_length, minimum_length, same_length
-from nbm_xp.tape.node import Node, declare, same_as_first
+from nbm_xp.tape.node import Node, declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .casting import astype, complex_of, floating, real_of, refuse_complex
 from .creation import arange, zeros
 from .elementwise import where
-from .manipulation import concat, reshape
+from .manipulation import concat, reshape, roll
 from .shapes import LONGEST, along_axes, axes_of, axis_of, published
 
 __all__ = [
@@ -259,23 +259,21 @@ fftfreq = _frequencies("fftfreq", lambda n: n, "The frequencies of `fft`, for sa
 rfftfreq = _frequencies("rfftfreq", _half, "The frequencies of `rfft`, for samples `d` apart.")
 
 
-def _shift(name: str, inverse: str, doc: str) -> Callable[..., Tensor]:
-    """Declare a rotation of half the length."""
-
-    def rule(g: Tensor, out: Tensor, x: Tensor, *, axes: tuple[int, ...]) -> Tensor:
-        return SHIFTS[inverse](g, axes=axes)
-
-    op = along_axes(f"fft.{name}", same_as_first, (rule,), may_overlap=True)
-
-    def function(x: Any, /, *, axes: Any = None) -> Tensor:
-        x = as_tensor(x)
-        if not x.ndim:
-            raise ValueError(f"x must have an axis for {name}, got a number")
-        return record(op, x, axes=axes_of(axes, x.ndim, "axes"))
-
-    return published(name, function, doc)
+def fftshift(x: Any, /, *, axes: Any = None) -> Tensor:
+    """The spectrum with the frequency zero in the middle."""
+    return _shifted(x, axes, "fftshift", 1)
 
 
-fftshift = _shift("fftshift", "ifftshift", "The spectrum with the frequency zero in the middle.")
-ifftshift = _shift("ifftshift", "fftshift", "The inverse of `fftshift`.")
-SHIFTS: dict[str, Callable[..., Tensor]] = {"fftshift": fftshift, "ifftshift": ifftshift}
+def ifftshift(x: Any, /, *, axes: Any = None) -> Tensor:
+    """The inverse of `fftshift`."""
+    return _shifted(x, axes, "ifftshift", -1)
+
+
+def _shifted(x: Any, axes: Any, name: str, sign: int) -> Tensor:
+    """A rotation of half the length, to the right or the left."""
+    x = as_tensor(x)
+    if not x.ndim:
+        raise ValueError(f"x must have an axis for {name}, got a number")
+    places = axes_of(axes, x.ndim, "axes")
+    shifts = tuple(sign * (x.node.shape[place] // 2) for place in places)
+    return roll(x, shifts, axis=places) if places else x

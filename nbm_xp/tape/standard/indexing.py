@@ -8,6 +8,7 @@ becomes the places where it is true, in the axes that it covers taken together. 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, asarray, device_argument, host_namespace, is_array, scattered
@@ -19,7 +20,6 @@ from ..lengths import Length, Size, known, maximum_length, product, same_length
 from ..node import LINEAR_TAG, Node, Operation, declare
 from ..tensor import Tensor, as_tensor, record
 from .broadcasting import broadcast_to
-from .broadcasting import sum as sum_
 from .casting import cast
 from .elementwise import where
 from .manipulation import flip, moveaxis, reshape
@@ -332,40 +332,21 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Tensor:
     return record(_TAKE_ALONG, x, indices, axis=place)
 
 
-def _tiled(x: Node, repetitions: tuple[Size, ...]) -> Any:
-    return tuple(n * r for n, r in zip(x.shape, repetitions, strict=True)), x.dtype
-
-
-def _untile(g: Tensor, out: Tensor, x: Tensor, repetitions: tuple[Size, ...]) -> Tensor:
-    paired: list[Size] = []
-    for n, r in zip(x.node.shape, repetitions, strict=True):
-        paired += [r, n]
-    return sum_(reshape(g, tuple(paired)), axis=tuple(range(0, 2 * len(repetitions), 2)), dtype=g.dtype)
-
-
-_TILE = declare("tile", _tiled, (_untile,), may_overlap=True)
-
-
 def tile(x: Any, repetitions: Any, /) -> Tensor:
     """The array laid out again and again along each axis."""
     x = as_tensor(x)
     counts = sizes_of(repetitions, "repetitions")
     ndim = max(x.ndim, len(counts))
     x = reshape(x, (1,) * (ndim - x.ndim) + x.node.shape)
-    return record(_TILE, x, (1,) * (ndim - len(counts)) + counts)
+    counts = (1,) * (ndim - len(counts)) + counts
+    apart = reshape(x, [size for length in x.node.shape for size in (1, length)])
+    paired = [size for pair in zip(counts, x.node.shape, strict=True) for size in pair]
+    return _as_new(broadcast_to(apart, tuple(paired)), [n * r for n, r in zip(x.node.shape, counts, strict=True)])
 
 
-def _infer_repeat(x: Node, repeats: Size, *, axis: int) -> Any:
-    return tuple(n * repeats if i == axis else n for i, n in enumerate(x.shape)), x.dtype
-
-
-def _unrepeat(g: Tensor, out: Tensor, x: Tensor, repeats: Size, *, axis: int) -> Tensor:
-    shape = x.node.shape
-    apart = reshape(g, (*shape[: axis + 1], repeats, *shape[axis + 1 :]))
-    return sum_(apart, axis=axis + 1, dtype=g.dtype)
-
-
-_REPEAT = along_axes("repeat", _infer_repeat, (_unrepeat,), may_overlap=True)
+def _as_new(x: Tensor, shape: Sequence[Size]) -> Tensor:
+    """An array in another shape that is no view, to be written to."""
+    return Tensor(reshape(x, tuple(shape), copy=False).node)
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
@@ -390,7 +371,10 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
             return _repeated_each(x, repeats, place)
         repeats = reshape(repeats, ())
     (count,) = sizes_of(repeats, "repeats")
-    return record(_REPEAT, x, count, axis=place)
+    shape = x.node.shape
+    before, length, after = shape[:place], shape[place], shape[place + 1 :]
+    apart = reshape(x, (*before, length, 1, *after))
+    return _as_new(broadcast_to(apart, (*before, length, count, *after)), (*before, length * count, *after))
 
 
 def _repeated_each(x: Tensor, repeats: Tensor, axis: int) -> Tensor:

@@ -184,17 +184,7 @@ def squeeze(x: Any, /, axis: Any) -> Tensor:
     for place in gone:
         if same_length(x.node.shape[place], 1) is False:
             raise ValueError(f"axis {place} has length {x.shape[place]}, only axes of length 1 can be squeezed")
-    return record(_SQUEEZE, x, axis=gone)
-
-
-_SQUEEZE = along_axes(
-    "squeeze",
-    lambda x, *, axis: (tuple(n for i, n in enumerate(x.shape) if i not in axis), x.dtype),
-    (lambda g, out, x, *, axis: expand_dims(g, axis),),
-    may_overlap=True,
-    written=lambda part, x, *, axis: expand_dims(part, axis),
-    linear=True,
-)
+    return reshape(x, tuple(n for place, n in enumerate(x.node.shape) if place not in gone), copy=False)
 
 
 _FLIP = along_axes(
