@@ -222,18 +222,12 @@ def multinomial(draw: Draw, offset: Shape, shape: Shape, *blocks: Any) -> Any:
 
 
 def random_order(
-    draw: Draw,
-    offset: Shape,
-    shape: Shape,
-    *arrays: Any,
-    population: int,
-    axis: int | None = None,
-    weighted: bool = False,
+    draw: Draw, offset: Shape, shape: Shape, *arrays: Any, population: int, axis: int | None = None
 ) -> Any:
     """Make a block of a random order of so many things, or of its beginning; or of the things in that order.
 
-    `axis` says along which axis of the first array they lie; without it, they are the integers from 0 on. If
-    `weighted`, the last array has their probabilities.
+    `axis` says along which axis of the array they lie; without it, they are the integers from 0 on, and an array has
+    their probabilities.
     """
     host, xp = host_namespace(), draw.xp
     if 0 in shape:
@@ -243,10 +237,10 @@ def random_order(
     uniforms = ElementUniforms(draw.state, population, begins, lengths, draw.library)
     with wide_dtypes(xp):
         p = None
-        if weighted:
-            check_weights("p", arrays[-1])
-            require_enough(population, math.prod(draw.whole), [arrays[-1]])
-            p = xp.astype(arrays[-1], dtype_of(xp, "float64"))
+        if arrays and axis is None:
+            check_weights("p", arrays[0])
+            require_enough(population, math.prod(draw.whole), [arrays[0]])
+            p = xp.astype(arrays[0], dtype_of(xp, "float64"))
         found = _order_of(uniforms, p)
         if axis is None:
             found = xp.reshape(found[: math.prod(draw.whole)], draw.whole)

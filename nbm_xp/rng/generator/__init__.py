@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from .choices import Choices
 from .counts import Counts
-from .others import Others
 from .real_numbers import RealNumbers
+from .spawning import Spawning
 from .tailed_numbers import TailedNumbers
 from .uniforms import Uniforms
 from .vectors import Vectors
@@ -19,7 +19,7 @@ from .vectors import Vectors
 __all__ = ["Generator"]
 
 
-class Generator(Uniforms, RealNumbers, TailedNumbers, Counts, Vectors, Choices, Others):
+class Generator(Uniforms, RealNumbers, TailedNumbers, Counts, Vectors, Choices, Spawning):
     """A source of random arrays.
 
     Parameters

@@ -155,18 +155,8 @@ class Choices(GeneratorState):
             if not is_lazy(xp):
                 order = self._chosen(xp, state, population, (population,), False, [], None)
                 return fill(out, xp.take(x, order, axis=along)) if 0 not in shape else x
-            drawn = self._made(
-                state,
-                xp,
-                random_order,
-                (x,),
-                shape,
-                dtype_name(x),
-                chunks=_uncut(x, chunks, along),
-                population=population,
-                axis=along,
-            )
-            return fill(out, drawn)
+            how: dict[str, Any] = {"chunks": _uncut(x, chunks, along), "population": population, "axis": along}
+            return self._made(state, xp, random_order, (x,), shape, dtype_name(x), out=out, **how)
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
         """Bring what lies along an axis of an array into a random order, in place.
@@ -199,19 +189,10 @@ class Choices(GeneratorState):
             return self._outcomes(xp, state, weights[0], shape, held, chunks, "p")
         if replace:
             return self._integers(xp, state, population, shape, held, chunks)
-        return self._made(
-            state,
-            xp,
-            random_order,
-            (),
-            shape,
-            held,
-            chunks=-1 if chunks is None else chunks,
-            args=tuple(weights),
-            derivatives=Derivatives("a choice without replacement", ("p",)) if weights else None,
-            population=population,
-            weighted=bool(weights),
-        )
+        how: dict[str, Any] = {"chunks": -1 if chunks is None else chunks, "population": population}
+        if weights:
+            how |= {"args": tuple(weights), "derivatives": Derivatives("a choice without replacement", ("p",))}
+        return self._made(state, xp, random_order, (), shape, held, **how)
 
     def bytes(self, length: int) -> builtins.bytes:
         """Draw bytes, as `integers` of 8 bits gives them on NumPy, whatever the library.
@@ -285,10 +266,8 @@ class Choices(GeneratorState):
             if not is_lazy(xp):
                 found = self._made(state, xp, order_of_rows, (), shape, "int64", axis=along)
                 return fill(out, xp.take_along_axis(x, found, axis=along))
-            chunks = _uncut(x, chunks, along)
-            return fill(
-                out, self._made(state, xp, order_of_rows, (x,), shape, dtype_name(x), chunks=chunks, axis=along)
-            )
+            how: dict[str, Any] = {"chunks": _uncut(x, chunks, along), "axis": along}
+            return self._made(state, xp, order_of_rows, (x,), shape, dtype_name(x), out=out, **how)
 
     def _integers(self, xp: Any, state: Followed, span: int, shape: Shape, dtype: str, chunks: Any) -> Any:
         return self._made(state, xp, integers_of_draw, (0, span), shape, dtype, chunks=chunks)

@@ -311,15 +311,7 @@ class GeneratorState:
             require("p", p, PROBABILITY)
         chunks = chunks_of(chunks, shape, p)
         return self._draw(
-            xp,
-            successes,
-            (p,),
-            shape,
-            dtype,
-            chunks=chunks,
-            derivatives=_NO_DERIVATIVES,
-            count=n,
-            precision=floatx(),
+            xp, successes, (p,), shape, dtype, chunks=chunks, derivatives=_NO_DERIVATIVES, count=n, precision=floatx()
         )
 
     def _outcomes(self, xp: Any, state: Followed, p: Any, shape: Shape, dtype: str, chunks: Any, name: str) -> Any:

@@ -19,7 +19,7 @@ from ..recurrence import starts
 from ..seeds import hashed
 from .state import GeneratorState, count_of
 
-__all__ = ["Others"]
+__all__ = ["Spawning"]
 
 _WORKER_STEPS: Final = 2**160  # steps between one of `substreams` and the next
 _MOST_AT_ONCE: Final = 2**25  # generators: of `substreams`, as many as fit the period, which is close to 2**185
@@ -27,7 +27,7 @@ _NUMBER, _TEXT, _CHILD, _PART = range(4)
 """What is hashed with the state: data of `fold_in`, the number of a child of `spawn` or of a part of `split`."""
 
 
-class Others(GeneratorState):
+class Spawning(GeneratorState):
     """See `nbm_xp.rng.Generator`."""
 
     def jumped(self, jumps: int = 1) -> Self:
