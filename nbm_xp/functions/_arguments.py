@@ -7,7 +7,8 @@ standard takes, openly, here. An array that needs nothing of the kind pays one l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from nbm_xp.namespace import (
@@ -26,13 +27,13 @@ from nbm_xp.namespace import (
     running_dtype,
     to_floating,
 )
-from nbm_xp.namespace.errors import described
+from nbm_xp.namespace.errors import FAILURES, described, reraise_call
 from nbm_xp.tape import KnownLength, Length, as_tensor, is_tensor
 from nbm_xp.tape import namespace as recorded
 
 __all__ = [
-    "Array", "Axis", "Shape", "alike", "as_array", "axes", "floats", "is_truth", "is_value", "numbers", "of_floats",
-    "of_numbers", "pair", "sizes", "spread",
+    "Array", "Axis", "Shape", "alike", "as_array", "axes", "floats", "is_truth", "is_value", "numbers", "of_each",
+    "of_floats", "of_numbers", "pair", "sizes", "spread",
 ]  # fmt: skip
 
 Array: TypeAlias = Any
@@ -107,6 +108,41 @@ def numbers(x: Array) -> tuple[Any, Array]:
     if not has_blocks(x):
         numeric.setdefault(type(x), {})[x.dtype] = xp
     return xp, x
+
+
+def of_each(prepare: Callable[[Array], tuple[Any, Array]]) -> Callable[[Callable[[Array], Array]], Any]:
+    """Make a documented function of one array the library's own function of that name, element by element.
+
+    `prepare` is `floats`, or `numbers` for functions that keep truth values as they are. The library's function is kept
+    by the array's type and dtype: a call costs two look-ups more than that function.
+    """
+
+    def decorate(documented: Callable[[Array], Array]) -> Any:
+        name, known = documented.__name__, kept_by_type()
+
+        def first(x: Array) -> Array:
+            if prepare is numbers and is_truth(x):
+                return x
+            xp, x = prepare(x)
+            own = getattr(xp, name)
+            if not has_blocks(x):
+                known.setdefault(type(x), {})[x.dtype] = own
+            return own(x)
+
+        @functools.wraps(documented)
+        def function(x: Array) -> Array:
+            try:
+                try:
+                    own = known[type(x)][x.dtype]
+                except KeyError:
+                    return first(x)
+                return own(x)
+            except FAILURES as error:
+                reraise_call(error, documented, (x,), {})
+
+        return function
+
+    return decorate
 
 
 def pair(x: Array, y: Array) -> tuple[Any, Array, Array]:

@@ -15,7 +15,7 @@ from nbm_xp.namespace.errors import FAILURES, reraise
 from nbm_xp.namespace.exponentials import kernel
 from nbm_xp.tape import composite, same_as_first
 
-from ._arguments import Array, floating, floats, is_value, numbers
+from ._arguments import Array, floats, is_value, numbers, of_each
 from .comparison import minimum
 
 __all__ = ["elu", "hard_sigmoid", "log_softmax", "relu", "softmax", "softsign", "tanh"]
@@ -317,6 +317,7 @@ def _hard_sigmoid(x: Array) -> Array:
     return xp.minimum(xp.maximum(0.2 * x + 0.5, 0.0), 1.0)
 
 
+@of_each(floats)
 def tanh(x: Array) -> Array:
     """Hyperbolic tangent.
 
@@ -335,11 +336,3 @@ def tanh(x: Array) -> Array:
     >>> tanh(np.asarray([-np.inf, 0.0]))
     array([-1.,  0.])
     """
-    try:
-        try:
-            xp = floating[type(x)][x.dtype]
-        except KeyError:
-            xp, x = floats(x)
-        return xp.tanh(x)
-    except FAILURES as error:
-        reraise(error)

@@ -15,11 +15,12 @@ from nbm_xp.namespace.errors import FAILURES, check_choice, reraise
 from nbm_xp.tape import composite
 from nbm_xp.tape import namespace as recorded
 
-from ._arguments import Array, floating, floats, is_truth, numbers, numeric, pair
+from ._arguments import Array, floating, floats, is_truth, numbers, numeric, of_each, pair
 
 __all__ = ["abs", "cos", "exp", "log", "pow", "round", "sign", "sin", "sqrt", "square"]
 
 
+@of_each(numbers)
 def abs(x: Array) -> Array:
     """Absolute value.
 
@@ -39,18 +40,9 @@ def abs(x: Array) -> Array:
     >>> abs(np.asarray([-1.5, 2.0]))
     array([1.5, 2. ])
     """
-    try:
-        try:
-            xp = numeric[type(x)][x.dtype]
-        except KeyError:
-            if is_truth(x):
-                return x
-            xp, x = numbers(x)
-        return xp.abs(x)
-    except FAILURES as error:
-        reraise(error)
 
 
+@of_each(floats)
 def exp(x: Array) -> Array:
     """Exponential.
 
@@ -70,16 +62,9 @@ def exp(x: Array) -> Array:
     >>> exp(np.asarray([0, 1])).dtype
     dtype('float64')
     """
-    try:
-        try:
-            xp = floating[type(x)][x.dtype]
-        except KeyError:
-            xp, x = floats(x)
-        return xp.exp(x)
-    except FAILURES as error:
-        reraise(error)
 
 
+@of_each(floats)
 def log(x: Array) -> Array:
     """Natural logarithm: -inf of 0, nan of negative elements.
 
@@ -99,16 +84,9 @@ def log(x: Array) -> Array:
     >>> log(np.asarray([1.0, np.e]))
     array([0., 1.])
     """
-    try:
-        try:
-            xp = floating[type(x)][x.dtype]
-        except KeyError:
-            xp, x = floats(x)
-        return xp.log(x)
-    except FAILURES as error:
-        reraise(error)
 
 
+@of_each(floats)
 def sin(x: Array) -> Array:
     """Sine of an angle in radians.
 
@@ -127,16 +105,9 @@ def sin(x: Array) -> Array:
     >>> sin(np.asarray([0.0, np.pi / 2]))
     array([0., 1.])
     """
-    try:
-        try:
-            xp = floating[type(x)][x.dtype]
-        except KeyError:
-            xp, x = floats(x)
-        return xp.sin(x)
-    except FAILURES as error:
-        reraise(error)
 
 
+@of_each(floats)
 def cos(x: Array) -> Array:
     """Cosine of an angle in radians.
 
@@ -155,14 +126,6 @@ def cos(x: Array) -> Array:
     >>> cos(np.asarray([0.0, np.pi]))
     array([ 1., -1.])
     """
-    try:
-        try:
-            xp = floating[type(x)][x.dtype]
-        except KeyError:
-            xp, x = floats(x)
-        return xp.cos(x)
-    except FAILURES as error:
-        reraise(error)
 
 
 def sqrt(x: Array, *, negative: Literal["zero", "nan"] = "zero") -> Array:
@@ -212,6 +175,7 @@ def _root(x: Array) -> Array:
     return xp.sqrt(xp.maximum(x, 0.0))
 
 
+@of_each(numbers)
 def square(x: Array) -> Array:
     """Square.
 
@@ -230,18 +194,9 @@ def square(x: Array) -> Array:
     >>> square(np.asarray([3, -4]))
     array([ 9, 16])
     """
-    try:
-        try:
-            xp = numeric[type(x)][x.dtype]
-        except KeyError:
-            if is_truth(x):
-                return x
-            xp, x = numbers(x)
-        return xp.square(x)
-    except FAILURES as error:
-        reraise(error)
 
 
+@of_each(numbers)
 def sign(x: Array) -> Array:
     """-1, 0 or 1 as each element is negative, zero or positive; nan of nan.
 
@@ -261,16 +216,6 @@ def sign(x: Array) -> Array:
     >>> sign(np.asarray([-2.5, 0.0, 7.0]))
     array([-1.,  0.,  1.])
     """
-    try:
-        try:
-            xp = numeric[type(x)][x.dtype]
-        except KeyError:
-            if is_truth(x):
-                return x
-            xp, x = numbers(x)
-        return xp.sign(x)
-    except FAILURES as error:
-        reraise(error)
 
 
 def round(x: Array, *, halves: Literal["even", "away"] = "even") -> Array:

@@ -21,7 +21,7 @@ from .dispatch import is_array, is_registered
 
 __all__ = [
     "FAILURES", "arranged", "check_choice", "check_flag", "described", "name_errors", "name_methods", "naming",
-    "prefix", "reraise", "reraise_lack",
+    "prefix", "reraise", "reraise_call", "reraise_lack",
 ]  # fmt: skip
 
 C = TypeVar("C")
@@ -69,7 +69,7 @@ def naming(function: F, module: str | None = None, *, checked: bool = True) -> F
                     _check(name, value, kind)
             return function(*args, **keywords)
         except FAILURES as error:
-            _reraise_call(error, function, args, keywords)
+            reraise_call(error, function, args, keywords)
 
     named: Any = call
     named.__code__ = named.__code__.replace(co_name=function.__name__)  # in tracebacks, and where calls are recorded
@@ -219,7 +219,8 @@ def described(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _reraise_call(error: Exception, function: Any, args: Any, keywords: Mapping[str, Any]) -> NoReturn:
+def reraise_call(error: Exception, function: Any, args: Any, keywords: Mapping[str, Any]) -> NoReturn:
+    """Raise the error of a call of a function, so that it names what is at fault."""
     try:
         bound = inspect.signature(function).bind(*args, **keywords)
     except TypeError:  # Python's own complaint about the call, which names the function
