@@ -160,7 +160,7 @@ STANDIN = [
     "tests/unit/test_neon_buffers.py",
     "tests/unit/test_rng_cuda.py",
     "tests/unit/test_rng_generator.py",
-    "tests/unit/test_rng_refusals.py",
+    "tests/unit/test_rng_errors.py",
     "tests/unit/test_standin_cupy.py",
     "tests/property/test_boltzmann.py",
     "tests/property/test_boltzmann_layers.py",

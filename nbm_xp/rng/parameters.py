@@ -157,7 +157,7 @@ def shape_of(size: Size, *parameters: Any) -> Shape:
 
 
 def countable(shape: Shape) -> Shape:
-    """Give a shape back, or refuse it where it has more elements than places can count.
+    """Give a shape back, or raise an error where it has more elements than places can count.
 
     Examples
     --------
@@ -344,7 +344,7 @@ def with_whole_axis(chunks: Any, shape: Shape) -> Any:
 
 
 def require_writable(name: str, x: Any, instead: str = "") -> None:
-    """Refuse what is no array, or one whose elements cannot be changed."""
+    """Raise an error for what is no array, or one whose elements cannot be changed."""
     if not is_array(x):
         raise TypeError(f"{name} must be an array, got {type(x).__name__}")
     if is_lazy(array_namespace(x)):
@@ -379,6 +379,6 @@ def fill(out: Any, drawn: Any) -> Any:
     """What was drawn; in `out`, if there is one."""
     if out is None or drawn is out:
         return drawn
-    if 0 not in out.shape:  # which Dask refuses to write to
+    if 0 not in out.shape:  # which Dask cannot write to
         out[...] = drawn
     return out

@@ -1,6 +1,6 @@
 """What parameters of random draws may be.
 
-Contract: a refusal names the parameter, what it was and what is allowed. Values on Dask are not
+Contract: an error names the parameter, what it was and what is allowed. Values on Dask are not
 known when a draw is recorded, so they are held to the same rules by the task that uses them.
 """
 
@@ -123,13 +123,13 @@ def within(least: int, most: int, what: str) -> Rule:
 
 
 def require_real(name: str, value: Any) -> None:
-    """Refuse complex numbers."""
+    """Raise an error for complex numbers."""
     if is_array(value) and is_complex(value):
         raise TypeError(f"{name} must be real, got an array of {dtype_name(value)}")
 
 
 def require(name: str, value: Any, rule: Rule) -> None:
-    """Refuse a parameter that breaks a rule; nothing is known of a Dask array, or while a library compiles.
+    """Raise an error for a parameter that breaks a rule; nothing is known of a Dask array, or while a library compiles.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def require(name: str, value: Any, rule: Rule) -> None:
 
 
 def require_together(values: dict[str, Any], rule: Rule) -> None:
-    """Refuse parameters that are not to one another what a rule says; nothing is known of Dask arrays.
+    """Raise an error for parameters that are not to one another what a rule says; nothing is known of Dask arrays.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def require_together(values: dict[str, Any], rule: Rule) -> None:
 
 
 def require_held(counts: Any, dtype: str) -> None:
-    """Refuse a dtype that does not hold counts.
+    """Raise an error for a dtype that does not hold counts.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def _first_broken(x: Any, rule: Rule) -> Any:
 
 
 def check_weights(name: str, p: Any) -> None:
-    """Refuse probabilities that are not from 0 to 1 or do not add up to 1; nothing is known of a Dask array.
+    """Raise an error for probabilities outside 0 to 1 or that do not add up to 1; nothing is known of a Dask array.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def check_weights(name: str, p: Any) -> None:
 
 
 def require_integer(name: str, value: Any) -> None:
-    """Refuse what is neither an int nor an array of ints; an empty list may be one."""
+    """Raise an error for what is neither an int nor an array of ints; an empty list may be one."""
     listed = isinstance(value, (list, tuple))
     value = checked(name, value)
     if not is_array(value):
@@ -288,7 +288,7 @@ def require_integer(name: str, value: Any) -> None:
 
 
 def weights_of(name: str, p: Any) -> Any:
-    """Refuse what are no probabilities."""
+    """Raise an error for what are no probabilities."""
     if not is_array(p) or not p.ndim:
         raise TypeError(f"{name} must be an array of probabilities, got {p!r}")
     check_weights(name, p)
@@ -296,7 +296,7 @@ def weights_of(name: str, p: Any) -> Any:
 
 
 def require_enough(population: int, count: int, weights: list[Any]) -> None:
-    """Refuse more choices without replacement than there are things."""
+    """Raise an error for more choices without replacement than there are things."""
     if count > population:
         raise ValueError(f"size must be at most {population} without replacement, got {count}")
     for p in weights:

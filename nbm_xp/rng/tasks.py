@@ -35,7 +35,7 @@ from .element_uniforms import ElementUniforms, of_block
 from .rules import Rule, require
 from .uniforms import HOST, Shape, advance, substreams
 
-__all__ = ["Draw", "FewNumbers", "in_few_numbers", "later_states", "library_of_blocks", "made", "watched"]
+__all__ = ["Draw", "FewNumbers", "in_few_numbers", "later_states", "library_of_blocks", "made", "checked_when_computed"]
 
 _STRETCH: Final = 2**17  # elements at most, whose float64 arrays are a megabyte
 
@@ -194,7 +194,7 @@ def _required(name: str, rule: Rule, offset: Shape, shape: Shape, block: Any) ->
     return block
 
 
-def watched(xp: Any, name: str, value: Any, rule: Rule) -> Any:
+def checked_when_computed(xp: Any, name: str, value: Any, rule: Rule) -> Any:
     """A parameter on Dask of which each block is held to a rule when it is computed; a number as it is."""
     if not is_array(value):
         return value

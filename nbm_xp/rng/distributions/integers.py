@@ -1,8 +1,8 @@
 """Integers of equal probability, outcomes by their probabilities, random orders; ones and zeros added up.
 
-Contract: exactness. Integers come from whole outputs of the recurrence, with those left over refused; probabilities are
-rounded to multiples of 2**-52 once and added up as integers, whose sums are the same in whatever order a library adds;
-orders come from 62-bit keys, sorted stably.
+Contract: exactness. Integers come from whole outputs of the recurrence, less those left over; probabilities are rounded
+to multiples of 2**-52 once and added up as integers, whose sums are the same in whatever order a library adds; orders
+come from 62-bit keys, sorted stably.
 
 References
 ----------
@@ -61,12 +61,12 @@ def integers(uniforms: ElementUniforms, low: Any, span: Any) -> Any:
     return xp.where(short, few, _digits(uniforms, 2, low, xp.where(short, 1, span)))
 
 
-def _hardly_refused(span: int, n: int) -> bool:
-    """Whether of so many outputs hardly one would be refused as one of the last few.
+def _hardly_rejected(span: int, n: int) -> bool:
+    """Whether of so many outputs hardly one would be rejected as one of the last few.
 
     Examples
     --------
-    >>> _hardly_refused(6, 10**7), _hardly_refused(10**6, 10**7)
+    >>> _hardly_rejected(6, 10**7), _hardly_rejected(10**6, 10**7)
     (True, False)
     """
     return span <= M1 and 20 * n * (M1 % span) <= M1
@@ -168,7 +168,7 @@ def integers_of_draw(draw: Draw, offset: Shape, shape: Shape, *blocks: Any) -> A
         if span is not None and span > SPAN_OF_TWO:
             return draw.finished(sampled(partial(_wide_integers, low=low, span=span), uniforms), shape)
         own = kernel("rng.whole_digits", draw.library)
-        if own is not None and not blocks and uniforms.is_whole and _hardly_refused(span, uniforms.n):
+        if own is not None and not blocks and uniforms.is_whole and _hardly_rejected(span, uniforms.n):
             drawn = own(uniforms.states(), uniforms.n, low, span, draw.dtype, draw.threads)
             if drawn is not None:
                 return xp.reshape(drawn, shape)

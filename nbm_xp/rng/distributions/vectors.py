@@ -148,7 +148,7 @@ def hypergeometrics(draw: Draw, offset: Shape, shape: Shape, colors: Any) -> Any
 
 
 def require_sample(colors: Any, nsample: int) -> None:
-    """Refuse colors that a sample cannot be of; nothing is known of a Dask array."""
+    """Raise an error for colors that a sample cannot be of; nothing is known of a Dask array."""
     require("colors", colors, TRIALS)
     xp = array_namespace(colors)
     with wide_dtypes(xp):

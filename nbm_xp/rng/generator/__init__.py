@@ -63,7 +63,7 @@ class Generator(Uniforms, RealNumbers, TailedNumbers, Counts, Vectors, Choices, 
         which float32 keeps 24.
 
     A parameter out of range is a ValueError that names it, one of a wrong kind a TypeError, and the state stays as it
-    was. Values in a Dask array are not known before it is computed, and are refused then.
+    was. Values in a Dask array are not known before it is computed, and are an error then.
 
     Real numbers have first derivatives in their parameters on PyTorch and JAX, and where parameters are Tensors, of
     which the draw is recorded then, with the uniforms of the call. They are derivatives at a fixed probability, by

@@ -25,7 +25,7 @@ from ..parameters import (
     with_whole_axis,
 )
 from ..rules import TRIALS, Rule, require, require_integer, weights_of, within
-from ..tasks import watched
+from ..tasks import checked_when_computed
 from .state import GeneratorState
 
 __all__ = ["Counts"]
@@ -111,7 +111,8 @@ class Counts(GeneratorState):
                 span = high - low + (1 if endpoint else 0)
                 require("high - low", span, _SPAN)
             if is_lazy(xp):
-                low, span = watched(xp, "low", low, bounds), watched(xp, "high - low", span, _SPAN)
+                low = checked_when_computed(xp, "low", low, bounds)
+                span = checked_when_computed(xp, "high - low", span, _SPAN)
         values, chunks = (low, span), chunks_of(chunks, shape, low, span)
         return self._draw(xp, integers_of_draw, values, shape, name, chunks=chunks)
 

@@ -139,7 +139,7 @@ class GeneratorState:
         return self._state
 
     def _require_own_trace(self) -> None:
-        """Refuse to draw in a function that is being compiled, unless the generator came into it."""
+        """Raise an error in a function that is being compiled, unless the generator came into it."""
         trace = current_trace()
         if trace is not None and trace is not self._trace:
             raise RuntimeError(

@@ -197,6 +197,6 @@ class Vectors(GeneratorState):
 
 
 def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """Refuse what is not one of a few words."""
+    """Raise an error for what is not one of a few words."""
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")

@@ -381,6 +381,6 @@ class RandomStreams(StreamStates):
 
 
 def _require_room(n: Any, dtype: str) -> None:
-    """Refuse a dtype that does not hold the number of trials; one of ``bool`` says whether there was a success."""
+    """Raise an error where a dtype does not hold the number of trials; ``bool`` says whether there was a success."""
     if isinstance(n, int) and dtype != "bool" and not is_complex(dtype) and n > most_of(dtype):
         raise ValueError(f"n must be at most {most_of(dtype)}, which {dtype} holds; got {n}")

@@ -156,7 +156,7 @@ REFUSED: list[tuple[str, Any, type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("name", "call", "error", "message"), REFUSED)
-def test_refusals_name_the_argument_and_leave_the_state_alone(
+def test_errors_name_the_argument_and_leave_the_state_alone(
     name: str, call: Any, error: type[Exception], message: str
 ) -> None:
     generator = Generator(5)
@@ -173,7 +173,7 @@ def test_threads(threads: Any) -> None:
 
 @pytest.mark.parametrize("library", libraries("torch", "jax", "array_api_strict", "cupy"))
 @pytest.mark.parametrize(("name", "call", "error", "message"), [row for row in REFUSED if "in it" in row[3]][:6])
-def test_refusals_on_other_libraries(
+def test_errors_on_other_libraries(
     library: Library, name: str, call: Any, error: type[Exception], message: str
 ) -> None:
     generator = Generator(5, library.name)
@@ -198,7 +198,7 @@ LATE: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize("library", libraries("dask-one"))
 @pytest.mark.parametrize(("call", "message"), LATE)
-def test_values_in_dask_arrays_are_refused_when_computed(library: Library, call: Any, message: str) -> None:
+def test_values_in_dask_arrays_are_errors_when_computed(library: Library, call: Any, message: str) -> None:
     with guard():
         lazy = call(Generator(5), lambda value: library.array(np.asarray(value)))
     with pytest.raises(ValueError, match=message):
