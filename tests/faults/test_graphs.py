@@ -17,6 +17,7 @@ from tests.runs import files_of, program
 
 pytest.importorskip("distributed")
 pytest.importorskip("zarr")
+pytestmark = pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # few sweeps, whose files count
 
 WEB = GraphMachine(random_regular(120, 3, random_state=1), fields=0.1)
 ASKED: dict[str, Any] = {

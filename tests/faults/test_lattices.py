@@ -17,6 +17,7 @@ from tests.runs import files_of, program
 
 pytest.importorskip("distributed")
 pytest.importorskip("zarr")
+pytestmark = pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # few sweeps, whose files count
 
 GLASS = GraphMachine(edwards_anderson((24, 20), random_state=1))
 ASKED: dict[str, Any] = {
