@@ -21,7 +21,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from examples.keras2_client import load_keras
-from nbm_xp.cli.pictures.panels import BLUE, GREY, LOOK, ORANGE
+from nbm_xp.cli.pictures.panels import BLUE, GREY, ORANGE, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,7 +113,7 @@ def learn(passes: int = 24, seed: int = 0, *, verbose: int = 0) -> Findings:
 
 def draw(findings: Findings, path: pathlib.Path) -> None:
     """Write the page."""
-    with mpl.rc_context(LOOK):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(16, 6.2), dpi=100, facecolor="white")
         grid = figure.add_gridspec(
             1, 3, width_ratios=(1.25, 1.05, 0.85), left=0.05, right=0.985, top=0.765, bottom=0.115, wspace=0.16

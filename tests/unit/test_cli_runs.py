@@ -123,6 +123,17 @@ def test_a_finished_run_is_left_as_it_is() -> None:
     assert contents("chains/samples.zarr") == before
 
 
+def test_the_same_seed_gives_the_same_numbers_as_in_memory(model: RBM) -> None:
+    chains = ("--n-chains", "6", "--seed", "7")
+    ran("sample", *M, *chains, "--n-sweeps", "5", "--out", "states.npy")
+    ran("sample", *M, *chains, "--n-draws", "1", "--thin", "5", "--out", "drawn")
+    states = model.sample(6, 5, random_state=7)
+    np.testing.assert_array_equal(np.load("states.npy"), states)
+    np.testing.assert_array_equal(open_samples("drawn")[:, 0], states)
+    found = told("evaluate", *M, "--n-temperatures", "30", "--n-chains", "20", "--once", "--seed", "7")
+    assert found["ais"]["log_z"] == model.ais(20, 30, random_state=7).log_z
+
+
 def test_a_run_s_own_model_can_be_sampled_again() -> None:
     ran(*CHAINS)
     ran("sample", "--model", "chains", "--n-chains", "3", "--n-sweeps", "2", "--out", "again.npy")
