@@ -23,28 +23,10 @@ from nbm_xp.storage.arrays import check_claims
 from .errors import InputError
 
 __all__ = [
-    "DATA_NAMES",
-    "absolute",
-    "alphabet_in",
-    "alphabet_of",
-    "check_file",
-    "check_new_run",
-    "check_place",
-    "digits",
-    "input_errors",
-    "is_alignment",
-    "library",
-    "notes_of",
-    "on_library",
-    "read_model",
-    "read_rows",
-    "rows_for",
-    "run_at",
-    "side",
-    "values_of",
-    "weights_of",
-    "whole_numbers",
-]
+    "DATA_NAMES", "absolute", "alphabet_in", "alphabet_of", "check_file", "check_new_run", "check_place", "digits",
+    "input_errors", "is_alignment", "library", "notes_of", "on_library", "read_model", "read_rows", "rows_for",
+    "run_at", "side", "values_of", "weights_of", "whole_numbers",
+]  # fmt: skip
 
 _NPY, _ZIP = b"\x93NUMPY", b"PK"  # what files of these kinds begin with
 DATA_NAMES = ("digits", "digits:train", "digits:test")

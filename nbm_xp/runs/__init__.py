@@ -23,50 +23,23 @@ if TYPE_CHECKING:
     from .workers import Workers
 
 __all__ = [
-    "Evaluation",
-    "RunDirectory",
-    "RunError",
-    "Workers",
-    "diagnose",
-    "evaluate",
-    "measure_lattice",
-    "open_dataset",
-    "open_samples",
-    "projected",
-    "read_curve",
-    "read_evaluation",
-    "read_result",
-    "read_transition",
-    "resume",
-    "sample",
-    "sample_graph",
-    "sample_lattice",
-    "train",
-    "trained_model",
-]
+    "Evaluation", "RunDirectory", "RunError", "Workers", "diagnose", "evaluate", "measure_lattice", "open_dataset",
+    "open_samples", "projected", "read_curve", "read_evaluation", "read_result", "read_transition", "resume", "sample",
+    "sample_graph", "sample_lattice", "train", "trained_model",
+]  # fmt: skip
 
-public_names(
-    globals(),
-    later={
-        "diagnose": "reading",
-        "RunDirectory": "directory",
-        "evaluate": "evaluation",
-        "Evaluation": "evaluation_result",
-        "read_evaluation": "evaluation_result",
-        "RunError": "errors",
-        "projected": "graph_runs",
-        "sample_graph": "graph_runs",
-        "sample_lattice": "graph_runs",
-        "open_dataset": "reading",
-        "open_samples": "reading",
-        "read_result": "execution",
-        "resume": "execution",
-        "sample": "sampling",
-        "Workers": "workers",
-        "read_curve": "training",
-        "train": "training",
-        "trained_model": "training",
-        "measure_lattice": "transitions",
-        "read_transition": "transitions",
-    },
-)
+_CHAPTERS = {
+    "directory": ["RunDirectory"],
+    "errors": ["RunError"],
+    "evaluation": ["evaluate"],
+    "evaluation_result": ["Evaluation", "read_evaluation"],
+    "execution": ["read_result", "resume"],
+    "graph_runs": ["projected", "sample_graph", "sample_lattice"],
+    "reading": ["diagnose", "open_dataset", "open_samples"],
+    "sampling": ["sample"],
+    "training": ["read_curve", "train", "trained_model"],
+    "transitions": ["measure_lattice", "read_transition"],
+    "workers": ["Workers"],
+}
+
+public_names(globals(), later={name: chapter for chapter, names in _CHAPTERS.items() for name in names})

@@ -24,14 +24,8 @@ from .job import Block, Job, StoppedError, blocks_of, load_model, read_checkpoin
 from .store import Stored
 
 __all__ = [
-    "LADDER_LOOKS",
-    "Annealing",
-    "Climbing",
-    "EvaluationJob",
-    "ReverseAnnealing",
-    "Likelihoods",
-    "jobs_of",
-]
+    "LADDER_LOOKS", "Annealing", "Climbing", "EvaluationJob", "ReverseAnnealing", "Likelihoods", "jobs_of",
+]  # fmt: skip
 
 LADDER_LOOKS = ("ladder_up", "ladder_down")
 _ROWS_IN_A_BLOCK = 4096

@@ -34,19 +34,9 @@ from nbm_xp.storage.arrays import read_arrays
 from .directory import RunDirectory
 
 __all__ = [
-    "Block",
-    "Checkpoint",
-    "Job",
-    "StoppedError",
-    "block_length",
-    "blocks_of",
-    "load_model",
-    "one_thread",
-    "read_checkpoint",
-    "run_segment",
-    "segments_done",
-    "write_checkpoint",
-]
+    "Block", "Checkpoint", "Job", "StoppedError", "block_length", "blocks_of", "load_model", "one_thread",
+    "read_checkpoint", "run_segment", "segments_done", "write_checkpoint",
+]  # fmt: skip
 
 Stopping = Callable[[], bool]
 

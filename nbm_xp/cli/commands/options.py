@@ -9,20 +9,9 @@ from typing import Annotated, Any
 import typer
 
 __all__ = [
-    "Chunks",
-    "Data",
-    "Json",
-    "Library",
-    "MemoryLimit",
-    "Model",
-    "NWorkers",
-    "Scheduler",
-    "Seed",
-    "Threshold",
-    "WorkerTimeout",
-    "given",
-    "panel",
-]
+    "Chunks", "Data", "Json", "Library", "MemoryLimit", "Model", "NWorkers", "Scheduler", "Seed", "Threshold",
+    "WorkerTimeout", "given", "panel",
+]  # fmt: skip
 
 
 def panel(title: str) -> Callable[..., Any]:

@@ -22,20 +22,9 @@ from . import panels
 from .panels import BLUE, GREY, INK, ORANGE, SUBTLE, drawn, sheet, write
 
 __all__ = [
-    "draw_contacts",
-    "draw_convergence",
-    "draw_curve",
-    "draw_filters",
-    "draw_frequencies",
-    "draw_samples",
-    "draw_spins",
-    "draw_states",
-    "draw_traces",
-    "draw_transition",
-    "draw_weights",
-    "has_spins",
-    "is_lattice",
-]
+    "draw_contacts", "draw_convergence", "draw_curve", "draw_filters", "draw_frequencies", "draw_samples", "draw_spins",
+    "draw_states", "draw_traces", "draw_transition", "draw_weights", "has_spins", "is_lattice",
+]  # fmt: skip
 
 _SHOWN = 100
 
