@@ -11,12 +11,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from nbm_xp.boltzmann import RBM
-from nbm_xp.boltzmann.chains import Chains
+from nbm_xp.boltzmann.chains import Chains, Machine
 from nbm_xp.runs import sample
 
 from .harness import Contender, Row
 from .libraries import Library, elsewhere
-from .rbm import binary, parameters
+from .rbm import parameters
 
 CHAINS, SHAPE, SWEEPS, BLOCKS = 1000, (784, 500), 50, 16
 OVER_PLAIN = 1.2
@@ -28,10 +28,12 @@ def rows(library: Library) -> Iterator[Row]:
     if library.name != "numpy":
         yield Row("runs", elsewhere("nbm_xp.runs.sample", library))
         return
-    start, chains = binary(CHAINS, SHAPE[0]), Chains(model, 1)
+    chains = Chains(Machine.of(model), 1)
     workers = os.cpu_count() or 1
     plain = Contender(
-        "model.sample in memory", lambda: model.sample(CHAINS, SWEEPS, start=start, random_state=1), at_most=OVER_PLAIN
+        "model.sample in memory",
+        lambda: model.sample(CHAINS, SWEEPS, random_state=1),
+        at_most=OVER_PLAIN,
     )
     blocks = Contender(f"{BLOCKS} blocks, {workers} threads", lambda: in_blocks(chains, workers))
     yield Row(f"{CHAINS} chains, {SHAPE[0]} × {SHAPE[1]}, {SWEEPS} sweeps", blocks, [plain])

@@ -39,7 +39,7 @@ def main() -> None:
     assert names == ["rbm0", "rbm1", "rbm2", "rbm3"]
     deep = DBM([6, 4, 3], n_iter=1, schedule=falling, connections=[(0, 1), (1, 2)]).fit(rows)
     assert deep.sample(3, 2, clamp={1: np.ones((3, 4))}, layer=None)[2].shape == (3, 3)
-    assert deep.sample(3, 2, start=rows[:3], library="dask", chunks=2).shape == (3, 6)
+    assert deep.sample(3, 2, initial=rows[:3], library="dask", chunks=2).shape == (3, 6)
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "model.safetensors"
         rbm.save(file)

@@ -1,16 +1,23 @@
-"""Annealed importance sampling: chains along the models between two, from one to the other or in reverse.
+"""Annealed importance sampling: chains along the models between one without weights and a machine, or in reverse.
 
-A chain starts in the first model, by default one without weights, whose visible biases match the data and whose Z is
-known. It sweeps through models in between, at inverse temperatures from 0 to 1, to the last one. Each chain gives a
-weight; their mean is an unbiased estimate of the ratio of the two partition functions, so the logarithm of it is, on
-average, no more than the ratio's: too few chains or temperatures make log Z too small. In reverse, from states of the
-last model to the first one, the mean of the weights estimates the inverse of the ratio, and log Z comes out too large,
-if anything. Together they tell how far to trust either.
+A chain starts in the model without weights, whose visible biases match the data and whose Z is known. It sweeps through
+models in between, at inverse temperatures from 0 to 1, to the machine. Each chain gives a weight; their mean is an
+unbiased estimate of the ratio of the two partition functions, so the logarithm of it is, on average, no more than the
+ratio's: too few chains or temperatures make log Z too small. In reverse, from states of the machine, the mean of the
+weights estimates the inverse of the ratio, and log Z comes out too large, if anything. Together they tell how far to
+trust either.
+
+Adaptive temperatures are close where states change fast, far apart elsewhere. A pilot run of a few chains goes to the
+machine in stages, each of which leaves the chains so much of their effective sample size; each stage is then divided
+into equal steps. The chains that are weighted afterwards draw from other streams, so the estimate stays unbiased. The
+pilot follows from the machine alone, in host memory: it places the same temperatures wherever the machine is.
 
 References
 ----------
 R. M. Neal, "Annealed importance sampling", Statistics and Computing 11 (2001).
 R. Salakhutdinov and I. Murray, "On the quantitative analysis of deep belief networks", ICML 2008.
+Y. Zhou, A. M. Johansen and J. A. D. Aston, "Toward automatic model comparison: an adaptive sequential Monte Carlo
+approach", Journal of Computational and Graphical Statistics 25 (2016).
 Y. Burda, R. Grosse and R. Salakhutdinov, "Accurate and conservative estimates of MRF log-likelihood using reverse
 annealing", AISTATS 2015.
 """
@@ -23,20 +30,52 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines.randomness import ChainFunction, ChainStreams
 from nbm_xp.machines.rows import positive_int, shortened
-from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy
+from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy, use_backend
 
-from .energy import Parameters, draw_layer, energy_within, local_field, mean_of, sweep, variable
-from .partition import constant
-from .sampling import column, compile_chains, counted, placeholder, rows_told, told_placeholders
+from .chains import Array, Chains, Form, Machine, Recorded, checked_states, in_order, machine_and_seed
+from .energy import Parameters, draw_layer, energy_within, local_field, mean_of, sweep, told, variable
+from .ladder import STEPS, LadderChains
+from .partition import AISEstimate, Enumerated, base_log_partition, estimate, is_enumerable
 
-__all__ = ["Path", "annealed", "compile_ais", "inverse_temperatures", "path_to"]
+__all__ = [
+    "ADAPTIVE",
+    "STAGE",
+    "AnnealedChains",
+    "Path",
+    "ReverseChains",
+    "adaptive_temperatures",
+    "ais",
+    "inverse_temperatures",
+]
+
+ADAPTIVE = "adaptive"
+"""What `n_temperatures` can be besides a number."""
+
+STAGE = 10
+"""Steps of a stage of adaptive temperatures."""
+
+_CHAINS, _LEFT = 100, 0.9  # of the pilot; the share of their effective sample size that a stage leaves
+_SWEEPS = 3  # of the pilot's chains in each stage
+_HALVINGS, _LEAST = 20, 1e-4  # of an interval of inverse temperatures; the least length of a stage
+_MIXING = 1000  # sweeps to states of a machine, by default
 
 Fields = tuple[Any, Any]
 
 
-def inverse_temperatures(n_temperatures: Any, betas: Sequence[float] | None) -> list[float]:
-    """The inverse temperatures of annealing, rising from 0 to 1: so many evenly, or those given, checked."""
+def inverse_temperatures(n_temperatures: Any, betas: Sequence[float] | None) -> list[float] | None:
+    """Inverse temperatures, rising from 0 to 1: so many evenly, or those given; None where they are to be placed.
+
+    Raises
+    ------
+    ValueError
+        If they are something else.
+    """
+    if betas is None and isinstance(n_temperatures, str):
+        if n_temperatures == ADAPTIVE:
+            return None
+        raise ValueError(f"n_temperatures must be a whole number or {ADAPTIVE!r}, got {n_temperatures!r}")
     if betas is None:
         steps = positive_int(n_temperatures, "n_temperatures", 2) - 1
         return [step / steps for step in range(steps + 1)]
@@ -50,183 +89,341 @@ def inverse_temperatures(n_temperatures: Any, betas: Sequence[float] | None) -> 
     return ladder
 
 
-def compile_ais(path: Path, betas: Sequence[float], rows: int, rng: Any, *, given: bool = False) -> Any:
-    """Compile annealed importance sampling of so many chains.
-
-    Parameters
-    ----------
-    path : Path
-        Between Parameters of Variables.
-    betas : sequence of float
-        Inverse temperatures, rising from 0 to 1, or falling from 1 to 0.
-    rows : int
-    rng : RandomStreams
-        First, unless they are given, every layer of ``topology.retained`` draws its start, in rising order; then the
-        sweeps draw.
-    given : bool, optional
-        Whether the chains' first states are given; else the first model has no weights.
-
-    Returns
-    -------
-    Function
-        Called with the first states of the layers of ``topology.retained``; else with an array of any values, of shape
-        (rows, visible units): the chains are of its library, and on Dask of its chunks. It returns the logarithms of
-        the chains' weights.
-    """
-    parameters = path.last
-    topology, known = parameters.topology, rows_told(parameters, rows)
-    if given:
-        inputs, state = told_placeholders(parameters, topology.retained, known)
-    else:
-        inputs = [placeholder(parameters, known, "like")]
-    chains, rng = counted(inputs[0], rows, rng)
-    if not given:
-        state = path.start(column(inputs[0]), chains, rng)
-    cold, warm = (constant(list(part), parameters.dtype) for part in (betas[1:], betas[:-1]))
-    (*_, log_weights), updates = annealed(path, cold, warm, state, chains, rng)
-    return compile_chains(inputs, log_weights, updates, "ais")
-
-
-def annealed(
-    path: Path, cold: Any, warm: Any, state: Sequence[Any], rows: int | tuple[Any, ...], rng: Any
-) -> tuple[list[Any], Any]:
-    """Chains along a path, recorded.
-
-    Parameters
-    ----------
-    path : Path
-    cold, warm : Tensor of shape (steps,)
-        The inverse temperatures after and before each step.
-    state : sequence of Tensors
-        The first states, of ``topology.retained``.
-    rows
-        As for `draw_layer`.
-    rng : RandomStreams
-
-    Returns
-    -------
-    last : list
-        The last states of ``topology.retained``, then the logarithms of the weights.
-    updates : dict
-        Of the streams that the loop drew from.
-    """
-
-    def anneal(after: Any, before: Any, *carried: Any) -> list[Any]:
-        return path.step(after, before, carried, rows, rng)
-
-    weights = B.cast(B.sum(B.zeros_like(state[0]), axis=1), "float64")
-    first = [*(state[layer] for layer in path.last.topology.retained), weights]
-    found, updates = B.scan(anneal, sequences=[cold, warm], outputs_info=first)
-    return [values[-1] for values in found], updates
-
-
 @dataclass(frozen=True)
 class Path:
-    """The models between two of the same layers, whose energies are mixed in proportion.
+    """The models between one without weights and another of the same layers, whose energies are mixed in proportion.
 
     Attributes
     ----------
-    first, last : Parameters
-        At the inverse temperatures 0 and 1. Of the first model's zeros, where they are None, nothing is computed.
+    base : Tensor of shape (visible units,)
+        The visible biases of the first model, which has no others.
+    last : Parameters
     excess : Parameters
         What the last model has over the first.
     """
 
-    first: Parameters
+    base: Any
     last: Parameters
     excess: Parameters = field(init=False)
 
     def __post_init__(self) -> None:
-        pairs = zip(self.first, self.last, strict=True)
-        excess = self.last.like(there if here is None else there - here for here, there in pairs)
-        object.__setattr__(self, "excess", excess)
+        visible, *others = self.last.biases
+        object.__setattr__(self, "excess", replace(self.last, biases=(visible - self.base, *others)))
 
     def local_fields(self, layer: int, state: Sequence[Any]) -> Fields:
         """What a layer receives in the first model, None for nothing, and how much more in the last."""
-        return local_field(self.first, layer, state), local_field(self.excess, layer, state)
+        own = None if layer else self.last.for_each_state(self.base)
+        return own, local_field(self.excess, layer, state)
 
-    def start(self, nothing: Any, rows: int | tuple[int, ...], rng: Any) -> list[Any]:
-        """States of the first model, which has no weights: of ``topology.retained``, drawn exactly.
+    @staticmethod
+    def mixed(beta: Any, parts: Fields) -> Any:
+        """What a layer receives at an inverse temperature."""
+        own, more = parts
+        return beta * more if own is None else own + beta * more
 
-        `nothing` is a zero for each chain, as for one unit.
-        """
-        topology = self.last.topology
+    @staticmethod
+    def start(parameters: Parameters, fields: Any, rows: int | tuple[int, ...], rng: Any) -> list[Any]:
+        """States of ``topology.retained`` in the first model, drawn exactly, given what visible units receive there."""
+        topology = parameters.topology
         state: list[Any] = [None] * len(topology.sizes)
+        one = fields[:1, ...] if parameters.in_columns else fields[..., :1]
         for layer in topology.retained:
-            bias = self.first.biases[layer]
-            inputs = nothing + self.last.for_each_state(B.zeros_like(self.last.biases[layer]) if bias is None else bias)
-            mean = mean_of(self.last, layer, inputs)
-            state[layer] = draw_layer(self.last, layer, mean, rows, rng, inputs)
+            size = (topology.sizes[layer], 1) if parameters.in_columns else (topology.sizes[layer],)
+            inputs = one * 0 + B.zeros(size, dtype=B.dtype(fields)) if layer else fields
+            state[layer] = draw_layer(parameters, layer, mean_of(parameters, layer, inputs), rows, rng, inputs)
         return state
 
     def log_ratio(self, cold: Any, warm: Any, state: Sequence[Any]) -> tuple[Any, dict[int, Fields]]:
-        """The logarithm of the ratio of a state's weights at two temperatures.
+        """The logarithm of the ratio of a state's weights at two temperatures, and what marginalised layers receive.
 
-        The state is told by ``topology.retained``, and its weight the sum over the states of the other layers. What
-        these receive comes along.
+        A state has the layers of ``topology.retained``, and its weight is the sum over the states of the other layers.
         """
         topology, axis = self.last.topology, self.last.units_axis
         known = {layer: self.local_fields(layer, state) for layer in topology.marginalised}
-        gain = (warm - cold) * energy_within(self.excess, state, topology.retained)
+        energy = energy_within(self.excess, state, topology.retained)
+        gain = _along(warm - cold, energy) * energy
         for layer, parts in known.items():
             units = topology.units[layer]
-            apart = units.log_normaliser(_mixed(cold, parts), axis) - units.log_normaliser(_mixed(warm, parts), axis)
-            gain = gain + B.sum(apart, axis=axis)
+            here, there = (units.log_normaliser(self.mixed(beta, parts), axis) for beta in (warm, cold))
+            gain = gain + B.sum(there - here, axis=axis)
         return gain, known
 
-    def step(self, cold: Any, warm: Any, carried: Sequence[Any], rows: int | tuple[Any, ...], rng: Any) -> list[Any]:
-        """A step of annealing: chains are weighed by `log_ratio`, then sweep at the first of the two temperatures.
-
-        What is carried from step to step are the states of ``topology.retained`` and the logarithms of the weights.
-        """
-        topology = self.last.topology
-        *states, log_weights = carried
-        state = topology.with_retained(states)
-        gain, known = self.log_ratio(cold, warm, state)
-        moved = self.sweep(cold, state, rows, rng, known)
-        return [*(moved[layer] for layer in topology.retained), log_weights + B.cast(gain, "float64")]
-
-    def sweep(
-        self,
-        beta: Any,
-        state: Sequence[Any],
-        rows: int | tuple[int, ...],
-        rng: Any,
-        known: Mapping[int, Fields] | None = None,
-    ) -> list[Any]:
-        """One sweep of Gibbs sampling at an inverse temperature: see `energy.sweep`.
-
-        `known` may tell what layers of the group that is drawn first receive.
-        """
-        given = known or {}
+    def sweep(self, beta: Any, state: Sequence[Any], rows: int, rng: Any, known: Mapping[int, Fields]) -> list[Any]:
+        """One sweep of Gibbs sampling at an inverse temperature; `known` has what marginalised layers receive."""
 
         def mixed_field(layer: int, states: Sequence[Any]) -> Any:
-            return _mixed(beta, given[layer] if layer in given else self.local_fields(layer, states))
+            return self.mixed(beta, known[layer] if layer in known else self.local_fields(layer, states))
 
+        # The marginalised layers are drawn first, so what they receive is that of the given state.
         return sweep(self.last, state, rows, rng, field=mixed_field)[0]
 
-    def excess_energy(self, state: Sequence[Any]) -> Any:
-        """How much more energy a state of all layers has in the last model than in the first."""
-        return energy_within(self.excess, state, self.last.topology.layers)
+
+def _along(factors: Any, energies: Any) -> Any:
+    """A factor for all states, or, of shape (replicas, 1, 1), one for each row of their energies."""
+    return factors[:, :, 0] if len(factors.shape) == 3 else factors
 
 
-def path_to(model: Any, *, in_columns: bool = False) -> Path:
-    """The path to a model from the one without weights that is most like its data.
+class AnnealedChains(Chains):
+    """The chains of annealed importance sampling of a machine, any block of them at any time.
+
+    A sweep is a step from one inverse temperature to the next. The last of the states is the logarithm of the chains'
+    weights, of shape (chains,), float64; `collect` gives it.
 
     Parameters
     ----------
-    model : model of this package
-    in_columns : bool, optional
-        Whether states are columns.
+    machine : Machine
+    seed : int
+    betas : sequence of float
+        Inverse temperatures, rising from 0 to 1.
+    purpose : str, optional
+        See `Chains`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nbm_xp.boltzmann import RBM
+    >>> machine = Machine.of(RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.ones(3)))
+    >>> chains = AnnealedChains(machine, 1, [0.0, 0.5, 1.0])
+    >>> *_, log_weights = chains.advance(chains.start(0, 4), 0, 0, 2)
+    >>> log_weights.shape, bool(np.all(log_weights > 0))
+    ((4,), True)
     """
-    last: Parameters = replace(model.state_.parameters, in_columns=in_columns)
-    like = last.biases[0].value
-    xp = array_namespace(like)
-    bias = variable(asarray(model.state_.base_bias(), host_namespace() if is_lazy(xp) else xp, last.dtype))
-    return Path(last.like([*(None for _ in last.weights), bias, *(None for _ in last.biases[1:])]), last)
+
+    result_dtype = "float64"
+
+    def __init__(self, machine: Machine, seed: int, betas: Sequence[float], *, purpose: str = "annealing") -> None:
+        super().__init__(machine, seed, layers=(), purpose=purpose)
+        self.betas = tuple(betas)
+
+    def start(self, offset: int, rows: int) -> tuple[Array, ...]:
+        """See `Chains.start`; the weights are one."""
+        begin = self._compiled(_record_start, rows)
+        fields = self._columns(self.machine.base_bias, offset, rows, tiled=True)
+        return self.weighted(begin([fields], self._random(begin, "start", offset, 0))[0])
+
+    def weighted(self, states: Sequence[Array]) -> tuple[Array, ...]:
+        """States of ``topology.retained``, a column for each chain, and weights of one."""
+        xp = self.xp
+        zeros = xp.zeros((self.rows_of(states),), dtype=xp.float64)
+        return (*in_order(states), zeros)
+
+    def _placed(self, states: Sequence[Array]) -> tuple[Array, ...]:
+        return (*super()._placed(states[:-1]), asarray(states[-1], self.xp, "float64"))
+
+    def _step(self, rows: int) -> ChainFunction:
+        return self._compiled(_record_step, rows)
+
+    def _constants(self) -> Sequence[Array]:
+        return (*self.machine.arrays, asarray(self.machine.base_bias, self.xp, self.machine.dtype))
+
+    def _schedule(self, number: int) -> Sequence[Any]:
+        """The inverse temperatures after and before a step."""
+        return self.betas[number + 1], self.betas[number]
+
+    def widths(self, n_sweeps: int) -> list[int]:
+        """See `Chains`."""
+        return [1]
+
+    def collect(self, offset: int, rows: int, n_sweeps: int) -> Array:
+        """See `Chains`."""
+        return self.advance(self.start(offset, rows), offset, 0, n_sweeps)[-1][:, None]
+
+    def ratio(self, states: Sequence[Array], cold: float, warm: float) -> Array:
+        """The logarithms of the ratios of the weights of states at two temperatures."""
+        weigh = self._compiled(_record_ratio, self.rows_of(states))
+        return weigh([*states[:-1], *self._constants(), cold, warm], [])[0][0]
 
 
-def _mixed(beta: Any, parts: Fields) -> Any:
-    """What a layer receives at an inverse temperature."""
-    own, more = parts
-    return beta * more if own is None else own + beta * more
+class ReverseChains(AnnealedChains):
+    """The same in reverse, from states of the machine itself to the model without weights.
+
+    Parameters
+    ----------
+    machine, seed
+        See `Chains`.
+    betas : sequence of float
+        Inverse temperatures, falling from 1 to 0.
+    n_sweeps : int, optional
+        Sweeps of the chains that `mixing` gives, to states of the machine.
+    initial : mapping of int to array of shape (chains, sites), optional
+        States of the machine, of ``topology.retained``.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        seed: int,
+        betas: Sequence[float],
+        *,
+        n_sweeps: int | None = None,
+        initial: Mapping[int, Array] | None = None,
+        purpose: str = "reverse annealing",
+    ) -> None:
+        super().__init__(machine, seed, betas, purpose=purpose)
+        self.n_sweeps, self.given = n_sweeps, dict(initial or {})
+        self._enumerated: Enumerated | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the states of the machine can be drawn exactly."""
+        return is_enumerable(self.topology)
+
+    @property
+    def mixing(self) -> Chains:
+        """Chains that come to states of the machine, where they are not drawn exactly: on its ladder if it has one."""
+        if self.machine.ladder and self.n_sweeps != 0:
+            return LadderChains(self.machine, self.seed, layers=self.topology.retained)
+        return Chains(self.machine, self.seed, layers=self.topology.retained, purpose=self.purpose)
+
+    def start(self, offset: int, rows: int) -> tuple[Array, ...]:
+        """See `AnnealedChains.start`."""
+        if self.given:
+            return self.weighted([self._columns(part, offset, rows) for part in self.given.values()])
+        if self.is_exact:
+            return self.weighted(self._exact(offset, rows))
+        mixing = self.mixing
+        mixing.chunks = self.chunks
+        usual = STEPS if isinstance(mixing, LadderChains) else _MIXING
+        xp, sites = self.xp, [self.topology.sites(layer) for layer in mixing.layers]
+        found = mixing.collect(offset, rows, usual if self.n_sweeps is None else self.n_sweeps)
+        ends = list(itertools.accumulate(sites))
+        return self.weighted([xp.matrix_transpose(found[:, k - n : k]) for n, k in zip(sites, ends, strict=True)])
+
+    def _exact(self, offset: int, rows: int) -> Sequence[Array]:
+        with use_backend(self.machine.library):
+            if self._enumerated is None:
+                arrays = (variable(asarray(part, self.xp)) for part in self.machine.arrays)
+                self._enumerated = Enumerated.of(Parameters.of(self.topology, arrays))
+        states = self._enumerated
+        choose = self._compiled(_record_choices, rows)
+        uniforms = to_numpy(choose([], self._random(choose, "choices", offset, 0))[0][0])
+        numbers = asarray(states.chosen(uniforms[0, :]), self.xp, self.machine.dtype)
+        draw = self._compiled(_record_exact, rows, states.layers, states.group)
+        return draw([numbers, *self.machine.arrays], self._random(draw, "start", offset, 0))[0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_enumerated": None}
+
+
+def _record_start(form: Form, streams: ChainStreams) -> Recorded:
+    fields = B.placeholder(shape=(form.topology.sizes[0], form.rows), dtype=form.dtype)
+    parameters = Parameters(form.topology, (), (fields,), in_columns=True)
+    state = Path.start(parameters, fields, form.rows, streams)
+    return [fields], [told(parameters, layer, state[layer]) for layer in form.topology.retained]
+
+
+def _path(form: Form) -> tuple[list[Any], Path]:
+    """Placeholders for a machine and the biases of the model without weights, and the path between them."""
+    weights, parameters = form.parameters()
+    base = B.placeholder(shape=(form.topology.sizes[0],), dtype=form.dtype)
+    return [*weights, base], Path(base, parameters)
+
+
+def _record_step(form: Form, streams: ChainStreams) -> Recorded:
+    """Weights change by the ratio at the two temperatures; then chains sweep at the first of them."""
+    machine, path = _path(form)
+    inputs, state = form.states(path.last, form.topology.retained)
+    weights = B.placeholder(shape=(form.rows,), dtype="float64")
+    cold, warm = (B.placeholder(shape=(), dtype=form.dtype) for _ in range(2))
+    gain, known = path.log_ratio(cold, warm, state)
+    moved = path.sweep(cold, state, form.rows, streams, known)
+    after = [told(path.last, layer, moved[layer]) for layer in form.topology.retained]
+    return [*inputs, weights, *machine, cold, warm], [*after, weights + B.cast(gain, "float64")]
+
+
+def _record_ratio(form: Form, streams: ChainStreams) -> Recorded:
+    machine, path = _path(form)
+    inputs, state = form.states(path.last, form.topology.retained)
+    cold, warm = (B.placeholder(shape=(), dtype=form.dtype) for _ in range(2))
+    return [*inputs, *machine, cold, warm], [path.log_ratio(cold, warm, state)[0]]
+
+
+def _record_choices(form: Form, streams: ChainStreams) -> Recorded:
+    return [], [streams.uniform((1, form.rows), dtype="float64")]
+
+
+def _record_exact(form: Form, streams: ChainStreams, layers: tuple[int, ...], group: tuple[int, ...]) -> Recorded:
+    weights, parameters = form.parameters()
+    states = Enumerated(parameters, layers, group, None)
+    numbers = B.placeholder(shape=(form.rows, states.n_sites), dtype=form.dtype)
+    state = states.drawn(numbers, form.rows, streams)
+    return [numbers, *weights], [told(parameters, layer, state[layer]) for layer in form.topology.retained]
+
+
+def adaptive_temperatures(machine: Machine) -> list[float]:
+    """Inverse temperatures from 0 to 1 between which weights change equally much, found by a pilot run.
+
+    Examples
+    --------
+    A model like its base-rate model needs few temperatures, strong weights many.
+
+    >>> import numpy as np
+    >>> from nbm_xp.boltzmann import RBM
+    >>> def count(strength):
+    ...     rbm = RBM.from_parameters(strength * np.eye(4), np.zeros(4), np.zeros(4), random_state=0)
+    ...     return rbm.ais(10, "adaptive").n_temperatures
+    >>> count(0.01), count(1.0) < count(4.0)
+    (11, True)
+    """
+    pilot = AnnealedChains(machine.to(library_name(host_namespace())), 0, [0.0], purpose="pilot")
+    states, stages = pilot.start(0, _CHAINS), [0.0]
+    while stages[-1] < 1.0:
+        here, low, high = stages[-1], stages[-1], 1.0
+        if _left(pilot.ratio(states, high, here)) >= _LEFT:
+            low = 1.0
+        else:
+            for _ in range(_HALVINGS):
+                middle = 0.5 * (low + high)
+                low, high = (middle, high) if _left(pilot.ratio(states, middle, here)) >= _LEFT else (low, middle)
+        stages.append(min(max(low, here + _LEAST), 1.0))
+        first = len(pilot.betas) - 1
+        pilot.betas = (*pilot.betas, *[stages[-1]] * _SWEEPS)
+        states = pilot.advance(states, 0, first, _SWEEPS)
+    found = [0.0]
+    for here, there in itertools.pairwise(stages):
+        found += [here + (there - here) * step / STAGE for step in range(1, STAGE)] + [there]
+    return found
+
+
+def _left(log_weights: Any) -> float:
+    """The effective sample size of equal chains that get such weights, as a share of them."""
+    xp = array_namespace(log_weights)
+    weights = B.exp(asarray(log_weights - xp.max(log_weights), xp, "float64"))
+    return float(B.mean(weights)) ** 2 / float(B.mean(B.square(weights)))
+
+
+def ais(
+    model: Any,
+    n_chains: Any,
+    n_temperatures: Any,
+    betas: Any,
+    library: str | None,
+    chunks: Any,
+    random_state: Any,
+    *,
+    reverse: bool = False,
+    initial: Any = None,
+    n_sweeps: Any = None,
+) -> AISEstimate:
+    """Log Z by annealing, or in reverse: see `RBM.ais`, `RBM.reverse_ais`."""
+    rows, topology = positive_int(n_chains, "n_chains"), model.state_.topology
+    temperatures = inverse_temperatures(n_temperatures, betas)
+    sweeps = None if n_sweeps is None else positive_int(n_sweeps, "n_sweeps", 0)
+    given: dict[int, Array] = {}
+    if initial is not None:
+        if not hasattr(initial, "__len__") or len(initial) != len(topology.sizes):
+            count = len(initial) if hasattr(initial, "__len__") else repr(initial)
+            raise ValueError(f"initial must have {len(topology.sizes)} entries, one for each layer, got {count}")
+        for layer in topology.retained:
+            given[layer] = checked_states(model, initial[layer], rows, layer, f"initial[{layer}]")
+    machine, seed, lazy = machine_and_seed(model, library, random_state, *given.values())
+    if temperatures is None:
+        temperatures = adaptive_temperatures(machine)
+    chains = (
+        ReverseChains(machine, seed, temperatures[::-1], n_sweeps=sweeps, initial=given)
+        if reverse
+        else AnnealedChains(machine, seed, temperatures)
+    )
+    log_weights = to_numpy(chains.last(rows, len(temperatures) - 1, lazy, chunks)[0][:, 0])
+    base_log_z = base_log_partition(topology, machine.base_bias)
+    return estimate(log_weights, base_log_z, len(temperatures), reverse=reverse)

@@ -1,76 +1,257 @@
-"""Markov chains in blocks: any block of chains, from any sweep on, computed by itself.
+"""Markov chains of a Boltzmann machine: a sweep is a pure function of states, any block of chains is computed alone.
 
-Contract: a chain is the same whichever block it is computed in and however its sweeps are dealt
-out to calls, as `chain_streams` has its random numbers; and it can be sent to another process and used by many threads.
+A chain is the same whichever block it is computed in, however its sweeps are divided among calls, and whatever it runs
+on: in memory all chains are one block, on Dask each block is a task, in a run each task does some sweeps of a block.
+Its random numbers are those of `nbm_xp.machines.randomness`.
 
-How a matrix product rounds depends on the shape of its factors and on how they lie in memory. So states lie in memory
-in one way only: equal blocks give equal bits however their sweeps are dealt out; blocks of other lengths, and other
-libraries, agree except where a uniform is as close to a probability as rounding.
+How a matrix product rounds depends on the shape of its factors and on their order in memory. So states lie in memory in
+one order only, a column for each chain: equal blocks give equal bits; blocks of other lengths, and other libraries,
+agree except where a uniform is as close to a probability as rounding.
 """
 
 from __future__ import annotations
 
+import copy
+import functools
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines.randomness import stream
-from nbm_xp.namespace import array_namespace, asarray, get_namespace, use_backend
+from nbm_xp.machines.estimators import check_names
+from nbm_xp.machines.randomness import ChainFunction, ChainStreams, entropy_of, next_seed
+from nbm_xp.machines.rows import checked_rows
+from nbm_xp.namespace import (
+    array_namespace,
+    asarray,
+    dtype_name,
+    from_blocks,
+    get_namespace,
+    host_namespace,
+    is_lazy,
+    library_name,
+    to_numpy,
+    use_backend,
+)
 
-from .chain_streams import ChainStreams
-from .energy import Parameters, start_layer, sweep, told, variable
-from .sampling import told_placeholders
+from .energy import Parameters, opened, start_layer, sweep, told
+from .storage import names
+from .topology import Topology
 
-__all__ = ["Chains", "Draw", "in_order"]
+__all__ = [
+    "LADDER",
+    "Chains",
+    "Draw",
+    "Form",
+    "Machine",
+    "beside",
+    "checked_layer",
+    "checked_states",
+    "in_order",
+    "machine_and_seed",
+]
+
+LADDER = "ladder."
+"""What the names of the arrays of a training's ladder begin with."""
+
+Array = Any
+Recorded = tuple[Sequence[Any], Sequence[Any]]
 
 
-class Draw(NamedTuple):
-    """Where chains are after some sweeps.
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """The arrays of a model, as they are when this is made; it can be sent to other processes.
 
     Attributes
     ----------
-    states : tuple of arrays of shape (sites, chains)
-        Those that the next sweep needs, as data tell them.
-    shown : tuple of arrays
-        What was asked for: of some layers the states, or, of shape (units, chains), the means that they were drawn
-        with.
-    looks : tuple of arrays
-        What else was seen on the way, of chains that look.
+    topology : Topology
+    arrays : tuple of arrays
+        The weights, then the biases.
+    base_rate : array of shape (visible units,)
+    ladder : tuple of arrays
+        The same as `arrays` of the machines that it exchanged states with in training, stacked; empty if none.
+    ended : tuple of arrays of shape (machines, chains, units)
+        The last states of the chains of that training, of ``topology.retained``.
     """
 
-    states: tuple[Any, ...]
-    shown: tuple[Any, ...]
-    looks: tuple[Any, ...] = ()
+    topology: Topology
+    arrays: tuple[Array, ...]
+    base_rate: Array
+    ladder: tuple[Array, ...] = ()
+    ended: tuple[Array, ...] = ()
+
+    @classmethod
+    def of(cls, model: Any) -> Self:
+        """That of a model that has parameters."""
+        state = model.state_
+        kept, ladder = state.variables, {}
+        if f"{LADDER}turn" in kept:
+            ladder["ladder"] = tuple(kept[LADDER + name].value for name in names(state.topology))
+            ladder["ended"] = tuple(kept[f"{LADDER}state.{layer}"].value for layer in state.topology.retained)
+        return cls(state.topology, tuple(part.value for part in state.parameters), state.base_rate, **ladder)
+
+    def to(self, library: str) -> Machine:
+        """The same in another library, by way of host memory."""
+        if library == self.library:
+            return self
+        xp, groups = get_namespace(library), (self.arrays, (self.base_rate,), self.ladder, self.ended)
+        arrays, (rate,), ladder, ended = (tuple(asarray(to_numpy(part), xp) for part in group) for group in groups)
+        return Machine(self.topology, arrays, rate, ladder, ended)
+
+    @property
+    def library(self) -> str:
+        """The name of the library of the arrays."""
+        return library_name(self.arrays[0])
+
+    @property
+    def dtype(self) -> str:
+        """Their dtype."""
+        return dtype_name(self.arrays[0])
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether the weights are computed later, tile by tile."""
+        return is_lazy(array_namespace(self.arrays[0]))
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs of neighbours the ladder has: one for each machine below this one."""
+        return int(self.ladder[-1].shape[0]) if self.ladder else 0
+
+    @property
+    def base_bias(self) -> Array:
+        """The visible biases of the model without weights that is most like the data, in host memory.
+
+        A unit that was always 0, or always 1, has some chance of the other state.
+        """
+        units = self.topology.units[0]
+        return units.bias(units.possible(to_numpy(self.base_rate)))
 
 
-class Chains:
-    """The chains of a model and a seed, any block of them at any time.
+def machine_and_seed(
+    model: Any, library: str | None, random_state: Any, *given: Any
+) -> tuple[Machine, int, str | None]:
+    """The machine of a model for chains in a library, their seed, and the name of a lazy library for results.
 
     Parameters
     ----------
     model : model of this package
-        Its parameters as they are now.
+    library : str, optional
+        By default that of the first array of `given` that is not in host memory, else the model's.
+    random_state : int, None, or generator
+        None takes the next seed of the model's streams.
+    *given : arrays or None
+    """
+    machine = Machine.of(model)
+    if library is None:
+        others = [library_name(array) for array in given if array is not None]
+        library = next((name for name in others if name != library_name(host_namespace())), machine.library)
+    eager = not is_lazy(get_namespace(library))
+    seed = next_seed(model.state_.rng) if random_state is None else entropy_of(random_state)
+    if eager:
+        return machine.to(library), seed, None
+    if machine.is_lazy:
+        return machine, seed, None
+    return machine.to(library_name(host_namespace())), seed, library
+
+
+def checked_layer(layer: Any, count: int, name: str) -> int:
+    """The number of one of so many layers."""
+    if isinstance(layer, bool) or not hasattr(layer, "__index__") or not 0 <= layer < count:
+        raise ValueError(f"{name} must be layers from 0 to {count - 1}, got {layer!r}")
+    return int(layer)
+
+
+def checked_states(model: Any, states: Any, rows: int, layer: int, name: str) -> Array:
+    """Rows of states of a layer, one for each chain, checked against a model."""
+    state = model.state_
+    within, size = state.topology.units[layer].within, state.topology.sites(layer)
+    if not layer:
+        check_names(state.feature_names, states)
+    states = checked_rows(states, size, name=name, within=within, clip=not layer, owner=state.kind)
+    states = state.same_library(states)
+    if states.shape[0] != rows:
+        raise ValueError(f"{name} must have a row for each of {rows} chains, got {states.shape[0]} rows")
+    return states
+
+
+class Form(NamedTuple):
+    """What formulas of chains are recorded for."""
+
+    topology: Topology
+    dtype: str
+    rows: int
+    """How many chains there are."""
+
+    def parameters(self, *, in_columns: bool = True, stacked: int = 0) -> tuple[list[Any], Parameters]:
+        """Placeholders for weights and biases, and these as parameters; of several machines if `stacked`."""
+        topology, first = self.topology, (stacked,) if stacked else ()
+        shapes = [topology.weights_shape(place) for place in range(len(topology.connections))]
+        inputs = [B.placeholder(shape=(*first, *shape), dtype=self.dtype) for shape in shapes]
+        inputs += [B.placeholder(shape=(*first, size), dtype=self.dtype) for size in topology.sizes]
+        count = len(shapes)
+        split = tuple(inputs[:count]), tuple(inputs[count:])
+        return inputs, Parameters(topology, *split, in_columns=in_columns, stacked=bool(stacked))
+
+    def states(self, parameters: Parameters, layers: Collection[int], machines: int = 0) -> tuple[list[Any], list[Any]]:
+        """Placeholders for states of layers as data give them, and a whole state with None for other layers."""
+        inputs, state = [], [None] * len(self.topology.sizes)
+        for layer in layers:
+            sites = self.topology.sites(layer)
+            shape = (machines, self.rows, sites) if machines else (sites, self.rows)
+            inputs.append(B.placeholder(shape=shape, dtype=self.dtype))
+            state[layer] = opened(parameters, layer, inputs[-1])
+        return inputs, state
+
+
+class Draw(NamedTuple):
+    """Chains after a sweep.
+
+    Attributes
+    ----------
+    states : tuple of arrays of shape (sites, chains)
+        Those that the next sweep needs, as data give them.
+    shown : tuple of arrays of shape (sites or units, chains)
+        The states of the requested layers, or the means that they were drawn with.
+    measured : tuple of arrays
+        What else a kind of chains measures in a sweep.
+    """
+
+    states: tuple[Array, ...]
+    shown: tuple[Array, ...]
+    measured: tuple[Array, ...]
+
+
+class Chains:
+    """The chains of a machine and a seed, any block of them at any time.
+
+    Parameters
+    ----------
+    machine : Machine
     seed : int
     layers : sequence of int, optional
-        The layers asked for, 0 being the visible one.
+        The layers to show, 0 being the visible one.
     means : bool, optional
         Whether to show the means that states were drawn with in place of the states.
     clamp : mapping of int to array, optional
-        Layers that are held, and what at: an array of shape (chains, units), or (units,) for all chains.
+        Layers that keep these states: arrays of shape (chains, sites), or (sites,) for all chains.
+    initial : mapping of int to array, optional
+        Of layers that are not clamped, states, or means of them, to begin from; by default the base rate.
+    purpose : str, optional
+        Chains of one seed for different purposes have random numbers of their own.
 
     Attributes
     ----------
     carried : tuple of int
-        The layers of a state, rising: those that a sweep needs to begin.
+        The layers of a state that a sweep needs, rising.
 
     Examples
     --------
     >>> import numpy as np
     >>> from nbm_xp.boltzmann import RBM
-    >>> rbm = RBM.from_parameters(np.eye(3), np.zeros(3), np.zeros(3))
-    >>> chains = Chains(rbm, seed=1)
+    >>> machine = Machine.of(RBM.from_parameters(np.eye(3), np.zeros(3), np.zeros(3)))
+    >>> chains = Chains(machine, seed=1)
     >>> whole = chains.advance(chains.start(0, 8), 0, 0, 10)
     >>> part = chains.advance(chains.start(5, 3), 5, 0, 4)
     >>> part = chains.advance(part, 5, 4, 6)
@@ -78,46 +259,48 @@ class Chains:
     True
     """
 
-    purpose = "chains"
-    """What the random numbers are for: others for another purpose."""
-
-    _found_anew: ClassVar[tuple[str, ...]] = ("_xp", "_compiled", "_compiling")
-    """What each process has of its own."""
+    result_dtype: str | None = None
+    """The dtype of `collect`, if it is not that of the machine."""
 
     def __init__(
         self,
-        model: Any,
+        machine: Machine,
         seed: int,
         *,
         layers: Sequence[int] = (0,),
         means: bool = False,
-        clamp: Mapping[int, Any] | None = None,
+        clamp: Mapping[int, Array] | None = None,
+        initial: Mapping[int, Array] | None = None,
+        purpose: str = "chains",
     ) -> None:
-        self.model = model
+        self.machine = machine
         self.seed = seed
         self.layers = tuple(layers)
         self.means = means
-        self.clamp = dict(sorted((clamp or {}).items()))
-        self.topology = model.state_.topology
-        free = [layer for layer in self.topology.layers if layer not in self.clamp]
-        self.carried = tuple(layer for layer in self.topology.retained if layer in free) or tuple(free)
-        self._settle()
-
-    def _settle(self) -> None:
-        """Find the library in this process; nothing is compiled yet."""
-        self._xp = get_namespace(self.model.state_.library)
-        self._compiled: dict[tuple[str, int], tuple[ChainStreams, Any]] = {}
-        self._compiling = threading.RLock()
+        self.given = dict(sorted({**(initial or {}), **(clamp or {})}.items()))
+        self.clamped = tuple(sorted(clamp or {}))
+        self.purpose = purpose
+        self.chunks: Any = "auto"  # of the chains, where the weights are lazy
+        self.first = 0  # the number of the chain that the first row of `given` is for
+        topology = machine.topology
+        free = [layer for layer in topology.layers if layer not in self.clamped]
+        self.carried = tuple(layer for layer in topology.retained if layer in free) or tuple(free)
 
     @property
-    def dtype(self) -> str:
-        """The dtype of the model."""
-        return str(self.model.state_.parameters.dtype)
+    def topology(self) -> Topology:
+        """The layers of the machine."""
+        return self.machine.topology
 
-    def start(self, offset: int, rows: int) -> tuple[Any, ...]:
-        """The states that a block of chains starts from: the model's base rate says how visible units are drawn.
+    @property
+    def xp(self) -> Any:
+        """The library that chains are computed in."""
+        return get_namespace(self.machine.library)
 
-        Other binary units are 1 half of the time; Gaussian ones are where the base rate is.
+    def start(self, offset: int, rows: int) -> tuple[Array, ...]:
+        """The states that a block of chains begins with, of the layers of `carried`, as data give them.
+
+        Visible units are drawn with the base rate, or with `initial`; of other units every state is as likely, and
+        Gaussian ones are 0.
 
         Parameters
         ----------
@@ -130,11 +313,19 @@ class Chains:
         -------
         tuple of arrays of shape (sites, chains)
         """
-        streams, begin = self._function("start", rows)
-        return in_order(begin(*streams.states(offset, 0, self._xp))[: len(self.carried)])
+        return self._started(offset, rows, self.carried)[0]
 
-    def advance(self, states: Sequence[Any], offset: int, first_sweep: int, n_sweeps: int) -> tuple[Any, ...]:
-        """Move a block of chains on.
+    def _started(self, offset: int, rows: int, layers: tuple[int, ...]) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+        """The states of some layers that chains begin with, and their means."""
+        given = tuple(layer for layer in self.given if layer in layers)
+        begin = self._compiled(_record_start, rows, layers, given)
+        rates = self._columns(self.machine.base_rate, offset, rows, tiled=True)
+        columns = [rates, *(self._columns(self.given[layer], offset, rows) for layer in given)]
+        found, _ = begin(columns, self._random(begin, "start", offset, 0))
+        return in_order(found[: len(layers)]), tuple(found[len(layers) :])
+
+    def advance(self, states: Sequence[Array], offset: int, first_sweep: int, n_sweeps: int) -> tuple[Array, ...]:
+        """Do some sweeps of a block of chains.
 
         Parameters
         ----------
@@ -151,108 +342,193 @@ class Chains:
         tuple of arrays of shape (sites, chains)
         """
         now = tuple(states)
-        for drawn in self.walk(states, offset, first_sweep, n_sweeps):
-            now = drawn.states
+        for draw in self.walk(states, offset, first_sweep, n_sweeps):
+            now = draw.states
         return now
 
-    def walk(self, states: Sequence[Any], offset: int, first_sweep: int, n_sweeps: int) -> Iterator[Draw]:
-        """Move a block of chains on, sweep by sweep.
+    def walk(self, states: Sequence[Array], offset: int, first_sweep: int, n_sweeps: int) -> Iterator[Draw]:
+        """Do the sweeps of `advance`, and yield a `Draw` after each."""
+        now, rows = self._placed(states), self.rows_of(states)
+        move = self._step(rows)
+        random = self._random(move, "sweeps", offset, first_sweep)
+        constant = [*self._constants(), *(self._columns(self.given[k], offset, rows) for k in self.clamped)]
+        count, last = len(now), len(now) + len(self.layers)
+        for number in range(first_sweep, first_sweep + n_sweeps):
+            found, random = move([*now, *constant, *self._schedule(number)], random)
+            now = in_order(found[:count])
+            yield Draw(now, tuple(found[count:last]), tuple(found[last:]))
+
+    def rows_of(self, states: Sequence[Array]) -> int:
+        """How many chains states are of."""
+        return int(states[0].shape[1])
+
+    def _placed(self, states: Sequence[Array]) -> tuple[Array, ...]:
+        """States, as a checkpoint may give them, in the library and dtype of the machine."""
+        return tuple(asarray(state, self.xp, self.machine.dtype) for state in states)
+
+    def _step(self, rows: int) -> ChainFunction:
+        """The compiled sweep of so many chains."""
+        return self._compiled(_record_sweep, rows, self.carried, self.clamped, self.layers, self.means)
+
+    def _constants(self) -> Sequence[Array]:
+        """What every sweep takes besides states."""
+        return self.machine.arrays
+
+    def _schedule(self, number: int) -> Sequence[Any]:
+        """What the sweep of a number takes besides, of chains whose sweeps differ."""
+        return ()
+
+    def _compiled(self, record: Callable[..., Recorded], rows: int, *options: Any) -> ChainFunction:
+        form = Form(self.topology, self.machine.dtype, rows)
+        with _compiling:  # a function is compiled once, whichever thread comes first
+            return _compile(self.machine.library, record, form, *options)
+
+    def _random(self, function: ChainFunction, part: str, offset: int, sweeps: int) -> list[Array]:
+        return function.states(self.seed, f"{part} of {self.purpose}", offset, sweeps, self.xp)
+
+    def _columns(self, values: Array, offset: int, rows: int, *, tiled: bool = False) -> Array:
+        """A block of an array of shape (chains, sites), or (sites,) for all chains, a column for each chain."""
+        if values.ndim == 2 and is_lazy(array_namespace(values)):
+            return self.xp.matrix_transpose(asarray(values, self.xp, self.machine.dtype))
+        tiles = self.machine.arrays[0].chunks[0] if tiled and self.machine.is_lazy else -1
+        split = {"chunks": (tiles, self.chunks)} if self.machine.is_lazy else {}
+        details, shape = (values, offset - self.first, self.machine.dtype), (int(values.shape[-1]), rows)
+        return from_blocks(self.xp, _transposed, shape, self.machine.dtype, args=details, name="chains", **split)
+
+    def collect(self, offset: int, rows: int, n_sweeps: int) -> Array:
+        """What is shown of a block of chains after its last sweep, of shape (chains, width): layer beside layer."""
+        if n_sweeps:
+            for draw in self.walk(self.start(offset, rows), offset, 0, n_sweeps):
+                shown = draw.shown
+        else:
+            free = tuple(layer for layer in self.layers if layer not in self.clamped)
+            found = dict(zip(free, self._started(offset, rows, free)[int(self.means)], strict=True))
+            found |= {layer: self._columns(self.given[layer], offset, rows) for layer in self.clamped}
+            shown = tuple(found[layer] for layer in self.layers)
+        return beside([self.xp.matrix_transpose(part) for part in shown])
+
+    def widths(self, n_sweeps: int) -> list[int]:
+        """How many columns `collect` gives for each layer shown."""
+        return [self.topology.sizes[k] if self.means else self.topology.sites(k) for k in self.layers]
+
+    def last(self, n_chains: int, n_sweeps: int, library: str | None = None, chunks: Any = None) -> list[Array]:
+        """What `collect` gives of chains, an array of shape (chains, columns) for each of `widths`.
 
         Parameters
         ----------
-        states, offset, first_sweep, n_sweeps
-            As for `advance`.
-
-        Yields
-        ------
-        Draw
-            After each sweep.
+        n_chains, n_sweeps : int
+        library : str, optional
+            A lazy library, in which each block of chains becomes a task.
+        chunks : optional
+            How a lazy library divides the chains.
         """
-        rows = int(states[0].shape[1])
-        now = tuple(asarray(state, self._xp, self.dtype) for state in states)
-        streams, move = self._function("sweep", rows)
-        random = streams.states(offset, first_sweep, self._xp)
-        held = self._held(offset, rows)
-        count = len(self.carried)
-        end = count + len(self._shown_besides)
-        for number in range(first_sweep, first_sweep + n_sweeps):
-            found = move(*now, *held, *self._turn(number), *random)
-            now, looks, random = in_order(found[:count]), found[end : -len(random)], found[-len(random) :]
-            besides = dict(zip(self._shown_besides, found[count:end], strict=True))
-            known = besides if self.means else dict(zip(self.carried, now, strict=True)) | besides
-            yield Draw(now, tuple(known[layer] for layer in self.layers), tuple(looks))
-
-    def _turn(self, number: int) -> list[Any]:
-        """What a sweep of a number is told besides, of chains whose sweeps differ."""
-        return []
-
-    @property
-    def _shown_besides(self) -> tuple[int, ...]:
-        """The layers asked for, of which a state of `carried` does not tell already what is asked."""
-        return tuple(layer for layer in self.layers if self.means or layer not in self.carried)
-
-    def _held(self, offset: int, rows: int) -> list[Any]:
-        """What the clamped layers of a block are held at, a column for each chain."""
-        found = []
-        for layer, values in self.clamp.items():
-            whole = asarray(values, self._xp, self.dtype)
-            block = whole[offset : offset + rows, :] if whole.ndim == 2 else whole
-            shape = (rows, self.topology.sites(layer))
-            found.append(in_order([self._xp.matrix_transpose(self._xp.broadcast_to(block, shape))])[0])
-        return found
-
-    def _function(self, what: str, rows: int) -> tuple[ChainStreams, Any]:
-        """The compiled function of a name for so many chains, and the streams that it draws from."""
-        with self._compiling:
-            if (what, rows) not in self._compiled:
-                with use_backend(self.model.state_.library):
-                    self._compiled[what, rows] = getattr(self, f"_compile_{what}")(rows)
-            return self._compiled[what, rows]
-
-    def _streams(self, part: str) -> ChainStreams:
-        return ChainStreams([int(word) for word in stream(self.seed, f"{part} of {self.purpose}").rstate])
-
-    @property
-    def _parameters(self) -> Parameters:
-        """Those of the model, for states that lie in memory as random numbers are drawn: chain beside chain."""
-        parameters: Parameters = self.model.state_.parameters
-        return replace(parameters, in_columns=True)
-
-    def _compile_start(self, rows: int) -> tuple[ChainStreams, Any]:
-        streams, parameters = self._streams("start"), self._parameters
-        rate = asarray(self.model.base_rate_, self._xp, self.dtype)
-        states = []
-        for layer in self.carried:
-            undecided = self.topology.units[layer].undecided
-            first = parameters.for_each_state(variable(rate)) if layer == 0 else undecided
-            mean = B.zeros((self.topology.sizes[layer], rows), dtype=self.dtype) + first
-            states.append(told(parameters, layer, start_layer(parameters, layer, mean, rows, streams)))
-        return streams, streams.compiled([], states, name="start")
-
-    def _compile_sweep(self, rows: int) -> tuple[ChainStreams, Any]:
-        streams, parameters = self._streams("sweeps"), self._parameters
-        inputs, carried = told_placeholders(parameters, self.carried, rows)
-        others, given = told_placeholders(parameters, self.clamp, rows, "held")
-        state = [held if now is None else now for now, held in zip(carried, given, strict=True)]
-        moved, means = sweep(parameters, state, rows, streams, tuple(self.clamp))
-        after = [None if part is None else told(parameters, layer, part) for layer, part in enumerate(moved)]
-        shown = means if self.means else after
-        outputs = [*(after[layer] for layer in self.carried), *(shown[layer] for layer in self._shown_besides)]
-        return streams, streams.compiled([*inputs, *others], outputs, name="sweep")
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in self._found_anew}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._settle()
+        lazy = {layer: part for layer, part in self.given.items() if is_lazy(array_namespace(part))}
+        if isinstance(chunks, tuple) and chunks and isinstance(chunks[0], tuple):
+            chunks = chunks[0]
+        if chunks is None:
+            chunks = next((part.chunks[0] for part in lazy.values()), "auto")
+        widths = self.widths(n_sweeps)
+        if library is None:
+            self.chunks = chunks
+            found = self.collect(0, n_chains, n_sweeps)
+        else:
+            xp, most = get_namespace(library), max([sum(widths), *(int(part.shape[1]) for part in lazy.values())])
+            whole = copy.copy(self)
+            whole.given = {layer: part for layer, part in self.given.items() if layer not in lazy}
+            found = from_blocks(
+                xp,
+                _collected,
+                (n_chains, most),
+                self.result_dtype or self.machine.dtype,
+                (chunks, -1),
+                args=(whole, tuple(lazy), n_sweeps),
+                blocks=[_padded(xp, part, most) for part in lazy.values()],
+                name=self.purpose.replace(" ", "-"),
+            )
+        ends = [sum(widths[: place + 1]) for place in range(len(widths))]
+        return [found[:, end - width : end] for end, width in zip(ends, widths, strict=True)]
 
 
-def in_order(arrays: Collection[Any]) -> tuple[Any, ...]:
-    """Arrays whose rows lie one after the other in memory, as those read from a file do."""
+_compiling = threading.RLock()
+
+
+@functools.lru_cache(maxsize=256)
+def _compile(library: str, record: Callable[..., Recorded], form: Form, *options: Any) -> ChainFunction:
+    streams = ChainStreams()
+    with use_backend(library):
+        return streams.compiled(*record(form, streams, *options), name=record.__name__)
+
+
+def _record_start(form: Form, streams: ChainStreams, layers: tuple[int, ...], given: tuple[int, ...]) -> Recorded:
+    topology, parameters = form.topology, Parameters(form.topology, (), (), in_columns=True)
+    rates = B.placeholder(shape=(topology.sizes[0], form.rows), dtype=form.dtype)
+    inputs, means = form.states(parameters, given)
+    for layer in layers:
+        if means[layer] is None:
+            nothing = B.zeros((topology.sizes[layer], 1), dtype=form.dtype) + rates[:1, :] * 0
+            means[layer] = topology.units[layer].unknown(nothing, 0) if layer else rates
+    states = [start_layer(parameters, layer, means[layer], form.rows, streams) for layer in layers]
+    shown = [told(parameters, layer, part) for layer, part in zip(layers, states, strict=True)]
+    return [rates, *inputs], [*shown, *(means[layer] for layer in layers)]
+
+
+def _record_sweep(
+    form: Form,
+    streams: ChainStreams,
+    carried: tuple[int, ...],
+    clamped: tuple[int, ...],
+    layers: tuple[int, ...],
+    means: bool,
+) -> Recorded:
+    weights, parameters = form.parameters()
+    inputs, state = form.states(parameters, carried)
+    held, given = form.states(parameters, clamped)
+    whole = [mine if other is None else other for mine, other in zip(state, given, strict=True)]
+    moved, drawn_with = sweep(parameters, whole, form.rows, streams, clamped)
+    shown = {layer: drawn_with[layer] if means else told(parameters, layer, moved[layer]) for layer in layers}
+    after = [told(parameters, layer, moved[layer]) for layer in carried]
+    return [*inputs, *weights, *held], [*after, *(shown[layer] for layer in layers)]
+
+
+def in_order(arrays: Collection[Array]) -> tuple[Array, ...]:
+    """Arrays whose rows lie one after the other in memory, as those read from a file do; lazy ones as they are."""
     return tuple(_flat_and_back(array) for array in arrays)
 
 
-def _flat_and_back(array: Any) -> Any:
+def _flat_and_back(array: Array) -> Array:
     xp = array_namespace(array)
-    return xp.reshape(xp.reshape(array, (-1,)), array.shape)
+    return array if is_lazy(xp) else xp.reshape(xp.reshape(array, (-1,)), array.shape)
+
+
+def beside(parts: Sequence[Array]) -> Array:
+    """Arrays of one number of rows, side by side, rows in order."""
+    return in_order(parts)[0] if len(parts) == 1 else array_namespace(parts[0]).concat(list(parts), axis=1)
+
+
+def _transposed(offset: tuple[int, int], shape: tuple[int, int], values: Array, first: int, dtype: str) -> Array:
+    """A block of columns, of values with a row for each chain, or one row for all."""
+    xp = array_namespace(values)
+    units, chains = slice(offset[0], offset[0] + shape[0]), slice(first + offset[1], first + offset[1] + shape[1])
+    part = (
+        xp.broadcast_to(values[units, None], shape) if values.ndim == 1 else xp.matrix_transpose(values[chains, units])
+    )
+    return asarray(part, xp, dtype)
+
+
+def _padded(xp: Any, values: Array, width: int) -> Array:
+    """Rows with zeros after them, as the blocks of an array of other columns need them."""
+    rest = width - int(values.shape[1])
+    return xp.concat([values, xp.zeros((values.shape[0], rest), dtype=values.dtype)], axis=1) if rest else values
+
+
+def _collected(offset: tuple[int, int], shape: tuple[int, int], *arguments: Any) -> Array:
+    """A block of what `Chains.last` gives: the parts of lazy arrays come first, with zeros after their columns."""
+    *parts, chains, layers, n_sweeps = arguments
+    own, (first, rows) = copy.copy(chains), (offset[0], shape[0])
+    own.given = {
+        layer: values[first : first + rows] if values.ndim == 2 else values for layer, values in chains.given.items()
+    }
+    for layer, part in zip(layers, parts, strict=True):
+        own.given[layer] = part[:, : chains.topology.sites(layer)]
+    own.first = first
+    return _padded(array_namespace(found := own.collect(first, rows, n_sweeps)), found, shape[1])

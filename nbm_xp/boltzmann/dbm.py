@@ -13,10 +13,10 @@ from nbm_xp.namespace import array_namespace, is_lazy, to_numpy
 from nbm_xp.namespace.errors import name_methods
 
 from . import sampling, storage
+from .chains import checked_states
 from .faces import Evaluating, Sampling
 from .optimizers import SGD, Schedule
 from .posterior import compile_mean_field
-from .sampler import Sampler
 from .topology import Topology, hidden_kinds
 from .training_methods import TrainingMethod
 
@@ -276,8 +276,7 @@ class DBM(Evaluating, Sampling):
         if len(states) != len(topology.sizes):
             raise ValueError(f"states must be {len(topology.sizes)}, one for each layer, got {len(states)}")
         rows = known_length(self.state_.checked_rows(states[0], "states[0]"), "states[0]")
-        chains = Sampler(self)
-        given = [chains.given_rows(states[layer], rows, layer, "states") for layer in topology.retained]
+        given = [checked_states(self, states[layer], rows, layer, f"states[{layer}]") for layer in topology.retained]
         build = partial(sampling.compile_sweep, self.state_.parameters, rows, self.state_.rng)
         return list(self.state_.function(("gibbs", rows), build)(*given))
 

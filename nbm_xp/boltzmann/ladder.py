@@ -1,12 +1,13 @@
-"""A ladder of machines: those met while one learns, up to the one that it is now, whose chains exchange their states.
+"""Replicas: chains of several machines at once, whose neighbours exchange states; those of a training's ladder.
 
-Each machine has as many chains as the others. In a step, neighbours on the ladder exchange the states of their chains,
-every other pair in turn, with the probability of Metropolis: that of machines a and b with states x and y is
+Each machine has as many chains as the others. In a step, neighbours exchange the states of their chains, every other
+pair in turn, with the probability of Metropolis: that of machines a and b with states x and y is
 min(1, exp(F_a(x) + F_b(y) - F_a(y) - F_b(x))), where F is the free energy of the layers that a sweep begins with. Then
 each chain makes a sweep of its own machine. The first machine has no weights, so that its sweep draws new states of it,
-exactly and independent of the last ones; step by step they are handed up.
+exactly and independent of the last ones; step by step they move up.
 
-The differences of free energies that decide on exchanges tell log Z along the ladder besides: see `bridging`.
+The machines of a ladder are those that one was while it learnt. The differences of free energies that decide on
+exchanges give log Z along the ladder besides: see `bridging`.
 
 References
 ----------
@@ -16,28 +17,48 @@ machines", ICLR 2025.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines.exchanges import due, odd_pairs
-from nbm_xp.namespace import array_namespace
+from nbm_xp.machines.randomness import ChainFunction, ChainStreams
+from nbm_xp.machines.rows import positive_int
+from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespace, to_numpy
 
 from . import storage
-from .energy import Parameters, free_energy, local_field, shape_of, sweep
-from .partition import constant
+from .bridging import LadderEstimate, bennett, cut_off, mixing, parting
+from .chains import LADDER, Array, Chains, Form, Machine, Recorded, beside, in_order, machine_and_seed
+from .energy import Parameters, free_energy, local_field, shape_of, sweep, told
+from .partition import constant, log_partition_of_biases
 
-__all__ = ["LADDER", "Ladder", "Move", "ladder_of_arrays"]
+__all__ = [
+    "LADDER",
+    "STEPS",
+    "Compared",
+    "Ladder",
+    "LadderChains",
+    "Move",
+    "Replicas",
+    "estimate",
+    "ladder_log_partition",
+    "ladder_of_arrays",
+    "moved",
+    "pairs_in_turn",
+    "shown_of_top",
+]
 
-LADDER = "ladder."
-"""What the names of a ladder's arrays begin with."""
+STEPS = 400
+"""On a ladder, by default, until chains are at equilibrium and log Z is known."""
 
 State = list[Any]
+Compared = tuple[Any, Any, Callable[[Any], dict[int, Any]]]
 
 
 class Move(NamedTuple):
-    """A step on the ladder.
+    """A step of replicas.
 
     Attributes
     ----------
@@ -51,6 +72,8 @@ class Move(NamedTuple):
         1 for the pairs of neighbours that had their turn, else 0. What the others have below means nothing.
     chance : Tensor of shape (pairs, chains)
         The probability of an exchange.
+    swap : Tensor of shape (pairs, chains)
+        1 where states were exchanged, else 0; also for pairs that had no turn.
     up, down : Tensor of shape (pairs, chains)
         How much more free energy the lower machine's state has in the higher machine, and the higher one's in the
         lower machine.
@@ -61,80 +84,106 @@ class Move(NamedTuple):
     turn: Any
     due: Any
     chance: Any
+    swap: Any
     up: Any
     down: Any
 
 
+class Replicas(Protocol):
+    """Machines whose neighbours can exchange states."""
+
+    @property
+    def top(self) -> Parameters:
+        """The last machine."""
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of neighbours there are."""
+
+    def compared(self, state: State, partners: Any, chains: int) -> Compared:
+        """`up` and `down` of a `Move`; and, from where states are exchanged, what marginalised layers then receive."""
+
+    def local_field(self, layer: int, state: Sequence[Any]) -> Any:
+        """What a layer of each machine receives."""
+
+
+def moved(replicas: Replicas, state: Sequence[Any], turn: Any, chains: int, rng: Any) -> Move:
+    """Exchange, then sweep.
+
+    Parameters
+    ----------
+    replicas : Replicas
+    state : sequence of Tensors of shape (machines, chains, units)
+        In the layers of ``topology.retained``; others are not read.
+    turn : Tensor of shape (1,)
+        0 or 1: whether even or odd pairs have their turn.
+    chains : int
+    rng : RandomStreams
+        It draws a uniform for each pair and chain; then each layer draws for all machines at once, in the order of
+        `energy.sweep`.
+    """
+    topology, dtype, pairs = replicas.top.topology, replicas.top.dtype, replicas.pairs
+    end, paired = constant([0.0], dtype), due(constant(odd_pairs(pairs), dtype), turn)
+    lower, higher = B.concatenate([paired, end], axis=0), B.concatenate([end, paired], axis=0)  # of machines
+    # The machine next to each, with which it makes a pair; itself where it makes none.
+    partners = B.cast(constant([float(number) for number in range(pairs + 1)], dtype) + lower - higher, "int32")
+    xp = array_namespace(partners)
+    now = [state[layer] if layer in topology.retained else None for layer in topology.layers]
+    up, down, known_after = replicas.compared(now, partners, chains)
+    chance = B.exp(B.minimum(-(up + down), 0.0))
+    swap = B.cast(B.less(B.random_uniform((pairs, chains), dtype=dtype, rng=rng), chance), dtype) * paired[:, None]
+    none = swap[:1, :] * 0
+    swapped = (B.concatenate([swap, none], axis=0) + B.concatenate([none, swap], axis=0))[:, :, None] > 0
+    now = [None if mine is None else xp.where(swapped, xp.take(mine, partners, axis=0), mine) for mine in now]
+    known = known_after(swapped)
+
+    def field(layer: int, states: Sequence[Any]) -> Any:
+        return known[layer] if layer in known else replicas.local_field(layer, states)
+
+    after, means = sweep(replicas.top, now, (pairs + 1, chains), rng, field=field)
+    return Move(after, means, 1 - turn, paired, chance, swap, up, down)
+
+
 @dataclass(frozen=True)
 class Ladder:
-    """Machines of one topology.
+    """Machines of one topology that differ in all parameters.
 
     Attributes
     ----------
     rungs : Parameters
-        Those that are kept, stacked, the one without weights first.
+        Those below the top, stacked, the one without weights first.
     top : Parameters
         The last one.
+    pairs : int
+        How many there are below the top.
     """
 
     rungs: Parameters
     top: Parameters
+    pairs: int
 
-    @property
-    def pairs(self) -> int:
-        """How many pairs of neighbours there are: as many as machines that are kept."""
-        return shape_of(self.rungs.biases[0])[0]
-
-    def move(self, state: Sequence[Any], turn: Any, chains: int, rng: Any) -> Move:
-        """Exchange, then sweep.
-
-        Parameters
-        ----------
-        state : sequence of Tensors of shape (machines, chains, units)
-            In the layers of ``topology.retained``; others are not looked at.
-        turn : Tensor of shape (1,)
-            0 or 1: whether even or odd pairs have their turn.
-        chains : int
-        rng : RandomStreams
-            It draws a uniform for each pair and chain; then each layer draws for all machines at once, in the order of
-            `energy.sweep`.
-        """
-        topology, dtype = self.top.topology, self.top.dtype
-        end, paired = constant([0.0], dtype), due(constant(odd_pairs(self.pairs), dtype), turn)
-        lower, higher = B.concatenate([paired, end], axis=0), B.concatenate([end, paired], axis=0)  # of machines
-        # The machine next to each, with which it makes a pair; itself where it makes none.
-        partners = B.cast(constant([float(rung) for rung in range(self.pairs + 1)], dtype) + lower - higher, "int32")
+    def compared(self, state: State, partners: Any, chains: int) -> Compared:
+        """See `Replicas`: each machine is given its own states and, beside them, its partner's."""
         xp = array_namespace(partners)
-        now = [state[layer] if layer in topology.retained else None for layer in topology.layers]
-        other = [None if part is None else xp.take(part, partners, axis=0) for part in now]
-        both = [_beside(mine, theirs) for mine, theirs in zip(now, other, strict=True)]
-        inputs = {layer: self._local_field(layer, both) for layer in topology.marginalised}
-        weighed = self._free_energy(both, inputs)
-        own, foreign = weighed[:, :chains], weighed[:, chains:]
-        up, down = foreign[1:, :] - own[:-1, :], foreign[:-1, :] - own[1:, :]
-        chance = B.exp(B.minimum(-(up + down), 0.0))
-        drawn = B.random_uniform((self.pairs, chains), dtype=dtype, rng=rng)
-        swap = B.cast(B.less(drawn, chance), dtype) * paired[:, None]
-        none = swap[:1, :] * 0
-        swapped = (B.concatenate([swap, none], axis=0) + B.concatenate([none, swap], axis=0))[:, :, None] > 0
-        now = [
-            None if mine is None else xp.where(swapped, theirs, mine) for mine, theirs in zip(now, other, strict=True)
+        both = [
+            None if mine is None else B.concatenate([mine, xp.take(mine, partners, axis=0)], axis=1) for mine in state
         ]
-        known = {layer: xp.where(swapped, part[:, chains:, :], part[:, :chains, :]) for layer, part in inputs.items()}
+        inputs = {layer: self.local_field(layer, both) for layer in self.top.topology.marginalised}
+        energies = self._free_energy(both, inputs)
+        own, foreign = energies[:, :chains], energies[:, chains:]
 
-        def known_field(layer: int, states: Sequence[Any]) -> Any:
-            return known[layer] if layer in known else self._local_field(layer, states)
+        def known_after(swapped: Any) -> dict[int, Any]:
+            return {layer: xp.where(swapped, x[:, chains:, :], x[:, :chains, :]) for layer, x in inputs.items()}
 
-        moved, means = sweep(self.top, now, (self.pairs + 1, chains), rng, field=known_field)
-        return Move(moved, means, 1 - turn, paired, chance, up, down)
+        return foreign[1:, :] - own[:-1, :], foreign[:-1, :] - own[1:, :], known_after
 
-    def _local_field(self, layer: int, state: Sequence[Any]) -> Any:
+    def local_field(self, layer: int, state: Sequence[Any]) -> Any:
         """What a layer of each machine receives."""
         below, above = _split(state)
         return _stacked(local_field(self.rungs, layer, below), local_field(self.top, layer, above))
 
     def _free_energy(self, state: State, inputs: Mapping[int, Any]) -> Any:
-        """The free energy of each machine's states, of which it is known what the summed layers receive."""
+        """The free energy of each machine's states, given what the marginalised layers receive."""
         below, above = _split(state)
         return _stacked(
             free_energy(self.rungs, below, known={layer: part[:-1, :, :] for layer, part in inputs.items()}),
@@ -143,20 +192,180 @@ class Ladder:
 
 
 def ladder_of_arrays(parameters: Parameters, arrays: Mapping[str, Any]) -> Ladder:
-    """The ladder below a machine, from what is kept of it."""
-    rungs = (arrays[LADDER + name] for name in storage.names(parameters.topology))
-    return Ladder(Parameters.of(parameters.topology, rungs, stacked=True), parameters)
-
-
-def _beside(mine: Any, theirs: Any) -> Any:
-    return None if mine is None else B.concatenate([mine, theirs], axis=1)
+    """The ladder of a machine, from the arrays of its training by name."""
+    rungs = [arrays[LADDER + name] for name in storage.names(parameters.topology)]
+    return Ladder(
+        Parameters(
+            parameters.topology,
+            tuple(rungs[: len(parameters.weights)]),
+            tuple(rungs[len(parameters.weights) :]),
+            stacked=True,
+        ),
+        parameters,
+        shape_of(rungs[-1])[0],
+    )
 
 
 def _split(state: Sequence[Any]) -> tuple[State, State]:
-    """The states of the machines that are kept, and of the top."""
+    """The states of the machines below the top, and of the top."""
     below = [None if part is None else part[:-1, :, :] for part in state]
     return below, [None if part is None else part[-1, :, :] for part in state]
 
 
 def _stacked(below: Any, above: Any) -> Any:
     return B.concatenate([below, above[None, ...]], axis=0)
+
+
+class LadderChains(Chains):
+    """The chains of a machine on the ladder of its training: one of each machine, which exchange states.
+
+    A sweep is a step of `moved`. States that the next one needs have the shape (machines, chains, sites). Chains begin
+    where those of the training ended, over again where there are more. They measure `up` and `down` of a `Move`.
+
+    Parameters
+    ----------
+    machine : Machine
+        Of a model that was trained with ``training="ptt"``.
+    seed, layers, means, purpose
+        See `Chains`; what is shown is of the last machine.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nbm_xp.boltzmann import RBM
+    >>> rows = np.repeat(np.eye(2, 6, dtype="float32"), 50, axis=0)
+    >>> machine = Machine.of(RBM(4, n_iter=3, training="ptt", random_state=0).fit(rows))
+    >>> chains = LadderChains(machine, seed=1)
+    >>> whole = chains.advance(chains.start(0, 8), 0, 0, 10)
+    >>> part = chains.advance(chains.start(5, 3), 5, 0, 4)
+    >>> part = chains.advance(part, 5, 4, 6)
+    >>> bool((part[0] == whole[0][:, 5:]).all())
+    True
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        seed: int,
+        *,
+        layers: Sequence[int] = (0,),
+        means: bool = False,
+        purpose: str = "chains on a ladder",
+    ) -> None:
+        super().__init__(machine, seed, layers=layers, means=means, purpose=purpose)
+
+    def start(self, offset: int, rows: int) -> tuple[Array, ...]:
+        """The states that a block of chains begins with: see `Chains.start`."""
+        found, topology = [], self.topology
+        for layer, states in zip(topology.retained, self.machine.ended, strict=True):
+            shape = (int(states.shape[0]), rows, topology.sites(layer))
+            split = {"chunks": (-1, self.chunks, -1)} if self.machine.is_lazy else {}
+            given = to_numpy(told(Parameters(topology, (), ()), layer, states)), offset
+            found.append(from_blocks(self.xp, _again, shape, self.machine.dtype, args=given, name="ladder", **split))
+        return in_order(found)
+
+    def measured(
+        self, states: Sequence[Array], offset: int, first: int, n_sweeps: int
+    ) -> tuple[tuple[Array, ...], Array, Array]:
+        """The states after a number of sweeps that four divides, and `up` and `down` in the second half of them.
+
+        These are of shape (looks, pairs, chains), a look at each pair when it has its turn, once in two sweeps.
+        """
+        half, up, down = n_sweeps // 2, [], []
+        now = self.advance(states, offset, first, half)
+        for draw in self.walk(now, offset, first + half, half):
+            now = draw.states
+            up.append(draw.measured[0])
+            down.append(draw.measured[1])
+        xp = self.xp
+        in_turn = [[pairs_in_turn(*part[k : k + 2]) for k in range(0, half, 2)] for part in (up, down)]
+        return now, xp.stack(in_turn[0], axis=0), xp.stack(in_turn[1], axis=0)
+
+    def _step(self, rows: int) -> ChainFunction:
+        return self._compiled(_record_ladder, rows, self.machine.n_pairs, self.layers, self.means)
+
+    def _constants(self) -> Sequence[Array]:
+        return (*self.machine.arrays, *self.machine.ladder)
+
+    def _schedule(self, number: int) -> Sequence[Any]:
+        """Whether even or odd pairs exchange."""
+        return [asarray([float(number % 2)], self.xp, self.machine.dtype)]
+
+
+def _again(offset: tuple[int, ...], shape: tuple[int, ...], states: Array, first: int) -> Array:
+    """A block of chains, which repeat."""
+    xp = array_namespace(states)
+    return xp.take(states, (xp.arange(shape[1]) + first + offset[1]) % states.shape[1], axis=1)
+
+
+def _record_ladder(form: Form, streams: ChainStreams, pairs: int, layers: tuple[int, ...], means: bool) -> Recorded:
+    weights, top = form.parameters(in_columns=False)
+    below, rungs = form.parameters(in_columns=False, stacked=pairs)
+    inputs, state = form.states(top, form.topology.retained, pairs + 1)
+    turn = B.placeholder(shape=(1,), dtype=form.dtype)
+    move = moved(Ladder(rungs, top, pairs), state, turn, form.rows, streams)
+    return [*inputs, *weights, *below, turn], [*shown_of_top(top, move, layers, means), move.up, move.down]
+
+
+def shown_of_top(top: Parameters, move: Move, layers: Sequence[int], means: bool) -> list[Any]:
+    """The states of all machines that the next step needs, and what is shown of the last machine, a column a chain."""
+    after = [told(top, layer, part) for layer, part in enumerate(move.state)]
+    shown = move.means if means else after
+    states = [after[layer] for layer in top.topology.retained]
+    return [*states, *(B.transpose(shown[layer][-1, :, :]) for layer in layers)]
+
+
+class LadderMeasures(LadderChains):
+    """The same, of which `collect` gives what `estimate` takes: `up`, then `down`, of the second half of the sweeps."""
+
+    def widths(self, n_sweeps: int) -> list[int]:
+        """See `Chains`."""
+        return [n_sweeps // 4 * self.machine.n_pairs] * 2
+
+    def collect(self, offset: int, rows: int, n_sweeps: int) -> Array:
+        """See `Chains`; `n_sweeps` must be a multiple of four."""
+        xp, (_, *measured) = self.xp, self.measured(self.start(offset, rows), offset, 0, n_sweeps)
+        return beside([xp.matrix_transpose(xp.reshape(part, (-1, rows))) for part in measured])
+
+
+def pairs_in_turn(first: Array, second: Array) -> Array:
+    """Of measures of shape (pairs, chains) after two steps, those of each pair when it had its turn."""
+    xp = array_namespace(first)
+    even = asarray([[pair % 2 == 0] for pair in range(int(first.shape[0]))], xp)
+    return xp.where(even, first, second)
+
+
+def ladder_log_partition(
+    model: Any, n_chains: Any, n_sweeps: Any, library: str | None, chunks: Any, random_state: Any, stacklevel: int = 4
+) -> LadderEstimate:
+    """Log Z along the ladder of a model: see `RBM.ladder_log_partition`; `stacklevel` is that of its caller."""
+    rows, sweeps = positive_int(n_chains, "n_chains"), positive_int(n_sweeps, "n_sweeps", 4)
+    machine, seed, lazy = machine_and_seed(model, library, random_state)
+    if not machine.ladder:
+        raise ValueError('ladder_log_partition is for models trained with training="ptt": ais() is for all models')
+    found = LadderMeasures(machine, seed).last(rows, sweeps - sweeps % 4, lazy, chunks)
+    shape = sweeps // 4, machine.n_pairs, rows
+    host = host_namespace()
+    up, down = (host.reshape(to_numpy(part).T, shape) for part in found)
+    estimated = estimate(machine, up, down)
+    estimated.warn(stacklevel)
+    return estimated
+
+
+def estimate(machine: Machine, up: Array, down: Array) -> LadderEstimate:
+    """Log Z of a machine, from what each pair of neighbours on its ladder measured when it had its turn.
+
+    Parameters
+    ----------
+    machine : Machine
+    up, down : array of shape (looks, pairs, chains)
+        See `Move`.
+    """
+    xp, count = host_namespace(), len(machine.topology.connections)
+    up, down = (asarray(to_numpy(part), xp, "float64") for part in (up, down))
+    base = log_partition_of_biases(machine.topology, [to_numpy(bias[0, :]) for bias in machine.ladder[count:]])
+    (rise, error), apart = bennett(up, down), parting(up, down)
+    acceptance = xp.mean(xp.exp(xp.minimum(-(up + down), xp.zeros((), dtype=up.dtype))), axis=(0, 2))
+    effective, r_hat = mixing(down[:, -1, :])
+    shares = tuple(float(share) for share in acceptance)
+    return LadderEstimate(base + rise, math.hypot(error, apart), shares, effective, r_hat, apart, cut_off(up, down))

@@ -18,11 +18,12 @@ from nbm_xp.machines.sparse import is_sparse
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, is_complex, is_lazy, to_numpy
 
 from . import storage
+from .annealing import ais
 from .bridging import LadderEstimate
 from .diagnostics import Diagnostics
-from .evaluator import Evaluator
+from .ladder import STEPS, ladder_log_partition
 from .optimizers import OPTIMIZERS, SGD, Schedule
-from .partition import AISEstimate, log_z_of
+from .partition import AISEstimate, is_enumerable, log_partition, log_z_of
 from .state import MachineState, float_dtype
 from .topology import Topology
 from .trainer import Trainer, check_hyperparameters
@@ -269,7 +270,7 @@ class Model(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         array of shape (rows,)
         """
         X = self.state_.checked_rows(X)
-        known = Evaluator(self).exact() if log_z is None else log_z_of(log_z)
+        known = log_partition(self) if log_z is None else log_z_of(log_z)
         return -self.free_energy(X) - known
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -315,12 +316,15 @@ class Model(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         topology, X = self.state_.topology, self.state_.checked_rows(X)
         known_length(X)
         weights = checked_weights(sample_weight, X)
-        evaluator = Evaluator(self, random_state=_SEED)
-        log_z: Any = evaluator.known()
+        log_z: Any = None
+        if is_enumerable(topology):
+            log_z = log_partition(self)
+        elif self.state_.ladder is not None:
+            log_z = ladder_log_partition(self, 100, STEPS, None, None, _SEED)
         if log_z is None and topology.is_factorial and topology.radices(0) is not None:
             found = self.score_samples(X)
         else:
-            found = self.log_likelihood(X, evaluator.annealed() if log_z is None else log_z)
+            found = self.log_likelihood(X, ais(self, 100, 1000, None, None, None, _SEED) if log_z is None else log_z)
         return float(to_numpy(B.mean(found))) if weights is None else float(B.mean(weights * to_numpy(found)))
 
     @property

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import array_namespace, asarray, host_namespace, to_numpy
+from nbm_xp.namespace import array_namespace, asarray, host_namespace, to_numpy, use_backend, wide_dtypes
 
 from .bridging import LadderEstimate
-from .energy import Parameters, draw_layer, free_energy, local_field, marginalised_layer, mean_of, told
+from .energy import Parameters, draw_layer, free_energy, local_field, marginalised_layer, mean_of
 from .topology import Topology
 
 __all__ = [
@@ -29,8 +29,8 @@ __all__ = [
     "enumerable_group",
     "estimate",
     "exact_log_partition",
-    "exact_states",
     "is_enumerable",
+    "log_partition",
     "log_weights",
     "log_z_of",
     "log_partition_of_biases",
@@ -126,26 +126,10 @@ def exact_log_partition(parameters: Parameters) -> float:
     return float(B.logsumexp(log_weights(parameters)[0]))
 
 
-def exact_states(parameters: Parameters, rows: int, rng: Any) -> list[Any]:
-    """States drawn from the model itself, exactly, as data tell them, in host memory, an array for each layer.
-
-    Parameters
-    ----------
-    parameters : Parameters
-    rows : int
-    rng : RandomStreams
-        One uniform for each row chooses the states that are enumerated, then the other layers draw.
-
-    Raises
-    ------
-    ValueError
-        If there are more than 20 units to enumerate.
-    """
-    states = Enumerated.of(parameters)
-    uniforms = to_numpy(B.function([], B.random_uniform((rows,), dtype="float64", rng=rng), name="choices")())
-    state = states.drawn(constant(states.chosen(uniforms), parameters.dtype), rows, rng)
-    shown = [told(parameters, layer, part) for layer, part in enumerate(state)]
-    return [to_numpy(values) for values in B.function([], shown, name="exact_states")()]
+def log_partition(model: Any) -> float:
+    """Log Z of a model by enumeration: see `RBM.log_partition`."""
+    with use_backend(model.state_.library) as xp, wide_dtypes(xp):
+        return exact_log_partition(model.state_.parameters)
 
 
 @dataclass(frozen=True)

@@ -33,13 +33,14 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Updates
+from nbm_xp.machines.randomness import next_seed
 from nbm_xp.namespace import array_namespace, asarray, to_numpy
 
 from . import storage
 from .bridging import LadderEstimate
-from .energy import Parameters, free_energy, shape_of, variable
-from .equilibrium import estimate, watched
-from .ladder import LADDER, Ladder, ladder_of_arrays
+from .chains import Machine
+from .energy import Parameters, free_energy, opened, shape_of, variable
+from .ladder import LADDER, Ladder, LadderChains, estimate, ladder_of_arrays, moved
 from .negative_phase import State
 from .partition import constant
 from .sampling import repeated
@@ -115,7 +116,7 @@ class TemperedChains:
         state += [self.arrays[LADDER + name] for name in ("turn", "accepted", "alone")]
 
         def step(now: State) -> State:
-            move = ladder.move(now, now[count], chains, rng)
+            move = moved(ladder, now, now[count], chains, rng)
             last = now[count + 1]
             accepted = last + _MEMORY * move.due * (B.mean(move.chance, axis=1) - last)
             alone = now[count + 2]
@@ -240,21 +241,18 @@ class TemperedChains:
 
         The first half of them does not count: the machine was made to agree with the states that it had then.
         """
-        count = 4 * min(max(steps // 20, 25), 50)
-        watch = compiled(("watch", self.key, count), lambda: self._compile_watch(count, rng))
-        return estimate(self.ladder, watch())
-
-    def _compile_watch(self, n_steps: int, rng: Any) -> Any:
-        state, outputs, updates = watched(
-            self.ladder, self._states(), self.arrays[f"{LADDER}turn"], self.chains, n_steps, rng
-        )
-        *states, turn = state
-        for layer, after in zip(self.parameters.topology.retained, states, strict=True):
-            updates.append((self.arrays[f"{LADDER}state.{layer}"], after))
-        updates.append((self.arrays[f"{LADDER}turn"], turn))
-        tops = self.parameters.topology.with_retained(after[-1, :, :] for after in states)
-        updates.append((self.arrays[f"{LADDER}free"], free_energy(self.parameters, tops)))
-        return B.function([], outputs, updates=updates, name="watch")
+        count, topology = 4 * min(max(steps // 20, 25), 50), self.parameters.topology
+        arrays = tuple(part.value for part in self.parameters)
+        rungs = tuple(self.arrays[LADDER + name].value for name in storage.names(topology))
+        ended = tuple(variable.value for variable in self._states())
+        machine = Machine(topology, arrays, self.parameters.biases[0].value, rungs, ended)
+        chains = LadderChains(machine, next_seed(rng), layers=(), purpose="chains on the ladder of a training")
+        states, up, down = chains.measured(chains.start(0, self.chains), 0, 0, count)
+        for layer, kept, values in zip(topology.retained, self._states(), states, strict=True):
+            kept.set_value(asarray(opened(self.parameters, layer, values), array_namespace(kept.value)))
+        free = [(self.arrays[f"{LADDER}free"], free_energy(self.parameters, self._tops()))]
+        compiled(("free", self.key), lambda: B.function([], [], updates=free, name="free"))()
+        return estimate(machine, up, down)
 
     def _states(self) -> list[Any]:
         return [self.arrays[f"{LADDER}state.{layer}"] for layer in self.parameters.topology.retained]

@@ -1,9 +1,8 @@
 """Parallel tempering: each chain has replicas at several inverse temperatures, and neighbours exchange their states.
 
 A replica at inverse temperature β samples the model between the base-rate model, β = 0, which mixes at once, and the
-model itself, β = 1. After each sweep neighbouring replicas exchange their states, every other pair in turn, with the
-probability of Metropolis, min(1, exp((β - β') (D - D'))), where D is how much more energy a state has in the model than
-in the base-rate model. So the replica at β = 1 gets states from places that its own sweeps would hardly reach.
+model itself, β = 1. Neighbouring replicas exchange their states as those of a ladder do (`ladder.moved`). So the
+replica at β = 1 gets states from places that its own sweeps would hardly reach.
 
 References
 ----------
@@ -13,78 +12,188 @@ Boltzmann machines", AISTATS 2010.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines.exchanges import due, exchanged, odd_pairs
+from nbm_xp.machines.exchanges import distances, laid_out
+from nbm_xp.machines.randomness import ChainFunction, ChainStreams
+from nbm_xp.machines.rows import positive_int
+from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy
 
-from .annealing import Path
-from .energy import told
-from .partition import constant
-from .sampling import column, compile_chains, counted, placeholder, repeated, rows_told
+from .annealing import STAGE, Path, adaptive_temperatures, inverse_temperatures
+from .chains import Array, Chains, Form, Machine, Recorded, beside, checked_layer, in_order, machine_and_seed
+from .energy import Parameters, told
+from .ladder import Compared, moved, shown_of_top
 
-__all__ = ["compile_tempering"]
+__all__ = ["TemperingChains", "parallel_tempering"]
+
+_REPLICAS = 20  # of each temperature, in the pilot that places them
+_SETTLING, _COUNTED, _ROUNDS = 40, 60, 3  # steps of it before its exchanges count, and after; how often it is run
+_ACCEPTANCE = 0.3
 
 
-def compile_tempering(
-    path: Path, betas: Sequence[float], rows: int, n_steps: int, rng: Any, *, settling: int = 0
-) -> Any:
-    """Compile chains of parallel tempering, all replicas of all chains at once.
+@dataclass(frozen=True)
+class Tempered:
+    """The models of a path at inverse temperatures, a Tensor of shape (replicas, 1, 1), as `ladder.Replicas`."""
+
+    path: Path
+    betas: Any
+
+    @property
+    def top(self) -> Parameters:
+        """The model at the end of the path, whose layers all of them have."""
+        return self.path.last
+
+    @property
+    def pairs(self) -> int:
+        """One less than there are temperatures."""
+        return int(self.betas.shape[0]) - 1
+
+    def compared(self, state: list[Any], partners: Any, chains: int) -> Compared:
+        """See `Replicas`: what units receive differs by the temperature alone, and moves with the states."""
+        xp = array_namespace(partners)
+        there = xp.take(self.betas, partners, axis=0)
+        gain, fields = self.path.log_ratio(there, self.betas, state)
+
+        def known_after(swapped: Any) -> dict[int, Any]:
+            def own(part: Any) -> Any:
+                return None if part is None else xp.where(swapped, xp.take(part, partners, axis=0), part)
+
+            return {layer: self.path.mixed(self.betas, (own(low), own(high))) for layer, (low, high) in fields.items()}
+
+        return -gain[:-1, :], -gain[1:, :], known_after
+
+    def local_field(self, layer: int, state: Sequence[Any]) -> Any:
+        """What a layer of each replica receives."""
+        return self.path.mixed(self.betas, self.path.local_fields(layer, state))
+
+
+class TemperingChains(Chains):
+    """The chains of parallel tempering, one at each temperature, which exchange states.
+
+    A sweep is a step of `ladder.moved`. States have the shape (replicas, chains, sites). Chains begin with states of
+    the model without weights. They measure which pairs exchanged their states; `collect` gives, after what is shown of
+    the model itself, the share of its turns in which each pair did.
 
     Parameters
     ----------
-    path : Path
-        From a model without weights to another one.
+    machine, seed, layers, means, purpose
+        See `Chains`.
     betas : sequence of float
-        Inverse temperatures, rising to 1, at least two.
-    rows : int
-        The number of chains.
-    n_steps : int
-        Sweeps, each followed by exchanges; at least one.
-    rng : RandomStreams
-        Every layer of ``topology.retained`` draws its start, in rising order; then each step draws its sweep, as
-        `energy.sweep` does, of shape (rows, replicas, units), and a uniform for each pair, of shape
-        (rows, replicas - 1).
-    settling : int, optional
-        Steps before those, an even number, whose exchanges do not count.
-
-    Returns
-    -------
-    Function
-        Called with an array of any values, of shape (rows, visible units), whose library and chunks the chains are of.
-        It returns the last states of all layers at β = 1, then the share of its turns in which each pair exchanged
-        its states, of shape (rows, replicas - 1); 0 for a pair that had none.
+        Inverse temperatures, rising from 0 to 1.
     """
-    parameters, count = path.last, len(betas)
-    topology, dtype, layers = parameters.topology, parameters.dtype, parameters.topology.layers
-    like = placeholder(parameters, rows_told(parameters, rows), "like")
-    (chains,), rng = counted(like, rows, rng)
-    ladder = constant([[beta] for beta in betas], dtype)
-    distance = constant([low - high for low, high in itertools.pairwise(betas)], dtype)
-    nothing = B.reshape(column(like), (chains, 1, 1)) + B.zeros_like(ladder)
-    state = path.start(nothing, (chains, count), rng)
-    for layer in topology.marginalised:
-        state[layer] = nothing + B.zeros_like(parameters.biases[layer])
-    odd, turn = constant(odd_pairs(count - 1), dtype), B.reshape(nothing[:, :1, :], (chains, 1))
 
-    def step(now: list[Any]) -> list[Any]:
-        *states, turn, made = now
-        states = path.sweep(ladder, states, (chains, count), rng)
-        excess = path.excess_energy(states)
-        chance = B.exp(B.minimum(distance * (excess[:, :-1] - excess[:, 1:]), 0.0))
-        drawn = B.random_uniform((chains, count - 1), dtype=dtype, rng=rng)
-        swap = B.cast(B.less(drawn, chance), dtype) * due(odd, turn)
-        return [*(exchanged(values, swap[:, :, None], axis=1) for values in states), 1 - turn, made + swap]
+    def __init__(
+        self,
+        machine: Machine,
+        seed: int,
+        betas: Sequence[float],
+        *,
+        layers: Sequence[int] = (0,),
+        means: bool = False,
+        purpose: str = "parallel tempering",
+    ) -> None:
+        super().__init__(machine, seed, layers=layers, means=means, purpose=purpose)
+        self.betas = tuple(float(beta) for beta in betas)
 
-    updates: list[tuple[Any, Any]] = []
-    first = [*state, turn, turn + odd * 0]
-    if settling:
-        (*settled, _), updates = repeated(step, first, range(len(first)), settling)
-        first = [*settled, first[-1]]
-    last, further = repeated(step, first, range(len(first)), n_steps)
-    turns = [max((n_steps + 1 - pair % 2) // 2, 1) for pair in range(count - 1)]
-    shares = last[-1] / constant([float(number) for number in turns], dtype)
-    states = [told(parameters, layer, last[layer][:, -1, :]) for layer in layers]
-    return compile_chains([like], [*states, shares], updates + further, "tempering")
+    def start(self, offset: int, rows: int) -> tuple[Array, ...]:
+        """See `Chains.start`."""
+        begin = self._compiled(_record_start, rows, len(self.betas))
+        fields = self._columns(self.machine.base_bias, offset, rows, tiled=True)
+        return in_order(begin([fields], self._random(begin, "start", offset, 0))[0])
+
+    def _step(self, rows: int) -> ChainFunction:
+        return self._compiled(_record_tempering, rows, len(self.betas), self.layers, self.means)
+
+    def _constants(self) -> Sequence[Array]:
+        xp, dtype = self.xp, self.machine.dtype
+        return (*self.machine.arrays, asarray(self.machine.base_bias, xp, dtype), asarray(self.betas, xp, dtype))
+
+    def _schedule(self, number: int) -> Sequence[Any]:
+        """Whether even or odd pairs exchange."""
+        return [asarray([float(number % 2)], self.xp, self.machine.dtype)]
+
+    def widths(self, n_sweeps: int) -> list[int]:
+        """See `Chains`."""
+        return [*super().widths(n_sweeps), len(self.betas) - 1]
+
+    def collect(self, offset: int, rows: int, n_sweeps: int) -> Array:
+        """See `Chains`."""
+        shown, shares = self.counted(self.start(offset, rows), offset, 0, n_sweeps)
+        return beside([self.xp.matrix_transpose(part) for part in (*shown, shares)])
+
+    def counted(
+        self, states: Sequence[Array], offset: int, first: int, n_sweeps: int
+    ) -> tuple[tuple[Array, ...], Array]:
+        """What is shown after some sweeps, and each pair's share of exchanges, of shape (pairs, chains)."""
+        made: Any = 0
+        for draw in self.walk(states, offset, first, n_sweeps):
+            made, shown = made + draw.measured[0], draw.shown
+        turns = [max((n_sweeps + (pair + first + 1) % 2) // 2, 1) for pair in range(len(self.betas) - 1)]
+        return shown, made / asarray([[float(turn)] for turn in turns], self.xp, self.machine.dtype)
+
+
+def _record_start(form: Form, streams: ChainStreams, replicas: int) -> Recorded:
+    topology = form.topology
+    fields = B.placeholder(shape=(topology.sizes[0], form.rows), dtype=form.dtype)
+    parameters = Parameters(topology, (), (fields,))
+    each = B.zeros((replicas, 1, 1), dtype=form.dtype) + B.transpose(fields)
+    state = Path.start(parameters, each, (replicas, form.rows), streams)
+    return [fields], [told(parameters, layer, state[layer]) for layer in topology.retained]
+
+
+def _record_tempering(
+    form: Form, streams: ChainStreams, replicas: int, layers: tuple[int, ...], means: bool
+) -> Recorded:
+    weights, parameters = form.parameters(in_columns=False)
+    base = B.placeholder(shape=(form.topology.sizes[0],), dtype=form.dtype)
+    betas = B.placeholder(shape=(replicas,), dtype=form.dtype)
+    inputs, state = form.states(parameters, form.topology.retained, replicas)
+    turn = B.placeholder(shape=(1,), dtype=form.dtype)
+    tempered = Tempered(Path(base, parameters), B.reshape(betas, (replicas, 1, 1)))
+    move = moved(tempered, state, turn, form.rows, streams)
+    return [*inputs, *weights, base, betas, turn], [*shown_of_top(parameters, move, layers, means), move.swap]
+
+
+def parallel_tempering(
+    model: Any,
+    n_chains: Any,
+    n_sweeps: Any,
+    *,
+    n_temperatures: Any,
+    betas: Any,
+    layer: Any,
+    exchanges: bool,
+    library: str | None,
+    chunks: Any,
+    random_state: Any,
+) -> Any:
+    """The last states of chains of parallel tempering: see `RBM.parallel_tempering`."""
+    rows, sweeps = positive_int(n_chains, "n_chains"), positive_int(n_sweeps, "n_sweeps")
+    topology = model.state_.topology
+    wanted = tuple(topology.layers) if layer is None else (checked_layer(layer, len(topology.sizes), "layer"),)
+    known = inverse_temperatures(n_temperatures, betas)
+    machine, seed, lazy = machine_and_seed(model, library, random_state)
+    temperatures = placed_ladder(machine) if known is None else known
+    *states, shares = TemperingChains(machine, seed, temperatures, layers=wanted).last(rows, sweeps, lazy, chunks)
+    chosen = list(states) if layer is None else states[0]
+    return (chosen, shares) if exchanges else chosen
+
+
+def placed_ladder(machine: Machine) -> list[float]:
+    """Inverse temperatures of replicas, of which all neighbours exchange states equally often, found by a pilot run.
+
+    The pilot begins with the stages of annealing, and counts how often neighbours exchange states.
+    """
+    host = host_namespace()
+    machine = machine.to(library_name(host))
+    betas = adaptive_temperatures(machine)[::STAGE]
+    for number in range(_ROUNDS):
+        chains = TemperingChains(machine, 0, betas, layers=(), purpose=f"pilot {number} of temperatures")
+        states = chains.advance(chains.start(0, _REPLICAS), 0, 0, _SETTLING)
+        shares = chains.counted(states, 0, _SETTLING, _COUNTED)[1]
+        shares = host.mean(asarray(to_numpy(shares), host, "float64"), axis=1)
+        betas = laid_out(host.asarray(betas), distances(shares), _ACCEPTANCE).tolist()
+    return list(betas)

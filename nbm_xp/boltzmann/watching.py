@@ -20,23 +20,21 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines.diagnostics import TrainingWarning
-from nbm_xp.machines.randomness import stream
 from nbm_xp.machines.rows import in_memory
 from nbm_xp.machines.sparse import SparseRows
-from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy, to_numpy, use_backend
+from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy, to_numpy
 
 from . import partition
-from .annealing import annealed, path_to
+from .annealing import AnnealedChains
 from .bridging import LadderEstimate
+from .chains import Chains, Machine
 from .diagnostics import Diagnostics, warning_text
 from .energy import expectation, marginalised_layer
 from .places import Sides, nested_r_hat
-from .sampling import column, placeholder
 from .training_methods import PTT, training_method
 
 __all__ = ["Watch"]
@@ -73,7 +71,6 @@ class Watch:
         self._all_weights = self._weights = weights
         self._rows: Any = None
         self._sides: Sides | None = None
-        self._anneal: tuple[Any, Any] | None = None
         self._told = False
         self._doubts: str | None = None  # what speaks against log Z by the ladder
         self._in_trouble = False
@@ -212,20 +209,19 @@ class Watch:
 
     def _annealed(self, passes: int, rows: Any) -> tuple[partition.AISEstimate, Any]:
         """Log Z by a short annealing, and the visible states that it ends with."""
-        model, (anneal, rng) = self.model, self._annealing()
-        rng.seed(stream(model.state_.seed, f"watch {passes}").rstate.tolist())
-        temperatures = self._length - self._sweeps
-        visible, log_weights = anneal(*self._given(self._far_apart(rows), 0.0, _even(temperatures)))
-        weights = asarray(to_numpy(log_weights), host_namespace(), "float64")
-        base_log_z = partition.base_log_partition(model.state_.topology, model.state_.base_bias())
-        return partition.estimate(weights, base_log_z, temperatures), visible
+        state, temperatures = self.model.state_, self._length - self._sweeps
+        chains = AnnealedChains(Machine.of(self.model), state.seed, _even(temperatures), purpose=_purpose(passes))
+        visible, *_, log_weights = chains.advance(chains.start(0, self._chains), 0, 0, temperatures - 1)
+        base_log_z = partition.base_log_partition(state.topology, state.base_bias())
+        return partition.estimate(to_numpy(log_weights), base_log_z, temperatures), self._states(visible.T)
 
     def _by_annealing(self, passes: int, rows: Any) -> Diagnostics:
         """What a short annealing, and chains from rows far apart, tell."""
         model, sides = self.model, self._data_sides(rows)
         found, visible = self._annealed(passes, rows)
-        anneal, _ = self._annealing()
-        moved, _ = anneal(*self._given(self._far_apart(rows), 1.0, [1.0] * (self._sweeps + 1)))
+        first = model.state_.topology.units[0].told(self._far_apart(rows))
+        chains = Chains(Machine.of(model), model.state_.seed, initial={0: first}, purpose=f"rows, {_purpose(passes)}")
+        moved = self._states(chains.advance(chains.start(0, self._chains), 0, 0, self._sweeps)[0].T)
         measure, value = model.measure(rows)
         return Diagnostics(
             passes,
@@ -261,21 +257,6 @@ class Watch:
         if any(state[high] is None for low, high in topology.connections if low == 0):
             return None
         return sides.share(expectation(parameters.like(part.value for part in parameters), 0, state))
-
-    def _given(self, first: Any, here: float, betas: Sequence[float]) -> list[Any]:
-        """The arguments of what `_annealing` compiles, in the model's library."""
-        like = self.model.state_.like
-        xp = array_namespace(like)
-        parts = (first, [here], betas[1:], betas[:-1])
-        return [asarray(part, xp, like.dtype) for part in parts]
-
-    def _annealing(self) -> tuple[Any, Any]:
-        """Compiled chains through temperatures that are given, and the streams that they draw from."""
-        if self._anneal is None:
-            with use_backend(self.model.state_.library):
-                rng = stream(self.model.state_.seed, "watch")
-                self._anneal = compile_annealing(self.model, self._chains, rng), rng
-        return self._anneal
 
     def _trouble(self) -> str | None:
         """What the looks so far tell that is wrong, and what helps."""
@@ -329,22 +310,9 @@ class Watch:
         return -self._weighed(energies) - log_z
 
 
-def compile_annealing(model: Any, rows: int, rng: Any) -> Any:
-    """Compile chains through any temperatures.
-
-    Returns
-    -------
-    Function
-        Called with visible states, whether chains begin with them (1) or with those of the base-rate model (0), and the
-        temperatures after and before each step. It returns the last visible states and the logarithms of the weights.
-    """
-    path, parameters = path_to(model), model.state_.parameters
-    first, here = placeholder(parameters, rows, "first"), B.placeholder(shape=(1,), dtype=parameters.dtype, name="here")
-    cold, warm = (B.placeholder(ndim=1, dtype=parameters.dtype, name=name) for name in ("cold", "warm"))
-    state = path.start(column(first), rows, rng)
-    state[0] = here * first + (1 - here) * state[0]
-    (visible, *_, log_weights), updates = annealed(path, cold, warm, state, rows, rng)
-    return B.function([first, here, cold, warm], [visible, log_weights], updates=updates, name="watch")
+def _purpose(passes: int) -> str:
+    """What random numbers of diagnostics are for."""
+    return f"diagnostics after {passes} epochs"
 
 
 def _repeated(rows: Any, times: int) -> Any:

@@ -20,7 +20,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, host_namespace
 from nbm_xp.special import erfinv
 
-__all__ = ["distances", "due", "exchanged", "in_turn", "laid_out", "odd_pairs"]
+__all__ = ["distances", "due", "exchanged", "laid_out", "odd_pairs"]
 
 
 def odd_pairs(count: int) -> list[float]:
@@ -73,20 +73,6 @@ def exchanged(values: Any, swap: Any, axis: int) -> Any:
     preceding = B.concatenate([along(values, -1, None), along(values, 0, -1)], axis=axis)
     xp = array_namespace(values)
     return xp.where(after, following, xp.where(before, preceding, values))
-
-
-def in_turn(looks: Any, first: Any) -> Any:
-    """Looks at pairs when they had their turn, one of every two.
-
-    Parameters
-    ----------
-    looks : array of shape (looks, pairs, chains)
-        At all pairs at once, an even number.
-    first : array of shape (pairs,)
-        Whether a pair had its turn in the first of them.
-    """
-    xp = array_namespace(looks)
-    return xp.where(first[:, None], looks[0::2, ...], looks[1::2, ...])
 
 
 def distances(shares: Any) -> Any:

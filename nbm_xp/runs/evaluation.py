@@ -8,9 +8,10 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp.boltzmann.equilibrium import STEPS
+from nbm_xp.boltzmann.annealing import adaptive_temperatures, inverse_temperatures
+from nbm_xp.boltzmann.chains import Machine
+from nbm_xp.boltzmann.ladder import STEPS
 from nbm_xp.boltzmann.partition import AISEstimate, is_enumerable, log_z_of
-from nbm_xp.boltzmann.placing import temperatures_of
 from nbm_xp.files import sealed, write_json
 from nbm_xp.machines.estimators import check_names
 from nbm_xp.machines.rows import checked_rows, known_length, positive_int
@@ -120,7 +121,7 @@ def evaluate(
     check_begin(directory, progress)
     topology = fitted_model(model).state_.topology
     chains = positive_int(n_chains, "n_chains")
-    temperatures = temperatures_of(model, n_temperatures, betas, model.state_.seed) if log_z is None else []
+    temperatures = inverse_temperatures(n_temperatures, betas) if log_z is None else []
     known = None if log_z is None else log_z_of(log_z)
     sweeps, climbs = positive_int(n_sweeps, "n_sweeps", 0), positive_int(ladder_steps, "ladder_steps", 0)
     if 0 < climbs < 4:
@@ -140,6 +141,8 @@ def evaluate(
         raise ValueError("X must be given where log_z is: there would be nothing to do")
     if checkpoint_every is not None:
         positive_int(checkpoint_every, "checkpoint_every")
+    if temperatures is None:
+        temperatures = adaptive_temperatures(Machine.of(model))
     first = "exact states" if is_enumerable(topology) else "the ladder" if laddered else "chains"
     configuration = {
         "n_chains": chains,

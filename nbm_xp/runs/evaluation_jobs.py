@@ -5,16 +5,15 @@ from __future__ import annotations
 import functools
 import pathlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from nbm_xp.boltzmann.annealed_chains import AnnealedChains, ReverseChains
-from nbm_xp.boltzmann.chains import Chains
-from nbm_xp.boltzmann.ladder_chains import LadderChains
-from nbm_xp.machines.exchanges import in_turn, odd_pairs
+from nbm_xp.boltzmann.annealing import AnnealedChains, ReverseChains
+from nbm_xp.boltzmann.chains import Chains, Draw, Machine
+from nbm_xp.boltzmann.ladder import LadderChains, pairs_in_turn
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 
 from . import store
@@ -54,6 +53,18 @@ class EvaluationJob(Job):
         """What the blocks write."""
         raise NotImplementedError
 
+    def machine(self) -> Machine:
+        """The machine of the run."""
+        return Machine.of(load_model(self.directory, self.library, self.model))
+
+    def chains(self) -> Chains:
+        """The chains of the job."""
+        raise NotImplementedError
+
+    def begin(self, block: Block) -> tuple[Any, ...]:
+        """The first states of the chains."""
+        return tuple(map(to_numpy, _chains(self).start(block.offset, block.rows)))
+
     def write(self, array: Stored, block: Block, values: Any, *before: int) -> None:
         """Write a chunk of a block, whose number is along the last axis."""
         store.write_chunk(pathlib.Path(self.directory) / store.UNFINISHED, array, (*before, block.number), values)
@@ -89,27 +100,20 @@ class Annealing(EvaluationJob):
 
     def chains(self) -> AnnealedChains:
         """The chains of the job."""
-        return AnnealedChains(load_model(self.directory, self.library, self.model), self.seed, self.betas)
-
-    def begin(self, block: Block) -> tuple[Any, ...]:
-        """The chains' first states, and weights of one."""
-        states = _chains(self).start(block.offset, block.rows)
-        return (*map(to_numpy, states), np.zeros(block.rows))
+        return AnnealedChains(self.machine(), self.seed, self.betas)
 
     def advance(
         self, block: Block, segment: int, arrays: tuple[Any, ...], stopping: Callable[[], bool]
     ) -> tuple[Any, ...]:
         """Go through the temperatures of a segment; the last one writes the weights."""
-        chains, states, weights = _chains(self), arrays[:-1], arrays[-1]
-        first = segment * self.checkpoint_every
-        for now in chains.anneal_stepwise(states, weights, block.offset, first, self.checkpoint_every):
-            if stopping():
-                raise StoppedError
-            states, weights = now
-        weights = to_numpy(weights)
-        if first + self.checkpoint_every >= len(self.betas) - 1:
-            self.write(self.arrays()[0], block, weights)
-        return (*map(to_numpy, states), weights)
+        first, states = segment * self.checkpoint_every, arrays
+        count = min(self.checkpoint_every, len(self.betas) - 1 - first)
+        for now in _draws(_chains(self), arrays, block, first, count, stopping):
+            states = now.states
+        found = tuple(map(to_numpy, states))
+        if first + count == len(self.betas) - 1:
+            self.write(self.arrays()[0], block, found[-1])
+        return found
 
 
 @dataclass(frozen=True)
@@ -153,16 +157,16 @@ class ReverseAnnealing(Annealing):
 
     def chains(self) -> ReverseChains:
         """The chains of the job."""
-        return ReverseChains(load_model(self.directory, self.library, self.model), self.seed, self.betas)
+        return ReverseChains(self.machine(), self.seed, self.betas, n_sweeps=0)
 
     def begin(self, block: Block) -> tuple[Any, ...]:
-        """The chains' first states, and weights of one."""
+        """The first states of the chains, and weights of one."""
         if self.reverse != "the ladder":
             return super().begin(block)
         ended = read_checkpoint(self.folder(Climbing.part), self.run, block.number)
         if ended is None:
             raise ValueError(f"{self.directory} lacks the checkpoint of block {block.number} on the ladder")
-        return (*(np.ascontiguousarray(states[-1].T) for states in ended.arrays), np.zeros(block.rows))
+        return tuple(map(to_numpy, _chains(self).weighted([states[-1].T for states in ended.arrays])))
 
     def advance(
         self, block: Block, segment: int, arrays: tuple[Any, ...], stopping: Callable[[], bool]
@@ -172,9 +176,7 @@ class ReverseAnnealing(Annealing):
             return super().advance(block, segment - self._sweeping, arrays, stopping)
         states, first = arrays[:-1], segment * self.checkpoint_every
         count = min(self.checkpoint_every, self.n_sweeps - first)
-        for now in _chains(self).walk(states, block.offset, first, count):
-            if stopping():
-                raise StoppedError
+        for now in _draws(_chains(self).mixing, states, block, first, count, stopping):
             states = now.states
         return (*map(to_numpy, states), arrays[-1])
 
@@ -236,28 +238,23 @@ class Climbing(EvaluationJob):
 
     def chains(self) -> LadderChains:
         """The chains of the job."""
-        return LadderChains(load_model(self.directory, self.library, self.model), self.seed, layers=())
-
-    def begin(self, block: Block) -> tuple[Any, ...]:
-        """The states that the training's chains ended with."""
-        return tuple(map(to_numpy, _chains(self).start(block.offset, block.rows)))
+        return LadderChains(self.machine(), self.seed, layers=())
 
     def advance(
         self, block: Block, segment: int, arrays: tuple[Any, ...], stopping: Callable[[], bool]
     ) -> tuple[Any, ...]:
-        """Do the steps of a segment; those of the second half write what they saw."""
+        """Do the steps of a segment; those of the second half write what they measured."""
         first, count, number = self._steps(segment)
-        seen: list[Any] = []
+        measured: list[Any] = []
         states = arrays
-        for now in _chains(self).walk(arrays, block.offset, first, count):
-            if stopping():
-                raise StoppedError
+        for now in _draws(_chains(self), arrays, block, first, count, stopping):
             states = now.states
             if number >= 0:
-                seen.append([to_numpy(part) for part in now.looks])
-        for array, looks in zip(self.arrays(), zip(*seen, strict=True), strict=False):
-            # Even pairs have their turn in every first step of two, odd ones in the second.
-            self.write(array, block, in_turn(np.stack(looks), np.asarray(odd_pairs(self.pairs)) == 0), number, 0)
+                measured.append([to_numpy(part) for part in now.measured])
+        for array, parts in zip(self.arrays(), zip(*measured, strict=True), strict=False):
+            self.write(
+                array, block, np.stack([pairs_in_turn(*parts[k : k + 2]) for k in range(0, count, 2)]), number, 0
+            )
         return tuple(map(to_numpy, states))
 
 
@@ -308,6 +305,16 @@ def jobs_of(run: RunDirectory) -> list[EvaluationJob]:
     """What there is to do, in order."""
     jobs: list[EvaluationJob] = [kind.of(run) for kind in (Annealing, Climbing, ReverseAnnealing, Likelihoods)]
     return [job for job in jobs if job.blocks]
+
+
+def _draws(
+    chains: Chains, states: tuple[Any, ...], block: Block, first: int, count: int, stopping: Callable[[], bool]
+) -> Iterator[Draw]:
+    """Do some sweeps of a block of chains, unless it is to stop."""
+    for now in chains.walk(states, block.offset, first, count):
+        if stopping():
+            raise StoppedError
+        yield now
 
 
 _making = threading.Lock()

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp.boltzmann import AISEstimate, LadderEstimate
-from nbm_xp.boltzmann.equilibrium import of_turns
+from nbm_xp.boltzmann.chains import Machine
+from nbm_xp.boltzmann.ladder import estimate as ladder_estimate
 from nbm_xp.boltzmann.partition import base_log_partition, estimate, is_enumerable
 from nbm_xp.files import read_record, unsealed
 
@@ -128,7 +129,7 @@ def evaluation_of(run: RunDirectory, place: pathlib.Path, exact: float | None) -
         if asked["reverse"]:
             reverse = estimate(arrays["reverse_log_weight"][:], base, count, reverse=True)
         if asked["ladder"]:
-            ladder = of_turns(model.state_.ladder, *(arrays[name][:].astype("float64") for name in LADDER_LOOKS))
+            ladder = ladder_estimate(Machine.of(model), *(arrays[name][:] for name in LADDER_LOOKS))
     known: Any = asked["log_z"] if asked["log_z"] is not None else exact
     best = ladder or ais
     log_z = low = high = known

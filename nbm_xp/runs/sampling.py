@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbm_xp.boltzmann.chains import Chains
-from nbm_xp.boltzmann.ladder_chains import LadderChains
+from nbm_xp.boltzmann.chains import Chains, Machine
+from nbm_xp.boltzmann.ladder import LadderChains
 from nbm_xp.machines.diagnostics import report
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy
@@ -303,7 +303,7 @@ class SampleJob(Job):
         for layer in self.layers:
             name = "visible" if layer == 0 else f"hidden_{layer}"
             units = chains.topology.sizes[layer] if self.probabilities else chains.topology.sites(layer)
-            states = chains.topology.units[layer].stored or chains.dtype
+            states = chains.topology.units[layer].stored or chains.machine.dtype
             found[layer] = Stored(
                 name,
                 ("chain", "draw", "unit" if layer == 0 else f"{name}_unit"),
@@ -394,11 +394,11 @@ def chains_of(job: SampleJob) -> Chains:
 
 @functools.lru_cache(maxsize=2)
 def _made_chains(job: SampleJob) -> Chains:
-    model = load_model(job.directory, job.library, job.model)
+    machine = Machine.of(load_model(job.directory, job.library, job.model))
     if job.ladder:
-        return LadderChains(model, job.seed, layers=job.layers, means=job.probabilities)
+        return LadderChains(machine, job.seed, layers=job.layers, means=job.probabilities)
     held = saved_clamped(job.directory) if job.clamp else {}
-    return Chains(model, job.seed, layers=job.layers, means=job.probabilities, clamp=held)
+    return Chains(machine, job.seed, layers=job.layers, means=job.probabilities, clamp=held)
 
 
 class Sampling(Kind):

@@ -126,7 +126,7 @@ def test_a_gibbs_step_leaves_the_distribution_as_it_is(library: Library) -> None
 def test_chains_from_anywhere_reach_the_distribution() -> None:
     """False alarms: once in a million seeds."""
     rbm = machine(3, 4, seed=11)
-    drawn = rbm.sample(20_000, 50, start=np.zeros((20_000, 4)))
+    drawn = rbm.sample(20_000, 50, initial=np.zeros((20_000, 4)))
     assert chi_square(drawn, probabilities(rbm)) < CHI_SQUARE_15_1E6
 
 
@@ -140,8 +140,8 @@ def test_one_seed_gives_one_chain_on_every_library_and_for_every_chunking(librar
     rbm = RBM.from_parameters(*(value.astype("float32") for value in values), random_state=2)
     with guard():
         rows = library.array(start)
-        drawn = [rbm.gibbs(rows), rbm.gibbs(rows), rbm.sample(30, 8, start=rows), rbm.score_samples(rows)]
-    wanted = [reference.gibbs(start), reference.gibbs(start), reference.sample(30, 8, start=start)]
+        drawn = [rbm.gibbs(rows), rbm.gibbs(rows), rbm.sample(30, 8, initial=rows), rbm.score_samples(rows)]
+    wanted = [reference.gibbs(start), reference.gibbs(start), reference.sample(30, 8, initial=start)]
     for ours, theirs in zip(drawn[:3], wanted, strict=True):
         np.testing.assert_array_equal(library.numpy(ours), theirs)
     np.testing.assert_allclose(library.numpy(drawn[3]), reference.score_samples(start), rtol=1e-5)

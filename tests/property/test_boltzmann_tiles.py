@@ -86,9 +86,9 @@ def test_everything_a_model_does_with_rows(kind: str, tmp_path: pathlib.Path) ->
     held = RBM.from_parameters(*values, random_state=1)
     with guard():
         rbm = on_disk(tmp_path, kind, values, (8, 9))
-        drawn = [rbm.gibbs(rows), rbm.gibbs(lazy_rows), rbm.sample(9, 3, start=rows)]
+        drawn = [rbm.gibbs(rows), rbm.gibbs(lazy_rows), rbm.sample(9, 3, initial=rows)]
         rates = [rbm.transform(rows), rbm.free_energy(lazy_rows), rbm.score_samples(rows), rbm.score_samples(lazy_rows)]
-    wanted = [held.gibbs(rows), held.gibbs(rows), held.sample(9, 3, start=rows)]
+    wanted = [held.gibbs(rows), held.gibbs(rows), held.sample(9, 3, initial=rows)]
     with computing():
         for ours, theirs in zip(drawn, wanted, strict=True):
             np.testing.assert_array_equal(ours.compute(), theirs)

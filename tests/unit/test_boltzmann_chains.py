@@ -20,20 +20,20 @@ from hypothesis import strategies as st
 
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import RBM
-from nbm_xp.boltzmann.annealed_chains import AnnealedChains, ReverseChains
-from nbm_xp.boltzmann.annealing import inverse_temperatures
-from nbm_xp.boltzmann.chain_streams import ChainStreams
-from nbm_xp.boltzmann.chains import Chains
+from nbm_xp.boltzmann.annealing import AnnealedChains, ReverseChains
+from nbm_xp.boltzmann.chains import Chains, Machine
 from nbm_xp.boltzmann.partition import base_log_partition, estimate
+from nbm_xp.machines.randomness import ChainFunction, ChainStreams
 from tests.runs import deep, dyadic, ordinary
 
 CHAINS, SWEEPS = 12, 6
+EVEN = [step / 63 for step in range(64)]
 
 
 @functools.cache
-def drawing(kind: str, rows: int, units: int) -> tuple[ChainStreams, Any]:
+def drawing(kind: str, rows: int, units: int) -> ChainFunction:
     """What draws for so many chains, as the second of two draws."""
-    streams = ChainStreams([5, 4, 3, 2, 1, 234])
+    streams = ChainStreams()
     streams.uniform((3, rows), dtype="float32")
     if kind == "uniform":
         drawn = streams.uniform((units, rows), dtype="float32")
@@ -41,13 +41,13 @@ def drawing(kind: str, rows: int, units: int) -> tuple[ChainStreams, Any]:
         drawn = B.random_normal((units, rows), 1.0, 2.0, dtype="float32", rng=streams)
     else:
         drawn = B.random_binomial((units, rows), p=B.zeros((units, rows)) + 0.4, dtype="float32", rng=streams)
-    return streams, streams.compiled([], [drawn])
+    return streams.compiled([], [drawn])
 
 
 def numbers(kind: str, offset: int, rows: int, sweep: int, units: int = 5) -> Any:
     """What some chains draw in a sweep."""
-    streams, draw = drawing(kind, rows, units)
-    return draw(*streams.states(offset, sweep, np))[0].T
+    draw = drawing(kind, rows, units)
+    return draw([], draw.states(5, "test", offset, sweep, np))[0][0].T
 
 
 @pytest.mark.parametrize("kind", ["uniform", "normal", "binomial"])
@@ -79,7 +79,7 @@ def walked(chains: Chains, cuts: list[int], parts: list[int]) -> Any:
 
 places = st.lists(st.integers(1, CHAINS - 1), unique=True, max_size=3).map(sorted)
 times = st.lists(st.integers(1, SWEEPS - 1), unique=True, max_size=3).map(sorted)
-exact, rounded = Chains(dyadic(), 3), Chains(ordinary(), 3)
+exact, rounded = Chains(Machine.of(dyadic()), 3), Chains(Machine.of(ordinary()), 3)
 
 
 @given(cuts=places, parts=times)
@@ -104,9 +104,9 @@ def test_chains_can_be_sent_away() -> None:
 
 def test_what_is_shown_are_states_or_the_means_that_they_were_drawn_with() -> None:
     model = ordinary()
-    chains = Chains(model, 1, layers=(1, 0))
+    chains = Chains(Machine.of(model), 1, layers=(1, 0))
     *_, drawn = chains.walk(chains.start(0, 7), 0, 0, 3)
-    *_, likely = Chains(model, 1, layers=(1, 0), means=True).walk(chains.start(0, 7), 0, 0, 3)
+    *_, likely = Chains(Machine.of(model), 1, layers=(1, 0), means=True).walk(chains.start(0, 7), 0, 0, 3)
     assert [found.shape for found in (*drawn.shown, *likely.shown)] == [(12, 7), (20, 7)] * 2
     assert np.array_equal(drawn.shown[1], drawn.states[0])
     assert np.array_equal(likely.states[0], drawn.states[0])
@@ -118,23 +118,25 @@ def test_held_layers_stay_and_are_seen() -> None:
     model = ordinary()
     held = np.zeros(20)
     held[3] = 1
-    chains = Chains(model, 1, layers=(1,), means=True, clamp={0: held})
+    chains = Chains(Machine.of(model), 1, layers=(1,), means=True, clamp={0: held})
     assert chains.carried == (1,)
     *_, last = chains.walk(chains.start(4, 6), 4, 0, 2)
     inputs = model.components_ @ held + model.intercept_hidden_
     assert np.allclose(last.shown[0], (1 / (1 + np.exp(-inputs)))[:, None] + np.zeros(6), atol=1e-6)
     each = np.eye(10, 20)
-    *_, of_rows = Chains(model, 1, layers=(1,), means=True, clamp={0: each}).walk(chains.start(4, 6), 4, 0, 1)
+    *_, of_rows = Chains(Machine.of(model), 1, layers=(1,), means=True, clamp={0: each}).walk(
+        chains.start(4, 6), 4, 0, 1
+    )
     inputs = model.components_ @ each[4:].T + model.intercept_hidden_[:, None]
     assert np.allclose(of_rows.shown[0], 1 / (1 + np.exp(-inputs)), atol=1e-6)
 
 
 def test_annealed_chains_weigh_the_model_in_any_blocks() -> None:
     model: RBM = dyadic(8, 5)
-    chains = AnnealedChains(model, 7, inverse_temperatures(64, None))
-    whole = chains.anneal(chains.start(0, 200), np.zeros(200), 0, 0, 63)[1]
-    states, weights = chains.anneal(chains.start(50, 30), np.zeros(30), 50, 0, 20)
-    part = pickle.loads(pickle.dumps(chains)).anneal(states, weights, 50, 20, 43)[1]
+    chains = AnnealedChains(Machine.of(model), 7, EVEN)
+    whole = chains.advance(chains.start(0, 200), 0, 0, 63)[-1]
+    states = chains.advance(chains.start(50, 30), 50, 0, 20)
+    part = pickle.loads(pickle.dumps(chains)).advance(states, 50, 20, 43)[-1]
     assert np.allclose(part, whole[50:80], rtol=1e-5)
     found = estimate(whole, base_log_partition(model.state_.topology, model.state_.base_bias()), 64)
     assert found.log_z_low < model.log_partition() < found.log_z_high
@@ -145,7 +147,7 @@ def test_chains_in_reverse_start_exactly_and_weigh_the_model_in_any_blocks(conne
     """A correct sampler fails the first part about once in a million seeds."""
     sizes, count = (5, 4, 3)[: 1 + max(high for _, high in connections)], 4000
     model = deep(sizes, connections=connections)
-    chains = ReverseChains(model, 7, inverse_temperatures(64, None)[::-1])
+    chains = ReverseChains(Machine.of(model), 7, EVEN[::-1])
     start = chains.start(0, count)
     assert chains.is_exact
     whole = np.array(list(itertools.product((0.0, 1.0), repeat=sum(sizes))))
@@ -153,7 +155,7 @@ def test_chains_in_reverse_start_exactly_and_weigh_the_model_in_any_blocks(conne
     log_weight = sum(x @ bias for x, bias in zip(state, model.intercepts_, strict=True))
     for (low, high), weights in zip(connections, model.coefs_, strict=True):
         log_weight = log_weight + ((state[low] @ weights) * state[high]).sum(axis=1)
-    for layer, drawn in zip(chains.carried, start, strict=True):
+    for layer, drawn in zip(chains.carried, start[:-1], strict=True):
         place = 1 << np.arange(sizes[layer])
         expected = np.bincount((state[layer] @ place).astype(int), np.exp(log_weight))
         expected *= count / expected.sum()
@@ -163,27 +165,26 @@ def test_chains_in_reverse_start_exactly_and_weigh_the_model_in_any_blocks(conne
         statistic = ((found - expected) ** 2 / expected)[kinds].sum()
         assert statistic < freedom + 6 * np.sqrt(2 * freedom)
         np.testing.assert_array_equal(chains.start(50, 30)[chains.carried.index(layer)], drawn[:, 50:80])
-    of_all = chains.anneal([part[:, :200] for part in start], np.zeros(200), 0, 0, 63)[1]
-    moved, weights = chains.anneal(chains.start(50, 30), np.zeros(30), 50, 0, 20)
-    of_some = chains.anneal(moved, weights, 50, 20, 43)[1]
+    of_all = chains.advance(chains.start(0, 200), 0, 0, 63)[-1]
+    of_some = chains.advance(chains.advance(chains.start(50, 30), 50, 0, 20), 50, 20, 43)[-1]
     np.testing.assert_allclose(of_some, of_all[50:80], rtol=1e-4, atol=1e-4)
     result = estimate(of_all, base_log_partition(model.state_.topology, model.state_.base_bias()), 64, reverse=True)
     assert result.log_z_low < model.log_partition() < result.log_z_high
 
 
-def test_chains_in_reverse_of_a_large_model_start_at_the_base_rate() -> None:
+def test_chains_in_reverse_of_a_large_model_start_where_chains_ended() -> None:
     model = ordinary(30, 25)
-    chains = ReverseChains(model, 3, [1.0, 0.0])
+    chains = ReverseChains(Machine.of(model), 3, [1.0, 0.0], n_sweeps=5)
     assert not chains.is_exact
-    states = chains.start(0, 8)
-    apart = chains.advance(chains.advance(states, 0, 0, 3), 0, 3, 2)
-    np.testing.assert_array_equal(apart[0], chains.advance(states, 0, 0, 5)[0])
-    assert (states[0] != Chains(model, 3).start(0, 8)[0]).any()  # not the draws of a sampling with that seed
+    first, mixing = chains.start(0, 8), chains.mixing
+    np.testing.assert_array_equal(first[0], mixing.advance(mixing.start(0, 8), 0, 0, 5)[0])
+    sampled = Chains(Machine.of(model), 3)
+    assert (first[0] != sampled.advance(sampled.start(0, 8), 0, 0, 5)[0]).any()  # random numbers of its own
 
 
 @pytest.mark.parametrize("kind", [AnnealedChains, ReverseChains])
 def test_annealed_chains_can_be_sent_away(kind: type[AnnealedChains]) -> None:
-    chains = kind(dyadic(8, 5), 7, inverse_temperatures(9, None))
+    chains = kind(Machine.of(dyadic(8, 5)), 7, EVEN)
     sent = pickle.loads(pickle.dumps(chains))
     assert (sent.betas, sent.purpose) == (chains.betas, chains.purpose)
     np.testing.assert_array_equal(sent.start(2, 5)[0], chains.start(2, 5)[0])

@@ -183,7 +183,7 @@ def test_bad_hyperparameters_are_refused(options: dict[str, Any], message: str) 
         (lambda dbm: dbm.sample(20, 1, clamp={1: ROWS}), r"clamp\[1\] has 6 features, but DBM is expecting 4"),
         (lambda dbm: dbm.sample(9, 1, clamp={0: ROWS}), r"clamp\[0\] must have a row for each of 9 chains, got 20"),
         (lambda dbm: dbm.sample(20, 1, clamp={0: ROWS * np.nan}), r"clamp\[0\] must have values in \[0, 1\]"),
-        (lambda dbm: dbm.sample(20, 1, clamp={0: ROWS}, start=ROWS), "start must be left out where clamp holds"),
+        (lambda dbm: dbm.sample(20, 1, clamp={0: ROWS}, initial=ROWS), "initial must be left out where clamp holds"),
         (
             lambda dbm: dbm.sample(2, 1, clamp=dict(enumerate(dbm.gibbs([ROWS[:2], None, ROWS[:2, :3]])))),
             "leave a layer",
@@ -194,9 +194,12 @@ def test_bad_hyperparameters_are_refused(options: dict[str, Any], message: str) 
         (lambda dbm: dbm.mean_field(ROWS, tolerance=-1), "tolerance must be a number"),
         (lambda dbm: dbm.mean_field(ROWS, max_iterations=0), "max_iterations must be a whole number"),
         (lambda dbm: dbm.mean_field(ROWS[:, :5]), "X has 5 features, but DBM is expecting 6"),
-        (lambda dbm: dbm.reverse_ais(2, 3, start=[ROWS[:2]]), "start must have 3 entries, one for each layer, got 1"),
+        (
+            lambda dbm: dbm.reverse_ais(2, 3, initial=[ROWS[:2]]),
+            "initial must have 3 entries, one for each layer",
+        ),
         (lambda dbm: dbm.reverse_ais(2, 3, betas=[1.0, 0.0]), "betas must rise from 0 to 1"),
-        (lambda dbm: dbm.parallel_tempering(2, 0), "n_steps must be a whole number, at least 1"),
+        (lambda dbm: dbm.parallel_tempering(2, 0), "n_sweeps must be a whole number, at least 1"),
         (lambda dbm: dbm.parallel_tempering(2, 3, betas=[0.5, 1.0]), "betas must rise from 0 to 1"),
         (lambda dbm: setattr(dbm, "coefs_", []), "coefs_ must be 3 arrays, got 0"),
         (lambda dbm: setattr(dbm, "intercepts_", [ROWS] * 3), r"intercepts_\[0\] must have shape \(6,\)"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines.exchanges import distances, due, exchanged, in_turn, laid_out, odd_pairs
+from nbm_xp.machines.exchanges import distances, due, exchanged, laid_out, odd_pairs
 from nbm_xp.namespace import to_numpy
 from tests.libraries import Library, libraries
 
@@ -54,13 +54,6 @@ def test_every_pair_has_its_turn_in_every_other_step(count: int) -> None:
     assert (even_turn + odd_turn == 1).all()
     assert (even_turn == (np.arange(count) % 2 == 0)).all()
     assert not (even_turn[1:] * even_turn[:-1]).any()
-
-
-def test_looks_are_those_of_its_turns() -> None:
-    looks = np.arange(24).reshape(4, 3, 2)
-    found = in_turn(looks, np.asarray([True, False, True]))
-    np.testing.assert_array_equal(found[:, 0], looks[0::2, 0])
-    np.testing.assert_array_equal(found[:, 1], looks[1::2, 1])
 
 
 @pytest.mark.parametrize("acceptance", [0.1, 0.3, 0.8])

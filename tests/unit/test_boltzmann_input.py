@@ -140,20 +140,20 @@ def test_what_is_no_seed_is_refused() -> None:
     ("call", "message"),
     [
         (lambda rbm: rbm.sample(0), "n_chains must be a whole number, at least 1"),
-        (lambda rbm: rbm.sample(2, -1), "n_steps must be a whole number, at least 0"),
-        (lambda rbm: rbm.sample(2, 1.5), "n_steps must be a whole number"),
-        (lambda rbm: rbm.sample(3, 1, start=GOOD), "start must have a row for each of 3 chains, got 12"),
-        (lambda rbm: rbm.sample(12, 1, start=GOOD * np.nan), r"start must have values in \[0, 1\]"),
+        (lambda rbm: rbm.sample(2, -1), "n_sweeps must be a whole number, at least 0"),
+        (lambda rbm: rbm.sample(2, 1.5), "n_sweeps must be a whole number"),
+        (lambda rbm: rbm.sample(3, 1, initial=GOOD), "initial must have a row for each of 3 chains, got 12"),
+        (lambda rbm: rbm.sample(12, 1, initial=GOOD * np.nan), r"initial must have values in \[0, 1\]"),
         (lambda rbm: rbm.sample(2, 1, library="beer"), "beer"),
         (lambda rbm: rbm.gibbs(GOOD * np.nan), r"v must have values in \[0, 1\]"),
-        (lambda rbm: rbm.ais(0), "n_runs"),
+        (lambda rbm: rbm.ais(0), "n_chains"),
         (lambda rbm: rbm.ais(5, 1), "n_temperatures must be a whole number, at least 2"),
         (lambda rbm: rbm.ais(5, betas=[0.0, 0.7, 0.5, 1.0]), "betas must rise from 0 to 1"),
         (lambda rbm: rbm.ais(5, betas=[0.1, 1.0]), "betas must rise from 0 to 1"),
         (lambda rbm: rbm.ais(5, betas=[]), "betas must rise from 0 to 1"),
         (lambda rbm: rbm.ais(5, betas=3), "betas must be numbers that rise from 0 to 1, got 3"),
         (lambda rbm: rbm.ais(5, betas="abc"), "betas must be numbers that rise from 0 to 1, got 'abc'"),
-        (lambda rbm: rbm.reverse_ais(5, 5, start=5), "start must have 2 entries, one for each layer, got 5"),
+        (lambda rbm: rbm.reverse_ais(5, 5, initial=5), "initial must have 2 entries, one for each layer, got 5"),
         (lambda rbm: rbm.sample(2, 3, clamp=[1, 2]), "clamp must map layers to their states, got list"),
         (lambda rbm: rbm.gibbs(GOOD[:0]), "v must have at least one row"),
         (lambda rbm: rbm.score_samples(GOOD[:0]), "X must have at least one row"),
@@ -264,8 +264,8 @@ def test_held_out_rows_and_starts_are_held_to_names_and_clipped_as_rows_are() ->
     with pytest.raises(ValueError, match="in the same order"):
         RBM(2, n_iter=1).fit(table, held_out=turned)
     with pytest.raises(ValueError, match="in the same order"):
-        RBM(2, n_iter=1).fit(table).sample(20, 1, start=turned)
+        RBM(2, n_iter=1).fit(table).sample(20, 1, initial=turned)
     with pytest.warns(UserWarning, match="held_out has values from 0 to 2, those outside"):
         rbm = RBM(2, n_iter=1).fit(table, held_out=2 * table)
-    with pytest.warns(UserWarning, match="start has values from 0 to 2, those outside"):
-        rbm.sample(20, 1, start=2 * table)
+    with pytest.warns(UserWarning, match="initial has values from 0 to 2, those outside"):
+        rbm.sample(20, 1, initial=2 * table)

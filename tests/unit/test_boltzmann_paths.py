@@ -16,11 +16,12 @@ def test_nothing_is_done_before_all_is_known_to_be_right(monkeypatch: pytest.Mon
     def working(*arguments: Any, **options: Any) -> Any:
         raise AssertionError("work")
 
-    for name in ("temperatures_of", "Sampler.own_states", "Evaluator.exact"):
-        monkeypatch.setattr(f"nbm_xp.boltzmann.evaluator.{name}", working)
+    for name in ("adaptive_temperatures", "ReverseChains.start", "AnnealedChains.start"):
+        monkeypatch.setattr(f"nbm_xp.boltzmann.annealing.{name}", working)
+    place = large.state_.rng.rstate.tolist()
     states = np.zeros((5, 30))
     wrong: list[tuple[str, dict[str, Any]]] = [
-        ("n_runs", {"n_runs": 0}),
+        ("n_chains", {"n_chains": 0}),
         ("n_temperatures", {"n_temperatures": "many"}),
         ("betas", {"betas": [0.5, 1.0]}),
         ("beer", {"library": "beer"}),
@@ -28,7 +29,8 @@ def test_nothing_is_done_before_all_is_known_to_be_right(monkeypatch: pytest.Mon
     for named, how in wrong:
         for weigh in (large.ais, large.reverse_ais):
             with pytest.raises(ValueError, match=named):
-                weigh(**{"n_runs": 5, "n_temperatures": "adaptive"} | how)
+                weigh(**{"n_chains": 5, "n_temperatures": "adaptive"} | how)
     for start in ([states], [states[:4], None], [states * np.nan, None]):
-        with pytest.raises(ValueError, match="start"):
-            large.reverse_ais(5, "adaptive", start=start)
+        with pytest.raises(ValueError, match="initial"):
+            large.reverse_ais(5, "adaptive", initial=start)
+    assert large.state_.rng.rstate.tolist() == place

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM
-from nbm_xp.boltzmann.placing import temperatures_of
+from nbm_xp.boltzmann.annealing import adaptive_temperatures
+from nbm_xp.boltzmann.chains import Machine
+from nbm_xp.boltzmann.tempering import placed_ladder
 from nbm_xp.namespace import to_numpy
 from nbm_xp.runs import evaluate, read_evaluation
 from tests.libraries import Library, libraries
@@ -23,7 +25,7 @@ def machine(strength: float = 1.5) -> RBM:
 
 
 def placed(model: RBM | DBM) -> list[float]:
-    return temperatures_of(model, "adaptive", None, 7)
+    return adaptive_temperatures(Machine.of(model))
 
 
 def test_temperatures_rise_from_0_to_1_and_are_more_where_more_happens() -> None:
@@ -96,7 +98,7 @@ def test_replicas_exchange_as_often_all_along_their_ladder(strength: float) -> N
 
 
 def test_ladders_of_strong_machines_have_more_rungs() -> None:
-    few, many = (temperatures_of(machine(strength), "adaptive", None, 7, exchanging=True) for strength in (0.2, 3.0))
+    few, many = (placed_ladder(Machine.of(machine(strength))) for strength in (0.2, 3.0))
     for found in (few, many):
         assert found[0] == 0.0
         assert found[-1] == 1.0

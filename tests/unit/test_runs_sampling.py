@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM
-from nbm_xp.boltzmann.chains import Chains
+from nbm_xp.boltzmann.chains import Chains, Machine
 from nbm_xp.runs import RunDirectory, RunError, Workers, evaluate, open_dataset, open_samples, resume, sample
 from nbm_xp.runs.workers import ClusterPool
 from tests.runs import SAMPLE, dyadic, files_of, ordinary
@@ -27,7 +27,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
 
 def test_draws_are_the_states_of_the_chains(whole: RunDirectory) -> None:
     """Draw i is where a chain is after ``burn_in + (i + 1) * thin`` sweeps."""
-    chains = Chains(ordinary(), 5, layers=(0, 1))
+    chains = Chains(Machine.of(ordinary()), 5, layers=(0, 1))
     walk = list(chains.walk(chains.start(8, 8), 8, 0, 10 + 12 * 2))
     for place, name in enumerate(("visible", "hidden_1")):
         expected = np.stack([drawn.shown[place].T for drawn in walk[11::2]], axis=1)
@@ -44,7 +44,7 @@ def test_probabilities_are_what_states_were_drawn_with(tmp_path: pathlib.Path, w
     found = open_samples(run.path)
     assert found.dtype == "float32"
     states = open_samples(whole.path).compute()
-    chains = Chains(ordinary(), 5, means=True)
+    chains = Chains(Machine.of(ordinary()), 5, means=True)
     *_, last = chains.walk(chains.start(16, 8), 16, 0, 34)
     assert np.array_equal(found[16:, -1].compute(), last.shown[0].T)
     assert abs(float((states - found).mean())) < 0.02

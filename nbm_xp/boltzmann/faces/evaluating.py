@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..annealing import ais
 from ..bridging import LadderEstimate
-from ..evaluator import Evaluator
+from ..ladder import ladder_log_partition
 from ..model import Model
-from ..partition import AISEstimate
+from ..partition import AISEstimate, log_partition
 
 __all__ = ["Evaluating"]
 
@@ -33,11 +34,11 @@ class Evaluating(Model):
         >>> rbm.log_partition(), float(np.log(3 + np.e))
         (1.743668..., 1.743668...)
         """
-        return Evaluator(self).exact()
+        return log_partition(self)
 
     def ais(
         self,
-        n_runs: int = 100,
+        n_chains: int = 100,
         n_temperatures: int | str = 1000,
         *,
         betas: Any = None,
@@ -49,20 +50,19 @@ class Evaluating(Model):
 
         Parameters
         ----------
-        n_runs : int, optional
+        n_chains : int, optional
             Independent chains: the error bars come from how their weights differ.
         n_temperatures : int or "adaptive", optional
             How many models each chain goes through, evenly from the base-rate model to this one. More make the
             weights more even, and the error bars honest. ``"adaptive"``: as many as the model needs, close where its
             states change fast, so that each step leaves a pilot's chains the same effective sample size (Zhou,
-            Johansen and Aston 2016). The pilot has streams of its own, which follow from the seed, and the estimate
-            remains unbiased.
+            Johansen and Aston 2016). The pilot follows from the model alone, and the estimate remains unbiased.
         betas : sequence of float, optional
             Inverse temperatures rising from 0 to 1, in place of `n_temperatures`.
         library, chunks : optional
             As in `sample`.
         random_state : int, None, or generator, optional
-            A seed of its own; None draws on in the model's streams.
+            The seed; None takes the next one of the model's streams.
 
         Returns
         -------
@@ -88,12 +88,12 @@ class Evaluating(Model):
         >>> found.log_z_low < rbm.log_partition() < found.log_z_high
         True
         """
-        return Evaluator(self, library, chunks, random_state).annealed(n_runs, n_temperatures, betas)
+        return ais(self, n_chains, n_temperatures, betas, library, chunks, random_state)
 
     def ladder_log_partition(
         self,
         n_chains: int = 100,
-        n_steps: int = 400,
+        n_sweeps: int = 400,
         *,
         library: str | None = None,
         chunks: Any = None,
@@ -105,12 +105,12 @@ class Evaluating(Model):
         ----------
         n_chains : int, optional
             Chains of each machine; the error bars come from how they differ.
-        n_steps : int, optional
+        n_sweeps : int, optional
             Steps of each chain: exchanges with its neighbours, and a sweep. The first half of them does not count.
         library, chunks : optional
             As in `sample`.
         random_state : int, None, or generator, optional
-            A seed of its own; None draws on in the model's streams.
+            The seed; None takes the next one of the model's streams.
 
         Returns
         -------
@@ -146,16 +146,16 @@ class Evaluating(Model):
         >>> found.log_z_low < rbm.log_partition() < found.log_z_high
         True
         """
-        return Evaluator(self, library, chunks, random_state).by_ladder(n_chains, n_steps)
+        return ladder_log_partition(self, n_chains, n_sweeps, library, chunks, random_state)
 
     def reverse_ais(
         self,
-        n_runs: int = 100,
+        n_chains: int = 100,
         n_temperatures: int | str = 1000,
         *,
         betas: Any = None,
-        start: Any = None,
-        n_steps: int | None = None,
+        initial: Any = None,
+        n_sweeps: int | None = None,
         library: str | None = None,
         chunks: Any = None,
         random_state: Any = None,
@@ -166,18 +166,18 @@ class Evaluating(Model):
 
         Parameters
         ----------
-        n_runs, n_temperatures, betas
+        n_chains, n_temperatures, betas
             As in `ais`; the chains go through the temperatures backwards.
-        start : sequence with an array of shape (n_runs, units) for each layer, optional
+        initial : sequence with an array of shape (n_chains, units) for each layer, optional
             States of the model to start from; layers that a sweep draws first may be None. By default they are drawn
             exactly, where `log_partition` can tell Z exactly; else on the ladder that the model learnt on, if it has
             one; else along Markov chains. Chains too short for the model void the bound.
-        n_steps : int, optional
-            Steps on the ladder, by default 400, or sweeps of these chains, by default 1000; none beside `start`.
+        n_sweeps : int, optional
+            Steps on the ladder, by default 400, or sweeps of these chains, by default 1000; none beside `initial`.
         library, chunks : optional
-            As in `ais`; without them, chains are computed as `start` is, where it is given.
+            As in `ais`; without them, chains are computed as `initial` is, where it is given.
         random_state : int, None, or generator, optional
-            A seed of its own; None draws on in the model's streams.
+            The seed; None takes the next one of the model's streams.
 
         Returns
         -------
@@ -202,5 +202,5 @@ class Evaluating(Model):
         >>> found.log_z_low < rbm.log_partition() < found.log_z_high
         True
         """
-        chains = Evaluator(self, library, chunks, random_state)
-        return chains.annealed(n_runs, n_temperatures, betas, reverse=True, start=start, n_steps=n_steps)
+        options: dict[str, Any] = {"reverse": True, "initial": initial, "n_sweeps": n_sweeps}
+        return ais(self, n_chains, n_temperatures, betas, library, chunks, random_state, **options)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..model import Model
-from ..sampler import Sampler
+from ..sampling import sample
+from ..tempering import parallel_tempering
 
 __all__ = ["Sampling"]
 
@@ -17,9 +18,9 @@ class Sampling(Model):
     def sample(
         self,
         n_chains: int = 100,
-        n_steps: int = 1000,
+        n_sweeps: int = 1000,
         *,
-        start: Any = None,
+        initial: Any = None,
         clamp: Mapping[int, Any] | None = None,
         layer: int | None = 0,
         probabilities: bool = False,
@@ -29,7 +30,7 @@ class Sampling(Model):
     ) -> Any:
         """States at the end of Markov chains.
 
-        A model that was trained with ``training="ptt"`` is sampled on the ladder that it learnt on, unless `start`
+        A model that was trained with ``training="ptt"`` is sampled on the ladder that it learnt on, unless `initial`
         or `clamp` is given: each step of a chain is an exchange with its neighbours and a sweep of all machines, so
         that places far apart have their share, and far fewer steps will do.
 
@@ -39,9 +40,9 @@ class Sampling(Model):
         Parameters
         ----------
         n_chains : int, optional
-        n_steps : int, optional
+        n_sweeps : int, optional
             Sweeps of Gibbs sampling in each chain.
-        start : array of shape (n_chains, n_features_in_), optional
+        initial : array of shape (n_chains, n_features_in_), optional
             Visible states to start from, or, between them, means to draw them with; `base_rate_` by default. In other
             layers that a chain starts with every state is as likely, in the visible one too where layers are clamped.
         clamp : mapping of layers to arrays of shape (n_chains, units), optional
@@ -52,12 +53,12 @@ class Sampling(Model):
             Whether to return the probabilities that the last states were drawn with, which look smoother, or, of units
             other than 0 and 1, the means; of categorical ones, a column for each state of each site.
         library : str, optional
-            The library to compute in: that of `start` or `clamp`, or the model's, by default. Arrays of Dask stay as
+            The library to compute in: that of `initial` or `clamp`, or the model's, by default. Arrays of Dask stay as
             they are.
         chunks : optional
             With Dask, how the chains are split: a number of chains in each block, or whatever Dask takes.
         random_state : int, None, or generator, optional
-            A seed of its own; None draws on in the model's streams.
+            The seed; None takes the next one of the model's streams. `nbm_xp.runs.sample` draws the same with it.
 
         Returns
         -------
@@ -81,13 +82,15 @@ class Sampling(Model):
         >>> bool((blocks == states).all())
         True
         """
-        chains = Sampler(self, library, chunks, random_state)
-        return chains.last(n_chains, n_steps, start=start, clamp=clamp, layer=layer, means=probabilities)
+        return sample(
+            self, n_chains, n_sweeps, initial=initial, clamp=clamp, layer=layer, probabilities=probabilities,
+            library=library, chunks=chunks, random_state=random_state,
+        )  # fmt: skip
 
     def parallel_tempering(
         self,
         n_chains: int = 100,
-        n_steps: int = 1000,
+        n_sweeps: int = 1000,
         *,
         n_temperatures: int | str = 10,
         betas: Any = None,
@@ -104,12 +107,12 @@ class Sampling(Model):
         Parameters
         ----------
         n_chains : int, optional
-        n_steps : int, optional
+        n_sweeps : int, optional
             Sweeps of Gibbs sampling, each followed by exchanges.
         n_temperatures : int or "adaptive", optional
             Replicas of each chain, their inverse temperatures evenly from the base-rate model, 0, to this one, 1.
             ``"adaptive"``: as many as it takes for all neighbours to exchange states in about 0.3 of their turns, by a
-            pilot with streams of its own, which follow from the seed.
+            pilot that follows from the model alone.
         betas : sequence of float, optional
             Inverse temperatures rising from 0 to 1, in place of `n_temperatures`.
         layer : int or None, optional
@@ -145,7 +148,7 @@ class Sampling(Model):
         >>> bool(0.3 < rbm.parallel_tempering(100, 100, n_temperatures=6).mean() < 0.7)
         True
         """
-        chains = Sampler(self, library, chunks, random_state)
-        return chains.tempered(
-            n_chains, n_steps, n_temperatures=n_temperatures, betas=betas, layer=layer, exchanges=exchanges
-        )
+        return parallel_tempering(
+            self, n_chains, n_sweeps, n_temperatures=n_temperatures, betas=betas, layer=layer, exchanges=exchanges,
+            library=library, chunks=chunks, random_state=random_state,
+        )  # fmt: skip

@@ -162,9 +162,10 @@ def _fantasies(model: RBM, seed: int, console: Console) -> Any:
     """Digits that the model makes up; the last sweeps are computed twice, at once on NumPy and in blocks on Dask."""
     mixed = model.sample(CHAINS, SWEEPS, random_state=seed + 2)
     blocks = asarray(mixed, get_namespace("dask")).rechunk((17, -1))
-    last: dict[str, Any] = {"n_chains": CHAINS, "n_steps": LAST_SWEEPS, "probabilities": True, "random_state": seed + 3}
-    here = model.sample(start=mixed, **last)
-    there = to_numpy(model.sample(start=blocks, **last))
+    last: dict[str, Any] = {"n_chains": CHAINS, "n_sweeps": LAST_SWEEPS, "random_state": seed + 3}
+    last["probabilities"] = True
+    here = model.sample(initial=mixed, **last)
+    there = to_numpy(model.sample(initial=blocks, **last))
     same = float(np.mean(np.all(np.abs(here - there) < 1e-3, axis=1)))
     console.print(
         f"{CHAINS} fantasies after {SWEEPS:,} sweeps and {LAST_SWEEPS} more, the latter on NumPy and on Dask in blocks "

@@ -127,7 +127,7 @@ def _to_a_file(asked: dict[str, Any]) -> None:
         start = start.rechunk((chunks, -1)) if chunks and hasattr(start, "rechunk") else start
     began = time.perf_counter()
     states = machine.sample(
-        n_chains, asked["n_sweeps"], start=start, probabilities=asked["probabilities"],
+        n_chains, asked["n_sweeps"], initial=start, probabilities=asked["probabilities"],
         library=None if start is not None else library, chunks=chunks, random_state=asked["seed"],
     )  # fmt: skip
     _write(to_numpy(states), out, pixels, letters)

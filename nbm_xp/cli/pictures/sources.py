@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.boltzmann.equilibrium import STEPS
+from nbm_xp.boltzmann.ladder import STEPS
 from nbm_xp.boltzmann.sequences import contact_scores, effective_couplings, pair_frequencies, sequence_weights
 from nbm_xp.machines.diagnostics import effective_size, r_hat
 from nbm_xp.namespace import to_numpy
