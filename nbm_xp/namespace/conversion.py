@@ -14,7 +14,7 @@ import array_api_compat
 import numpy as np
 
 from . import dispatch, dtypes, libraries
-from .dispatch import settled
+from .dispatch import stay_as_they_are
 from .dtypes import INEXACT, KINDS, SCALAR_KINDS, WEAK_REALS, cast, dtype_name, promote_types, weak_dtype
 from .kernels import kernel, register_kernel
 from .lazy import is_lazy
@@ -285,7 +285,7 @@ def _apart(values: Sequence[Any]) -> Iterator[Any]:
     """The lazy arrays that take none of the host's."""
     for value in values:
         kind = type(value)
-        if kind in settled:
+        if kind in stay_as_they_are:
             continue
         if kind in (list, tuple):
             yield from _apart(value)
@@ -296,7 +296,7 @@ def _apart(values: Sequence[Any]) -> Iterator[Any]:
         ):
             yield value
         else:
-            settled[kind] = None
+            stay_as_they_are[kind] = None
 
 
 def _there(value: Any, lazy: Any, xp: Any) -> Any:
@@ -338,11 +338,13 @@ def promote(*values: Any) -> tuple[Any, ...]:
             elif type(a) in WEAK_REALS:
                 if type(b.dtype) in INEXACT or KINDS[dtype_name(b)] in "fc":
                     return values
-            elif a.dtype is b.dtype and (type(a) is type(b) or (type(a) in settled and type(b) in settled)):
+            elif a.dtype is b.dtype and (
+                type(a) is type(b) or (type(a) in stay_as_they_are and type(b) in stay_as_they_are)
+            ):
                 return values
         except AttributeError:
             pass
-    if not all(type(value) in settled for value in values):
+    if not all(type(value) in stay_as_they_are for value in values):
         values = tuple(in_one_library(values))
     kinds = [type(value) for value in values]
     names = [dtype_name(value) for value in values if value is not None and type(value) not in SCALAR_KINDS]

@@ -15,7 +15,7 @@ from .overlay import Namespace
 
 __all__ = [
     "array_namespace", "default_namespace", "forget_those", "is_array", "is_registered", "kept_by_type", "library_name",
-    "library_of", "register_array_type", "settled",
+    "library_of", "register_array_type", "stay_as_they_are",
 ]  # fmt: skip
 
 _TABLES: list[dict[type, Any]] = []
@@ -35,7 +35,7 @@ def kept_by_type() -> dict[type, Any]:
 
 _BY_TYPE: dict[type, Any] = kept_by_type()
 _LIBRARY_BY_TYPE: dict[type, str | None] = kept_by_type()
-settled: dict[type, None] = kept_by_type()
+stay_as_they_are: dict[type, None] = kept_by_type()
 """The types of what may stand beside the host's arrays as it is: see `nbm_xp.namespace.conversion`."""
 
 _SCALARS: set[type] = {bool, int, float, complex, type(None)}
@@ -124,7 +124,7 @@ def _learn(value: Any) -> Any:
     for base in kind.__mro__:
         if base in _REGISTERED:
             return _BY_TYPE.setdefault(kind, _REGISTERED[base])
-    library = libraries.library_of_type(kind) or _stranger(value)
+    library = libraries.library_of_type(kind) or _unlisted(value)
     if library is not None:
         xp = libraries.get_namespace(library)
         return xp if has_blocks(value) else _BY_TYPE.setdefault(kind, xp)
@@ -134,7 +134,7 @@ def _learn(value: Any) -> Any:
     raise TypeError(f"expected arrays or Python scalars, got {kind.__module__}.{kind.__qualname__}")
 
 
-def _stranger(x: Any) -> str | None:
+def _unlisted(x: Any) -> str | None:
     """The library of an array of a type that no entry has, by the namespace that it brings along; None without one."""
     kind = type(x)
     if not hasattr(kind, "__array_namespace__") or _LIBRARY_BY_TYPE.get(kind) is not None:
@@ -240,7 +240,7 @@ def library_of(x: Any) -> str | None:
     try:
         return _LIBRARY_BY_TYPE[kind]
     except KeyError:
-        library = None if is_registered(x) else libraries.library_of_type(kind) or _stranger(x)
+        library = None if is_registered(x) else libraries.library_of_type(kind) or _unlisted(x)
         return library if library and has_blocks(x) else _LIBRARY_BY_TYPE.setdefault(kind, library)
 
 

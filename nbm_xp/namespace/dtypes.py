@@ -98,10 +98,10 @@ def _read_name(x: Any) -> str:
             known = _NAME_OF_VALUE.setdefault(type(dtype), {})
             if name in KINDS:
                 known[dtype] = name
-    return name if name in KINDS else _among_strangers(dtype, x)
+    return name if name in KINDS else _by_namespaces(dtype, x)
 
 
-def _among_strangers(dtype: Any, x: Any) -> str:
+def _by_namespaces(dtype: Any, x: Any) -> str:
     """The name of a dtype whose text says nothing, by the namespaces that have it and what they say it is."""
     if not isinstance(dtype, (str, type, np.dtype)):
         for xp in libraries.namespaces():

@@ -29,8 +29,8 @@ from .dask_names import da, original
 from .dask_shaping import reshape
 
 __all__ = [
-    "EXTREMA", "Taking", "build", "mean", "nonzero", "searchsorted", "unique_all", "unique_counts", "unique_inverse",
-    "unique_values",
+    "EXTREMA", "OfHostArrays", "build", "mean", "nonzero", "searchsorted", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values",
 ]  # fmt: skip
 
 
@@ -175,7 +175,7 @@ _OF_NO_ARRAY = frozenset(
 )
 
 
-class Taking:
+class OfHostArrays:
     """A function of which an array of NumPy's that comes first is made Dask's, as Dask's operators make it.
 
     Parameters
@@ -228,11 +228,13 @@ def build() -> Any:
     """The namespace for Dask arrays."""
     own = {**vars(original), **_MENDS, **EXTREMA, **{name: type(da.exp)(own) for name, own in FUNCTIONS.items()}}
     parts = {"linalg": {**vars(original.linalg), **LINALG}, "fft": {**vars(original.fft), **FFT}}
-    taking = {
-        part: {name: Taking(part, name, functions[name]) for name in _functions(functions)}
+    converting = {
+        part: {name: OfHostArrays(part, name, functions[name]) for name in _functions(functions)}
         for part, functions in parts.items()
     }
-    return overlay(original, "dask", own | {name: Taking("", name, own[name]) for name in _functions(own)}, **taking)
+    return overlay(
+        original, "dask", own | {name: OfHostArrays("", name, own[name]) for name in _functions(own)}, **converting
+    )
 
 
 def _functions(names: Mapping[str, Any]) -> list[str]:

@@ -21,7 +21,7 @@ from nbm_xp.namespace.dtypes import dtype_name
 from nbm_xp.namespace.exponentials import sigmoid_for, softplus_for
 from nbm_xp.namespace.special import special_of
 
-from .dask_names import da, lifted
+from .dask_names import da, on_expressions
 
 __all__ = [
     "BlockPlaces", "at_places", "correlate", "correlate_back", "correlate_outer", "dask_blocks", "from_blocks",
@@ -126,7 +126,7 @@ def _replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:
     return out
 
 
-replaced = lifted(_replaced)
+replaced = on_expressions(_replaced)
 """See `nbm_xp.namespace.indexing.replaced`."""
 
 

@@ -17,7 +17,7 @@ import array_api_compat.dask.array
 import dask.array
 import numpy as np
 
-__all__ = ["da", "layers_of", "lifted", "original"]
+__all__ = ["da", "layers_of", "on_expressions", "original"]
 
 _compat: Any = array_api_compat.dask.array
 _flatten: Any = dask.core.flatten
@@ -62,7 +62,7 @@ def _changed(value: Any, kind: Any, change: Any) -> Any:
     return change(value) if isinstance(value, kind) else value
 
 
-def lifted(function: Any) -> Any:
+def on_expressions(function: Any) -> Any:
     """A function of arrays on graphs as one of arrays on expressions."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -127,7 +127,10 @@ def _bound(module: Any) -> SimpleNamespace:
 
 
 _WRITTEN: dict[str, Any] = {
-    **{name: lifted(_ON_GRAPHS[name]) for name in ("apply_gufunc", "fftshift", "ifftshift", *_LACKING & {*_ON_GRAPHS})},
+    **{
+        name: on_expressions(_ON_GRAPHS[name])
+        for name in ("apply_gufunc", "fftshift", "ifftshift", *_LACKING & {*_ON_GRAPHS})
+    },
     "argmax": partial(_place, "argmax"), "argmin": partial(_place, "argmin"),
     "matmul": _matmul, "sign": dask.array.sign, "tensordot": _tensordot,
     "count_nonzero": lambda x, **options: (x != 0).sum(dtype=np.int64, **options),
@@ -136,7 +139,7 @@ _WRITTEN: dict[str, Any] = {
     "vecdot": lambda x1, x2, *, axis=-1: (da.conj(x1) * x2).sum(axis=axis),
 }  # fmt: skip
 _GIVEN = {
-    "fft": SimpleNamespace(**{name: lifted(_ON_GRAPHS[name]) for name in ("fftfreq", "rfftfreq")}),
+    "fft": SimpleNamespace(**{name: on_expressions(_ON_GRAPHS[name]) for name in ("fftfreq", "rfftfreq")}),
     "ones": partial(dask.array.full, fill_value=1.0), "zeros": partial(dask.array.full, fill_value=0.0),
     "trace": lambda x, dtype=None, **where: da.diagonal(x, **where).sum(axis=-1, dtype=dtype),
     "std": lambda x, **options: da.sqrt(da.var(x, **options)),

@@ -16,7 +16,7 @@ import dask.base
 import dask.highlevelgraph
 
 __all__ = [
-    "ON_EXPRESSIONS", "GraphArray", "copied", "da", "graph_from", "layers_of", "lifted", "name_of_blocks",
+    "ON_EXPRESSIONS", "GraphArray", "copied", "da", "graph_from", "layers_of", "on_expressions", "name_of_blocks",
     "original", "size_in_bytes", "tokenize",
 ]  # fmt: skip
 
@@ -34,7 +34,7 @@ def _as_it_is(x: Any) -> Any:
     return x
 
 
-lifted: Any = _as_it_is
+on_expressions: Any = _as_it_is
 """What makes a function that lays out a graph one of the arrays that this process has."""
 
 
@@ -59,6 +59,6 @@ def size_in_bytes(x: Any) -> Any:
 
 
 if ON_EXPRESSIONS:
-    from .dask_expressions import da, layers_of, lifted, original
+    from .dask_expressions import da, layers_of, on_expressions, original
 
     copied = _as_it_is  # nothing can be assigned to one of these arrays

@@ -11,7 +11,7 @@ from typing import Any
 
 from dask import _task_spec
 
-from .dask_names import GraphArray, graph_from, lifted, tokenize
+from .dask_names import GraphArray, graph_from, on_expressions, tokenize
 
 __all__ = ["stepped"]
 
@@ -89,7 +89,7 @@ def _stepped(
     return array, GraphArray(graph, total, (tuple(lengths), (sums[0][1],)), dtype="float64"), seen
 
 
-stepped = lifted(_stepped)
+stepped = on_expressions(_stepped)
 
 
 def _arrays(name: str, own: str, blocks: Mapping[Index, Any]) -> dict[Any, Any]:
