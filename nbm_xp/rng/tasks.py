@@ -195,7 +195,7 @@ def _required(name: str, rule: Rule, offset: Shape, shape: Shape, block: Any) ->
 
 
 def checked_when_computed(xp: Any, name: str, value: Any, rule: Rule) -> Any:
-    """A parameter on Dask of which each block is held to a rule when it is computed; a number as it is."""
+    """A parameter on Dask of which each block is checked when it is computed; a number as it is."""
     if not is_array(value):
         return value
     check, meta = partial(_required, name, rule), getattr(value, "_meta", None)

@@ -84,7 +84,7 @@ def derivatives(draw: Draw) -> Derivatives:
         return Derivatives("Dirichlet's distribution", ("alpha",), derivative, simplex=True)
     name, parameters = dict(draw.options)["name"], _of_arrays(draw)
     distribution = DISTRIBUTIONS[name]
-    own = None if distribution.kind == "count" else derivative
+    own = derivative if set(parameters) <= {*distribution.derivatives, *distribution.linear} else None
     return Derivatives(f"the {name} distribution", parameters, own, set(parameters) <= set(distribution.linear))
 
 
