@@ -11,7 +11,7 @@ from .bridging import LadderEstimate, LadderWarning
 from .classifier import RBMClassifier
 from .dbm import DBM
 from .diagnostics import Diagnostics
-from .loading import load
+from .model import load
 from .optimizers import SGD, Adam
 from .partition import AISEstimate
 from .rbm import RBM

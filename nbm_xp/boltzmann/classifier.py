@@ -29,7 +29,7 @@ from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_names
 
 from . import storage
 from .energy import Parameters, marginalised_layer
-from .model import as_plain
+from .estimator import as_plain
 from .optimizers import SGD, Schedule
 from .rbm import RBM
 from .state import MachineState, float_dtype

@@ -14,7 +14,7 @@ from nbm_xp.namespace.errors import name_methods
 
 from . import sampling, storage
 from .chains import checked_states
-from .faces import Evaluating, Sampling
+from .model import Model
 from .optimizers import SGD, Schedule
 from .posterior import compile_mean_field
 from .topology import Topology, hidden_kinds
@@ -26,7 +26,7 @@ _TOLERANCE, _SWEEPS = 1e-4, 100
 
 
 @name_methods
-class DBM(Evaluating, Sampling):
+class DBM(Model):
     """A deep Boltzmann machine: a visible layer and any number of hidden ones.
 
     Parameters

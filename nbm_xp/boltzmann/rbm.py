@@ -17,7 +17,7 @@ from nbm_xp.namespace.errors import name_methods
 
 from . import sampling
 from .energy import expectation, free_energy
-from .faces import Evaluating, Sampling
+from .model import Model
 from .optimizers import SGD, Schedule
 from .state import transposed
 from .topology import Topology
@@ -27,7 +27,7 @@ __all__ = ["RBM"]
 
 
 @name_methods
-class RBM(Evaluating, Sampling):
+class RBM(Model):
     """A restricted Boltzmann machine: a visible and a hidden layer, of units of any kind.
 
     Parameters

@@ -50,8 +50,8 @@ from .optimizers import (
     rate_after,
 )
 from .state import MachineState, float_dtype, transposed
+from .training_diagnostics import TrainingDiagnostics
 from .training_methods import PTT, training_method
-from .watching import Watch
 
 __all__ = ["Trainer", "check_hyperparameters"]
 
@@ -102,14 +102,14 @@ class Trainer:
             self._begin(X, weights, names)
         state = self.state
         state.n_samples = int(X.shape[0])
-        watch = Watch(model, X, held_out, weights)
+        diagnostics = TrainingDiagnostics(model, X, held_out, weights)
         steps: dict[int, tuple[Array, Array]] = {}
         while state.n_iter < model.n_iter:
             began = time.perf_counter()
             done = self._epoch(X, weights, steps)
             state.n_iter += 1
             self._end()
-            found = watch.look(state.n_iter, self.negative_phase.weighed(state.function, done, state.rng))
+            found = diagnostics.after_epoch(state.n_iter, self.negative_phase.weighed(state.function, done, state.rng))
             if model.verbose:
                 self._report(X, found, time.perf_counter() - began)
             if callback is not None:

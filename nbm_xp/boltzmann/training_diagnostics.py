@@ -1,13 +1,13 @@
-"""Learning watched: what is true of a machine while it learns, where its pseudo-likelihood may tell something else.
+"""Diagnostics while a machine learns, where its pseudo-likelihood may tell something else.
 
 A machine whose chains stay in one place for long learns from yesterday's shares of the places. Within each of them it
 becomes right, and so does the pseudo-likelihood, which looks no further than one unit; between them it may be wrong by
-tens of nats. So a look weighs the machine, by a short annealing, for the log-likelihood of rows; sends chains off from
-rows far apart, many from each, to see whether they forget where they came from (nested R-hat); and compares how much
-probability the machine gives either side of the data with how much of the data lies there.
+tens of nats. So the diagnostics estimate log Z by a short annealing, for the log-likelihood of rows; send chains off
+from rows far apart, many from each, to see whether they forget where they came from (nested R-hat); and compare how
+much probability the machine gives either side of the data with how much of the data lies there.
 
-A look changes nothing: it draws from streams of its own, which follow from the seed and the number of passes alone.
-Looks are as long, and as rare, as a small part of the steps of learning allows.
+They change nothing: they draw from streams of their own, which follow from the seed and the number of epochs alone.
+They are as long, and as rare, as a small part of the steps of learning allows.
 
 References
 ----------
@@ -32,17 +32,16 @@ from . import partition
 from .annealing import AnnealedChains
 from .bridging import LadderEstimate
 from .chains import Chains, Machine
-from .diagnostics import Diagnostics, warning_text
+from .diagnostics import Diagnostics, Sides, nested_r_hat, warning_text
 from .energy import expectation, marginalised_layer
-from .places import Sides, nested_r_hat
 from .training_methods import PTT, training_method
 
-__all__ = ["Watch"]
+__all__ = ["TrainingDiagnostics"]
 
-_SHARE = 50  # steps of learning for one of looking
-_SHORTEST, _LONGEST, _USUAL = 50, 600, 150  # steps of a look: temperatures, then sweeps
-_SWEEPS = 1 / 3  # of the steps of a look
-_LOOKS = 20
+_SHARE = 50  # steps of learning for one of diagnostics
+_SHORTEST, _LONGEST, _USUAL = 50, 600, 150  # steps of diagnostics: temperatures, then sweeps
+_SWEEPS = 1 / 3  # of the steps of diagnostics
+_MOST_TIMES = 20
 _FEWEST, _MOST, _SMALL = 20, 100, 20_000  # chains; chains times weights whose products cost less than calls do
 _PLACES = 5  # rows that chains are sent off from
 _ROWS, _ALL_ROWS = 200, 10_000  # whose log-likelihood is followed: beside few steps, and where it costs little of them
@@ -51,12 +50,12 @@ _UNLIKELY = 4.6  # nats: log 100
 _MARGIN, _PART = 0.5, 0.05  # nats, and of the log-likelihood: less is no news
 
 
-class Watch:
-    """A machine in training, looked at now and then.
+class TrainingDiagnostics:
+    """The diagnostics of a machine in training.
 
     Parameters
     ----------
-    model : Learning
+    model : Model
     X : array
         The rows that it learns from.
     held_out : array, optional
@@ -78,7 +77,7 @@ class Watch:
 
     @property
     def _always(self) -> bool:
-        """Whether there is a look after each pass, whatever it costs."""
+        """Whether there are diagnostics after each epoch, whatever they cost."""
         return not isinstance(self.model.diagnostics, str) and bool(self.model.diagnostics)
 
     @property
@@ -88,60 +87,60 @@ class Watch:
     @property
     def _steps(self) -> int:
         """Steps of learning in all."""
-        passes: int = self.model.n_iter
-        return passes * -(-int(self._X.shape[0]) // int(self.model.batch_size))
+        epochs: int = self.model.n_iter
+        return epochs * -(-int(self._X.shape[0]) // int(self.model.batch_size))
 
     @property
     def _count(self) -> int:
-        """How many looks there are to be."""
+        """After how many epochs there are to be diagnostics."""
         if self._always:
             return int(self.model.n_iter)
         if not self.model.diagnostics:
             return 0
         affordable = max(self._steps // (_SHARE * _SHORTEST), int(bool(self.model.verbose)))
-        return min(affordable, _LOOKS, int(self.model.n_iter))
+        return min(affordable, _MOST_TIMES, int(self.model.n_iter))
 
     @property
     def _length(self) -> int:
-        """The steps of a look."""
+        """The steps of a found."""
         if self._always:
             return _USUAL
         return min(max(self._steps // (_SHARE * self._count), _SHORTEST), _LONGEST)
 
     @property
     def _chains(self) -> int:
-        """The chains of a look."""
+        """The chains of a found."""
         if self._always:
             return _MOST
         weights = sum(math.prod(part.value.shape) for part in self.model.state_.parameters.weights)
         chains = min(max(_FEWEST, 2 * self.model.batch_size, _SMALL // weights), _MOST)
         return int(chains - chains % _PLACES)
 
-    def due(self, passes: int) -> bool:
-        """Whether there is to be a look after so many passes: they are evenly spread, and one comes last."""
+    def due(self, epoch: int) -> bool:
+        """Whether diagnostics are due after an epoch: they are evenly spread, and the last epoch has some."""
         count, total = self._count, int(self.model.n_iter)
-        return passes * count // total > (passes - 1) * count // total
+        return epoch * count // total > (epoch - 1) * count // total
 
-    def look(self, passes: int, weighed: LadderEstimate | None) -> Diagnostics | None:
-        """Look at the machine after so many passes, if it is time to, or log Z came along; warn of what is wrong."""
-        due = self.due(passes)
+    def after_epoch(self, epoch: int, weighed: LadderEstimate | None) -> Diagnostics | None:
+        """Diagnose the machine, if it is time to, or log Z came along; warn of what is wrong."""
+        due = self.due(epoch)
         if weighed is None and not due:
             return None
         if not _is_finite(self.model):
             return None
-        rows = self._watched_rows()
-        found = self._by_ladder(passes, weighed, rows, due) if weighed is not None else self._by_annealing(passes, rows)
+        rows = self._followed_rows()
+        found = self._by_ladder(epoch, weighed, rows, due) if weighed is not None else self._by_annealing(epoch, rows)
         self.model.diagnostics_.append(found)
         if due and not self._told:
             trouble, before = self._trouble(), self._in_trouble
             self._in_trouble = trouble is not None
-            # Machines that learn fast swing from place to place; what the next look no longer sees mended itself.
-            if trouble is not None and (before or passes >= self.model.n_iter):
+            # Machines that learn fast swing from place to place; what is not found the next time mended itself.
+            if trouble is not None and (before or epoch >= self.model.n_iter):
                 self._told = True
                 warnings.warn(trouble, TrainingWarning, stacklevel=5)
         return found
 
-    def _watched_rows(self) -> Any:
+    def _followed_rows(self) -> Any:
         """The rows whose log-likelihood is followed, in memory."""
         if self._rows is None:
             count, few = int(self._X.shape[0]), not self._by_ptt and not self._always
@@ -173,7 +172,7 @@ class Watch:
     def _held_out_mean(self, log_z: Any) -> float | None:
         return None if self._held_out is None else self._mean(self._held_out, log_z)
 
-    def _by_ladder(self, passes: int, weighed: LadderEstimate, rows: Any, due: bool) -> Diagnostics:
+    def _by_ladder(self, epoch: int, weighed: LadderEstimate, rows: Any, due: bool) -> Diagnostics:
         """What the ladder that it learns on has told; now and then, whether a short annealing speaks against it.
 
         Annealing finds too little of Z, if anything: a hundred times too much once in a hundred times, no oftener. So
@@ -181,14 +180,14 @@ class Watch:
         """
         self._doubts, missed = weighed.doubts, 0.0
         if due:
-            found, _ = self._annealed(passes, rows)
+            found, _ = self._annealed(epoch, rows)
             missed = found.log_z - weighed.log_z
             if missed > 3 * weighed.standard_error + _UNLIKELY:
                 self._doubts = f"annealing finds {missed:.1f} nats more of Z than the chains on the ladder"
             else:
                 missed = 0.0
         return Diagnostics(
-            passes,
+            epoch,
             self._mean(rows, weighed),
             math.hypot(weighed.standard_error, missed),
             weighed.log_z,
@@ -200,31 +199,31 @@ class Watch:
 
     @property
     def _sweeps(self) -> int:
-        """How many steps of a look are sweeps of chains sent off from rows."""
+        """How many steps are sweeps of chains sent off from rows."""
         return round(self._length * _SWEEPS)
 
     def _far_apart(self, rows: Any) -> Any:
         """Where chains are sent off from."""
         return _repeated(self._data_sides(rows).far_apart(_PLACES), self._chains // _PLACES)
 
-    def _annealed(self, passes: int, rows: Any) -> tuple[partition.AISEstimate, Any]:
+    def _annealed(self, epoch: int, rows: Any) -> tuple[partition.AISEstimate, Any]:
         """Log Z by a short annealing, and the visible states that it ends with."""
         state, temperatures = self.model.state_, self._length - self._sweeps
-        chains = AnnealedChains(Machine.of(self.model), state.seed, _even(temperatures), purpose=_purpose(passes))
+        chains = AnnealedChains(Machine.of(self.model), state.seed, _even(temperatures), purpose=_purpose(epoch))
         visible, *_, log_weights = chains.advance(chains.start(0, self._chains), 0, 0, temperatures - 1)
         base_log_z = partition.base_log_partition(state.topology, state.base_bias())
         return partition.estimate(to_numpy(log_weights), base_log_z, temperatures), self._states(visible.T)
 
-    def _by_annealing(self, passes: int, rows: Any) -> Diagnostics:
+    def _by_annealing(self, epoch: int, rows: Any) -> Diagnostics:
         """What a short annealing, and chains from rows far apart, tell."""
         model, sides = self.model, self._data_sides(rows)
-        found, visible = self._annealed(passes, rows)
+        found, visible = self._annealed(epoch, rows)
         first = model.state_.topology.units[0].told(self._far_apart(rows))
-        chains = Chains(Machine.of(model), model.state_.seed, initial={0: first}, purpose=f"rows, {_purpose(passes)}")
+        chains = Chains(Machine.of(model), model.state_.seed, initial={0: first}, purpose=f"rows, {_purpose(epoch)}")
         moved = self._states(chains.advance(chains.start(0, self._chains), 0, 0, self._sweeps)[0].T)
         measure, value = model.measure(rows)
         return Diagnostics(
-            passes,
+            epoch,
             self._mean(rows, found),
             found.standard_error,
             found.log_z,
@@ -259,7 +258,7 @@ class Watch:
         return sides.share(expectation(parameters.like(part.value for part in parameters), 0, state))
 
     def _trouble(self) -> str | None:
-        """What the looks so far tell that is wrong, and what helps."""
+        """What the diagnostics so far tell that is wrong, and what helps."""
         *before, now = self.model.diagnostics_
         if not math.isfinite(now.log_z):
             return None
@@ -273,16 +272,16 @@ class Watch:
             now, base if lost else best if fell else None, impossible, self._doubts, self.model, self._by_ptt
         )
 
-    def _at_most(self, look: Diagnostics) -> float:
+    def _at_most(self, found: Diagnostics) -> float:
         """What the log-likelihood is at most: uneven weights find e times too large a Z once in e times, no oftener."""
-        return look.log_likelihood + (3 * look.standard_error if look.effective >= _EVEN else _UNLIKELY)
+        return found.log_likelihood + (3 * found.standard_error if found.effective >= _EVEN else _UNLIKELY)
 
-    def _at_least(self, look: Diagnostics) -> float:
+    def _at_least(self, found: Diagnostics) -> float:
         """What the log-likelihood was at least: too short an annealing, of uneven weights, finds too little Z."""
-        if look.effective < _TOO_FEW or not math.isfinite(look.log_z):
+        if found.effective < _TOO_FEW or not math.isfinite(found.log_z):
             return -math.inf
-        short = 0.0 if look.acceptance else 0.5 * math.log(max(self._chains / look.effective, 1.0))
-        return look.log_likelihood - 3 * look.standard_error - short
+        short = 0.0 if found.acceptance else 0.5 * math.log(max(self._chains / found.effective, 1.0))
+        return found.log_likelihood - 3 * found.standard_error - short
 
     def _is_misplaced(self, now: Diagnostics) -> bool:
         """Whether the machine gives the sides of the data other shares than the data has, at a price in nats.
@@ -300,7 +299,7 @@ class Watch:
         """The mean log-likelihood of the rows under the machine without weights that is most like the data."""
         units = self.model.state_.topology.units[0]
         base = asarray(self.model.state_.base_bias(), host_namespace(), "float64")
-        rows = self._states(self._watched_rows())
+        rows = self._states(self._followed_rows())
         energies = -B.dot(rows, base)
         if units.has_own_energy:
             energies = energies + B.sum(units.own_energy(rows), axis=1)
@@ -310,9 +309,9 @@ class Watch:
         return -self._weighed(energies) - log_z
 
 
-def _purpose(passes: int) -> str:
+def _purpose(epoch: int) -> str:
     """What random numbers of diagnostics are for."""
-    return f"diagnostics after {passes} epochs"
+    return f"diagnostics after {epoch} epochs"
 
 
 def _repeated(rows: Any, times: int) -> Any:
