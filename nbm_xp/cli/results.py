@@ -77,7 +77,7 @@ def _workers(options: Mapping[str, Any]) -> Iterator[Workers]:
             raise InputError(f"--memory-limit is for --scheduler local, which can keep to one, got {scheduler}")
         if not re.fullmatch(r"[0-9]+(\.[0-9]+)?\s*([kMGTP]i?)?B?", memory_limit):
             raise InputError(f"--memory-limit must be a size as 4GB or 500MiB, got {memory_limit}")
-    # What it logs of a cluster that is lost, with its traceback, is told in one line.
+    # What it logs of a cluster that is lost, with its traceback, is one line of ours.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     timeout = options["worker_timeout"]
     with input_errors(), Workers(scheduler, options["n_workers"], memory_limit, worker_timeout=timeout) as started:
@@ -140,18 +140,18 @@ def _evaluated(found: Mapping[str, Any]) -> list[Table]:
 
 def estimates_table(found: Mapping[str, Any], annealed: Sequence[Mapping[str, Any]]) -> Table:
     """The result of an evaluation, with estimates of log Z by AIS, in rising order of their temperatures."""
-    mean, weighed = found["mean_log_likelihood"], found["n_rows"] > 0
+    mean, has_rows = found["mean_log_likelihood"], found["n_rows"] > 0
     chains = f"of {found['n_chains']:,}"
     shown = Table(box=None, pad_edge=False)
     names = ["AIS temperatures", "log Z", "3 s.e. below", "above", "even chains"]
-    for name in (*names, *(["log-likelihood ≥" if found["lower_bound"] else "log-likelihood"] if weighed else [])):
+    for name in (*names, *(["log-likelihood ≥" if found["lower_bound"] else "log-likelihood"] if has_rows else [])):
         shown.add_column(name, justify="right", no_wrap=True)
 
     def row(label: str, log_z: float | None, bounds: Sequence[float | None] = (), even: str = "") -> None:
         """A row of the table: the mean log-likelihood follows from that under the best log Z."""
         said = [signed(value, 2) for value in bounds] or ["", ""]
         known = None not in (mean, log_z, found["log_z"])
-        of_rows = [signed(mean + found["log_z"] - log_z if known else None, 2)] if weighed else []
+        of_rows = [signed(mean + found["log_z"] - log_z if known else None, 2)] if has_rows else []
         shown.add_row(label, signed(log_z, 2), *said, even, *of_rows)
 
     def estimated(label: str, estimate: Mapping[str, Any], even: str = "") -> None:

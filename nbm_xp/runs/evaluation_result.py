@@ -110,8 +110,8 @@ def document_of(found: Evaluation) -> dict[str, Any]:
         if document[name] is not None:
             bounds = {bound: getattr(document[name], bound) for bound in ("log_z_low", "log_z_high")}
             document[name] = bounds | {key: x for key, x in vars(document[name]).items() if key != "log_weights"}
-    told: dict[str, Any] = finite_json(document)
-    return told
+    found_json: dict[str, Any] = finite_json(document)
+    return found_json
 
 
 def exact_log_z(model: Any) -> float | None:

@@ -1,4 +1,4 @@
-"""What a run is given besides numbers, as it is told apart and kept: models, clamped layers, rows of data."""
+"""The inputs of a run besides numbers, with their digests and files: models, clamped layers, rows of data."""
 
 from __future__ import annotations
 

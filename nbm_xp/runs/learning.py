@@ -149,11 +149,11 @@ class Learning:
             measure, value = model.measure(self.rows[:_SCORED_ROWS])
             found = {measure.replace("-", "_").replace(" ", "_"): value}
         if annealing and self.held_out is not None:
-            told = model.ladder_log_partition(random_state=0) if laddered else model.ais(*_HELD_OUT, random_state=0)
-            known = math.isfinite(told.log_z)  # else learning has diverged
-            mean = float(to_numpy(B.mean(model.log_likelihood(self.held_out, told.log_z)))) if known else math.nan
+            estimate = model.ladder_log_partition(random_state=0) if laddered else model.ais(*_HELD_OUT, random_state=0)
+            known = math.isfinite(estimate.log_z)  # else learning has diverged
+            mean = float(to_numpy(B.mean(model.log_likelihood(self.held_out, estimate.log_z)))) if known else math.nan
             found |= {"log_likelihood": mean, "lower_bound": not model.state_.topology.is_factorial}
-            found |= {name: getattr(told, name) for name in ("log_z", "log_z_low", "log_z_high")}
+            found |= {name: getattr(estimate, name) for name in ("log_z", "log_z_low", "log_z_high")}
         return found
 
     def _name_features(self) -> None:

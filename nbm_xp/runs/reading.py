@@ -101,9 +101,9 @@ def diagnose(
     directory : path-like
         The run's; it must have kept the visible layer.
     units : int or sequence of int, optional
-        Which visible units to look at: so many, evenly spread, or these.
+        Which visible units to diagnose: so many, evenly spread, or these.
     free_energy : bool, optional
-        Whether to look at an energy of the states too, the statistic that all units have a part in. It is the free
+        Whether to diagnose an energy of the states too, the statistic that all units have a part in. It is the free
         energy of the visible states; of a deep machine, whose free energy is not known in closed form, the energy of
         the states of all layers, if the run has kept or held all of them, else the bound on the free energy that mean
         field finds, which takes up to 100 sweeps for each draw. Not for probabilities.

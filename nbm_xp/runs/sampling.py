@@ -148,7 +148,7 @@ def sample(
     -----
     A chain's random numbers follow from the seed, the number of the sweep, the layer and the number of the chain. So
     the same seed gives the same chains whatever the scheduler, `n_workers`, `checkpoint_every` and `n_draws` are, and
-    whether or not the run was broken off: to the last bit, with the same releases on the same kind of processor. With
+    whether or not the run was interrupted: to the last bit, with the same releases on the same kind of processor. With
     other `chunks` or `n_chains`, or another library, the random numbers are the same to the last bit, and states differ
     only where a probability differs in its last bits and a uniform lies between.
 

@@ -68,7 +68,7 @@ def growing(
     coordinates: Mapping[str, Sequence[int]],
     about: Mapping[str, Any],
 ) -> Iterator[pathlib.Path]:
-    """A store of a run that is begun, or gone on with: it has its name once all is done.
+    """A store of a run that is begun or resumed: it has its name once all is done.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def finish(unfinished: pathlib.Path, place: pathlib.Path, arrays: Sequence[Store
 
 
 def _check_chunks(folder: pathlib.Path, shape: Sequence[int], chunks: Sequence[int]) -> None:
-    """Refuse an array of which a chunk is not there, or is no file."""
+    """Raise `ValueError` for an array of which a chunk is not there, or is no file."""
     there = _files(folder)
     for index in itertools.product(*(range(-(-length // chunk)) for length, chunk in zip(shape, chunks, strict=True))):
         name = ".".join(["c", *map(str, index)])
@@ -207,7 +207,7 @@ def _files(folder: pathlib.Path) -> set[str]:
 
 
 def check(unfinished: pathlib.Path, arrays: Sequence[Stored], run: str) -> None:
-    """Refuse to go on with a store that is another run's, or whose headers are not what was written.
+    """Check that a store is this run's, and that its headers are what was written.
 
     Raises
     ------

@@ -99,7 +99,7 @@ def train(
     if not isinstance(model, Model):
         raise TypeError(f"model must be a model of nbm_xp.boltzmann, got {type(model).__name__}")
     if callable(model.schedule):
-        raise ValueError("schedule must be a name in a run, which another process may go on with, got a function")
+        raise ValueError("schedule must be a name in a run, which another process may resume, got a function")
     model.check_hyperparameters()
     within, names = model.layers_for().units[0].within, column_names(X)
     if held_out is not None:

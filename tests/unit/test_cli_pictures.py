@@ -41,7 +41,7 @@ def test_a_learning_curve_says_what_it_shows(figure: Figure, count: int) -> None
     assert left.get_ylabel() == "mean pseudo-likelihood (nats a row)"
     assert right.get_title() == "Learning curve: held-out rows"
     assert right.get_ylabel() == "mean log-likelihood by AIS (nats a row)"
-    assert left.get_xlabel() == "passes over the training rows"
+    assert left.get_xlabel() == "epochs"
     (line,) = left.get_lines()
     assert (line.get_marker() in ("", "None")) == (count == 60)
 

@@ -221,9 +221,9 @@ def _draw(findings: Findings, path: pathlib.Path) -> None:
         shown = min(len(findings.fantasies), 100)
         panels.images(top[1], findings.fantasies[:100], 8, f"{shown} fantasies of the model")
         panels.filters(top[2], findings.large.components_, 8, words="blue: ink, orange: none")
-        passes, train, test = zip(*findings.curve, strict=True)
-        panels.level(bottom[0], findings.baseline[1], "independent pixels", passes[-1])
-        panels.learning_curve(bottom[0], passes, {"train": train, "test": test}, "mean log-likelihood (nats)")
+        epochs, train, test = zip(*findings.curve, strict=True)
+        panels.level(bottom[0], findings.baseline[1], "independent pixels", epochs[-1])
+        panels.learning_curve(bottom[0], epochs, {"train": train, "test": test}, "mean log-likelihood (nats)")
         for axes, name in zip(bottom[1:], ("small", "large"), strict=True):
             model = findings.small if name == "small" else findings.large
             title = f"Partition function, {model.components_.shape[0]} hidden units"
@@ -232,10 +232,10 @@ def _draw(findings: Findings, path: pathlib.Path) -> None:
 
 
 def _subtitle(findings: Findings) -> str:
-    passes, _, test = findings.curve[-1]
+    epochs, _, test = findings.curve[-1]
     hidden = findings.large.components_.shape[0]
     return (
-        f"{hidden} hidden units, {passes} passes over {len(findings.train):,} scans of 8 × 8 pixels. "
+        f"{hidden} hidden units, {epochs} epochs over {len(findings.train):,} scans of 8 × 8 pixels. "
         f"Mean log-likelihood of {len(findings.test)} test scans: {signed(test)} nats; "
         f"independent pixels: {signed(findings.baseline[1])}."
     )

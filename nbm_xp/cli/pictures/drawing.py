@@ -63,21 +63,21 @@ def _size(count: int, pixels: int | None) -> tuple[float, float]:
     return (7.6, 0.75 * math.ceil(count / 10) + 0.6)
 
 
-def draw_curve(looks: Sequence[Mapping[str, Any]], path: pathlib.Path) -> None:
+def draw_curve(lines: Sequence[Mapping[str, Any]], path: pathlib.Path) -> None:
     """A learning curve: what training tells of its rows, and the log-likelihood of held-out rows if it was followed."""
-    weighed = [look for look in looks if look.get("log_likelihood") is not None]
-    measure, words = next((name, words) for name, words in SCORES.items() if name in looks[0])
-    kinds = [(measure, words, "Learning curve: training rows", looks)]
-    if weighed:
+    held_out = [line for line in lines if line.get("log_likelihood") is not None]
+    measure, words = next((name, words) for name, words in SCORES.items() if name in lines[0])
+    kinds = [(measure, words, "Learning curve: training rows", lines)]
+    if held_out:
         how = "the ladder" if measure == "train_log_likelihood" else "AIS"
-        kinds.append(("log_likelihood", f"log-likelihood by {how}", "Learning curve: held-out rows", weighed))
+        kinds.append(("log_likelihood", f"log-likelihood by {how}", "Learning curve: held-out rows", held_out))
     with drawn(path, 7.6 * len(kinds), 5.4) as figure:
         for axes, (key, name, title, shown) in zip(
             figure.subplots(1, len(kinds), squeeze=False)[0], kinds, strict=True
         ):
-            passes = [look["epoch"] for look in shown]
-            values = [math.nan if look[key] is None else look[key] for look in shown]  # not finite, in JSON
-            panels.learning_curve(axes, passes, {name: values}, f"mean {name} (nats a row)", title)
+            epochs = [line["epoch"] for line in shown]
+            values = [math.nan if line[key] is None else line[key] for line in shown]  # not finite, in JSON
+            panels.learning_curve(axes, epochs, {name: values}, f"mean {name} (nats a row)", title)
 
 
 def draw_convergence(

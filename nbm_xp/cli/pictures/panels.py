@@ -89,7 +89,7 @@ def write(figure: Figure, path: pathlib.Path) -> None:
 
 _PALETTE = (BLUE, ORANGE, "#3b8f6b", "#8a5aa8", "#b7862a", "#5b7fb8", "#c24d6a", "#6b7280")
 FEW = 25
-"""So many looks at a model are marked, each on its own."""
+"""So many points of a curve are marked, each on its own."""
 
 _ROWS = 40  # of chains of a binary unit, each a row
 
@@ -142,19 +142,19 @@ def _titled(axes: Axes, title: str, side: int | None) -> None:
 
 
 def learning_curve(
-    axes: Axes, passes: Sequence[int], series: Mapping[str, Sequence[float]], value: str, title: str = "Learning curve"
+    axes: Axes, epochs: Sequence[int], series: Mapping[str, Sequence[float]], value: str, title: str = "Learning curve"
 ) -> None:
-    """What a model in training reached, pass by pass; each series' last value stands in the legend."""
+    """What a model in training reached, epoch by epoch; each series' last value stands in the legend."""
     for colour, (name, values) in zip(_PALETTE, series.items(), strict=False):
         label = f"{name}, at the end {signed(values[-1])}"
-        marker = "o" if len(passes) <= FEW else ""  # many of them would hide the line
-        axes.plot(passes, values, "-", marker=marker, color=colour, markersize=5, label=label, clip_on=False)
+        marker = "o" if len(epochs) <= FEW else ""  # many of them would hide the line
+        axes.plot(epochs, values, "-", marker=marker, color=colour, markersize=5, label=label, clip_on=False)
     axes.legend(loc="best")
-    if passes[-1] > passes[0]:
+    if epochs[-1] > epochs[0]:
         axes.set_xscale("log")
-        axes.set_xlim(max(passes[0], 1) * 0.9, passes[-1] * 1.12)
+        axes.set_xlim(max(epochs[0], 1) * 0.9, epochs[-1] * 1.12)
     whole_numbers(axes)
-    axes.set_xlabel("passes over the training rows")
+    axes.set_xlabel("epochs")
     axes.set_ylabel(value)
     axes.set_title(title)
 

@@ -92,7 +92,7 @@ class Source:
     def _contacts(self, out: pathlib.Path) -> None:
         model = self.model
         if not model.state_.topology.is_factorial or len(model.state_.topology.sizes) > 2 or model.hidden != "binary":
-            raise InputError(f"{self.path}: contacts are told by machines with one layer of binary hidden units")
+            raise InputError(f"{self.path}: contacts are drawn for machines with one layer of binary hidden units")
         weights, biases = to_numpy(model.components_), to_numpy(model.intercept_hidden_)
         couplings = effective_couplings(weights, biases, *self._sequences())
         drawing.draw_contacts(contact_scores(couplings), out)
