@@ -49,7 +49,7 @@ def _is_open(node: Node, axis: Any) -> bool:
     return isinstance(axis, int) and -ndim <= axis < ndim and isinstance(node.shape[axis], Length)
 
 
-def _refuse(node: Node, why: str) -> NoReturn:
+def _raise_for(node: Node, why: str) -> NoReturn:
     at = recorded_at(node.source_location)
     raise ValueError(f"batch_axis cannot be kept: {node.name or node.op.name}{at and at + ','} {why}")
 
@@ -98,7 +98,7 @@ class Batches:
         for result, place, how in zip(results, places, hows, strict=True):
             if place is None and how is None:
                 assert isinstance(result, Node)
-                _refuse(result, 'does not keep the axis of the batch: say combine="sum" or combine="mean"')
+                _raise_for(result, 'does not keep the axis of the batch: say combine="sum" or combine="mean"')
         self._places = [(place, None if place is not None else how) for place, how in zip(places, hows, strict=True)]
         self._plans: dict[ModuleType, Callable[..., tuple[Any, ...]]] = {}
 
@@ -119,13 +119,13 @@ class Batches:
         """The axis of a value that is the batch, or has so many entries for each example."""
         held = [i for i, size in enumerate(node.shape) if self._holds(size)]
         if len(held) > 1:
-            _refuse(node, "pairs each example with every other")
+            _raise_for(node, "pairs each example with every other")
         return held[0] if held else None
 
     def _check(self, order: Sequence[Node]) -> None:
         for node in order:
             if node.op is VARIABLE and node.payload.default_update is not None:
-                _refuse(node, "is a random draw, which would be the same in each block: draw before, and hand it in")
+                _raise_for(node, "is a random draw, which would be the same in each block: draw before, and hand it in")
             if ALONG_AXES_TAG in node.op.tags and node.op.name not in _REDUCTIONS:
                 used = node.attributes.get("axis", node.attributes.get("axes"))
                 first = next(node.array_args())
@@ -133,17 +133,17 @@ class Batches:
                 ndim = len(first.shape)
                 named = range(ndim) if used is None else [used] if isinstance(used, int) else used
                 if axis is not None and axis in [a % ndim for a in named]:
-                    _refuse(node, "goes along the batch, where an entry needs those of other blocks")
+                    _raise_for(node, "goes along the batch, where an entry needs those of other blocks")
             if node.op.name == "getitem":
                 self._check_index(node)
 
     def _check_index(self, node: Node) -> None:
         axis, index = self._axis(node.args[0]), [item for item in node.args[1] if item is not None]
         if axis is not None and axis < len(index) and index[axis] != slice(None):
-            _refuse(node, "takes single examples, or a part of the batch")
+            _raise_for(node, "takes single examples, or a part of the batch")
 
     def _check_joined(self, results: Sequence[Result]) -> None:
-        """Refuse what is joined of values that have lost the batch, or of the number of examples."""
+        """Raise for what is joined of values that have lost the batch, or of the number of examples."""
         order = reachable(results, self.leaves, self.givens)
         split: set[Node] = {node for node in self._own if node in order}
         for node in order:
@@ -153,11 +153,11 @@ class Batches:
             if kept or any(parent in split for parent in node.array_args()):
                 split.add(node)
                 if not kept and not node.is_call and node.op is not OUTPUT:
-                    _refuse(node, "needs the whole batch for a result that is joined of blocks")
+                    _raise_for(node, "needs the whole batch for a result that is joined of blocks")
             if node.op.name != "arange" and any(map(self._holds, node.args)):
-                _refuse(node, "counts all examples for a result that is joined of blocks")
+                _raise_for(node, "counts all examples for a result that is joined of blocks")
             if node.op.name == "arange" and self._axis(node) is not None:
-                _refuse(node, "numbers the examples, which each block would begin anew")
+                _raise_for(node, "numbers the examples, which each block would begin anew")
 
     def _place(self, result: Result) -> int | None:
         if not isinstance(result, Node):
@@ -193,13 +193,13 @@ class Batches:
                 raise _UnknownError
             return int(size)
 
-        def told(size: Size) -> Any:
+        def evaluated(size: Size) -> Any:
             try:
                 return substituted(size, number)
             except _UnknownError:
                 return math.nan
 
-        return tuple(map(told, node.shape))
+        return tuple(map(evaluated, node.shape))
 
 
 class _UnknownError(Exception):
