@@ -214,7 +214,7 @@ class TestScans:
     def test_what_it_may_be(self) -> None:
         start = Variable(1.0)
         for wrong in (0, -3, 2.5, "all"):
-            with pytest.raises(ValueError, match="checkpoint must be"):
+            with pytest.raises((TypeError, ValueError), match="checkpoint must be"):
                 scan(lambda h: h, outputs_info=start, n_steps=4, checkpoint=wrong)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="checkpoint cannot be combined"):
             scan(lambda h: h, outputs_info=start, n_steps=4, checkpoint=True, truncate_gradient=2)

@@ -24,9 +24,9 @@ from ..tensor import Tensor, record, result
 from .body import LoopBody, sum_of_outer_products, taken, varying_in
 from .run import LOOP, loop
 
-__all__ = ["Sums", "Term", "loop_rule", "residuals_of", "sums_over_steps"]
+__all__ = ["VIEWS", "Sums", "Term", "loop_rule", "residuals_of", "sums_over_steps"]
 
-_VIEWS = frozenset({"broadcast_to", "matrix_transpose", "permute_dims", "reshape", "transpose"})
+VIEWS = frozenset({"broadcast_to", "matrix_transpose", "permute_dims", "reshape", "transpose"})
 """What costs nothing, for all of it is there already."""
 _LARGE_VALUE = 2**14
 """From how many elements on memory is dearer than one pass over it."""
@@ -47,7 +47,7 @@ def residuals_of(body: LoopBody, results: Sequence[Node]) -> list[Node]:
 
     def keepable(node: Node) -> bool:
         value = node.call  # which is there, though nothing may have asked for this result of it before
-        if node.op.name in _VIEWS and recomputing:  # in place of a view, what it shows is kept
+        if node.op.name in VIEWS and recomputing:  # in place of a view, what it shows is kept
             return False
         return value in place and not node.is_call and not paths.get(node, paths.get(value))
 
