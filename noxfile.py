@@ -75,7 +75,7 @@ def build_site(session: nox.Session) -> None:
 
 
 QUICK = [
-    *("tests/unit/test_faces.py", "tests/unit/test_namespace_dispatch.py", "tests/unit/test_tape_function.py"),
+    *("tests/unit/test_public_names.py", "tests/unit/test_namespace_dispatch.py", "tests/unit/test_tape_function.py"),
     *("tests/golden/test_random_numbers.py", "tests/unit/test_boltzmann_dbm.py", "tests/unit/test_runs_directory.py"),
     "tests/unit/test_docs.py::test_a_page_runs[README.md]",
 ]

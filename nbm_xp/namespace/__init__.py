@@ -52,8 +52,7 @@ from .dtypes import (
 )
 from .indexing import put, replaced, scatter_add, scattered, take_along_axis
 from .kernels import kernel, register_kernel
-from .lazy import host_namespace, is_lazy
-from .libraries import get_namespace, installed_libraries
+from .libraries import get_namespace, host_namespace, installed_libraries, is_lazy
 from .memory import address, assign, can_be_owned, may_overlap, reshaped_view, writes_in_place
 from .registering import register_library
 from .report import format_info, info

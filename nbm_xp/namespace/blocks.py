@@ -15,7 +15,7 @@ from typing import Any
 from . import conversion, dispatch, dtypes, libraries
 from .conversion import concrete_int
 from .kernels import kernel, register_kernel
-from .lazy import maps_blocks
+from .libraries import maps_blocks
 
 __all__ = [
     "chunks_said", "falling_into", "from_blocks", "made", "put", "replaced", "split_alike", "stepped",

@@ -14,8 +14,7 @@ from typing import Any
 from . import conversion, dispatch, dtypes
 from .dispatch import array_namespace
 from .kernels import kernel, register_kernel
-from .lazy import HOST, host_namespace
-from .libraries import built
+from .libraries import HOST, built, host_namespace
 
 __all__ = [
     "Derivatives", "as_rounded", "at_home", "compiled", "compiles", "current_trace", "how_run", "is_traced",

@@ -17,7 +17,7 @@ from . import dispatch, dtypes, libraries
 from .dispatch import stay_as_they_are
 from .dtypes import INEXACT, KINDS, SCALAR_KINDS, WEAK_REALS, cast, dtype_name, promote_types, weak_dtype
 from .kernels import kernel, register_kernel
-from .lazy import is_lazy
+from .libraries import is_lazy
 
 __all__ = [
     "asarray", "brought", "compute", "concrete_int", "convert", "device_of", "in_one_library", "promote", "to_numpy",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import config, libraries
-from .lazy import host_namespace, is_lazy
+from .libraries import host_namespace, is_lazy
 from .overlay import Namespace
 
 __all__ = [

@@ -7,6 +7,7 @@ here costs one look-up of the dtype object.
 
 from __future__ import annotations
 
+import importlib
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -16,7 +17,7 @@ from . import config, dispatch, libraries
 
 __all__ = [
     "DTYPE_NAMES", "dtype_name", "dtype_of", "floating_dtype", "is_bool", "is_complex", "is_floating", "is_integer",
-    "kind", "promote_types", "running_dtype", "to_floating", "weak_dtype", "wide_dtypes",
+    "jax_is_wide", "kind", "promote_types", "running_dtype", "to_floating", "weak_dtype", "wide_dtypes", "wide_jax",
 ]  # fmt: skip
 
 KINDS: dict[str, str] = {
@@ -164,9 +165,7 @@ def running_dtype(xp: Any, name: Any) -> Any:
     """
     known = dtype_name(name)
     if known in _HALF and libraries.name_of_namespace(xp) == "jax":
-        from .jax_width import is_wide
-
-        known = known if is_wide() else _HALF[known]
+        known = known if jax_is_wide() else _HALF[known]
     return dtype_of(xp, known)
 
 
@@ -184,9 +183,7 @@ def wide_dtypes(xp: Any) -> AbstractContextManager[Any]:
     np.int64(2)
     """
     if libraries.name_of_namespace(xp) == "jax":
-        from .jax_width import wide
-
-        return wide()
+        return wide_jax()
     return nullcontext()
 
 
@@ -330,3 +327,16 @@ def to_floating(x: Any) -> Any:
     if KINDS[name] in "fc":
         return x
     return cast(x, floating_dtype(name))
+
+
+def wide_jax() -> AbstractContextManager[Any]:
+    """A context in which JAX has its 64-bit types."""
+    jax: Any = importlib.import_module("jax")
+    owner = jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")  # older versions
+    context: AbstractContextManager[Any] = owner.enable_x64(True)
+    return context
+
+
+def jax_is_wide() -> bool:
+    """Whether JAX has its 64-bit types now."""
+    return bool(importlib.import_module("jax").config.jax_enable_x64)

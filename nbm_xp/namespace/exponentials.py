@@ -19,7 +19,7 @@ import numpy as np
 from . import core
 from .core import functions
 from .kernels import kernel, register_core_kernels, register_kernel
-from .lazy import is_lazy
+from .libraries import is_lazy
 
 __all__ = [
     "FUNCTIONS", "exp", "expm1", "kernel", "log1p", "log_softmax", "logsumexp", "sigmoid", "sigmoid_for", "softmax",

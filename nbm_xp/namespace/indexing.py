@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from . import blocks, conversion, dispatch, dtypes
 from .kernels import kernel, or_kernel, register_kernel
-from .lazy import is_lazy, maps_blocks
+from .libraries import is_lazy, maps_blocks
 from .memory import writes_in_place
 
 __all__ = [

@@ -15,12 +15,13 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 __all__ = [
-    "ALIASES", "LIBRARIES", "WRONG", "Library", "also_named", "built", "enter", "canonical_library", "entered",
-    "follows_the_standard", "get_namespace", "imported", "installed_libraries", "library_of_type", "name_of_namespace",
-    "namespaces", "owner_of",
+    "ALIASES", "HOST", "LIBRARIES", "Library", "WRONG", "also_named", "built", "canonical_library", "enter", "entered",
+    "follows_the_standard", "get_namespace", "host_namespace", "imported", "installed_libraries", "is_lazy",
+    "library_of_type", "maps_blocks", "name_of_namespace", "namespaces", "owner_of",
 ]  # fmt: skip
 
 
@@ -347,3 +348,52 @@ def name_of_namespace(xp: Any) -> str | None:
         if module in library.modules:
             return library.name
     return None
+
+
+HOST = "numpy"
+
+
+def host_namespace() -> Any:
+    """The namespace of arrays in the host's memory, in which lists and numbers arrive.
+
+    Examples
+    --------
+    >>> host_namespace().__name__
+    'array_api_compat.numpy'
+    """
+    return get_namespace(HOST)
+
+
+def is_lazy(xp: Any) -> bool:
+    """Whether arrays of a namespace have values only after they are computed, which nothing does unasked.
+
+    A library that is not listed says so by the standard's inspection: it has no shapes that depend on values.
+
+    Examples
+    --------
+    >>> is_lazy(host_namespace())
+    False
+    """
+    library = LIBRARIES.get(name_of_namespace(xp) or "")
+    if library is None or library.lazy is not None:
+        return library is not None and bool(library.lazy)
+    return _has_no_values(xp)
+
+
+def maps_blocks(xp: Any) -> bool:
+    """Whether a lazy library lets a function make each block of an array, as Dask and those that follow it do.
+
+    Examples
+    --------
+    >>> maps_blocks(host_namespace())
+    False
+    """
+    return is_lazy(xp) and hasattr(xp, "map_blocks")
+
+
+@cache
+def _has_no_values(xp: Any) -> bool:
+    """Whether a namespace neither indexes by truth values nor has shapes that depend on values."""
+    inspection = getattr(xp, "__array_namespace_info__", None)
+    capabilities = {} if inspection is None else inspection().capabilities()
+    return not any(capabilities.get(name, True) for name in ("boolean indexing", "data-dependent shapes"))

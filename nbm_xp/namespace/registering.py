@@ -11,7 +11,7 @@ from typing import Any
 
 from . import dispatch, libraries
 from .kernels import OPERATIONS, register_kernel
-from .lazy import host_namespace
+from .libraries import host_namespace
 from .overlay import overlay
 
 __all__ = ["register_library"]

@@ -158,5 +158,5 @@ def test_an_installed_clone_has_its_core_inside_and_outside(
         assert pathlib.Path(file).is_relative_to(site)
         done = run(python, "-m", "nbm_xp", "info", cwd=folder)
         assert re.search(rf"^ *level +{core.level()} ", done.stdout, re.MULTILINE), done
-    done = run(python, "-m", "pytest", "tests/unit/test_faces.py", "--collect-only", cwd=clone)
+    done = run(python, "-m", "pytest", "tests/unit/test_public_names.py", "--collect-only", cwd=clone)
     assert f"compiled core: {core.level()}\n" in done.stdout

@@ -36,9 +36,7 @@ from nbm_xp.namespace import (
     to_numpy,
     use_backend,
 )
-from nbm_xp.namespace import (
-    libraries as library_table,
-)
+from nbm_xp.namespace import libraries as library_table
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Variable, evaluate, placeholder, value_and_grad
 from nbm_xp.tape import namespace as recorded

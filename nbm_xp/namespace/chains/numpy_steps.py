@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from nbm_xp.namespace.exponentials import FUNCTIONS, sigmoid_for, softplus_for
-from nbm_xp.namespace.lazy import host_namespace
+from nbm_xp.namespace.libraries import host_namespace
 
 from . import Program
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nbm_xp.namespace.compiling import Derivatives
-from nbm_xp.namespace.jax_width import wide
+from nbm_xp.namespace.dtypes import wide_jax
 
 __all__ = [
     "as_rounded", "barrier", "branch", "compiled", "current_trace", "how_run", "is_traced", "loop", "repeated",
@@ -139,7 +139,7 @@ def strictly_rounded(function: Callable[..., Any]) -> Callable[..., Any]:
     def rounded(*args: Any) -> Any:
         if current_trace() is None:
             return function(*args)
-        with wide():
+        with wide_jax():
             closed, form = jax.make_jaxpr(lambda: function(*args), return_shape=True)()
             return jax.tree.unflatten(jax.tree.structure(form), _replayed(closed))
 

@@ -17,7 +17,7 @@ from typing import Any
 from nbm_xp.namespace.conversion import asarray
 from nbm_xp.namespace.dispatch import array_namespace
 from nbm_xp.namespace.dtypes import dtype_name, dtype_of
-from nbm_xp.namespace.lazy import host_namespace
+from nbm_xp.namespace.libraries import host_namespace
 
 from .cuda_launching import (
     P_TYPES,

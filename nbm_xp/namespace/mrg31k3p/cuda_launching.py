@@ -16,7 +16,7 @@ from nbm_xp.namespace import core
 from nbm_xp.namespace.conversion import asarray
 from nbm_xp.namespace.dispatch import array_namespace
 from nbm_xp.namespace.dtypes import dtype_of
-from nbm_xp.namespace.lazy import host_namespace
+from nbm_xp.namespace.libraries import host_namespace
 
 from .integers import transition
 

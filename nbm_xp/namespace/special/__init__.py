@@ -21,8 +21,7 @@ from nbm_xp.namespace import config, dispatch, dtypes
 from nbm_xp.namespace.blocks import from_blocks
 from nbm_xp.namespace.conversion import convert, promote, to_numpy
 from nbm_xp.namespace.kernels import kernel, register_kernel
-from nbm_xp.namespace.lazy import is_lazy, maps_blocks
-from nbm_xp.namespace.libraries import name_of_namespace
+from nbm_xp.namespace.libraries import is_lazy, maps_blocks, name_of_namespace
 
 __all__ = ["ARITY", "Special", "register_special", "special_of", "whole_number"]
 
