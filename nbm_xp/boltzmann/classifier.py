@@ -132,7 +132,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         self.hidden = hidden
         self.generative = generative
 
-    def fit(self, X: Array, y: Array, sample_weight: Array = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows and their labels.
 
         Parameters
@@ -180,7 +180,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         self._name_features(names)
         return self
 
-    def predict_proba(self, X: Array) -> Any:
+    def predict_proba(self, X: Any) -> Any:
         """The probability of each class, exactly.
 
         Parameters
@@ -194,7 +194,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         """
         return B.exp(self.predict_log_proba(X))
 
-    def predict_log_proba(self, X: Array) -> Any:
+    def predict_log_proba(self, X: Any) -> Any:
         """The logarithm of the probability of each class, exactly.
 
         Parameters
@@ -208,7 +208,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         found = self._scores(X)
         return found - B.logsumexp(found, axis=1, keepdims=True)
 
-    def predict(self, X: Array) -> Any:
+    def predict(self, X: Any) -> Any:
         """The most probable label of each row.
 
         Parameters
@@ -223,7 +223,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         found = to_numpy(B.argmax(self._scores(X), axis=1))
         return self.classes_[found]
 
-    def score(self, X: Array, y: Array, sample_weight: Array = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose label is predicted, as the rows count.
 
         Parameters
@@ -243,7 +243,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         weights = checked_weights(sample_weight, predicted)  # of mean 1
         return math.fsum(right if weights is None else map(operator.mul, right, weights.tolist())) / len(wanted)
 
-    def _scores(self, X: Array) -> Any:
+    def _scores(self, X: Any) -> Any:
         """The logarithms of the joint probability of rows and each class, but for what all classes share."""
         check_names(self._fitted()._features_in, X)
         within = kind_of(self.visible, "visible", hidden=False).within
@@ -337,7 +337,7 @@ def _amount(generative: Any) -> float:
     return float(generative)
 
 
-def _labels(y: Array, rows: int) -> Any:
+def _labels(y: Any, rows: int) -> Any:
     """Labels in host memory, one for each row, checked."""
     if y is None:
         raise ValueError("y must be given: RBMClassifier requires y to be passed, but the target y is None")

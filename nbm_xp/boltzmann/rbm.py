@@ -167,11 +167,11 @@ class RBM(Model):
     @classmethod
     def from_parameters(
         cls,
-        components: Array,
-        intercept_hidden: Array,
-        intercept_visible: Array,
+        components: Any,
+        intercept_hidden: Any,
+        intercept_visible: Any,
         *,
-        base_rate: Array = None,
+        base_rate: Any = None,
         **params: Any,
     ) -> Self:
         """A model with given parameters.
@@ -262,14 +262,14 @@ class RBM(Model):
             raise AttributeError("h_samples_: there are no persistent chains yet")
         return variables["chain.1"].value
 
-    def _represent(self, X: Array) -> Any:
+    def _represent(self, X: Any) -> Any:
         return self.state_.function("transform", self._compile_transform)(X)
 
     def _compile_transform(self) -> Any:
         rows, visible = sampling.rows_placeholder(self.state_.parameters, None)
         return B.function([rows], expectation(self.state_.parameters, 1, (visible, None)), name="transform")
 
-    def free_energy(self, X: Array) -> Any:
+    def free_energy(self, X: Any) -> Any:
         """F(v) of each row: exp(-F(v)) / Z is its probability.
 
         Parameters
@@ -297,7 +297,7 @@ class RBM(Model):
         return True
 
     @available_if(_has_listed_states)  # type: ignore[untyped-decorator]
-    def score_samples(self, X: Array) -> Any:
+    def score_samples(self, X: Any) -> Any:
         """An estimate of each row's log-pseudo-likelihood: how well each unit is told by the others.
 
         One unit of each row, chosen at random, is flipped; the logarithm of the probability of the row against the
@@ -325,7 +325,7 @@ class RBM(Model):
         found = sampling.pseudo_likelihood(self.state_.parameters, visible, rows, rng)
         return B.function([given], found, name="score"), rng
 
-    def gibbs(self, v: Array) -> Any:
+    def gibbs(self, v: Any) -> Any:
         """One sweep of Gibbs sampling: hidden units given the rows, then visible units given those.
 
         Parameters
@@ -350,7 +350,7 @@ class RBM(Model):
         sizes = [low.size(low.fewest if n_visible is None else n_visible), high.size(n_hidden)]
         return Topology(sizes, visible=self.visible, hidden=self.hidden)
 
-    def measure(self, X: Array) -> tuple[str, float]:
+    def measure(self, X: Any) -> tuple[str, float]:
         """What `verbose` reports about the model's fit to some rows."""
         if self.state_.topology.radices(0) is None:
             return "free energy", float(to_numpy(B.mean(self.free_energy(X))))

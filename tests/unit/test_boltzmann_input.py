@@ -141,7 +141,7 @@ def test_what_is_no_seed_is_refused() -> None:
     [
         (lambda rbm: rbm.sample(0), "n_chains must be a whole number, at least 1"),
         (lambda rbm: rbm.sample(2, -1), "n_sweeps must be a whole number, at least 0"),
-        (lambda rbm: rbm.sample(2, 1.5), "n_sweeps must be a whole number"),
+        (lambda rbm: rbm.sample(2, 1.5), "n_sweeps must be an integer, got 1.5"),
         (lambda rbm: rbm.sample(3, 1, initial=GOOD), "initial must have a row for each of 3 chains, got 12"),
         (lambda rbm: rbm.sample(12, 1, initial=GOOD * np.nan), r"initial must have values in \[0, 1\]"),
         (lambda rbm: rbm.sample(2, 1, library="beer"), "beer"),
@@ -184,7 +184,7 @@ def test_what_is_no_seed_is_refused() -> None:
     ],
 )
 def test_bad_arguments_are_refused(rbm: RBM, call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         call(rbm)
 
 
