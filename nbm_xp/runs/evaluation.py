@@ -115,7 +115,7 @@ def evaluate(
     >>> found.ais.log_z_low < rbm.log_partition() < found.ais.log_z_high
     True
     >>> exact = float(rbm.log_likelihood(rows).mean())
-    >>> found.mean_log_likelihood_low < exact < found.mean_log_likelihood_high
+    >>> abs(found.mean_log_likelihood - exact) < 1e-9  # log Z of so small a machine is the exact one
     True
     """
     check_begin(directory, progress)
