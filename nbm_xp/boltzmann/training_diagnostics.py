@@ -311,7 +311,7 @@ class TrainingDiagnostics:
 
 def _purpose(epoch: int) -> str:
     """What random numbers of diagnostics are for."""
-    return f"diagnostics after {epoch} epochs"
+    return f"diagnostics of epoch {epoch}"
 
 
 def _repeated(rows: Any, times: int) -> Any:
