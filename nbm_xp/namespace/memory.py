@@ -16,6 +16,8 @@ __all__ = ["address", "assign", "can_be_owned", "joined", "may_overlap", "reshap
 
 _IN_PLACE = frozenset({"numpy", "cupy", "torch"})
 _UNCHANGING = frozenset({"dask", "jax"})
+_OVERLAPS: dict[type, tuple[Any, bool]] = dispatch.kept_by_type()
+"""How two arrays of a type are compared, and whether those of its library never change."""
 
 for _name in ("reshaped_view", "may_overlap", "is_plain", "address"):
     for _library in sorted(_IN_PLACE):
@@ -121,15 +123,21 @@ def unshared(x: Any, others: Iterable[Any]) -> Any:
     >>> unshared(x, [np.ones(3)]) is x, unshared(x[1:], [x]).base is None
     (True, True)
     """
-    library = dispatch.library_of(x) or ""
-    overlap = kernel("memory.may_overlap", library)
-    if overlap is None and library in _UNCHANGING:
+    kind = type(x)
+    try:
+        overlap, unchanging = _OVERLAPS[kind]
+    except KeyError:
+        library = dispatch.library_of(x) or ""
+        overlap, unchanging = _OVERLAPS[kind] = kernel("memory.may_overlap", library), library in _UNCHANGING
+    if unchanging:
         return x
     strides = getattr(x, "strides", None) or getattr(x, "stride", tuple)()
     fixed = not getattr(getattr(x, "flags", None), "writeable", True) or 0 in strides
-    kind = type(x)
-    if overlap is None or fixed or any(other is x or (type(other) is kind and overlap(x, other)) for other in others):
+    if overlap is None or fixed:
         return dispatch.array_namespace(x).asarray(x, copy=True)
+    for other in others:
+        if other is x or (type(other) is kind and overlap(x, other)):
+            return dispatch.array_namespace(x).asarray(x, copy=True)
     return x
 
 

@@ -188,6 +188,9 @@ def reshaped_view(x: Any, shape: tuple[int, ...]) -> Any:
 
 def may_overlap(x: Any, y: Any) -> bool:
     """Whether the stretches of memory that two arrays span overlap."""
+    here, there = x if x.base is None else x.base, y if y.base is None else y.base
+    if here is not there and type(here) is type(there) is np.ndarray and here.base is None is there.base:
+        return False  # each owner has memory of its own
     return bool(np.may_share_memory(x, y))
 
 
