@@ -352,10 +352,13 @@ class Chains:
         move = self._step(rows)
         random = self._random(move, "sweeps", offset, first_sweep)
         constant = [*self._constants(), *(self._columns(self.given[k], offset, rows) for k in self.clamped)]
-        count, last = len(now), len(now) + len(self.layers)
-        for number in range(first_sweep, first_sweep + n_sweeps):
-            found, random = move([*now, *constant, *self._schedule(number)], random)
-            now = in_order(found[:count])
+        count, last, end = len(now), len(now) + len(self.layers), first_sweep + n_sweeps
+        xp, lazy = self.xp, is_lazy(self.xp)
+        fast = move.unchecked([*now, *constant, *self._schedule(first_sweep)], random) if n_sweeps > 1 else move
+        for number in range(first_sweep, end):
+            step = fast if number < end - 1 else move  # the last result is nobody else's memory
+            found, random = step([*now, *constant, *self._schedule(number)], random)
+            now = tuple(found[:count]) if lazy else rows_in_order(xp, found[:count])
             yield Draw(now, tuple(found[count:last]), tuple(found[last:]))
 
     def rows_of(self, states: Sequence[Array]) -> int:
@@ -492,12 +495,14 @@ def _record_sweep(
 
 def in_order(arrays: Collection[Array]) -> tuple[Array, ...]:
     """Arrays whose rows lie one after the other in memory, as those read from a file do; lazy ones as they are."""
-    return tuple(_flat_and_back(array) for array in arrays)
+    if not arrays or is_lazy(xp := array_namespace(*arrays)):
+        return tuple(arrays)
+    return rows_in_order(xp, arrays)
 
 
-def _flat_and_back(array: Array) -> Array:
-    xp = array_namespace(array)
-    return array if is_lazy(xp) else xp.reshape(xp.reshape(array, (-1,)), array.shape)
+def rows_in_order(xp: Any, arrays: Collection[Array]) -> tuple[Array, ...]:
+    """Arrays of a library that computes at once, as `in_order` has them."""
+    return tuple(xp.reshape(xp.reshape(array, (-1,)), array.shape) for array in arrays)
 
 
 def beside(parts: Sequence[Array]) -> Array:

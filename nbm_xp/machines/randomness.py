@@ -16,7 +16,7 @@ import hashlib
 import operator
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nbm_xp import natural_bm as B
@@ -220,10 +220,14 @@ class ChainFunction:
             found.append(asarray(after(substreams(first, chains), sweep * units * chains), xp))
         return found
 
-    def __call__(self, inputs: Sequence[Any], states: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def __call__(self, inputs: Sequence[Any], states: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         """The outputs, and the states of the streams after the draws."""
         found = self.function(*inputs, *states)
         return found[: self.n_outputs], found[self.n_outputs :]
+
+    def unchecked(self, inputs: Sequence[Any], states: Sequence[Any]) -> ChainFunction:
+        """The same for a loop, whose arrays are of the dtypes and shapes of these: see `tape.Function.unchecked`."""
+        return replace(self, function=self.function.unchecked(*inputs, *states))
 
 
 def _columns(size: Any) -> tuple[int, int]:

@@ -180,6 +180,15 @@ class Function:
             return self._run(args)
 
     def _run(self, args: Sequence[Any]) -> Any:
+        route, arrays = self._prepared(args)
+        if self._batches is not None:
+            route.in_blocks = self._batches.applies(route.xp, arrays)
+            if route.in_blocks:
+                return self._finish(self._batches.run(route.xp, arrays), route, arrays)
+        return self._finish(route.executor(*arrays), route, arrays)
+
+    def _prepared(self, args: Sequence[Any]) -> tuple[_Route, list[Any]]:
+        """How arguments are computed with, and all arrays that it takes, checked and converted."""
         if len(args) != len(self.inputs):
             raise TypeError(f"{self.name or 'function'} takes {len(self.inputs)} arguments, got {len(args)}")
         arrays = [
@@ -200,11 +209,18 @@ class Function:
         for position, dtype in enumerate(route.dtypes):
             if arrays[position].dtype != dtype:
                 arrays[position] = asarray(arrays[position], route.xp, dtype)
-        if self._batches is not None:
-            route.in_blocks = self._batches.applies(route.xp, arrays)
-            if route.in_blocks:
-                return self._finish(self._batches.run(route.xp, arrays), route, arrays)
-        return self._finish(route.executor(*arrays), route, arrays)
+        return route, arrays
+
+    def unchecked(self, *args: Any) -> Any:
+        """The function for a loop that calls it with arrays of the same types, dtypes and shapes as these.
+
+        Where it has inputs and outputs alone, and nothing is converted, its plan is called without checks, and what it
+        returns may lie in the memory of arguments; else it is the function itself.
+        """
+        route, arrays = self._prepared(args)
+        is_plain = not (self._targets or self._scalars) and self._batches is None and len(arrays) == len(args)
+        same = is_plain and not self._single and all(given is kept for given, kept in zip(args, arrays, strict=True))
+        return route.executor if same else self
 
     def _finish(self, values: Sequence[Any], route: _Route, arrays: Sequence[Any]) -> Any:
         count, xp = len(self._outputs), route.xp
