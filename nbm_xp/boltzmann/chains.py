@@ -357,7 +357,8 @@ class Chains:
         fast = move.unchecked([*now, *constant, *self._schedule(first_sweep)], random) if n_sweeps > 1 else move
         for number in range(first_sweep, end):
             step = fast if number < end - 1 else move  # the last result is nobody else's memory
-            found, random = step([*now, *constant, *self._schedule(number)], random)
+            found, after = step([*now, *constant, *self._schedule(number)], random)
+            random = list(after)
             now = tuple(found[:count]) if lazy else rows_in_order(xp, found[:count])
             yield Draw(now, tuple(found[count:last]), tuple(found[last:]))
 

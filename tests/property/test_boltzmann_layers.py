@@ -302,7 +302,7 @@ def test_units_that_never_changed_in_the_data_are_annealed_all_the_same(dtype: s
 def test_given_states_are_computed_in_the_library_that_is_asked_for(held: Any) -> None:
     strict = pytest.importorskip("array_api_strict")
     model = RBM.from_parameters(np.eye(3), np.zeros(3), np.zeros(3), random_state=0)
-    given: dict[str, Any] = {"clamp": held} if held else {"start": states(4)[:12, :3]}
+    given: dict[str, Any] = {"clamp": held} if held else {"initial": states(4)[:12, :3]}
     whole = model.sample(12, 5, random_state=3, **given)
     with guard():
         blocks = model.sample(12, 5, random_state=3, library="dask", chunks=5, **given)

@@ -207,3 +207,12 @@ class TestOthers:
             np.testing.assert_array_equal(alone, whole)
             assert alone.dtype == whole.dtype
             assert array_namespace(alone) is array_namespace(whole)
+
+
+def test_a_plan_from_one_kept_result_of_a_call_computes_the_others() -> None:
+    x = as_tensor(np.asarray([[1.0, 2.0], [3.0, 4.0], [4.0, 8.0]]))
+    _, values, rows = xp.linalg.svd(x, full_matrices=False)
+    rank = int(xp.sum(xp.astype(values > 1e-3, xp.int64)))  # keeps the singular values
+    found = np.asarray(xp.sum(rows[:rank, :], axis=1) / values[:rank])
+    _, expected, factors = np.linalg.svd(np.asarray(x), full_matrices=False)
+    np.testing.assert_allclose(found, factors.sum(axis=1) / expected, rtol=1e-12)

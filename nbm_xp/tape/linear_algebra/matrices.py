@@ -155,9 +155,10 @@ def over_gap(numerator: Tensor, gap: Tensor, values: Tensor, tolerance: Tensor, 
     """A numerator, made of the matrices `of`, over what is computed from values; its limit where that is zero."""
     none = abs_(gap) <= tolerance
     safe = where(none, 1.0, gap)
-    if _depends_on_values(of, values.node):
-        return numerator * where(none, float("nan"), 1.0 / safe)
     here = record(_KNOWN_HERE, expand_dims(values, -2), any_(none, axis=(-2, -1), keepdims=True))
+    if _depends_on_values(of, values.node):  # vectors that nothing depends on have cotangents that are exactly zero
+        unused = none & (numerator == 0) & (gap != 0)
+        return where(unused, here * 0.0, numerator * where(none, float("nan"), 1.0 / safe))
     first, *others = (sum_(abs_(part), axis=(-2, -1), keepdims=True) for part in of)
     unknown = none & (abs_(numerator) > sum(others, first) * finfo(values).eps ** 0.5)
     # a factor, so that what is linear in the numerator knows as well that there is no answer

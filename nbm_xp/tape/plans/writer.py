@@ -166,7 +166,7 @@ class PlanWriter:
             self.names[node] = f"a{index}"
         self.results: dict[Node, dict[int, Node]] = defaultdict(dict)
         for node in self.arranged.order:
-            if node.op is OUTPUT:
+            if node.op is OUTPUT and node not in self.names:  # one that is an input is not computed again
                 self.results[self.resolve(node.args[0])][node.args[1]] = node
         self.place = {node: place for place, node in enumerate(self.arranged.order)}
         groups: list[Group] = []
@@ -276,11 +276,10 @@ class PlanWriter:
         """Names for the results of a call that are used, `_` for the others."""
         by_index = self.results[call]
         if SUBGRAPH_TAG in call.op.tags:  # which gives those alone
-            return [self._new_name(by_index[index]) for index in sorted(self.arranged.needed[call])]
-        names = []
-        for index in range(max(by_index, default=-1) + 1):
-            names.append(self._new_name(by_index[index]) if index in by_index else "_")
-        return names
+            indices: Iterable[int] = sorted(self.arranged.needed[call])
+        else:
+            indices = range(max(by_index, default=-1) + 1)
+        return [self._new_name(by_index[index]) if index in by_index else "_" for index in indices]
 
     def _ifelse_lines(self, node: Node) -> list[Line]:
         """A choice: by ``if``, or by the library's own function of two functions, which share no names."""
