@@ -77,12 +77,12 @@ def test_a_beginning_far_away_is_seen(chains: int) -> None:
 def mixes(k: int) -> tuple[GraphMachine, dict[str, Any]]:
     """Machines whose chains are at equilibrium, and observed for hundreds of autocorrelation times."""
     turn = k // 5
-    how: dict[str, Any] = {"chains": (4, 8, 32)[turn % 3], "sweeps": 800, "burn_in": 100}
+    how: dict[str, Any] = {"n_chains": (4, 8, 32)[turn % 3], "n_sweeps": 800, "burn_in": 100}
     match k % 5:
         case 0:
             return GraphMachine(lattice((8 + turn, 10))), how | {"beta": 0.1 + 0.015 * turn}
         case 1:
-            cold = {"rule": ("swendsen_wang", "wolff")[turn % 2], "beta": 0.46 + 0.02 * turn, "sweeps": 400}
+            cold = {"rule": ("swendsen_wang", "wolff")[turn % 2], "beta": 0.46 + 0.02 * turn, "n_sweeps": 400}
             return GraphMachine(lattice((10, 10))), how | cold
         case 2:
             return GraphMachine(edwards_anderson((4, 4, 4), random_state=k)), how | {"beta": 0.2 + 0.02 * turn}
@@ -90,18 +90,18 @@ def mixes(k: int) -> tuple[GraphMachine, dict[str, Any]]:
             machine = GraphMachine(random_regular(60, 3, k), "binary", fields=-0.5)
             return machine, how | {"beta": 0.5, "rule": "metropolis"}
     machine = GraphMachine(lattice((6, 8 + turn)), 3, fields=[0.1, 0.0, 0.0])
-    return machine, how | {"beta": 0.3 + 0.02 * turn, "chains": 2}
+    return machine, how | {"beta": 0.3 + 0.02 * turn, "n_chains": 2}
 
 
 def sticks(k: int) -> tuple[GraphMachine, dict[str, Any]]:
     """Machines whose chains stay where they happen to come to, or begin to be observed too early."""
     turn = k // 5
-    how: dict[str, Any] = {"chains": (8, 16, 32)[turn % 3], "sweeps": 200, "burn_in": 200}
+    how: dict[str, Any] = {"n_chains": (8, 16, 32)[turn % 3], "n_sweeps": 200, "burn_in": 200}
     match k % 5:
         case 0:  # stripes
-            return GraphMachine(lattice((24, 24))), how | {"beta": 0.5 + 0.03 * turn, "chains": 32}
+            return GraphMachine(lattice((24, 24))), how | {"beta": 0.5 + 0.03 * turn, "n_chains": 32}
         case 1:  # no burn-in
-            early = {"beta": 0.35 + 0.01 * turn, "burn_in": 0, "chains": 64, "sweeps": 250}
+            early = {"beta": 0.35 + 0.01 * turn, "burn_in": 0, "n_chains": 64, "n_sweeps": 250}
             return GraphMachine(lattice((64, 64))), how | early
         case 2:
             return GraphMachine(edwards_anderson((4, 4, 4), random_state=k)), how | {"beta": 2.5 + 0.1 * turn}

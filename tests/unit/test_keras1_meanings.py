@@ -80,7 +80,7 @@ def test_axes_that_are_no_integers_are_named():
     for axes in ([[1, 2], [2, 1]], 1.0, "ab"):
         with pytest.raises(ValueError, match="axes must be an int or a pair of them"):
             K.batch_dot(x, x, axes=axes)
-    with pytest.raises(TypeError, match=r"pattern must hold integers, got \(0, 'x', 1, 2\)"):
+    with pytest.raises(TypeError, match=r"pattern must be a sequence of integers, got \(0, 'x', 1, 2\)"):
         K.permute_dimensions(x, (0, "x", 1, 2))
 
 

@@ -37,7 +37,10 @@ NAMED: Any = naming(stretched)
         lambda: K.binary_crossentropy(ONES, ONES, from_logits="yes"), TypeError,
         "binary_crossentropy: from_logits must be True or False",
     ),
-    (lambda: evaluate(K.maximum(Variable(ONES), Variable(np.ones((2, 4))))), ValueError, "operands .*recorded at"),
+    (
+        lambda: evaluate(K.maximum(Variable(ONES), Variable(np.ones((2, 4))))), ValueError,
+        "maximum: operands .*recorded at",
+    ),
     (lambda: NAMED(None), TypeError, "stretched: x must be an array"),
     (lambda: NAMED(ONES, 5), IndexError, ".*stretched was given x = float64[2, 3], axis = 5"),
     (lambda: NAMED(ONES, 1.5), TypeError, "stretched: axis must be an integer, got 1.5"),
