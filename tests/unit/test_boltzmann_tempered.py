@@ -230,10 +230,10 @@ def test_a_damaged_ladder_is_refused(
 
 def test_what_there_is_no_ladder_for_is_refused() -> None:
     rbm = RBM(3, n_iter=1, random_state=0).fit(two_clusters(20))
-    with pytest.raises(ValueError, match=r'trained with training="ptt": ais\(\) is for all models'):
+    with pytest.raises(ValueError, match=r'training="ptt".*: ais\(\) is for all models'):
         rbm.ladder_log_partition()
     assert rbm.log_likelihoods_ == []
-    with pytest.raises(ValueError, match=r"training must be one of \['pcd', .*\], got 'x'"):
+    with pytest.raises(ValueError, match=r"training must be one of .*, got 'x'"):
         RBM(3, training="x").fit(two_clusters(20))
 
 

@@ -182,7 +182,7 @@ def test_every_bit_of_a_safetensors_header_counts(tmp_path: pathlib.Path) -> Non
             load(path)
 
 
-@pytest.mark.parametrize("name", ["entropy", "n_iter", "n_samples", "rstate"])
+@pytest.mark.parametrize("name", ["seed", "n_iter", "n_samples", "rstate"])
 @pytest.mark.parametrize("value", ["Infinity", "NaN", "null", "[]", '"x"', "1e400"])
 def test_progress_is_told_in_whole_numbers(tmp_path: pathlib.Path, name: str, value: str) -> None:
     """In a file whose digest is its own, but which no model wrote."""
