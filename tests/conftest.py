@@ -111,7 +111,7 @@ def host_kernels(tmp_path_factory: pytest.TempPathFactory) -> HostKernels:
 @pytest.fixture
 def on_host(monkeypatch: pytest.MonkeyPatch, host_kernels: HostKernels) -> list[str]:
     """CUDA kernels run on the host, on NumPy's arrays; gives the names of those that were launched."""
-    from nbm_xp.namespace.mrg31k3p import cuda_draws, cuda_elementary, cuda_launching, cuda_samplers
+    from nbm_xp.namespace.mrg31k3p import cuda_draws, cuda_launching, cuda_samplers
 
     devices: list[Any] = []
     launched: list[str] = []
@@ -130,7 +130,7 @@ def on_host(monkeypatch: pytest.MonkeyPatch, host_kernels: HostKernels) -> list[
         return host_kernels.kernel(text, name)
 
     monkeypatch.setattr(cuda_launching, "_kernel", kernel)
-    for module in (cuda_draws, cuda_elementary, cuda_samplers):
+    for module in (cuda_draws, cuda_samplers):
         monkeypatch.setattr(module, "on_device_of", on_device_of)
     return launched
 

@@ -12,8 +12,7 @@ from nbm_xp.package import public_names
 if TYPE_CHECKING:
     from .directory import RunDirectory
     from .errors import RunError
-    from .evaluation import evaluate
-    from .evaluation_result import Evaluation, read_evaluation
+    from .evaluation import Evaluation, evaluate, read_evaluation
     from .execution import read_result, resume
     from .graph_runs import projected, sample_graph, sample_lattice
     from .reading import diagnose, open_dataset, open_samples
@@ -31,8 +30,7 @@ __all__ = [
 _CHAPTERS = {
     "directory": ["RunDirectory"],
     "errors": ["RunError"],
-    "evaluation": ["evaluate"],
-    "evaluation_result": ["Evaluation", "read_evaluation"],
+    "evaluation": ["Evaluation", "evaluate", "read_evaluation"],
     "execution": ["read_result", "resume"],
     "graph_runs": ["projected", "sample_graph", "sample_lattice"],
     "reading": ["diagnose", "open_dataset", "open_samples"],

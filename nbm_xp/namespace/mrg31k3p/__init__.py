@@ -15,18 +15,16 @@ _COMPILED = {
         "advance", "box_muller", "draw", "draw_wide", "normals", "rows", "runs", "runs_wide", "substreams",
     ),
     "numpy_trials": ("bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum"),
-    "numpy_elementary": ("exp", "log", "normal_quantile", "sqrt"),
     "numpy_samplers": (
-        "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "truncated_normals",
-        "whole_digits", "wide_integers",
+        "binomial", "binomial_search", "digits", "exp", "log", "log_gamma", "normal_quantile", "poisson",
+        "poisson_search", "sqrt", "truncated_normals", "whole_digits", "wide_integers",
     ),
 }  # fmt: skip
 _CUDA = {
     "cuda_draws": ("advance", "bernoulli", "box_muller", "draw", "draw_wide", "normals", "runs", "runs_wide"),
-    "cuda_elementary": ("exp", "log", "normal_quantile", "sqrt"),
     "cuda_samplers": (
-        "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "truncated_normals",
-        "wide_integers",
+        "binomial", "binomial_search", "digits", "exp", "log", "log_gamma", "normal_quantile", "poisson",
+        "poisson_search", "sqrt", "truncated_normals", "wide_integers",
     ),
 }  # fmt: skip
 

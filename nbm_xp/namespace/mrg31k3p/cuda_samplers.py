@@ -1,8 +1,8 @@
-"""Numbers that are made each of its own uniforms, for CuPy arrays, an element to a thread.
+"""Logarithms and their like, and numbers made each of its own uniforms, for CuPy arrays, an element to a thread.
 
-Contract: the bits of `nbm_xp.rng.distributions`, whose methods try until they accept. Uniforms
-are made by random access and never reach memory; one number comes back to the host, how many elements no attempt
-served.
+Contract: the bits of `nbm_xp.rng.elementary` and `nbm_xp.rng.distributions`, whose methods try until they accept.
+Uniforms are made by random access and never reach memory; one number comes back to the host, how many elements no
+attempt served.
 """
 
 from __future__ import annotations
@@ -15,15 +15,50 @@ from nbm_xp.namespace.dispatch import array_namespace
 from nbm_xp.namespace.dtypes import dtype_of
 
 from .cuda_draws import pieces
-from .cuda_elementary import truncated_normal
 from .cuda_launching import consecutive, launch, matrices, number_by_number, on_device_of, source
 from .integers import OUTPUT_STEPS
 from .numpy_samplers import Draws
 
 __all__ = [
-    "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "truncated_normals",
-    "wide_integers",
+    "binomial", "binomial_search", "digits", "exp", "log", "log_gamma", "normal_quantile", "poisson", "poisson_search",
+    "sqrt", "truncated_normal", "truncated_normals", "wide_integers",
 ]  # fmt: skip
+
+
+def _of_each(name: str, x: Any) -> Any:
+    """What a kernel makes of each element, as float64."""
+    xp = array_namespace(x)
+    with on_device_of(x):
+        x = consecutive(x, "float64").reshape(x.shape)
+        out = xp.empty_like(x)
+        if x.size:
+            launch(xp, source("elementary"), name, x.size, x, x.size, out)
+    return out
+
+
+def sqrt(x: Any) -> Any:
+    """See `nbm_xp.rng.elementary.sqrt`."""
+    return _of_each("roots", x)
+
+
+def log(x: Any) -> Any:
+    """See `nbm_xp.rng.elementary.log`."""
+    return _of_each("logs", x)
+
+
+def exp(x: Any) -> Any:
+    """See `nbm_xp.rng.elementary.exp`."""
+    return _of_each("exponentials", x)
+
+
+def normal_quantile(p: Any) -> Any:
+    """See `nbm_xp.rng.elementary.normal_quantile`, of float64."""
+    return _of_each("normal_quantiles", p)
+
+
+def truncated_normal(u: Any) -> Any:
+    """See `nbm_xp.rng.elementary.truncated_normal`, of float64."""
+    return _of_each("truncated_normals", u)
 
 
 def _each(columns: tuple[Any, ...]) -> int:

@@ -1,7 +1,7 @@
-"""Numbers that are made each of its own uniforms, for NumPy arrays, by the compiled core.
+"""Logarithms and their like, and numbers made each of its own uniforms, for NumPy arrays, by the compiled core.
 
-Contract: the bits of `nbm_xp.rng.distributions`, whose methods try until they accept. Uniforms
-are made a few at a time and never reach memory.
+Contract: the bits of `nbm_xp.rng.elementary` and of `nbm_xp.rng.distributions`, whose methods try until they accept.
+Uniforms are made a few at a time and never reach memory.
 """
 
 from __future__ import annotations
@@ -16,9 +16,34 @@ from nbm_xp.namespace.core import functions
 from .numpy_draws import contiguous, number_by_number, together
 
 __all__ = [
-    "Draws", "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "truncated_normals",
-    "whole_digits", "wide_integers",
+    "Draws", "binomial", "binomial_search", "digits", "exp", "log", "log_gamma", "normal_quantile", "poisson",
+    "poisson_search", "sqrt", "truncated_normals", "whole_digits", "wide_integers",
 ]  # fmt: skip
+
+
+sqrt = np.sqrt
+"""NumPy's root is the processor's, which IEEE 754 fixes."""
+
+
+def log(x: Any) -> Any:
+    """See `nbm_xp.rng.elementary.log`."""
+    out = np.array(x, np.float64, order="C").reshape(-1)
+    functions["log"](out)
+    return out.reshape(x.shape)
+
+
+def exp(x: Any) -> Any:
+    """See `nbm_xp.rng.elementary.exp`."""
+    out = np.array(x, np.float64, order="C").reshape(-1)
+    functions["exp"](out)
+    return out.reshape(x.shape)
+
+
+def normal_quantile(p: Any) -> Any:
+    """See `nbm_xp.rng.elementary.normal_quantile`, of float64."""
+    out = np.empty(p.shape)
+    functions["normal_quantile"](np.require(p, np.float64, ("C", "A")), out)
+    return out
 
 
 class Draws(Protocol):
