@@ -15,7 +15,7 @@ from nbm_xp.machines.rows import positive_int
 from .negative_phase import ContrastiveDivergence, NegativePhase, PersistentChains
 from .optimizers import check_flag
 from .state import MachineState
-from .tempered import TemperedChains
+from .trajectory_tempering import TemperedChains
 
 __all__ = ["CD", "METHODS", "PCD", "PTT", "TrainingMethod", "training_method"]
 

@@ -14,9 +14,9 @@ from nbm_xp.boltzmann import PCD, RBM, LadderEstimate, LadderWarning, TrainingWa
 from nbm_xp.boltzmann.bridging import bennett, cut_off, parting
 from nbm_xp.boltzmann.ladder import LADDER
 from nbm_xp.boltzmann.negative_phase import PersistentChains
-from nbm_xp.boltzmann.tempered import TemperedChains
 from nbm_xp.boltzmann.training_diagnostics import TrainingDiagnostics
 from nbm_xp.boltzmann.training_methods import training_method
+from nbm_xp.boltzmann.trajectory_tempering import TemperedChains
 from tests.unit.test_boltzmann_tempered import on_a_ladder, two_clusters
 
 SHARES = (0.0, 0.1, 0.2, 0.4, 0.7)
