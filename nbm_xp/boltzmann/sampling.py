@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.machines.units import softplus
 
@@ -15,6 +16,7 @@ from .ladder import LadderChains
 from .partition import constant
 
 __all__ = [
+    "checked_clamp",
     "column",
     "compile_sweep",
     "placeholder",
@@ -26,6 +28,17 @@ __all__ = [
 ]
 
 _NEVER = 1e30  # in place of the logarithm of a probability of 0
+
+
+def checked_clamp(clamp: Any, count: int, checked: Callable[[int, Any], Array]) -> dict[int, Array]:
+    """The states of clamped layers of so many, by the number of the layer, each as `checked` gives it."""
+    if clamp is not None and not isinstance(clamp, Mapping):
+        raise ValueError(f"clamp must map layers to their states, got {type(clamp).__name__}")
+    numbered = ((checked_layer(number, count, "clamp"), states) for number, states in (clamp or {}).items())
+    found = {layer: checked(layer, states) for layer, states in numbered}
+    if len(found) == count:
+        raise ValueError("clamp must leave a layer to draw, but it holds all of them")
+    return found
 
 
 def sample(
@@ -46,14 +59,7 @@ def sample(
     topology = model.state_.topology
     count = len(topology.sizes)
     wanted = tuple(topology.layers) if layer is None else (checked_layer(layer, count, "layer"),)
-    if clamp is not None and not isinstance(clamp, Mapping):
-        raise ValueError(f"clamp must map layers to their states, got {type(clamp).__name__}")
-    held = {}
-    for number, states in (clamp or {}).items():
-        place = checked_layer(number, count, "clamp")
-        held[place] = checked_states(model, states, rows, place, f"clamp[{place}]")
-    if len(held) == count:
-        raise ValueError("clamp must leave a layer to draw, but it holds all of them")
+    held = checked_clamp(clamp, count, lambda k, states: checked_states(model, states, rows, k, f"clamp[{k}]"))
     if initial is not None and 0 in held:
         raise ValueError("initial must be left out where clamp holds the visible layer")
     first = {} if initial is None else {0: checked_states(model, initial, rows, 0, "initial")}

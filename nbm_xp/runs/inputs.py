@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nbm_xp.boltzmann.ladder import LADDER
 from nbm_xp.boltzmann.model import Model
+from nbm_xp.boltzmann.sampling import checked_clamp
 from nbm_xp.boltzmann.topology import Topology
 from nbm_xp.files import replacing
 from nbm_xp.machines.rows import checked_values, numbers
@@ -99,26 +100,19 @@ def fitted_model(model: Any) -> Any:
 
 def clamped_arrays(clamp: Mapping[int, Any] | None, rows: int, topology: Topology) -> dict[int, Any]:
     """The states of clamped layers, checked and in host memory."""
-    if clamp is not None and not isinstance(clamp, Mapping):
-        raise ValueError(f"clamp must map layers to their states, got {type(clamp).__name__}")
-    found, sizes = {}, [topology.sites(layer) for layer in topology.layers]
-    for layer, values in (clamp or {}).items():
-        if isinstance(layer, bool) or not hasattr(layer, "__index__") or not 0 <= layer < len(sizes):
-            raise ValueError(f"clamp must name layers from 0 to {len(sizes) - 1}, got {layer!r}")
-        name, xp = f"clamp[{layer}]", host_namespace()
-        host = numbers(to_numpy(values, copy=True) if is_array(values) else values, name, xp)
+
+    def checked(layer: int, values: Any) -> Any:
+        name, size = f"clamp[{layer}]", topology.sites(layer)
+        host = numbers(to_numpy(values, copy=True) if is_array(values) else values, name, host_namespace())
         if is_complex(host):
             raise ValueError(f"{name} must hold real numbers, got complex ones")
         checked_values(host, name, within=topology.units[layer].within)
-        if tuple(host.shape) not in ((sizes[layer],), (rows, sizes[layer])):
-            raise ValueError(
-                f"clamp must hold, for layer {layer}, an array of shape ({sizes[layer]},) or ({rows}, "
-                f"{sizes[layer]}), got {tuple(host.shape)}"
-            )
-        found[int(layer)] = host
-    if len(found) == len(sizes):
-        raise ValueError("clamp must leave a layer to draw, but it holds all of them")
-    return found
+        if tuple(host.shape) not in ((size,), (rows, size)):
+            wanted = f"an array of shape ({size},) or ({rows}, {size}), got {tuple(host.shape)}"
+            raise ValueError(f"clamp must hold, for layer {layer}, {wanted}")
+        return host
+
+    return checked_clamp(clamp, len(topology.sizes), checked)
 
 
 def save_clamped(clamp: Mapping[int, Any], folder: pathlib.Path) -> None:

@@ -162,7 +162,7 @@ def test_a_run_goes_on_where_it_was_left(tmp_path: pathlib.Path, whole: RunDirec
         ({"layers": (0, 0)}, "layers must be different numbers"),
         ({"clamp": {0: np.zeros(20)}}, "layers must not be clamped ones"),
         ({"clamp": {1: np.zeros(3)}, "layers": (0,)}, r"clamp must hold, for layer 1, an array of shape \(12,\)"),
-        ({"clamp": {7: np.zeros(3)}}, "clamp must name layers from 0 to 1, got 7"),
+        ({"clamp": {7: np.zeros(3)}}, "clamp must be layers from 0 to 1, got 7"),
         ({"clamp": [1, 0]}, "clamp must map layers to their states, got list"),
         ({"clamp": {1: [np.nan] * 12}, "layers": (0,)}, r"clamp\[1\] must have values in \[0, 1\], got NaN"),
         (
