@@ -22,7 +22,7 @@ project = "nbm_xp"
 author = project_copyright = "nbm_xp developers"
 version = release = nbm_xp.__version__
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser", "sphinx_copybutton"]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 highlight_language = "text"
@@ -78,6 +78,23 @@ def entry(module: str, name: str) -> str:
     return f".. autofunction:: {name}\n" if inspect.isroutine(value) else f".. autodata:: {name}\n   :no-value:\n"
 
 
+FOREIGN = {  # where other projects document a name; {} is the name
+    "numpy.random.": "https://numpy.org/doc/stable/reference/random/generated/{}.html#{}",
+    "numpy.": "https://numpy.org/doc/stable/reference/generated/{}.html#{}",
+    "scipy.": "https://docs.scipy.org/doc/scipy/reference/generated/{}.html#{}",
+    "sklearn.": "https://scikit-learn.org/stable/modules/generated/{}.html#{}",
+    "dask.array.": "https://docs.dask.org/en/stable/generated/{}.html#{}",
+    "xarray.": "https://docs.xarray.dev/en/stable/generated/{}.html#{}",
+}
+FOREIGN_PAGES = {
+    "numpy.random.Generator": "https://numpy.org/doc/stable/reference/random/generator.html",
+    "numpy.random.SeedSequence": "https://numpy.org/doc/stable/reference/random/bit_generators/generated/"
+    "numpy.random.SeedSequence.html",
+    "dask.array": "https://docs.dask.org/en/stable/array.html",
+    "scipy.special": "https://docs.scipy.org/doc/scipy/reference/special.html",
+}
+
+
 autosummary_context = {"entry": entry, "home": home, "names": names}
 
 INCLUDED = {
@@ -118,6 +135,33 @@ def read_docstring(app: Any, what: str, name: str, value: Any, options: Any, lin
             lines[i] = "".join(parts)
 
 
+def link_foreign(app: Any, env: Any, node: Any, content: Any) -> Any:
+    """A link to another project's documentation for a name of its, without asking the network for an inventory."""
+    name = node.get("reftarget", "")
+    pattern = next((FOREIGN[prefix] for prefix in FOREIGN if name.startswith(prefix)), "")
+    address = FOREIGN_PAGES.get(name, pattern.replace("{}", name))
+    return nodes.reference("", "", content, refuri=address, internal=False) if address else None
+
+
+def write_index_for_language_models(app: Any, exception: Exception | None) -> None:
+    """Write llms.txt: a line for each page, with its title and first sentence (llmstxt.org)."""
+    if exception or app.builder.format != "html":
+        return
+    lines = [
+        "# nbm_xp",
+        "",
+        "> Boltzmann machines, random numbers and gradients on arrays of any library.",
+        "",
+        "## Pages",
+        "",
+    ]
+    for document in sorted(app.env.found_docs):
+        doctree = app.env.get_doctree(document)
+        first = next((" ".join(p.astext().split()) for p in doctree.findall(nodes.paragraph)), "")
+        lines.append(f"- [{app.env.titles[document].astext()}]({document}.html): {first.partition('. ')[0]}")
+    (Path(app.outdir) / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def skip_foreign(app: Any, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
     """What estimators have from scikit-learn is described in its own documentation."""
     return True if str(getattr(value, "__module__", "")).startswith("sklearn.") else None
@@ -144,4 +188,6 @@ def setup(app: Any) -> None:
     app.connect("source-read", read_page)
     app.connect("autodoc-skip-member", skip_foreign)
     app.connect("env-check-consistency", check_reference)
+    app.connect("missing-reference", link_foreign)
+    app.connect("build-finished", write_index_for_language_models)
     app.connect("autodoc-process-docstring", read_docstring, priority=400)  # before numpydoc
