@@ -31,9 +31,9 @@ def real_parts(result: Any) -> list[Any]:
     """The floating results, complex ones as their real and their imaginary parts."""
     parts: list[Any] = []
     for part in flat_list(result):
-        if part.dtype[0] == "c":
+        if part.dtype.kind == "c":
             parts += [xp.real(part), xp.imag(part)]
-        elif part.dtype[0] == "f":
+        elif part.dtype.kind == "f":
             parts.append(part)
     return parts
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from nbm_xp.namespace import array_namespace, convert, is_lazy, may_overlap
 from nbm_xp.namespace.compiling import compiled
 from nbm_xp.tape import Tensor, function
-from nbm_xp.tape.dtypes import DType, float64
+from nbm_xp.tape.dtypes import DTYPE_CLASSES, float64
 from nbm_xp.tape.node import CONSTANT, PLACEHOLDER, VARIABLE, Node, leaf
 from nbm_xp.tape.plans.plan import compile_plan, keep, may_share
 from nbm_xp.tape.source_locations import add_note, described_location
@@ -22,7 +22,7 @@ __all__ = ["run"]
 
 _MOST_PLANS = 2048
 _LENGTHS = frozenset({int, type(None)})
-_PLAIN = frozenset({int, bool, str, DType, type(None)})
+_PLAIN = frozenset({int, bool, str, type(None), *DTYPE_CLASSES})
 
 
 class _Plan(NamedTuple):

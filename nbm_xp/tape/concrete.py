@@ -158,7 +158,7 @@ def recorded_length(value: Any) -> Any:
     """A length from an int, a Length or an integer Tensor without axes, as it was recorded: nothing is looked at."""
     if not isinstance(value, Tensor):
         return as_length(value)
-    if value.ndim or value.dtype[0] not in "iu":
+    if value.ndim or value.dtype.kind not in "iu":
         raise TypeError(f"a length must be an integer Tensor without axes, got {value!r}")
     return _recorded_length(value.node)
 

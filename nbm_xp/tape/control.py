@@ -7,7 +7,7 @@ from typing import Any
 from .dtypes import common_dtype
 from .lengths import Size, axis_length, same_length
 from .node import IFELSE_NAME, Node, call_of, declare
-from .standard.casting import astype
+from .standard.data_types import astype
 from .tensor import Tensor, as_tensor, output
 
 __all__ = ["ifelse"]

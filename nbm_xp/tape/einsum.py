@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from nbm_xp.namespace import array_namespace, dtype_name, promote
 
 from .lengths import Size, known, product
-from .standard.casting import floating, together
+from .standard.data_types import floating, together
 from .tensor import Tensor, as_tensor, is_tensor
 
 __all__ = ["einsum"]

@@ -37,7 +37,7 @@ from .node import CONSTANT, PLACEHOLDER, VARIABLE, Node
 from .plans.plan import Exclusive, compile_plan, described_plan, may_share
 from .plans.writer import PlanWriter
 from .printing import described
-from .standard.casting import cast as as_kind
+from .standard.data_types import cast as as_kind
 from .tensor import Tensor, as_tensor
 from .variable import Variable, new_value
 

@@ -21,8 +21,8 @@ from .lengths import same_length, same_shape
 from .node import ELEMENTWISE_TAG, IFELSE_NAME, OUTPUT, Joint, Node, Shape
 from .source_locations import gradient_location, recorded_at, recording
 from .standard.broadcasting import broadcast_to, sum_to
-from .standard.casting import astype
 from .standard.creation import asarray, real, zeros_like
+from .standard.data_types import astype
 from .standard.elementwise import where
 from .standard.manipulation import reshape
 from .tensor import Tensor, as_tensor, is_tensor, record, result
@@ -63,7 +63,7 @@ def left_out(gradient: Tensor, zeros: _Zeros) -> Tensor:
 
 def differentiable(node: Node) -> bool:
     """Whether a value has a gradient at all."""
-    return node.dtype[0] in "fc" or node.is_call
+    return node.dtype.kind in "fc" or node.is_call
 
 
 def _lets_through(node: Node) -> bool:
@@ -138,7 +138,7 @@ class _Backward:
         if not _broadcasts(gradient.node.shape, node.shape):
             gradient = sum_to(gradient, node.shape)
         if gradient.dtype != node.dtype:
-            if gradient.dtype[0] == "c" and node.dtype[0] != "c":
+            if gradient.dtype.kind == "c" and node.dtype.kind != "c":
                 gradient = real(gradient)  # a real value moves along the real line alone
             if self.keep_dtype and gradient.dtype != node.dtype:
                 gradient = astype(gradient, node.dtype)
@@ -340,7 +340,7 @@ def gradients(
         loss = reshape(loss, ())
     if not is_tensor(loss) or loss.ndim:
         raise TypeError(f"loss must be a Tensor without axes, or of one element, got {loss!r}")
-    if loss.dtype[0] == "c":
+    if loss.dtype.kind == "c":
         raise TypeError(
             f"loss must be real, got {loss.dtype}: differentiate its real part, its imaginary part or its size"
         )
@@ -363,7 +363,7 @@ def gradients(
 
 
 def _real(loss: Tensor) -> Any:
-    return loss.dtype if loss.dtype[0] in "fc" else floatx()
+    return loss.dtype if loss.dtype.kind in "fc" else floatx()
 
 
 def _depends(loss: Node, target: Node) -> bool:

@@ -193,7 +193,7 @@ def refuse_cut(node: Node, name: str) -> None:
 
 def is_differentiated(node: Node) -> bool:
     """Whether a derivative in progress goes through a value."""
-    if not IN_PROGRESS or node.dtype[0] not in "fc":
+    if not IN_PROGRESS or node.dtype.kind not in "fc":
         return False
     stops = [one for one in reachable([node]) if one.op is STOP]
     return any(one in IN_PROGRESS for one in reachable([node], stops))

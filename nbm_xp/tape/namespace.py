@@ -34,7 +34,6 @@ from .standard import fft, special
 from .standard.assignment import setitem as _setitem  # noqa: F401  (declares the operation)
 from .standard.assignment import share as _share  # noqa: F401  (what becomes of a Tensor that is an array of NumPy)
 from .standard.broadcasting import broadcast_arrays, broadcast_shapes, broadcast_to, sum
-from .standard.casting import astype
 from .standard.creation import (
     arange,
     asarray,
@@ -56,7 +55,7 @@ from .standard.creation import (
     zeros,
     zeros_like,
 )
-from .standard.data_types import Info, can_cast, finfo, iinfo, isdtype, result_type
+from .standard.data_types import Info, astype, can_cast, finfo, iinfo, isdtype, result_type
 from .standard.elementwise import *  # noqa: F403  (all that the chapter has)
 from .standard.elementwise import clip, where
 from .standard.indexing import repeat, take, take_along_axis, tile

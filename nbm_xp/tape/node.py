@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
-from .dtypes import DType
+from nbm_xp.namespace import host_namespace
+
+from .dtypes import DTYPE_CLASSES, DType
 from .lengths import Length, Size, axis_length, known
 from .source_locations import SourceLocation, current_location
 
@@ -260,7 +262,7 @@ class Node:
     @property
     def is_call(self) -> bool:
         """Whether this is a call with several results, which is none of them."""
-        return self.dtype is _CALL
+        return bool(self.dtype.kind == "V")
 
     @property
     def call(self) -> Node:
@@ -285,7 +287,7 @@ class Node:
         return f"<node {self.name or self.op.name} {self.dtype}{list(self.shape)}>"
 
 
-_CALL = DType("void")
+_CALL = host_namespace().dtype("V")
 
 
 def call_of(
@@ -314,7 +316,7 @@ def _inputs(args: tuple[Any, ...], attributes: dict[str, Any]) -> tuple[Node, ..
     return tuple(found)
 
 
-_PLAIN = frozenset({bool, int, float, complex, str, DType, type(None)})
+_PLAIN = frozenset({bool, int, float, complex, str, type(None), *DTYPE_CLASSES})
 
 
 def nodes_in(value: Any) -> Iterator[Node]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from nbm_xp.namespace import array_namespace, host_namespace, library_name
 
-from .dtypes import DType
+from .dtypes import DTYPE_CLASSES, DType
 from .lengths import Length, known
 from .node import CONSTANT, OUTPUT, PLACEHOLDER, SUBGRAPH_TAG, VARIABLE, Node, Shape
 
@@ -147,7 +147,7 @@ class _Printer:
             shown = [self.plain(item, depth) for item in value[:_MOST_ARGUMENTS]]
             more = f", {_MORE}" if len(value) > _MOST_ARGUMENTS else "," if len(value) == 1 else ""
             return f"({', '.join(shown)}{more})"
-        if isinstance(value, DType):
+        if type(value) in DTYPE_CLASSES:
             return str(value)
         if isinstance(value, Length):
             number = known(value)
@@ -158,7 +158,7 @@ class _Printer:
 
 def _tells(value: Any, node: Node) -> bool:
     """Whether an option says more than that it was not used."""
-    if value is None or value is False or (isinstance(value, DType) and value == node.dtype):
+    if value is None or value is False or (type(value) in DTYPE_CLASSES and value == node.dtype):
         return False
     first = node.args[0] if node.args else None
     every = isinstance(first, Node) and isinstance(value, tuple) and value == tuple(range(len(first.shape)))

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, cast
 
 from nbm_xp.namespace import array_namespace, floatx, is_array, to_numpy
 
-from .dtypes import DType, as_dtype
+from .dtypes import DTYPE_CLASSES, DType, as_dtype
 from .graph import reachable, refuse_cut
 from .lengths import KnownLength, Length, Size, known, product, public_length
 from .node import CONSTANT, OUTPUT, PLACEHOLDER, Node, Operation, call_of, leaf, with_short_lengths
@@ -83,7 +83,7 @@ class Tensor(Operators["Tensor"]):
 
     @property
     def dtype(self) -> DType:
-        """The dtype, a string such as ``'float32'``."""
+        """The dtype, equal to its name."""
         return self.node.dtype
 
     @property
@@ -211,7 +211,7 @@ class Tensor(Operators["Tensor"]):
         return complex(self._number("complex"))
 
     def __index__(self) -> int:
-        if self.dtype[0] not in "iu":
+        if self.dtype.kind not in "iu":
             raise TypeError(f"only an integer Tensor can be an index, this one is {self.dtype}")
         return int(self._number("int"))
 
@@ -335,7 +335,7 @@ def as_tensor(value: Any) -> Tensor:
     return cast("Tensor", LATE["asarray"](value))
 
 
-_AS_IT_IS = (bool, int, float, complex, Length, Node, str, DType, slice)
+_AS_IT_IS = (bool, int, float, complex, Length, Node, str, slice, *DTYPE_CLASSES)
 
 
 def as_argument(value: Any) -> Any:

@@ -19,7 +19,7 @@ from nbm_xp.namespace import (
 
 from .dtypes import as_dtype
 from .node import VARIABLE, leaf, shapes_changed
-from .standard.casting import cast as cast_to
+from .standard.data_types import cast as cast_to
 from .tensor import Tensor, with_attributes
 
 __all__ = ["Variable", "new_value"]

@@ -44,9 +44,9 @@ def misdeclared(results: list[Any], variables: list[Variable], order: int) -> li
     """The operations whose results lie in the memory of an argument, though that is said not to be, gradients too."""
     tensors = [as_tensor(result) for result in results]
     roots = list(tensors)
-    if order and any(variable.dtype[0] in "fc" for variable in variables):
+    if order and any(variable.dtype.kind in "fc" for variable in variables):
         loss = inner_product(tensors, seed=1)
-        roots += gradients(loss, [v for v in variables if v.dtype[0] in "fc"], disconnected="zero")
+        roots += gradients(loss, [v for v in variables if v.dtype.kind in "fc"], disconnected="zero")
     xp = running_namespace([variable.value for variable in variables], default_namespace())
     values: dict[Node, Any] = {}
     found: list[str] = []

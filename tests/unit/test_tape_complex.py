@@ -49,7 +49,7 @@ def test_a_real_variable_has_a_real_gradient(dtype: str) -> None:
     ):
         for keep in (True, False):
             gradient = gradients(loss, x, keep_dtype=keep)
-            assert gradient.dtype[0] == "f"
+            assert gradient.dtype.kind == "f"
         assert gradients(loss, x).dtype == dtype
 
 

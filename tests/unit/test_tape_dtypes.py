@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 
 import numpy as np
@@ -12,8 +11,8 @@ from nbm_xp import natural_bm as B
 from nbm_xp.namespace import dtype_name, promote, set_floatx, to_floating
 from nbm_xp.tape import Variable, evaluate, placeholder
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
-from nbm_xp.tape.standard.casting import floating, together
+from nbm_xp.tape.dtypes import as_dtype, common_dtype
+from nbm_xp.tape.standard.data_types import floating, together
 
 NAMES = [
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "complex64",
@@ -22,42 +21,12 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_dtype_is_its_name(name: str) -> None:
-    dtype = getattr(xp, name)
-    assert dtype == name
-    assert dtype.name == str(dtype) == name
-    assert hash(dtype) == hash(name)
-    assert as_dtype(np.dtype(name)) is as_dtype(name) is dtype
-    assert repr(dtype) == f"nbm_xp.tape.{name}"
-    assert placeholder((2,), dtype=name).dtype is dtype
-    assert not isinstance(dtype, str)
-    assert name == dtype
-    assert dtype in ("beer", name)
-    assert {name: 1}[dtype] == {dtype: 1}[name] == 1
-    assert f"{dtype}" == f"{dtype:s}" == name
-    assert f"{dtype:>12}" == f"{name:>12}"
-    assert dtype != "beer"
-    assert dtype != 3
-    scalar = np.dtype(name).type
-    assert dtype == scalar and scalar == dtype
-    assert dtype != (np.int8 if name != "int8" else np.int16)
-    assert dtype not in (object, dict)
-    assert dtype.kind == dtype[0] == name[0]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_dtype_is_one_object(name: str) -> None:
-    dtype = getattr(xp, name)
-    assert pickle.loads(pickle.dumps(dtype)) is copy.deepcopy(dtype) is DType(name) is DType(dtype) is dtype
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_dtype_is_an_argument_of_numpy(name: str) -> None:
+def test_a_dtype_is_that_of_the_host(name: str) -> None:
     dtype, host = getattr(xp, name), np.dtype(name)
-    assert np.dtype(dtype) == np.zeros(3, dtype=dtype).dtype == np.ones(2).astype(dtype).dtype == host
-    assert dtype == host
-    assert host == dtype
-    assert np.result_type(dtype, np.bool_) == host
+    assert dtype is host is as_dtype(host) is as_dtype(name) is as_dtype(host.type)
+    assert placeholder((2,), dtype=name).dtype is dtype == pickle.loads(pickle.dumps(dtype))
+    assert dtype == name == str(dtype) == f"{dtype}"
+    assert dtype not in ("beer", None, 3, dict)
 
 
 @pytest.mark.parametrize("left", NAMES)
@@ -65,7 +34,7 @@ def test_a_dtype_is_an_argument_of_numpy(name: str) -> None:
 def test_promotion_is_that_of_numpy(left: str, right: str) -> None:
     expected = np.result_type(np.dtype(left), np.dtype(right)).name
     a, b = placeholder((2,), dtype=left), placeholder((2,), dtype=right)
-    assert common_dtype(DType(left), DType(right)) == expected
+    assert common_dtype(as_dtype(left), as_dtype(right)) == expected
     assert xp.result_type(a, right) == xp.result_type(left, b) == expected
     if left[0] in "if" and right[0] in "if":
         assert (a * b).dtype == expected
@@ -132,7 +101,7 @@ def test_the_configured_precision_is_the_default() -> None:
     for floatx in ("float32", "float64"):
         set_floatx(floatx)
         defaults = [xp.zeros(2), xp.ones(2), xp.asarray(1.0), xp.linspace(0, 1, 3), xp.eye(2), xp.arange(0.0, 1.0, 0.5)]
-        assert {x.dtype for x in (*defaults, placeholder((2,)), Variable([1.0]))} == {floatx}
+        assert {str(x.dtype) for x in (*defaults, placeholder((2,)), Variable([1.0]))} == {floatx}
     assert xp.arange(3).dtype == xp.asarray(3).dtype == "int64"
     assert xp.asarray(True).dtype == "bool"
 

@@ -13,7 +13,7 @@ from nbm_xp.namespace import array_namespace, dtype_name, dtype_of
 from nbm_xp.namespace.compiling import as_rounded
 from nbm_xp.tape import composite, operation
 from nbm_xp.tape.composite import sigmoid
-from nbm_xp.tape.dtypes import DType, as_dtype
+from nbm_xp.tape.dtypes import as_dtype, int32
 from nbm_xp.tape.node import FLAT, Node, Shape, Spec
 
 from .. import draws
@@ -103,7 +103,7 @@ def without_replacement(xp: Any, p: Any, u: Any, size: int, dtype: str) -> Any:
 
 
 def _numbers_and_state(state: Node, size: Shape, dtype: str) -> list[Spec]:
-    return [(size, as_dtype(dtype)), (state.shape, DType("int32"))]
+    return [(size, as_dtype(dtype)), (state.shape, int32)]
 
 
 def _as_drawn(xp: Any, drawn: tuple[Any, Any]) -> tuple[Any, Any]:

@@ -16,12 +16,12 @@ from typing import Any
 
 from nbm_xp.namespace import (
     asarray,
-    dtype_name,
     floatx,
     host_namespace,
     is_array,
 )
 
+from ..dtypes import as_dtype
 from ..graph import ARGUMENT, IN_PROGRESS, reachable
 from ..node import PLACEHOLDER, VARIABLE, Node
 from ..tensor import Tensor, as_tensor, is_tensor, record
@@ -152,8 +152,8 @@ def _check_floating(leaf: Any, position: int) -> None:
             f"got {type(leaf).__name__}"
         )
     try:
-        dtype = leaf.dtype if is_tensor(leaf) else dtype_name(leaf)
+        dtype = as_dtype(leaf)
     except TypeError as error:
         raise TypeError(f"argument {position} must be floating to differentiate in: {error}") from error
-    if dtype[0] not in "fc":
+    if dtype.kind not in "fc":
         raise TypeError(f"argument {position} must be floating to differentiate in, got {dtype}")

@@ -108,8 +108,8 @@ def hessian(fn: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callabl
 
 
 def _check_complex(outputs: Sequence[Tensor], targets: Sequence[Tensor], holomorphic: bool) -> None:
-    complex_in = any(target.dtype[0] == "c" for target in targets)
-    if complex_in and not holomorphic and any(value.dtype[0] == "c" for value in outputs):
+    complex_in = any(target.dtype.kind == "c" for target in targets)
+    if complex_in and not holomorphic and any(value.dtype.kind == "c" for value in outputs):
         raise TypeError(
             "complex results of complex arguments have a Jacobian only where the function is holomorphic: "
             "say holomorphic=True, or take real and imaginary parts"
@@ -132,7 +132,7 @@ def _blocks(outputs: Sequence[Tensor], targets: Sequence[Tensor], mode: Mode | N
 
 def _goes_forward(value: Tensor, targets: Sequence[Tensor], mode: Mode | None) -> bool:
     """Forward where that takes fewer products, each of which costs about twice as much as a product in reverse."""
-    mixed = value.dtype[0] != "c" and any(target.dtype[0] == "c" for target in targets)
+    mixed = value.dtype.kind != "c" and any(target.dtype.kind == "c" for target in targets)
     if mode is not None or mixed:
         return mode == "forward" and not mixed
     sizes = [known(product(tensor.node.shape)) for tensor in (value, *targets)]
@@ -151,11 +151,11 @@ def _reverse(value: Tensor, targets: Sequence[Tensor]) -> list[Tensor]:
         return pulled([value], [cotangent], targets)
 
     found = _applied(back, value)
-    if value.dtype[0] != "c" or all(target.dtype[0] == "c" for target in targets):
+    if value.dtype.kind != "c" or all(target.dtype.kind == "c" for target in targets):
         return found
     # a real argument gets the real part of cotangent times derivative: -1j brings the imaginary part
     turned = _applied(lambda cotangent: back(cotangent * -1j), value)
-    return [a if target.dtype[0] == "c" else a + 1j * b for a, b, target in zip(found, turned, targets, strict=True)]
+    return [a if target.dtype.kind == "c" else a + 1j * b for a, b, target in zip(found, turned, targets, strict=True)]
 
 
 def _forward(outputs: Sequence[Tensor], targets: Sequence[Tensor], position: int) -> list[Tensor]:

@@ -34,8 +34,8 @@ from ..loops.run import captured_by
 from ..node import Node
 from ..operators import is_number
 from ..plans.structural_key import structural_key
-from ..standard.casting import astype
 from ..standard.creation import arange, zeros_like
+from ..standard.data_types import astype
 from ..standard.elementwise import cos
 from ..standard.manipulation import reshape
 from ..tensor import Tensor, as_tensor, is_tensor
@@ -47,7 +47,7 @@ __all__ = ["as_like", "grad", "hvp", "is_smooth", "jvp", "pulled", "pushed", "va
 
 def is_smooth(tensor: Tensor) -> bool:
     """Whether a value has a derivative: it is floating."""
-    return tensor.dtype[0] in "fc"
+    return tensor.dtype.kind in "fc"
 
 
 def pulled(outputs: Sequence[Tensor], cotangents: Sequence[Tensor], targets: Sequence[Tensor]) -> list[Tensor]:
@@ -96,7 +96,7 @@ def as_like(value: Any, model: Tensor, name: str) -> Tensor:
     pairs = zip(tensor.node.shape, model.node.shape, strict=False)
     if tensor.ndim != model.ndim or any(same_length(a, b) is False for a, b in pairs):
         raise ValueError(f"{name} must hold an array of shape {model.shape} here, got shape {tensor.shape}")
-    if tensor.dtype[0] == "c" and model.dtype[0] != "c":
+    if tensor.dtype.kind == "c" and model.dtype.kind != "c":
         raise TypeError(f"{name} must be real where the value is, got {tensor.dtype}")
     return tensor
 

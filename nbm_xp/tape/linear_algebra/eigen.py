@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 from nbm_xp.namespace.overlay import EigResult
 from nbm_xp.tape.node import Node
-from nbm_xp.tape.standard.casting import complex_of, floating, real_of
 from nbm_xp.tape.standard.creation import conj, real
-from nbm_xp.tape.standard.data_types import finfo
+from nbm_xp.tape.standard.data_types import complex_of, finfo, floating, real_of
 from nbm_xp.tape.standard.elementwise import abs as abs_
 from nbm_xp.tape.standard.elementwise import where
 from nbm_xp.tape.standard.manipulation import expand_dims, matrix_transpose

@@ -86,7 +86,7 @@ def diagonal_matrix(values: Tensor) -> Tensor:
 def rounding(values: Tensor) -> Tensor:
     """The difference below which two of these singular or eigenvalues count as equal: several units in their sum."""
     total = sum_(abs_(values), axis=-1, keepdims=True)
-    return total * (8 * finfo(values).eps)
+    return total * float(8 * finfo(values).eps)
 
 
 def _diagonal_length(rows: Size, columns: Size, offset: int) -> Size:

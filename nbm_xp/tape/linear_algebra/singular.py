@@ -22,8 +22,8 @@ from ..dtypes import as_dtype
 from ..lengths import minimum_length, same_length
 from ..node import Node
 from ..standard.broadcasting import sum as sum_
-from ..standard.casting import cast, floating, is_complex, real_of
 from ..standard.creation import conj, imag, real
+from ..standard.data_types import cast, floating, is_complex, real_of
 from ..standard.elementwise import abs as abs_
 from ..standard.elementwise import sqrt, where
 from ..standard.manipulation import expand_dims, matrix_transpose

@@ -18,8 +18,8 @@ from nbm_xp.namespace import dtype_name
 from ..lengths import minimum_length, same_length
 from ..node import Node, Operation, declare
 from ..operators import is_number
-from ..standard.casting import floating, real_of, together
 from ..standard.creation import conj, eye, imag, real, tril, zeros_like
+from ..standard.data_types import floating, real_of, together
 from ..standard.manipulation import concat, expand_dims, matrix_transpose
 from ..standard.products import matmul
 from ..standard.shapes import broadcast, of_matrices, written
@@ -216,7 +216,7 @@ def _infer_slogdet(x: Node) -> Any:
 def _slogdet_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor | None:
     """Giles (2008), "An extended collection of matrix derivative results"; of complex matrices the sign turns."""
     factor = g.get(1)
-    if 0 in g and x.dtype[0] == "c":
+    if 0 in g and x.dtype.kind == "c":
         turning = imag(g[0] * out[0]) * 1j
         factor = turning if factor is None else factor + turning
     return None if factor is None else _per_matrix(factor) * matrix_transpose(inv(x))

@@ -17,8 +17,8 @@ from ..lengths import Length, Size, known, minimum_length, product, same_length,
 from ..node import IDENTITY_TAG, LINEAR_TAG, Node, nodes_in, register_gradient
 from ..standard.broadcasting import sum as sum_
 from ..standard.broadcasting import sum_to
-from ..standard.casting import astype
 from ..standard.creation import asarray, zeros, zeros_like
+from ..standard.data_types import astype
 from ..standard.manipulation import concat, matrix_transpose, reshape
 from ..tensor import Tensor, record, result
 from .body import LoopBody, sum_of_outer_products, taken, varying_in
@@ -277,7 +277,7 @@ def _reverse_step(body: LoopBody, g: dict[int, Tensor], window: _Window) -> _Rev
     back = {
         position: inner_placeholder(carry.shape, carry.dtype)
         for position, carry in enumerate(body.carries)
-        if carry.dtype[0] in "fc"
+        if carry.dtype.kind in "fc"
     }
     tapped = {index: body.tapped_at(index) for index in sorted(g) if index >= body.first_tap}
     slices = [inner_placeholder(g[index].node.shape[1:], g[index].dtype) for index in tapped]

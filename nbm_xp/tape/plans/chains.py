@@ -18,7 +18,7 @@ from typing import Any
 
 from nbm_xp.namespace import chains as library
 
-from ..dtypes import DType
+from ..dtypes import DTYPE_CLASSES
 from ..graph import BranchPath
 from ..lengths import Length, known
 from ..node import LEAVES, Node, nodes_in
@@ -156,7 +156,9 @@ def _is_in_order(node: Node, first: Node) -> bool:
 
 def _plain_arguments(node: Node) -> bool:
     """Whether a function is called on values, numbers and dtypes alone."""
-    return all(isinstance(arg, (Node, DType)) or arg is None or is_number(arg) for arg in node.args)
+    return all(
+        isinstance(arg, Node) or type(arg) in DTYPE_CLASSES or arg is None or is_number(arg) for arg in node.args
+    )
 
 
 def _fused(order: Sequence[Node], resolve: Callable[[Node], Node]) -> Iterator[Node]:
@@ -318,7 +320,7 @@ class _Describing:
         self.full["shape", self.written(shape)] = self._place(shape)
 
     def _argument(self, arg: Any) -> tuple[str, Any]:
-        if isinstance(arg, DType):
+        if type(arg) in DTYPE_CLASSES:
             return "is", str(arg)
         if isinstance(arg, Length):
             return "given", self._place(arg)

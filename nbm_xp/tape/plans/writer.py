@@ -22,7 +22,7 @@ from nbm_xp.namespace import concrete_int, running_dtype
 from nbm_xp.namespace.compiling import library_branch
 from nbm_xp.namespace.errors import prefix
 
-from ..dtypes import DType
+from ..dtypes import DTYPE_CLASSES
 from ..graph import BranchPath, Result, walk
 from ..lengths import Length, Size, known
 from ..node import IFELSE_NAME, LEAVES, OUTPUT, SUBGRAPH_TAG, Node
@@ -383,7 +383,7 @@ class PlanWriter:
         if isinstance(value, Node):
             node = self.resolve(value)
             return self.expression(node) if node in self.inlined else self._name(node)
-        if isinstance(value, DType):
+        if type(value) in DTYPE_CLASSES:
             return self._bind(str(value) + "_", ("dtype", value), running_dtype(self.xp, value))
         if isinstance(value, Length):
             return value.source(self._atom_source)

@@ -26,8 +26,8 @@ from ..node import PLACEHOLDER, Node, Operation, declare, same_as_first
 from ..operators import LATE, is_number
 from ..tensor import Tensor, as_tensor, record
 from .broadcasting import broadcast_to
-from .casting import cast
 from .creation import arange, full
+from .data_types import cast
 from .elementwise import where
 from .indexing import GETITEM, expanded, getitem, infer_getitem, is_mask, without_masks
 from .manipulation import reshape
@@ -168,7 +168,7 @@ def updated(x: Tensor, result: Tensor) -> Tensor:
 
     What cannot be written to, and a sum of another shape or a higher kind of numbers, leaves `x` as it was.
     """
-    if not is_writable(x) or not _has_shape_of(result, x) or _RANK[result.dtype[0]] > _RANK[x.dtype[0]]:
+    if not is_writable(x) or not _has_shape_of(result, x) or _RANK[result.dtype.kind] > _RANK[x.dtype.kind]:
         return result
     return assign(x, Ellipsis, result)
 
@@ -255,11 +255,11 @@ def _of_dtype(value: Any, x: Tensor) -> Any:
     """The value as the array holds it."""
     number = is_number(value) and not isinstance(value, Length)
     given = value if number else as_tensor(value)
-    kind = next(k for k in "bifc" if isinstance(given, _PYTHON[k])) if number else given.dtype[0]
-    if _RANK[kind] > _RANK[x.dtype[0]]:
+    kind = next(k for k in "bifc" if isinstance(given, _PYTHON[k])) if number else given.dtype.kind
+    if _RANK[kind] > _RANK[x.dtype.kind]:
         what = repr(value) if number else given.dtype
         raise TypeError(f"value must be what an array of {x.dtype} can hold, got {what}: cast it openly with astype")
-    return _PYTHON[x.dtype[0]](given) if number else cast(given, x.dtype)
+    return _PYTHON[x.dtype.kind](given) if number else cast(given, x.dtype)
 
 
 def _check_fits(value: Any, part: Tensor) -> None:

@@ -10,7 +10,7 @@ from ..dtypes import bool as boolean
 from ..lengths import known, same_length
 from ..node import LINEAR_TAG, ChainStep, Node, Operation, Shape, declare, same_as_first
 from ..tensor import Tensor, as_tensor, record
-from .casting import cast
+from .data_types import cast
 from .manipulation import of_shape, reshape
 from .shapes import along_axes, axes_of, broadcast, kept_shape, not_written, reduced_shape, sizes_of
 
@@ -34,13 +34,13 @@ def accumulator(x: Tensor, dtype: Any) -> DType:
     """The dtype that an array is added up in; integers and bool in the widest."""
     if dtype is not None:
         return as_dtype(dtype)
-    kind = x.dtype[0]
+    kind = x.dtype.kind
     return as_dtype("int64") if kind in "bi" else as_dtype("uint64") if kind == "u" else x.dtype
 
 
 def _summable(x: Tensor, dtype: DType) -> Tensor:
     """What is cast before it is added up: floating results are exact only so, and bool is no number."""
-    return cast(x, dtype) if dtype[0] in "fc" or x.dtype == boolean else x
+    return cast(x, dtype) if dtype.kind in "fc" or x.dtype == boolean else x
 
 
 def accumulated(op: Operation, x: Any, axis: Any, dtype: Any, keepdims: bool) -> Tensor:

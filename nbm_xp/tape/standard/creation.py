@@ -34,7 +34,7 @@ from ..operators import is_number
 from ..tensor import Tensor, as_tensor, record, with_attributes
 from .broadcasting import broadcast_to
 from .broadcasting import sum as sum_
-from .casting import cast, real_of, scalar
+from .data_types import cast, real_of, scalar
 from .data_types import check_device as _check_device
 from .manipulation import reshape, stack
 from .shapes import not_written, of_matrices, sizes_of
@@ -282,19 +282,19 @@ _CONJ = declare("conj", same_as_first, (lambda g, out, x: conj(g),), tags=_ELEME
 def real(x: Any, /) -> Tensor:
     """The real part."""
     x = as_tensor(x)
-    return record(_REAL, x) if x.dtype[0] == "c" else x
+    return record(_REAL, x) if x.dtype.kind == "c" else x
 
 
 def imag(x: Any, /) -> Tensor:
     """The imaginary part."""
     x = as_tensor(x)
-    return record(_IMAG, x) if x.dtype[0] == "c" else zeros_like(x)
+    return record(_IMAG, x) if x.dtype.kind == "c" else zeros_like(x)
 
 
 def conj(x: Any, /) -> Tensor:
     """The complex conjugate."""
     x = as_tensor(x)
-    return record(_CONJ, x) if x.dtype[0] == "c" else x
+    return record(_CONJ, x) if x.dtype.kind == "c" else x
 
 
 def _infer_arange(start: Any, stop: Any, step: Any, *, dtype: DType) -> Any:
@@ -325,7 +325,7 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
 def _bound(value: Any) -> Any:
     if is_array(value) and not isinstance(value, Tensor) and not value.shape:  # such as the product of a shape
         value = float(value) if dtype_name(value)[0] == "f" else operator.index(value)
-    if not isinstance(value, Tensor) or value.ndim or value.dtype[0] != "f":
+    if not isinstance(value, Tensor) or value.ndim or value.dtype.kind != "f":
         return integer_length(value)
     number = _lasting(value)
     if number is None:
@@ -343,7 +343,7 @@ def _lasting(value: Tensor) -> Any:
 
 def _weighted(g: Tensor, num: Size, endpoint: bool, *, of_stop: bool) -> Tensor:
     """The gradient in a bound: each number is the bounds' mean, weighted by how far it is from the other."""
-    dtype = g.dtype if g.dtype[0] == "f" else real(g).dtype
+    dtype = g.dtype if g.dtype.kind == "f" else real(g).dtype
     share = record(_LINSPACE, 0.0, 1.0, num, dtype=dtype, endpoint=endpoint)
     return sum_(g * (share if of_stop else 1.0 - share))
 

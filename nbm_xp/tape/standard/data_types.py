@@ -1,24 +1,28 @@
-"""Data type functions: promotion, kinds and limits of dtypes; and what the namespace says of itself."""
+"""Data types: promotion, kinds and limits; casts, and arguments brought to a common dtype.
+
+Arguments of different dtypes are cast to what NumPy's promotion gives, so that every library, the strict one included,
+computes the same; Python scalars are weak.
+"""
 
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
-from nbm_xp.namespace import default_namespace, dtype_name, floatx, host_namespace, is_array, is_lazy, promote_types
+from nbm_xp.namespace import DTYPE_NAMES, default_namespace, dtype_name, floatx, host_namespace, is_lazy
 
 from .. import dtypes as _dtypes
-from ..dtypes import DType, as_dtype, weak_dtype
+from ..dtypes import DType, as_dtype, common_dtype, float_of, weak_dtype
+from ..node import declare
 from ..operators import is_number, kind_of_number
-from ..tensor import Tensor
+from ..tensor import Tensor, as_tensor, record
 
 __all__ = [
-    "DEVICE", "FloatLimits", "Info", "IntegerLimits", "can_cast", "check_device", "finfo", "iinfo", "isdtype",
-    "result_type",
+    "DEVICE", "Info", "astype", "both_tensors", "can_cast", "cast", "check_device", "complex_of", "divisible", "finfo",
+    "floating", "iinfo", "is_complex", "isdtype", "plain_number", "real_of", "refuse_complex", "result_type", "scalar",
+    "together",
 ]  # fmt: skip
-
-_SCALARS = (builtins.bool, int, float, complex)
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
@@ -33,91 +37,49 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     strong = [item for item in arrays_and_dtypes if not is_number(item)]
     if not strong:
         raise ValueError("result_type needs at least one array or dtype")
-    return weak_dtype(as_dtype(promote_types(*map(dtype_name, strong))), *scalars)
+    return weak_dtype(common_dtype(*map(_dtype_of, strong)), *scalars)
+
+
+def _dtype_of(item: Any) -> DType:
+    return item.dtype if isinstance(item, Tensor) else as_dtype(item)
 
 
 def can_cast(from_: Any, to: Any, /) -> builtins.bool:
     """Whether a dtype casts to another by promotion."""
-    return promote_types(dtype_name(from_), dtype_name(to)) == dtype_name(to)
-
-
-_KINDS = {
-    "bool": "b",
-    "signed integer": "i",
-    "unsigned integer": "u",
-    "integral": "iu",
-    "real floating": "f",
-    "complex floating": "c",
-    "numeric": "iufc",
-}
+    wanted = _dtype_of(to)
+    return builtins.bool(common_dtype(_dtype_of(from_), wanted) == wanted)
 
 
 def isdtype(dtype: Any, kind: Any) -> builtins.bool:
     """Whether a dtype is one, or of a kind, that is named."""
-    name = as_dtype(dtype)
-    for item in kind if isinstance(kind, tuple) else (kind,):
-        if isinstance(item, tuple):
-            raise TypeError(f"kind must be a dtype, a str or a tuple of these, got {kind!r}")
-        if isinstance(item, str):
-            if item not in _KINDS:
-                raise ValueError(f"kind must be a dtype or one of {sorted(_KINDS)}, got {item!r}")
-            if name.kind in _KINDS[item]:
-                return True
-        elif as_dtype(item) == name:
-            return True
-    return False
+    return builtins.bool(host_namespace().isdtype(as_dtype(dtype), kind))
 
 
-@dataclass(frozen=True, eq=False)
-class FloatLimits:
-    """The limits of a floating dtype; of a complex one, those of its parts."""
-
-    bits: int
-    eps: float
-    max: float
-    min: float
-    smallest_normal: float
-    dtype: DType
+def _limited(type: Any, kinds: str, what: str) -> DType:
+    """The dtype whose limits are asked for, which must be of a kind."""
+    if is_number(type) or isinstance(type, complex):
+        raise TypeError(f"type must be a dtype or an array, got {type!r}")
+    dtype = _dtype_of(type)
+    if dtype.kind not in kinds:
+        raise TypeError(f"type must be {what}, got {dtype}")
+    return dtype
 
 
-@dataclass(frozen=True, eq=False)
-class IntegerLimits:
-    """The limits of an integer dtype."""
-
-    bits: int
-    max: int
-    min: int
-    dtype: DType
-
-
-_PARTS = {"complex64": "float32", "complex128": "float64"}
-
-
-def _only_dtypes(type: Any, function: str) -> DType:
-    if isinstance(type, _SCALARS) and not is_array(type):
-        raise TypeError(f"type must be a dtype or an array for {function}, got {type!r}")
-    return type.dtype if isinstance(type, Tensor) else as_dtype(type)
-
-
-def finfo(type: Any, /) -> FloatLimits:
-    """The limits of a floating dtype, or of that of an array.
+def finfo(type: Any, /) -> SimpleNamespace:
+    """The limits of a floating dtype, or of that of an array; of a complex one, those of its parts.
 
     Raises
     ------
     TypeError
         If `type` is no floating dtype, nor an array of one.
     """
-    dtype = _only_dtypes(type, "finfo")
-    name = _PARTS.get(dtype.name, dtype.name)
-    if name[0] != "f":
-        raise TypeError(f"type must be floating for finfo, got {dtype}")
-    host = host_namespace()
-    found = host.finfo(getattr(host, str(name)))
+    dtype = real_of(_limited(type, "fc", "floating"))
+    found = host_namespace().finfo(dtype)
     numbers = {key: float(getattr(found, key)) for key in ("eps", "max", "min", "smallest_normal")}
-    return FloatLimits(bits=int(found.bits), dtype=as_dtype(name), **numbers)
+    return SimpleNamespace(bits=int(found.bits), dtype=dtype, **numbers)
 
 
-def iinfo(type: Any, /) -> IntegerLimits:
+def iinfo(type: Any, /) -> SimpleNamespace:
     """The limits of an integer dtype, or of that of an array.
 
     Raises
@@ -125,21 +87,13 @@ def iinfo(type: Any, /) -> IntegerLimits:
     TypeError
         If `type` is no integer dtype, nor an array of one.
     """
-    dtype = _only_dtypes(type, "iinfo")
-    if dtype[0] not in "iu":
-        raise TypeError(f"type must be integer for iinfo, got {dtype}")
-    bits = int(dtype.name.partition("int")[2])
-    lowest = -(2 ** (bits - 1)) if dtype[0] == "i" else 0
-    return IntegerLimits(bits, lowest + 2**bits - 1, lowest, dtype)
+    dtype = _limited(type, "iu", "integer")
+    found = host_namespace().iinfo(dtype)
+    return SimpleNamespace(bits=int(found.bits), dtype=dtype, max=int(found.max), min=int(found.min))
 
 
 DEVICE = "recorded"
 """The one device of Tensors: where their values will lie is decided when they run."""
-
-_EVERY = (
-    _dtypes.bool, _dtypes.int8, _dtypes.int16, _dtypes.int32, _dtypes.int64, _dtypes.uint8, _dtypes.uint16,
-    _dtypes.uint32, _dtypes.uint64, _dtypes.float32, _dtypes.float64, _dtypes.complex64, _dtypes.complex128,
-)  # fmt: skip
 
 
 def check_device(device: Any) -> None:
@@ -180,14 +134,144 @@ class Info:
         """The dtypes that creation functions take unless told another: that of the configured precision."""
         check_device(device)
         real = as_dtype(floatx())
-        return {
-            "real floating": real,
-            "complex floating": _dtypes.complex128 if real == "float64" else _dtypes.complex64,
-            "integral": _dtypes.int64,
-            "indexing": _dtypes.int64,
-        }
+        wide = _dtypes.complex128 if real == _dtypes.float64 else _dtypes.complex64
+        integers = {"integral": _dtypes.int64, "indexing": _dtypes.int64}
+        return {"real floating": real, "complex floating": wide, **integers}
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, DType]:
         """The standard's dtypes by name, of a kind or of one of several."""
         check_device(device)
-        return {dtype.name: dtype for dtype in _EVERY if kind is None or isdtype(dtype, kind)}
+        found = {name: as_dtype(name) for name in DTYPE_NAMES if name != "float16"}
+        return {name: dtype for name, dtype in found.items() if kind is None or isdtype(dtype, kind)}
+
+
+_ASTYPE = declare(
+    "astype",
+    lambda x, dtype: (x.shape, dtype),
+    (lambda g, out, x, dtype: g,),  # the driver brings a gradient to the dtype of its input
+    run=lambda xp, x, dtype: x if x.dtype == dtype else xp.astype(x, dtype),
+    may_overlap=True,
+)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None) -> Tensor:
+    """The same values in another dtype; through an integer dtype no gradient flows.
+
+    Raises
+    ------
+    TypeError
+        If complex numbers were to become real ones: take `real`, `imag` or `abs`.
+    """
+    check_device(device)
+    x, wanted = as_tensor(x), as_dtype(dtype)
+    if x.dtype.kind == "c" != wanted.kind:
+        raise TypeError(f"an array of {x.dtype} does not become one of {wanted}: take its real, imag or abs")
+    return x if not copy and x.dtype == wanted else record(_ASTYPE, x, wanted)
+
+
+def cast(x: Tensor, dtype: DType) -> Tensor:
+    """The Tensor with another dtype; itself where it has it."""
+    return x if x.node.dtype == dtype else astype(x, dtype)
+
+
+_SCALAR = declare(
+    "scalar",
+    lambda value, *, dtype: ((), dtype),
+    (),
+    run=lambda xp, value, *, dtype: xp.asarray(value, dtype=dtype),
+)
+
+
+def scalar(number: Any, dtype: DType) -> Tensor:
+    """A number or a length as a Tensor.
+
+    Raises
+    ------
+    OverflowError
+        If the dtype cannot hold an integer.
+    """
+    if dtype.kind in "iu" and type(number) is int:
+        limits = host_namespace().iinfo(dtype)
+        if not limits.min <= number <= limits.max:
+            raise OverflowError(f"{dtype} holds {limits.min} to {limits.max}, not {number}")
+    return record(_SCALAR, number, dtype=dtype)
+
+
+def is_complex(x: Any) -> builtins.bool:
+    """Whether a Tensor, an array or a Python number is complex."""
+    return isinstance(x, complex) if is_number(x) else dtype_name(x)[0] == "c"
+
+
+_REAL_OF = {_dtypes.complex64: _dtypes.float32, _dtypes.complex128: _dtypes.float64}
+
+
+def real_of(dtype: DType) -> DType:
+    """The dtype of the real part of numbers of a floating dtype."""
+    return _REAL_OF.get(dtype, dtype)
+
+
+def complex_of(dtype: DType) -> DType:
+    """The complex dtype of the same precision; float16 has none and takes the next."""
+    return common_dtype(dtype, _dtypes.complex64)
+
+
+def refuse_complex(name: str, **arguments: Any) -> None:
+    """Raise for a complex argument of a function of real numbers.
+
+    Raises
+    ------
+    TypeError
+        If there is one.
+    """
+    for key, value in arguments.items():
+        if value is not None and is_complex(value):
+            kind = "a complex number" if is_number(value) else value.dtype
+            raise TypeError(f"{name} is a function of real numbers, {key} is {kind}: take its real, imag or abs first")
+
+
+def together(*values: Any) -> tuple[Any, ...]:
+    """Arguments cast to their common dtype, Python scalars left weak; at least one becomes a Tensor."""
+    if all(map(is_number, values)):
+        return tuple(map(as_tensor, values))
+    tensors = [value if is_number(value) else as_tensor(value) for value in values]
+    numbers = (kind_of_number(value) for value in tensors if not isinstance(value, Tensor))
+    dtype = weak_dtype(common_dtype(*(t.node.dtype for t in tensors if isinstance(t, Tensor))), *numbers)
+    several = any(isinstance(t, Tensor) and plain_number(t) is None for t in tensors)
+    result = tuple(_cast_or_number(t, dtype, several) if isinstance(t, Tensor) else t for t in tensors)
+    if all(map(is_number, result)):
+        return tuple(cast(t, dtype) if isinstance(t, Tensor) else t for t in tensors)
+    return result
+
+
+def _cast_or_number(x: Tensor, dtype: DType, several: builtins.bool) -> Any:
+    """An argument cast; beside another array, a recorded scalar of that dtype is as good as its number."""
+    number = plain_number(x) if several and x.dtype == dtype else None
+    return cast(x, dtype) if number is None else number
+
+
+def floating(x: Any) -> Tensor:
+    """A Tensor of a floating dtype: integers of 8 and 16 bits and bool become ``floatx``, wider ones float64."""
+    tensor = as_tensor(x)
+    if tensor.dtype.kind in "fc":
+        return tensor
+    return cast(tensor, float_of(tensor.dtype))
+
+
+def divisible(x: Tensor) -> Tensor:
+    """Integers as ``floatx``, which is what their quotient is of."""
+    return x if x.node.dtype.kind in "fc" else cast(x, as_dtype(floatx()))
+
+
+def plain_number(value: Any) -> float | None:
+    """The number that a value is, or that a floating scalar was recorded as; None for anything else."""
+    if isinstance(value, Tensor):
+        node = value.node
+        held = node.args[0] if node.op is _SCALAR and node.dtype.kind == "f" else None
+        return held if isinstance(held, (int, float)) else None
+    return value if isinstance(value, (int, float)) else None
+
+
+def both_tensors(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
+    """Two arguments, of which a Python number becomes a Tensor of the other's dtype."""
+    dtype = (x1 if isinstance(x1, Tensor) else x2).dtype
+    return tuple(x if isinstance(x, Tensor) else scalar(x, dtype) for x in (x1, x2))  # type: ignore[return-value]

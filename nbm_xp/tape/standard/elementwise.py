@@ -20,7 +20,8 @@ from ..lengths import Length
 from ..node import ELEMENTWISE_TAG, LINEAR_TAG, OPERATIONS, Node, Rule, declare, same_as_first
 from ..operators import is_number
 from ..tensor import Tensor, as_tensor, record
-from .casting import (
+from .creation import asarray, conj, zeros_like
+from .data_types import (
     both_tensors,
     cast,
     divisible,
@@ -32,7 +33,6 @@ from .casting import (
     scalar,
     together,
 )
-from .creation import asarray, conj, zeros_like
 from .shapes import broadcast, published
 
 __all__ = [
@@ -138,7 +138,7 @@ def _as_they_are(x1: Any, x2: Any) -> bool:
         if not isinstance(x1, Tensor):
             return False
     node = x1.node
-    if node.dtype[0] != "f" or node.op.name == "scalar":
+    if node.dtype.kind != "f" or node.op.name == "scalar":
         return False
     if not isinstance(x2, Tensor):
         return type(x2) in _WEAK
@@ -184,7 +184,7 @@ def unary(
 
     def function(x: Any, /) -> Tensor:
         tensor = floating(x) if to_float else as_tensor(x)
-        if real_only and tensor.dtype[0] == "c":
+        if real_only and tensor.dtype.kind == "c":
             refuse_complex(name, x=tensor)
         return record(op, tensor)
 
@@ -215,7 +215,7 @@ def binary(
             if folded is not None:
                 return folded
         x1, x2 = together(x1, x2)
-        if real_only and (x1 if isinstance(x1, Tensor) else x2).dtype[0] == "c":
+        if real_only and (x1 if isinstance(x1, Tensor) else x2).dtype.kind == "c":
             refuse_complex(name, x1=x1, x2=x2)
         if to_float:
             x1, x2 = (divisible(x) if isinstance(x, Tensor) else x for x in (x1, x2))
@@ -407,7 +407,7 @@ def log(x: Any, /) -> Tensor:
 
 def _exponent_of_log1p_exp(node: Node) -> Node | None:
     """The x of ``1 + exp(x)``."""
-    if node.op is not OPERATIONS["add"] or node.dtype[0] == "c":
+    if node.op is not OPERATIONS["add"] or node.dtype.kind == "c":
         return None
     left, right = node.args
     one, term = (left, right) if is_number(left) else (right, left)

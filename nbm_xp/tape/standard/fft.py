@@ -19,8 +19,8 @@ from nbm_xp.tape.lengths import Length, Size, known, maximum_length, minimum_len
 from nbm_xp.tape.node import Node, declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
-from .casting import astype, complex_of, floating, real_of, refuse_complex
 from .creation import arange, zeros
+from .data_types import astype, complex_of, floating, real_of, refuse_complex
 from .elementwise import where
 from .manipulation import concat, reshape, roll
 from .shapes import LONGEST, along_axes, axes_of, axis_of, published
@@ -136,7 +136,7 @@ def _one_axis(name: str, infer: Callable[..., Any], rule: Callable[..., Tensor],
         x = floating(x)
         if of_real:
             refuse_complex(name, x=x)
-        elif x.dtype[0] != "c":  # the strict library takes no real numbers here
+        elif x.dtype.kind != "c":  # the strict library takes no real numbers here
             x = astype(x, complex_of(x.dtype))
         _check_norm(norm)
         place = axis_of(axis, x.ndim)
@@ -183,7 +183,7 @@ def _many_axes(name: str, doc: str) -> Callable[..., Tensor]:
         x = floating(x)
         if name == "rfftn":
             refuse_complex(name, x=x)
-        elif x.dtype[0] != "c":
+        elif x.dtype.kind != "c":
             x = astype(x, complex_of(x.dtype))
         _check_norm(norm)
         places = _places(x, s, axes)

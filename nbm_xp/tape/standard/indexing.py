@@ -20,7 +20,7 @@ from ..lengths import Length, Size, known, maximum_length, product, same_length
 from ..node import LINEAR_TAG, Node, Operation, declare
 from ..tensor import Tensor, as_tensor, record
 from .broadcasting import broadcast_to
-from .casting import cast
+from .data_types import cast
 from .elementwise import where
 from .manipulation import flip, moveaxis, reshape
 from .shapes import along_axes, axis_of, broadcast, from_front, sizes_of, slice_length
@@ -120,7 +120,7 @@ def _normal(item: Any) -> Any:
     if not isinstance(item, Tensor) and hasattr(item, "__index__") and not getattr(item, "ndim", 0):
         return item.__index__()
     tensor = as_tensor(item)
-    if tensor.dtype[0] not in "iub":
+    if tensor.dtype.kind not in "iub":
         raise IndexError(f"an array in an index must be of integers or a mask, got {tensor.dtype}")
     if not tensor.ndim and tensor.dtype != "bool":
         place = lasting_number(tensor.node)
@@ -284,7 +284,7 @@ def _last_of_loop(x: Tensor, key: Any) -> Tensor | None:
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Tensor:
     """The elements at integer positions along an axis."""
     x, indices = as_tensor(x), as_tensor(indices)
-    if indices.dtype[0] not in "iu":
+    if indices.dtype.kind not in "iu":
         raise IndexError(f"indices must be integers, got {indices.dtype}")
     if axis is None:
         if x.ndim != 1:
@@ -324,7 +324,7 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Tensor:
     x, indices = as_tensor(x), as_tensor(indices)
     if indices.ndim != x.ndim:
         raise ValueError(f"indices must have {x.ndim} axes as x has, got {indices.ndim}")
-    if indices.dtype[0] not in "iu":
+    if indices.dtype.kind not in "iu":
         raise TypeError(f"indices must be integers, got {indices.dtype}")
     place = axis_of(axis, x.ndim)
     common = broadcast(*((*t.node.shape[:place], 1, *t.node.shape[place + 1 :]) for t in (x, indices)))
@@ -363,7 +363,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
     place = axis_of(axis, x.ndim)
     if not isinstance(repeats, (int, Length)):
         repeats = as_tensor(repeats)
-        if repeats.dtype[0] not in "iu":
+        if repeats.dtype.kind not in "iu":
             raise TypeError(f"repeats must be integers, got {repeats.dtype}")
         if repeats.ndim > 1:
             raise ValueError(f"repeats must have one axis at most, got shape {repeats.shape}")

@@ -9,7 +9,7 @@ from ..dtypes import DType, common_dtype
 from ..lengths import Size, known, product, same_length
 from ..node import LINEAR_TAG, Joint, Node, Shape, declare, same_as_first
 from ..tensor import Tensor, as_tensor, record
-from .casting import cast
+from .data_types import cast
 from .shapes import along_axes, axes_of, axis_of, of_matrices, sizes_of
 
 __all__ = [

@@ -9,8 +9,8 @@ from nbm_xp.tape.node import Node, declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .broadcasting import sum as sum_
-from .casting import together
 from .creation import conj
+from .data_types import together
 from .manipulation import expand_dims, matrix_transpose, moveaxis, permute_dims, reshape, stack
 from .shapes import axis_of, broadcast, written
 

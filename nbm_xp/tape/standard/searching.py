@@ -18,8 +18,8 @@ from ..dtypes import bool as boolean
 from ..node import Node, declare, same_as_first
 from ..operators import is_number, kind_of_number
 from ..tensor import Tensor, as_tensor, record
-from .casting import cast, together
 from .creation import asarray
+from .data_types import cast, together
 from .indexing import take, take_along_axis
 from .manipulation import reshape
 from .shapes import along_axes, axis_of, published, reduced_shape

@@ -18,8 +18,8 @@ from nbm_xp.tape.node import ELEMENTWISE_TAG, Node, declare
 from nbm_xp.tape.operators import is_number
 from nbm_xp.tape.tensor import Tensor, record
 
-from .casting import floating, refuse_complex, together
 from .creation import asarray
+from .data_types import floating, refuse_complex, together
 from .elementwise import abs, equal, exp, floor, isinf, log, log1p, sign, where
 from .shapes import broadcast, published
 

@@ -12,8 +12,8 @@ from ..node import Node, Operation
 from ..tensor import Tensor, as_tensor, record
 from .broadcasting import accumulated, accumulator, along_reduced, reduced_spec
 from .broadcasting import sum as sum_
-from .casting import cast, floating
 from .creation import imag, real, zeros
+from .data_types import cast, floating
 from .elementwise import hypot, where
 from .manipulation import concat, flip, permute_dims, reshape
 from .shapes import along_axes, axes_of, axis_of, kept_shape, published, reduced_shape
@@ -204,7 +204,7 @@ _STD = along_axes("std", reduced_spec, (_std_rule,), run=_of_nothing_nan("std"))
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     """The variance over axes; of complex numbers, that of their real and imaginary parts together."""
     x = floating(x)
-    if x.dtype[0] == "c":
+    if x.dtype.kind == "c":
         parts = real(x), imag(x)
         one, other = (var(part, axis=axis, correction=correction, keepdims=keepdims) for part in parts)
         return one + other
@@ -214,7 +214,7 @@ def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     """The standard deviation over axes."""
     x = floating(x)
-    if x.dtype[0] == "c":
+    if x.dtype.kind == "c":
         parts = (real(x), imag(x))
         return hypot(*(std(part, axis=axis, correction=correction, keepdims=keepdims) for part in parts))
     return record(_STD, x, axis=axes_of(axis, x.ndim), correction=correction, keepdims=keepdims)

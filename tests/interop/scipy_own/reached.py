@@ -107,7 +107,7 @@ def _is_listed(function: Any, table: Any) -> bool:
 
 def _given(call: Any) -> list[Tensor]:
     """The floating Tensors among arguments, if they are of a moderate size and their values are known."""
-    found = [part for part in _leaves(call) if is_tensor(part) and part.dtype[0] == "f"]
+    found = [part for part in _leaves(call) if is_tensor(part) and part.dtype.kind == "f"]
     sizes = [part.size for part in found]
     return found if found and None not in sizes and 0 < sum(sizes) <= _LARGEST else []
 
@@ -150,7 +150,7 @@ def _results(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return [part for key in sorted(value) for part in _results(value[key])]
     if hasattr(value, "dtype") and hasattr(value, "shape"):
-        kind = value.dtype[0] if is_tensor(value) else np.dtype(value.dtype).kind
+        kind = value.dtype.kind if is_tensor(value) else np.dtype(value.dtype).kind
         return [value] if kind in "fc" else []
     if hasattr(value, "__dict__") and not callable(value):
         return [part for key in sorted(vars(value)) if key[0] != "_" for part in _results(vars(value)[key])]
@@ -166,7 +166,7 @@ def _recorded_sum(result: Any, finite: list[Any]) -> Any:
     total: Any = 0.0
     for position, (part, mask) in enumerate(zip(_results(result), finite, strict=True)):
         part = xp.asarray(part)
-        whole = xp.astype(xp.real(part) + 0.5 * xp.imag(part) if part.dtype[0] == "c" else part, xp.float64)
+        whole = xp.astype(xp.real(part) + 0.5 * xp.imag(part) if part.dtype.kind == "c" else part, xp.float64)
         total = total + xp.sum(xp.where(mask, whole, 0.0) * _weights(mask.shape, position))
     return total
 
@@ -189,7 +189,7 @@ def _outcome(function: Callable[..., Any], call: Any) -> tuple[str, str]:
         if not is_tensor(value):
             return value
         array = np.asarray(to_numpy(value.eval()))
-        if value.dtype[0] != "f":
+        if value.dtype.kind != "f":
             return array
         apart = random.normal(size=array.shape) * np.abs(array)  # numbers that are equal are at a kink of any sort
         arrays.append(array.astype("float64") + 1e-4 * np.where(np.isfinite(apart), apart, 0.0))
