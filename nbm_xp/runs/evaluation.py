@@ -22,11 +22,10 @@ from nbm_xp.machines.rows import checked_rows, known_length, positive_int
 
 from . import store
 from .directory import RunDirectory, finite_json
-from .evaluation_jobs import LADDER_LOOKS, EvaluationJob, jobs_of
 from .execution import Kind, Progress, Warn, begin, check_begin, finished
 from .inputs import digest_of, digest_of_ladder, digest_of_model, fitted_model, library_for, save_rows
-from .job import block_length
-from .store import Stored
+from .job import Job, block_length
+from .machine_jobs import LADDER_ARRAYS, AnnealingJob, FreeEnergyJob, LadderJob, ReverseAnnealingJob
 
 __all__ = ["Evaluation", "evaluate", "read_evaluation"]
 
@@ -180,14 +179,12 @@ class Evaluating(Kind):
     stored = ARRAYS
 
     @functools.cached_property
-    def jobs(self) -> list[EvaluationJob]:
+    def jobs(self) -> list[Job]:
         """What there is to do: chains annealed, chains on the ladder, chains in reverse, free energies of rows."""
-        return jobs_of(self.run)
-
-    @property
-    def arrays(self) -> list[Stored]:
-        """What the jobs write."""
-        return [array for job in self.jobs for array in job.arrays()]
+        kinds: dict[str, type[Job]] = {
+            "betas": AnnealingJob, "ladder": LadderJob, "reverse": ReverseAnnealingJob, "n_rows": FreeEnergyJob,
+        }  # fmt: skip
+        return [kind.of(self.run) for name, kind in kinds.items() if self.run.configuration[name]]
 
     def finish(self, unfinished: pathlib.Path) -> Warn | None:
         """Write what was found."""
@@ -308,7 +305,7 @@ def evaluation_of(run: RunDirectory, place: pathlib.Path, exact: float | None) -
         if asked["reverse"]:
             reverse = estimate(arrays["reverse_log_weight"][:], base, count, reverse=True)
         if asked["ladder"]:
-            ladder = ladder_estimate(Machine.of(model), *(arrays[name][:] for name in LADDER_LOOKS))
+            ladder = ladder_estimate(Machine.of(model), *(arrays[name][:] for name in LADDER_ARRAYS))
     known: Any = asked["log_z"] if asked["log_z"] is not None else exact
     best = ladder or ais
     log_z = low = high = known

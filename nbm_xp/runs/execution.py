@@ -78,7 +78,7 @@ class Kind:
     @property
     def arrays(self) -> Sequence[Stored]:
         """The arrays that tasks write."""
-        return ()
+        return [array for job in self.jobs for array in job.stored]
 
     @property
     def coordinates(self) -> Mapping[str, Sequence[int]]:

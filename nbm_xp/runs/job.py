@@ -15,35 +15,35 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import hashlib
-import io
 import os
 import pathlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
-import numpy as np
-
-from nbm_xp.files import write_whole
+from nbm_xp.boltzmann.model import Model
+from nbm_xp.machines import Array
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.package import need
-from nbm_xp.storage.arrays import read_arrays
+from nbm_xp.storage.arrays import load_tensors, save_tensors
 
 from .directory import RunDirectory
+from .store import Stored
 
 __all__ = [
-    "Block", "Checkpoint", "Job", "StoppedError", "block_length", "blocks_of", "load_model", "one_thread",
-    "read_checkpoint", "run_segment", "segments_done", "write_checkpoint",
+    "Arrays", "Block", "Checkpoint", "Job", "StoppedError", "Stopping", "block_length", "blocks_of", "load_model",
+    "one_thread", "read_checkpoint", "run_segment", "segments_done", "write_checkpoint",
 ]  # fmt: skip
 
-Stopping = Callable[[], bool]
+Arrays: TypeAlias = tuple[Array, ...]
+"""What a segment begins with, in host memory."""
+
+Stopping: TypeAlias = Callable[[], bool]
+"""Whether a task is to stop; asked now and then."""
 
 CHAINS_IN_A_BLOCK = 128
 """By default: enough for matrix products to be fast, few enough to stay in a core's cache."""
-
-_DIGEST = 16  # bytes
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ def blocks_of(rows: int, length: int) -> list[Block]:
     return [Block(i, first, min(length, rows - first)) for i, first in enumerate(range(0, rows, length))]
 
 
-def block_length(chunks: Any, rows: int, default: int = CHAINS_IN_A_BLOCK) -> int:
+def block_length(chunks: int | None, rows: int) -> int:
     """How many rows there are in a block."""
-    return min(rows, default) if chunks is None else min(rows, positive_int(chunks, "chunks"))
+    return min(rows, CHAINS_IN_A_BLOCK if chunks is None else positive_int(chunks, "chunks"))
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,11 @@ class Job:
         return cls(**{name: _hashable(value) for name, value in asked.items()} | known | more)
 
     @property
+    def stored(self) -> Sequence[Stored]:
+        """The arrays that tasks write."""
+        return ()
+
+    @property
     def blocks(self) -> list[Block]:
         """The blocks."""
         raise NotImplementedError
@@ -125,12 +130,12 @@ class Job:
         """The numbers of the blocks that must have come as far before a segment of this one begins: none."""
         return []
 
-    def begin(self, block: Block) -> tuple[Any, ...]:
-        """What a block's first segment begins with, in host memory."""
+    def begin(self, block: Block) -> Arrays:
+        """What a block's first segment begins with."""
         return ()
 
-    def advance(self, block: Block, segment: int, arrays: tuple[Any, ...], stopping: Stopping) -> tuple[Any, ...]:
-        """Compute a segment, write its results, and return what the next one begins with, in host memory."""
+    def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
+        """Compute a segment, write its results, and return what the next one begins with."""
         raise NotImplementedError
 
     @property
@@ -157,49 +162,32 @@ class Job:
 
 
 def _hashable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple(sorted(value.items()))
     return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
 class Checkpoint(NamedTuple):
-    """How far a block has come.
-
-    Attributes
-    ----------
-    done : int
-        How many segments are done.
-    arrays : tuple of arrays in host memory
-        What the next one begins with.
-    """
+    """How far a block has come: how many segments are done, and what the next one begins with."""
 
     done: int
-    arrays: tuple[Any, ...]
+    arrays: Arrays
 
 
 def _path(folder: pathlib.Path, block: int, done: int) -> pathlib.Path:
-    return folder / f"block-{block:06d}.{done:09d}.npz"
+    return folder / f"block-{block:06d}.{done:09d}.safetensors"
 
 
 def write_checkpoint(folder: pathlib.Path, run: str, block: int, checkpoint: Checkpoint, keeps: int = 1) -> None:
     """Write a checkpoint of a block of a run, of which so many are kept: when this returns, it is on disk."""
-    buffer = io.BytesIO()
-    arrays: dict[str, Any] = {f"array_{i}": array for i, array in enumerate(checkpoint.arrays)}
-    owner = np.asarray(_owner(folder, run, block))
-    np.savez(buffer, allow_pickle=False, done=np.asarray(checkpoint.done), owner=owner, **arrays)
-    with buffer.getbuffer() as content:
-        digest = _digest(content)
-    buffer.seek(0, io.SEEK_END)
-    buffer.write(digest)
-    with buffer.getbuffer() as content:  # released when a disk is full, too: a buffer that is exported cannot be closed
-        write_whole(_path(folder, block, checkpoint.done), content)
+    arrays = {str(place): array for place, array in enumerate(checkpoint.arrays)}
+    place = _path(folder, block, checkpoint.done)
+    save_tensors(place, arrays, {"owner": _owner(folder, run, block), "done": str(checkpoint.done)})
     _path(folder, block, checkpoint.done - keeps).unlink(missing_ok=True)
 
 
 def _owner(folder: pathlib.Path, run: str, block: int) -> str:
     return f"{run} {folder.name} {block}"
-
-
-def _digest(content: Any) -> bytes:
-    return hashlib.blake2b(content, digest_size=_DIGEST).digest()
 
 
 def read_checkpoint(folder: pathlib.Path, run: str, block: int, done: int | None = None) -> Checkpoint | None:
@@ -210,28 +198,17 @@ def read_checkpoint(folder: pathlib.Path, run: str, block: int, done: int | None
     ValueError
         If the file is damaged, or of another run or block.
     """
+    path = _path(folder, block, done or 0)
     if done is None:
-        path = max(folder.glob(f"block-{block:06d}.*.npz"), default=_path(folder, block, 0))
-    else:
-        path = _path(folder, block, done)
+        path = max(folder.glob(f"block-{block:06d}.*.safetensors"), default=path)
     try:
-        content = memoryview(path.read_bytes())
+        arrays, about = load_tensors(path, sealed=True)
     except FileNotFoundError:
         return None
-    except IsADirectoryError:
-        raise ValueError(f"{path} is a folder, where a file was written") from None
-    if len(content) < _DIGEST or _digest(content[:-_DIGEST]) != content[-_DIGEST:]:
-        raise ValueError(f"{path} is damaged: it is not what was written")
-    try:
-        loaded = read_arrays(io.BytesIO(content[:-_DIGEST]))
-        owner = loaded.pop("owner")
-        arrays = tuple(loaded[f"array_{i}"] for i in range(len(loaded) - 1))
-        found = int(loaded["done"])
-    except (KeyError, ValueError) as error:
-        raise ValueError(f"{path} is no checkpoint: {error}") from error
-    if owner != _owner(folder, run, block) or path != _path(folder, block, found):
+    found = int(about.get("done", -1))
+    if about.get("owner") != _owner(folder, run, block) or path != _path(folder, block, found):
         raise ValueError(f"{path} is a checkpoint of another run or block")
-    return Checkpoint(found, arrays)
+    return Checkpoint(found, tuple(arrays[str(place)] for place in range(len(arrays))))
 
 
 def segments_done(folder: pathlib.Path, run: str, block: int) -> int:
@@ -299,12 +276,13 @@ def one_thread() -> Iterator[None]:
 _loading = threading.Lock()
 
 
-def load_model(directory: str, library: str, digest: str) -> Any:
+def load_model(directory: str, library: str, digest: str) -> Model:
     """A run's model, read once in each process; its hash tells it from one that was there before."""
     with _loading:
         return _read_model(directory, library, digest)
 
 
 @functools.lru_cache(maxsize=2)
-def _read_model(directory: str, library: str, digest: str) -> Any:
-    return RunDirectory.read(directory).load_model(library)
+def _read_model(directory: str, library: str, digest: str) -> Model:
+    model: Model = RunDirectory.read(directory).load_model(library)
+    return model

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import functools
-import math
 import os
 import pathlib
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from nbm_xp.boltzmann.chains import Chains, Machine
-from nbm_xp.boltzmann.ladder import LadderChains
+from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import report
 from nbm_xp.machines.rows import positive_int
-from nbm_xp.namespace import asarray, host_namespace, to_numpy
 
 from . import store
 from .directory import RunDirectory
@@ -30,22 +25,11 @@ from .inputs import (
     fitted_model,
     library_for,
     save_clamped,
-    saved_clamped,
 )
-from .job import (
-    Block,
-    Checkpoint,
-    Job,
-    StoppedError,
-    block_length,
-    blocks_of,
-    load_model,
-    read_checkpoint,
-    write_checkpoint,
-)  # fmt: skip
-from .store import Stored
+from .job import block_length
+from .machine_jobs import SampleJob
 
-__all__ = ["SAMPLES", "SampleJob", "Sampling", "sample"]
+__all__ = ["SAMPLES", "Sampling", "sample"]
 
 SAMPLES = "samples.zarr"
 _HELPS = (
@@ -53,7 +37,6 @@ _HELPS = (
     "chains are sampled on; diagnose(directory) tells more"
 )
 _DIAGNOSED = 32  # so many chains tell how well all have mixed
-_SERIES = "series"  # the folder of what is diagnosed of them
 _BYTES_IN_A_CHUNK = 2**23
 _SWEEPS_IN_A_SEGMENT = 1000
 
@@ -231,176 +214,6 @@ def _layers(layers: Any, count: int, clamped: Mapping[int, Any]) -> tuple[int, .
     return kept
 
 
-class Segment(NamedTuple):
-    """Sweeps of a segment, and the draws that they give, none during burn-in."""
-
-    first_sweep: int
-    n_sweeps: int
-    first_draw: int
-    n_draws: int
-
-
-@dataclass(frozen=True)
-class SampleJob(Job):
-    """The chains of a sampling run; for the fields see `sample`.
-
-    Draw i is the state after ``burn_in + (i + 1) * thin`` sweeps. `clamp` has the numbers of clamped layers; with
-    `ladder`, a sweep is a step on the ladder that the model learnt on.
-    """
-
-    n_chains: int
-    burn_in: int
-    n_draws: int
-    thin: int
-    layers: tuple[int, ...]
-    probabilities: bool
-    chunks: int
-    checkpoint_every: int
-    library: str
-    model: str
-    clamp: tuple[int, ...]
-    ladder: str | None
-
-    part = "chains"
-
-    @property
-    def blocks(self) -> list[Block]:
-        """The blocks of chains."""
-        return blocks_of(self.n_chains, self.chunks)
-
-    @property
-    def n_segments(self) -> int:
-        """How many tasks a block takes, one after the other."""
-        return self._burning + math.ceil(self.n_draws / self.checkpoint_every)
-
-    @property
-    def n_sweeps(self) -> int:
-        """How many sweeps each chain makes."""
-        return self.burn_in + self.n_draws * self.thin
-
-    def segment(self, number: int) -> Segment:
-        """One of the segments."""
-        longest = self.checkpoint_every * self.thin
-        if number < self._burning:
-            first = number * longest
-            return Segment(first, min(longest, self.burn_in - first), 0, 0)
-        draw = (number - self._burning) * self.checkpoint_every
-        draws = min(self.checkpoint_every, self.n_draws - draw)
-        return Segment(self.burn_in + draw * self.thin, draws * self.thin, draw, draws)
-
-    def steps(self, block: Block, segment: int) -> int:
-        """How much work a segment is: sweeps times chains."""
-        return self.segment(segment).n_sweeps * block.rows
-
-    @property
-    def _burning(self) -> int:
-        return math.ceil(self.burn_in / (self.checkpoint_every * self.thin))
-
-    def arrays(self) -> dict[int, Stored]:
-        """The array of each layer that is kept."""
-        chains = chains_of(self)
-        found = {}
-        for layer in self.layers:
-            name = "visible" if layer == 0 else f"hidden_{layer}"
-            units = chains.topology.sizes[layer] if self.probabilities else chains.topology.sites(layer)
-            states = chains.topology.units[layer].stored or chains.machine.dtype
-            found[layer] = Stored(
-                name,
-                ("chain", "draw", "unit" if layer == 0 else f"{name}_unit"),
-                (self.n_chains, self.n_draws, units),
-                (self.chunks, self.checkpoint_every, units),
-                "float32" if self.probabilities else states,
-                {
-                    "layer": layer,
-                    "holds": "probabilities" if self.probabilities else "states",
-                    "coordinates": "sweep",  # as netCDF's conventions have it, and xarray reads them
-                },
-            )
-        return found
-
-    def begin(self, block: Block) -> tuple[Any, ...]:
-        """The states that a block starts from."""
-        chains = chains_of(self)
-        return _packed(chains, chains.start(block.offset, block.rows))
-
-    def advance(
-        self, block: Block, segment: int, arrays: tuple[Any, ...], stopping: Callable[[], bool]
-    ) -> tuple[Any, ...]:
-        """Do the sweeps of a segment, and write its draws."""
-        chains, part, states = chains_of(self), self.segment(segment), arrays
-        kept = self.arrays() if part.n_draws else {}
-        drawn = {
-            layer: np.empty((block.rows, part.n_draws, array.shape[2]), dtype=array.dtype)
-            for layer, array in kept.items()
-        }
-        for sweep, now in enumerate(chains.walk(arrays, block.offset, part.first_sweep, part.n_sweeps)):
-            if stopping():
-                raise StoppedError
-            states = now.states
-            draw, left = divmod(sweep + 1, self.thin)
-            if left or not part.n_draws:
-                continue
-            for layer, values in zip(self.layers, now.shown, strict=True):
-                drawn[layer][:, draw - 1] = to_numpy(values).astype(drawn[layer].dtype).T
-        for layer, array in kept.items():
-            index = (block.number, part.first_draw // self.checkpoint_every, 0)
-            store.write_chunk(pathlib.Path(self.directory) / store.UNFINISHED, array, index, drawn[layer])
-        if kept and block.offset < _DIAGNOSED:
-            observed = [_observed(drawn[layer][: _DIAGNOSED - block.offset]) for layer in self.layers]
-            self.folder(_SERIES).mkdir(exist_ok=True)
-            done = Checkpoint(segment + 1, (np.concatenate(observed),))
-            write_checkpoint(self.folder(_SERIES), self.run, block.number, done, self.n_segments)
-        return _packed(chains, states)
-
-    def series(self, block: Block) -> Iterator[Any]:
-        """The records that are diagnosed of a block, segment by segment, of shape (observables, chains, draws).
-
-        Raises
-        ------
-        ValueError
-            If one is not there.
-        """
-        for done in range(self._burning + 1, self.n_segments + 1) if block.offset < _DIAGNOSED else ():
-            found = read_checkpoint(self.folder(_SERIES), self.run, block.number, done)
-            if found is None:
-                raise ValueError(f"{self.folder(_SERIES)} is damaged: it lacks segment {done} of block {block.number}")
-            yield found.arrays[0]
-
-
-def _observed(draws: Any) -> Any:
-    """The mean of the units of each draw, and their projection on a vector, which tells patterns of one mean apart."""
-    units = draws.shape[2]
-    hashed = np.arange(1, units + 1, dtype="int64") * 40503 // 256 % 256 - 128  # by Knuth; sums are exact
-    onto = np.stack([np.ones(units), hashed], axis=1).astype("float32")
-    return np.moveaxis(draws.astype("float32") @ onto / units, 2, 0)
-
-
-def _packed(chains: Chains, states: Sequence[Any]) -> tuple[Any, ...]:
-    """States in host memory, in the dtype that they lie in on disk: a checkpoint holds the same as draws do."""
-    host, units = host_namespace(), chains.topology.units
-    return tuple(
-        asarray(to_numpy(state), host, units[layer].stored) for layer, state in zip(chains.carried, states, strict=True)
-    )
-
-
-_making = threading.Lock()
-
-
-def chains_of(job: SampleJob) -> Chains:
-    """The chains of a job, made once in each process."""
-    with _making:
-        return _made_chains(job)
-
-
-@functools.lru_cache(maxsize=2)
-def _made_chains(job: SampleJob) -> Chains:
-    machine = Machine.of(load_model(job.directory, job.library, job.model))
-    if job.ladder:
-        return LadderChains(machine, job.seed, layers=job.layers, means=job.probabilities)
-    held = saved_clamped(job.directory) if job.clamp else {}
-    return Chains(machine, job.seed, layers=job.layers, means=job.probabilities, clamp=held)
-
-
 class Sampling(Kind):
     """Runs of `sample`."""
 
@@ -411,8 +224,7 @@ class Sampling(Kind):
     @functools.cached_property
     def job(self) -> SampleJob:
         """The chains."""
-        clamp = tuple(map(int, self.run.configuration["clamp"]))
-        return SampleJob.of(self.run, clamp=clamp)
+        return SampleJob.of(self.run)
 
     @property
     def jobs(self) -> list[SampleJob]:
@@ -420,15 +232,10 @@ class Sampling(Kind):
         return [self.job]
 
     @property
-    def arrays(self) -> list[Stored]:
-        """The draws of each layer."""
-        return list(self.job.arrays().values())
-
-    @property
     def coordinates(self) -> dict[str, Sequence[int]]:
         """The numbers of chains and draws, and how many sweeps went before each draw."""
         job = self.job
-        sweeps = range(job.burn_in + job.thin, job.n_sweeps + 1, job.thin)
+        sweeps = range(job.burn_in + job.thin, job.burn_in + job.n_draws * job.thin + 1, job.thin)
         return {"chain": range(job.n_chains), "draw": range(job.n_draws), "sweep": sweeps}
 
     @property
@@ -448,18 +255,26 @@ class Sampling(Kind):
 
         Chains whose layers are clamped at states of their own have distributions of their own, and are not compared.
         """
-        job, series = self.job, {}
-        if not (job.clamp and any(held.ndim == 2 for held in saved_clamped(job.directory).values())):
-            blocks = [
-                np.concatenate(parts, axis=2)
-                for block in job.blocks
-                if (parts := list(job.series(block)))
-            ]  # fmt: skip
-            names = (f"{array.name}_{what}" for array in self.arrays for what in ("mean", "projection"))
-            series = {name: (values, None) for name, values in zip(names, np.concatenate(blocks, axis=1), strict=True)}
+        series: dict[str, tuple[Array, None]] = {}
+        if not any(states.ndim == 2 for states in self.job.clamped.values()):
+            for name, draws in store.open_arrays(unfinished, self.run.result_identity).items():
+                mean, projection = _observed(draws)
+                series |= {f"{name}_mean": (mean, None), f"{name}_projection": (projection, None)}
         found = report(series)
         store.annotate(unfinished, found.attributes)
         return functools.partial(found.warn, _HELPS)
+
+
+def _observed(draws: Array) -> Array:
+    """The mean of the units of each draw, and their projection on a vector, which tells patterns of one mean apart.
+
+    They are of shape (2, chains, draws), of some of the chains; the draws are read chunk by chunk.
+    """
+    units, each = draws.shape[2], draws.chunks[1]
+    hashed = np.arange(1, units + 1, dtype="int64") * 40503 // 256 % 256 - 128  # by Knuth; sums are exact
+    onto = np.stack([np.ones(units), hashed], axis=1).astype("float32")
+    parts = (draws[:_DIAGNOSED, first : first + each] for first in range(0, draws.shape[1], each))
+    return np.moveaxis(np.concatenate([part.astype("float32") @ onto / units for part in parts], axis=1), 2, 0)
 
 
 KINDS = {"sample": Sampling}

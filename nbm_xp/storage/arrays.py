@@ -64,29 +64,15 @@ def load_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     try:
         with open(path, "rb") as file:
-            return read_arrays(file)
-    except (IsADirectoryError, ValueError) as error:
+            check_claims(file)
+            with _ONE_READER:
+                archive = np.load(file, allow_pickle=False)
+                if isinstance(archive, np.ndarray):
+                    raise ValueError("it holds one array without a name")
+                with archive:
+                    loaded = {name: archive[name] for name in archive.files}
+    except (IsADirectoryError, *_NO_ARCHIVE) as error:
         raise ValueError(f"{os.fspath(path)} is no whole .npz file of arrays: {error}") from error
-
-
-def read_arrays(file: IO[bytes]) -> dict[str, Any]:
-    """The same of a file that is open.
-
-    Raises
-    ------
-    ValueError
-        As `load_arrays`.
-    """
-    check_claims(file)
-    try:
-        with _ONE_READER:
-            archive = np.load(file, allow_pickle=False)
-            if isinstance(archive, np.ndarray):
-                raise ValueError("it holds one array without a name")
-            with archive:
-                loaded = {name: archive[name] for name in archive.files}
-    except _NO_ARCHIVE as error:
-        raise ValueError(str(error)) from error
     return {name: str(value) if value.dtype.kind == "U" and not value.ndim else value for name, value in loaded.items()}
 
 
@@ -233,18 +219,20 @@ def _order_metadata(path: pathlib.Path) -> None:
 
 
 def load_tensors(
-    path: str | os.PathLike[str], names: Iterable[str] | None = None
+    path: str | os.PathLike[str], names: Iterable[str] | None = None, *, sealed: bool = False
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The arrays of some names, or all, of a .safetensors file, and the strings that tell about them.
 
     Nothing in the file is run, and no more of it read than is asked for. Where all is asked for, it is held to its
-    digest, if it has one: files that others wrote have none.
+    digest, if it has one, as it must where `sealed` is True: files that others wrote have none.
 
     Raises
     ------
     ValueError
         If the file is no .safetensors file of numbers, is not whole, or not what was written.
     """
+    if os.path.isdir(path):
+        raise ValueError(f"{os.fspath(path)} is a folder, where a file was written")
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
             for name in file.keys():  # noqa: SIM118  (it is no dictionary)
@@ -252,9 +240,9 @@ def load_tensors(
                     raise ValueError(f"{os.fspath(path)} must hold numbers that NumPy has, got {name} of {kind}")
             wanted = list(file.keys() if names is None else names)
             arrays, strings = {name: file.get_tensor(name) for name in wanted}, dict(file.metadata() or {})
-    except (safetensors.SafetensorError, IsADirectoryError) as error:
+    except safetensors.SafetensorError as error:
         raise ValueError(f"{os.fspath(path)} is no whole .safetensors file: {error}") from error
     digest = strings.pop(DIGEST, None)
-    if names is None and digest is not None and digest != _digest(arrays, strings):
+    if names is None and (sealed or digest is not None) and digest != _digest(arrays, strings):
         raise ValueError(f"{os.fspath(path)} is damaged: it is not what was written")
     return arrays, strings
