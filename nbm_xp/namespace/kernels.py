@@ -44,8 +44,6 @@ OPERATIONS: dict[str, str] = {
     "add_along": "add_along(x, axis, index, values): values added along an axis where integers name",
     "special": "special(name): the library's own special function of that name of SciPy's, or None",
     "special_blocks": "special_blocks(name, *arrays, **options): of lazy arrays, each block by its library's own",
-    "chains.steps": "steps(): the elementwise functions, by name, that the library can run in chains",
-    "chains.chain": "chain(program): runs a `nbm_xp.namespace.chains.Program` block by block, or answers None",
     "extended": "as `nbm_xp.namespace.convolution.portable.extended`: an array with zeros around",
     **dict.fromkeys(_WINDOWS.split(), "as the function of this name in `nbm_xp.namespace.convolution`"),
     **{f"exponentials.{name}": f"{name} in one pass" for name in _EXPONENTIALS.split()},

@@ -15,7 +15,8 @@ from nbm_xp.namespace.compiling import compiled
 from nbm_xp.tape import Tensor, function
 from nbm_xp.tape.dtypes import DTYPE_CLASSES, float64
 from nbm_xp.tape.node import CONSTANT, PLACEHOLDER, VARIABLE, Node, leaf
-from nbm_xp.tape.plans.plan import compile_plan, keep, may_share
+from nbm_xp.tape.plans.plan import compile_plan, may_share
+from nbm_xp.tape.plans.writer import keep
 from nbm_xp.tape.source_locations import add_note, described_location
 
 __all__ = ["run"]

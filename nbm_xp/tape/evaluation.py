@@ -26,8 +26,9 @@ from .graph import ARGUMENT, Result, refuse_cut, walk
 from .lengths import known, product
 from .node import CONSTANT, LEAVES, PLACEHOLDER, VARIABLE, Node, rules_version
 from .operators import LATE
-from .plans.plan import compile_plan, keep, may_share
+from .plans.plan import compile_plan, may_share
 from .plans.structural_key import structural_key
+from .plans.writer import keep
 from .tensor import Tensor, as_tensor
 
 __all__ = [

@@ -110,21 +110,9 @@ FLAT = Joint(lambda g, out, *args, **attributes: [None] * len(args))
 
 
 class ChainStep(NamedTuple):
-    """What a call is in a chain of elementwise functions.
+    """What stands for a value in a chain of elementwise functions, where it broadcasts, and the shape it then has."""
 
-    Attributes
-    ----------
-    name
-        ``"fill"``, of a number and a dtype; ``"same"``, of a value with the shape asked for; ``"broadcast"``, of one
-        that is repeated to it.
-    args
-        Of what.
-    shape
-        The shape asked for.
-    """
-
-    name: str
-    args: tuple[Any, ...]
+    value: Node
     shape: Shape
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from nbm_xp.tape import Variable, evaluate, function, gradients, operation, placeholder, stop_gradient, value_and_grad
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.plans import plan as plans
+from nbm_xp.tape.plans import writer as plans
 
 CALLS: Counter[str] = Counter()
 

@@ -15,7 +15,7 @@ from nbm_xp.namespace import kernels, library_name, use_backend
 from nbm_xp.rng import RandomStreams
 from nbm_xp.tape import Variable, as_tensor, evaluation, function, gradients, placeholder, scan, value_and_grad
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.plans import plan as plans
+from nbm_xp.tape.plans import writer as plans
 
 THREADS = 8
 

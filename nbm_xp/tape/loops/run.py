@@ -15,8 +15,8 @@ from nbm_xp.namespace.compiling import library_loop
 from ..graph import reachable
 from ..lengths import Size, value_length
 from ..node import SUBGRAPH_TAG, VARIABLE, Node, call_of, declare
-from ..plans.plan import compile_plan, link_plan
-from ..plans.writer import Line, PlanWriter
+from ..plans.plan import compile_plan
+from ..plans.writer import Line, PlanWriter, link_plan
 from ..standard.indexing import stands_for_last
 from ..tensor import Tensor, result
 from ..variable import Variable

@@ -10,10 +10,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from types import ModuleType
 from typing import Any
-
-from nbm_xp.namespace import chains as library
 
 from ..graph import BranchPath, Result, branch_paths, reachable, walk
 from ..lengths import Length
@@ -272,7 +269,7 @@ class Arrangement:
     """
 
     def __init__(
-        self, inputs: Sequence[Node], outputs: Sequence[Result], xp: ModuleType, givens: dict[Node, Node], lazy: bool
+        self, inputs: Sequence[Node], outputs: Sequence[Result], givens: dict[Node, Node], lazy: bool, chained: bool
     ) -> None:
         self.givens = givens
         self.given = frozenset(inputs)
@@ -284,8 +281,8 @@ class Arrangement:
         self.paths, self.needed = branch_paths(self.order, roots, self.operands.__getitem__, self.resolve, both=lazy)
         self.order = [node for node in self.order if node in self.paths]
         self.chain_of: dict[Node, Chain] = {}
-        if names := library.chain_steps(xp):
-            chains = chains_of(self.order, self.operands, self.paths, self.resolve, self.given, roots, names)
+        if chained:
+            chains = chains_of(self.order, self.operands, self.paths, self.resolve, self.given, roots)
             self.order = in_chains(self.order, self.operands, chains)
             self.chain_of = {node: chain for chain in chains for node in chain.members}
         self.unstacked = results_read_by_loops(self.order, self.operands, self.resolve, roots)

@@ -5,7 +5,7 @@ stage, which rises wherever a value leaves the elementwise functions of a shape;
 together is a chain. A value's stage is the latest that its users allow, so that what only the way back of a gradient
 needs is computed there and held no longer than it was.
 
-Lengths that are not known yet are taken to be equal; the chain looks when it runs, and steps aside where they are not.
+Lengths that are not known yet are taken to be equal; where they turn out not to be, whole arrays are computed.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import heapq
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from nbm_xp.namespace import chains as library
+from nbm_xp.namespace.chains import Reduction
 
 from ..dtypes import DTYPE_CLASSES
 from ..graph import BranchPath
 from ..lengths import Length, known
-from ..node import LEAVES, Node, nodes_in
+from ..node import ELEMENTWISE_TAG, LEAVES, ChainStep, Node, Shape, nodes_in
 from ..operators import is_number
 
-__all__ = ["Chain", "as_program", "call_lines", "chains_of", "crosses", "in_chains"]
+__all__ = ["Block", "Chain", "block_of", "chains_of", "crosses", "in_chains"]
 
 _SUMMED = frozenset({"float32", "float64", "int64", "uint64"})
 """The dtypes that a library adds up in an order which blocks can keep."""
@@ -45,7 +45,6 @@ def chains_of(
     resolve: Callable[[Node], Node],
     given: Collection[Node],
     roots: Collection[Node],
-    names: Collection[str],
 ) -> list[Chain]:
     """The chains among the values of a plan.
 
@@ -61,10 +60,8 @@ def chains_of(
         Gives the node that is computed in the place of another.
     given, roots : collection of Node
         What the plan is called with, and what it returns.
-    names : collection of str
-        The functions that the library runs in blocks.
     """
-    kinds = _kinds(order, paths, resolve, given, names)
+    kinds = _kinds(order, paths, resolve, given)
     if not kinds:
         return []
     operands = _among(order, operands)
@@ -97,8 +94,22 @@ def chains_of(
             if belongs.get(operand) is not belongs.get(node):
                 outside[operand] = None
     for chain in found:
+        inside = frozenset(chain.members)
+        chain.members = [n for n in chain.members if n not in outside or _stand_in(n, resolve, inside) in inside]
         chain.outputs = [node for node in chain.members if node in outside]
     return found
+
+
+def _stand_in(node: Node, resolve: Callable[[Node], Node], inside: Collection[Node]) -> Node:
+    """What stands for a value in a block, where it may broadcast."""
+    node = resolve(node)
+    while node in inside and (step := _step(node)) is not None:
+        node = resolve(step.value)
+    return node
+
+
+def _step(node: Node) -> ChainStep | None:
+    return None if node.op.chain_step is None else node.op.chain_step(node)
 
 
 def _pays(chain: Chain, resolve: Callable[[Node], Node]) -> bool:
@@ -124,7 +135,6 @@ def _kinds(
     paths: Mapping[Node, BranchPath],
     resolve: Callable[[Node], Node],
     given: Collection[Node],
-    names: Collection[str],
 ) -> dict[Node, Hashable]:
     """For each value that may be in a chain, what all values of the chain must have in common: the shape as known."""
     kinds: dict[Node, Hashable] = {}
@@ -140,10 +150,10 @@ def _kinds(
         elif not shape:
             continue
         elif node.op.chain_step is not None:
-            step = node.op.chain_step(node)
+            step = _step(node)
             if step is not None and not any(resolve(one) in kinds for one in nodes_in(step.shape)):
                 kinds[node] = shape
-        elif node.op.name in names and not node.attributes and _plain_arguments(node):
+        elif _is_elementwise(node) and not node.attributes and _plain_arguments(node):
             kinds[node] = shape
     return kinds
 
@@ -151,14 +161,24 @@ def _kinds(
 def _is_in_order(node: Node, first: Node) -> bool:
     """Whether numbers are added up that a library adds in an order which blocks can keep, over first or last axes."""
     axes, ndim = sorted(node.attributes["axis"]), len(first.shape)
-    return str(node.dtype) in _SUMMED and (axes == [*range(len(axes))] or axes == [*range(ndim - len(axes), ndim)])
+    as_they_are = node.dtype == first.dtype or (node.dtype.kind in "iu" and first.dtype.kind in "biu")
+    ordered = axes == [*range(len(axes))] or axes == [*range(ndim - len(axes), ndim)]
+    return str(node.dtype) in _SUMMED and as_they_are and ordered
+
+
+def _is_elementwise(node: Node) -> bool:
+    return ELEMENTWISE_TAG in node.op.tags or node.op.name in ("astype", "clip", "where")
 
 
 def _plain_arguments(node: Node) -> bool:
     """Whether a function is called on values, numbers and dtypes alone."""
     return all(
-        isinstance(arg, Node) or type(arg) in DTYPE_CLASSES or arg is None or is_number(arg) for arg in node.args
+        isinstance(arg, Node) or type(arg) in DTYPE_CLASSES or arg is None or _is_plain_number(arg) for arg in node.args
     )
+
+
+def _is_plain_number(value: Any) -> bool:
+    return is_number(value) and not isinstance(value, Length)
 
 
 def _fused(order: Sequence[Node], resolve: Callable[[Node], Node]) -> Iterator[Node]:
@@ -243,108 +263,53 @@ def in_chains(order: Sequence[Node], operands: Mapping[Node, Sequence[Node]], ch
 def crosses(chain_of: Mapping[Node, Chain], other: Node, node: Node) -> bool:
     """Whether a value must have a name for another, because one of them is in a chain that the other is not in."""
     chain = chain_of.get(other)
-    return chain is not chain_of.get(node) and (chain is not None or bool(other.shape))
+    return chain is not chain_of.get(node) and (chain is not None or other.op.name != "scalar")
 
 
-_MOST_ASKED = 3
+class Block(NamedTuple):
+    """What is computed of one block of a chain.
 
-
-def as_program(
-    chain: Chain, resolve: Callable[[Node], Node], written: Callable[[Any], str]
-) -> tuple[library.Program, list[str], str]:
-    """A chain as data, the source of what it is called with, and of whether its arrays are large.
-
-    Parameters
+    Attributes
     ----------
-    chain
-        The chain.
-    resolve
-        Gives the node that is computed in the place of another.
-    written
-        Gives the source of an argument.
+    given
+        What it is computed from.
+    values
+        What is computed: the results of the chain, before they are added up.
+    reductions
+        How they are.
+    shapes
+        What must be the shape of all values of the chain.
+    replaced
+        What stands for other values in a block.
     """
-    return _Describing(chain, resolve, written).described()
+
+    given: tuple[Node, ...]
+    values: tuple[Node, ...]
+    reductions: tuple[Reduction | None, ...]
+    shapes: tuple[Shape, ...]
+    replaced: dict[Node, Node]
 
 
-class _Describing:
-    def __init__(self, chain: Chain, resolve: Callable[[Node], Node], written: Callable[[Any], str]) -> None:
-        self.chain = chain
-        self.resolve = resolve
-        self.written = written
-        self.given: dict[str, int] = {}
-        self.arrays: dict[Node, str] = {}
-        self.steps: list[library.Step] = []
-        self.step_of: dict[Node, int] = {}
-        self.full: dict[Hashable, int | tuple[int, ...]] = {}
-
-    def described(self) -> tuple[library.Program, list[str], str]:
-        values = [node for node in self.chain.members if not node.op.adds_up]
-        for node in values:
-            self._add(node)
-        results = tuple(map(self._result, self.chain.outputs))
-        program = library.Program(
-            len(values[0].shape), tuple(self.steps), results, tuple(dict.fromkeys(self.full.values()))
-        )
-        return program, list(self.given), self._size(values[0])
-
-    def _size(self, value: Node) -> str:
-        """Source of whether the values have many elements: one of the arrays has as many, or they broadcast to it."""
-        shape = tuple(map(known, value.shape))
-        sizes = {
-            node.shape: f"{name}.size" for node, name in self.arrays.items() if tuple(map(known, node.shape)) == shape
-        }
-        found = list(sizes.values())[:_MOST_ASKED] or [" * ".join(f"{name}.size" for name in self.arrays.values())]
-        large = " or ".join(f"{size} >= {library.LARGE}" for size in found)
-        return f"({large})" if len(found) > 1 else large
-
-    def _place(self, value: Any) -> int:
-        """The place of an argument among those that the chain is called with."""
-        return self.given.setdefault(self.written(value), len(self.given))
-
-    def _add(self, node: Node) -> None:
-        step = None if node.op.chain_step is None else node.op.chain_step(node)
-        name, args = (node.op.name, node.args) if step is None else step[:2]
+def block_of(chain: Chain, resolve: Callable[[Node], Node]) -> Block:
+    """What is computed of one block of a chain, of which `resolve` gives what is computed in the place of a value."""
+    inside = frozenset(chain.members)
+    given: dict[Node, None] = {}
+    shapes: dict[Shape, None] = {}
+    replaced: dict[Node, Node] = {}
+    for node in chain.members:
+        step = _step(node)
         if step is not None:
-            self._require_shape(step.shape)
-        if name == "same" and self.resolve(args[0]) not in self.step_of:
-            self.full[self.resolve(args[0]).shape] = (self._place(args[0]),)
-        taken = tuple(self._argument(arg) for arg in args)
-        if step is None and node.shape not in self.full:
-            nodes = [self.resolve(arg) for arg in args if isinstance(arg, Node)]
-            if not any(one in self.step_of for one in nodes):
-                self.full[node.shape] = tuple(self._place(one) for one in nodes if one.shape)
-        self.step_of[node] = len(self.steps)
-        self.steps.append(library.Step("same" if name == "broadcast" else name, taken))
-
-    def _require_shape(self, shape: Any) -> None:
-        self.full["shape", self.written(shape)] = self._place(shape)
-
-    def _argument(self, arg: Any) -> tuple[str, Any]:
-        if type(arg) in DTYPE_CLASSES:
-            return "is", str(arg)
-        if isinstance(arg, Length):
-            return "given", self._place(arg)
-        if not isinstance(arg, Node):
-            return "is", arg
-        node = self.resolve(arg)
-        if node in self.step_of:
-            return "step", self.step_of[node]
-        if node.op.name == "scalar" and is_number(node.args[0]) and not isinstance(node.args[0], Length):
-            self.steps.append(library.Step("fill", (("is", node.args[0]), ("is", str(node.dtype)))))
-            return "step", len(self.steps) - 1
-        place = self._place(node)
-        if node.shape:
-            self.arrays[node] = self.written(node)
-        return "given", place
-
-    def _result(self, node: Node) -> library.Result:
-        if not node.op.adds_up:
-            return library.Result(self.step_of[node])
-        step = self.step_of[self.resolve(node.args[0])]
-        options = node.attributes
-        return library.Result(step, node.op.name, tuple(options["axis"]), bool(options["keepdims"]))
-
-
-def call_lines(large: str, call: str, results: str) -> list[str]:
-    """The head of a chain: the call, where it applies; the statements that take its place follow, indented."""
-    return [f"if {large} and (blocks := {call}) is not None:", f"    ({results}), blocks = blocks, None", "else:"]
+            shapes[step.shape] = None
+        for arg in (node,) if step is not None else node.array_args():
+            replaced[arg] = one = _stand_in(arg, resolve, inside)
+            if one not in inside and not (one.op.name == "scalar" and _is_plain_number(one.args[0])):
+                given[one] = None
+    taken = [_stand_in(n.args[0] if n.op.adds_up else n, resolve, inside) for n in chain.outputs]
+    reductions = [
+        Reduction(node.op.name, tuple(node.attributes["axis"]), bool(node.attributes["keepdims"]))
+        if node.op.adds_up
+        else None
+        for node in chain.outputs
+    ]
+    replaced = {node: other for node, other in replaced.items() if node is not other}
+    return Block(tuple(given), tuple(taken), tuple(reductions), tuple(shapes), replaced)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-import linecache
 import threading
-import weakref
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from types import CodeType, FunctionType, ModuleType
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import ModuleType
+from typing import Any
 
 from ..graph import Result
 from ..node import LEAVES, Node
-from .writer import LineTable, PlanWriter
+from .writer import LineTable, PlanWriter, link_plan
 
-__all__ = ["Exclusive", "compile_plan", "described_plan", "keep", "link_plan", "may_share"]
+__all__ = ["Exclusive", "compile_plan", "described_plan", "may_share"]
 
 _LOCKS = tuple(threading.RLock() for _ in range(61))
 
@@ -52,15 +49,6 @@ def may_share(results: Sequence[Result], givens: Mapping[Node, Node] | None = No
     ]
 
 
-T = TypeVar("T")
-
-_CACHE_SIZE = 512
-_keeping = threading.Lock()
-_Linked: TypeAlias = tuple[CodeType, dict[str, Any]]
-_compiled: dict[Hashable, _Linked] = {}
-_numbers = itertools.count()
-
-
 def compile_plan(
     inputs: Sequence[Node],
     outputs: Sequence[Result],
@@ -88,21 +76,6 @@ def compile_plan(
     return link_plan(PlanWriter(inputs, outputs, xp, dict(givens or {}), lazy))
 
 
-def link_plan(writer: PlanWriter) -> Callable[..., tuple[Any, ...]]:
-    """Make a function of what a writer writes."""
-    source, xp = writer.source(), writer.xp
-    key = (source, xp, tuple(writer.bound.values()))
-    try:
-        found = _compiled.get(key)
-    except TypeError:  # a bound object that cannot be hashed makes the plan unique
-        found = _link(source, writer.bound)
-    if found is None:
-        found = keep(_compiled, key, _link(source, writer.bound), _CACHE_SIZE)
-    plan = FunctionType(*found, "plan")
-    plan.__kwdefaults__ = {"lines": writer.lines}  # equal plans may have been recorded at different lines
-    return plan
-
-
 def described_plan(plan: Any) -> str:
     """What a plan consists of, in words: its statements, its chains, and how its loops ran last."""
     lines = plan.__kwdefaults__["lines"]
@@ -114,22 +87,3 @@ def described_plan(plan: Any) -> str:
         parts.append(f"{chains} chain{'s' * (chains != 1)} of them block by block where arrays are large")
     loops = [bound.executor for bound in lines.writer.bound.values() if hasattr(bound, "executor")]
     return ", ".join([*parts, *(f"a loop: {executor}" for executor in loops)])
-
-
-def keep(cache: dict[Hashable, T], key: Hashable, value: T, size: int) -> T:
-    """Enter a value into a cache that threads share, the oldest making room; what is there already stays."""
-    with _keeping:
-        while len(cache) >= size:
-            del cache[next(iter(cache))]
-        return cache.setdefault(key, value)
-
-
-def _link(source: str, bound: dict[str, Any]) -> _Linked:
-    """The code of a plan, whose source tracebacks show as long as it lives, and the names it uses."""
-    filename = f"<plan {next(_numbers)}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    scope = dict(bound)
-    exec(compile(source, filename, "exec"), scope)
-    code = scope.pop("plan").__code__
-    weakref.finalize(code, linecache.cache.pop, filename, None)
-    return code, scope

@@ -8,14 +8,18 @@ is computed inside that branch. Which node each line computes is kept, for error
 
 from __future__ import annotations
 
+import itertools
+import linecache
 import math
+import threading
+import weakref
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from operator import attrgetter
-from types import FrameType, ModuleType, TracebackType
-from typing import Any, TypeAlias, cast
+from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
+from typing import Any, TypeAlias, TypeVar, cast
 
 from nbm_xp.namespace import chains as library
 from nbm_xp.namespace import concrete_int, running_dtype
@@ -29,9 +33,9 @@ from ..node import IFELSE_NAME, LEAVES, OUTPUT, SUBGRAPH_TAG, Node
 from ..printing import call_name
 from ..source_locations import add_note, explain, met, recorded_as
 from .arrangement import Arrangement, given_to
-from .chains import Chain, as_program, call_lines
+from .chains import Block, Chain, block_of
 
-__all__ = ["BoundRun", "LineTable", "PlanWriter"]
+__all__ = ["BoundBlock", "BoundRun", "LineTable", "PlanWriter", "keep", "link_plan"]
 
 
 class BoundRun(partial[Any]):
@@ -44,6 +48,29 @@ class BoundRun(partial[Any]):
 
     def __hash__(self) -> int:
         return hash((self.func, id(self.args[0])))
+
+
+class BoundBlock:
+    """What computes a chain block by block, equal to another of the same code."""
+
+    __slots__ = ("plan", "reductions")
+
+    def __init__(self, plan: FunctionType, reductions: Sequence[library.Reduction | None]) -> None:
+        self.plan = plan
+        self.reductions = tuple(reductions)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BoundBlock) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> Hashable:
+        return self.plan.__code__, id(self.plan.__globals__), self.reductions
+
+    def __call__(self, given: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Any] | None:
+        """The results of the chain; None where whole arrays are to be computed."""
+        return library.in_blocks(self.plan, given, shapes, self.reductions)
 
 
 class _Notes:
@@ -141,10 +168,19 @@ class PlanWriter:
     """Writes the source of one plan."""
 
     def __init__(
-        self, inputs: Sequence[Node], outputs: Sequence[Result], xp: ModuleType, givens: dict[Node, Node], lazy: bool
+        self,
+        inputs: Sequence[Node],
+        outputs: Sequence[Result],
+        xp: ModuleType,
+        givens: dict[Node, Node],
+        lazy: bool,
+        *,
+        is_block: bool = False,
     ) -> None:
         self.xp = xp
         self.lazy = lazy
+        self.is_block = is_block
+        self.block_functions = library.block_functions(xp)
         self.branch = library_branch(xp)
         self._within: dict[Node, str] = {}
         self.inputs = list(inputs)
@@ -153,7 +189,8 @@ class PlanWriter:
         self.bound: dict[str, Any] = {}
         self._bound_names: dict[Hashable, str] = {}
         self._called: dict[Hashable, str] = {}
-        self.arranged = Arrangement(inputs, outputs, xp, givens, lazy)
+        chained = self.block_functions is not None and not is_block
+        self.arranged = Arrangement(inputs, outputs, givens, lazy, chained)
         self.resolve = self.arranged.resolve
         self.operands = self.arranged.operands
         self.inlined = self.arranged.inlined
@@ -222,12 +259,25 @@ class PlanWriter:
         """A chain block by block where its arrays are large; else the same statements as without."""
         self._step += 1
         whole = self._groups(chain.members, "    ")
-        program, given, large = as_program(chain, self.resolve, self.written)
-        run = self._bind("chain", repr(program), library.library_chain(program, self.xp))
+        block = block_of(chain, self.resolve)
+        writer = PlanWriter(block.given, block.values, self.xp, block.replaced, False, is_block=True)
+        run = self._bind("chain", chain, BoundBlock(link_plan(writer), block.reductions))
+        given, shapes = self.written(block.given), self.written(block.shapes)
         results = "".join(f"{self.names[node]}, " for node in chain.outputs)
+        head = f"if {self._is_large(chain, block)} and (blocks := {run}({given}, {shapes})) is not None:"
         self._step += 1
-        head = call_lines(large, f"{run}({', '.join(given)})", results)
-        return [("", [(line, None) for line in head]), *whole, ("", [])]
+        lines: list[Line] = [(head, None), (f"    ({results}), blocks = blocks, None", None), ("else:", None)]
+        return [("", lines), *whole, ("", [])]
+
+    def _is_large(self, chain: Chain, block: Block) -> str:
+        """Source of whether the values have many elements: one of the arrays has as many, or they broadcast to it."""
+        arrays = [node for node in block.given if node.shape]
+        shape = tuple(map(known, chain.members[0].shape))
+        alike = {node.shape: node for node in arrays if tuple(map(known, node.shape)) == shape}.values()
+        sizes = [f"{self.written(node)}.size" for node in alike] or [
+            " * ".join(f"{self.written(node)}.size" for node in arrays)
+        ]
+        return f"({' or '.join(f'{size} >= {library.LARGE}' for size in sizes)})"
 
     def _result_source(self, result: Result) -> str:
         if result is None:
@@ -356,18 +406,22 @@ class PlanWriter:
                 needed = frozenset(self.arranged.needed[node])
                 name = self._bind(label, key, op.run(self.xp, node.payload, needed, unstacked))
             elif op.run is None:
-                try:
-                    target = attrgetter(op.name)(self.xp)
-                except AttributeError as error:
-                    prefix(error, op.name)
-                    raise
-                name = self._bind(label, key, target)
+                name = self._bind(label, key, self._library_function(op.name))
             elif node.payload is not None:
                 name = self._bind(label, key, partial(op.run, self.xp, node.payload))
             else:
                 name = self._bind(label, op, BoundRun(op.run, self.xp))
             self._called[key] = name
         return name
+
+    def _library_function(self, name: str) -> Any:
+        if self.is_block and self.block_functions and name in self.block_functions:
+            return self.block_functions[name]
+        try:
+            return attrgetter(name)(self.xp)
+        except AttributeError as error:
+            prefix(error, name)
+            raise
 
     def _bind(self, label: str, key: Hashable, value: Any) -> str:
         name = self._bound_names.get(key)
@@ -410,3 +464,46 @@ _MOST_BEFORE_STAR = 200  # Python takes 255
 _ON_ERROR = ("except Exception as error:", "    lines.explain(error)", "    raise")
 _OWN_NAMES = frozenset({"blocks", "plan", "lines", "error", "min", "max", "Exception"})
 _PYTHON_WORDS = frozenset({"slice", "abs", "all", "any", "sum", "pow", "round", "bool", "int", "float"})
+
+
+T = TypeVar("T")
+
+_CACHE_SIZE = 512
+_keeping = threading.Lock()
+_Linked: TypeAlias = tuple[CodeType, dict[str, Any]]
+_compiled: dict[Hashable, _Linked] = {}
+_numbers = itertools.count()
+
+
+def link_plan(writer: PlanWriter) -> FunctionType:
+    """Make a function of what a writer writes."""
+    source, xp = writer.source(), writer.xp
+    key = (source, xp, tuple(writer.bound.values()))
+    try:
+        found = _compiled.get(key)
+    except TypeError:  # a bound object that cannot be hashed makes the plan unique
+        found = _link(source, writer.bound)
+    if found is None:
+        found = keep(_compiled, key, _link(source, writer.bound), _CACHE_SIZE)
+    plan = FunctionType(*found, "plan")
+    plan.__kwdefaults__ = {"lines": writer.lines}  # equal plans may have been recorded at different lines
+    return plan
+
+
+def keep(cache: dict[Hashable, T], key: Hashable, value: T, size: int) -> T:
+    """Enter a value into a cache that threads share, the oldest making room; what is there already stays."""
+    with _keeping:
+        while len(cache) >= size:
+            del cache[next(iter(cache))]
+        return cache.setdefault(key, value)
+
+
+def _link(source: str, bound: dict[str, Any]) -> _Linked:
+    """The code of a plan, whose source tracebacks show as long as it lives, and the names it uses."""
+    filename = f"<plan {next(_numbers)}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    scope = dict(bound)
+    exec(compile(source, filename, "exec"), scope)
+    code = scope.pop("plan").__code__
+    weakref.finalize(code, linecache.cache.pop, filename, None)
+    return code, scope

@@ -72,7 +72,7 @@ _BROADCAST = declare(
     tags=frozenset({LINEAR_TAG}),
     may_overlap=True,
     shape_at=1,
-    chain_step=lambda node: ChainStep("broadcast", node.args[:1], node.args[1]),
+    chain_step=lambda node: ChainStep(*node.args),
     written=not_written,
 )
 
@@ -118,7 +118,7 @@ def _run_sum_to(xp: Any, x: Any, shape: tuple[int, ...]) -> Any:
 def _handed_on(node: Node) -> ChainStep | None:
     """In a chain the argument itself, where that has the shape asked for."""
     x, shape = node.args
-    return ChainStep("same", (x,), shape) if [*map(known, x.shape)] == [*map(known, node.shape)] else None
+    return ChainStep(x, shape) if [*map(known, x.shape)] == [*map(known, node.shape)] else None
 
 
 _SUM_TO = declare(

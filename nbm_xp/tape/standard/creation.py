@@ -56,7 +56,7 @@ def _shaped(shape: Shape, *, dtype: DType) -> Any:
 
 def _of_number(number: Any) -> Callable[[Node], ChainStep]:
     """How an array that has a number everywhere is made in a chain."""
-    return lambda node: ChainStep("fill", (number, node.dtype), node.args[0])
+    return lambda node: ChainStep(scalar(number, node.dtype).node, node.args[0])
 
 
 _ZEROS = declare("zeros", _shaped, (), shape_at=0, chain_step=_of_number(0))
