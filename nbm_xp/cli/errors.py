@@ -41,7 +41,7 @@ def resumable(out: pathlib.Path) -> Iterator[None]:
 
 
 class Command(TyperCommand):
-    """A command whose paths are of this machine's files."""
+    """A command whose paths are of this machine's files, and whose errors call a parameter as its option is called."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command, unless one of its paths is the address of something elsewhere.
@@ -49,7 +49,7 @@ class Command(TyperCommand):
         Raises
         ------
         InputError
-            If it is.
+            If it is, or by the command.
         """
         for name in _PATHS & ctx.params.keys():
             if ctx.params[name] is not None:
@@ -57,7 +57,13 @@ class Command(TyperCommand):
                     local_path(ctx.params[name], name if name == "path" else f"--{name}")
                 except (TypeError, ValueError) as error:
                     raise InputError(str(error)) from error
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            name, _, rest = str(error).partition(" ")
+            if name in ctx.params and name != "path":
+                raise InputError(f"--{name.replace('_', '-')} {rest}") from error
+            raise
 
 
 class Group(TyperGroup):

@@ -7,17 +7,20 @@ import math
 import pathlib
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from nbm_xp import boltzmann, runs
+from nbm_xp.boltzmann.model import Model
 from nbm_xp.boltzmann.sequences import ALPHABETS, PROTEIN, RNA, Alignment, Alphabet, read_fasta
 from nbm_xp.files import local_path
+from nbm_xp.machines import Array, Namespace
+from nbm_xp.machines.rows import checked_rows, known_length
 from nbm_xp.machines.units import BINARY, Values
 from nbm_xp.namespace import asarray, get_namespace, is_lazy, to_numpy
-from nbm_xp.runs import RunDirectory
+from nbm_xp.runs import RunDirectory, RunError
 from nbm_xp.storage.arrays import check_claims
 
 from .errors import InputError
@@ -28,27 +31,28 @@ __all__ = [
     "run_at", "side", "values_of", "weights_of", "whole_numbers",
 ]  # fmt: skip
 
-_NPY, _ZIP = b"\x93NUMPY", b"PK"  # what files of these kinds begin with
 DATA_NAMES = ("digits", "digits:train", "digits:test")
 _USUAL_KEYS = {
     "train": ("X", "x_train", "X_train", "train.data", "train_data", "data", "train"),
     "valid": ("x_valid", "X_valid", "valid.data", "valid_data", "valid"),
     "test": ("x_test", "X_test", "test.data", "test_data", "test"),
 }
+_PARTS = {"train": ("train",), "valid": ("valid", "test", "train"), "test": ("test", "train")}
 _ALIGNMENTS = (".fasta", ".fa", ".faa", ".fna", ".afa", ".a2m")
 _BY_STATES = {alphabet.size: alphabet for alphabet in (PROTEIN, RNA)}  # DNA is numbered as RNA is
 
 
 @contextlib.contextmanager
-def input_errors(what: str | None = None) -> Iterator[None]:
-    """Turn the library's errors for a value or a type into `InputError`, with the argument's source in front."""
+def input_errors(*more: type[Exception]) -> Iterator[None]:
+    """Turn the library's errors for a value or a type, and others, into `InputError`."""
+    kinds: tuple[type[Exception], ...] = (ValueError, TypeError, ImportError, *more)
     try:
         yield
-    except (ValueError, TypeError, ImportError) as error:
-        raise InputError(f"{what}: {error}" if what else str(error)) from error
+    except kinds as error:
+        raise InputError(str(error)) from error
 
 
-def library(name: str) -> Any:
+def library(name: str) -> Namespace:
     """A library's namespace by name."""
     with input_errors():
         try:
@@ -65,7 +69,7 @@ def whole_numbers(text: str | None, option: str) -> list[int]:
         raise InputError(f"{option} must be whole numbers with commas between, got {text}") from error
 
 
-def digits() -> tuple[Any, Any]:
+def digits() -> tuple[Array, Array]:
     """Scikit-learn's handwritten digits, 1,797 scans of 8 × 8: ink (1) or none (0), and which digit each is."""
     from sklearn.datasets import load_digits
 
@@ -73,7 +77,7 @@ def digits() -> tuple[Any, Any]:
     return (scans.data >= 8).astype("float32"), scans.target
 
 
-def _digits(part: str) -> Any:
+def _digits(part: str) -> Array:
     """All scans, or the four fifths to train on, or the fifth to test, each digit in both in proportion."""
     from sklearn.model_selection import train_test_split
 
@@ -93,8 +97,13 @@ def absolute(source: str | None) -> str | None:
 
 
 def read_rows(
-    source: str, threshold: float | None = None, part: str = "train", values: Values | None = BINARY.within
-) -> Any:
+    source: str,
+    threshold: float | None = None,
+    part: str = "train",
+    values: Values | None = BINARY.within,
+    n_features: int | None = None,
+    owner: str = "the model",
+) -> Array:
     """Rows from a file or by name, for visible units that can have these values.
 
     Parameters
@@ -109,6 +118,10 @@ def read_rows(
         are none to validate with, those to test with are.
     values : Values or None, optional
         The values that are allowed; None for all.
+    n_features : int, optional
+        How many features there must be.
+    owner : str, optional
+        Whose they are, for messages.
 
     Returns
     -------
@@ -118,36 +131,19 @@ def read_rows(
     if threshold is not None and math.isnan(threshold):
         raise InputError("--threshold must be a number, got nan")
     if is_alignment(source):
-        return _sequences(source, threshold, values)
-    if source in DATA_NAMES:
-        return _digits(source.partition(":")[2])
-    rows = _numbers(_read_array(source, part), source)
+        rows = _sequences(source, threshold, values)
+    else:
+        rows = _digits(source.partition(":")[2]) if source in DATA_NAMES else _read_array(source, part)
+    try:
+        allowed = None if threshold is not None else values
+        checked_rows(rows, n_features, name=source, within=allowed, clip=False, owner=owner)
+        known_length(rows, source)
+    except ValueError as error:
+        hint = "; --threshold makes them 0 and 1" if ", got values from " in str(error) else ""
+        raise InputError(f"{error}{hint}") from error
     if threshold is not None:
-        rows = (rows >= threshold).astype("float32")
-    low, high = rows.min(), rows.max()
-    if values is None:
-        return rows
-    if low < values.least or high > values.most:
-        hint = "" if threshold is not None or values.whole else "; --threshold makes them 0 and 1"
-        allowed = f"[{values.least:g}, {values.most:g}]"
-        raise InputError(f"{source}: values must lie in {allowed}, got {low:g} to {high:g}{hint}")
-    if values.whole and (rows != np.round(rows)).any():
-        raise InputError(f"{source}: values must be whole numbers, of states from 0 to {values.most:g}, got others")
-    return rows
-
-
-def _numbers(rows: Any, source: str) -> Any:
-    """Two axes of finite real numbers, or bad input."""
-    if rows.dtype.kind not in "biuf":
-        raise InputError(f"{source}: expected real numbers, got {rows.dtype}")
-    if rows.ndim != 2:
-        raise InputError(f"{source}: expected an array of shape (rows, features), got shape {rows.shape}")
-    if 0 in rows.shape:
-        raise InputError(f"{source}: expected at least one row and one feature, got shape {rows.shape}")
+        return (rows >= threshold).astype("float32")
     if rows.dtype.kind == "f":
-        bad = rows.size - int(np.count_nonzero(np.isfinite(rows)))
-        if bad:
-            raise InputError(f"{source}: values must be finite, got {bad} that are not (nan or infinity)")
         return rows if rows.dtype in (np.float32, np.float64) else rows.astype("float32")
     if rows.dtype == np.bool_ or rows.max() > 1:
         return rows
@@ -155,28 +151,25 @@ def _numbers(rows: Any, source: str) -> Any:
     return rows.view(np.bool_) if rows.dtype == np.uint8 else rows.astype("float32")
 
 
-def _read_array(source: str, part: str) -> Any:
+def _read_array(source: str, part: str) -> Array:
     path, key = _path_and_key(source)
     if not path.is_file():
         names = " or ".join(DATA_NAMES)
         fault = "is a folder" if path.is_dir() else "no such file"
         raise InputError(f"{source}: {fault} (data is a .npy or .npz file, or has the name {names})")
-    with open(path, "rb") as file:
-        if not file.read(len(_NPY)).startswith((_NPY, _ZIP)):
-            hint = "rows of text become one by np.save(name, np.loadtxt(file, delimiter=','))"
-            raise InputError(f"{source}: not a .npy or .npz file of numbers; {hint}")
-        file.seek(0)
-        try:
+    try:
+        with open(path, "rb") as file:
             check_claims(file)
             loaded = np.load(file, allow_pickle=False)
-        except (ValueError, EOFError, zipfile.BadZipFile) as error:
-            raise InputError(f"{source}: not a .npy or .npz file of numbers ({error})") from error
-        if isinstance(loaded, np.ndarray):
-            if key is not None:
-                raise InputError(f"{source}: holds one array, which has no key {key!r}")
-            return loaded
-        with loaded:
-            return _from_npz(loaded, key, source, part)
+            if not isinstance(loaded, np.ndarray):
+                with loaded:
+                    return loaded[_key_of(loaded.files, key, part, source)]
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        hint = "rows of text become one by np.save(name, np.loadtxt(file, delimiter=','))"
+        raise InputError(f"{source}: not a .npy or .npz file of numbers; {hint} ({error})") from error
+    if key is not None:
+        raise InputError(f"{source}: holds one array, which has no key {key!r}")
+    return loaded
 
 
 def _path_and_key(source: str) -> tuple[pathlib.Path, str | None]:
@@ -186,31 +179,26 @@ def _path_and_key(source: str) -> tuple[pathlib.Path, str | None]:
         return local_path(name if keyed else source, "data"), key if keyed else None
 
 
-def _from_npz(loaded: Any, key: str | None, source: str, part: str) -> Any:
+def _key_of(known: Sequence[str], key: str | None, part: str, source: str) -> str:
+    """The array of an .npz file that is asked for, the only one, or that with a usual name for the part."""
     if key is None:
-        wanted = {"train": ("train",), "valid": ("valid", "test", "train"), "test": ("test", "train")}[part]
-        usual = [name for kind in wanted for name in _USUAL_KEYS[kind] if name in loaded.files]
-        key = loaded.files[0] if len(loaded.files) == 1 else usual[0] if usual else None
-    names = ", ".join(loaded.files) or "none"
+        usual = [name for kind in _PARTS[part] for name in _USUAL_KEYS[kind] if name in known]
+        key = known[0] if len(known) == 1 else usual[0] if usual else None
+    names = ", ".join(known) or "none"
     if key is None:
         raise InputError(f"{source}: choose one of its arrays with :key; it has {names}")
-    if key not in loaded.files:
+    if key not in known:
         raise InputError(f"{source}: has no array {key!r}; it has {names}")
-    try:
-        return loaded[key]
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(f"{source}: the array {key!r} is damaged or holds no numbers") from error
+    return key
 
 
-def on_library(rows: Any, name: str | None) -> Any:
+def on_library(rows: Array, name: str | None) -> Array:
     """Rows on a library: as they are without one."""
     return rows if name is None else asarray(rows, library(name))
 
 
-def check_file(path: pathlib.Path, *suffixes: str) -> None:
-    """Raise an error for a file that cannot be written: one of another suffix, or in no folder."""
-    if suffixes and path.suffix not in suffixes:
-        raise InputError(f"--out must end in {' or '.join(suffixes)}, got {path}")
+def check_file(path: pathlib.Path) -> None:
+    """Raise an error for a file that cannot be written."""
     if not path.parent.is_dir():
         raise InputError(f"--out: there is no folder {path.parent}")
     if path.is_dir():
@@ -246,7 +234,7 @@ def alphabet_in(source: str) -> Alphabet | None:
     return _alignment(source).alphabet if is_alignment(source) else None
 
 
-def _sequences(source: str, threshold: float | None, values: Values | None) -> Any:
+def _sequences(source: str, threshold: float | None, values: Values | None) -> Array:
     """The rows of an alignment."""
     if threshold is not None:
         raise InputError(f"--threshold is for numbers, and {source} holds sequences")
@@ -257,7 +245,7 @@ def _sequences(source: str, threshold: float | None, values: Values | None) -> A
     return _alignment(source, _BY_STATES[states]).states
 
 
-def alphabet_of(model: Any, name: str | None) -> Alphabet | None:
+def alphabet_of(model: Model, name: str | None) -> Alphabet | None:
     """The alphabet of a machine's sequences: of a name, or else the one with as many letters as a site has states."""
     found = _BY_STATES.get(getattr(model.state_.topology.units[0], "n_states", 0))
     if found is None or name is None:
@@ -298,35 +286,32 @@ def check_place(path: pathlib.Path) -> None:
         raise InputError(f"--out: there is no folder {path.parent}")
 
 
-def read_model(path: pathlib.Path, name: str | None = None) -> Any:
+def read_model(path: pathlib.Path, name: str | None = None) -> Model:
     """The model that a path leads to, a model's or a run's, with its arrays in a library."""
     run = run_at(path)
     home = None if name is None or is_lazy(library(name)) else name
     if run is not None and run.kind != "train" and not run.has_model:
         raise InputError(f"{path}: a run of kind {run.kind} has no model")
-    try:
-        with input_errors():
-            if run is None:
-                return boltzmann.load(path, library=home)
-            return runs.trained_model(path, home) if run.kind == "train" else run.load_model(home)
-    except runs.RunError as error:
-        raise InputError(str(error)) from error
+    with input_errors(RunError):
+        if run is None:
+            found = boltzmann.load(path, library=home)
+        else:
+            found = runs.trained_model(path, home) if run.kind == "train" else run.load_model(home)
+    model: Model = found
+    return model
 
 
-def rows_for(model: Any, path: pathlib.Path, data: str, threshold: float | None, part: str) -> Any:
+def rows_for(model: Model, path: pathlib.Path, data: str, threshold: float | None, part: str) -> Array:
     """Rows for a model, which was found at a path."""
-    rows = read_rows(data, threshold, part, values_of(model))
-    if rows.shape[1] != model.n_features_in_:
-        raise InputError(f"{data}: has {rows.shape[1]} features, but {path} has {model.n_features_in_}")
-    return rows
+    return read_rows(data, threshold, part, values_of(model), model.n_features_in_, str(path))
 
 
-def values_of(model: Any) -> Values | None:
+def values_of(model: Model) -> Values | None:
     """The values that data can have for a model."""
     found: Values | None = model.state_.topology.units[0].within
     return found
 
 
-def weights_of(model: Any) -> Any:
+def weights_of(model: Model) -> Array:
     """The weights of the first hidden layer, in host memory, of shape (hidden units, visible units)."""
     return to_numpy(model.components_) if hasattr(model, "components_") else to_numpy(model.coefs_[0]).T

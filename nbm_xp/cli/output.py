@@ -9,16 +9,15 @@ import contextlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from threadpoolctl import threadpool_limits
 
 from nbm_xp.runs.directory import finite_json
 
-__all__ = ["answer", "console", "signed", "steps_bar", "threads_for", "work_bar"]
+__all__ = ["Bar", "answer", "console", "signed", "threads_for", "work_bar"]
 
 _WORTH_THREADS = 10_000_000
 
@@ -28,7 +27,7 @@ def console() -> Console:
     return Console(highlight=False, soft_wrap=True)
 
 
-def answer(document: Mapping[str, Any], lines: Sequence[Any], as_json: bool) -> None:
+def answer(document: Mapping[str, object], lines: Sequence[RenderableType], as_json: bool) -> None:
     """Print what was found.
 
     Parameters
@@ -61,16 +60,28 @@ def signed(value: float | None, decimals: int = 1, minus: str = "−") -> str:
     return f"{value:.{decimals}f}".replace("-", minus)
 
 
-@contextlib.contextmanager
-def work_bar(label: str, unit: str = "sweeps", scale: int = 1) -> Iterator[Callable[..., None]]:
-    """A bar over an amount of work, with its throughput: in `unit`, of which there are `scale` in a step.
+class Bar:
+    """A progress bar: see `work_bar`."""
 
-    Yields
-    ------
-    callable
-        ``advance(done, total, note)``: so much of so much is done, and what to say about it; an empty note keeps the
-        last.
-    """
+    def __init__(self, progress: Progress, label: str, unit: str, scale: int) -> None:
+        self._progress, self._unit, self._scale = progress, unit, scale
+        self._task = progress.add_task(label, total=None, rate="", note="")
+        self._began, self._first = time.perf_counter(), -1
+
+    def advance(self, done: int, total: int) -> None:
+        """So much of so much is done."""
+        self._first = done if self._first < 0 else self._first  # done in an earlier process
+        speed = self._scale * (done - self._first) / max(time.perf_counter() - self._began, 1e-9)
+        self._progress.update(self._task, completed=done, total=total, rate=f"{speed:,.0f} {self._unit}/s")
+
+    def note(self, text: str) -> None:
+        """Say something beside the bar."""
+        self._progress.update(self._task, note=text)
+
+
+@contextlib.contextmanager
+def work_bar(label: str, unit: str = "sweeps", scale: int = 1) -> Iterator[Bar]:
+    """A bar over an amount of work, with its throughput: in `unit`, of which there are `scale` in a step."""
     columns = (
         TextColumn("[bold]{task.description}"),
         BarColumn(bar_width=28),
@@ -79,33 +90,9 @@ def work_bar(label: str, unit: str = "sweeps", scale: int = 1) -> Iterator[Calla
         TextColumn("[cyan]{task.fields[note]}"),
         TimeRemainingColumn(),
     )
-    console, began, first = Console(stderr=True), time.perf_counter(), -1
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task(label, total=None, rate="", note="")
-
-        def advance(done: int, total: int, note: str = "") -> None:
-            nonlocal first
-            first = done if first < 0 else first  # done in an earlier process
-            speed = scale * (done - first) / max(time.perf_counter() - began, 1e-9)
-            progress.update(task, completed=done, total=total, rate=f"{speed:,.0f} {unit}/s")
-            if note:
-                progress.update(task, note=note)
-
-        yield advance
-
-
-@contextlib.contextmanager
-def steps_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
-    """A bar over a number of steps, which yields what is called after each."""
-    with work_bar(label, "steps") as advance:
-        done = 0
-
-        def step() -> None:
-            nonlocal done
-            done += 1
-            advance(done, total)
-
-        yield step
+    terminal = Console(stderr=True)
+    with Progress(*columns, console=terminal, disable=not terminal.is_terminal) as progress:
+        yield Bar(progress, label, unit, scale)
 
 
 @contextlib.contextmanager

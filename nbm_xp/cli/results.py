@@ -5,24 +5,27 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
-import re
+import pathlib
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
+from rich.console import RenderableType
 from rich.table import Table
 
 from nbm_xp import runs
 from nbm_xp.runs import RunDirectory, Workers
 
-from .errors import InputError, resumable
+from .errors import resumable
 from .inputs import input_errors
-from .output import answer, signed, work_bar
+from .output import Bar, answer, signed, work_bar
 
-__all__ = ["SCORES", "compute_run", "estimates_table", "likelihood_words", "score_note", "show_run"]
+__all__ = ["SCORES", "Found", "compute_run", "estimates_table", "likelihood_words", "score_note", "show_run"]
 
-_KINDS = ("threads", "local")
+Found: TypeAlias = Mapping[str, Any]
+"""What JSON says that a run came to."""
+
 SCORES = {
     "pseudo_likelihood": "pseudo-likelihood",
     "free_energy": "free energy",
@@ -33,13 +36,16 @@ _number = functools.partial(signed, decimals=2, minus="-")
 
 def compute_run(
     label: str,
-    out: Any,
-    options: Mapping[str, Any],
-    compute: Callable[..., RunDirectory],
+    out: pathlib.Path,
+    work: Callable[[Bar, Any], RunDirectory],
+    as_json: bool,
+    where: Mapping[str, Any] | None = None,
+    *,
     unit: str = "sweeps",
-    show: Callable[..., None] | None = None,
+    scale: int = 1,
+    show: Callable[[RunDirectory, bool, Found], None] | None = None,
 ) -> None:
-    """Compute a run in tasks where the options say, and show what came of it.
+    """Compute a run where the options say, and show what came of it.
 
     Parameters
     ----------
@@ -47,83 +53,76 @@ def compute_run(
         Of the progress bar.
     out : pathlib.Path
         The run's directory.
-    options : mapping
-        All options of the command.
-    compute : callable
-        Called with `scheduler` and `progress`.
-    unit : str, optional
-        What progress is counted in.
+    work : callable
+        Called with the bar and, where there are any, the workers.
+    as_json : bool
+    where : mapping, optional
+        The options of `Where`, of a run that is computed in tasks.
+    unit, scale : optional
+        What progress is counted in, and how much of it there is in a step.
     show : callable, optional
         In place of `show_run`.
     """
-    began = time.perf_counter()
-    with _workers(options) as workers, work_bar(label, unit) as advance, resumable(out), input_errors():
-        run = compute(scheduler=workers, progress=advance)
-        dashboard = workers.dashboard
-    more = {"seconds": round(time.perf_counter() - began, 3), "dashboard": dashboard}
-    (show or show_run)(run, options["as_json"], more)
+    began, more = time.perf_counter(), dict[str, Any]()
+    with _workers(where) as workers, work_bar(label, unit, scale) as bar, resumable(out), input_errors():
+        run = work(bar, workers)
+        if workers is not None:
+            more = {"seconds": round(time.perf_counter() - began, 3), "dashboard": workers.dashboard}
+    (show or show_run)(run, as_json, more)
 
 
 @contextlib.contextmanager
-def _workers(options: Mapping[str, Any]) -> Iterator[Workers]:
+def _workers(where: Mapping[str, Any] | None) -> Iterator[Workers | None]:
     """Start what computes; say on stderr, for people to open, where a cluster shows what it does."""
-    scheduler, memory_limit = options["scheduler"], options["memory_limit"]
-    if scheduler not in _KINDS and "://" not in scheduler:
-        raise InputError(f"--scheduler must be {', '.join(_KINDS)} or an address tcp://…, got {scheduler}")
-    if options["n_workers"] is not None and scheduler not in _KINDS:
-        raise InputError(f"--n-workers is not for a cluster that runs already, got --scheduler {scheduler}")
-    if memory_limit is not None:
-        if scheduler != "local":
-            raise InputError(f"--memory-limit is for --scheduler local, which can keep to one, got {scheduler}")
-        if not re.fullmatch(r"[0-9]+(\.[0-9]+)?\s*([kMGTP]i?)?B?", memory_limit):
-            raise InputError(f"--memory-limit must be a size as 4GB or 500MiB, got {memory_limit}")
+    if where is None:
+        yield None
+        return
     # What it logs of a cluster that is lost, with its traceback, is one line of ours.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
-    timeout = options["worker_timeout"]
-    with input_errors(), Workers(scheduler, options["n_workers"], memory_limit, worker_timeout=timeout) as started:
-        if scheduler != "threads":
+    with input_errors(), Workers(**where) as started:
+        if where["scheduler"] != "threads":
             sys.stderr.write(f"dashboard: {started.dashboard}\n")
             sys.stderr.flush()
         yield started
 
 
-def show_run(run: RunDirectory, as_json: bool, more: Mapping[str, Any] | None = None) -> None:
+def show_run(run: RunDirectory, as_json: bool, more: Found) -> None:
     """Answer with what a finished run came to."""
-    found = {**runs.read_result(run.path), **(more or {})}
+    found = {**runs.read_result(run.path), **more}
     answer(found, _LINES[run.kind](found) if run.kind in _LINES else [f"finished the run in {run.path}"], as_json)
 
 
-def score_note(line: Mapping[str, Any]) -> str:
+def score_note(line: Found) -> str:
     """A line of a learning curve in a few words."""
     if "log_likelihood" in line:
         return f"held-out {likelihood_words(line)} {_number(line['log_likelihood'])}"
     return next(f"{words} {_number(line[name])}" for name, words in SCORES.items() if name in line)
 
 
-def likelihood_words(found: Mapping[str, Any]) -> str:
+def likelihood_words(found: Found) -> str:
     """What a log-likelihood among these numbers is called."""
     return "lower bound on the log-likelihood" if found.get("lower_bound") else "log-likelihood"
 
 
-def _trained(found: Mapping[str, Any]) -> list[str]:
+def _trained(found: Found) -> list[str]:
     epochs = "1 epoch" if found["epochs"] == 1 else f"{found['epochs']:,} epochs"
     size = f"{found['n_rows']:,} rows of {found['n_features']} on {found['library']}"
     lines = [f"{size}, {epochs} in {found['seconds']:.1f} s"]
     lines += [f"mean {words} {_number(found[name])}" for name, words in SCORES.items() if name in found]
     if "log_likelihood" in found:
-        how = "the ladder" if "train_log_likelihood" in found else "AIS"
+        how = "AIS" if {"pseudo_likelihood", "free_energy"} & found.keys() else "the ladder"
         lines.append(
             f"mean {likelihood_words(found)} of the held-out rows {_number(found['log_likelihood'])} (by {how})"
         )
     return [*lines, f"wrote {found['run']}/model.safetensors"]
 
 
-def _sampled(found: Mapping[str, Any]) -> list[str]:
+def _sampled(found: Found) -> list[str]:
     counts = f"{found['n_chains']:,} chains, {found['n_draws']:,} draws each"
     return [f"{counts}, in {found.get('seconds', 0.0):.1f} s", f"wrote {found['run']}/samples.zarr"]
 
 
-def _measured(found: Mapping[str, Any]) -> list[str]:
+def _measured(found: Found) -> list[str]:
     lines = ["temperature   energy              exact     specific heat      exact    |m|     time"]
     for at in found["measured"]:
         energy = f"{signed(at['energy'], 5):>9} ± {at['energy_error']:.5f}"
@@ -134,11 +133,11 @@ def _measured(found: Mapping[str, Any]) -> list[str]:
     return [*lines, f"wrote {found['run']}/lattice.json"]
 
 
-def _evaluated(found: Mapping[str, Any]) -> list[Table]:
+def _evaluated(found: Found) -> list[Table]:
     return [estimates_table(found, [found["ais"]] if found["ais"] else [])]
 
 
-def estimates_table(found: Mapping[str, Any], annealed: Sequence[Mapping[str, Any]]) -> Table:
+def estimates_table(found: Found, annealed: Sequence[Found]) -> Table:
     """The result of an evaluation, with estimates of log Z by AIS, in rising order of their temperatures."""
     mean, has_rows = found["mean_log_likelihood"], found["n_rows"] > 0
     chains = f"of {found['n_chains']:,}"
@@ -154,7 +153,7 @@ def estimates_table(found: Mapping[str, Any], annealed: Sequence[Mapping[str, An
         of_rows = [signed(mean + found["log_z"] - log_z if known else None, 2)] if has_rows else []
         shown.add_row(label, signed(log_z, 2), *said, even, *of_rows)
 
-    def estimated(label: str, estimate: Mapping[str, Any], even: str = "") -> None:
+    def estimated(label: str, estimate: Found, even: str = "") -> None:
         row(label, estimate["log_z"], [estimate["log_z_low"], estimate["log_z_high"]], even)
 
     for estimate in annealed:
@@ -171,7 +170,7 @@ def estimates_table(found: Mapping[str, Any], annealed: Sequence[Mapping[str, An
     return shown
 
 
-_LINES: dict[str, Callable[[Mapping[str, Any]], Sequence[Any]]] = {
+_LINES: dict[str, Callable[[Found], Sequence[RenderableType]]] = {
     "train": _trained,
     "sample": _sampled,
     "evaluate": _evaluated,

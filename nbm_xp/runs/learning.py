@@ -151,8 +151,11 @@ class Learning:
         if annealing and self.held_out is not None:
             estimate = model.ladder_log_partition(random_state=0) if laddered else model.ais(*_HELD_OUT, random_state=0)
             known = math.isfinite(estimate.log_z)  # else learning has diverged
-            mean = float(to_numpy(B.mean(model.log_likelihood(self.held_out, estimate.log_z)))) if known else math.nan
-            found |= {"log_likelihood": mean, "lower_bound": not model.state_.topology.is_factorial}
+            rows = {"train_log_likelihood": self.rows[:_SCORED_ROWS], "log_likelihood": self.held_out}
+            for name, X in rows.items():
+                mean = float(to_numpy(B.mean(model.log_likelihood(X, estimate.log_z)))) if known else math.nan
+                found.setdefault(name, mean)
+            found["lower_bound"] = not model.state_.topology.is_factorial
             found |= {name: getattr(estimate, name) for name in ("log_z", "log_z_low", "log_z_high")}
         return found
 

@@ -239,7 +239,8 @@ def read_curve(directory: str | os.PathLike[str]) -> list[dict[str, Any]]:
     list of dict
         Of each epoch that was scored ``epoch``, ``seconds`` of learning, and a score of the training rows:
         ``pseudo_likelihood``, ``free_energy`` or, of a model with a ladder, ``train_log_likelihood``. Of some
-        ``log_likelihood``, the mean of the held-out rows, and log Z behind it; ``lower_bound`` says that it is one.
+        ``log_likelihood``, the mean of the held-out rows, ``train_log_likelihood``, that of training rows, and log Z
+        behind both; ``lower_bound`` says that they are one.
         Where `fit` has diagnosed the model, ``diagnostics`` has the fields of `nbm_xp.boltzmann.Diagnostics`.
 
     Raises

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pathlib
 import subprocess
@@ -24,7 +23,7 @@ from nbm_xp.cli.commands import check_bits
 from nbm_xp.cli.commands import sample as sampling
 from nbm_xp.rng.digests import LENGTHS, ROWS, recorded
 
-from ..command import PNG, refused, run, told
+from ..command import PNG, ran, refused, run, told
 
 MODEL = "model.safetensors"
 M = ("--model", MODEL)
@@ -54,10 +53,14 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     assert "nbm-xp" in result.stdout
     if command:
         assert "Example" in result.stdout
-        assert "--seed" in result.stdout or command in ("check-bits", "resume")
+        assert "--seed" in result.stdout or command in ("check-bits", "resume", "info")
+        import typer
+
+        options = typer.main.get_command(nbm_xp.cli.app).commands[command].params
+        assert all(len(option.help.split()) > 1 for option in options), "an option without help"
 
 
-@pytest.mark.parametrize("command", ["train", "sample", "evaluate", "info"])
+@pytest.mark.parametrize("command", ["train", "sample", "evaluate"])
 def test_the_common_options_are_common(command: str) -> None:
     shown = run(command, "--help").stdout
     assert all(option in shown for option in ("--data", "--library", "--seed", "--out", "--json"))
@@ -85,15 +88,15 @@ def bad_files() -> None:
 BAD_DATA = {
     "missing.npy": "no such file",
     "nonsense": "no such file",
-    "flat.npy": "expected an array of shape (rows, features), got shape (9,)",
-    "deep.npy": "got shape (2, 3, 3)",
-    "empty.npy": "got shape (0, 9)",
-    "large.npy": "values must lie in [0, 1], got 1.5 to 1.5",
-    "negative.npy": "values must lie in [0, 1], got -0.5 to -0.5",
-    "nan.npy": "values must be finite, got 27 that are not",
-    "infinite.npy": "values must be finite",
-    "complex.npy": "expected real numbers, got complex128",
-    "words.npy": "expected real numbers",
+    "flat.npy": "must have two axes, (rows, features), got an array of shape (9,)",
+    "deep.npy": "got an array of shape (2, 3, 3)",
+    "empty.npy": "must have at least one row",
+    "large.npy": "must have values in [0, 1], got values from 1.5 to 1.5; --threshold makes them 0 and 1",
+    "negative.npy": "must have values in [0, 1], got values from -0.5 to -0.5",
+    "nan.npy": "must have values in [0, 1], got NaN\n",
+    "infinite.npy": "got values from inf to inf",
+    "complex.npy": "must hold real numbers, got complex ones",
+    "words.npy": "must be an array of numbers",
     "objects.npy": "not a .npy or .npz file of numbers",
     "several.npz": "choose one of its arrays with :key; it has a, b",
     "several.npz:c": "has no array 'c'; it has a, b",
@@ -109,7 +112,7 @@ BAD_DATA = {
 @pytest.mark.parametrize("source", BAD_DATA)
 def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
     bad_files()
-    for command in (["train"], ["sample", "--model", MODEL], ["evaluate", "--model", MODEL], ["info"]):
+    for command in (["train"], ["sample", "--model", MODEL], ["evaluate", "--model", MODEL]):
         line = refused(*command, "--data", source)
         assert source in line
         assert BAD_DATA[source] in line
@@ -120,7 +123,6 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
     [
         (["train", "--library", "beer"], "library must be one of"),
         (["sample", *M, "--library", "beer"], "library must be one of"),
-        (["info", "--library", "beer"], "library must be one of"),
         (["train", "--n-components", "many"], "--n-components"),
         (["train", "--n-components", "0"], "--n-components"),
         (["train", "--n-iter", "-1"], "--n-iter"),
@@ -134,7 +136,10 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
         (["train", "--layers", "9,4,2", "--n-components", "3"], "--n-components and --layers both say"),
         (["train", "--layers", "8,4,2", "--data", "scans.npy"], "layers"),
         (["train", "--visible", "blue"], "--visible must be one of binary, gaussian"),
-        (["train", "--held-out", "digits", "--data", "scans.npy"], "--held-out: 64 features, but --data has 9"),
+        (
+            ["train", "--held-out", "digits", "--data", "scans.npy"],
+            "--held-out has 64 features, but the model is expecting 9",
+        ),
         (["train", "--hours", "0"], "--hours"),
         (["train", "--visible", "gaussian", "--hidden", "relu"], "connections must not join layers of gaussian"),
         (["train", "--hidden", "spin,binary"], "hidden must be one of binary, gaussian"),
@@ -147,25 +152,25 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
         (["sample", "--model", "scans.npy"], "scans.npy is no whole .safetensors file"),
         (["sample", "--model", "."], "it has no run.json"),
         (["sample", *M, "--data", "scans.npy"], "has 30 rows, too few to start 100 chains"),
-        (["sample", *M, "--data", "digits"], "has 64 features, but model.safetensors has 9"),
+        (["sample", *M, "--data", "digits"], "has 64 features, but model.safetensors is expecting 9"),
         (["sample", *M, "--n-draws", "5"], "--n-draws is for --out with a folder"),
         (["sample", *M, "--scheduler", "local"], "--scheduler is for --out with a folder"),
         (["sample", *M, "--out", "a", "--n-sweeps", "5"], "--n-sweeps is for --out with a file"),
         (["sample", *M, "--out", "a", "--data", "scans.npy"], "--data is for --out with a file"),
         (["sample", *M, "--out", "a", "--layers", "2"], "layers must be different numbers from 0 to 1"),
         (["sample", *M, "--out", "a", "--layers", "x"], "--layers must be whole numbers"),
-        (["sample", *M, "--out", "a", "--scheduler", "cron"], "--scheduler must be threads, local or an"),
-        (["sample", *M, "--out", "a", "--memory-limit", "1GB"], "--memory-limit is for --scheduler local"),
+        (["sample", *M, "--out", "a", "--scheduler", "cron"], "--scheduler must be 'threads', 'local'"),
+        (["sample", *M, "--out", "a", "--memory-limit", "1GB"], "--memory-limit is for scheduler='local'"),
         (
             ["sample", *M, "--out", "a", "--scheduler", "local", "--memory-limit", "much"],
-            "must be a size as 4GB",
+            "--memory-limit must be a size in bytes or as '4GB'",
         ),
         (
             ["sample", *M, "--out", "a", "--scheduler", "tcp://x:1", "--n-workers", "2"],
-            "--n-workers is not for a cluster",
+            "--n-workers must not be given with the cluster tcp://x:1",
         ),
         (["sample", *M, "--out", "a", "--library", "dask"], "must be one that computes at once"),
-        (["evaluate", *M, "--data", "digits"], "has 64 features, but model.safetensors has 9"),
+        (["evaluate", *M, "--data", "digits"], "has 64 features, but model.safetensors is expecting 9"),
         (["plot", MODEL, "--what", "beer"], "--what must be one of filters, samples, curve, diagnostics"),
         (["plot", MODEL, "--what", "curve"], "there is nothing to draw curve from"),
         (
@@ -174,7 +179,7 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
         ),
         (["evaluate", *M, "--threshold", "0.5"], "--threshold is for the rows of --data"),
         (["sample", *M, "--threshold", "0.5"], "--threshold is for the rows of --data"),
-        (["plot", MODEL, "--units", "9"], "--units must be below 9"),
+        (["plot", MODEL, "--units", "9"], "--units must be from 0 to 8"),
         (["plot", MODEL, "--units", "a"], "--units must be whole numbers"),
         (["plot", MODEL, "--out", "one.png"], "is one file, and there are 3 pictures"),
         (["plot", MODEL, "--out", "nowhere"], "there is no folder nowhere"),
@@ -183,8 +188,7 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
         (["check-bits", "--library", "beer"], "library must be one of"),
         (["info", "missing"], "missing: no such file"),
         (["info", "scans.npy"], "scans.npy is no whole .safetensors file"),
-        (["info", "--out", "info.txt"], "--out must end in .json"),
-        (["demo", "--out", "scans.npy"], "scans.npy is not a folder"),
+        (["demo", "--out", "scans.npy"], "scans.npy is a file"),
         (["demo", "--out", "nowhere/demo"], "there is no folder nowhere"),
     ],
 )
@@ -199,7 +203,6 @@ def test_a_library_without_its_device_is_refused_in_one_line(monkeypatch: pytest
 
     monkeypatch.setattr("nbm_xp.cli.inputs.get_namespace", no_device)
     said = "library 'numpy' is installed, but cannot be used here: no driver"
-    assert said in refused("info", "--library", "numpy")
     assert said in refused("train", "--library", "numpy")
 
 
@@ -265,20 +268,10 @@ def test_digests_are_on_record_for_every_row() -> None:
     assert all(set(found) >= set(LENGTHS[:2]) for found in recorded().values())
 
 
-def test_info_says_what_there_is(scans: Any) -> None:
-    np.save("scans.npy", scans)
-    result = run("info", "--data", "scans.npy", "--library", "dask", "--seed", "7", "--out", "info.json")
-    assert result.exit_code == 0, result.output
-    for expected in ("versions", "libraries", "configuration", "30", "seed 7", "wrote info.json"):
-        assert expected in result.stdout
-    written = json.loads(pathlib.Path("info.json").read_text(encoding="utf-8"))
-    assert written["data"] == {"rows": 30, "features": 9, "dtype": "float32", "mean": 0.4, "binary": True} | {
-        "mean": written["data"]["mean"]
-    }
-    assert written["libraries"]["numpy"]["installed"]
-    here = json.loads(json.dumps(written["uniforms"]))
-    run("info", "--seed", "7", "--out", "info.json")
-    assert json.loads(pathlib.Path("info.json").read_text(encoding="utf-8"))["uniforms"] == here
+def test_info_says_what_there_is() -> None:
+    shown = ran("info")
+    assert all(word in shown for word in ("versions", "libraries", "configuration"))
+    assert told("info")["libraries"]["numpy"]["installed"]
 
 
 def test_an_interruption_leaves_no_file(monkeypatch: pytest.MonkeyPatch, model: RBM) -> None:
@@ -327,7 +320,7 @@ def test_the_demo_does_all_it_should() -> None:
     assert result.exit_code == 0, result.output
     assert sorted(os.listdir("made")) == ["demo.png", MODEL]
     assert pathlib.Path("made/demo.png").read_bytes().startswith(PNG)
-    for expected in ("1,437 to train on, 360 to test", "equal to the last bit", "independent pixels", "exact"):
+    for expected in ("1,437 to train on, 360 to test", "independent pixels", "exact"):
         assert expected in result.stdout
     model = RBM.load(f"made/{MODEL}")
     test = inputs.read_rows("digits")[:100]

@@ -60,18 +60,16 @@ def test_the_transition_is_drawn() -> None:
     assert (spins.shape, spins.dtype, set(spins.reshape(-1).tolist())) == ((3, 12, 8), np.int8, {-1, 1})
     assert abs(spins[0].mean()) > 0.9 > abs(spins[2].mean())
     np.save("ising/spins.npy", spins[:2])
-    assert "not the spins of ising/lattice.json" in refused("plot", "ising", "--what", "spins")
+    assert "spins.npy is damaged" in refused("plot", "ising", "--what", "spins")
     pathlib.Path("ising/spins.npy").write_bytes(b"spins")
-    assert "not what nbm-xp lattice writes" in refused("plot", "ising", "--what", "spins")
+    assert "is damaged, or not what was written" in refused("plot", "ising", "--what", "spins")
     ran("lattice", "--size", "4,4,4", "--temperatures", "4,5", "--n-sweeps", "20", "--rule", "wolff", "--out", "cubic")
     ran("plot", "cubic", "--what", "transition", "--out", "cubic.png")
     assert pathlib.Path("cubic.png").read_bytes().startswith(PNG)
     assert "there is nothing to draw spins from" in refused("plot", "cubic", "--what", "spins")  # no plane
-    assert "there is nothing to draw filters from; there is for transition" in refused(
-        "plot", "ising", "--what", "filters"
-    )
+    assert "nothing to draw filters from; there is for transition" in refused("plot", "cubic", "--what", "filters")
     pathlib.Path("ising/lattice.json").write_text("{}", encoding="utf-8")
-    assert "not what nbm-xp lattice writes" in refused("plot", "ising")
+    assert "is damaged, or not what was written" in refused("plot", "ising")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +78,7 @@ def test_the_transition_is_drawn() -> None:
         (("--size", "x"), "--size must be whole numbers with commas between, got x"),
         (("--size", "2"), "shape must be 3 at least along periodic axes, got 2"),
         (("--temperatures", "1:2"), "--temperatures must be low:high:count, or numbers with commas between, got 1:2"),
-        (("--temperatures", "0,1"), "--temperatures must be positive, got 0,1"),
+        (("--temperatures", "0,1"), "--temperatures must be positive, got [0.0, 1.0]"),
         (("--rule", "gibbs"), "rule must be one of heat_bath, metropolis"),
         (("--coupling", "-1", "--rule", "wolff"), "couplings must not be negative"),
     ],

@@ -14,7 +14,7 @@ pytest.importorskip("matplotlib")
 
 from matplotlib.figure import Figure
 
-from nbm_xp.cli.pictures import diagnostics, drawing, panels
+from nbm_xp.cli.pictures import diagnostics, figures, panels
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def figure(monkeypatch: pytest.MonkeyPatch) -> Figure:
     def kept(*args: Any, **options: Any) -> Iterator[Figure]:
         yield figure
 
-    monkeypatch.setattr(drawing, "drawn", kept)
+    monkeypatch.setattr(figures, "drawn", kept)
     monkeypatch.setattr(diagnostics, "drawn", kept)
     return figure
 
@@ -35,7 +35,7 @@ def test_a_learning_curve_says_what_it_shows(figure: Figure, count: int) -> None
     looks = [
         {"epoch": n, "pseudo_likelihood": -20.0 + 0.1 * n, "log_likelihood": -30.0 + n} for n in range(1, count + 1)
     ]
-    drawing.draw_curve(looks, pathlib.Path("curve.png"))
+    figures.draw_curve(looks, pathlib.Path("curve.png"))
     left, right = figure.axes
     assert left.get_title() == "Learning curve: training rows"
     assert left.get_ylabel() == "mean pseudo-likelihood (nats a row)"
@@ -47,7 +47,7 @@ def test_a_learning_curve_says_what_it_shows(figure: Figure, count: int) -> None
 
 
 def test_the_words_of_filters_fit_any_data(figure: Figure) -> None:
-    drawing.draw_filters(np.eye(4, 9), pathlib.Path("filters.png"))
+    figures.draw_filters(np.eye(4, 9), pathlib.Path("filters.png"))
     assert figure.axes[0].get_title() == "4 filters (blue: positive, orange: negative)"
     assert panels.filters.__kwdefaults__["words"] in figure.axes[0].get_title()
 

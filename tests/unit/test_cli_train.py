@@ -386,7 +386,6 @@ def test_a_checkpoint_or_a_model_of_another_training_is_told() -> None:
         ("plot", "http://example.org/run"),
         ("plot", "run", "--out", "http://example.org/x.png"),
         ("info", "http://example.org/run"),
-        ("info", "--out", "http://example.org/x.json"),
         ("demo", "--out", "http://example.org/demo"),
     ],
     ids=" ".join,
@@ -431,4 +430,4 @@ def test_units_can_be_of_any_kind() -> None:
     wrong = refused("train", *potts, "--hidden", "spin,spin", "--out", "wrong")
     assert "hidden must be one of binary, gaussian" in wrong
     np.save("sites.npy", np.minimum(sites + 0.5, 2))
-    assert "values must be whole numbers" in refused("train", *potts, "--out", "wrong")
+    assert "must have whole numbers in [0, 2]" in refused("train", *potts, "--out", "wrong")

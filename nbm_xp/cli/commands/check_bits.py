@@ -10,7 +10,7 @@ from nbm_xp.rng.digests import DRAWS, LENGTHS, digests, recorded
 
 from .. import inputs
 from ..errors import InputError
-from ..output import answer, steps_bar
+from ..output import answer, work_bar
 from . import options
 
 __all__ = ["EXAMPLES", "check_bits"]
@@ -44,16 +44,14 @@ def check_bits(
         inputs.library(library)
     n, known, found = int(numbers), recorded(), dict[str, str]()
     rows = [(name, dtype) for name in names for dtype in DRAWS[name][-1]]
-    with steps_bar("drawing", len(rows)) as step:
-        for name, dtype in rows:
+    with work_bar("drawing", "rows") as bar, inputs.input_errors():
+        for done, (name, dtype) in enumerate(rows, 1):
             row = f"{name}/{dtype}"
-            verdict = "not on record"
+            found[row] = "not on record"
             if n in known.get(row, {}):
-                with inputs.input_errors(row):
-                    ((_, digest),) = digests(name, dtype, (n,), library, threads)
-                verdict = "agrees" if digest == known[row][n] else "differs"
-            found[row] = verdict
-            step()
+                ((_, digest),) = digests(name, dtype, (n,), library, threads)
+                found[row] = "agrees" if digest == known[row][n] else "differs"
+            bar.advance(done, len(rows))
     count = {verdict: list(found.values()).count(verdict) for verdict in ("agrees", "differs", "not on record")}
     lines = [f"{row:<40}{verdict}" for row, verdict in found.items()]
     agree, differ, missing = count.values()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import pathlib
 import tempfile
 from collections.abc import Sequence
@@ -11,11 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from nbm_xp import runs
+from nbm_xp.boltzmann.model import Model
 
 from .. import inputs
 from ..errors import InputError
-from ..output import answer
-from ..results import compute_run, estimates_table
+from ..output import Bar, answer
+from ..results import Found, compute_run, estimates_table
 from . import options
 
 __all__ = ["EXAMPLES", "counts_of", "evaluate", "evaluations_of"]
@@ -27,6 +27,7 @@ EXAMPLES = (
 )
 
 
+@options.with_options_of(options.Where)
 def evaluate(
     context: typer.Context,
     model: options.Model = pathlib.Path("run"),
@@ -59,13 +60,10 @@ def evaluate(
         int | None, typer.Option(min=1, help="Temperatures between two checkpoints of a block.")
     ] = None,
     chunks: options.Chunks = None,
-    scheduler: options.Scheduler = "threads",
-    n_workers: options.NWorkers = None,
-    memory_limit: options.MemoryLimit = None,
-    worker_timeout: options.WorkerTimeout = 600.0,
     library: options.Library = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
+    **where: Any,
 ) -> None:
     """Estimate a model's partition function, exactly where it is small, and by annealed importance sampling."""
     if threshold is not None and data is None:
@@ -80,15 +78,13 @@ def evaluate(
         name: context.params[name]
         for name in ("n_chains", "n_temperatures", "reverse", "chunks", "checkpoint_every", "library")
     } | {"random_state": seed}
-    settings |= {} if n_sweeps is None else {"n_sweeps": n_sweeps}
-    if convergence and (out is None or options.given(context, "convergence")):
+    fewer: list[Found] = []
+    if convergence and (out is None or options.is_given(context, "convergence")):
         alone = {name: settings[name] for name in ("n_chains", "chunks", "library", "random_state")}
-        alone |= {"n_workers": n_workers, "reverse": False, "ladder_steps": 0}
+        alone |= {"n_workers": where["n_workers"], "reverse": False, "ladder_steps": 0}
         fewer = [found["ais"] for found in evaluations_of(machine, counts_of(n_temperatures)[:-1], **alone)]
-    else:
-        fewer = []
 
-    def show(run: runs.RunDirectory, as_json: bool, more: dict[str, Any]) -> None:
+    def show(run: runs.RunDirectory, as_json: bool, more: Found) -> None:
         found = {**runs.read_result(run.path), **more, "model": str(model), "data": data, "convergence": fewer}
         if out is None:
             found.pop("run")
@@ -96,10 +92,12 @@ def evaluate(
 
     with tempfile.TemporaryDirectory() as nowhere:
         place = pathlib.Path(nowhere) / "run" if out is None else out
-        compute_run(
-            "evaluating", place, context.params, functools.partial(runs.evaluate, machine, place, rows, **settings),
-            "steps", show,
-        )  # fmt: skip
+        settings |= {"n_sweeps": n_sweeps} if n_sweeps is not None else {}
+
+        def estimate(bar: Bar, workers: Any) -> runs.RunDirectory:
+            return runs.evaluate(machine, place, rows, scheduler=workers, progress=bar.advance, **settings)
+
+        compute_run("evaluating", place, estimate, as_json, where, unit="steps", show=show)
 
 
 def counts_of(n_temperatures: int) -> list[int]:
@@ -114,9 +112,9 @@ def counts_of(n_temperatures: int) -> list[int]:
     return sorted(fewer | {n_temperatures})
 
 
-def evaluations_of(model: Any, counts: Sequence[int], **settings: Any) -> list[dict[str, Any]]:
+def evaluations_of(model: Model, counts: Sequence[int], **settings: Any) -> list[Found]:
     """Evaluations of a model by annealing through so many temperatures each, whose runs are not kept."""
-    found = []
+    found: list[Found] = []
     with tempfile.TemporaryDirectory() as nowhere, inputs.input_errors():
         for count in counts:
             run = runs.evaluate(model, pathlib.Path(nowhere) / str(count), n_temperatures=count, **settings)

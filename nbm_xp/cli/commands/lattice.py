@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import pathlib
 from typing import Annotated, Any
 
@@ -23,8 +22,8 @@ EXAMPLES = (
 )
 
 
+@options.with_options_of(options.Where)
 def lattice(
-    context: typer.Context,
     out: Annotated[pathlib.Path, typer.Option(help="The run's directory.")],
     size: Annotated[
         str, typer.Option(help="How many units along each axis: 64 for a square, or 64,32; more numbers, more axes.")
@@ -43,46 +42,36 @@ def lattice(
     checkpoint_every: Annotated[
         int | None, typer.Option(min=1, help="Sweeps of a temperature between two checkpoints.")
     ] = None,
-    scheduler: options.Scheduler = "threads",
-    n_workers: options.NWorkers = None,
-    memory_limit: options.MemoryLimit = None,
-    worker_timeout: options.WorkerTimeout = 600.0,
     library: options.Library = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
+    **where: Any,
 ) -> None:
     """Measure spins on a lattice: energy, specific heat and magnetisation at many temperatures.
 
     What is measured is the same, bit for bit, wherever it is computed and however often it was interrupted.
     """
-    asked: dict[str, Any] = {
-        "size": _lengths(size), "temperatures": _temperatures(temperatures), "periodic": periodic, "coupling": coupling,
-        "n_chains": n_chains, "n_sweeps": n_sweeps, "burn_in": burn_in, "rule": rule, "library": library,
-        "checkpoint_every": checkpoint_every,
-    }  # fmt: skip
+    lengths, points = inputs.whole_numbers(size, "--size"), _temperatures(temperatures)
     inputs.check_new_run(out)
-    compute_run(
-        "measuring", out, context.params, functools.partial(runs.measure_lattice, out, **asked, random_state=seed)
-    )
 
+    def measure(bar: Any, workers: Any) -> runs.RunDirectory:
+        return runs.measure_lattice(
+            out, lengths * 2 if len(lengths) == 1 else lengths, points, periodic=periodic, coupling=coupling,
+            n_chains=n_chains, n_sweeps=n_sweeps, burn_in=burn_in, rule=rule, library=library,
+            checkpoint_every=checkpoint_every, random_state=seed, scheduler=workers, progress=bar.advance,
+        )  # fmt: skip
 
-def _lengths(size: str) -> list[int]:
-    found = inputs.whole_numbers(size, "--size")
-    return found * 2 if len(found) == 1 else found
+    compute_run("measuring", out, measure, as_json, where)
 
 
 def _temperatures(text: str) -> list[float]:
+    """Temperatures from the first to the last, or one by one."""
     parts = text.split(":")
     try:
-        if len(parts) == 3:
-            low, high, count = float(parts[0]), float(parts[1]), int(parts[2])
-            found = [low + (high - low) * k / max(1, count - 1) for k in range(count)]
-        else:
-            found = [float(part) for part in text.split(",")]
+        if len(parts) != 3:
+            return [float(part) for part in text.split(",")]
+        low, high, count = float(parts[0]), float(parts[1]), int(parts[2])
     except ValueError as error:
-        raise InputError(
-            f"--temperatures must be low:high:count, or numbers with commas between, got {text}"
-        ) from error
-    if not found or not all(0 < t < float("inf") for t in found):
-        raise InputError(f"--temperatures must be positive, got {text}")
-    return found
+        allowed = "low:high:count, or numbers with commas between"
+        raise InputError(f"--temperatures must be {allowed}, got {text}") from error
+    return [low + (high - low) * k / max(1, count - 1) for k in range(count)]

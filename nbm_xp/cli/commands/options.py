@@ -1,16 +1,24 @@
-"""The options that several commands have: names, limits, help. Names are those of the library's parameters."""
+"""The options that several commands have, and those that are parameters of the library, by the same names.
+
+A parameter of an estimator has its default and the first sentence of its documentation as default and help; what values
+are allowed, the estimator says.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import pathlib
+import re
+import typing
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 __all__ = [
-    "Chunks", "Data", "Json", "Library", "MemoryLimit", "Model", "NWorkers", "Scheduler", "Seed", "Threshold",
-    "WorkerTimeout", "given", "panel",
+    "Chunks", "Data", "Json", "Library", "Model", "Seed", "Threshold", "Where", "is_given", "panel", "with_options_of",
 ]  # fmt: skip
 
 
@@ -41,13 +49,78 @@ Threshold = Annotated[float | None, typer.Option(help="Make values from this one
 Model = Annotated[pathlib.Path, typer.Option(help="The directory of a run, or the file of a model.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
 Chunks = Annotated[int | None, typer.Option(min=1, help="Chains in each block, where they are computed in blocks.")]
-Scheduler = Annotated[str, _where("threads, local (processes of this machine), or a cluster's address, tcp://….")]
-NWorkers = Annotated[int | None, _where("How many tasks run at once; all cores by default.", min=1)]
-MemoryLimit = Annotated[str | None, _where("Of each worker, with --scheduler local: 4GB.")]
-WorkerTimeout = Annotated[float, _where("Seconds to wait for a cluster that has lost its last worker.", min=0.0)]
 
 
-def given(context: typer.Context, name: str) -> bool:
+@dataclass
+class Where:
+    """Where the tasks of a run are computed."""
+
+    scheduler: Annotated[
+        str, _where("threads, local (processes of this machine), or a cluster's address, tcp://….")
+    ] = "threads"
+    n_workers: Annotated[int | None, _where("How many tasks run at once; all cores by default.", min=1)] = None
+    memory_limit: Annotated[str | None, _where("Of each worker, with --scheduler local: 4GB.")] = None
+    worker_timeout: Annotated[float, _where("Seconds to wait for a cluster that has lost all workers.", min=0.0)] = (
+        600.0
+    )
+
+
+def with_options_of(
+    source: type, *names: str, title: str | None = None, **defaults: object
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command parameters of a class as options, which it gets as keyword arguments.
+
+    Parameters
+    ----------
+    source : class
+        What has the parameters, and documents them where they are no options of typer's yet.
+    *names : str
+        Which; all by default.
+    title : str, optional
+        The heading of the help under which they stand.
+    **defaults
+        In place of the parameters' own.
+    """
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        own, theirs = (inspect.signature(function, eval_str=True) for function in (command, source))
+        given = [parameter for parameter in own.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
+        for name in names or theirs.parameters:
+            parameter = theirs.parameters[name]
+            kind: Any = parameter.annotation
+            if typing.get_origin(kind) is not Annotated:
+                option = typer.Option(help=_documented(source).get(name), rich_help_panel=title)
+                kind = Annotated[_plain(kind), option]
+            default = defaults.get(name, parameter.default)
+            given.append(parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=kind, default=default))
+        command.__signature__ = own.replace(parameters=given)  # type: ignore[attr-defined]
+        return command
+
+    return add
+
+
+def _plain(annotation: Any) -> Any:
+    """The number or text, or None, among the values that a parameter takes."""
+    kinds = typing.get_args(annotation) or (annotation,)
+    found = next(kind for kind in (bool, int, float, str) if kind in kinds)
+    return found | None if type(None) in kinds else found
+
+
+@functools.cache
+def _documented(source: type) -> dict[str, str]:
+    """The first sentence about each parameter of a class, and its choices, from a docstring in numpydoc's form."""
+    section = (inspect.getdoc(source) or "").partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    found: dict[str, str] = {}
+    for entry in re.split(r"\n(?=\S)", section):
+        head, _, text = entry.partition("\n")
+        sentence = re.split(r"(?<=\.) ", " ".join(text.split()).replace("``", ""))[0]
+        choices = re.search(r"\{(.*)\}", head)
+        sentence += f" One of {choices[1]}." if choices else ""
+        found |= dict.fromkeys(head.partition(" : ")[0].split(", "), sentence)
+    return found
+
+
+def is_given(context: typer.Context, name: str) -> bool:
     """Whether an option was given, not left to its default."""
     source = context.get_parameter_source(name)
     return source is not None and source.name != "DEFAULT"

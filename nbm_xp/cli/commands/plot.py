@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pathlib
-from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -42,21 +41,11 @@ def plot(
     as_json: options.Json = False,
 ) -> None:
     """Draw filters, samples, the learning curve, traces of chains, and how estimates of log Z converge."""
-    from ..pictures.drawing import draw_spins, draw_transition, has_spins, is_lattice
-    from ..pictures.sources import PICTURES, Source
+    from ..pictures.figures import PICTURES, Source
 
-    names = (*PICTURES, "transition", "spins")
-    if what is not None and what not in names:
-        raise InputError(f"--what must be one of {', '.join(names)}, got {what}")
-    followed = inputs.whole_numbers(units, "--units")
-    if any(unit < 0 for unit in followed):
-        raise InputError(f"--units must not be negative, got {units}")
-    if is_lattice(path):
-        pictures: dict[str, Any] = {"transition": partial(draw_transition, path)}
-        if has_spins(path):
-            pictures["spins"] = partial(draw_spins, path)
-    else:
-        pictures = Source(path, seed, followed).pictures()
+    if what is not None and what not in PICTURES:
+        raise InputError(f"--what must be one of {', '.join(PICTURES)}, got {what}")
+    pictures = Source(path, seed, inputs.whole_numbers(units, "--units")).pictures()
     if what is not None and what not in pictures:
         raise InputError(f"{path}: there is nothing to draw {what} from; there is for {', '.join(pictures)}")
     wanted = list(pictures) if what is None else [what]
@@ -71,15 +60,13 @@ _OTHER_PICTURES = (".gif", ".jpeg", ".jpg", ".pdf", ".svg", ".webp")
 
 def _place(out: pathlib.Path | None, name: str, path: pathlib.Path, count: int) -> pathlib.Path:
     """Where a picture goes."""
-    folder: Any = out
-    if out is None:
-        folder = path if path.is_dir() else path.parent
-    elif out.suffix == ".png":
-        if count > 1:
-            raise InputError(f"--out: {out} is one file, and there are {count} pictures: choose one with --what")
-        folder = out.parent
-    elif out.suffix in _OTHER_PICTURES and not out.is_dir():
+    one = out is not None and out.suffix == ".png"
+    if one and count > 1:
+        raise InputError(f"--out: {out} is one file, and there are {count} pictures: choose one with --what")
+    if out is not None and out.suffix in _OTHER_PICTURES and not out.is_dir():
         raise InputError(f"--out must end in .png, or be a folder, got {out}")
-    if not folder.is_dir():
-        raise InputError(f"--out: there is no folder {folder}")
-    return out if out is not None and out.suffix == ".png" else folder / f"{name}.png"
+    place = out or (path if path.is_dir() else path.parent)
+    place = place if one else place / f"{name}.png"
+    if not place.parent.is_dir():
+        raise InputError(f"--out: there is no folder {place.parent}")
+    return place

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import pathlib
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from nbm_xp import runs
 
 from .. import inputs
-from ..errors import InputError, resumable
-from ..output import work_bar
-from ..results import compute_run, show_run
+from ..errors import InputError
+from ..results import compute_run
 from . import options
 
 __all__ = ["EXAMPLES", "resume"]
@@ -23,14 +21,11 @@ EXAMPLES = (
 )
 
 
+@options.with_options_of(options.Where)
 def resume(
-    context: typer.Context,
     path: Annotated[pathlib.Path, typer.Argument(help="The run's directory.")],
-    scheduler: options.Scheduler = "threads",
-    n_workers: options.NWorkers = None,
-    memory_limit: options.MemoryLimit = None,
-    worker_timeout: options.WorkerTimeout = 600.0,
     as_json: options.Json = False,
+    **where: Any,
 ) -> None:
     """Resume a run that was interrupted: training, sampling, evaluation, or any other.
 
@@ -39,11 +34,16 @@ def resume(
     run = inputs.run_at(path)
     if run is None:
         raise InputError(f"{path}: a model, and no run's directory")
-    if run.kind != "train":
-        compute_run("resuming", path, context.params, functools.partial(runs.resume, path))
-        return
-    with inputs.input_errors(), resumable(path), work_bar("training", "epochs") as advance:
-        trained = runs.resume(
-            path, scheduler=scheduler, n_workers=n_workers, memory_limit=memory_limit, progress=advance
+    if run.kind == "train":
+        del where["worker_timeout"]
+        compute_run(
+            "training", path, lambda bar, _: runs.resume(path, progress=bar.advance, **where), as_json, unit="epochs"
         )
-    show_run(trained, as_json)
+        return
+    compute_run(
+        "resuming",
+        path,
+        lambda bar, workers: runs.resume(path, scheduler=workers, progress=bar.advance),
+        as_json,
+        where,
+    )

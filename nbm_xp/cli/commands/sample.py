@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import pathlib
 import time
 from typing import Annotated, Any
@@ -12,14 +11,16 @@ import typer
 
 import nbm_xp
 from nbm_xp import runs
+from nbm_xp.boltzmann.model import Model
 from nbm_xp.boltzmann.sequences import Alphabet, write_fasta
 from nbm_xp.files import replacing
+from nbm_xp.machines import Array
 from nbm_xp.namespace import is_lazy, to_numpy
 from nbm_xp.storage.arrays import save_arrays
 
 from .. import inputs
 from ..errors import InputError
-from ..output import answer
+from ..output import Bar, answer
 from ..results import compute_run
 from . import options
 
@@ -33,9 +34,11 @@ EXAMPLES = (
 _FILES = (".npy", ".npz", ".png")
 _NOT_OURS = (".csv", ".gif", ".h5", ".hdf5", ".jpeg", ".jpg", ".json", ".mat", ".nc", ".parquet", ".pdf", ".svg")
 """Endings of files that are not written; a folder for a run is not called so by intention."""
-_to_file, _to_run = map(options.panel, ("To a file: the last states", "To a folder: a run that keeps all draws"))
+_FILE, _RUN = "To a file: the last states", "To a folder: a run that keeps all draws"
+_to_file, _to_run = map(options.panel, (_FILE, _RUN))
 
 
+@options.with_options_of(options.Where)
 def sample(
     context: typer.Context,
     model: options.Model = pathlib.Path("run"),
@@ -59,13 +62,10 @@ def sample(
     layers: Annotated[str, _to_run("Layers to keep, 0 being the visible one: 0,1.")] = "0",
     checkpoint_every: Annotated[int | None, _to_run("Draws of a block that go to disk at once.", min=1)] = None,
     chunks: options.Chunks = None,
-    scheduler: options.Scheduler = "threads",
-    n_workers: options.NWorkers = None,
-    memory_limit: options.MemoryLimit = None,
-    worker_timeout: options.WorkerTimeout = 600.0,
     library: options.Library = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
+    **where: Any,
 ) -> None:
     """Sample a model: the last states of chains, to a file; or, to a folder, a run that keeps all draws.
 
@@ -74,10 +74,11 @@ def sample(
     if out.suffix not in _FILES and out.suffix.lower() in (*_FILES, *_NOT_OURS) and not out.is_dir():
         raise InputError(f"--out must be a file ({', '.join(_FILES)}) or a folder for a run, got {out}")
     to_file = out.suffix in _FILES or inputs.is_alignment(out)
-    wrong = [name for name in (_OF_A_RUN if to_file else _OF_A_FILE) if options.given(context, name)]
-    if wrong:
-        kind = "a folder for a run" if to_file else f"a file ({', '.join(_FILES)})"
-        raise InputError(f"--{wrong[0].replace('_', '-')} is for --out with {kind}, got --out {out}")
+    for option in context.command.params:
+        title = getattr(option, "rich_help_panel", None)
+        if title and (title != _FILE) == to_file and options.is_given(context, str(option.name)):
+            kind = "a folder for a run" if to_file else f"a file ({', '.join(_FILES)})"
+            raise InputError(f"{option.opts[0]} is for --out with {kind}, got --out {out}")
     if threshold is not None and data is None:
         raise InputError("--threshold is for the rows of --data")
     if to_file:
@@ -88,21 +89,11 @@ def sample(
     names = ("n_chains", "n_draws", "thin", "burn_in", "probabilities", "chunks", "checkpoint_every", "library")
     settings: dict[str, Any] = {name: context.params[name] for name in names}
     settings |= {"layers": inputs.whole_numbers(layers, "--layers"), "random_state": seed}
-    compute_run("sampling", out, context.params, functools.partial(runs.sample, machine, out, **settings))
 
+    def draw(bar: Bar, workers: Any) -> runs.RunDirectory:
+        return runs.sample(machine, out, scheduler=workers, progress=bar.advance, **settings)
 
-_OF_A_FILE = ("n_sweeps", "data", "threshold")
-_OF_A_RUN = (
-    "n_draws",
-    "thin",
-    "burn_in",
-    "layers",
-    "checkpoint_every",
-    "scheduler",
-    "n_workers",
-    "memory_limit",
-    "worker_timeout",
-)
+    compute_run("sampling", out, draw, as_json, where)
 
 
 def _to_a_file(asked: dict[str, Any]) -> None:
@@ -110,7 +101,7 @@ def _to_a_file(asked: dict[str, Any]) -> None:
     path, out, n_chains, data, chunks, library = (
         asked[name] for name in ("model", "out", "n_chains", "data", "chunks", "library")
     )
-    inputs.check_file(out, *(() if inputs.is_alignment(out) else _FILES))
+    inputs.check_file(out)
     if chunks is not None and not is_lazy(inputs.library(library or nbm_xp.backend())):
         raise InputError("--chunks needs a library that computes in blocks, --library dask, or a folder as --out")
     machine = inputs.read_model(path, library)
@@ -141,7 +132,7 @@ def _to_a_file(asked: dict[str, Any]) -> None:
     )
 
 
-def _letters(path: pathlib.Path, machine: Any, probabilities: bool) -> Alphabet:
+def _letters(path: pathlib.Path, machine: Model, probabilities: bool) -> Alphabet:
     """The alphabet that a machine's states are written in."""
     found = inputs.alphabet_of(machine, inputs.notes_of(inputs.run_at(path)).get("alphabet"))
     if found is None:
@@ -153,12 +144,12 @@ def _letters(path: pathlib.Path, machine: Any, probabilities: bool) -> Alphabet:
     return found
 
 
-def _write(states: Any, out: pathlib.Path, pixels: int | None, letters: Alphabet | None) -> None:
+def _write(states: Array, out: pathlib.Path, pixels: int | None, letters: Alphabet | None) -> None:
     if letters is not None:
         with inputs.input_errors():
             write_fasta(out, states, letters)
     elif out.suffix == ".png":
-        from ..pictures.drawing import draw_states
+        from ..pictures.panels import draw_states
 
         draw_states(states, pixels or 1, out)
     elif out.suffix == ".npz":

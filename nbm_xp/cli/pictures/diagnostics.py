@@ -7,13 +7,16 @@ the sides of the data; what the estimates rest on: effective sample size and R-h
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import PercentFormatter
 
+from nbm_xp.machines import Array
+
 from ..inputs import side
 from ..output import signed
+from ..results import Found
 from . import panels
 from .panels import BLUE, GREY, ORANGE, SUBTLE, drawn
 
@@ -29,7 +32,7 @@ _EPOCHS = "epochs"
 
 
 def draw_diagnostics(
-    lines: Sequence[Mapping[str, Any]], data: Any, samples: Any, about: str, path: pathlib.Path
+    lines: Sequence[Found], data: Array | None, samples: Array, about: str, path: pathlib.Path
 ) -> None:
     """Draw the diagnostics of a training.
 
@@ -59,7 +62,7 @@ def draw_diagnostics(
             panels.images(figure.add_subplot(place), rows, side(rows.shape[1]), name)
 
 
-def _line(axes: Axes, lines: Sequence[Mapping[str, Any]], name: str, **style: Any) -> bool:
+def _line(axes: Axes, lines: Sequence[Found], name: str, **style: Any) -> bool:
     """A number of the lines, epoch by epoch, where they have it; whether there is one."""
     known = [(line["epoch"], line[name]) for line in lines if line.get(name) is not None]
     if known:
@@ -68,20 +71,18 @@ def _line(axes: Axes, lines: Sequence[Mapping[str, Any]], name: str, **style: An
     return bool(known)
 
 
-def _along_epochs(axes: Axes, lines: Sequence[Mapping[str, Any]], title: str, value: str, legend: Any = "best") -> None:
+def _along_epochs(axes: Axes, lines: Sequence[Found], title: str, value: str, legend: Any = "best") -> None:
     epochs = [line["epoch"] for line in lines]
     if epochs[-1] >= 10 * max(epochs[0], 1):
         axes.set_xscale("log")
         axes.set_xlim(max(epochs[0], 1) * 0.9, epochs[-1] * 1.12)
     panels.whole_numbers(axes)
-    axes.set_xlabel(_EPOCHS)
-    axes.set_ylabel(value)
-    axes.set_title(title)
+    axes.set(xlabel=_EPOCHS, ylabel=value, title=title)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(loc=legend)
 
 
-def _likelihood(axes: Axes, lines: Sequence[Mapping[str, Any]]) -> None:
+def _likelihood(axes: Axes, lines: Sequence[Found]) -> None:
     """The mean log-likelihood of the rows with its bars, and what would be taken for it."""
     known = [line for line in lines if line.get("log_likelihood") is not None]
     if known:
@@ -96,7 +97,7 @@ def _likelihood(axes: Axes, lines: Sequence[Mapping[str, Any]]) -> None:
     _along_epochs(axes, lines, "Log-likelihood", "mean log-likelihood (nats a row)", "lower right")
 
 
-def _acceptance(axes: Axes, lines: Sequence[Mapping[str, Any]]) -> None:
+def _acceptance(axes: Axes, lines: Sequence[Found]) -> None:
     """How often neighbours on the ladder exchange their states, after the last epoch and in the middle of training."""
     laddered = [line for line in lines if line.get("acceptance")]
     middle, last = laddered[(len(laddered) - 1) // 2], laddered[-1]
@@ -109,13 +110,15 @@ def _acceptance(axes: Axes, lines: Sequence[Mapping[str, Any]]) -> None:
     axes.set_ylim(0, 1.02)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     panels.whole_numbers(axes)
-    axes.set_xlabel("pair of neighbours, from the machine without weights up")
-    axes.set_ylabel("exchanges accepted (% of those tried)")
-    axes.set_title("Acceptance along the ladder")
+    axes.set(
+        xlabel="pair of neighbours, from the machine without weights up",
+        ylabel="exchanges accepted (% of those tried)",
+        title="Acceptance along the ladder",
+    )
     axes.legend(loc="best")
 
 
-def _shares(axes: Axes, lines: Sequence[Mapping[str, Any]]) -> None:
+def _shares(axes: Axes, lines: Sequence[Found]) -> None:
     """How much of the machine, of its chains and of the data lies on one side of the data."""
     _line(axes, lines, "data_share", color=ORANGE, linestyle=(0, (4, 3)), label="of the data")
     _line(axes, lines, "chain_share", color=GREY, label="of the chains that it learns from")
@@ -125,7 +128,7 @@ def _shares(axes: Axes, lines: Sequence[Mapping[str, Any]]) -> None:
     _along_epochs(axes, lines, "Shares of one side of the data", "share on that side (%)")
 
 
-def _effective(axes: Axes, lines: Sequence[Mapping[str, Any]]) -> None:
+def _effective(axes: Axes, lines: Sequence[Found]) -> None:
     """How many chains, equal and independent, would tell log Z as well."""
     _line(axes, lines, "effective", color=BLUE)
     axes.set_ylim(0, 1.1 * max((line["effective"] for line in lines if line.get("effective")), default=1.0))
@@ -133,7 +136,7 @@ def _effective(axes: Axes, lines: Sequence[Mapping[str, Any]]) -> None:
     _along_epochs(axes, lines, "What log Z rests on", "effective sample size (independent chains)")
 
 
-def _mixing(axes: Axes, lines: Sequence[Mapping[str, Any]]) -> None:
+def _mixing(axes: Axes, lines: Sequence[Found]) -> None:
     """R-hat of chains, near 1 where they have forgotten where they began."""
     shown = _line(axes, lines, "r_hat", color=_GREEN)
     axes.axhline(_MIXED, color=ORANGE, linestyle=(0, (4, 3)), linewidth=1.4, label="mixed below", zorder=0)

@@ -18,8 +18,10 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
+from nbm_xp.boltzmann import AISEstimate
 from nbm_xp.boltzmann.sequences import pearson
 from nbm_xp.files import replacing
+from nbm_xp.machines import Array
 
 from ..output import signed
 
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "BLUE", "FEW", "GREY", "INK", "ORANGE", "STYLE", "SUBTLE", "agreement", "contacts", "convergence", "drawn",
-    "filters", "images", "learning_curve", "level", "settling", "sheet", "strongest", "traces", "weights",
+    "BLUE", "FEW", "GREY", "INK", "ORANGE", "STYLE", "SUBTLE", "agreement", "contacts", "convergence", "draw_states",
+    "drawn", "filters", "images", "learning_curve", "level", "settling", "sheet", "strongest", "traces", "weights",
     "whole_numbers", "write",
 ]  # fmt: skip
 
@@ -56,7 +58,7 @@ STYLE: Any = {
 }
 
 
-def sheet(images: Any, side: int, columns: int, gap: int = 1, fill: float = float("nan")) -> Any:
+def sheet(images: Array, side: int, columns: int, gap: int = 1, fill: float = float("nan")) -> Array:
     """Rows of pixels as one picture: square images beside and below one another, with a gap between."""
     count = len(images)
     rows = math.ceil(count / columns)
@@ -87,6 +89,17 @@ def write(figure: Figure, path: pathlib.Path) -> None:
         figure.savefig(part, format="png", metadata={"Software": "nbm_xp"})
 
 
+def draw_states(states: Array, pixels: int, path: pathlib.Path) -> None:
+    """Write states of visible units, or their probabilities, as a sheet of square images and nothing else."""
+    page = sheet(states, pixels, math.ceil(math.sqrt(len(states))))
+    scale = max(1, 1200 // page.shape[1]) / 100
+    figure = Figure(figsize=(page.shape[1] * scale, page.shape[0] * scale), dpi=100, facecolor="white")
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.imshow(page, cmap="Greys", vmin=0, vmax=1, interpolation="nearest")
+    axes.set_axis_off()
+    write(figure, path)
+
+
 _PALETTE = (BLUE, ORANGE, "#3b8f6b", "#8a5aa8", "#b7862a", "#5b7fb8", "#c24d6a", "#6b7280")
 FEW = 25
 """So many points of a curve are marked, each on its own."""
@@ -94,7 +107,7 @@ FEW = 25
 _ROWS = 40  # of chains of a binary unit, each a row
 
 
-def images(axes: Axes, rows: Any, side: int | None, title: str, *, columns: int = 10, gap: int = 2) -> None:
+def images(axes: Axes, rows: Array, side: int | None, title: str, *, columns: int = 10, gap: int = 2) -> None:
     """Rows of units as a sheet of square images, or, where they make none, as the rows that they are."""
     page = rows if side is None else sheet(rows, side, columns, gap=gap, fill=0.0)
     shape: Any = "auto" if side is None else "equal"
@@ -102,11 +115,10 @@ def images(axes: Axes, rows: Any, side: int | None, title: str, *, columns: int 
     axes.imshow(page, cmap="Greys", vmin=low, vmax=high, interpolation="nearest", aspect=shape)
     _titled(axes, title, side)
     if side is None:
-        axes.set_xlabel("unit")
-        axes.set_ylabel("row")
+        axes.set(xlabel="unit", ylabel="row")
 
 
-def strongest(weights: Any, count: int = 100) -> Any:
+def strongest(weights: Array, count: int = 100) -> Array:
     """The weights of the hidden units that matter most, each scaled to its largest; a row each."""
     chosen = weights[np.argsort(-(weights**2).sum(axis=1), kind="stable")[:count]]
     largest = np.abs(chosen).max(axis=1, keepdims=True)
@@ -115,7 +127,7 @@ def strongest(weights: Any, count: int = 100) -> Any:
 
 def filters(
     axes: Axes,
-    weights: Any,
+    weights: Array,
     side: int | None,
     *,
     columns: int = 10,
@@ -129,8 +141,7 @@ def filters(
     axes.imshow(page, cmap=colours, vmin=-1, vmax=1, interpolation="nearest", aspect=shape)
     _titled(axes, f"{len(shown)} filters ({words})", side)
     if side is None:
-        axes.set_xlabel("visible unit")
-        axes.set_ylabel("hidden unit, the strongest first")
+        axes.set(xlabel="visible unit", ylabel="hidden unit, the strongest first")
 
 
 def _titled(axes: Axes, title: str, side: int | None) -> None:
@@ -154,9 +165,7 @@ def learning_curve(
         axes.set_xscale("log")
         axes.set_xlim(max(epochs[0], 1) * 0.9, epochs[-1] * 1.12)
     whole_numbers(axes)
-    axes.set_xlabel("epochs")
-    axes.set_ylabel(value)
-    axes.set_title(title)
+    axes.set(xlabel="epochs", ylabel=value, title=title)
 
 
 def level(axes: Axes, value: float, name: str, at: float) -> None:
@@ -166,7 +175,7 @@ def level(axes: Axes, value: float, name: str, at: float) -> None:
     axes.annotate(text, (at, value), (0, -16), textcoords="offset points", ha="right", color="#666b74")
 
 
-def agreement(axes: Axes, data: Any, model: Any, title: str) -> None:
+def agreement(axes: Axes, data: Array, model: Array, title: str) -> None:
     """Numbers of the data and of a model's states against one another: how many there are, by the shade of grey."""
     data, model = np.ravel(data), np.ravel(model)
     low, high = min(data.min(), model.min()), max(data.max(), model.max())
@@ -179,7 +188,7 @@ def agreement(axes: Axes, data: Any, model: Any, title: str) -> None:
     axes.set_title(f"{title}: Pearson {signed(pearson(data, model), 3)}")
 
 
-def contacts(axes: Axes, scores: Any) -> None:
+def contacts(axes: Axes, scores: Array) -> None:
     """Scores of pairs of sites above the diagonal; below it those that are the highest, as many as there are sites."""
     sites = len(scores)
     above = np.where(
@@ -191,9 +200,9 @@ def contacts(axes: Axes, scores: Any) -> None:
     found = axes.imshow(above, cmap=shades, vmin=0.0, interpolation="nearest", origin="upper")
     axes.plot(first, second, "s", color=ORANGE, markersize=3)
     axes.figure.colorbar(found, ax=axes, label="score", fraction=0.04)
-    axes.set_title(f"Coupled sites: Frobenius norm, APC; below, the {len(first)} strongest")
-    axes.set_xlabel("site")
-    axes.set_ylabel("site")
+    axes.set(
+        title=f"Coupled sites: Frobenius norm, APC; below, the {len(first)} strongest", xlabel="site", ylabel="site"
+    )
     axes.grid(visible=False)
 
 
@@ -212,9 +221,7 @@ def convergence(axes: Axes, found: Sequence[Mapping[str, float]], title: str, ex
     if len(set(lengths)) > 1:
         axes.set_xscale("log")
     whole_numbers(axes)
-    axes.set_xlabel("temperatures in the annealing")
-    axes.set_ylabel("log Z")
-    axes.set_title(title)
+    axes.set(xlabel="temperatures in the annealing", ylabel="log Z", title=title)
     axes.legend(loc="best")
 
 
@@ -223,7 +230,7 @@ def _number(value: float | None, missing: float) -> float:
     return missing if value is None else float(value)
 
 
-def settling(axes: Axes, estimate: Any, title: str, exact: float | None = None) -> None:
+def settling(axes: Axes, estimate: AISEstimate, title: str, exact: float | None = None) -> None:
     """The estimate of log Z from the first chains, the more and more of them, with its bounds."""
     weights = np.exp(estimate.log_weights - estimate.log_weights.max())
     offset = estimate.log_z - np.log(weights.mean())
@@ -241,26 +248,26 @@ def settling(axes: Axes, estimate: Any, title: str, exact: float | None = None) 
     if exact is not None:
         axes.axhline(exact, color=ORANGE, linewidth=1.8, label=f"exact: {exact:.2f}", zorder=0)
     whole_numbers(axes)
-    axes.set_xlabel("chains")
-    axes.set_ylabel("log Z")
-    axes.set_title(title)
+    axes.set(xlabel="chains", ylabel="log Z", title=title)
     axes.legend(loc="best")
 
 
-def weights(axes: Axes, estimate: Any) -> None:
+def weights(axes: Axes, estimate: AISEstimate) -> None:
     """The weights of the chains, each as the log Z that it alone would tell."""
     shift = estimate.log_z - np.log(np.mean(np.exp(estimate.log_weights - estimate.log_weights.max())))
     told = estimate.log_weights - estimate.log_weights.max() + shift
     axes.hist(told, bins=max(8, min(40, len(told) // 8)), color=BLUE, alpha=0.85)
     axes.axvline(estimate.log_z, color=ORANGE, linewidth=1.8, label=f"log Z: {estimate.log_z:.2f}")
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel("log Z by one chain alone")
-    axes.set_ylabel("chains")
-    axes.set_title(f"Weights: {estimate.effective_runs:.0f} of {len(told):,} chains count")
+    axes.set(
+        xlabel="log Z by one chain alone",
+        ylabel="chains",
+        title=f"Weights: {estimate.effective_runs:.0f} of {len(told):,} chains count",
+    )
     axes.legend(loc="best")
 
 
-def traces(axes: Axes, draws: Any, values: Any, name: str) -> None:
+def traces(axes: Axes, draws: Array, values: Array, name: str) -> None:
     """A quantity of some chains along their draws, and its mean over all; of a unit of 0 and 1, each chain as a row."""
     if np.isin(values, (0, 1)).all():
         shown = values[:_ROWS]

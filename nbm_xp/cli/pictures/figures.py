@@ -1,0 +1,293 @@
+"""The pictures that the command draws, by name, each from a model or from what a run's directory has besides."""
+
+from __future__ import annotations
+
+import math
+import pathlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+from matplotlib.colors import ListedColormap
+
+from nbm_xp.boltzmann.ladder import STEPS
+from nbm_xp.boltzmann.sequences import (
+    ALPHABETS,
+    connected_correlations,
+    contact_scores,
+    effective_couplings,
+    pair_frequencies,
+    sequence_weights,
+    site_pairs,
+)
+from nbm_xp.graphs import onsager
+from nbm_xp.machines import Array
+from nbm_xp.machines.diagnostics import effective_size, r_hat
+from nbm_xp.namespace import to_numpy
+from nbm_xp.runs import RunError, open_samples, read_curve, read_evaluation, read_transition
+
+from .. import inputs
+from ..commands.evaluate import counts_of, evaluations_of
+from ..errors import InputError
+from ..output import signed
+from ..results import SCORES, Found
+from . import panels
+from .diagnostics import draw_diagnostics
+from .panels import BLUE, GREY, INK, ORANGE, SUBTLE, drawn
+
+__all__ = ["PICTURES", "Source", "draw_curve", "draw_filters"]
+
+PICTURES = (
+    "filters", "samples", "curve", "diagnostics", "convergence", "traces", "frequencies", "contacts", "transition",
+    "spins",
+)  # fmt: skip
+_Pictures: TypeAlias = dict[str, Callable[[pathlib.Path], None]]
+_FANTASIES, _SWEEPS = 100, 1000
+_SEQUENCES, _STEPS = 1000, 500
+_RUNS, _TEMPERATURES = 100, 1000
+_CHAINS, _DRAWS = 100, 500  # at most, of those that traces are drawn and judged by
+_POINTS = 300
+_DOWN = "#e8eaee"
+
+
+class Source:
+    """Something to draw pictures of.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        A run's directory, or the file of a model.
+    seed : int
+        Of what is drawn from the model for a picture.
+    units : list of int
+        Visible units whose traces to draw.
+    """
+
+    def __init__(self, path: pathlib.Path, seed: int, units: list[int]) -> None:
+        self.path = path
+        self.run = inputs.run_at(path)
+        self.notes: Mapping[str, Any] = inputs.notes_of(self.run)
+        self.kind = "model" if self.run is None else self.run.kind
+        self.seed = seed
+        self.units = units
+        if self.kind == "transition":
+            return
+        if self.run is not None and self.kind != "train" and not self.run.has_model:
+            raise InputError(f"{path}: there are no pictures of runs of kind {self.kind}; info says what is in it")
+        self.model = inputs.read_model(path)
+        if any(not 0 <= unit < self.model.n_features_in_ for unit in units):
+            allowed = f"from 0 to {self.model.n_features_in_ - 1}"
+            raise InputError(f"--units must be {allowed}, got {','.join(map(str, units))}")
+
+    def pictures(self) -> _Pictures:
+        """The pictures that can be drawn, by name."""
+        with inputs.input_errors(RunError):
+            if self.kind == "transition":
+                return self._of_lattice(read_transition(self.path))
+            found: _Pictures = {"filters": partial(draw_filters, inputs.weights_of(self.model))}
+            if self.kind == "sample":
+                return found | {"samples": self._draws, "traces": self._traces}
+            found["samples"] = self._samples
+            if self.kind == "train" and (lines := read_curve(self.path)):
+                found["curve"] = partial(draw_curve, lines)
+                diagnosed = [line["diagnostics"] for line in lines if "diagnostics" in line]
+                if diagnosed:
+                    found["diagnostics"] = partial(self._diagnostics, diagnosed)
+        if "alphabet" in self.notes:  # the machine was trained on sequences
+            found |= {"frequencies": self._frequencies, "contacts": self._contacts}
+        return found | {"convergence": self._weights if self.kind == "evaluate" else self._convergence}
+
+    def _sequences(self) -> tuple[Array, int]:
+        """The sequences that the machine was trained on, and how many letters there are."""
+        rows = inputs.read_rows(self.notes["data"], None, "train", inputs.values_of(self.model))
+        return rows, ALPHABETS[self.notes["alphabet"]].size
+
+    def _frequencies(self, out: pathlib.Path) -> None:
+        """How often two sites are in two states, in the data and the model; and less what either tells alone."""
+        rows, count = self._sequences()
+        states = to_numpy(self.model.sample(_SEQUENCES, _STEPS, random_state=self.seed))
+        identity = self.notes.get("identity")
+        weights = sequence_weights(rows, identity) if identity else None
+        pairs = pair_frequencies(rows, count, weights), pair_frequencies(states, count)
+        with drawn(out, 13.2, 6.2) as figure:
+            left, right = figure.subplots(1, 2)
+            data, of_model = map(site_pairs, pairs)
+            panels.agreement(left, data, of_model, "Frequencies of two sites")
+            data, of_model = (site_pairs(connected_correlations(found)) for found in pairs)
+            panels.agreement(right, data, of_model, "Connected correlations of two sites")
+            for axes in (left, right):
+                axes.set(xlabel="data", ylabel=f"model: {_SEQUENCES:,} sequences after {_STEPS:,} sweeps")
+
+    def _contacts(self, out: pathlib.Path) -> None:
+        """How strongly sites are coupled, and, marked, the pairs that are coupled most."""
+        model, topology = self.model, self.model.state_.topology
+        if not topology.is_factorial or len(topology.sizes) > 2 or model.hidden != "binary":
+            raise InputError(f"{self.path}: contacts are drawn for machines with one layer of binary hidden units")
+        weights, biases = to_numpy(model.components_), to_numpy(model.intercept_hidden_)
+        couplings = effective_couplings(weights, biases, *self._sequences())
+        with drawn(out, 7.6, 6.8) as figure:
+            panels.contacts(figure.subplots(), contact_scores(couplings))
+
+    def _samples(self, out: pathlib.Path) -> None:
+        states = self.model.sample(_FANTASIES, _SWEEPS, probabilities=True, random_state=self.seed)
+        _draw_samples(to_numpy(states), f"{_FANTASIES} fantasies after {_SWEEPS:,} sweeps", out)
+
+    def _diagnostics(self, lines: Sequence[Found], out: pathlib.Path) -> None:
+        laddered = self.model.state_.ladder is not None
+        sweeps = STEPS if laddered else _SWEEPS
+        states = to_numpy(self.model.sample(_FANTASIES, sweeps, random_state=self.seed))
+        how = f"{_FANTASIES} samples: {sweeps:,} {'steps on the ladder' if laddered else 'sweeps'}"
+        draw_diagnostics(lines, self._some_data(), states, how, out)
+
+    def _some_data(self) -> Array | None:
+        """Some of the rows that were learnt from, all over them; None where the run does not say where they are."""
+        about = self.notes
+        if "data" not in about:
+            return None
+        try:
+            rows = inputs.read_rows(about["data"], about.get("threshold"), "train", inputs.values_of(self.model))
+        except InputError:  # they have moved since; the rest of the picture stands without them
+            return None
+        return to_numpy(rows[:: max(1, len(rows) // _FANTASIES)][:_FANTASIES])
+
+    def _convergence(self, out: pathlib.Path) -> None:
+        """Estimates of log Z over the number of temperatures."""
+        asked = {"n_chains": _RUNS, "random_state": self.seed, "ladder_steps": 0}
+        found = evaluations_of(self.model, counts_of(_TEMPERATURES), **asked)
+        title = f"Partition function, {len(inputs.weights_of(self.model)):,} hidden units"
+        with drawn(out, 7.6, 5.4) as figure:
+            panels.convergence(figure.subplots(), [each["ais"] for each in found], title, found[-1]["exact"])
+
+    def _weights(self, out: pathlib.Path) -> None:
+        """How an estimate settles with the number of chains, and how even their weights are: a run keeps these."""
+        with inputs.input_errors(RunError):
+            found = read_evaluation(self.path)
+        estimate = found.ais
+        if estimate is None:
+            raise InputError(f"{self.path}: log Z was given there, not estimated")
+        if not math.isfinite(estimate.log_z):
+            raise InputError(f"{self.path}: the estimate of log Z there is not finite, as of a model that diverged")
+        with drawn(out, 15.2, 5.4) as figure:
+            left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
+            title = f"Partition function, {estimate.n_temperatures:,} temperatures"
+            panels.settling(left, estimate, title, found.exact)
+            panels.weights(right, estimate)
+
+    def _draws(self, out: pathlib.Path) -> None:
+        with inputs.input_errors(RunError):
+            states = open_samples(self.path)[:_FANTASIES, -1].compute()
+        _draw_samples(states, f"The last draws of {len(states):,} chains", out)
+
+    def _traces(self, out: pathlib.Path) -> None:
+        """Quantities of each chain along its draws, one below the other."""
+        with inputs.input_errors(RunError):
+            kept = open_samples(self.path)
+            every = -(-kept.shape[1] // _DRAWS)
+            states = kept[:_CHAINS, ::every].compute()
+        n_chains, n_draws, n_units = states.shape
+        rows = states.reshape(-1, n_units).astype(inputs.weights_of(self.model).dtype)
+        energies = to_numpy(self.model.free_energy(rows)).reshape(n_chains, n_draws)
+        energy = "free energy" if self.model.state_.topology.is_factorial else "free energy bound"
+        quantities = {energy: energies} | {f"unit {unit}": states[:, :, unit] for unit in self.units}
+        configuration = self.run.configuration if self.run is not None else {}
+        sweeps = configuration["burn_in"] + configuration["thin"] * (1 + every * np.arange(n_draws))
+        with drawn(out, 11, 0.9 + 2.9 * len(quantities)) as figure:
+            places = figure.subplots(len(quantities), 1, sharex=True, squeeze=False)[:, 0]
+            for axes, (name, values) in zip(places, quantities.items(), strict=True):
+                panels.traces(axes, sweeps, values, name)
+                axes.set_title(_mixing(values), loc="right", fontsize=12, fontweight="normal", color=SUBTLE)
+            places[0].set_title(f"Traces of {n_chains:,} of {kept.shape[0]:,} chains")
+            places[-1].set_xlabel("sweep")
+            panels.whole_numbers(places[-1])
+
+    def _of_lattice(self, document: Found) -> _Pictures:
+        """The pictures of what `measure_lattice` has measured; a lattice can be seen where it is a plane."""
+        measured = document["measured"]
+        found = {name: np.asarray([float(at[name] or 0) for at in measured]) for name in measured[0]}
+        pictures: _Pictures = {"transition": partial(_draw_transition, document, found)}
+        if len(document["size"]) == 2:
+            pictures["spins"] = partial(_draw_spins, np.load(self.path / "spins.npy"), found)
+        return pictures
+
+
+def _mixing(values: Array) -> str:
+    """How well chains have mixed, where there is something to say."""
+    if min(values.shape) < 4 or values.min() == values.max():
+        return ""
+    factor, size = float(r_hat(values)), float(effective_size(values))
+    return f"R-hat {signed(factor, 3)}, effective sample size {size:,.0f} of {values.size:,}"
+
+
+def draw_filters(weights: Array, path: pathlib.Path) -> None:
+    """The weights of a model, of shape (hidden units, visible units): the strongest 100 of them."""
+    pixels = inputs.side(weights.shape[1])
+    with drawn(path, *_size(len(weights), pixels)) as figure:
+        panels.filters(figure.subplots(), weights, pixels)
+
+
+def _draw_samples(states: Array, title: str, path: pathlib.Path) -> None:
+    """The states of chains, 100 at most, or their probabilities."""
+    pixels = inputs.side(states.shape[1])
+    with drawn(path, *_size(len(states), pixels)) as figure:
+        panels.images(figure.subplots(), states[:_FANTASIES], pixels, title)
+
+
+def _size(count: int, pixels: int | None) -> tuple[float, float]:
+    """Inches for a sheet of so many images, 100 at most, ten beside one another, or for a matrix."""
+    return (9.0, 6.5) if pixels is None else (7.6, 0.75 * math.ceil(min(count, _FANTASIES) / 10) + 0.6)
+
+
+def draw_curve(lines: Sequence[Found], path: pathlib.Path) -> None:
+    """A learning curve: what training tells of its rows, and the log-likelihood of held-out rows if it was followed."""
+    measure, words = next((name, words) for name, words in SCORES.items() if name in lines[0])
+    kinds = [({measure: words}, f"mean {words} (nats a row)", "Learning curve: training rows", lines)]
+    held_out = [line for line in lines if line.get("log_likelihood") is not None]
+    if held_out:
+        series = {"log_likelihood": "held-out rows"}
+        if measure != "train_log_likelihood" and "train_log_likelihood" in held_out[0]:
+            series["train_log_likelihood"] = "training rows"
+        how = "the ladder" if measure == "train_log_likelihood" else "AIS"
+        kinds.append((series, f"mean log-likelihood by {how} (nats a row)", "Learning curve: held-out rows", held_out))
+    with drawn(path, 7.6 * len(kinds), 5.4) as figure:
+        for axes, (series, value, title, shown) in zip(
+            figure.subplots(1, len(kinds), squeeze=False)[0], kinds, strict=True
+        ):
+            values = {
+                name: [math.nan if line[key] is None else line[key] for line in shown]  # not finite, in JSON
+                for key, name in series.items()
+            }
+            panels.learning_curve(axes, [line["epoch"] for line in shown], values, value, title)
+
+
+def _draw_spins(spins: Array, found: Mapping[str, Array], out: pathlib.Path) -> None:
+    """The last spins at the lowest temperature, where the specific heat is largest, and at the highest."""
+    t = found["temperature"]
+    shown = list(dict.fromkeys((int(np.argmin(t)), int(np.argmax(found["specific_heat"])), int(np.argmax(t)))))
+    with drawn(out, 4.5 * len(shown), 4.6) as figure:
+        for axes, k in zip(np.atleast_1d(figure.subplots(1, len(shown))), shown, strict=True):
+            axes.imshow(spins[k], cmap=ListedColormap([_DOWN, BLUE]), vmin=-1, vmax=1, interpolation="nearest")
+            axes.set(title=f"temperature {t[k]:.4g}", xticks=[], yticks=[])
+
+
+def _draw_transition(document: Found, found: Mapping[str, Array], out: pathlib.Path) -> None:
+    """Energy, specific heat and magnetisation over temperatures, Onsager's curves beside them."""
+    size, coupling, t = tuple(document["size"]), document["coupling"], found["temperature"]
+    with drawn(out, 13.5, 4.6) as figure:
+        energy, heat, order = every = figure.subplots(1, 3)
+        points: dict[str, Any] = {"fmt": "o", "color": BLUE, "markersize": 5, "zorder": 3, "label": "measured"}
+        energy.errorbar(t, found["energy"], found["energy_error"], **points)
+        heat.errorbar(t, found["specific_heat"], found["specific_heat_error"], **points)
+        if document["measured"][0]["exact_energy"] is not None:
+            line = np.linspace(t.min(), t.max(), _POINTS)
+            curves = [onsager(size, 1 / x, coupling) for x in line.tolist()]
+            energy.plot(line, [at.energy for at in curves], color=ORANGE, label="Onsager and Kaufman")
+            heat.plot(line, [at.specific_heat for at in curves], color=ORANGE, label="Onsager and Kaufman")
+            for axes in every:
+                axes.axvline(2 * coupling / np.log(1 + np.sqrt(2)), color=GREY, linestyle=(0, (4, 3)), linewidth=1.4)
+        order.plot(t, found["magnetisation"], "o-", color=BLUE, markersize=5, label="size of the magnetisation")
+        order.plot(t, found["binder"], "s-", color=INK, markersize=4, linewidth=1.4, label="Binder's cumulant")
+        names = ("Energy a spin", "Specific heat a spin", " × ".join(map(str, size)) + " spins")
+        for axes, name in zip(every, names, strict=True):
+            axes.set(title=name, xlabel="temperature")
+            axes.legend(loc="best", fontsize=10)
