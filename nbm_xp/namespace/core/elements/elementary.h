@@ -49,12 +49,24 @@ ELEMENT double exp_near_zero(double high, double low) {
     return 1.0 - ((low - (r * c) / (2.0 - c)) - high);
 }
 
+/* 2**k, k from -1022 to 1023 */
+ELEMENT double double_power_of_two(double k) { return double_of((i64)((u64)(bits_of(k + INTEGERS) + 1023) << 52)); }
+
+/* exp(x) = 2**k exp(r): exp(r), and k */
+ELEMENT double exp_begun_double(double x, double *k) {
+    *k = nearest_of(x * 1.44269504088896338700e+00);
+    return exp_near_zero(x - *k * LN2_HIGH, *k * LN2_LOW);
+}
+
+/* of a number whose exponential is a normal one */
+ELEMENT double exp_double_of_plain(double x) {
+    double k, value = exp_begun_double(x, &k);
+    return value * double_power_of_two(k);
+}
+
 ELEMENT double exp_of(double x) {
     double inside = x < LEAST_EXPONENT ? LEAST_EXPONENT : x;
-    inside = inside > MOST_EXPONENT ? MOST_EXPONENT : inside;
-    double k = nearest_of(inside * 1.44269504088896338700e+00);
-    double power = double_of((i64)((u64)(bits_of(k + INTEGERS) + 1023) << 52));
-    double value = exp_near_zero(inside - k * LN2_HIGH, k * LN2_LOW) * power;
+    double value = exp_double_of_plain(inside > MOST_EXPONENT ? MOST_EXPONENT : inside);
     return x < LEAST_EXPONENT ? 0.0 : value;
 }
 

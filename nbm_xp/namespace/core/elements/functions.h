@@ -12,6 +12,7 @@ enum { DIVIDED_BY_ZERO = 1, OVERFLOWS = 2, UNDERFLOWS = 4, IS_INVALID = 8 };
 #define NOT_A_NUMBER float_of(0x7fc00000)
 #define MOST_FLOAT 3.40282347e+38f
 #define LEAST_NORMAL 1.17549435e-38f
+#define SATURATED 40
 #define INTEGERS_FLOAT 12582912.0f /* 1.5 * 2**23: the last bits of a sum with it are an integer */
 
 /* 2**n, n from -126 to 127 */
@@ -42,8 +43,11 @@ ELEMENT float nearest_power(float x, i32 *whole) {
     return rounded - INTEGERS_FLOAT;
 }
 
-/* x - n log 2, and its exponential by Cephes's polynomial, in two halves that loops may take one after the other */
-ELEMENT float exp_remainder(float x, float n) { return x - n * 0.693359375f - n * -2.12194440e-4f; }
+/* x - n log 2, and n. Its exponential is Cephes's polynomial, in two halves that loops may take one after the other. */
+ELEMENT float exp_remainder(float x, i32 *whole) {
+    float n = nearest_power(x, whole);
+    return x - n * 0.693359375f - n * -2.12194440e-4f;
+}
 
 ELEMENT float exp_begun(float r) {
     float p = 1.9875691500e-4f * r + 1.3981999507e-3f;
@@ -58,9 +62,7 @@ ELEMENT float exp_ended(float begun, float r) { return (begun * r + 5.0000001201
    loops/exponentials.h. */
 ELEMENT float exp_float(float x) {
     i32 whole;
-    float inside = x < -104.0f ? -104.0f : x;
-    inside = inside > 89.0f ? 89.0f : inside;
-    float n = nearest_power(inside, &whole), r = exp_remainder(inside, n);
+    float inside = x < -104.0f ? -104.0f : x, r = exp_remainder(inside > 89.0f ? 89.0f : inside, &whole);
     i32 half = whole >> 1;
     return exp_ended(exp_begun(r), r) * power_of_two(half) * power_of_two(whole - half);
 }
@@ -146,20 +148,11 @@ ELEMENT i32 told_by_log1p_double(double x) {
 }
 
 /* exp(x) in doubles, 2**k in two factors likewise; for a plain x, |x| <= 708, in one */
-ELEMENT double double_power_of_two(double k) { return double_of((i64)((u64)(bits_of(k + INTEGERS) + 1023) << 52)); }
-
 ELEMENT i32 is_plain_to_exp_double(double x) { return magnitude_of(x) <= 708.0; }
 
-ELEMENT double exp_double_of_plain(double x) {
-    double k = nearest_of(x * 1.44269504088896338700e+00);
-    return exp_near_zero(x - k * LN2_HIGH, k * LN2_LOW) * double_power_of_two(k);
-}
-
 ELEMENT double exp_double(double x) {
-    double inside = x < -746.0 ? -746.0 : x;
-    inside = inside > 710.0 ? 710.0 : inside;
-    double k = nearest_of(inside * 1.44269504088896338700e+00), half = floor_of(0.5 * k);
-    double value = exp_near_zero(inside - k * LN2_HIGH, k * LN2_LOW);
+    double k, inside = x < -746.0 ? -746.0 : x, value = exp_begun_double(inside > 710.0 ? 710.0 : inside, &k);
+    double half = floor_of(0.5 * k);
     return value * double_power_of_two(half) * double_power_of_two(k - half);
 }
 
@@ -211,11 +204,12 @@ ELEMENT double tanh_double(double x, double e) {
     return signed_as_double((is_near ? size : 1.0) + above / below, x);
 }
 
-/* the sigmoid is e / (1 + e) with e = exp(x); from 40 on it rounds to 1 */
-ELEMENT float exponent_of_sigmoid_float(float x) { return x > 40.0f ? 40.0f : x; }
-ELEMENT float sigmoid_float(float x, float e) { return (void)x, e / (1.0f + e); }
-ELEMENT double exponent_of_sigmoid_double(double x) { return x > 40.0 ? 40.0 : x; }
-ELEMENT double sigmoid_double(double x, double e) { return (void)x, e / (1.0 + e); }
+/* the sigmoid is e / (1 + e) with e = exp(x); from SATURATED on it rounds to 1 */
+#define SIGMOID(KIND)                                                                                                 \
+    ELEMENT KIND exponent_of_sigmoid_##KIND(KIND x) { return x > (KIND)SATURATED ? (KIND)SATURATED : x; }             \
+    ELEMENT KIND sigmoid_##KIND(KIND x, KIND e) { return (void)x, e / (1 + e); }
+SIGMOID(float)
+SIGMOID(double)
 
 /* The softplus is max(x, 0) + log(1 + e) with e = exp(-|x|), from 0 to 1. In floats log(1 + e) = 2 artanh(s),
    s = e / (2 + e) from 0 to 1/3, an odd polynomial in s, so that nothing cancels for small e. */

@@ -16,9 +16,10 @@ enum {
 /* Exponentials come in three stages, since one would be so long a chain of operations that a processor sees the ends of
    few at once: r and 2**n, 0 for n = -127, then half the polynomial, then the rest. */
 ELEMENT float exp_parts(float x, float *scale) {
-    float rounded = x * 1.44269504088896341f + INTEGERS_FLOAT; /* whose last bits are n */
-    *scale = float_of((i32)(((u32)bitsf_of(rounded) + 127u) << 23));
-    return exp_remainder(x, rounded - INTEGERS_FLOAT);
+    i32 whole;
+    float r = exp_remainder(x, &whole);
+    *scale = power_of_two(whole);
+    return r;
 }
 
 static void exp_of_parts(const float *r, const float *scales, i64 count, float *powers) {

@@ -28,7 +28,8 @@
     for (i64 i = 0; i < count; ++i)                                                                                   \
         out[begin + i] = FUNCTION(in[i])
 
-TELLING(exp_float, float, exponentials(in, 0.0f, count, out + begin))
+enum { STAGES_PAY = 64 }; /* elements from which on exponentials in stages are faster than in one */
+TELLING(exp_float, float, if (count < STAGES_PAY) ONE_BY_ONE(exp_float); else exponentials(in, 0.0f, count, out + begin))
 TELLING(exp_double, double, ONE_BY_ONE(exp_double_of_plain))
 TELLING(expm1_float, float, ONE_BY_ONE(expm1_float_of_plain))
 TELLING(log1p_float, float, ONE_BY_ONE(log1p_float_of_plain))
