@@ -24,7 +24,7 @@ from nbm_xp.namespace.errors import name_errors
 from . import tape
 from .compatibility import attend
 from .compatibility.views import global_integer
-from .functions import NAME_THEIR_ERRORS, graphs, neural, randomness, shaping, variables
+from .functions import graphs, neural, randomness, shaping, variables
 from .functions._arguments import Array, Axis, Shape
 from .functions.comparison import (
     allclose,
@@ -366,6 +366,6 @@ def install_as(name: str = "natural_bm.backend") -> None:
         attend(package)
 
 
-name_errors(globals(), NAME_THEIR_ERRORS)
+name_errors(globals())
 public_names(globals())
 theano_backend = numpy_backend = common = sys.modules[__name__]  # natural_bm imports these by name, beside its choice

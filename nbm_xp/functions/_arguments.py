@@ -15,6 +15,7 @@ from nbm_xp.namespace import (
     array_namespace,
     concrete_int,
     default_namespace,
+    dtype_name,
     dtype_of,
     floatx,
     has_blocks,
@@ -27,13 +28,13 @@ from nbm_xp.namespace import (
     running_dtype,
     to_floating,
 )
-from nbm_xp.namespace.errors import FAILURES, described, reraise_call
+from nbm_xp.namespace.errors import FAILURES, described, named, reraise_call
 from nbm_xp.tape import KnownLength, Length, as_tensor, is_tensor
 from nbm_xp.tape import namespace as recorded
 
 __all__ = [
     "Array", "Axis", "Shape", "alike", "as_array", "axes", "floats", "is_truth", "is_value", "numbers", "of_each",
-    "of_floats", "of_numbers", "pair", "sizes", "spread",
+    "of_pair", "pair", "sizes", "spread",
 ]  # fmt: skip
 
 Array: TypeAlias = Any
@@ -45,10 +46,7 @@ Shape: TypeAlias = Any
 """A length, a sequence of lengths, or an integer vector; unknown lengths of Tensors are lengths."""
 
 floating: dict[type, dict[Any, Any]] = kept_by_type()
-"""The namespace, by type of array and by dtype object, of floating-point arrays: what `floats` has nothing to do for.
-
-Functions of one array look here themselves, since another call would cost as much as all else they do.
-"""
+"""The namespace, by type of array and by dtype object, of floating-point arrays: those that `floats` leaves alone."""
 
 numeric: dict[type, dict[Any, Any]] = kept_by_type()
 """The same for arrays of any numbers: what `numbers` has nothing to do for."""
@@ -67,20 +65,16 @@ def is_truth(x: object) -> bool:
     return is_value(x) and is_bool(x)
 
 
-def of_floats(x: Array) -> Any:
-    """The namespace of an array that is floating point already, else None: then `floats` makes it so."""
-    try:
-        return floating[type(x)][x.dtype]
-    except KeyError:
-        return None
-
-
 def floats(x: Array) -> tuple[Any, Array]:
     """An array with floating-point elements, after its namespace.
 
     Integers of 8 and 16 bits and truth values become float32, wider integers float64. Python numbers and lists become
     arrays of ``floatx``.
     """
+    try:
+        return floating[type(x)][x.dtype], x
+    except KeyError:
+        pass
     x = to_floating(as_array(x, floatx()))
     xp = array_namespace(x)
     if not has_blocks(x):
@@ -88,19 +82,15 @@ def floats(x: Array) -> tuple[Any, Array]:
     return xp, x
 
 
-def of_numbers(x: Array) -> Any:
-    """The namespace of an array of numbers, else None: then `numbers` makes it so."""
-    try:
-        return numeric[type(x)][x.dtype]
-    except KeyError:
-        return None
-
-
 def numbers(x: Array) -> tuple[Any, Array]:
     """An array whose elements can be added up, after its namespace: truth values become int64, others stay.
 
     Python numbers and lists become arrays.
     """
+    try:
+        return numeric[type(x)][x.dtype], x
+    except KeyError:
+        pass
     x = as_array(x)
     xp = array_namespace(x)
     if is_bool(x):
@@ -110,11 +100,14 @@ def numbers(x: Array) -> tuple[Any, Array]:
     return xp, x
 
 
-def of_each(prepare: Callable[[Array], tuple[Any, Array]]) -> Callable[[Callable[[Array], Array]], Any]:
+def of_each(
+    prepare: Callable[[Array], tuple[Any, Array]], find: Callable[[Any, str], Callable[[Array], Array]] | None = None
+) -> Callable[[Callable[[Array], Array]], Any]:
     """Make a documented function of one array the library's own function of that name, element by element.
 
-    `prepare` is `floats`, or `numbers` for functions that keep truth values as they are. The library's function is kept
-    by the array's type and dtype: a call costs two look-ups more than that function.
+    What is found for a type and a dtype is kept; errors name the function. `prepare` is `floats` or `numbers`; of the
+    latter's functions, truth values come back as they are. `find`, of a namespace and the name of a dtype, gives
+    another function than that of the same name.
     """
 
     def decorate(documented: Callable[[Array], Array]) -> Any:
@@ -124,7 +117,7 @@ def of_each(prepare: Callable[[Array], tuple[Any, Array]]) -> Callable[[Callable
             if prepare is numbers and is_truth(x):
                 return x
             xp, x = prepare(x)
-            own = getattr(xp, name)
+            own = getattr(xp, name) if find is None else find(xp, dtype_name(x))
             if not has_blocks(x):
                 known.setdefault(type(x), {})[x.dtype] = own
             return own(x)
@@ -140,21 +133,37 @@ def of_each(prepare: Callable[[Array], tuple[Any, Array]]) -> Callable[[Callable
             except FAILURES as error:
                 reraise_call(error, documented, (x,), {})
 
-        return function
+        return named(function)
 
     return decorate
 
 
+def of_pair(documented: Callable[[Array, Array], Array]) -> Any:
+    """Make a documented function of two arrays the library's own function of that name; errors name the function."""
+    name = documented.__name__
+
+    @functools.wraps(documented)
+    def function(x: Array, y: Array) -> Array:
+        try:
+            xp, x, y = pair(x, y)
+            return getattr(xp, name)(x, y)
+        except FAILURES as error:
+            reraise_call(error, documented, (x, y), {})
+
+    return named(function)
+
+
 def pair(x: Array, y: Array) -> tuple[Any, Array, Array]:
     """Two arguments in one dtype, after their namespace; at least one is an array, the other may stay a number."""
-    if type(y) in _REAL:
-        xp = of_floats(x)
-        if xp is not None:
-            return xp, x, y
-    elif type(x) is type(y) and type(x) in numeric and x.dtype is y.dtype:
-        xp = of_numbers(x)
-        if xp is not None:
-            return xp, x, y
+    try:
+        if type(y) in _REAL:
+            return floating[type(x)][x.dtype], x, y
+        if type(x) is type(y):
+            known = numeric[type(x)]
+            if x.dtype is y.dtype:
+                return known[x.dtype], x, y
+    except KeyError:
+        pass
     if not (is_value(x) or is_value(y) or _holds_values((x, y))):
         dtype = _dtype_of_numbers((x, y))
         x, y = as_array(x, dtype), as_array(y, dtype)

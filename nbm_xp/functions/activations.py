@@ -11,7 +11,6 @@ import operator
 from typing import Any, Literal
 
 from nbm_xp.namespace import array_namespace, promote
-from nbm_xp.namespace.errors import FAILURES, reraise
 from nbm_xp.namespace.exponentials import kernel
 from nbm_xp.tape import composite, same_as_first
 
@@ -245,6 +244,19 @@ def _one_axis(x: Array, axis: int) -> int:
     return place
 
 
+@composite(
+    gradient=lambda g, out, x: g / array_namespace(g).square(1.0 + array_namespace(g).abs(x)),
+    elementwise=True,
+    name="softsign",
+    may_overlap=False,
+)
+def _softsign(x: Array) -> Array:
+    xp = array_namespace(x)
+    size = xp.abs(x)
+    return xp.where(size < math.inf, x, 0.0) / (1.0 + size) + xp.where(size < math.inf, 0.0, xp.sign(x))
+
+
+@of_each(floats, lambda xp, dtype: _softsign)
 def softsign(x: Array) -> Array:
     """``x / (1 + |x|)``.
 
@@ -264,24 +276,20 @@ def softsign(x: Array) -> Array:
     >>> softsign(np.asarray([-1.0, 0.0, np.inf]))
     array([-0.5,  0. ,  1. ])
     """
-    try:
-        return _softsign(floats(x)[1])
-    except FAILURES as error:
-        reraise(error)
 
 
-@composite(
-    gradient=lambda g, out, x: g / array_namespace(g).square(1.0 + array_namespace(g).abs(x)),
-    elementwise=True,
-    name="softsign",
-    may_overlap=False,
-)
-def _softsign(x: Array) -> Array:
+def _hard_sigmoid_rule(g: Array, out: Array, x: Array) -> Array:
+    line = 0.2 * x + 0.5
+    return array_namespace(g).where((line >= 0.0) & (line <= 1.0), 0.2 * g, 0.0)
+
+
+@composite(gradient=_hard_sigmoid_rule, elementwise=True, name="hard_sigmoid", may_overlap=False)
+def _hard_sigmoid(x: Array) -> Array:
     xp = array_namespace(x)
-    size = xp.abs(x)
-    return xp.where(size < math.inf, x, 0.0) / (1.0 + size) + xp.where(size < math.inf, 0.0, xp.sign(x))
+    return xp.minimum(xp.maximum(0.2 * x + 0.5, 0.0), 1.0)
 
 
+@of_each(floats, lambda xp, dtype: _hard_sigmoid)
 def hard_sigmoid(x: Array) -> Array:
     """The sigmoid's stand-in of three straight lines: ``0.2 x + 0.5``, but from 0 to 1.
 
@@ -300,21 +308,6 @@ def hard_sigmoid(x: Array) -> Array:
     >>> hard_sigmoid(np.asarray([-3.0, 0.0, 1.0, 3.0]))
     array([0. , 0.5, 0.7, 1. ])
     """
-    try:
-        return _hard_sigmoid(floats(x)[1])
-    except FAILURES as error:
-        reraise(error)
-
-
-def _hard_sigmoid_rule(g: Array, out: Array, x: Array) -> Array:
-    line = 0.2 * x + 0.5
-    return array_namespace(g).where((line >= 0.0) & (line <= 1.0), 0.2 * g, 0.0)
-
-
-@composite(gradient=_hard_sigmoid_rule, elementwise=True, name="hard_sigmoid", may_overlap=False)
-def _hard_sigmoid(x: Array) -> Array:
-    xp = array_namespace(x)
-    return xp.minimum(xp.maximum(0.2 * x + 0.5, 0.0), 1.0)
 
 
 @of_each(floats)

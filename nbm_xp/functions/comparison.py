@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from nbm_xp.namespace import array_namespace
-from nbm_xp.namespace.errors import FAILURES, check_choice, reraise
 from nbm_xp.tape import composite
 from nbm_xp.tape import namespace as recorded
 
-from ._arguments import Array, as_array, floats, pair
+from ._arguments import Array, as_array, floats, of_pair, pair
 
 __all__ = [
     "Ties", "allclose", "equal", "greater", "greater_equal", "less", "less_equal", "maximum", "minimum", "not_equal",
@@ -44,15 +43,7 @@ def maximum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
     >>> maximum(np.asarray([-1.0, 2.0]), 0)
     array([0., 2.])
     """
-    try:
-        xp, x, y = pair(x, y)
-        if ties != "share":
-            check_choice("ties", ties, ("share", "first", "whole"))
-        if xp is not recorded or ties == "share":
-            return xp.maximum(x, y)
-        return _maximum_whole(x, y) if ties == "whole" else xp.where((x >= y) | (x != x), x, y)
-    except FAILURES as error:
-        reraise(error)
+    return _chosen("maximum", x, y, ties)
 
 
 def minimum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
@@ -76,33 +67,33 @@ def minimum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
     >>> minimum(np.asarray([-1.0, 2.0]), 0)
     array([-1.,  0.])
     """
-    try:
-        xp, x, y = pair(x, y)
-        if ties != "share":
-            check_choice("ties", ties, ("share", "first", "whole"))
-        if xp is not recorded or ties == "share":
-            return xp.minimum(x, y)
-        return _minimum_whole(x, y) if ties == "whole" else xp.where((x <= y) | (x != x), x, y)
-    except FAILURES as error:
-        reraise(error)
+    return _chosen("minimum", x, y, ties)
 
 
-_TO_EACH_CHOSEN = (
-    lambda g, out, x, y: array_namespace(g).where(x == out, g, 0.0),
-    lambda g, out, x, y: array_namespace(g).where(y == out, g, 0.0),
-)
+def _chosen(name: str, x: Array, y: Array, ties: Ties) -> Array:
+    xp, x, y = pair(x, y)
+    if xp is recorded and ties == "whole":
+        return _chosen_whole(x, y, name=name)
+    if xp is recorded and ties == "first":
+        first = x >= y if name == "maximum" else x <= y
+        return xp.where(first | (x != x), x, y)
+    return getattr(xp, name)(x, y)
 
 
-@composite(arrays=2, gradient=_TO_EACH_CHOSEN, elementwise=True, may_overlap=False)
-def _maximum_whole(x: Array, y: Array) -> Array:
-    return array_namespace(x, y).maximum(x, y)
+def _to_first(g: Array, out: Array, x: Array, y: Array, *, name: str) -> Array:
+    return array_namespace(g).where(x == out, g, 0.0)
 
 
-@composite(arrays=2, gradient=_TO_EACH_CHOSEN, elementwise=True, may_overlap=False)
-def _minimum_whole(x: Array, y: Array) -> Array:
-    return array_namespace(x, y).minimum(x, y)
+def _to_second(g: Array, out: Array, x: Array, y: Array, *, name: str) -> Array:
+    return array_namespace(g).where(y == out, g, 0.0)
 
 
+@composite(arrays=2, gradient=(_to_first, _to_second), elementwise=True, name="chosen_whole", may_overlap=False)
+def _chosen_whole(x: Array, y: Array, *, name: str) -> Array:
+    return getattr(array_namespace(x, y), name)(x, y)
+
+
+@of_pair
 def equal(x: Array, y: Array) -> Array:
     """Where two are equal; nan equals nothing.
 
@@ -121,13 +112,9 @@ def equal(x: Array, y: Array) -> Array:
     >>> equal(np.asarray([1, 2]), 2)
     array([False,  True])
     """
-    try:
-        xp, x, y = pair(x, y)
-        return xp.equal(x, y)
-    except FAILURES as error:
-        reraise(error)
 
 
+@of_pair
 def not_equal(x: Array, y: Array) -> Array:
     """Where two differ; nan differs from everything.
 
@@ -146,13 +133,9 @@ def not_equal(x: Array, y: Array) -> Array:
     >>> not_equal(np.asarray([1, 2]), 2)
     array([ True, False])
     """
-    try:
-        xp, x, y = pair(x, y)
-        return xp.not_equal(x, y)
-    except FAILURES as error:
-        reraise(error)
 
 
+@of_pair
 def greater(x: Array, y: Array) -> Array:
     """Where the first is larger.
 
@@ -171,13 +154,9 @@ def greater(x: Array, y: Array) -> Array:
     >>> greater(np.asarray([1, 2, 3]), 2)
     array([False, False,  True])
     """
-    try:
-        xp, x, y = pair(x, y)
-        return xp.greater(x, y)
-    except FAILURES as error:
-        reraise(error)
 
 
+@of_pair
 def greater_equal(x: Array, y: Array) -> Array:
     """Where the first is larger or both are equal.
 
@@ -196,13 +175,9 @@ def greater_equal(x: Array, y: Array) -> Array:
     >>> greater_equal(np.asarray([1, 2, 3]), 2)
     array([False,  True,  True])
     """
-    try:
-        xp, x, y = pair(x, y)
-        return xp.greater_equal(x, y)
-    except FAILURES as error:
-        reraise(error)
 
 
+@of_pair
 def less(x: Array, y: Array) -> Array:
     """Where the first is smaller.
 
@@ -221,13 +196,9 @@ def less(x: Array, y: Array) -> Array:
     >>> less(np.asarray([1, 2, 3]), 2)
     array([ True, False, False])
     """
-    try:
-        xp, x, y = pair(x, y)
-        return xp.less(x, y)
-    except FAILURES as error:
-        reraise(error)
 
 
+@of_pair
 def less_equal(x: Array, y: Array) -> Array:
     """Where the first is smaller or both are equal.
 
@@ -246,11 +217,6 @@ def less_equal(x: Array, y: Array) -> Array:
     >>> less_equal(np.asarray([1, 2, 3]), 2)
     array([ True,  True, False])
     """
-    try:
-        xp, x, y = pair(x, y)
-        return xp.less_equal(x, y)
-    except FAILURES as error:
-        reraise(error)
 
 
 def allclose(x: Array, y: Array, rtol: float = 1e-05, atol: float = 1e-08) -> Array:
@@ -276,13 +242,10 @@ def allclose(x: Array, y: Array, rtol: float = 1e-05, atol: float = 1e-08) -> Ar
     >>> bool(allclose(np.asarray([1.0, np.inf]), np.asarray([1.0 + 1e-9, np.inf])))
     True
     """
-    try:
-        _, x, y = pair(as_array(x), as_array(y))
-        (_, x), (_, y) = floats(x), floats(y)
-        xp = array_namespace(x, y)
-        finite = xp.isfinite(y)
-        centre = xp.where(finite, y, 0.0)
-        near = xp.abs(x - centre) <= atol + rtol * xp.abs(centre)
-        return xp.all(xp.where(finite, near, x == y))
-    except FAILURES as error:
-        reraise(error)
+    _, x, y = pair(as_array(x), as_array(y))
+    (_, x), (_, y) = floats(x), floats(y)
+    xp = array_namespace(x, y)
+    finite = xp.isfinite(y)
+    centre = xp.where(finite, y, 0.0)
+    near = xp.abs(x - centre) <= atol + rtol * xp.abs(centre)
+    return xp.all(xp.where(finite, near, x == y))

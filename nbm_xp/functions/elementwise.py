@@ -8,16 +8,15 @@ different dtypes are cast to what NumPy's promotion gives; Python numbers are we
 
 from __future__ import annotations
 
-from typing import Literal
-
 from nbm_xp.namespace import array_namespace, is_floating
-from nbm_xp.namespace.errors import FAILURES, check_choice, reraise
 from nbm_xp.tape import composite
 from nbm_xp.tape import namespace as recorded
 
-from ._arguments import Array, floating, floats, is_truth, numbers, numeric, of_each, pair
+from ._arguments import Array, floats, numbers, of_each, pair
 
-__all__ = ["abs", "cos", "exp", "log", "pow", "round", "sign", "sin", "sqrt", "square"]
+__all__ = [
+    "abs", "cos", "exp", "log", "pow", "round", "round_half_away", "sign", "sin", "sqrt", "sqrt_or_nan", "square",
+]  # fmt: skip
 
 
 @of_each(numbers)
@@ -128,39 +127,25 @@ def cos(x: Array) -> Array:
     """
 
 
-def sqrt(x: Array, *, negative: Literal["zero", "nan"] = "zero") -> Array:
-    """Square root.
+@of_each(floats, lambda xp, dtype: xp.sqrt)
+def sqrt_or_nan(x: Array) -> Array:
+    """Square root, nan of negative elements.
 
     Parameters
     ----------
     x : array
         Integers become floating point.
-    negative : {"zero", "nan"}
-        What becomes of negative elements: they count as 0, or give nan.
 
     Returns
     -------
     array
-        ``sqrt(max(x, 0))``, whose gradient is 0 wherever `x` is 0 or less, where the slope from the right would be
-        infinite, so that the gradient of a norm is defined at 0. With ``negative="nan"`` the standard's root.
 
     Examples
     --------
     >>> import numpy as np
-    >>> sqrt(np.asarray([4.0, 0.0, -1.0]))
-    array([2., 0., 0.])
+    >>> sqrt_or_nan(np.asarray([4.0, 0.0]))
+    array([2., 0.])
     """
-    try:
-        try:
-            xp = floating[type(x)][x.dtype]
-        except KeyError:
-            xp, x = floats(x)
-        if negative != "zero":
-            check_choice("negative", negative, ("zero", "nan"))
-            return xp.sqrt(x)
-        return _root(x) if xp is recorded else xp.sqrt(xp.maximum(x, 0.0))
-    except FAILURES as error:
-        reraise(error)
 
 
 def _root_gradient(g: Array, out: Array, x: Array) -> Array:
@@ -173,6 +158,29 @@ def _root_gradient(g: Array, out: Array, x: Array) -> Array:
 def _root(x: Array) -> Array:
     xp = array_namespace(x)
     return xp.sqrt(xp.maximum(x, 0.0))
+
+
+@of_each(floats, lambda xp, dtype: _root if xp is recorded else lambda x: xp.sqrt(xp.maximum(x, 0.0)))
+def sqrt(x: Array) -> Array:
+    """Square root.
+
+    Parameters
+    ----------
+    x : array
+        Integers become floating point.
+
+    Returns
+    -------
+    array
+        ``sqrt(max(x, 0))``, whose gradient is 0 wherever `x` is 0 or less, where the slope from the right would be
+        infinite, so that the gradient of a norm is defined at 0. See `sqrt_or_nan` for the standard's root.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sqrt(np.asarray([4.0, 0.0, -1.0]))
+    array([2., 0., 0.])
+    """
 
 
 @of_each(numbers)
@@ -218,15 +226,14 @@ def sign(x: Array) -> Array:
     """
 
 
-def round(x: Array, *, halves: Literal["even", "away"] = "even") -> Array:
-    """The nearest integer.
+@of_each(numbers)
+def round(x: Array) -> Array:
+    """The nearest integer, of two the even one.
 
     Parameters
     ----------
     x : array
         Elements of any dtype; the result has the same.
-    halves : {"even", "away"}
-        Where halves go: to the even neighbour, or, as in Theano, to the one farther from 0.
 
     Returns
     -------
@@ -239,22 +246,33 @@ def round(x: Array, *, halves: Literal["even", "away"] = "even") -> Array:
     >>> round(np.asarray([0.5, 1.5, 2.5]))
     array([0., 2., 2.])
     """
-    try:
-        try:
-            xp = numeric[type(x)][x.dtype]
-        except KeyError:
-            if is_truth(x):
-                return x
-            xp, x = numbers(x)
-        rounded = xp.round(x)
-        if halves != "even":
-            check_choice("halves", halves, ("even", "away"))
-        if halves == "even" or not is_floating(x):
-            return rounded
-        toward_zero = xp.trunc(x)  # exact, as its distance to x is
-        return xp.where(xp.abs(x - toward_zero) == 0.5, toward_zero + xp.sign(x), rounded)
-    except FAILURES as error:
-        reraise(error)
+
+
+def round_half_away(x: Array) -> Array:
+    """The nearest integer, of two the one farther from 0, as in Theano.
+
+    Parameters
+    ----------
+    x : array
+        Elements of any dtype; the result has the same.
+
+    Returns
+    -------
+    array
+        Its gradient is 0 everywhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round_half_away(np.asarray([0.5, 1.5, -2.5]))
+    array([ 1.,  2., -3.])
+    """
+    rounded = round(x)
+    xp, x = numbers(x)
+    if not is_floating(x):
+        return rounded
+    toward_zero = xp.trunc(x)  # exact, as its distance to x is
+    return xp.where(xp.abs(x - toward_zero) == 0.5, toward_zero + xp.sign(x), rounded)
 
 
 def pow(x: Array, a: Array) -> Array:
@@ -280,8 +298,5 @@ def pow(x: Array, a: Array) -> Array:
     >>> pow(0.5, np.asarray([1.0, 2.0]))
     array([0.5 , 0.25])
     """
-    try:
-        xp, x, a = pair(x, a)
-        return xp.pow(x, a)
-    except FAILURES as error:
-        reraise(error)
+    xp, x, a = pair(x, a)
+    return xp.pow(x, a)

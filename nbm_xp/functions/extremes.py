@@ -13,13 +13,11 @@ import operator
 from typing import Any, Literal, TypeAlias
 
 from nbm_xp.namespace import array_namespace, promote
-from nbm_xp.namespace.errors import FAILURES, check_choice, check_flag, reraise
 from nbm_xp.tape import composite, is_tensor, stop_gradient
 from nbm_xp.tape import namespace as recorded
 from nbm_xp.tape.standard.shapes import axis_of
 
-from ._arguments import Array, Axis, as_array, axes, floats, is_truth, is_value, numbers, numeric, of_floats, spread
-from .shaping import cast
+from ._arguments import Array, Axis, as_array, axes, floats, is_truth, is_value, numbers, spread
 
 __all__ = ["Ties", "all", "any", "argmax", "argmin", "clip", "max", "min"]
 
@@ -48,32 +46,9 @@ def clip(x: Array, min_value: Array, max_value: Array, *, crossed: Literal["min"
     >>> clip(np.asarray([-2.0, 0.5, 9.0]), 0, 1)
     array([0. , 0.5, 1. ])
     """
-    try:
-        if crossed != "min":
-            check_choice("crossed", crossed, ("min", "max"))
-        xp = of_floats(x)
-        if xp is None or xp is recorded or type(min_value) not in _REAL or type(max_value) not in _REAL:
-            return _clip(x, min_value, max_value, crossed)
-        if min_value > max_value:
-            min_value = max_value = min_value if crossed == "min" else max_value
-        return xp.minimum(xp.maximum(x, min_value), max_value)
-    except FAILURES as error:
-        reraise(error)
-
-
-_REAL = frozenset((int, float))
-
-
-def _giving_way(xp: Any, crossed: Array, wins: Array, gives_way: Array) -> Array:
-    """A bound that gives way to the other where they are crossed, and leaves it the whole gradient there."""
-    return xp.where(crossed, stop_gradient(wins) if is_tensor(wins) else wins, gives_way)
-
-
-def _clip(x: Array, low: Array, high: Array, crossed: str) -> Array:
-    """The same for bounds that are arrays, missing or wider than `x`, and recorded."""
-    if low is None or high is None:
+    if min_value is None or max_value is None:
         x = floats(x)[1]
-    x, low, high = promote(as_array(x), low, high)
+    x, low, high = promote(as_array(x), min_value, max_value)
     xp = array_namespace(x, low, high)
     if low is not None and high is not None:
         if not (is_value(low) or is_value(high)):
@@ -88,6 +63,11 @@ def _clip(x: Array, low: Array, high: Array, crossed: str) -> Array:
     if low is not None:
         x = xp.maximum(x, low)
     return x if high is None else xp.minimum(x, high)
+
+
+def _giving_way(xp: Any, crossed: Array, wins: Array, gives_way: Array) -> Array:
+    """A bound that gives way to the other where they are crossed, and leaves it the whole gradient there."""
+    return xp.where(crossed, stop_gradient(wins) if is_tensor(wins) else wins, gives_way)
 
 
 Ties: TypeAlias = Literal["share", "whole"]
@@ -118,27 +98,7 @@ def max(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "sh
     >>> max(np.asarray([[1, 5], [7, 2]]), axis=1)
     array([5, 7])
     """
-    try:
-        if keepdims is not False:
-            check_flag("keepdims", keepdims)
-        if ties != "share":
-            check_choice("ties", ties, ("share", "whole"))
-        try:
-            xp = numeric[type(x)][x.dtype]
-        except KeyError:
-            truth = is_truth(x)
-            xp, x = numbers(x)
-            if truth:
-                return xp.astype(xp.max(x, axis=axes(axis), keepdims=keepdims), xp.bool)
-        if xp is recorded and ties == "whole":
-            return _max_whole(x, axis=axes(axis), keepdims=keepdims)
-        if type(axis) is list:
-            axis = axes(axis)
-        if keepdims:
-            return xp.max(x, axis=axis, keepdims=True)
-        return xp.max(x) if axis is None else xp.max(x, axis=axis)
-    except FAILURES as error:
-        reraise(error)
+    return _extreme("max", x, axis, keepdims, ties)
 
 
 def min(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "share") -> Array:
@@ -166,45 +126,29 @@ def min(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "sh
     >>> min(np.asarray([[1, 5], [7, 2]]), axis=1)
     array([1, 2])
     """
-    try:
-        if keepdims is not False:
-            check_flag("keepdims", keepdims)
-        if ties != "share":
-            check_choice("ties", ties, ("share", "whole"))
-        try:
-            xp = numeric[type(x)][x.dtype]
-        except KeyError:
-            truth = is_truth(x)
-            xp, x = numbers(x)
-            if truth:
-                return xp.astype(xp.min(x, axis=axes(axis), keepdims=keepdims), xp.bool)
-        if xp is recorded and ties == "whole":
-            return _min_whole(x, axis=axes(axis), keepdims=keepdims)
-        if type(axis) is list:
-            axis = axes(axis)
-        if keepdims:
-            return xp.min(x, axis=axis, keepdims=True)
-        return xp.min(x) if axis is None else xp.min(x, axis=axis)
-    except FAILURES as error:
-        reraise(error)
+    return _extreme("min", x, axis, keepdims, ties)
 
 
-def _to_every_tie(g: Array, out: Array, x: Array, *, axis: Axis, keepdims: bool) -> Array:
+def _extreme(name: str, x: Array, axis: Axis, keepdims: bool, ties: Ties) -> Array:
+    xp, y = numbers(x)
+    if xp is recorded and ties == "whole":
+        found = _extreme_whole(y, name=name, axis=axes(axis), keepdims=keepdims)
+    else:
+        found = getattr(xp, name)(y, axis=axes(axis), keepdims=keepdims)
+    return xp.astype(found, xp.bool) if y is not x and is_truth(x) else found
+
+
+def _to_every_tie(g: Array, out: Array, x: Array, *, name: str, axis: Axis, keepdims: bool) -> Array:
     xp = array_namespace(g)
     return xp.where(x == spread(out, x, axis, keepdims), spread(g, x, axis, keepdims), 0.0)
 
 
-@composite(gradient=_to_every_tie, may_overlap=False)
-def _max_whole(x: Array, *, axis: Axis, keepdims: bool) -> Array:
-    return array_namespace(x).max(x, axis=axis, keepdims=keepdims)
+@composite(gradient=_to_every_tie, name="extreme_whole", may_overlap=False)
+def _extreme_whole(x: Array, *, name: str, axis: Axis, keepdims: bool) -> Array:
+    return getattr(array_namespace(x), name)(x, axis=axis, keepdims=keepdims)
 
 
-@composite(gradient=_to_every_tie, may_overlap=False)
-def _min_whole(x: Array, *, axis: Axis, keepdims: bool) -> Array:
-    return array_namespace(x).min(x, axis=axis, keepdims=keepdims)
-
-
-def any(x: Array, axis: Axis = None, keepdims: bool = False, *, dtype: Any = "bool") -> Array:
+def any(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     """Whether an element is true; of nothing, it is false.
 
     Parameters
@@ -215,12 +159,10 @@ def any(x: Array, axis: Axis = None, keepdims: bool = False, *, dtype: Any = "bo
         The axes to reduce, by default all.
     keepdims : bool
         Whether reduced axes stay, with length 1.
-    dtype : str
-        That of the result; as numbers, true is 1 and false 0.
 
     Returns
     -------
-    array of bool, or of `dtype`
+    array of bool
 
     Examples
     --------
@@ -228,20 +170,8 @@ def any(x: Array, axis: Axis = None, keepdims: bool = False, *, dtype: Any = "bo
     >>> any(np.asarray([[0, 1], [0, 0]]), axis=1)
     array([ True, False])
     """
-    try:
-        if keepdims is not False:
-            check_flag("keepdims", keepdims)
-        x = as_array(x)
-        xp = array_namespace(x)
-        if type(axis) is list:
-            axis = axes(axis)
-        if dtype != "bool":
-            return cast(xp.any(x, axis=axis, keepdims=keepdims), dtype)
-        if keepdims:
-            return xp.any(x, axis=axis, keepdims=True)
-        return xp.any(x) if axis is None else xp.any(x, axis=axis)
-    except FAILURES as error:
-        reraise(error)
+    x = as_array(x)
+    return array_namespace(x).any(x, axis=axes(axis), keepdims=keepdims)
 
 
 def all(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -266,18 +196,8 @@ def all(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> all(np.asarray([[2, 1], [0, 1]]), axis=1)
     array([ True, False])
     """
-    try:
-        if keepdims is not False:
-            check_flag("keepdims", keepdims)
-        x = as_array(x)
-        xp = array_namespace(x)
-        if type(axis) is list:
-            axis = axes(axis)
-        if keepdims:
-            return xp.all(x, axis=axis, keepdims=True)
-        return xp.all(x) if axis is None else xp.all(x, axis=axis)
-    except FAILURES as error:
-        reraise(error)
+    x = as_array(x)
+    return array_namespace(x).all(x, axis=axes(axis), keepdims=keepdims)
 
 
 def argmax(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
@@ -302,18 +222,7 @@ def argmax(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
     >>> argmax(np.asarray([[1, 5], [7, 2]]))
     array([1, 0])
     """
-    try:
-        if keepdims is not False:
-            check_flag("keepdims", keepdims)
-        try:
-            xp = numeric[type(x)][x.dtype]
-        except KeyError:
-            xp, x = numbers(x)
-        if axis is not None and type(axis) is not int:
-            x, axis = _flattened_last(x, axis, keepdims)
-        return xp.argmax(x, axis=axis, keepdims=True) if keepdims else xp.argmax(x, axis=axis)
-    except FAILURES as error:
-        reraise(error)
+    return _place("argmax", x, axis, keepdims)
 
 
 def argmin(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
@@ -338,18 +247,14 @@ def argmin(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
     >>> argmin(np.asarray([[1, 5], [7, 2]]))
     array([0, 1])
     """
-    try:
-        if keepdims is not False:
-            check_flag("keepdims", keepdims)
-        try:
-            xp = numeric[type(x)][x.dtype]
-        except KeyError:
-            xp, x = numbers(x)
-        if axis is not None and type(axis) is not int:
-            x, axis = _flattened_last(x, axis, keepdims)
-        return xp.argmin(x, axis=axis, keepdims=True) if keepdims else xp.argmin(x, axis=axis)
-    except FAILURES as error:
-        reraise(error)
+    return _place("argmin", x, axis, keepdims)
+
+
+def _place(name: str, x: Array, axis: Axis, keepdims: bool) -> Array:
+    xp, x = numbers(x)
+    if axis is not None and type(axis) is not int:
+        x, axis = _flattened_last(x, axis, keepdims)
+    return getattr(xp, name)(x, axis=axis, keepdims=keepdims)
 
 
 def _flattened_last(x: Array, axis: Any, keepdims: bool) -> tuple[Array, int]:

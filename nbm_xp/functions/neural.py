@@ -12,24 +12,20 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from nbm_xp import tape
 from nbm_xp.namespace import (
     array_namespace,
-    dtype_name,
-    has_blocks,
     in_one_library,
     is_integer,
-    kept_by_type,
     running_dtype,
 )
-from nbm_xp.namespace.errors import FAILURES, reraise
-from nbm_xp.namespace.exponentials import kernel, sigmoid_for
-from nbm_xp.tape import composite, is_tensor
+from nbm_xp.namespace.exponentials import kernel, sigmoid_for, softplus_for
+from nbm_xp.tape import composite
+from nbm_xp.tape import namespace as recorded
 
-from ._arguments import Array, Axis, as_array, axes, floats, of_floats, pair, spread
+from ._arguments import Array, Axis, as_array, axes, floats, of_each, pair, spread
 from .activations import log_softmax, softmax
 
 __all__ = [
@@ -38,6 +34,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@of_each(floats, lambda xp, dtype: tape.sigmoid if xp is recorded else sigmoid_for(xp, dtype))
 def sigmoid(x: Array) -> Array:
     """Logistic sigmoid, ``1 / (1 + exp(-x))``.
 
@@ -63,23 +60,9 @@ def sigmoid(x: Array) -> Array:
     >>> sigmoid(np.asarray([-np.inf, 0.0, 1e4]))
     array([0. , 0.5, 1. ])
     """
-    try:
-        try:
-            of = _sigmoids[type(x)][x.dtype]
-        except KeyError:
-            xp, x = floats(x)
-            of = tape.sigmoid if is_tensor(x) else sigmoid_for(xp, dtype_name(x))
-            if not has_blocks(x):
-                _sigmoids.setdefault(type(x), {})[x.dtype] = of
-        return of(x)
-    except FAILURES as error:
-        reraise(error)
 
 
-_sigmoids: dict[type, dict[Any, Callable[[Array], Array]]] = kept_by_type()
-"""By type of array and dtype object: another call to find the namespace would cost as much as the sigmoid does."""
-
-
+@of_each(floats, lambda xp, dtype: tape.softplus if xp is recorded else softplus_for(xp, dtype))
 def softplus(x: Array) -> Array:
     """Smooth rectifier, ``log(1 + exp(x))``.
 
@@ -99,10 +82,6 @@ def softplus(x: Array) -> Array:
     >>> softplus(np.asarray([-1e4, 1e4, np.inf]))
     array([    0., 10000.,    inf])
     """
-    try:
-        return tape.softplus(x if of_floats(x) else floats(x)[1])
-    except FAILURES as error:
-        reraise(error)
 
 
 def logsumexp(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -129,7 +108,7 @@ def logsumexp(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> logsumexp(np.asarray([[1000.0, 1000.0], [-np.inf, -np.inf]]), axis=1)
     array([1000.69314718,          -inf])
     """
-    return _logsumexp(x if of_floats(x) else floats(x)[1], axis=axes(axis), keepdims=keepdims)
+    return _logsumexp(floats(x)[1], axis=axes(axis), keepdims=keepdims)
 
 
 def _softmax_of_sum(g: Array, out: Array, x: Array, *, axis: Axis, keepdims: bool) -> Array:

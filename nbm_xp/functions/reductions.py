@@ -12,10 +12,9 @@ import math
 from typing import Any
 
 from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_complex, running_dtype
-from nbm_xp.namespace.errors import FAILURES, check_flag, reraise
 from nbm_xp.tape import namespace as recorded
 
-from ._arguments import Array, Axis, axes, floating, floats, numbers, numeric
+from ._arguments import Array, Axis, axes, floats, numbers
 
 __all__ = ["cumprod", "cumsum", "mean", "prod", "std", "sum", "var"]
 
@@ -43,20 +42,8 @@ def sum(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> sum(np.asarray([[1, 2], [3, 4]]), axis=0)
     array([4, 6])
     """
-    try:
-        if keepdims is not False:
-            check_flag("keepdims", keepdims)
-        try:
-            xp = numeric[type(x)][x.dtype]
-        except KeyError:
-            xp, x = numbers(x)
-        if type(axis) is list:
-            axis = axes(axis)
-        if keepdims:
-            return xp.sum(x, axis=axis, keepdims=True)
-        return xp.sum(x) if axis is None else xp.sum(x, axis=axis)
-    except FAILURES as error:
-        reraise(error)
+    xp, x = numbers(x)
+    return xp.sum(x, axis=axes(axis), keepdims=keepdims)
 
 
 def prod(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -83,20 +70,8 @@ def prod(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     array([[ 2],
            [12]])
     """
-    try:
-        if keepdims is not False:
-            check_flag("keepdims", keepdims)
-        try:
-            xp = numeric[type(x)][x.dtype]
-        except KeyError:
-            xp, x = numbers(x)
-        if type(axis) is list:
-            axis = axes(axis)
-        if keepdims:
-            return xp.prod(x, axis=axis, keepdims=True)
-        return xp.prod(x) if axis is None else xp.prod(x, axis=axis)
-    except FAILURES as error:
-        reraise(error)
+    xp, x = numbers(x)
+    return xp.prod(x, axis=axes(axis), keepdims=keepdims)
 
 
 def mean(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -122,19 +97,9 @@ def mean(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> mean(np.asarray([1, 2, 4, 5])), mean(np.ones((0, 2)), axis=0)
     (np.float32(3.0), array([nan, nan]))
     """
-    try:
-        if keepdims is not False:
-            check_flag("keepdims", keepdims)
-        try:
-            xp = floating[type(x)][x.dtype]
-        except KeyError:
-            xp, y = floats(x)
-            x = y if y is x else xp.astype(y, dtype_of(xp, floatx()))
-        return (
-            xp.mean(x, axis=axes(axis), keepdims=keepdims) if xp is recorded else _average(xp, x, axes(axis), keepdims)
-        )
-    except FAILURES as error:
-        reraise(error)
+    xp, y = floats(x)
+    x = y if y is x else xp.astype(y, dtype_of(xp, floatx()))
+    return xp.mean(x, axis=axes(axis), keepdims=keepdims) if xp is recorded else _average(xp, x, axes(axis), keepdims)
 
 
 def _average(xp: Any, x: Array, axis: Any, keepdims: bool) -> Array:
@@ -173,23 +138,15 @@ def var(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> var(np.asarray([1.0, 3.0]))
     np.float64(1.0)
     """
-    try:
-        if keepdims is not False:
-            check_flag("keepdims", keepdims)
-        try:
-            xp = floating[type(x)][x.dtype]
-        except KeyError:
-            xp, x = _floats_or_float64(x)
-        if xp is recorded:
-            return xp.var(x, axis=axes(axis), keepdims=keepdims)
-        axis = axes(axis)
-        deviation = x - _average(xp, x, axis, True)
-        if is_complex(x):
-            real, imag = xp.real(deviation), xp.imag(deviation)
-            return _average(xp, real * real + imag * imag, axis, keepdims)
-        return _average(xp, deviation * deviation, axis, keepdims)
-    except FAILURES as error:
-        reraise(error)
+    xp, x = _floats_or_float64(x)
+    axis = axes(axis)
+    if xp is recorded:
+        return xp.var(x, axis=axis, keepdims=keepdims)
+    deviation = x - _average(xp, x, axis, True)
+    if is_complex(x):
+        real, imag = xp.real(deviation), xp.imag(deviation)
+        return _average(xp, real * real + imag * imag, axis, keepdims)
+    return _average(xp, deviation * deviation, axis, keepdims)
 
 
 def std(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -216,16 +173,8 @@ def std(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> std(np.asarray([1.0, 5.0]))
     np.float64(2.0)
     """
-    try:
-        if keepdims is not False:
-            check_flag("keepdims", keepdims)
-        try:
-            xp = floating[type(x)][x.dtype]
-        except KeyError:
-            xp, x = _floats_or_float64(x)
-        return xp.std(x, axis=axes(axis), keepdims=keepdims) if xp is recorded else xp.sqrt(var(x, axis, keepdims))
-    except FAILURES as error:
-        reraise(error)
+    xp, x = _floats_or_float64(x)
+    return xp.std(x, axis=axes(axis), keepdims=keepdims) if xp is recorded else xp.sqrt(var(x, axis, keepdims))
 
 
 def _floats_or_float64(x: Array) -> tuple[Any, Array]:
@@ -255,16 +204,7 @@ def cumsum(x: Array, axis: int | None = 0) -> Array:
     array([[1, 2],
            [4, 6]])
     """
-    try:
-        try:
-            xp = numeric[type(x)][x.dtype]
-        except KeyError:
-            xp, x = numbers(x)
-        if axis is None:
-            x, axis = xp.reshape(x, (-1,)), 0
-        return xp.cumulative_sum(x, axis=axis, dtype=x.dtype)
-    except FAILURES as error:
-        reraise(error)
+    return _partial("cumulative_sum", x, axis)
 
 
 def cumprod(x: Array, axis: int | None = 0) -> Array:
@@ -288,13 +228,11 @@ def cumprod(x: Array, axis: int | None = 0) -> Array:
     >>> cumprod(np.asarray([1, 2, 3, 4]))
     array([ 1,  2,  6, 24])
     """
-    try:
-        try:
-            xp = numeric[type(x)][x.dtype]
-        except KeyError:
-            xp, x = numbers(x)
-        if axis is None:
-            x, axis = xp.reshape(x, (-1,)), 0
-        return xp.cumulative_prod(x, axis=axis, dtype=x.dtype)
-    except FAILURES as error:
-        reraise(error)
+    return _partial("cumulative_prod", x, axis)
+
+
+def _partial(name: str, x: Array, axis: int | None) -> Array:
+    xp, x = numbers(x)
+    if axis is None:
+        x, axis = xp.reshape(x, (-1,)), 0
+    return getattr(xp, name)(x, axis=axis, dtype=x.dtype)

@@ -8,7 +8,6 @@ differently: `graphs`, `control`, `elements`, `layers` and `images`.
 
 from __future__ import annotations
 
-from nbm_xp.functions import NAME_THEIR_ERRORS
 from nbm_xp.functions.activations import hard_sigmoid, tanh
 from nbm_xp.functions.comparison import equal, not_equal
 from nbm_xp.functions.elementwise import abs, cos, exp, log, pow, sign, sin, sqrt, square
@@ -98,6 +97,6 @@ __all__ = [
     "spatial_3d_padding", "tile",
 ]  # fmt: skip
 
-name_errors(globals(), NAME_THEIR_ERRORS)
+name_errors(globals())
 
 public_names(globals())

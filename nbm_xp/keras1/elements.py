@@ -128,7 +128,7 @@ def round(x: Array) -> Array:
     >>> round(np.asarray([-1.5, 0.5, 2.4]))
     array([-2.,  1.,  2.])
     """
-    return elementwise.round(x, halves="away")
+    return elementwise.round_half_away(x)
 
 
 def any(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -150,7 +150,7 @@ def any(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> any(np.asarray([[0.0, 2.0], [0.0, 0.0]]), axis=1)
     array([1, 0], dtype=uint8)
     """
-    return extremes.any(x, axis, keepdims, dtype="uint8")
+    return shaping.cast(extremes.any(x, axis, keepdims), "uint8")
 
 
 def expand_dims(x: Array, dim: int = -1) -> Array:

@@ -8,7 +8,6 @@ differently: see the module's chapters `settings`, `graphs`, `inspection`, `draw
 
 from __future__ import annotations
 
-from nbm_xp.functions import NAME_THEIR_ERRORS
 from nbm_xp.functions.activations import elu, hard_sigmoid, softsign, tanh
 from nbm_xp.functions.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from nbm_xp.functions.control import print_tensor, stop_gradient
@@ -151,6 +150,6 @@ __all__ = [
     "_BACKEND", "conv3d_transpose", "depthwise_conv2d", "install_as", "name_scope", "pattern_broadcast",
 ]  # fmt: skip
 
-name_errors(globals(), NAME_THEIR_ERRORS)
+name_errors(globals())
 
 public_names(globals())

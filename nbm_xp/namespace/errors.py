@@ -20,7 +20,7 @@ from . import libraries
 from .dispatch import is_array, is_registered
 
 __all__ = [
-    "FAILURES", "arranged", "check_choice", "check_flag", "described", "name_errors", "name_methods", "naming",
+    "FAILURES", "arranged", "check_choice", "check_flag", "described", "name_errors", "name_methods", "named", "naming",
     "prefix", "reraise", "reraise_call", "reraise_lack",
 ]  # fmt: skip
 
@@ -150,8 +150,15 @@ def name_errors(surface: dict[str, Any], but: Collection[str] = ()) -> None:
     """
     for name in surface["__all__"]:
         function = surface[name]
-        if inspect.isfunction(function) and name not in but and function not in _NAMED.values():
+        fails = inspect.isfunction(function) and name not in but and bool(inspect.signature(function).parameters)
+        if fails and function not in _NAMED.values():
             surface[name] = _NAMED.get(function) or _NAMED.setdefault(function, naming(function, surface["__name__"]))
+
+
+def named(function: F) -> F:
+    """A function that names what is at fault itself: one call more would be felt on few elements."""
+    _NAMED[function] = function
+    return function
 
 
 def name_methods(cls: type[C], *, checked: bool = False) -> type[C]:

@@ -105,15 +105,11 @@ def _documented_pair(method: Callable[..., Any], name: str, summary: str, result
     return documented(method, f"Backend.{name}", summary, parameters=_TWO, example=example)
 
 
-def _root(x: Any) -> Any:
-    return elementwise.sqrt(x, negative="nan")
-
-
 absolute = _one("absolute", elementwise.abs, "Absolute value.", "[-1.0, 2.0]", "1., 2.")
 fabs = _one("fabs", elementwise.abs, "Absolute value, by another name.", "[-1.0, 2.0]", "1., 2.")
 negative = _one("negative", arithmetic.negative, "The other sign.", "[-1.0, 2.0]", " 1., -2.")
 sgn = _one("sgn", elementwise.sign, "Sign: -1, 0 or 1.", "[-3.0, 0.0, 2.0]", "-1.,  0.,  1.")
-sqrt = _one("sqrt", _root, "Square root; nan of negative elements.", "[4.0, 0.0]", "2., 0.")
+sqrt = _one("sqrt", elementwise.sqrt_or_nan, "Square root; nan of negative elements.", "[4.0, 0.0]", "2., 0.")
 square = _one("square", elementwise.square, "Square.", "[-3.0, 2.0]", "9., 4.")
 reciprocal = _one("reciprocal", arithmetic.reciprocal, "One divided by each element.", "[2.0, 4.0]", "0.5 , 0.25")
 rint = _one("rint", elementwise.round, "The nearest integer, halves to the even one.", "[0.5, 1.5]", "0., 2.")

@@ -19,7 +19,7 @@ from nbm_xp.tape.node import COMPOSITE_TAG, ELEMENTWISE_TAG, OPERATIONS
 X = np.random.default_rng(0).normal(size=(4, 3)) + 0.1
 
 ELEMENTWISE: dict[str, tuple[int, dict[str, Any]]] = {
-    "_maximum_whole": (2, {}), "_minimum_whole": (2, {}), "as_rounded": (1, {}), "elu": (1, {"alpha": 0.5}),
+    "chosen_whole": (2, {"name": "maximum"}), "as_rounded": (1, {}), "elu": (1, {"alpha": 0.5}),
     "hard_sigmoid": (1, {}), "relu": (1, {"alpha": 0.1, "max_value": 1.0, "slope_at_zero": 0.0}),
     "root_of_positive_part": (1, {}), "root_of_sum_of_squares": (1, {}), "sigmoid": (1, {}), "softplus": (1, {}),
     "softsign": (1, {}),

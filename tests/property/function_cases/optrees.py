@@ -48,7 +48,7 @@ def _one_array() -> list[FunctionCase]:
     found += [made(arithmetic.negative, np.negative, x) for x in (values(2, 3), whole(3), values(0))]
     special = np.asarray([1.0, np.inf, -np.inf, np.nan])
     found += [made(arithmetic.isfinite, np.isfinite, x, flat=True) for x in (special, whole(3))]
-    found.append(made(elementwise.sqrt, np.sqrt, values(4, low=0.2), options={"negative": "nan"}, label="nan"))
+    found.append(made(elementwise.sqrt_or_nan, np.sqrt, values(4, low=0.2)))
     return found
 
 

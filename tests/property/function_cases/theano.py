@@ -37,9 +37,9 @@ def _elements() -> list[FunctionCase]:
     x, y = values(3, 4), values(1, 4, high=2.1)
     halves = np.asarray([-2.5, -1.5, -0.5, 0.5, 1.5, 2.4, 1e15 + 0.5])
     return [
-        _of("round", elementwise.round, _away, halves, options={"halves": "away"}, flat=True),
-        _of("round", elementwise.round, _away, halves.astype("float32"), options={"halves": "away"}),
-        _of("round", elementwise.round, lambda x: x, whole(3, 2), options={"halves": "away"}),
+        _of("round", elementwise.round_half_away, _away, halves, flat=True),
+        _of("round", elementwise.round_half_away, _away, halves.astype("float32")),
+        _of("round", elementwise.round_half_away, lambda x: x, whole(3, 2)),
         _of("maximum", comparison.maximum, np.maximum, x, y, options={"ties": "whole"}),
         _of("minimum", comparison.minimum, np.minimum, x, y, options={"ties": "whole"}),
         _of("any", extremes.any, lambda x: x.any(axis=1).astype("uint8"), whole(3, 2, low=0, high=2),
