@@ -42,7 +42,7 @@ __all__ = [
 def restored() -> Iterator[None]:
     """What is learnt of libraries inside is forgotten afterwards."""
     tables: list[dict[Any, Any]] = [
-        libraries.LIBRARIES, libraries._NAMESPACES, libraries._NAMES, kernels._KERNELS, kernels._WAITING,
+        libraries.LIBRARIES, libraries._NAMESPACES, libraries._NAMES, kernels._KERNELS,
         *dispatch._TABLES,
     ]  # fmt: skip
     before = [dict(table) for table in tables]

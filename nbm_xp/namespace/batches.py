@@ -6,12 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .kernels import kernel, register_kernel
+from .kernels import kernel
 
 __all__ = ["BatchResult", "block_namespace", "in_blocks"]
-
-register_kernel("in_blocks", "dask", "nbm_xp.namespace.compat.dask_batches:in_blocks")
-register_kernel("block_namespace", "dask", "nbm_xp.namespace.compat.dask_batches:block_namespace")
 
 
 @dataclass(frozen=True)

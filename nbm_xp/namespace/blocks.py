@@ -14,14 +14,12 @@ from typing import Any
 
 from . import conversion, dispatch, dtypes, libraries
 from .conversion import concrete_int
-from .kernels import kernel, register_kernel
+from .kernels import kernel
 from .libraries import maps_blocks
 
 __all__ = [
     "chunks_said", "falling_into", "from_blocks", "made", "put", "replaced", "split_alike", "stepped",
 ]  # fmt: skip
-
-register_kernel("from_blocks", "dask", "nbm_xp.namespace.compat.dask_blocks:from_blocks")
 
 
 def from_blocks(
@@ -256,9 +254,6 @@ def put(xp: Any, x: Any, places: Any, values: Any, axis: int, within: Callable[.
 def _chunked(x: Any, chunks: Any) -> Any:
     sizes = tuple((size,) if isinstance(size, int) else tuple(size) for size in chunks)
     return x if tuple(x.chunks) == sizes else x.rechunk(chunks)
-
-
-register_kernel("stepped", "dask", "nbm_xp.namespace.compat.dask_stepping:stepped")
 
 
 def stepped(

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import conversion, dispatch, dtypes
 from .dispatch import array_namespace
-from .kernels import kernel, register_kernel
+from .kernels import kernel
 from .libraries import HOST, built, host_namespace
 
 __all__ = [
@@ -21,15 +21,6 @@ __all__ = [
     "library_barrier", "library_branch", "library_loop", "register_pytree", "register_waiting", "repeated",
     "require_eager", "running_namespace", "strictly_rounded", "with_derivatives",
 ]  # fmt: skip
-
-for _name in (
-    "as_rounded", "barrier", "branch", "compiled", "current_trace", "how_run", "is_traced", "loop", "repeated",
-    "strictly_rounded",
-):  # fmt: skip
-    register_kernel(f"compiling.{_name}", "jax", f"nbm_xp.namespace.compat.jax_functions:{_name}")
-
-
-register_kernel("compiling.require_eager", "torch", "nbm_xp.namespace.compat.torch:require_eager")
 
 
 def compiled(plan: Callable[..., tuple[Any, ...]], xp: Any) -> Callable[..., tuple[Any, ...]]:
@@ -287,10 +278,6 @@ def running_namespace(arrays: Iterable[Any], default: Any) -> Any:
     return host_namespace() if found else default
 
 
-register_kernel("with_derivatives", "jax", "nbm_xp.namespace.compat.jax_functions:with_derivatives")
-register_kernel("with_derivatives", "torch", "nbm_xp.namespace.compat.torch:with_derivatives")
-
-
 @dataclass(frozen=True)
 class Derivatives:
     """The derivatives of an array in the arrays that it is computed from.
@@ -369,7 +356,7 @@ def with_derivatives(
     >>> with_derivatives(lambda x: 3.0 * x, (np.ones(2),), lambda: scaled)
     array([3., 3.])
     """
-    own = kernel("with_derivatives", array_namespace(*arrays)) if arrays else None
+    own = kernel("compiling.with_derivatives", array_namespace(*arrays)) if arrays else None
     rule = None if own is None else derivatives()
     return draw(*arrays) if own is None or rule is None else own(draw, arrays, rule)
 

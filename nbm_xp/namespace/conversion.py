@@ -16,21 +16,12 @@ import numpy as np
 from . import dispatch, dtypes, libraries
 from .dispatch import stay_as_they_are
 from .dtypes import INEXACT, KINDS, SCALAR_KINDS, WEAK_REALS, cast, dtype_name, promote_types, weak_dtype
-from .kernels import kernel, register_kernel
+from .kernels import kernel
 from .libraries import is_lazy
 
 __all__ = [
     "asarray", "brought", "compute", "concrete_int", "convert", "device_of", "in_one_library", "promote", "to_numpy",
 ]  # fmt: skip
-
-register_kernel("to_numpy", "numpy", np.asarray)
-register_kernel("to_numpy", "cupy", lambda x: x.get())
-register_kernel("from_numpy", "cupy", lambda value: libraries.get_namespace("cupy").asarray(value))
-register_kernel("to_numpy", "dask", lambda x: to_numpy(x.compute()))
-register_kernel("to_numpy", "torch", "nbm_xp.namespace.compat.torch:to_numpy")
-register_kernel("from_numpy", "torch", "nbm_xp.namespace.compat.torch:from_numpy")
-register_kernel("to_numpy", "jax", np.asarray)
-register_kernel("to_numpy", "array_api_strict", lambda x: np.asarray(x._array))
 
 
 def to_numpy(x: Any, *, copy: bool = False) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 
 from . import core
 from .core import functions
-from .kernels import kernel, register_core_kernels, register_kernel
+from .kernels import kernel, register_core_kernels
 from .libraries import is_lazy
 
 __all__ = [
@@ -92,10 +92,7 @@ _SATURATED_ELSE = 40.0
 
 _IN_ONE_PASS = ("float32", "float64")
 
-register_core_kernels("exponentials", __name__, ("log_softmax", "logsumexp", "softmax"))
-register_core_kernels("exponentials", __name__, ("sigmoid", "softplus"))
-for name in ("sigmoid", "softplus"):
-    register_kernel(f"exponentials.{name}", "dask", f"nbm_xp.namespace.compat.dask_blocks:{name}")
+register_core_kernels("exponentials", __name__, ("log_softmax", "logsumexp", "sigmoid", "softmax", "softplus"))
 
 
 def _in_one_pass(name: str, xp: Any, dtype: str) -> Callable[[Any], Any] | None:

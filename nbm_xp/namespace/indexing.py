@@ -13,19 +13,13 @@ from types import EllipsisType
 from typing import Any, TypeAlias
 
 from . import blocks, conversion, dispatch, dtypes
-from .kernels import kernel, or_kernel, register_kernel
+from .kernels import kernel, or_kernel
 from .libraries import is_lazy, maps_blocks
 from .memory import writes_in_place
 
 __all__ = [
     "add_along", "looked_up", "put", "replaced", "scatter_add", "scattered", "take_along_axis", "without_idle_step",
 ]  # fmt: skip
-
-register_kernel("replaced", "dask", "nbm_xp.namespace.compat.dask_blocks:replaced")
-register_kernel("replaced", "jax", "nbm_xp.namespace.compat.jax:replaced")
-register_kernel("put", "cupy", "nbm_xp.namespace.compat.cupy:put")
-register_kernel("put", "dask", "nbm_xp.namespace.compat.dask_blocks:put")
-register_kernel("put", "jax", "nbm_xp.namespace.compat.jax:put")
 
 
 @or_kernel("replaced")
@@ -131,12 +125,6 @@ def looked_up(xp: Any, x: Any, places: Any, values: Any, axis: int) -> Any:
 
 
 Entry: TypeAlias = Any
-
-for _library in ("numpy", "cupy", "jax"):
-    register_kernel("scatter_add", _library, f"nbm_xp.namespace.compat.{_library}:scatter_add")
-register_kernel("scattered", "numpy", "nbm_xp.namespace.compat.numpy:scattered")
-register_kernel("add_along", "torch", "nbm_xp.namespace.compat.torch:add_along")
-register_kernel("add_along", "dask", "nbm_xp.namespace.compat.dask_shaping:add_along")
 
 
 def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Any:

@@ -1,12 +1,14 @@
 """Faster kernels for single libraries, beside the portable bodies.
 
 A body written over the array API serves every library. Where one library can do better (a compiled loop for NumPy, a
-CUDA kernel for CuPy), the better function is registered here under the body's name, and the body asks for it first.
-A kernel must give the same result as the body, and is tested against it.
+CUDA kernel for CuPy), the better function stands in the library's module of `compat` under the operation's name, or is
+registered here by the layer that has it, and the body asks for it first. A kernel is called as the function that it
+stands for, must give the same result, and is tested against it.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -18,66 +20,44 @@ __all__ = ["OPERATIONS", "kernel", "or_kernel", "portably", "register_core_kerne
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_RNG = (
-    "advance bernoulli bernoulli_of_sigmoid bernoulli_of_sum binomial binomial_search box_muller digits draw draw_wide "
-    "exp log log_gamma normal_quantile normals poisson poisson_search rows runs runs_wide sqrt substreams "
-    "truncated_normals whole_digits wide_integers"
-)
-_EXPONENTIALS = "log_softmax logsumexp sigmoid softmax softplus"
-_WINDOWS = (
-    "correlate correlate_back correlate_outer gather_windows maxima mean_windows pick_maxima place_maxima "
-    "scatter_windows spread_means spread_windows sum_windows"
-)
-
-OPERATIONS: dict[str, str] = {
-    "to_numpy": "to_numpy(x): an array as NumPy's, computed and copied to the host",
-    "from_numpy": "from_numpy(value): a NumPy array as one of the library",
-    "compute": "compute(x): a lazy array with its values known",
-    "from_blocks": "as `nbm_xp.namespace.compat.dask_blocks.from_blocks`: an array block by block, lazily",
-    "in_blocks": "as `nbm_xp.namespace.compat.dask_batches.in_blocks`: a plan as one task for each block",
-    "block_namespace": "block_namespace(arrays): the namespace of the blocks of lazy arrays",
-    "stepped": "as `nbm_xp.namespace.compat.dask_stepping.stepped`: blocks step by step, each beside its neighbours",
-    "replaced": "as `nbm_xp.namespace.indexing.replaced`: a copy with what slices name set",
-    "put": "as `nbm_xp.namespace.indexing.put`: a copy with what an integer array names set",
-    "scatter_add": "as `nbm_xp.namespace.scatter_add`: a copy with values added where an index names",
-    "scattered": "scattered(shape, index, values): values added to zeros where an index names",
-    "add_along": "add_along(x, axis, index, values): values added along an axis where integers name",
-    "special": "special(name): the library's own special function of that name of SciPy's, or None",
-    "special_blocks": "special_blocks(name, *arrays, **options): of lazy arrays, each block by its library's own",
-    "extended": "as `nbm_xp.namespace.convolution.portable.extended`: an array with zeros around",
-    **dict.fromkeys(_WINDOWS.split(), "as the function of this name in `nbm_xp.namespace.convolution`"),
-    **{f"exponentials.{name}": f"{name} in one pass" for name in _EXPONENTIALS.split()},
-    **{
-        f"graphs.{name}": "as `nbm_xp.graphs` has it, in another way"
-        for name in ("breadth", "brick", "colours", "energies", "part", "reordered", "roots", "rows", "sweeps", "words")
-    },
-    **{
-        f"memory.{name}": f"as `nbm_xp.namespace.memory` has it; with these the library writes in place: {name}"
-        for name in ("address", "is_plain", "may_overlap", "reshaped_view")
-    },
-    **{
-        f"compiling.{name}": "as `nbm_xp.namespace.compiling` says: the library's compiler"
-        for name in (
-            "as_rounded",
-            "barrier",
-            "branch",
-            "compiled",
-            "current_trace",
-            "how_run",
-            "is_traced",
-            "loop",
-            "repeated",
-            "require_eager",
-            "strictly_rounded",
-        )
-    },
-    "with_derivatives": "as `nbm_xp.namespace.compiling.with_derivatives`: a function with its own derivatives",
-    **{f"rng.{name}": "as in `nbm_xp.namespace.mrg31k3p`: the same bits in another way" for name in _RNG.split()},
+_PARTS: dict[str, str] = {
+    "": (
+        "add_along block_namespace compute from_blocks from_numpy in_blocks put replaced scatter_add scattered special "
+        "special_blocks stepped to_numpy"
+    ),
+    "compiling": (
+        "as_rounded barrier branch compiled current_trace how_run is_traced loop repeated require_eager "
+        "strictly_rounded with_derivatives"
+    ),
+    "convolution": (
+        "correlate correlate_back correlate_outer extended gather_windows maxima mean_windows pick_maxima place_maxima "
+        "scatter_windows spread_means spread_windows sum_windows"
+    ),
+    "exponentials": "log_softmax logsumexp sigmoid softmax softplus",
+    "memory": "address is_plain may_overlap reshaped_view",
 }
-"""The operations for which bodies ask for a kernel, and how it is called."""
+_REGISTERED: dict[str, str] = {
+    "graphs": "breadth brick colours energies part reordered roots rows sweeps words",
+    "rng": (
+        "advance bernoulli bernoulli_of_sigmoid bernoulli_of_sum binomial binomial_search box_muller digits draw "
+        "draw_wide exp log log_gamma normal_quantile normals poisson poisson_search rows runs runs_wide sqrt "
+        "substreams truncated_normals whole_digits wide_integers"
+    ),
+}
+OPERATIONS: frozenset[str] = frozenset(
+    f"{part}.{name}".lstrip(".") for part, names in (_PARTS | _REGISTERED).items() for name in names.split()
+)
+"""The operations for which bodies ask for a kernel."""
 
-_KERNELS: dict[tuple[str, str], Callable[..., Any]] = {}
-_WAITING: dict[tuple[str, str], str] = {}
+_MODULES: dict[tuple[str, str], str] = {
+    ("dask", "convolution"): "nbm_xp.namespace.compat.dask_blocks",
+    ("dask", "exponentials"): "nbm_xp.namespace.compat.dask_blocks",
+    ("jax", "compiling"): "nbm_xp.namespace.compat.jax_functions",
+    ("numpy", "convolution"): "nbm_xp.namespace.convolution.numpy_kernels",
+}
+"""Where a library has the operations of a part, if not in the module that builds its namespace."""
+
+_KERNELS: dict[tuple[str, str], Callable[..., Any] | str | None] = {}
 _WITHOUT_CORE: set[tuple[str, str]] = set()
 
 
@@ -103,15 +83,9 @@ def register_kernel(name: str, library: Any, function: Callable[..., Any] | str)
         library = libraries.canonical_library(library)
     else:
         library = libraries.name_of_namespace(library) or libraries.canonical_library(library)
-    key = (name, library)
-    _KERNELS.pop(key, None)
-    _WAITING.pop(key, None)
-    if callable(function):
-        _KERNELS[key] = function
-    elif ":" in str(function):
-        _WAITING[key] = str(function)
-    else:
+    if not callable(function) and ":" not in str(function):
         raise TypeError(f"function must be callable or 'package.module:name', got {function!r}")
+    _KERNELS[name, library] = function
 
 
 def register_core_kernels(part: str, module: str, names: Iterable[str]) -> None:
@@ -155,16 +129,25 @@ def kernel(name: str, library: Any) -> Callable[..., Any] | None:
     True
     """
     key = (name, library if isinstance(library, str) else libraries.name_of_namespace(library) or "")
-    found = _KERNELS.get(key)
-    if found is None:
-        place = _WAITING.get(key)
-        if place is None:
-            if key in _WITHOUT_CORE:
-                core.warn_if_missing()
-            return _KERNELS.get(key)  # another thread may have found it just now
-        found = _KERNELS[key] = libraries.built(place)
-        _WAITING.pop(key, None)  # only now: another thread that asks meanwhile must find it here
+    try:
+        found = _KERNELS[key]
+    except KeyError:
+        found = _KERNELS.setdefault(key, _of_its_module(*key))
+    if isinstance(found, str):
+        found = _KERNELS[key] = libraries.built(found)
+    elif found is None and key in _WITHOUT_CORE:
+        core.warn_if_missing()
     return found
+
+
+def _of_its_module(name: str, library: str) -> Callable[..., Any] | None:
+    """What a library's own module has under the name of an operation."""
+    part, _, attribute = name.rpartition(".")
+    builder = libraries.LIBRARIES[library].builder if library in libraries.LIBRARIES else None
+    if part not in _PARTS or not isinstance(builder, str):
+        return None
+    module = importlib.import_module(_MODULES.get((library, part)) or builder.partition(":")[0])
+    return getattr(module, attribute) if attribute in module.__all__ else None
 
 
 def or_kernel(name: str, arrays: int = 1) -> Callable[[F], F]:

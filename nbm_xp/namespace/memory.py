@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import dispatch, dtypes
-from .kernels import kernel, register_kernel
+from .kernels import kernel
 
 __all__ = ["address", "assign", "can_be_owned", "joined", "may_overlap", "reshaped_view", "unshared", "writes_in_place"]
 
@@ -18,10 +18,6 @@ _IN_PLACE = frozenset({"numpy", "cupy", "torch"})
 _UNCHANGING = frozenset({"dask", "jax"})
 _OVERLAPS: dict[type, tuple[Any, bool]] = dispatch.kept_by_type()
 """How two arrays of a type are compared, and whether those of its library never change."""
-
-for _name in ("reshaped_view", "may_overlap", "is_plain", "address"):
-    for _library in sorted(_IN_PLACE):
-        register_kernel(f"memory.{_name}", _library, f"nbm_xp.namespace.compat.{_library}:{_name}")
 
 
 def writes_in_place(xp: Any) -> bool:

@@ -46,7 +46,7 @@ def register_library(
         each itself or as ``'package.module:function'``.
     kernels : mapping of str to callable or str, optional
         Faster ways than the portable ones, each itself or as ``'package.module:function'``, by the names in
-        `nbm_xp.namespace.kernels.OPERATIONS`, which tells how they are called. They must give what those give.
+        `nbm_xp.namespace.kernels.OPERATIONS`. They are called as those are, and must give what those give.
     lazy : bool, optional
         Whether arrays have values only after they are computed. By default the namespace is asked: it is lazy if it
         neither indexes by truth values nor has shapes that depend on values.

@@ -13,13 +13,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from nbm_xp.namespace.libraries import get_namespace
 from nbm_xp.namespace.overlay import EigResult, overlay
 
 from . import TWICE_ROUNDED, to_odd
 
 __all__ = [
-    "address", "astype_once", "build", "complex_eigvals", "infinite_extremum", "infinite_place", "is_plain",
-    "may_overlap", "named_eig", "put", "ranked", "reshaped_view", "scatter_add", "stacked_solve",
+    "address", "astype_once", "build", "complex_eigvals", "from_numpy", "infinite_extremum", "infinite_place",
+    "is_plain", "may_overlap", "named_eig", "put", "ranked", "reshaped_view", "scatter_add", "stacked_solve",
+    "to_numpy",
 ]  # fmt: skip
 
 _DIRECT = frozenset({"int32", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"})
@@ -79,6 +81,16 @@ def build() -> Any:
     if hasattr(xp.linalg, "eig"):  # CuPy has it from version 14 on
         linalg |= {"eig": named_eig(xp.linalg.eig), "eigvals": complex_eigvals(xp.linalg.eigvals)}
     return overlay(xp, "cupy", mends, linalg=linalg)
+
+
+def to_numpy(x: Any) -> Any:
+    """See `nbm_xp.namespace.to_numpy`."""
+    return x.get()
+
+
+def from_numpy(value: Any) -> Any:
+    """A NumPy array on the device."""
+    return get_namespace("cupy").asarray(value)
 
 
 def scatter_add(x: Any, index: Any, values: Any) -> Any:

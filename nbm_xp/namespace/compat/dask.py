@@ -20,18 +20,28 @@ from typing import Any
 
 import numpy as np
 
+from nbm_xp.namespace import conversion
 from nbm_xp.namespace.exponentials import FUNCTIONS
 from nbm_xp.namespace.overlay import UniqueAll, UniqueCounts, UniqueInverse, overlay
 
 from . import dask_shaping
+from .dask_batches import block_namespace, in_blocks
+from .dask_blocks import from_blocks, put, replaced, special_blocks
 from .dask_extensions import FFT, LINALG, matmul, tensordot, tril, triu, vecdot
 from .dask_names import da, original
-from .dask_shaping import reshape
+from .dask_shaping import add_along, reshape
+from .dask_stepping import stepped
 
 __all__ = [
-    "EXTREMA", "OfHostArrays", "build", "mean", "nonzero", "searchsorted", "unique_all", "unique_counts",
+    "EXTREMA", "OfHostArrays", "add_along", "block_namespace", "build", "from_blocks", "in_blocks", "mean", "nonzero",
+    "put", "replaced", "searchsorted", "special_blocks", "stepped", "to_numpy", "unique_all", "unique_counts",
     "unique_inverse", "unique_values",
 ]  # fmt: skip
+
+
+def to_numpy(x: Any) -> Any:
+    """See `nbm_xp.namespace.to_numpy`."""
+    return conversion.to_numpy(x.compute())
 
 
 def _extremum(name: str) -> Callable[..., Any]:

@@ -24,9 +24,9 @@ from nbm_xp.namespace.special import special_of
 from .dask_names import da, on_expressions
 
 __all__ = [
-    "BlockPlaces", "at_places", "correlate", "correlate_back", "correlate_outer", "dask_blocks", "from_blocks",
+    "BlockPlaces", "at_places", "correlate", "correlate_back", "correlate_outer", "from_blocks",
     "gather_windows", "maxima", "mean_windows", "pick_maxima", "place_maxima", "put", "replaced", "scatter_windows",
-    "sigmoid", "softplus", "spread_means", "spread_windows", "sum_windows",
+    "sigmoid", "softplus", "special_blocks", "spread_means", "spread_windows", "sum_windows",
 ]  # fmt: skip
 
 
@@ -142,7 +142,7 @@ def put(x: Any, places: Any, values: Any, axis: int) -> Any:
     return at_places("put", put_in, x, places, values, axis)
 
 
-def dask_blocks(name: str, *arrays: Any, **options: Any) -> Any:
+def special_blocks(name: str, *arrays: Any, **options: Any) -> Any:
     """A function of Dask arrays of one dtype."""
     dtype = arrays[0].dtype
     xp = array_namespace(arrays[0]._meta)

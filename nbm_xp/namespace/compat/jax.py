@@ -13,6 +13,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from nbm_xp.namespace import dtypes
 from nbm_xp.namespace.compiling import register_waiting
 from nbm_xp.namespace.convolution import portable
@@ -23,7 +25,9 @@ from nbm_xp.namespace.overlay import overlay
 
 from . import to_odd
 
-__all__ = ["build", "correlate", "correlate_back", "correlate_outer", "put", "replaced", "scatter_add"]
+__all__ = ["build", "correlate", "correlate_back", "correlate_outer", "put", "replaced", "scatter_add", "to_numpy"]
+
+to_numpy = np.asarray
 
 _WIDE = frozenset({"int64", "uint64", "float64", "complex128"})
 _WITH_DTYPE = (

@@ -18,7 +18,7 @@ import numpy as np
 from nbm_xp.namespace.exponentials import FUNCTIONS
 from nbm_xp.namespace.overlay import Namespace
 
-__all__ = ["address", "build", "is_plain", "may_overlap", "reshaped_view", "scatter_add", "scattered"]
+__all__ = ["address", "build", "is_plain", "may_overlap", "reshaped_view", "scatter_add", "scattered", "to_numpy"]
 
 _NAME = "array_api_compat.numpy"
 _FROM_COMPAT = frozenset({
@@ -27,6 +27,8 @@ _FROM_COMPAT = frozenset({
 })  # fmt: skip
 """What array-api-compat mends. It is imported when the first of these is asked for, since it imports all parts of NumPy
 (f2py, testing, ma and others) with it, which takes as long as importing NumPy."""
+
+to_numpy = np.asarray
 
 _OWN_LINALG = "cholesky diagonal svd trace"
 

@@ -10,8 +10,6 @@ outside the array is zero and never wins a maximum. Nothing here chooses a paddi
 
 from __future__ import annotations
 
-from nbm_xp.namespace.kernels import register_kernel
-
 from .pooling import maxima, mean_windows, pick_maxima, place_maxima, spread_means, spread_windows, sum_windows
 from .portable import correlate, correlate_back, correlate_outer, gather_windows, scatter_windows
 
@@ -19,13 +17,3 @@ __all__ = [
     "correlate", "correlate_back", "correlate_outer", "gather_windows", "maxima", "mean_windows", "pick_maxima",
     "place_maxima", "scatter_windows", "spread_means", "spread_windows", "sum_windows",
 ]  # fmt: skip
-
-_NUMPY, _COMPAT = f"{__name__}.numpy_kernels", "nbm_xp.namespace.compat"
-for _name in ("correlate", "correlate_outer"):
-    for _library, _module in (("numpy", _NUMPY), ("torch", f"{_COMPAT}.torch"), ("jax", f"{_COMPAT}.jax")):
-        register_kernel(_name, _library, f"{_module}:{_name}")
-for _name in ("correlate_back", "extended", "maxima", "place_maxima", "spread_windows", "sum_windows"):
-    register_kernel(_name, "numpy", f"{_NUMPY}:{_name}")
-register_kernel("correlate_back", "jax", f"{_COMPAT}.jax:correlate_back")
-for _name in __all__:
-    register_kernel(_name, "dask", f"{_COMPAT}.dask_blocks:{_name}")

@@ -23,7 +23,7 @@ __all__ = [
 Ties: TypeAlias = Literal["share", "first", "whole"]
 
 
-@or_kernel("maxima")
+@or_kernel("convolution.maxima")
 def maxima(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
     """The largest element of each window.
 
@@ -38,7 +38,7 @@ def maxima(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths
     return _by_axis(xp, x, xp.maximum, _lowest(xp, x), sizes, starts, strides, lengths)
 
 
-@or_kernel("sum_windows")
+@or_kernel("convolution.sum_windows")
 def sum_windows(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
     """The sum of each window.
 
@@ -83,7 +83,7 @@ def _by_axis(
     return x
 
 
-@or_kernel("spread_windows")
+@or_kernel("convolution.spread_windows")
 def spread_windows(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
     """The adjoint of `sum_windows`, an array of spatial `lengths`: each window's number, added to its elements.
 
@@ -100,7 +100,7 @@ def spread_windows(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths,
     return y
 
 
-@or_kernel("mean_windows")
+@or_kernel("convolution.mean_windows")
 def mean_windows(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
     """The mean of what each window holds of the array; 0 where that is nothing.
 
@@ -116,7 +116,7 @@ def mean_windows(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, l
     return total / _elements(xp, x, sizes, starts, strides, lengths, x.shape[1:-1])
 
 
-@or_kernel("spread_means")
+@or_kernel("convolution.spread_means")
 def spread_means(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
     """The adjoint of `mean_windows`, which gives an array of spatial `lengths`.
 
@@ -219,7 +219,7 @@ class _Ties:
         return values / self.count if self.ties == "share" else values
 
 
-@or_kernel("pick_maxima", 3)
+@or_kernel("convolution.pick_maxima", 3)
 def pick_maxima(
     v: Any, x: Any, out: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths, ties: Ties
 ) -> Any:
@@ -247,7 +247,7 @@ def pick_maxima(
     return which.shared(functools.reduce(lambda a, b: a + b, parts))
 
 
-@or_kernel("place_maxima", 3)
+@or_kernel("convolution.place_maxima", 3)
 def place_maxima(
     g: Any, x: Any, out: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths, ties: Ties
 ) -> Any:

@@ -55,7 +55,7 @@ def overlap(shape: Lengths, starts: Lengths, extents: Lengths) -> tuple[tuple[sl
 
 def extended(xp: Any, x: Any, starts: Sequence[int], extents: Sequence[int], value: Any = 0) -> Any:
     """The part of an array from `starts` on, as long as `extents`; `value` where there is nothing."""
-    own = kernel("extended", xp)
+    own = kernel("convolution.extended", xp)
     if own is not None:
         return own(x, starts, extents, value)
     for axis, (start, extent) in enumerate(zip(starts, extents, strict=True), 1):
@@ -145,7 +145,7 @@ _BUDGET = 2**25
 """How many bytes of products one group of images may take; a single image takes what it needs."""
 
 
-@or_kernel("correlate", 2)
+@or_kernel("convolution.correlate", 2)
 def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths) -> Any:
     """The product of every window with a kernel, summed over the window and the channels of each group.
 
@@ -177,7 +177,7 @@ def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilatio
     return correlate_in_groups(x, kernel, starts=starts, strides=strides, dilation=dilation, lengths=lengths)
 
 
-@or_kernel("correlate_back", 2)
+@or_kernel("convolution.correlate_back", 2)
 def correlate_back(
     y: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
 ) -> Any:
@@ -208,7 +208,7 @@ def correlate_back(
     return interleaved(xp, phase, sizes, starts, strides, dilation, lengths)
 
 
-@or_kernel("correlate_outer", 2)
+@or_kernel("convolution.correlate_outer", 2)
 def correlate_outer(
     x: Any, y: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths, groups: int
 ) -> Any:
@@ -298,7 +298,7 @@ def _outer(xp: Any, part: Any, y: Any, groups: int) -> Any:
     return xp.matmul(xp.permute_dims(part, (1, 2, 0)), xp.permute_dims(y, (1, 0, 2)))
 
 
-@or_kernel("gather_windows")
+@or_kernel("convolution.gather_windows")
 def gather_windows(
     x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
 ) -> Any:
@@ -320,7 +320,7 @@ def gather_windows(
     return xp.stack([wide[window(tap, strides, dilation, lengths)] for tap in taps(sizes)], axis=-2)
 
 
-@or_kernel("scatter_windows")
+@or_kernel("convolution.scatter_windows")
 def scatter_windows(
     y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
 ) -> Any:

@@ -20,7 +20,7 @@ import numpy as np
 from nbm_xp.namespace import config, dispatch, dtypes
 from nbm_xp.namespace.blocks import from_blocks
 from nbm_xp.namespace.conversion import convert, promote, to_numpy
-from nbm_xp.namespace.kernels import kernel, register_kernel
+from nbm_xp.namespace.kernels import kernel
 from nbm_xp.namespace.libraries import is_lazy, maps_blocks, name_of_namespace
 
 __all__ = ["ARITY", "Special", "register_special", "special_of", "whole_number"]
@@ -47,8 +47,6 @@ _THEIR_NAMES = {"polygamma_of": "polygamma", "hurwitz_zeta": "zeta", "riemann_ze
 # Not used although they are there: CuPy's, PyTorch's and JAX's zeta have no default for q; JAX's beta and betaln are
 # wrong from the sixth digit on, and its distributions are modules.
 _NOT_THEIRS = {"cupy": {"riemann_zeta"}, "torch": {"riemann_zeta"}, "jax": {"riemann_zeta", "beta", "betaln"}}
-
-register_kernel("special_blocks", "dask", "nbm_xp.namespace.compat.dask_blocks:dask_blocks")
 
 
 class Special:
