@@ -333,14 +333,6 @@ def tables(session: nox.Session) -> None:
 
 
 @nox.session
-def demo(session: nox.Session) -> None:
-    """The main job: train an RBM on handwritten digits, sample it, weigh it, draw it; results in demo/."""
-    session.install(WHEN_IMPORTED, "-e", ".[app]")
-    out = [] if "--out" in session.posargs else ["--out", "demo"]
-    session.run("nbm-xp", "demo", *out, *session.posargs)
-
-
-@nox.session
 def benchmarks(session: nox.Session) -> None:
     """Ours and its peers in turn: `nox -s benchmarks -- --only gibbs`."""
     install(session, "benchmark", packages=(TORCH, "jax>=0.6", "pytensor>=3.0", "thrml>=0.1.4"))
