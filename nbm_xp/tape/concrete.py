@@ -165,8 +165,10 @@ def recorded_length(value: Any) -> Any:
 
 def _recorded_length(node: Node) -> Size:
     """The length that a scalar was made of (``shape(x)[0]``), or the scalar's value."""
-    if node.op.name == "getitem" and node.args[0].op.name == "stack" and type(node.args[1][0]) is int:
-        node = node.args[0].args[0][node.args[1][0]]
+    if node.op.name == "getitem" and node.args[0].op.name == "concat" and type(node.args[1][0]) is int:
+        parts = node.args[0].args[0]
+        if all(part.op.name == "reshape" and part.shape == (1,) for part in parts):
+            node = parts[node.args[1][0]].args[0]
     if node.op.name == "scalar" and isinstance(node.args[0], (int, Length)):
         return node.args[0]
     return value_length(node)

@@ -20,11 +20,10 @@ from .graph import STOP, BranchPath, reachable, recorded_paths
 from .lengths import same_length, same_shape
 from .node import ELEMENTWISE_TAG, IFELSE_NAME, OUTPUT, Joint, Node, Shape
 from .source_locations import gradient_location, recorded_at, recording
-from .standard.broadcasting import broadcast_to, sum_to
 from .standard.creation import asarray, real, zeros_like
 from .standard.data_types import astype
 from .standard.elementwise import where
-from .standard.manipulation import reshape
+from .standard.manipulation import broadcast_to, reshape, sum_to
 from .tensor import Tensor, as_tensor, is_tensor, record, result
 
 __all__ = ["as_before", "differentiable", "gradients", "left_out", "pull_back", "stop_gradient"]

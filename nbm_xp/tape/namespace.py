@@ -33,7 +33,6 @@ from .standard import elementwise as _elementwise
 from .standard import fft, special
 from .standard.assignment import setitem as _setitem  # noqa: F401  (declares the operation)
 from .standard.assignment import share as _share  # noqa: F401  (what becomes of a Tensor that is an array of NumPy)
-from .standard.broadcasting import broadcast_arrays, broadcast_shapes, broadcast_to, sum
 from .standard.creation import (
     arange,
     asarray,
@@ -60,6 +59,9 @@ from .standard.elementwise import *  # noqa: F403  (all that the chapter has)
 from .standard.elementwise import clip, where
 from .standard.indexing import repeat, take, take_along_axis, tile
 from .standard.manipulation import (
+    broadcast_arrays,
+    broadcast_shapes,
+    broadcast_to,
     concat,
     expand_dims,
     flip,
@@ -70,6 +72,7 @@ from .standard.manipulation import (
     roll,
     squeeze,
     stack,
+    sum,
     unstack,
 )
 from .standard.products import matmul, tensordot, vecdot

@@ -29,10 +29,18 @@ from ..node import (
     Node,
 )
 from ..operators import is_number
-from ..standard.broadcasting import broadcast_to, sum_to
-from ..standard.broadcasting import sum as sum_
 from ..standard.indexing import take
-from ..standard.manipulation import expand_dims, matrix_transpose, moveaxis, permute_dims, reshape, roll, squeeze
+from ..standard.manipulation import (
+    broadcast_to,
+    expand_dims,
+    matrix_transpose,
+    moveaxis,
+    permute_dims,
+    reshape,
+    squeeze,
+    sum_to,
+)
+from ..standard.manipulation import sum as sum_
 from ..standard.products import matmul
 from ..tensor import Tensor, as_tensor, is_tensor, record, record_several, result
 from ..trees import leaves, mapped
@@ -163,9 +171,8 @@ def _permute(node: Node, many: Many) -> Tensor:
     return permute_dims(many[node.args[0]], (0, *(axis + 1 for axis in axes)))
 
 
-@_vmap_rule("concat", "stack")
+@_vmap_rule("concat")
 def _joined(node: Node, many: Many) -> Tensor:
-    """Arrays joined along an axis: those without the new one are repeated along it."""
     count = next(many[item].node.shape[0] for item in node.args[0] if item in many)
     parts = [many[item] if item in many else broadcast_to(Tensor(item), (count, *item.shape)) for item in node.args[0]]
     return record(node.op, parts, axis=node.attributes["axis"] + 1)
@@ -259,15 +266,6 @@ def _along_axes(node: Node, many: Many) -> Tensor | None:
     moved = tuple(axis % ndim + 1 for axis in axes)
     changed = {option: moved[0] if isinstance(given, int) else moved}
     return record(node.op, x, *node.args[1:], **(node.attributes | changed))
-
-
-@_vmap_rule("roll")
-def _roll(node: Node, many: Many) -> Tensor | None:
-    x, axis = _first(node, many), node.attributes["axis"]
-    if x is None or axis is not None:
-        return _along_axes(node, many)
-    rows = reshape(x, (x.node.shape[0], -1))
-    return reshape(roll(rows, node.args[1], axis=1), x.node.shape)
 
 
 @_vmap_rule("setitem")

@@ -19,12 +19,12 @@ from typing import Any
 from ..graph import walk
 from ..lengths import Size, maximum_length, minimum_length, same_length
 from ..node import ELEMENTWISE_TAG, LEAVES, OUTPUT, Node, declare
-from ..standard.broadcasting import sum as sum_
 from ..standard.creation import arange, conj, zeros
 from ..standard.data_types import finfo
 from ..standard.elementwise import abs as abs_
 from ..standard.elementwise import maximum, where
 from ..standard.manipulation import concat, expand_dims, matrix_transpose
+from ..standard.manipulation import sum as sum_
 from ..standard.shapes import not_written, of_matrices, written
 from ..standard.statistical import any as any_
 from ..tensor import Tensor, as_tensor, record

@@ -16,22 +16,20 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from nbm_xp.namespace import running_dtype
-
-from ..dtypes import as_dtype
-from ..lengths import minimum_length, same_length
+from ..lengths import known, maximum_length, minimum_length, same_length
 from ..node import Node
-from ..standard.broadcasting import sum as sum_
-from ..standard.creation import conj, imag, real
-from ..standard.data_types import cast, floating, is_complex, real_of
+from ..standard.creation import conj
+from ..standard.data_types import cast, finfo, floating, real_of
 from ..standard.elementwise import abs as abs_
-from ..standard.elementwise import sqrt, where
+from ..standard.elementwise import where
 from ..standard.manipulation import expand_dims, matrix_transpose
+from ..standard.manipulation import sum as sum_
 from ..standard.products import matmul
 from ..standard.shapes import axes_of, of_matrices
 from ..standard.statistical import any as any_
 from ..standard.statistical import max as max_
 from ..standard.statistical import min as min_
+from ..standard.statistical import root, squared_size
 from ..tensor import Tensor, as_tensor, record, record_several
 from .matrices import (
     adjoint,
@@ -136,24 +134,20 @@ def svdvals(x: Any, /) -> Tensor:
     return record(_SVDVALS, floating(x))
 
 
-def _infer_rank(x: Node, rtol: Any) -> Any:
-    check_matrices(x, "matrix_rank")
-    return x.shape[:-2], as_dtype("int64")
-
-
-def _run_rank(xp: Any, x: Any, rtol: Any) -> Any:
-    if 0 in x.shape[-2:]:
-        return xp.zeros(x.shape[:-2], dtype=running_dtype(xp, "int64"))
-    rank = xp.linalg.matrix_rank(x) if rtol is None else xp.linalg.matrix_rank(x, rtol=rtol)
-    return xp.astype(rank, running_dtype(xp, "int64"))
-
-
-_RANK = of_matrices("linalg.matrix_rank", _infer_rank, (None, None), run=_run_rank)
-
-
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Tensor:
     """How many singular values are larger than `rtol` times the largest."""
-    return record(_RANK, floating(x), tolerance_argument(rtol, "matrix_rank"))
+    x = floating(x)
+    check_matrices(x.node, "matrix_rank")
+    rows, columns = x.node.shape[-2:]
+    values = svdvals(x)
+    if rtol is None:
+        relative: Any = maximum_length((rows, columns)) * finfo(values).eps
+    else:
+        tolerance = tolerance_argument(rtol, "matrix_rank")
+        relative = expand_dims(tolerance, -1) if isinstance(tolerance, Tensor) else tolerance
+    if known(values.node.shape[-1]) == 0:
+        return sum_(values > 0, axis=-1)
+    return sum_(values > max_(values, axis=-1, keepdims=True) * relative, axis=-1)
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Tensor:
@@ -161,8 +155,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
     x = floating(x)
     options: dict[str, Any] = {"axis": axes_of(axis, x.ndim), "keepdims": keepdims}
     if ord == 2:
-        squares = real(x) * real(x) + imag(x) * imag(x) if is_complex(x) else x * x
-        return _root(sum_(squares, **options), 2)
+        return root(sum_(squared_size(x), **options), 2)
     if ord == 0:
         return sum_(cast(as_tensor(x != 0), abs_(x).dtype), **options)
     size = abs_(x)
@@ -173,17 +166,11 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
     none = size == 0
     powers = where(none, 0.0 if ord > 0 else math.inf, where(none, 1.0, size) ** ord)
     if ord > 0:
-        return _root(sum_(powers, **options), ord)
+        return root(sum_(powers, **options), ord)
     # with a negative order one element that is zero makes the norm zero
     some = any_(none, **options)
     finite = sum_(where(none, 1.0, powers), **options)
     return where(some, 0.0, where(some, 1.0, finite) ** (1 / ord))
-
-
-def _root(powers: Tensor, ord: float) -> Tensor:
-    none = powers == 0
-    safe = where(none, 1.0, powers)
-    return where(none, 0.0, sqrt(safe) if ord == 2 else safe ** (1 / ord))
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:

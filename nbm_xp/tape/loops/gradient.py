@@ -15,18 +15,17 @@ from ..gradients import pull_back
 from ..graph import inner_placeholder, recorded_paths, walk
 from ..lengths import Length, Size, known, minimum_length, product, same_length, same_shape, value_length
 from ..node import IDENTITY_TAG, LINEAR_TAG, Node, nodes_in, register_gradient
-from ..standard.broadcasting import sum as sum_
-from ..standard.broadcasting import sum_to
 from ..standard.creation import asarray, zeros, zeros_like
 from ..standard.data_types import astype
-from ..standard.manipulation import concat, matrix_transpose, reshape
+from ..standard.manipulation import concat, matrix_transpose, reshape, sum_to
+from ..standard.manipulation import sum as sum_
 from ..tensor import Tensor, record, result
 from .body import LoopBody, sum_of_outer_products, taken, varying_in
 from .run import LOOP, loop
 
 __all__ = ["VIEWS", "Sums", "Term", "loop_rule", "residuals_of", "sums_over_steps"]
 
-VIEWS = frozenset({"broadcast_to", "matrix_transpose", "permute_dims", "reshape", "transpose"})
+VIEWS = frozenset({"broadcast_to", "permute_dims", "reshape", "transpose"})
 """What costs nothing, for all of it is there already."""
 _LARGE_VALUE = 2**14
 """From how many elements on memory is dearer than one pass over it."""
@@ -174,10 +173,11 @@ def _outer(stacks: Sequence[Tensor]) -> Tensor:
 
 
 def _transposed(node: Node) -> Node:
-    if node.op.name in ("matrix_transpose", "transpose"):
-        inner: Node = node.args[0]
+    turned = matrix_transpose(Tensor(node)).node
+    inner: Node = node.args[0] if node.args else node
+    if node.op is turned.op and node.args[1:] == turned.args[1:]:
         return inner
-    return matrix_transpose(Tensor(node)).node
+    return turned
 
 
 def _matrix_product(node: Node) -> Term | None:

@@ -25,12 +25,11 @@ from ..lengths import Length, Size, known, product, same_length
 from ..node import PLACEHOLDER, Node, Operation, declare, same_as_first
 from ..operators import LATE, is_number
 from ..tensor import Tensor, as_tensor, record
-from .broadcasting import broadcast_to
 from .creation import arange, full
 from .data_types import cast
 from .elementwise import where
 from .indexing import GETITEM, expanded, getitem, infer_getitem, is_mask, without_masks
-from .manipulation import reshape
+from .manipulation import broadcast_to, reshape
 from .shapes import broadcast, not_written, written
 
 __all__ = ["assign", "is_writable", "node_of", "setitem", "share", "shown_now", "updated"]

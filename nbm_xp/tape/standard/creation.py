@@ -32,11 +32,10 @@ from ..node import (
 )
 from ..operators import is_number
 from ..tensor import Tensor, as_tensor, record, with_attributes
-from .broadcasting import broadcast_to
-from .broadcasting import sum as sum_
 from .data_types import cast, real_of, scalar
 from .data_types import check_device as _check_device
-from .manipulation import reshape, stack
+from .manipulation import broadcast_to, reshape, stack
+from .manipulation import sum as sum_
 from .shapes import not_written, of_matrices, sizes_of
 
 __all__ = [

@@ -19,10 +19,9 @@ from ..dtypes import as_dtype
 from ..lengths import Length, Size, known, maximum_length, product, same_length
 from ..node import LINEAR_TAG, Node, Operation, declare
 from ..tensor import Tensor, as_tensor, record
-from .broadcasting import broadcast_to
 from .data_types import cast
 from .elementwise import where
-from .manipulation import flip, moveaxis, reshape
+from .manipulation import broadcast_to, flip, moveaxis, reshape
 from .shapes import along_axes, axis_of, broadcast, from_front, sizes_of, slice_length
 
 __all__ = [

@@ -1,20 +1,36 @@
-"""Manipulation functions: the same values in another shape or order; a rule undoes what its function does."""
+"""Manipulation functions: the same values in another shape or order, or repeated, and the sum over axes.
+
+A rule undoes what its function does. `sum_to` is the one place where a gradient is summed over what was repeated.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..dtypes import DType, common_dtype
-from ..lengths import Size, known, product, same_length
-from ..node import LINEAR_TAG, Joint, Node, Shape, declare, same_as_first
+from ..concrete import integer_length
+from ..dtypes import DType, as_dtype, common_dtype, int64, uint64
+from ..dtypes import bool as boolean
+from ..lengths import Size, known, maximum_length, product, same_length, same_shape
+from ..node import LINEAR_TAG, ChainStep, Joint, Node, Operation, Shape, declare, same_as_first
 from ..tensor import Tensor, as_tensor, record
 from .data_types import cast
-from .shapes import along_axes, axes_of, axis_of, of_matrices, sizes_of
+from .shapes import (
+    along_axes,
+    axes_of,
+    axis_of,
+    broadcast,
+    kept_shape,
+    not_written,
+    reduced_shape,
+    sizes_of,
+)
 
 __all__ = [
-    "concat", "expand_dims", "flip", "matrix_transpose", "moveaxis", "of_shape", "permute_dims", "reshape", "roll",
-    "squeeze", "stack", "unstack",
+    "accumulated", "accumulator", "along_reduced", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat",
+    "expand_dims", "flip", "matrix_transpose", "moveaxis", "of_shape", "permute_dims", "reduced_spec", "reshape",
+    "roll", "squeeze", "stack", "sum", "sum_to", "unstack",
 ]  # fmt: skip
 
 
@@ -107,7 +123,7 @@ def permute_dims(x: Any, /, axes: Sequence[int]) -> Tensor:
         raise ValueError(f"axes must name each of the {tensor.ndim} axes once, got {tuple(axes)}")
     if order == tuple(range(tensor.ndim)):
         return tensor
-    return matrix_transpose(tensor) if tensor.ndim == 2 else record(_PERMUTE, tensor, order)
+    return record(_TRANSPOSE, tensor) if tensor.ndim == 2 else record(_PERMUTE, tensor, order)
 
 
 _TRANSPOSE = declare(
@@ -119,14 +135,6 @@ _TRANSPOSE = declare(
     written=lambda part, x: matrix_transpose(part),
     tags=frozenset({LINEAR_TAG}),
 )
-_MATRIX_TRANSPOSE = of_matrices(
-    "matrix_transpose",
-    lambda x: ((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype),
-    (lambda g, out, x: matrix_transpose(g),),
-    may_overlap=True,
-    written=lambda part, x: matrix_transpose(part),
-    linear=True,
-)
 
 
 def matrix_transpose(x: Any, /) -> Tensor:
@@ -134,7 +142,7 @@ def matrix_transpose(x: Any, /) -> Tensor:
     x = as_tensor(x)
     if x.ndim < 2:
         raise ValueError(f"x must have two axes or more, got shape {x.shape}")
-    return record(_TRANSPOSE if x.ndim == 2 else _MATRIX_TRANSPOSE, x)
+    return permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Tensor:
@@ -202,46 +210,40 @@ def flip(x: Any, /, *, axis: Any = None) -> Tensor:
     return record(_FLIP, x, axis=axes_of(axis, x.ndim))
 
 
-_ROLL = along_axes(
-    "roll",
-    same_as_first,
-    (
-        lambda g, out, x, shift, *, axis: roll(
-            g, tuple(-s for s in shift) if isinstance(shift, tuple) else -shift, axis=axis
-        ),
-    ),
-    may_overlap=True,
-)
-
-
 def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Tensor:
     """The elements moved round along axes."""
     x = as_tensor(x)
-    several = isinstance(axis, (tuple, list))
+    several = isinstance(shift, (tuple, list))
     if axis is None:
-        if isinstance(shift, (tuple, list)):
+        if several:
             raise ValueError(f"axis must be given to roll for shifts along several axes, got shift={shift}")
-        return record(_ROLL, x, shift, axis=None)
-    axes = tuple(axis_of(a, x.ndim) for a in (axis if several else (axis,)))
-    shifts = tuple(shift) if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
-    if not several and len(shifts) != 1:
-        axes = axes * len(shifts)
+        return reshape(_rolled(reshape(x, (-1,)), shift, 0), x.node.shape)
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,) * (len(shift) if several else 1)
+    shifts = shift if several else (shift,) * len(axes)
     if len(shifts) != len(axes):
         raise ValueError(f"shift and axis must be as many, got {shift} and {axis}")
-    if not several and len(shifts) == 1:
-        return record(_ROLL, x, shifts[0], axis=axes[0])
-    return record(_ROLL, x, shifts, axis=axes)
+    rolled = Tensor(x.node)
+    for count, place in zip(shifts, axes, strict=True):
+        rolled = _rolled(rolled, count, axis_of(place, x.ndim))
+    return rolled
 
 
-def _joined(arrays: tuple[Node, ...]) -> DType:
-    return arrays[0].dtype
+def _rolled(x: Tensor, shift: Any, axis: int) -> Tensor:
+    """An array moved round along one axis: its end, then its beginning."""
+    length = x.node.shape[axis]
+    if known(length) == 0:
+        return x
+    start = -integer_length(shift) % maximum_length((length, 1))
+    front = (slice(None),) * axis
+    turned = concat([x[(*front, slice(start, None))], x[(*front, slice(None, start))]], axis=axis)
+    return turned if same_shape(turned.node.shape, x.node.shape) else Tensor(reshape(turned, x.node.shape).node)
 
 
 def _infer_concat(arrays: tuple[Node, ...], *, axis: int) -> Any:
     shape = list(arrays[0].shape)
     for array in arrays[1:]:
         shape[axis] = shape[axis] + array.shape[axis]
-    return tuple(shape), _joined(arrays)
+    return tuple(shape), arrays[0].dtype
 
 
 def _split(g: Tensor, out: Tensor, arrays: tuple[Tensor, ...], *, axis: int) -> list[Any]:
@@ -289,18 +291,12 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Tensor:
     return record(_CONCAT, tensors, axis=place)
 
 
-_STACK = declare(
-    "stack",
-    lambda arrays, *, axis: ((*arrays[0].shape[:axis], len(arrays), *arrays[0].shape[axis:]), _joined(arrays)),
-    Joint(lambda g, out, arrays, *, axis: [[g[(slice(None),) * axis + (i,)] for i in range(len(arrays))]]),
-)
-
-
 def stack(arrays: Any, /, *, axis: int = 0) -> Tensor:
     """Arrays of one shape joined along a new axis."""
     tensors = _same_dtype(arrays, "stack")
     _check_alike(tensors, None, "stack")
-    return record(_STACK, tensors, axis=axis_of(axis, tensors[0].ndim + 1))
+    place = axis_of(axis, tensors[0].ndim + 1)
+    return record(_CONCAT, [expand_dims(tensor, place) for tensor in tensors], axis=place)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
@@ -308,3 +304,148 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     x = as_tensor(x)
     place = axis_of(axis, x.ndim)
     return tuple(x[(slice(None),) * place + (i,)] for i in range(int(x.shape[place])))
+
+
+def reduced_spec(x: Node, *, axis: tuple[int, ...], keepdims: bool, **attributes: Any) -> Any:
+    """Shape and dtype of what is reduced over axes."""
+    return reduced_shape(x.shape, axis, keepdims), attributes.get("dtype", x.dtype)
+
+
+def along_reduced(g: Tensor, x: Tensor, axis: tuple[int, ...], keepdims: bool) -> Tensor:
+    """A value of the reduced array with the reduced axes kept as length 1, ready to broadcast against `x`."""
+    return g if keepdims or not g.ndim else reshape(g, kept_shape(x.node.shape, axis))
+
+
+def accumulator(x: Tensor, dtype: Any) -> DType:
+    """The dtype that an array is added up in; integers and bool in the widest."""
+    if dtype is not None:
+        return as_dtype(dtype)
+    kind = x.dtype.kind
+    return int64 if kind in "bi" else uint64 if kind == "u" else x.dtype
+
+
+def _summable(x: Tensor, dtype: DType) -> Tensor:
+    """What is cast before it is added up: floating results are exact only so, and bool is no number."""
+    return cast(x, dtype) if dtype.kind in "fc" or x.dtype == boolean else x
+
+
+def accumulated(op: Operation, x: Any, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
+    """What an operation makes of the numbers along axes, in the dtype asked for, or one that is wide enough."""
+    x = as_tensor(x)
+    wide = accumulator(x, dtype)
+    axes = axes_of(axis, x.ndim)
+    if not axes:
+        return cast(x, wide)
+    return record(op, _summable(x, wide), axis=axes, dtype=wide, keepdims=keepdims)
+
+
+def _sum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
+    return along_reduced(g, x, axis, keepdims)
+
+
+_SUM = along_axes("sum", reduced_spec, (_sum_rule,), linear=True, adds_up=True)
+
+
+def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    """The sum over axes; integers and bool add up as int64 or uint64."""
+    return accumulated(_SUM, x, axis, dtype, keepdims)
+
+
+_BROADCAST = declare(
+    "broadcast_to",
+    of_shape,
+    (lambda g, out, x, shape: sum_to(g, x.node.shape),),
+    tags=frozenset({LINEAR_TAG}),
+    may_overlap=True,
+    shape_at=1,
+    chain_step=lambda node: ChainStep(*node.args),
+    written=not_written,
+)
+
+
+def broadcast_to(x: Any, /, shape: Any) -> Tensor:
+    """The array repeated along new axes and axes of length 1, without a copy where the library can."""
+    tensor = as_tensor(x)
+    sizes = sizes_of(shape)
+    if len(broadcast(tensor.node.shape, sizes)) != len(sizes):
+        raise ValueError(
+            f"shape must have at least {tensor.ndim} axes for an array of shape {tensor.shape}, got {shape}"
+        )
+    pairs = zip(sizes, tensor.node.shape, strict=False)
+    if len(sizes) == tensor.ndim and all(
+        same_length(a, b) and (type(a) is int or type(b) is not int) for a, b in pairs
+    ):
+        return tensor
+    return record(_BROADCAST, tensor, sizes)
+
+
+def broadcast_shapes(*shapes: Any) -> Shape:
+    """The shape that arrays of these shapes broadcast to; no axes for none."""
+    return broadcast(*map(sizes_of, shapes))
+
+
+def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
+    """Arrays broadcast against one another."""
+    tensors = [as_tensor(array) for array in arrays]
+    shape = broadcast(*(t.node.shape for t in tensors))
+    return tuple(broadcast_to(t, shape) for t in tensors)
+
+
+def _run_sum_to(xp: Any, x: Any, shape: tuple[int, ...]) -> Any:
+    if x.shape == shape:
+        return x
+    extra = x.ndim - len(shape)
+    axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and x.shape[i + extra] != 1)
+    if axes:
+        x = xp.sum(x, axis=axes, dtype=x.dtype, keepdims=True)
+    return xp.reshape(x, tuple(shape)) if extra else x
+
+
+def _handed_on(node: Node) -> ChainStep | None:
+    """In a chain the argument itself, where that has the shape asked for."""
+    x, shape = node.args
+    return ChainStep(x, shape) if [*map(known, x.shape)] == [*map(known, node.shape)] else None
+
+
+_SUM_TO = declare(
+    "sum_to",
+    of_shape,
+    (lambda g, out, x, shape: broadcast_to(g, x.node.shape),),
+    run=_run_sum_to,
+    shape_at=1,
+    tags=frozenset({LINEAR_TAG}),
+    may_overlap=True,
+    chain_step=_handed_on,
+)
+
+
+_REPEATED: Operation = declare(
+    "sum_of_broadcast",  # back to where it came from: each element as often as it was repeated
+    same_as_first,
+    (lambda g, out, x, shape: record(_REPEATED, g, shape),),
+    tags=frozenset({LINEAR_TAG}),
+    run=lambda xp, x, shape: x if x.shape == shape else x * (math.prod(shape) / max(1, math.prod(x.shape))),
+    may_overlap=True,
+    chain_step=_handed_on,
+)
+
+
+def sum_to(x: Any, shape: Any) -> Tensor:
+    """The sum over whatever was broadcast to reach `x` from `shape`: the one place where un-broadcasting happens."""
+    x = as_tensor(x)
+    sizes = sizes_of(shape)
+    if x.node.op is _BROADCAST and x.node.args[0].shape == sizes:
+        return record(_REPEATED, Tensor(x.node.args[0]), x.node.args[1])
+    extra = x.ndim - len(sizes)
+    if extra < 0:
+        return broadcast_to(x, sizes)
+    sames = [same_length(a, b) for a, b in zip(x.node.shape[extra:], sizes, strict=True)]
+    if all(same or known(n) == 1 for same, n in zip(sames, sizes, strict=True)):
+        axes = tuple(range(extra)) + tuple(i + extra for i, same in enumerate(sames) if not same)
+        if axes:
+            x = sum(x, axis=axes, dtype=x.dtype, keepdims=len(axes) > extra)
+        return reshape(x, sizes) if extra and len(axes) > extra else x
+    if any(known(a) == 1 and known(b) != 1 for a, b in zip(x.node.shape[extra:], sizes, strict=True)):
+        # the cotangent itself was left un-broadcast
+        return sum_to(broadcast_to(x, (*x.node.shape[:extra], *sizes)), sizes)
+    return record(_SUM_TO, x, sizes)

@@ -8,10 +8,10 @@ from nbm_xp.tape.lengths import product, same_length
 from nbm_xp.tape.node import Node, declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
-from .broadcasting import sum as sum_
 from .creation import conj
 from .data_types import together
 from .manipulation import expand_dims, matrix_transpose, moveaxis, permute_dims, reshape, stack
+from .manipulation import sum as sum_
 from .shapes import axis_of, broadcast, written
 
 __all__ = ["cross", "matmul", "outer", "tensordot", "vecdot"]

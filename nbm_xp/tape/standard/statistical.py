@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,17 +11,16 @@ from ..dtypes import bool as boolean
 from ..lengths import Size, known, product
 from ..node import Node, Operation
 from ..tensor import Tensor, as_tensor, record
-from .broadcasting import accumulated, accumulator, along_reduced, reduced_spec
-from .broadcasting import sum as sum_
 from .creation import imag, real, zeros
-from .data_types import cast, floating
-from .elementwise import hypot, where
-from .manipulation import concat, flip, permute_dims, reshape
+from .data_types import cast, floating, is_complex
+from .elementwise import sqrt, square, where
+from .manipulation import accumulated, accumulator, along_reduced, concat, flip, permute_dims, reduced_spec, reshape
+from .manipulation import sum as sum_
 from .shapes import along_axes, axes_of, axis_of, kept_shape, published, reduced_shape
 
 __all__ = [
     "all", "any", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "max", "mean", "min", "prod", "std",
-    "var",
+    "root", "squared_size", "var",
 ]  # fmt: skip
 
 
@@ -155,27 +155,20 @@ def _count(x: Tensor, axis: tuple[int, ...]) -> Size:
     return product(x.node.shape[i] for i in axis)
 
 
-def _degrees(x: Tensor, axis: tuple[int, ...], correction: float) -> Any:
-    """The number of elements less the correction; a length as long as that is whole."""
-    return _count(x, axis) - (int(correction) if correction == int(correction) else correction)
+def _run_mean(xp: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
+    """The mean; of no elements NaN, without a warning."""
+    if 0 in x.shape:
+        return xp.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype) + xp.nan
+    return xp.mean(x, axis=axis, keepdims=keepdims)
 
 
-def _mean_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, keepdims: bool) -> Tensor:
-    return along_reduced(g / _count(x, axis), x, axis, keepdims)
-
-
-def _of_nothing_nan(name: str) -> Callable[..., Any]:
-    """Run a function of the library, except that of no elements the answer is nan, without a warning."""
-
-    def run(xp: Any, x: Any, *, axis: Any, keepdims: bool, **attributes: Any) -> Any:
-        if 0 in x.shape:
-            return xp.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype) + xp.nan
-        return getattr(xp, name)(x, axis=axis, keepdims=keepdims, **attributes)
-
-    return run
-
-
-_MEAN = along_axes("mean", reduced_spec, (_mean_rule,), run=_of_nothing_nan("mean"), adds_up=True)
+_MEAN = along_axes(
+    "mean",
+    reduced_spec,
+    (lambda g, out, x, *, axis, keepdims: along_reduced(g / _count(x, axis), x, axis, keepdims),),
+    run=_run_mean,
+    adds_up=True,
+)
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
@@ -184,40 +177,35 @@ def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
     return record(_MEAN, x, axis=axes_of(axis, x.ndim), keepdims=keepdims)
 
 
-def _var_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, correction: Any, keepdims: bool) -> Tensor:
-    scale: Tensor = along_reduced(g, x, axis, keepdims) * 2.0 / _degrees(x, axis, correction)
-    return scale * (x - mean(x, axis=axis, keepdims=True))
-
-
-def _std_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, correction: Any, keepdims: bool) -> Tensor:
-    # the deviation of equal elements is 0, where the root has no slope: nothing flows back
-    safe = where(out == 0, 1.0, out)
-    scale = where(out == 0, 0.0, g / safe)
-    degrees: Any = _degrees(x, axis, correction)
-    return along_reduced(scale / degrees, x, axis, keepdims) * (x - mean(x, axis=axis, keepdims=True))
-
-
-_VAR = along_axes("var", reduced_spec, (_var_rule,), run=_of_nothing_nan("var"))
-_STD = along_axes("std", reduced_spec, (_std_rule,), run=_of_nothing_nan("std"))
-
-
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     """The variance over axes; of complex numbers, that of their real and imaginary parts together."""
     x = floating(x)
-    if x.dtype.kind == "c":
-        parts = real(x), imag(x)
-        one, other = (var(part, axis=axis, correction=correction, keepdims=keepdims) for part in parts)
-        return one + other
-    return record(_VAR, x, axis=axes_of(axis, x.ndim), correction=correction, keepdims=keepdims)
+    axes = axes_of(axis, x.ndim)
+    spread: Tensor = mean(squared_size(x - mean(x, axis=axes, keepdims=True)), axis=axes, keepdims=keepdims)
+    if correction == 0:
+        return spread
+    count = _count(x, axes)
+    degrees = count - (int(correction) if correction == int(correction) else correction)
+    if isinstance(count, int):
+        return spread * (count / degrees if degrees > 0 else math.inf)
+    return spread * count / degrees
 
 
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
-    """The standard deviation over axes."""
-    x = floating(x)
-    if x.dtype.kind == "c":
-        parts = (real(x), imag(x))
-        return hypot(*(std(part, axis=axis, correction=correction, keepdims=keepdims) for part in parts))
-    return record(_STD, x, axis=axes_of(axis, x.ndim), correction=correction, keepdims=keepdims)
+    """The standard deviation over axes; where it is 0, nothing flows back."""
+    return root(var(x, axis=axis, correction=correction, keepdims=keepdims), 2)
+
+
+def squared_size(x: Tensor) -> Tensor:
+    """The squares of real numbers, or of the absolute values of complex ones."""
+    return real(x) * real(x) + imag(x) * imag(x) if is_complex(x) else square(x)
+
+
+def root(powers: Tensor, order: float) -> Tensor:
+    """A root of numbers of 0 or more; at 0, where it has no slope, nothing flows back."""
+    none = powers == 0
+    safe = where(none, 1.0, powers)
+    return where(none, 0.0, sqrt(safe) if order == 2 else safe ** (1 / order))
 
 
 def _extremum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, keepdims: bool) -> Tensor:
