@@ -15,7 +15,8 @@ from .overlay import Namespace
 
 __all__ = [
     "array_namespace", "default_namespace", "forget_those", "is_array", "is_registered", "kept_by_type", "library_name",
-    "library_of", "register_array_type", "stay_as_they_are",
+    "library_of", "register_array_type", "registered_namespace",
+    "stay_as_they_are",
 ]  # fmt: skip
 
 _TABLES: list[dict[type, Any]] = []
@@ -224,6 +225,11 @@ def default_namespace() -> Any:
 def is_registered(x: Any) -> bool:
     """Whether `x` is an instance of a class that `register_array_type` made known."""
     return any(base in _REGISTERED for base in type(x).__mro__)
+
+
+def registered_namespace(cls: type) -> Any:
+    """The namespace that a class was registered with."""
+    return _REGISTERED[cls]
 
 
 def forget_those(are: Callable[[type], bool]) -> None:

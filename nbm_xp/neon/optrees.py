@@ -14,9 +14,9 @@ from nbm_xp.functions import arithmetic
 from nbm_xp.namespace import array_namespace, host_namespace, is_array
 from nbm_xp.tape import Tensor, namespace
 from nbm_xp.tape.node import LEAVES, Node
-from nbm_xp.tape.operators import Operators
 from nbm_xp.tape.plans.structural_key import structural_key
 from nbm_xp.tape.printing import expression
+from nbm_xp.tape.tensor import Operators
 
 from .memory import indexed
 

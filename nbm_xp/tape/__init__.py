@@ -27,9 +27,8 @@ from .lengths import KnownLength, Length
 from .loops.checkpoint import checkpoint
 from .loops.scan import Until, scan, until
 from .node import Joint, register_gradient, same_as_first
-from .operators import look_up_by_identity
-from .tensor import Tensor, as_tensor, is_tensor, placeholder
-from .variable import Variable
+from .tensor import Tensor, as_tensor, is_tensor, look_up_by_identity
+from .variable import Variable, placeholder
 from .visualize import visualize
 
 register_array_type(Tensor, namespace, absorbing=True)

@@ -10,7 +10,7 @@ do, it is known now, and looked up again whenever it is asked for, as far as tha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 from nbm_xp.namespace import (
     default_namespace,
@@ -25,8 +25,7 @@ from nbm_xp.namespace import (
 from .graph import is_differentiated
 from .lengths import Length, Size, as_length, known, product, value_length
 from .node import CONSTANT, IFELSE_NAME, LEAVES, PLACEHOLDER, SUBGRAPH_TAG, VARIABLE, Node
-from .operators import LATE
-from .tensor import Tensor
+from .tensor import Tensor, standard
 
 __all__ = ["concrete", "integer_length", "is_lasting", "lasting_number", "recorded_length", "what_is_unknown"]
 
@@ -66,7 +65,7 @@ def concrete(x: Tensor, function: str) -> Any:
         raise ValueError(
             f"the length of what {function} gives depends on data, which must be known while recording; {reason}"
         )
-    return LATE["look"](x)
+    return standard().look(x)
 
 
 def is_lasting(x: Tensor) -> bool:
@@ -137,12 +136,9 @@ def _read(node: Node, arrays: list[Any]) -> Any:
     if arrays and is_lazy(running_namespace(arrays, default_namespace())):
         return None
     if arrays:
-        return to_numpy(LATE["look"](Tensor(node))).item()
+        return to_numpy(standard().look(Tensor(node))).item()
     with use_backend(library_name(host_namespace())):  # of numbers alone: the same in every library
-        return to_numpy(LATE["look"](Tensor(node))).item()
-
-
-LATE["is_lasting"] = cast("Any", is_lasting)
+        return to_numpy(standard().look(Tensor(node))).item()
 
 
 def integer_length(value: Any) -> Any:

@@ -25,7 +25,6 @@ from .function import function
 from .graph import ARGUMENT, Result, refuse_cut, walk
 from .lengths import known, product
 from .node import CONSTANT, LEAVES, PLACEHOLDER, VARIABLE, Node, rules_version
-from .operators import LATE
 from .plans.plan import compile_plan, may_share
 from .plans.structural_key import structural_key
 from .plans.writer import keep
@@ -328,7 +327,3 @@ def held(node: Node) -> Any:
     if node.op is ARGUMENT:
         node = node.args[0]
     return node.payload.value if node.op is VARIABLE else node.payload
-
-
-LATE["evaluate"] = evaluate
-LATE["look"] = look

@@ -13,10 +13,12 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, TypeAlias, cast
 
+from nbm_xp.namespace import is_array
+
 __all__ = [
-    "KnownLength", "Length", "Size", "as_length", "atom_length", "axis_length", "broadcast_length", "is_size", "known",
-    "maximum_length", "minimum_length", "operands_of", "product", "public_length", "quotient", "remainder",
-    "same_length", "same_shape", "substituted", "value_length",
+    "KnownLength", "Length", "Size", "as_length", "atom_length", "axis_length", "broadcast_length", "is_number",
+    "is_size", "kind_of_number", "known", "maximum_length", "minimum_length", "operands_of", "product", "public_length",
+    "quotient", "remainder", "same_length", "same_shape", "substituted", "value_length",
 ]  # fmt: skip
 
 Size: TypeAlias = "int | Length"
@@ -200,6 +202,19 @@ class Length:
 
     def __ge__(self, other: object) -> bool:
         return self._compare(other, int.__ge__)
+
+
+_NUMBERS = frozenset({bool, int, float, complex})
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a Python number or a length, whose dtype is weak (that of a library's own scalars is not)."""
+    return type(value) in _NUMBERS or (isinstance(value, (int, float, complex, Length)) and not is_array(value))
+
+
+def kind_of_number(number: Any) -> type:
+    """The one of Python's types of numbers that a number counts as; lengths are integers."""
+    return next((kind for kind in (bool, int, float, complex) if isinstance(number, kind)), int)
 
 
 def axis_length(node: Any, axis: int) -> Length:

@@ -11,6 +11,7 @@ from typing import Any
 from nbm_xp.namespace.errors import name_errors as _name_errors
 
 from . import linear_algebra as linalg
+from .concrete import is_lasting  # noqa: F401  (what the methods of Tensors call beside the standard's functions)
 from .dtypes import (
     bool,
     complex64,
@@ -28,11 +29,10 @@ from .dtypes import (
     uint64,
 )
 from .einsum import einsum as _einsum
-from .operators import LATE
+from .evaluation import evaluate, look  # noqa: F401
 from .standard import elementwise as _elementwise
 from .standard import fft, special
-from .standard.assignment import setitem as _setitem  # noqa: F401  (declares the operation)
-from .standard.assignment import share as _share  # noqa: F401  (what becomes of a Tensor that is an array of NumPy)
+from .standard.assignment import assign, share, updated  # noqa: F401
 from .standard.creation import (
     arange,
     asarray,
@@ -57,7 +57,13 @@ from .standard.creation import (
 from .standard.data_types import Info, astype, can_cast, finfo, iinfo, isdtype, result_type
 from .standard.elementwise import *  # noqa: F403  (all that the chapter has)
 from .standard.elementwise import clip, where
-from .standard.indexing import repeat, take, take_along_axis, tile
+from .standard.indexing import (
+    getitem,  # noqa: F401
+    repeat,
+    take,
+    take_along_axis,
+    tile,
+)
 from .standard.manipulation import (
     broadcast_arrays,
     broadcast_shapes,
@@ -135,8 +141,6 @@ def einsum(*operands: Any) -> Tensor:
     """What `nbm_xp.tape.einsum` gives: not in the standard, and yet looked for in every namespace, as by xarray."""
     return _as_tensor(_einsum(*operands))
 
-
-LATE.update({name: value for name, value in globals().items() if name in __all__ and callable(value)})
 
 for _chapter in (globals(), vars(fft), vars(linalg), vars(special)):
     _name_errors(_chapter)

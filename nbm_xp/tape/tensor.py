@@ -8,30 +8,23 @@ number (`bool`, `float`, `int`, `__array__`) and nothing unknown is involved.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
-from nbm_xp.namespace import array_namespace, floatx, is_array, to_numpy
+from nbm_xp.namespace import array_namespace, is_array, registered_namespace, to_numpy
 
 from .dtypes import DTYPE_CLASSES, DType, as_dtype
 from .graph import reachable, refuse_cut
-from .lengths import KnownLength, Length, Size, known, product, public_length
+from .hints import ArrayUfunc, is_operator, no_attribute, refuse_jax_function, refuse_torch_function
+from .lengths import KnownLength, Length, Size, is_number, known, product, public_length
 from .node import CONSTANT, OUTPUT, PLACEHOLDER, Node, Operation, call_of, leaf, with_short_lengths
-from .operators import (
-    LATE,
-    ArrayUfunc,
-    Operators,
-    looked_up_by_identity,
-    no_attribute,
-    refuse_jax_function,
-    refuse_torch_function,
-)
 from .printing import described
 
 __all__ = [
-    "API_VERSIONS", "Tensor", "View", "as_tensor", "is_tensor", "placeholder", "public_shape", "record",
-    "record_several", "with_attributes",
+    "API_VERSIONS", "Tensor", "View", "as_tensor", "is_tensor", "look_up_by_identity", "looked_up_by_identity",
+    "public_shape", "record", "record_several", "with_attributes",
 ]  # fmt: skip
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -50,7 +43,122 @@ class View:
         self.may_be_copy = False
 
 
-class Tensor(Operators["Tensor"]):
+def standard() -> Any:
+    """The recorded standard: the namespace of Tensors, whose functions operators and methods call."""
+    return registered_namespace(Tensor)
+
+
+_listed = {"by identity": False}
+
+
+def look_up_by_identity(yes: bool = True) -> None:
+    """Say what ``x in tensors`` means where no number decides whether two Tensors are equal.
+
+    Parameters
+    ----------
+    yes : bool
+        True: the Tensor itself must be among them, as in libraries whose Tensors are compared as Python objects. In
+        these, ``x += y`` never writes to what `x` shows a part of, and does not here either. False, as at first: to ask
+        is an error, and a view is written to.
+
+    Examples
+    --------
+    >>> from nbm_xp.tape import placeholder
+    >>> x, y = placeholder((None, 2)), placeholder((None, 3))
+    >>> look_up_by_identity()
+    >>> y in [x], y in [x, y]
+    (False, True)
+    >>> look_up_by_identity(False)
+    """
+    _listed["by identity"] = bool(yes)
+
+
+def looked_up_by_identity() -> bool:
+    """Whether `look_up_by_identity` was asked for."""
+    return _listed["by identity"]
+
+
+Method: TypeAlias = "Callable[[Any, Any], Tensor]"
+
+
+def _operators(name: str, operator: str) -> tuple[Method, Method, Method]:
+    """``x + y``, ``y + x`` and ``x += y`` for a function of the namespace, and what Python calls its operator."""
+
+    def operate(self: Any, other: Any) -> Any:
+        return getattr(standard(), name)(self, other) if _is_operand(other) else NotImplemented
+
+    def reflected(self: Any, other: Any) -> Any:
+        return getattr(standard(), name)(other, self) if _is_operand(other) else NotImplemented
+
+    def in_place(self: Any, other: Any) -> Any:
+        is_statement = is_operator(sys._getframe(1))
+        if is_statement and (self.viewed is None or looked_up_by_identity()):
+            return NotImplemented
+        result = operate(self, other)
+        if result is NotImplemented:
+            return result
+        if is_statement:
+            return standard().updated(self, result)
+        self[...] = result
+        return self
+
+    for function, form in ((operate, "__{}__"), (reflected, "__r{}__"), (in_place, "__i{}__")):
+        function.__name__ = function.__qualname__ = form.format(operator)
+    return operate, reflected, in_place
+
+
+def _is_operand(other: Any) -> bool:
+    return isinstance(other, Operators) or is_number(other) or is_array(other)
+
+
+def _unary(name: str) -> Callable[[Any], Tensor]:
+    return lambda self: getattr(standard(), name)(self)
+
+
+class Operators:
+    """What makes a Tensor work in an expression.
+
+    Python takes ``x += y`` as ``x = x + y``, which gives the name to a new Tensor, of whatever shape and dtype the sum
+    has. Others who hold the old one keep it as it was, as the standard has it for arrays that are not written to; and
+    models written for symbolic tensors go on to use what they added to. A view alone is written to, with what it shows:
+    code that takes a part in order to add to it means the whole.
+
+    The method itself, called as ``x.__iadd__(y)`` by classes that hold arrays and by `operator.iadd`, assigns to all of
+    `x`, as ``x[...] = x + y`` does, for its caller may drop what it returns.
+    """
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    __add__, __radd__, __iadd__ = _operators("add", "add")
+    __sub__, __rsub__, __isub__ = _operators("subtract", "sub")
+    __mul__, __rmul__, __imul__ = _operators("multiply", "mul")
+    __truediv__, __rtruediv__, __itruediv__ = _operators("divide", "truediv")
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _operators("floor_divide", "floordiv")
+    __mod__, __rmod__, __imod__ = _operators("remainder", "mod")
+    __pow__, __rpow__, __ipow__ = _operators("pow", "pow")
+    __matmul__, __rmatmul__, __imatmul__ = _operators("matmul", "matmul")
+    __and__, __rand__, __iand__ = _operators("bitwise_and", "and")
+    __or__, __ror__, __ior__ = _operators("bitwise_or", "or")
+    __xor__, __rxor__, __ixor__ = _operators("bitwise_xor", "xor")
+    __lshift__, __rlshift__, __ilshift__ = _operators("bitwise_left_shift", "lshift")
+    __rshift__, __rrshift__, __irshift__ = _operators("bitwise_right_shift", "rshift")
+    __ne__ = _operators("not_equal", "ne")[0]  # type: ignore[assignment]
+    __lt__ = _operators("less", "lt")[0]
+    __le__, __gt__ = _operators("less_equal", "le")[0], _operators("greater", "gt")[0]
+    __ge__ = _operators("greater_equal", "ge")[0]
+    __neg__, __pos__, __abs__, __invert__ = map(_unary, ("negative", "positive", "abs", "bitwise_invert"))
+
+    def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
+        try:
+            return cast("Tensor", standard().equal(self, other) if _is_operand(other) else NotImplemented)
+        except ValueError:
+            if not looked_up_by_identity():
+                raise
+            return cast("Tensor", NotImplemented)
+
+
+class Tensor(Operators):
     """An array that will be computed: a handle on a recorded value.
 
     Tensors come from `Variable`, `placeholder` and the functions and operators applied to them.
@@ -113,12 +221,12 @@ class Tensor(Operators["Tensor"]):
     @property
     def T(self) -> Tensor:
         """All axes in reverse order."""
-        return cast("Tensor", LATE["permute_dims"](self, tuple(range(self.ndim))[::-1]))
+        return cast("Tensor", standard().permute_dims(self, tuple(range(self.ndim))[::-1]))
 
     @property
     def mT(self) -> Tensor:
         """The last two axes swapped."""
-        return cast("Tensor", LATE["matrix_transpose"](self))
+        return cast("Tensor", standard().matrix_transpose(self))
 
     def __getattr__(self, name: str) -> Any:
         raise no_attribute(self, name)
@@ -140,11 +248,11 @@ class Tensor(Operators["Tensor"]):
         if self.ndim <= 2 and factor.ndim <= 2:
             return self @ factor
         axes = [self.ndim - 1], [max(0, factor.ndim - 2)]
-        return cast("Tensor", LATE["tensordot"](self, factor, axes=axes))
+        return cast("Tensor", standard().tensordot(self, factor, axes=axes))
 
     def eval(self, inputs: dict[Tensor, Any] | None = None) -> Any:
         """Compute the value, with arrays for the placeholders it needs."""
-        return LATE["evaluate"](self, inputs)
+        return standard().evaluate(self, inputs)
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Tensor:
         """Return self: a Tensor is on no device."""
@@ -189,7 +297,7 @@ class Tensor(Operators["Tensor"]):
             array = array.copy()  # compiled code asks for memory to write to though it only reads
         if dtype is not None and dtype != array.dtype:
             return array.astype(dtype)
-        return array if copy else LATE["share"](self, value, array)
+        return array if copy else standard().share(self, value, array)
 
     def __bool__(self) -> bool:
         node = self.node
@@ -221,7 +329,7 @@ class Tensor(Operators["Tensor"]):
                 f"only a Tensor without axes converts to {kind}, this one has shape {self.shape}: "
                 "call xp.sum(x), say, first, where xp = x.__array_namespace__()"
             )
-        return to_numpy(self._looked_at(kind, lambda: LATE["look"](self))).item()
+        return to_numpy(self._looked_at(kind, lambda: standard().look(self))).item()
 
     def _looked_at(self, kind: str, look: Callable[[], Any]) -> Any:
         """The value, which there is none of while something is missing."""
@@ -247,11 +355,11 @@ class Tensor(Operators["Tensor"]):
         return (self[index] for index in range(len(self)))
 
     def __getitem__(self, key: Any, /) -> Tensor:
-        part: Tensor = LATE["getitem"](self, key)
+        part: Tensor = standard().getitem(self, key)
         return part
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
-        LATE["assign"](self, key, value)
+        standard().assign(self, key, value)
 
     def __repr__(self) -> str:
         return described(self.node, type(self).__name__)
@@ -270,44 +378,6 @@ def with_attributes(made: Tensor, original: Tensor) -> Any:
     """A copy with what users have set on the original."""
     vars(made).update(vars(original))
     return made
-
-
-def placeholder(
-    shape: Sequence[int | None] | None = None,
-    ndim: int | None = None,
-    dtype: Any = None,
-    name: str | None = None,
-    *,
-    checked: bool = True,
-) -> Tensor:
-    """An input of a graph, to be given an array when it runs.
-
-    Parameters
-    ----------
-    shape : sequence of int or None, optional
-        Lengths of the axes, None for an unknown one.
-    ndim : int, optional
-        The number of axes, all unknown, where no `shape` is given.
-    dtype : str, optional
-        By default ``floatx``.
-    name : str, optional
-        A name for people.
-    checked : bool
-        Whether the lengths in `shape` are promises. If not, only their number is kept.
-
-    Raises
-    ------
-    ValueError
-        If neither `shape` nor `ndim` is given, or a length is negative.
-    """
-    if shape is None and ndim is None:
-        raise ValueError("shape or ndim must be given to placeholder")
-    lengths = None if shape is None else tuple(None if length is None else int(length) for length in shape)
-    if lengths is not None and any(length is not None and length < 0 for length in lengths):
-        raise ValueError(f"shape must hold lengths of 0 or more, or None, got {shape!r}")
-    count = len(lengths) if lengths is not None else int(cast("int", ndim))
-    kind = as_dtype(floatx() if dtype is None else dtype)
-    return Tensor(leaf(PLACEHOLDER, lengths if checked else None, count, kind, name))
 
 
 def _is_open(node: Node) -> bool:
@@ -332,7 +402,7 @@ def as_tensor(value: Any) -> Tensor:
     if is_array(value):
         shape = tuple(None if isinstance(n, float) and math.isnan(n) else n for n in value.shape)
         return Tensor(leaf(CONSTANT, shape, len(shape), as_dtype(value), None, payload=value))
-    return cast("Tensor", LATE["asarray"](value))
+    return cast("Tensor", standard().asarray(value))
 
 
 _AS_IT_IS = (bool, int, float, complex, Length, Node, str, slice, *DTYPE_CLASSES)

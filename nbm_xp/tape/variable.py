@@ -1,7 +1,8 @@
-"""Variable: a Tensor that holds an array, which can be read, set and updated."""
+"""Where graphs begin: `Variable`, a Tensor that holds an array which can be read, set and updated; `placeholder`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, ClassVar, cast
 
@@ -18,11 +19,11 @@ from nbm_xp.namespace import (
 )
 
 from .dtypes import as_dtype
-from .node import VARIABLE, leaf, shapes_changed
+from .node import PLACEHOLDER, VARIABLE, leaf, shapes_changed
 from .standard.data_types import cast as cast_to
 from .tensor import Tensor, with_attributes
 
-__all__ = ["Variable", "new_value"]
+__all__ = ["Variable", "new_value", "placeholder"]
 
 
 class Variable(Tensor):
@@ -132,6 +133,44 @@ class Variable(Tensor):
     def __bool__(self) -> bool:
         # code written for shared variables asks `if data:` to see whether there is one
         return True if self.ndim else super().__bool__()
+
+
+def placeholder(
+    shape: Sequence[int | None] | None = None,
+    ndim: int | None = None,
+    dtype: Any = None,
+    name: str | None = None,
+    *,
+    checked: bool = True,
+) -> Tensor:
+    """An input of a graph, to be given an array when it runs.
+
+    Parameters
+    ----------
+    shape : sequence of int or None, optional
+        Lengths of the axes, None for an unknown one.
+    ndim : int, optional
+        The number of axes, all unknown, where no `shape` is given.
+    dtype : str, optional
+        By default ``floatx``.
+    name : str, optional
+        A name for people.
+    checked : bool
+        Whether the lengths in `shape` are promises. If not, only their number is kept.
+
+    Raises
+    ------
+    ValueError
+        If neither `shape` nor `ndim` is given, or a length is negative.
+    """
+    if shape is None and ndim is None:
+        raise ValueError("shape or ndim must be given to placeholder")
+    lengths = None if shape is None else tuple(None if length is None else int(length) for length in shape)
+    if lengths is not None and any(length is not None and length < 0 for length in lengths):
+        raise ValueError(f"shape must hold lengths of 0 or more, or None, got {shape!r}")
+    count = len(lengths) if lengths is not None else int(cast("int", ndim))
+    kind = as_dtype(floatx() if dtype is None else dtype)
+    return Tensor(leaf(PLACEHOLDER, lengths if checked else None, count, kind, name))
 
 
 def new_value(variable: Variable, value: Tensor) -> Tensor:

@@ -29,10 +29,9 @@ from ..evaluation import cache_key, computed, held, planned, recalled, remembere
 from ..function import function
 from ..gradients import gradients, pull_back
 from ..graph import inner_placeholder
-from ..lengths import product, same_length
+from ..lengths import is_number, product, same_length
 from ..loops.run import captured_by
 from ..node import Node
-from ..operators import is_number
 from ..plans.structural_key import structural_key
 from ..standard.creation import arange, zeros_like
 from ..standard.data_types import astype

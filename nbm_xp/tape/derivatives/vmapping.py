@@ -14,7 +14,7 @@ from typing import Any
 
 from ..evaluation import computed
 from ..graph import inner_placeholder, reachable
-from ..lengths import Size, same_length
+from ..lengths import Size, is_number, same_length
 from ..loops.body import LoopBody
 from ..loops.run import loop, results_of
 from ..node import (
@@ -28,7 +28,6 @@ from ..node import (
     VARIABLE,
     Node,
 )
-from ..operators import is_number
 from ..standard.indexing import take
 from ..standard.manipulation import (
     broadcast_to,

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..lengths import known, maximum_length, minimum_length, same_length
+from ..lengths import maximum_length, minimum_length, same_length
 from ..node import Node
 from ..standard.creation import conj
 from ..standard.data_types import cast, finfo, floating, real_of
@@ -145,9 +145,7 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Tensor:
     else:
         tolerance = tolerance_argument(rtol, "matrix_rank")
         relative = expand_dims(tolerance, -1) if isinstance(tolerance, Tensor) else tolerance
-    if known(values.node.shape[-1]) == 0:
-        return sum_(values > 0, axis=-1)
-    return sum_(values > max_(values, axis=-1, keepdims=True) * relative, axis=-1)
+    return sum_(values > values[..., :1] * relative, axis=-1)
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Tensor:

@@ -15,9 +15,8 @@ from typing import Any, Literal, NamedTuple
 
 from nbm_xp.namespace import dtype_name
 
-from ..lengths import minimum_length, same_length
+from ..lengths import is_number, minimum_length, same_length
 from ..node import Node, Operation, declare
-from ..operators import is_number
 from ..standard.creation import conj, eye, imag, real, tril, zeros_like
 from ..standard.data_types import floating, real_of, together
 from ..standard.manipulation import concat, expand_dims, matrix_transpose

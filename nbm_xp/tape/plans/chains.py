@@ -20,9 +20,8 @@ from nbm_xp.namespace.chains import Reduction
 
 from ..dtypes import DTYPE_CLASSES
 from ..graph import BranchPath
-from ..lengths import Length, known
+from ..lengths import Length, is_number, known
 from ..node import ELEMENTWISE_TAG, LEAVES, ChainStep, Node, Shape, nodes_in
-from ..operators import is_number
 
 __all__ = ["Block", "Chain", "block_of", "chains_of", "crosses", "in_chains"]
 

@@ -21,9 +21,8 @@ from nbm_xp.namespace import array_namespace, asarray
 from nbm_xp.namespace import put as library_put
 from nbm_xp.namespace import replaced as library_replaced
 
-from ..lengths import Length, Size, known, product, same_length
+from ..lengths import Length, Size, is_number, known, product, same_length
 from ..node import PLACEHOLDER, Node, Operation, declare, same_as_first
-from ..operators import LATE, is_number
 from ..tensor import Tensor, as_tensor, record
 from .creation import arange, full
 from .data_types import cast
@@ -270,8 +269,6 @@ def _check_fits(value: Any, part: Tensor) -> None:
         raise ValueError(f"value must broadcast to shape {part.shape}, which the index names, got {value.shape}")
 
 
-LATE.update(assign=assign, getitem=getitem, updated=updated)
-
 _KEY = "_shared_memory"
 _LOCK = RLock()
 
@@ -351,6 +348,3 @@ def share(x: Tensor, value: Any, array: Any) -> Any:
             vars(tensor).setdefault(_KEY, []).append(memory)
             tensor.__class__ = _Sharing
         return array
-
-
-LATE["share"] = share

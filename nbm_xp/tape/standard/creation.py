@@ -18,7 +18,7 @@ from nbm_xp.namespace.errors import described
 from ..concrete import integer_length, lasting_number
 from ..dtypes import DType, as_dtype, common_dtype
 from ..graph import refuse_cut
-from ..lengths import Length, Size, known, maximum_length, product
+from ..lengths import Length, Size, is_number, known, maximum_length, product
 from ..node import (
     CONSTANT,
     ELEMENTWISE_TAG,
@@ -30,7 +30,6 @@ from ..node import (
     declare,
     same_as_first,
 )
-from ..operators import is_number
 from ..tensor import Tensor, as_tensor, record, with_attributes
 from .data_types import cast, real_of, scalar
 from .data_types import check_device as _check_device

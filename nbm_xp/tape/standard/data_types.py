@@ -14,8 +14,8 @@ from nbm_xp.namespace import DTYPE_NAMES, default_namespace, dtype_name, floatx,
 
 from .. import dtypes as _dtypes
 from ..dtypes import DType, as_dtype, common_dtype, float_of, weak_dtype
+from ..lengths import is_number, kind_of_number
 from ..node import declare
-from ..operators import is_number, kind_of_number
 from ..tensor import Tensor, as_tensor, record
 
 __all__ = [

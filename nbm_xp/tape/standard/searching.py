@@ -15,8 +15,8 @@ from nbm_xp.namespace.overlay import UniqueAll, UniqueCounts, UniqueInverse
 from ..concrete import concrete
 from ..dtypes import as_dtype, common_dtype, weak_dtype
 from ..dtypes import bool as boolean
+from ..lengths import is_number, kind_of_number
 from ..node import Node, declare, same_as_first
-from ..operators import is_number, kind_of_number
 from ..tensor import Tensor, as_tensor, record
 from .creation import asarray
 from .data_types import cast, together

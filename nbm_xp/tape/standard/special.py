@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 
 from nbm_xp.namespace.special import ARITY, special_of, whole_number
 from nbm_xp.tape.dtypes import as_dtype
+from nbm_xp.tape.lengths import is_number
 from nbm_xp.tape.node import ELEMENTWISE_TAG, Node, declare
-from nbm_xp.tape.operators import is_number
 from nbm_xp.tape.tensor import Tensor, record
 
 from .creation import asarray
