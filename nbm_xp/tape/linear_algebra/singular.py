@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 from ..lengths import maximum_length, minimum_length, same_length
 from ..node import Node
-from ..standard.creation import conj
+from ..standard.creation import conj, zeros
 from ..standard.data_types import cast, finfo, floating, real_of
 from ..standard.elementwise import abs as abs_
 from ..standard.elementwise import where
-from ..standard.manipulation import expand_dims, matrix_transpose
+from ..standard.manipulation import concat, expand_dims, matrix_transpose
 from ..standard.manipulation import sum as sum_
 from ..standard.products import matmul
 from ..standard.shapes import axes_of, of_matrices
@@ -145,7 +145,9 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Tensor:
     else:
         tolerance = tolerance_argument(rtol, "matrix_rank")
         relative = expand_dims(tolerance, -1) if isinstance(tolerance, Tensor) else tolerance
-    return sum_(values > values[..., :1] * relative, axis=-1)
+    none = zeros((*values.node.shape[:-1], 1), dtype=values.dtype)
+    largest = max_(concat([values, none], axis=-1), axis=-1, keepdims=True)
+    return sum_(values > largest * relative, axis=-1)
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Tensor:
