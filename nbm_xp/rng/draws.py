@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from nbm_xp.namespace import (
@@ -17,6 +18,8 @@ from nbm_xp.namespace import (
     convert,
     dtype_name,
     dtype_of,
+    from_blocks,
+    get_namespace,
     host_namespace,
     is_array,
     is_lazy,
@@ -26,8 +29,8 @@ from nbm_xp.namespace import (
 from nbm_xp.namespace.exponentials import sigmoid_for
 from nbm_xp.namespace.mrg31k3p import kernel
 
-from .tasks import Draw, FewNumbers, in_few_numbers, later_states, library_of_blocks, made
-from .uniforms import HOST, Shape, advance, block_runs, elements, normal_of_pairs, numbers, paired
+from .tasks import Draw, library_of_blocks, made
+from .uniforms import HOST, Shape, advance, block_runs, elements, normal_of_pairs, numbers, paired, substreams
 
 __all__ = [
     "after", "bernoulli", "bernoulli_of_affine", "bernoulli_of_sigmoid", "binomial", "compared", "draw", "less",
@@ -45,7 +48,15 @@ def after(states: Any, n: int) -> Any:
     [4194433, 4194433]
     """
     xp = array_namespace(states)
-    return later_states(xp, states, n) if is_lazy(xp) else advance(states, n)
+    if not is_lazy(xp):
+        return advance(states, n)
+    blocks = get_namespace(library_of_blocks(xp, states))
+    meta = blocks.zeros((0, 0), dtype=dtype_of(blocks, "int32"))
+    return from_blocks(xp, partial(_advanced, n), states.shape, "int32", -1, args=(states,), name="states", meta=meta)
+
+
+def _advanced(n: int, offset: Shape, shape: Shape, states: Any) -> Any:
+    return advance(states, n)
 
 
 def draw(
@@ -222,23 +233,44 @@ def _lazily(
     **options: Any,
 ) -> Any:
     """The Dask array of a draw from states, with blocks of the library of those of `like`."""
-    few = in_few_numbers(states) if library_name(states) == HOST else states
-    args = (few if isinstance(few, FewNumbers) else asarray(states, xp),)
+    args = (_compact(states) if library_name(states) == HOST else asarray(states, xp),)
     block = Draw(make, None, shape, dtype, library_of_blocks(xp, like, states), options=tuple(options.items()))
     return made(xp, block, parts, chunks=chunks, args=args)
 
 
+def _compact(states: Any) -> Any:
+    """States as they travel with every task: the first of up to two stretches of streams, and how many these have.
+
+    After a draw, the first streams are a step ahead of the others. States of other streams stay as they are.
+    """
+    host, rest = host_namespace(), states
+    found: list[tuple[int, ...]] = []
+    while rest.shape[0] and len(found) < 2:
+        a, b, c, d, e, f = rest[0, :].tolist()
+        count = int(host.argmax(host.any(substreams((a, b, c, d, e, f), rest.shape[0]) != rest, axis=1)))
+        count = count or rest.shape[0]  # the first is never another
+        found.append((a, b, c, d, e, f, count))
+        rest = rest[count:, :]
+    return states if rest.shape[0] else host.asarray(found)
+
+
+def _expanded(states: Any) -> Any:
+    """All states, of those that `_compact` gives."""
+    if states.shape[1] == 6:
+        return states
+    return host_namespace().concat([substreams((*first,), count) for *first, count in states.tolist()])
+
+
 def uniforms(draw: Draw, offset: Shape, shape: Shape, states: Any) -> Any:
     """Make a block of uniforms from the states of all streams."""
-    states = states.states() if isinstance(states, FewNumbers) else states
+    states = _expanded(states)
     runs = block_runs(draw.whole, offset, shape)
     return draw.xp.reshape(elements(states, states.shape[0], *runs, draw.dtype, draw.library), shape)
 
 
 def normals(draw: Draw, offset: Shape, shape: Shape, states: Any) -> Any:
     """Make a block of normal numbers from the states of all streams: see `normal`."""
-    host, xp = host_namespace(), draw.xp
-    states = states.states() if isinstance(states, FewNumbers) else states
+    host, xp, states = host_namespace(), draw.xp, _expanded(states)
     half = (math.prod(draw.whole) + 1) // 2
     begins, lengths = block_runs(draw.whole, offset, shape)
     ends = begins + lengths

@@ -1,4 +1,4 @@
-"""Parameters of random draws: checked, given a shape and a dtype in common, applied to standard numbers.
+"""Parameters of random draws: numbers, sizes, dtypes, chunks and `out`, and lines along which standard numbers lie.
 
 Contract: an error names the parameter, what it was and what is allowed, before anything is drawn; bounds and scales are
 rounded to the dtype of the numbers before anything is computed with them, as Theano does.
@@ -33,24 +33,24 @@ from nbm_xp.namespace.dispatch import is_registered
 from .uniforms import DTYPES, Shape
 
 __all__ = [
-    "MOST_ELEMENTS", "Size", "any_tensor", "as_scale_and_shift", "between", "checked", "chunks_of", "countable",
-    "counting_dtype", "counts_on", "fill", "flag", "form_of", "integer_dtype", "is_double", "is_number",
+    "COUNTING", "INTEGERS", "LARGEST", "MOST_ELEMENTS", "Size", "any_tensor", "as_scale_and_shift", "checked",
+    "chunks_of", "count_of", "countable", "counts_on", "dtype_among", "fill", "form_of", "is_double", "is_number",
     "known_integer", "line_between", "most_of", "real_dtype", "require_writable", "rounded", "scaled_and_shifted",
-    "shape_of", "streams_of", "with_whole_axis",
+    "shape_of", "with_whole_axis",
 ]  # fmt: skip
 
 Size: TypeAlias = int | Sequence[int] | None
 
 INTEGERS: Final = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
+COUNTING: Final = (*INTEGERS, *DTYPES)
+"""The dtypes that counts can have."""
+
 LARGEST: Final = {"float16": 65504.0, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
 """The largest finite number of a dtype."""
 
 MOST_ELEMENTS: Final = 2**55
 """So many elements a draw may have: places and those of later draws fit 64 bits."""
-
-MOST_STREAMS: Final = 2**31
-"""So many streams a draw may have: jumps to where they begin are kept for 31 bits."""
 
 
 def is_number(value: Any) -> bool:
@@ -111,22 +111,6 @@ def known_integer(value: Any) -> Any:
     return concrete_int(value)
 
 
-def flag(name: str, value: Any) -> bool:
-    """Give what is to be True or False, as which 1 and 0 pass.
-
-    Examples
-    --------
-    >>> flag("endpoint", True), flag("endpoint", 0)
-    (True, False)
-    """
-    value = known_integer(value)
-    if (is_array(value) and not value.ndim and dtype_name(value) == "bool") or (
-        isinstance(value, int) and value in (0, 1)
-    ):
-        return bool(value)
-    raise TypeError(f"{name} must be True or False, got {value!r}")
-
-
 def shape_of(size: Size, *parameters: Any) -> Shape:
     """Give the shape of a draw: `size`, or what its parameters broadcast to.
 
@@ -136,7 +120,7 @@ def shape_of(size: Size, *parameters: Any) -> Shape:
     ((3,), (2, 3), ())
     """
     shapes = [tuple(value.shape) for value in parameters if not is_number(value)]
-    if any(length != length for shape in shapes for length in shape):
+    if not all(isinstance(length, int) for shape in shapes for length in shape):
         raise TypeError(f"parameters must have known shapes, got {shapes}")
     if size is None:
         return countable(_broadcast(shapes))
@@ -171,32 +155,24 @@ def countable(shape: Shape) -> Shape:
 
 def _broadcast(shapes: Sequence[Shape]) -> Shape:
     """Find the shape that several shapes broadcast to."""
-    out: list[int] = []
-    for axis in range(1, max(map(len, shapes), default=0) + 1):
-        lengths = {shape[-axis] for shape in shapes if len(shape) >= axis} - {1}
-        if len(lengths) > 1:
-            raise ValueError(f"the shapes {', '.join(map(str, shapes))} do not broadcast")
-        out.append(lengths.pop() if lengths else 1)
-    return tuple(reversed(out))
+    try:
+        return tuple(host_namespace().broadcast_shapes(*shapes)) if shapes else ()
+    except ValueError:
+        raise ValueError(f"the shapes {', '.join(map(str, shapes))} do not broadcast") from None
 
 
-def streams_of(nstreams: int, name: str = "nstreams") -> int:
-    """Give the number of streams that a draw takes.
+def dtype_among(dtype: Any, allowed: Sequence[str]) -> str:
+    """Give the name of a dtype, which must be one of some.
 
     Examples
     --------
-    >>> streams_of(10**6)
-    1000000
+    >>> dtype_among("int8", INTEGERS)
+    'int8'
     """
-    try:
-        count = operator.index(nstreams)
-    except TypeError:
-        raise TypeError(f"{name} must be an int, got {nstreams!r}") from None
-    if count < 1:
-        raise ValueError(f"{name} must be 1 or more, got {count}")
-    if count > MOST_STREAMS:
-        raise ValueError(f"{name} must be at most 2**31, got {count}")
-    return count
+    name = dtype_name(dtype)
+    if name not in allowed:
+        raise TypeError(f"dtype must be one of {', '.join(allowed)}; got {name!r}")
+    return name
 
 
 def real_dtype(dtype: Any, *parameters: Any) -> str:
@@ -208,40 +184,27 @@ def real_dtype(dtype: Any, *parameters: Any) -> str:
     ('float32', 'float64')
     """
     if dtype is None:
-        name = promote_types(floatx(), *(dtype_name(value) for value in parameters if not is_number(value)))
-    else:
-        name = dtype_name(dtype)
-    if name not in DTYPES:
-        raise TypeError(f"dtype must be one of {', '.join(DTYPES)}; got {name!r}")
-    return name
+        dtype = promote_types(floatx(), *(dtype_name(value) for value in parameters if not is_number(value)))
+    return dtype_among(dtype, DTYPES)
 
 
-def integer_dtype(dtype: Any, *others: str) -> str:
-    """Give the name of an integer dtype, or of one of some others.
+def count_of(name: str, value: Any, least: int = 0, bits: int | None = None) -> int:
+    """Give an int that is not less than some number, and at most a power of two.
 
     Examples
     --------
-    >>> integer_dtype("int8")
-    'int8'
+    >>> count_of("n", 10**6)
+    1000000
     """
-    name = dtype_name(dtype)
-    if name not in INTEGERS and name not in others:
-        raise TypeError(f"dtype must be one of {', '.join((*INTEGERS, *others))}; got {name!r}")
-    return name
-
-
-def counting_dtype(dtype: Any) -> str:
-    """Give the name of a dtype that counts can have, of integers or real numbers.
-
-    Examples
-    --------
-    >>> counting_dtype("int8")
-    'int8'
-    """
-    name = dtype_name(dtype)
-    if name[0] in "cb":
-        raise TypeError(f"dtype must be of integers or real numbers, got {name!r}")
-    return name
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an int, got {value!r}") from None
+    if count < least:
+        raise ValueError(f"{name} must be {least} or more, got {count}")
+    if bits is not None and count > 2**bits:
+        raise ValueError(f"{name} must be at most 2**{bits}, got {count}")
+    return count
 
 
 def counts_on(xp: Any, dtype: str, least: int = 0, most: int = 0) -> str:
@@ -287,12 +250,6 @@ def chunks_of(chunks: Any, shape: Shape, *parameters: Any) -> Any:
         own = (value.chunks[-1 - axis] for value in split if value.ndim > axis and value.shape[-1 - axis] == length)
         followed.append(next(own, "auto"))
     return tuple(reversed(followed))
-
-
-def between(xp: Any, u: Any, low: Any, high: Any, dtype: str, times: Any = operator.mul) -> Any:
-    """Give ``u * (high - low) + low``; `times` multiplies."""
-    low, scale = line_between(xp, low, high, dtype)
-    return scaled_and_shifted(xp, u, low, scale, dtype, times)
 
 
 def line_between(xp: Any, low: Any, high: Any, dtype: str) -> tuple[Any, Any]:

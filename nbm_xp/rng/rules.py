@@ -1,7 +1,7 @@
-"""What parameters of random draws may be.
+"""What values of parameters may be.
 
-Contract: an error names the parameter, what it was and what is allowed. Values on Dask are not
-known when a draw is recorded, so they are held to the same rules by the task that uses them.
+Contract: an error names the parameter, what it was and what is allowed. Nothing is known of arrays on Dask, of Tensors,
+or while a library compiles; the task that uses such values checks them by the same rules.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.compiling import is_traced
 
-from .parameters import LARGEST, checked, is_double, known_integer, most_of
+from .parameters import LARGEST, checked, is_double, is_number, known_integer, most_of
 
 __all__ = [
     "ABOVE_ONE", "BELOW_ONE", "FINITE", "LARGEST_MEAN", "MOST_TRIALS", "NOT_NEGATIVE", "POSITIVE", "PROBABILITY",
-    "RATE", "Rule", "SOME_PROBABILITY", "TRIALS", "check_weights", "finite_in", "require", "require_enough",
-    "require_held", "require_integer", "require_real", "require_together", "weights_of", "within",
+    "RATE", "Rule", "SOME_PROBABILITY", "TRIALS", "integer", "interval", "require", "require_enough",
+    "require_finite_in", "require_held", "require_together", "require_weights",
 ]  # fmt: skip
 
 MOST_TRIALS: Final = 2**53
@@ -44,106 +44,46 @@ _SLACK: Final = {"float16": 2.0**-5, "float32": 2.0**-11.5}
 
 @dataclass(frozen=True)
 class Rule:
-    """What is allowed: in words, and as a condition on an array."""
+    """What is allowed: in words, and as a condition on a number or an array, or on several together."""
 
     text: str
     holds: Callable[..., Any]
 
 
-def _is_between(least: float, most: float, x: Any) -> Any:
-    return (x >= least) & (x <= most)
+def _is_inside(least: float, most: float, above: bool, below: bool, x: Any) -> Any:
+    if isinstance(most, int) and is_array(x) and is_integer(x):
+        most = min(most, most_of(dtype_name(x)))  # on JAX an array is compared with what its dtype holds
+    return ((x > least) if above else (x >= least)) & ((x < most) if below else (x <= most))
 
 
-def _is_beyond(least: float, x: Any) -> Any:
-    return (x > least) & (x < math.inf)
-
-
-def _is_finite(x: Any) -> Any:
-    return abs(x) < math.inf
-
-
-def _is_not_negative(x: Any) -> Any:
-    return (x >= 0) & (x < math.inf)
-
-
-def _is_some_probability(x: Any) -> Any:
-    return (x > 0) & (x <= 1)
-
-
-def _is_below_one(x: Any) -> Any:
-    return (x >= 0) & (x < 1)
-
-
-def _is_count(x: Any) -> Any:
-    most = min(MOST_TRIALS, most_of(dtype_name(x))) if is_array(x) and is_integer(x) else MOST_TRIALS
-    return (x >= 0) & (x <= most)  # on JAX an array is compared with what its dtype holds
-
-
-FINITE: Final = Rule("finite", _is_finite)
-NOT_NEGATIVE: Final = Rule("finite and 0 or more", _is_not_negative)
-POSITIVE: Final = Rule("finite and more than 0", partial(_is_beyond, 0))
-PROBABILITY: Final = Rule("from 0 to 1", partial(_is_between, 0, 1))
-SOME_PROBABILITY: Final = Rule("more than 0 and at most 1", _is_some_probability)
-BELOW_ONE: Final = Rule("from 0 to less than 1", _is_below_one)
-ABOVE_ONE: Final = Rule("finite and more than 1", partial(_is_beyond, 1))
-RATE: Final = Rule(f"from 0 to {LARGEST_MEAN:g}", partial(_is_between, 0, LARGEST_MEAN))
-TRIALS: Final = Rule("an integer from 0 to 2**53", _is_count)
-
-
-def finite_in(dtype: str) -> Rule:
-    """The rule that a value rounded to a floating-point dtype is finite.
+def interval(text: str, least: float, most: float, *, above: bool = False, below: bool = False) -> Rule:
+    """The rule that a value lies between two bounds; `above` and `below` exclude them.
 
     Examples
     --------
-    >>> finite_in("float32").holds(1e38), finite_in("float32").holds(1e39)
-    (True, False)
+    >>> interval("from 0 to less than 1", 0, 1, below=True).holds(1.0)
+    False
     """
-    return Rule("finite", partial(_is_finite_in, dtype))
+    return Rule(text, partial(_is_inside, least, most, above, below))
 
 
-def _is_finite_in(dtype: str, x: Any) -> Any:
-    if not is_array(x):
-        return abs(x) <= LARGEST[dtype]
-    if is_bool(x):
-        return x == x
-    if is_integer(x):
-        return abs(x) <= int(LARGEST[dtype]) if dtype == "float16" else x == x
-    return abs(x) < math.inf if promote_types(dtype_name(x), dtype) == dtype else abs(x) <= LARGEST[dtype]
-
-
-def within(least: int, most: int, what: str) -> Rule:
-    """The rule that a value lies between two bounds.
-
-    Examples
-    --------
-    >>> within(0, 5, "what a die shows").text
-    'within what a die shows, 0 to 5'
-    """
-    return Rule(f"within {what}, {least} to {most}", partial(_is_between, least, most))
-
-
-def require_real(name: str, value: Any) -> None:
-    """Raise an error for complex numbers."""
-    if is_array(value) and is_complex(value):
-        raise TypeError(f"{name} must be real, got an array of {dtype_name(value)}")
+FINITE: Final = interval("finite", -math.inf, math.inf, above=True, below=True)
+NOT_NEGATIVE: Final = interval("finite and 0 or more", 0, math.inf, below=True)
+POSITIVE: Final = interval("finite and more than 0", 0, math.inf, above=True, below=True)
+PROBABILITY: Final = interval("from 0 to 1", 0, 1.0)
+SOME_PROBABILITY: Final = interval("more than 0 and at most 1", 0, 1.0, above=True)
+BELOW_ONE: Final = interval("from 0 to less than 1", 0, 1.0, below=True)
+ABOVE_ONE: Final = interval("finite and more than 1", 1, math.inf, above=True, below=True)
+RATE: Final = interval(f"from 0 to {LARGEST_MEAN:g}", 0, LARGEST_MEAN)
+TRIALS: Final = interval("an integer from 0 to 2**53", 0, MOST_TRIALS)
+_IN_DTYPE: Final = {
+    dtype: interval("finite", *((-int(most), int(most)) if dtype == "float16" else (-most, most)))
+    for dtype, most in LARGEST.items()
+}
 
 
 def require(name: str, value: Any, rule: Rule) -> None:
-    """Raise an error for a parameter that breaks a rule; nothing is known of a Dask array, or while a library compiles.
-
-    Parameters
-    ----------
-    name : str
-        What the parameter is called.
-    value : number or array
-        What it is.
-    rule : Rule
-        What it must be.
-
-    Raises
-    ------
-    ValueError
-        With the first value that breaks the rule.
+    """Raise an error for a parameter that breaks a rule, with the first value that does.
 
     Examples
     --------
@@ -153,65 +93,43 @@ def require(name: str, value: Any, rule: Rule) -> None:
         ...
     ValueError: scale must be finite and more than 0, got -1.0
     """
-    require_real(name, value)
-    if not is_array(value):
+    if is_number(value):
         if not rule.holds(value) or not is_double(value):
             raise ValueError(f"{name} must be {rule.text}, got {value!r}")
-        return
-    wrong = _first_broken(value, rule)
-    if wrong is not None:
-        raise ValueError(f"{name} must be {rule.text}, got {wrong} in it")
+    elif is_array(value):
+        if is_complex(value):
+            raise TypeError(f"{name} must be real, got an array of {dtype_name(value)}")
+        wrong = _first_broken(rule, value)
+        if wrong:
+            raise ValueError(f"{name} must be {rule.text}, got {wrong[0]} in it")
 
 
-def require_together(values: dict[str, Any], rule: Rule) -> None:
-    """Raise an error for parameters that are not to one another what a rule says; nothing is known of Dask arrays.
+def require_finite_in(dtype: str, name: str, value: Any) -> None:
+    """Raise an error for a value, finite itself, that is not once it is rounded to a floating-point dtype."""
+    if is_array(value):
+        known = is_bool(value) or (is_integer(value) and dtype != "float16")
+        if known or promote_types(dtype_name(value), dtype) == dtype:
+            return
+    require(f"{name} in {dtype}", value, _IN_DTYPE[dtype])
 
-    Parameters
-    ----------
-    values : dict
-        Numbers and arrays, by the names of the parameters.
-    rule : Rule
-        It takes all of them, and says what they must be.
+
+def require_together(rule: Rule, values: dict[str, Any], dtype: str = "") -> None:
+    """Raise an error for parameters that are not to one another what a rule says, whatever the dtype of the numbers.
 
     Examples
     --------
-    >>> require_together({"low": 2.0, "high": 1.0}, Rule("in ascending order", lambda low, high: low <= high))
+    >>> require_together(Rule("in ascending order", lambda low, high: low <= high), {"low": 2.0, "high": 1.0})
     Traceback (most recent call last):
         ...
     ValueError: low, high must be in ascending order, got 2.0, 1.0
     """
-    arrays = [value for value in values.values() if is_array(value)]
-    found: Any = values.values()
-    if not arrays:
-        if rule.holds(*found):
-            return
-    else:
-        xp = array_namespace(*arrays)
-        if is_lazy(xp):
-            return
-        broken = ~rule.holds(*found)
-        count = xp.sum(xp.astype(broken, dtype_of(xp, "int32")))
-        if 0 in broken.shape or is_traced([count]) or not concrete_int(count):
-            return
-        place = concrete_int(xp.argmax(xp.astype(xp.reshape(broken, (-1,)), dtype_of(xp, "int32"))))
-        found = [
-            to_numpy(xp.reshape(xp.broadcast_to(value, broken.shape), (-1,))[place]).item()
-            if is_array(value)
-            else value
-            for value in found
-        ]
-    raise ValueError(f"{', '.join(values)} must be {rule.text}, got {', '.join(map(repr, found))}")
+    wrong = _first_broken(rule, *values.values())
+    if wrong:
+        raise ValueError(f"{', '.join(values)} must be {rule.text}, got {', '.join(map(repr, wrong))}")
 
 
 def require_held(counts: Any, dtype: str) -> None:
-    """Raise an error for a dtype that does not hold counts.
-
-    Parameters
-    ----------
-    counts : array
-        float64, whole, 0 or more, and at most 2**63.
-    dtype : str
-        The dtype they are to have.
+    """Raise an error for counts, whole float64 numbers from 0 to 2**63, that a dtype does not hold.
 
     Examples
     --------
@@ -222,45 +140,49 @@ def require_held(counts: Any, dtype: str) -> None:
     ValueError: dtype must hold all counts, and int8 holds none above 127; got a count of 300
     """
     most = most_of(dtype)
-    if most >= 2**63 - 1:
-        return
-    wrong = _first_broken(counts, Rule("a count", partial(_is_between, 0, most)))
-    if wrong is not None:
-        raise ValueError(f"dtype must hold all counts, and {dtype} holds none above {most}; got a count of {wrong:.0f}")
+    wrong = most < 2**63 - 1 and _first_broken(interval("a count", 0, most), counts)
+    if wrong:
+        raise ValueError(
+            f"dtype must hold all counts, and {dtype} holds none above {most}; got a count of {wrong[0]:.0f}"
+        )
 
 
-def _first_broken(x: Any, rule: Rule) -> Any:
-    """The first value of an array that breaks a rule, or None."""
-    xp = array_namespace(x)
-    if is_lazy(xp) or 0 in x.shape:
+def _first_broken(rule: Rule, *values: Any) -> list[Any] | None:
+    """The first values of numbers and arrays that break a rule, or None."""
+    arrays = [value for value in values if is_array(value)]
+    if not arrays:
+        return None if rule.holds(*values) else list(values)
+    xp = array_namespace(*arrays)
+    if is_lazy(xp):
         return None
-    flat = xp.reshape(x, (-1,))
-    broken = xp.astype(~rule.holds(flat), dtype_of(xp, "int32"))
-    count = xp.sum(broken)
-    if is_traced([count]) or not concrete_int(count):
+    broken = ~rule.holds(*values)
+    flat = xp.astype(xp.reshape(broken, (-1,)), dtype_of(xp, "int32"))
+    count = xp.sum(flat)
+    if 0 in broken.shape or is_traced([count]) or not concrete_int(count):
         return None
-    return to_numpy(flat[concrete_int(xp.argmax(broken))]).item()
+    place = concrete_int(xp.argmax(flat))
+    return [
+        to_numpy(xp.reshape(xp.broadcast_to(value, broken.shape), (-1,))[place]).item() if is_array(value) else value
+        for value in values
+    ]
 
 
-def check_weights(name: str, p: Any) -> None:
-    """Raise an error for probabilities outside 0 to 1 or that do not add up to 1; nothing is known of a Dask array.
+def require_weights(name: str, p: Any) -> None:
+    """Raise an error for what are no probabilities along the last axis, or do not add up to 1.
 
-    Parameters
-    ----------
-    name : str
-        What they are called.
-    p : array
-        Probabilities along the last axis. Their sum may be wrong by the root of their dtype's precision.
+    Their sum may be wrong by the root of their dtype's precision.
 
     Examples
     --------
     >>> import numpy as np
-    >>> check_weights("p", np.asarray([0.5, 0.6]))
+    >>> require_weights("p", np.asarray([0.5, 0.6]))
     Traceback (most recent call last):
         ...
     ValueError: p must add up to 1 along the last axis, got 1.1
     """
-    if not p.ndim or not p.shape[-1]:
+    if not is_array(p) or not p.ndim:
+        raise TypeError(f"{name} must be an array of probabilities, got {p!r}")
+    if not p.shape[-1]:
         raise ValueError(f"{name} must have probabilities along its last axis, got shape {tuple(p.shape)}")
     xp = array_namespace(p)
     if is_lazy(xp) or 0 in p.shape:
@@ -269,40 +191,33 @@ def check_weights(name: str, p: Any) -> None:
     slack = _SLACK.get(dtype_name(p), 2.0**-26)
     with wide_dtypes(xp):
         total = xp.sum(xp.astype(p, dtype_of(xp, "float64")), axis=-1)
-        wrong = _first_broken(total, Rule("1", lambda s: abs(s - 1.0) <= slack))
-    if wrong is not None:
-        raise ValueError(f"{name} must add up to 1 along the last axis, got {wrong:.12g}")
+        wrong = _first_broken(interval("1", 1.0 - slack, 1.0 + slack), total)
+    if wrong:
+        raise ValueError(f"{name} must add up to 1 along the last axis, got {wrong[0]:.12g}")
 
 
-def require_integer(name: str, value: Any) -> None:
-    """Raise an error for what is neither an int nor an array of ints; an empty list may be one."""
+def integer(name: str, value: Any) -> Any:
+    """Give an int or an array of ints, one of no axes as an int, or raise an error; an empty list may be one."""
     listed = isinstance(value, (list, tuple))
-    value = checked(name, value)
-    if not is_array(value):
-        if isinstance(value, float):
-            raise TypeError(f"{name} must be an int or an array of ints, got {value!r}")
-    elif listed and 0 in value.shape:
-        return
-    elif not is_integer(value) or (dtype_name(value) == "uint64" and known_integer(value) is value):
-        raise TypeError(f"{name} must be an int or an array of ints, of int64 at most; got one of {dtype_name(value)}")
+    found = checked(name, value)
+    if not is_array(found):
+        if isinstance(found, float):
+            raise TypeError(f"{name} must be an int or an array of ints, got {found!r}")
+        return found
+    known = known_integer(found)
+    if not (listed and 0 in found.shape) and (
+        not is_integer(found) or (dtype_name(found) == "uint64" and known is found)
+    ):
+        raise TypeError(f"{name} must be an int or an array of ints, of int64 at most; got one of {dtype_name(found)}")
+    return known
 
 
-def weights_of(name: str, p: Any) -> Any:
-    """Raise an error for what are no probabilities."""
-    if not is_array(p) or not p.ndim:
-        raise TypeError(f"{name} must be an array of probabilities, got {p!r}")
-    check_weights(name, p)
-    return p
-
-
-def require_enough(population: int, count: int, weights: list[Any]) -> None:
-    """Raise an error for more choices without replacement than there are things."""
+def require_enough(population: int, count: int, p: Any = None) -> None:
+    """Raise an error for more choices without replacement than there are things, or than have a probability."""
     if count > population:
         raise ValueError(f"size must be at most {population} without replacement, got {count}")
-    for p in weights:
-        xp = array_namespace(p)
-        if is_lazy(xp):
-            continue
-        possible = xp.sum(xp.astype(p > 0, running_dtype(xp, "int64")))
-        if not is_traced([possible]) and count > (possible := concrete_int(possible)):
-            raise ValueError(f"size must be at most {possible}, as many as have a probability in p; got {count}")
+    if p is None or is_lazy(xp := array_namespace(p)):
+        return
+    possible = xp.sum(xp.astype(p > 0, running_dtype(xp, "int64")))
+    if not is_traced([possible]) and count > (possible := concrete_int(possible)):
+        raise ValueError(f"size must be at most {possible}, as many as have a probability in p; got {count}")

@@ -7,7 +7,7 @@ alone; and the numbers are those of the undivided draw, whatever the chunks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,26 +16,24 @@ from typing import Any, Final
 from nbm_xp.namespace import (
     Derivatives,
     asarray,
-    dtype_name,
     dtype_of,
     from_blocks,
     get_namespace,
-    host_namespace,
     is_array,
     is_lazy,
     library_name,
     with_derivatives,
 )
+from nbm_xp.namespace.batches import block_namespace
 from nbm_xp.namespace.compiling import strictly_rounded
 from nbm_xp.namespace.errors import reraise_lack
 from nbm_xp.namespace.memory import joined
-from nbm_xp.namespace.mrg31k3p.integers import Followed, State
+from nbm_xp.namespace.mrg31k3p.integers import Followed
 
 from .element_uniforms import ElementUniforms, of_block
-from .rules import Rule, require
-from .uniforms import HOST, Shape, advance, substreams
+from .uniforms import HOST, Shape
 
-__all__ = ["Draw", "FewNumbers", "in_few_numbers", "later_states", "library_of_blocks", "made", "checked_when_computed"]
+__all__ = ["Draw", "library_of_blocks", "made"]
 
 _STRETCH: Final = 2**17  # elements at most, whose float64 arrays are a megabyte
 
@@ -134,42 +132,24 @@ class Draw:
 def made(
     xp: Any,
     draw: Draw,
-    parameters: tuple[Any, ...] = (),
+    parameters: Sequence[Any] = (),
     *,
     chunks: Any = None,
     args: tuple[Any, ...] = (),
-    derivatives: Callable[[], Derivatives | None] = lambda: None,
+    derivatives: Callable[[Draw], Derivatives | None] = lambda draw: None,
     out: Any = None,
 ) -> Any:
     """Make a draw: at once, or on Dask when the array is computed.
 
-    Parameters
-    ----------
-    xp : namespace
-        The library of the array.
-    draw : Draw
-        The draw.
-    parameters : tuple of numbers and arrays
-        The arrays among them come to the draw block by block.
-    chunks : optional
-        How Dask splits the array.
-    args : tuple
-        Arrays that come to the draw whole, after the blocks.
-    derivatives : callable, optional
-        Gives the derivatives in the arrays, where the library does not differentiate step by step.
-    out : array, optional
-        What the draw may write to, of a library that is not lazy.
-
-    Returns
-    -------
-    array
+    The arrays among `parameters` come to it block by block, then `args` whole. ``derivatives(draw)`` gives the
+    derivatives in the arrays, where the library does not differentiate step by step. The draw may write to `out`.
     """
     blocks = [parameter for parameter in parameters if is_array(parameter)]
     if not is_lazy(xp):
         try:
             work = strictly_rounded(draw if out is None else partial(draw, out=out), xp)
             at_once, arrays = partial(work, (0,) * len(draw.whole), draw.whole), (*blocks, *args)
-            return with_derivatives(at_once, arrays, derivatives)
+            return with_derivatives(at_once, arrays, partial(derivatives, draw))
         except AttributeError as error:
             reraise_lack(error)
     name, chunks = draw.make.__name__.strip("_"), "auto" if chunks is None else chunks
@@ -178,78 +158,12 @@ def made(
 
 
 def library_of_blocks(xp: Any, *arrays: Any) -> str:
-    """Name the library of blocks: that of the first Dask array among some, else what Dask's configuration asks for.
+    """Name the library of the blocks of lazy arrays, or of those that the lazy library makes where there are none.
 
     Examples
     --------
     >>> library_of_blocks(get_namespace("dask"))
     'numpy'
     """
-    blocks = (getattr(array, "_meta", None) for array in (*arrays, xp.empty((0,))))
-    return next((library_name(block) for block in blocks if is_array(block)), HOST)
-
-
-def _required(name: str, rule: Rule, offset: Shape, shape: Shape, block: Any) -> Any:
-    require(name, block, rule)
-    return block
-
-
-def checked_when_computed(xp: Any, name: str, value: Any, rule: Rule) -> Any:
-    """A parameter on Dask of which each block is checked when it is computed; a number as it is."""
-    if not is_array(value):
-        return value
-    check, meta = partial(_required, name, rule), getattr(value, "_meta", None)
-    return from_blocks(
-        xp, check, value.shape, dtype_name(value), value.chunks, blocks=(value,), name="checked", meta=meta
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class FewNumbers:
-    """The states of all streams in twelve numbers: after a draw, the first streams are a step ahead of the others.
-
-    `firsts` are the first states of stretches of streams, and `counts` how many streams those have.
-    """
-
-    firsts: tuple[State, ...]
-    counts: Shape
-
-    def states(self) -> Any:
-        """All of them, as a NumPy array."""
-        stretches = zip(self.firsts, self.counts, strict=True)
-        return host_namespace().concat([substreams(first, count) for first, count in stretches])
-
-
-def in_few_numbers(states: Any) -> Any:
-    """States as they travel with every task: in few numbers where those tell them all, else as they are.
-
-    Examples
-    --------
-    >>> in_few_numbers(advance(substreams((234,) * 6, 9), 13)).counts
-    (4, 5)
-    """
-    xp = host_namespace()
-    firsts: list[State] = []
-    counts: list[int] = []
-    done = 0
-    while done < states.shape[0] and len(firsts) < 2:
-        first = tuple(states[done, :].tolist())
-        rest = states[done:, :]
-        apart = xp.any(substreams(first, rest.shape[0]) != rest, axis=1)
-        count = int(xp.argmax(apart)) if bool(xp.any(apart)) else rest.shape[0]
-        firsts.append(first)
-        counts.append(count)
-        done += count
-    return FewNumbers(tuple(firsts), tuple(counts)) if done == states.shape[0] else states
-
-
-def _advanced(n: int, offset: Shape, shape: Shape, states: Any) -> Any:
-    return advance(states, n)
-
-
-def later_states(xp: Any, states: Any, n: int) -> Any:
-    """Give the states after `n` elements were drawn, for states that are a Dask array."""
-    blocks = get_namespace(library_of_blocks(xp, states))
-    meta = blocks.zeros((0, 0), dtype=dtype_of(blocks, "int32"))
-    task = partial(_advanced, n)
-    return from_blocks(xp, task, states.shape, "int32", -1, args=(states,), name="states", meta=meta)
+    blocks = block_namespace(xp, arrays)
+    return HOST if blocks is xp else library_name(blocks)

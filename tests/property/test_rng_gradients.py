@@ -369,7 +369,7 @@ def test_counts_have_no_gradient(name: str) -> None:
 
 def test_a_tensor_of_unknown_length_is_an_error_before_anything_is_drawn() -> None:
     rng = Generator(SEED)
-    with pytest.raises(TypeError, match="shape must have a known shape"):
+    with pytest.raises(TypeError, match="parameters must have known shapes"):
         rng.gamma(placeholder((None,), dtype="float64"))
     with pytest.raises(ValueError, match="scale must be finite and 0 or more"):
         rng.gamma(Variable(2.0), -1.0)

@@ -15,10 +15,11 @@ __all__ = ["block_namespace", "in_blocks"]
 
 
 def block_namespace(arrays: Sequence[Any]) -> Any:
-    """The namespace of the blocks: the one that is not the host's, if there is one."""
-    from nbm_xp.namespace import array_namespace, host_namespace
+    """The namespace of the blocks: the one that is not the host's, if there is one; of no arrays, as configured."""
+    from nbm_xp.namespace import array_namespace, get_namespace, host_namespace
 
     found = [array_namespace(array._meta) for array in arrays if isinstance(array, da.Array)]
+    found = found or [get_namespace(dask.config.get("array.backend", "numpy"))]
     return next((xp for xp in found if xp is not host_namespace()), host_namespace())
 
 

@@ -5,24 +5,25 @@ A new one is a sampler and its entry in a chapter's table here, and a method in 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from nbm_xp.namespace import Derivatives, array_namespace, dtype_name, is_array, promote_types, wide_dtypes
 
-from ..parameters import LARGEST, as_scale_and_shift, line_between, rounded, scaled_and_shifted
-from ..rules import FINITE, NOT_NEGATIVE, Rule, finite_in, require, require_held, require_together
+from ..parameters import LARGEST, as_scale_and_shift, known_integer, line_between, rounded, scaled_and_shifted
+from ..rules import FINITE, NOT_NEGATIVE, require, require_held
 from ..tasks import Draw
 from ..uniforms import Shape
 from .counts import COUNTS
 from .gammas import GAMMAS
+from .integers import multinomial, outcomes, random_order, successes
 from .real_numbers import REAL_NUMBERS
 from .sampling import Distribution, Sampler
 from .vectors import dirichlet
 
-__all__ = [
-    "DISTRIBUTIONS", "derivatives", "differentiated", "independent", "normal", "uniform",
-]  # fmt: skip
+__all__ = ["DISTRIBUTIONS", "LINES", "derivatives", "differentiated", "independent", "line_of"]
 
 DISTRIBUTIONS: Final[dict[str, Distribution]] = REAL_NUMBERS | GAMMAS | COUNTS
 
@@ -34,13 +35,7 @@ def independent(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, name: str
         return draw.zeros(shape)
     with wide_dtypes(xp):
         parameters = draw.columns(shape, blocks, "float64")
-        for (own, rule), number, parameter in zip(distribution.rules.items(), draw.numbers, parameters, strict=True):
-            if number is None:
-                require(own, parameter, rule)
-                if distribution.kind == "real":
-                    require(f"{own} in {draw.dtype}", parameter, finite_in(draw.dtype))
-        if distribution.together is not None:
-            require_together(dict(zip(distribution.rules, parameters, strict=True)), distribution.together)
+        _check_blocks(distribution, draw, parameters)
         sample = distribution.sample
         if differentiated_in:
             sample = partial(_bounded, distribution.derivative(differentiated_in), draw.dtype)
@@ -52,6 +47,15 @@ def independent(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, name: str
         at_once = distribution.at_once and draw.threads == 1
         x = sample(uniforms, *parameters) if at_once else draw.sampled(sample, uniforms, *parameters)
         return draw.finished(x, shape)
+
+
+def _check_blocks(distribution: Distribution, draw: Draw, parameters: list[Any]) -> None:
+    """Hold parameters to the rules, unless all are numbers, which were held to them before."""
+    if None in draw.numbers:
+        named = dict(zip(distribution.rules, parameters, strict=True))
+        distribution.check(named, draw.dtype)
+        if distribution.together is not None:
+            distribution.together(named, draw.dtype)
 
 
 def _held(sample: Sampler, dtype: str, *given: Any) -> Any:
@@ -68,24 +72,95 @@ def _bounded(sample: Sampler, dtype: str, *given: Any) -> Any:
     return xp.where(x > most, xp.inf, xp.where(x < -most, -xp.inf, x))
 
 
-def _of_arrays(draw: Draw) -> tuple[str, ...]:
-    """What the parameters of an independent draw are called that come as blocks."""
-    named = zip(DISTRIBUTIONS[dict(draw.options)["name"]].rules, draw.numbers, strict=True)
-    return tuple(name for name, number in named if number is None)
+def _require_width_and_bits(parameters: dict[str, Any], dtype: str, bits: Any = None) -> None:
+    low, high = parameters.values()
+    require(f"high - low in {dtype}", line_between(array_namespace(low, high), low, high, dtype)[1], NOT_NEGATIVE)
+    if bits is None:
+        return
+    bits = known_integer(bits)
+    if is_array(bits) or bits not in (31, 53) or (bits == 53 and dtype != "float64"):
+        raise ValueError(f"bits must be 31, or 53 where dtype is float64; got {bits!r} and {dtype}")
 
 
-def derivatives(draw: Draw) -> Derivatives:
-    """The derivatives of an independent draw, or of one of Dirichlet's distribution, in what comes as blocks."""
+def _uniforms(draw: Draw, offset: Shape, shape: Shape, *how: Any, bits: int | None) -> Any:
+    kind = "wide" if draw.dtype == "float64" and bits != 31 else draw.dtype
+    return draw.uniforms(offset, shape).drawn(kind, 0, *how)
+
+
+def _normals(draw: Draw, offset: Shape, shape: Shape, *how: Any) -> Any:
+    return draw.uniforms(offset, shape).normals(draw.dtype, *how)
+
+
+def _rounded(xp: Any, loc: Any, scale: Any, dtype: str) -> tuple[Any, Any]:
+    return rounded(xp, loc, dtype), rounded(xp, scale, dtype)
+
+
+@dataclass(frozen=True)
+class Line(Distribution):
+    """Numbers on a line of standard ones, which `sample` makes for a block.
+
+    ``through(xp, *parameters, dtype)`` gives what is added to them, and what they are multiplied by before.
+    """
+
+    through: Callable[..., tuple[Any, Any]] = _rounded
+
+
+LINES: Final[dict[str, Line]] = {
+    "uniform": Line(
+        {"low": FINITE, "high": FINITE}, _uniforms, (-1.5, 2.25), together=_require_width_and_bits, through=line_between
+    ),
+    "normal": Line({"loc": FINITE, "scale": NOT_NEGATIVE}, _normals, (0.5, 1.5)),
+}
+"""Those that kernels make in one go."""
+
+
+def line_of(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, name: str, out: Any = None, **how: Any) -> Any:
+    """Make a block of standard numbers times a scale, plus a shift; `out` takes them where a kernel can fill it."""
+    distribution, xp, parameters = LINES[name], draw.xp, draw.given(blocks)
+    _check_blocks(distribution, draw, parameters)
+    shift, scale = distribution.through(xp, *parameters, draw.dtype)
+    line = as_scale_and_shift(shift, scale, draw.dtype)
+    x = distribution.sample(draw, offset, shape, line or (), draw.threads, out if line is not None else None, **how)
+    if x is out:
+        return out
+    x = xp.reshape(x, shape)
+    if line is not None:
+        return x
+    return xp.reshape(scaled_and_shifted(xp, x, shift, scale, draw.dtype), shape)  # NumPy's may be a scalar
+
+
+_WITHOUT: Final = {
+    successes: ("the binomial distribution", ("p",)),
+    multinomial: ("the multinomial distribution", ("n", "pvals")),
+    outcomes: ("the categorical distribution", ("pvals",)),
+    random_order: ("a choice without replacement", ("p",)),
+}
+"""What has no derivatives, and in which parameters."""
+
+
+def _of_arrays(draw: Draw, names: Iterable[str]) -> tuple[str, ...]:
+    """What the parameters of a draw are called that come as blocks."""
+    return tuple(name for name, number in zip(names, draw.numbers, strict=True) if number is None)
+
+
+def derivatives(draw: Draw) -> Derivatives | None:
+    """The derivatives of a draw in the arrays among its parameters; None where a library finds them step by step."""
 
     def derivative(k: int, *arrays: Any) -> Any:
         return differentiated(draw, k, dtype_name(arrays[k]))((0,) * len(draw.whole), draw.whole, *arrays)
 
+    if draw.make is independent:
+        name = dict(draw.options)["name"]
+        distribution, parameters = DISTRIBUTIONS[name], _of_arrays(draw, DISTRIBUTIONS[name].rules)
+        own = derivative if set(parameters) <= {*distribution.derivatives, *distribution.linear} else None
+        return Derivatives(f"the {name} distribution", parameters, own, set(parameters) <= set(distribution.linear))
     if draw.make is dirichlet:
         return Derivatives("Dirichlet's distribution", ("alpha",), derivative, simplex=True)
-    name, parameters = dict(draw.options)["name"], _of_arrays(draw)
-    distribution = DISTRIBUTIONS[name]
-    own = derivative if set(parameters) <= {*distribution.derivatives, *distribution.linear} else None
-    return Derivatives(f"the {name} distribution", parameters, own, set(parameters) <= set(distribution.linear))
+    if draw.make not in _WITHOUT:
+        return None
+    title, names = _WITHOUT[draw.make]
+    named = names[sum(number is not None for number in draw.numbers) :]
+    return Derivatives(title, (dict(draw.options)["name"],) if draw.make is outcomes else named)
 
 
 def differentiated(draw: Draw, k: int, dtype: str) -> Draw:
@@ -93,44 +168,5 @@ def differentiated(draw: Draw, k: int, dtype: str) -> Draw:
     wider = promote_types(draw.dtype, dtype) if dtype in LARGEST else draw.dtype
     if draw.make is dirichlet:
         return draw.changed(wider, in_shapes=True)
-    return draw.changed(wider, differentiated_in=_of_arrays(draw)[k])
-
-
-def uniform(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, bits: int, out: Any = None) -> Any:
-    """Make a block of uniforms between two bounds, of two outputs each where `bits` is 53."""
-    low, high = (
-        _checked(draw, name, value, FINITE) for name, value in zip(("low", "high"), draw.given(blocks), strict=True)
-    )
-    shift, scale = line_between(draw.xp, low, high, draw.dtype)
-    require(f"high - low in {draw.dtype}", scale, NOT_NEGATIVE)
-    standard = partial(draw.uniforms(offset, shape).drawn, "wide" if bits == 53 else draw.dtype, 0)
-    return _on_line(draw, shape, standard, shift, scale, out)
-
-
-def normal(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, out: Any = None) -> Any:
-    """Make a block of normal numbers of some mean and standard deviation."""
-    loc, scale = draw.given(blocks)
-    loc, scale = _checked(draw, "loc", loc, FINITE), _checked(draw, "scale", scale, NOT_NEGATIVE)
-    loc, scale = (rounded(draw.xp, value, draw.dtype) for value in (loc, scale))
-    return _on_line(draw, shape, partial(draw.uniforms(offset, shape).normals, draw.dtype), loc, scale, out)
-
-
-def _checked(draw: Draw, name: str, value: Any, rule: Rule) -> Any:
-    """A parameter; a block of one is held to a rule, and to be finite in the dtype."""
-    if is_array(value):
-        require(name, value, rule)
-        if promote_types(dtype_name(value), draw.dtype) != draw.dtype:
-            require(f"{name} in {draw.dtype}", value, finite_in(draw.dtype))
-    return value
-
-
-def _on_line(draw: Draw, shape: Shape, standard: Sampler, shift: Any, scale: Any, out: Any) -> Any:
-    """Standard numbers times a scale, plus a shift; `out` takes them where a kernel can fill it."""
-    line, xp = as_scale_and_shift(shift, scale, draw.dtype), draw.xp
-    x = standard(line or (), draw.threads, out if line is not None else None)
-    if x is out:
-        return out
-    x = xp.reshape(x, shape)
-    if line is not None:
-        return x
-    return xp.reshape(scaled_and_shifted(xp, x, shift, scale, draw.dtype), shape)  # NumPy's may be a scalar
+    name = dict(draw.options)["name"]
+    return draw.changed(wider, differentiated_in=_of_arrays(draw, DISTRIBUTIONS[name].rules)[k])

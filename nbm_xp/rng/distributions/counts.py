@@ -20,6 +20,7 @@ References
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace
@@ -29,7 +30,7 @@ from nbm_xp.namespace.mrg31k3p.approximations import HALF_LOG_TWO_PI, MANY_EVENT
 
 from ..element_uniforms import ElementUniforms
 from ..elementary import exp, expm1, log, log1p, log_factorial, quotient, sqrt, stirling_error
-from ..rules import ABOVE_ONE, BELOW_ONE, PROBABILITY, RATE, SOME_PROBABILITY, TRIALS, Rule
+from ..rules import ABOVE_ONE, BELOW_ONE, PROBABILITY, RATE, SOME_PROBABILITY, TRIALS, Rule, require_together
 from ..uniforms import two_draws
 from .sampling import Distribution, any_of, exponential_number, until_accepted, which_of
 
@@ -318,7 +319,11 @@ COUNTS: Final[dict[str, Distribution]] = {
     "binomial": Distribution({"n": TRIALS, "p": PROBABILITY}, large_binomial, (40, 0.1), "count"),
     "geometric": Distribution({"p": SOME_PROBABILITY}, _geometric, (0.3,), "count"),
     "hypergeometric": Distribution(
-        {"ngood": TRIALS, "nbad": TRIALS, "nsample": TRIALS}, hypergeometric, (20, 30, 40), "count", together=_ENOUGH
+        {"ngood": TRIALS, "nbad": TRIALS, "nsample": TRIALS},
+        hypergeometric,
+        (20, 30, 40),
+        "count",
+        together=partial(require_together, _ENOUGH),
     ),
     "logseries": Distribution({"p": BELOW_ONE}, _logarithmic, (0.9,), "count"),
     "zipf": Distribution({"a": ABOVE_ONE}, _zipf, (1.5,), "count"),

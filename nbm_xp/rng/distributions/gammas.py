@@ -26,7 +26,7 @@ from nbm_xp.namespace.mrg31k3p.approximations import SURELY_ACCEPTED
 
 from ..element_uniforms import ElementUniforms
 from ..elementary import exp, log, normal_quantile, quotient, sqrt
-from ..rules import LARGEST_MEAN, NOT_NEGATIVE, POSITIVE, SOME_PROBABILITY, Rule
+from ..rules import LARGEST_MEAN, NOT_NEGATIVE, POSITIVE, SOME_PROBABILITY, Rule, require_together
 from ..uniforms import two_draws
 from .counts import poisson
 from .derivatives import log_gamma_in_shape, logit_beta_in_a, noncentral_chi_squared_in_nonc
@@ -292,7 +292,11 @@ GAMMAS: Final[dict[str, Distribution]] = {
     ),
     "standard_t": Distribution({"df": POSITIVE}, student_t, (2.5,), "tail", {"df": _student_t_in_df}),
     "negative_binomial": Distribution(
-        {"n": POSITIVE, "p": SOME_PROBABILITY}, negative_binomial, (2.5, 0.3), "count", together=_FEW_FAILURES
+        {"n": POSITIVE, "p": SOME_PROBABILITY},
+        negative_binomial,
+        (2.5, 0.3),
+        "count",
+        together=partial(require_together, _FEW_FAILURES),
     ),
 }
 """By the name of the method of `Generator`."""

@@ -25,7 +25,7 @@ from nbm_xp.namespace.mrg31k3p.integers import M1
 from ..draws import less, trials
 from ..element_uniforms import ElementUniforms
 from ..elementary import log
-from ..rules import PROBABILITY, TRIALS, check_weights, require, require_enough, require_held
+from ..rules import PROBABILITY, TRIALS, Rule, interval, require, require_enough, require_held, require_weights
 from ..tasks import Draw
 from ..uniforms import Shape
 from .counts import large_binomial
@@ -33,7 +33,7 @@ from .sampling import any_of, until_accepted, which_of
 
 __all__ = [
     "SPAN_OF_TWO", "integers", "integers_of_draw", "multinomial", "order_of_rows", "outcomes", "random_order",
-    "successes",
+    "require_bounds", "successes",
 ]  # fmt: skip
 
 _ONE: Final = 2**52  # what probability 1 is as an integer
@@ -157,8 +157,17 @@ def _stable_order(xp: Any, key: Any) -> Any:
     return xp.argsort(key, stable=True) if any_of(xp, ascending[1:] == ascending[:-1]) else order
 
 
-def integers_of_draw(draw: Draw, offset: Shape, shape: Shape, *blocks: Any) -> Any:
-    """Make a block of integers; `numbers` are the lower bound, which is included, and how many values there are."""
+_SPAN: Final = interval("more than 0 and at most (2**31 - 1)**2 where a bound is an array", 1, SPAN_OF_TWO)
+
+
+def require_bounds(low: Any, span: Any, bounds: Rule) -> None:
+    """Raise an error for bounds of integers, of which one at least is an array, that leave nothing or too much."""
+    require("low", low, bounds)
+    require("high - low", span, _SPAN)
+
+
+def integers_of_draw(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, bounds: Rule | None) -> Any:
+    """Make a block of integers from a lower bound, which is included, and how many values there are."""
     xp = draw.xp
     if 0 in shape:
         return draw.zeros(shape)
@@ -172,7 +181,10 @@ def integers_of_draw(draw: Draw, offset: Shape, shape: Shape, *blocks: Any) -> A
             drawn = own(uniforms.states(), uniforms.n, low, span, draw.dtype, draw.threads)
             if drawn is not None:
                 return xp.reshape(drawn, shape)
-        return draw.finished(sampled(integers, uniforms, *draw.columns(shape, blocks, "int64")), shape)
+        low, span = draw.columns(shape, blocks, "int64")
+        if bounds is not None:
+            require_bounds(low, span, bounds)
+        return draw.finished(sampled(integers, uniforms, low, span), shape)
 
 
 def _at_once(sample: Any, *arguments: Any) -> Any:
@@ -184,7 +196,7 @@ def outcomes(draw: Draw, offset: Shape, shape: Shape, p: Any, *, name: str) -> A
     xp = draw.xp
     if 0 in shape:
         return draw.zeros(shape)
-    check_weights(name, p)
+    require_weights(name, p)
     with wide_dtypes(xp):
         p = xp.astype(p, dtype_of(xp, "float64"))
         if p.ndim > 1:
@@ -200,7 +212,7 @@ def multinomial(draw: Draw, offset: Shape, shape: Shape, *blocks: Any) -> Any:
     if 0 in shape:
         return draw.zeros(shape)
     *_, p = blocks
-    check_weights("pvals", p)
+    require_weights("pvals", p)
     uniforms, double = draw.uniforms(offset, shape, 1), dtype_of(xp, "float64")
     with wide_dtypes(xp):
         number = draw.numbers[0]
@@ -238,8 +250,8 @@ def random_order(
     with wide_dtypes(xp):
         p = None
         if arrays and axis is None:
-            check_weights("p", arrays[0])
-            require_enough(population, math.prod(draw.whole), [arrays[0]])
+            require_weights("p", arrays[0])
+            require_enough(population, math.prod(draw.whole), arrays[0])
             p = xp.astype(arrays[0], dtype_of(xp, "float64"))
         found = _order_of(uniforms, p)
         if axis is None:

@@ -19,7 +19,7 @@ from nbm_xp.namespace.mrg31k3p.integers import OUTPUT_STEPS
 from .. import recurrence
 from ..element_uniforms import ElementUniforms
 from ..elementary import cos, exp, log, log1p, sqrt
-from ..rules import Rule
+from ..rules import Rule, require, require_finite_in
 from ..uniforms import two_draws
 
 __all__ = [
@@ -54,8 +54,8 @@ class Distribution:
         By parameter, a sampler of the derivatives of the same numbers in it, at a fixed probability.
     linear : tuple of str
         The parameters of which the numbers are a linear function: ``loc`` and ``mu`` are added, ``scale`` multiplies.
-    together : Rule, optional
-        What the parameters must be to one another; it takes all of them.
+    together : callable, optional
+        ``together(parameters, dtype)`` raises an error for parameters, by name, that do not go together.
     at_once : bool
         Whether few operations follow one another. Arrays of many are best kept in the processor's caches.
     """
@@ -66,8 +66,15 @@ class Distribution:
     kind: Literal["real", "share", "tail", "count"] = "real"
     derivatives: dict[str, Sampler] = field(default_factory=dict)
     linear: tuple[str, ...] = ()
-    together: Rule | None = None
+    together: Callable[..., None] | None = None
     at_once: bool = False
+
+    def check(self, parameters: dict[str, Any], dtype: str) -> None:
+        """Raise an error for parameters, by name, each of which breaks its rule or is not finite in a dtype."""
+        for name, value in parameters.items():
+            require(name, value, self.rules[name])
+            if self.kind == "real":
+                require_finite_in(dtype, name, value)
 
     def derivative(self, parameter: str) -> Sampler:
         """The sampler of the derivatives in a parameter."""

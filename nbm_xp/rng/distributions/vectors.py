@@ -28,7 +28,7 @@ from .derivatives import logit_beta_in_a
 from .gammas import log_gamma
 from .sampling import normal_number, root
 
-__all__ = ["cholesky", "dirichlet", "hypergeometrics", "normal_vectors", "require_sample"]
+__all__ = ["cholesky", "dirichlet", "hypergeometrics", "normal_vectors", "require_sample", "standard_normal_vectors"]
 
 _LEAST: Final = 2.0**-1000
 _FARTHEST: Final = 700.0
@@ -77,6 +77,20 @@ def dirichlet(draw: Draw, offset: Shape, shape: Shape, alpha: Any, *, in_shapes:
         return _finished(draw, slopes, shape)
 
 
+def _standard(draw: Draw, offset: Shape, shape: Shape) -> list[Any]:
+    """The components of vectors of independent normal numbers."""
+    uniforms = draw.uniforms(offset, shape, 1)
+    return [normal_number(uniforms.every(k, shape[-1])) for k in range(shape[-1])]
+
+
+def standard_normal_vectors(draw: Draw, offset: Shape, shape: Shape) -> Any:
+    """Make a block of vectors of independent normal numbers."""
+    if 0 in shape:
+        return draw.zeros(shape)
+    with wide_dtypes(draw.xp):
+        return _finished(draw, _standard(draw, offset, shape), shape)
+
+
 def normal_vectors(
     draw: Draw, offset: Shape, shape: Shape, mean: Any, cov: Any, *, check_valid: str, tol: float
 ) -> Any:
@@ -95,8 +109,7 @@ def normal_vectors(
             warnings.warn(f"{message}; its lower triangle is taken as far as it is", RuntimeWarning, stacklevel=2)
         if 0 in shape:
             return draw.zeros(shape)
-        uniforms = draw.uniforms(offset, shape, 1)
-        z = [normal_number(uniforms.every(k, axes)) for k in range(axes)]
+        z = _standard(draw, offset, shape)
         sums = (reduce(operator.add, (columns[j][k : k + 1] * z[j] for j in range(k + 1))) for k in range(axes))
         return _finished(draw, [total + mean[k : k + 1] for k, total in enumerate(sums)], shape)
 

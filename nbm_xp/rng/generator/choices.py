@@ -8,25 +8,27 @@ from __future__ import annotations
 
 import builtins
 import math
-import operator
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from nbm_xp.namespace import (
-    Derivatives,
-    array_namespace,
-    dtype_name,
-    from_blocks,
-    host_namespace,
-    is_array,
-    is_lazy,
-    library_name,
-)
+from nbm_xp.namespace import array_namespace, dtype_name, from_blocks, host_namespace, is_array, is_lazy, library_name
+from nbm_xp.namespace.errors import check_flag
 from nbm_xp.namespace.mrg31k3p.integers import Followed
 
 from ..distributions.integers import integers_of_draw, order_of_rows, random_order
-from ..parameters import MOST_ELEMENTS, Size, checked, counts_on, fill, flag, known_integer, require_writable, shape_of
-from ..rules import NOT_NEGATIVE, require, require_enough, require_integer, weights_of, within
+from ..parameters import (
+    MOST_ELEMENTS,
+    Size,
+    checked,
+    count_of,
+    counts_on,
+    fill,
+    known_integer,
+    require_writable,
+    shape_of,
+)
+from ..rules import NOT_NEGATIVE, integer, require, require_enough, require_weights
 from ..uniforms import Shape
 from .state import GeneratorState
 
@@ -89,7 +91,8 @@ class Choices(GeneratorState):
         >>> Generator(234).choice([1.5, 2.5], 4, p=[0.9, 0.1]).tolist()
         [1.5, 1.5, 2.5, 1.5]
         """
-        things, replace = _things_of("a", a), flag("replace", replace)
+        check_flag("replace", replace)
+        things = _things_of("a", a)
         xp, (a, *weights) = self._alike(None, things, *([] if p is None else [checked("p", p)]))
         a = known_integer(things) if is_array(a) and not a.ndim else a
         shape, along = shape_of(size), _axis_of("a", a, axis)
@@ -101,9 +104,9 @@ class Choices(GeneratorState):
         for p in weights:
             if is_array(p) and tuple(p.shape) != (population,):
                 raise ValueError(f"p must have a probability for each of {population}, got shape {tuple(p.shape)}")
-            weights_of("p", p)
+            require_weights("p", p)
         if not replace:
-            require_enough(population, math.prod(shape), weights)
+            require_enough(population, math.prod(shape), *weights)
         with self._taking(math.prod(shape) if replace else population) as state:
             own = None if is_array(a) else chunks
             index = self._chosen(xp, state, population, shape, replace, weights, own)
@@ -148,12 +151,12 @@ class Choices(GeneratorState):
             if x > MOST_ELEMENTS:
                 raise ValueError(f"x must be at most {MOST_ELEMENTS}, got {x}")
             with self._taking(int(x)) as state:
-                return self._chosen(xp, state, int(x), shape_of(int(x)), False, [], chunks)
+                return self._chosen(xp, state, int(x), shape_of(int(x)), chunks=chunks)
         along = _axis_of("x", x, axis)
         shape, population = shape_of(None, x), x.shape[along]
         with self._taking(population) as state:
             if not is_lazy(xp):
-                order = self._chosen(xp, state, population, (population,), False, [], None)
+                order = self._chosen(xp, state, population, (population,))
                 return fill(out, xp.take(x, order, axis=along)) if 0 not in shape else x
             how: dict[str, Any] = {"chunks": _uncut(x, chunks, along), "population": population, "axis": along}
             return self._made(state, xp, random_order, (x,), shape, dtype_name(x), out=out, **how)
@@ -181,18 +184,23 @@ class Choices(GeneratorState):
         self._in_order(x, _axis_of("x", x, axis), None, x)
 
     def _chosen(
-        self, xp: Any, state: Followed, population: int, shape: Shape, replace: bool, weights: list[Any], chunks: Any
+        self,
+        xp: Any,
+        state: Followed,
+        population: int,
+        shape: Shape,
+        replace: bool = False,
+        weights: Sequence[Any] = (),
+        chunks: Any = None,
     ) -> Any:
         """Choose integers below a number."""
-        held = counts_on(xp, "int64", 0, population)
-        if replace and weights:
-            return self._outcomes(xp, state, weights[0], shape, held, chunks, "p")
-        if replace:
-            return self._integers(xp, state, population, shape, held, chunks)
-        how: dict[str, Any] = {"chunks": -1 if chunks is None else chunks, "population": population}
+        dtype = counts_on(xp, "int64", 0, population)
+        if not replace:
+            how: dict[str, Any] = {"chunks": -1 if chunks is None else chunks, "population": population}
+            return self._made(state, xp, random_order, (), shape, dtype, args=tuple(weights), **how)
         if weights:
-            how |= {"args": tuple(weights), "derivatives": Derivatives("a choice without replacement", ("p",))}
-        return self._made(state, xp, random_order, (), shape, held, **how)
+            return self._outcomes(xp, state, weights[0], shape, dtype, chunks, "p")
+        return self._made(state, xp, integers_of_draw, (0, population), shape, dtype, chunks=chunks, bounds=None)
 
     def bytes(self, length: int) -> builtins.bytes:
         """Draw bytes, as `integers` of 8 bits gives them on NumPy, whatever the library.
@@ -212,15 +220,10 @@ class Choices(GeneratorState):
         >>> Generator(234).bytes(6).hex()
         '22a0af9fe00a'
         """
-        require_integer("length", length)
-        length = known_integer(length)
-        if not isinstance(length, int):
-            raise TypeError(f"length must be an int, got {length!r}")
-        require("length", length, within(0, MOST_ELEMENTS, "what a draw has"))
+        length = count_of("length", integer("length", length), bits=55)
         if self._is_traced:
             raise NotImplementedError("bytes has no traced form: use integers(0, 256, length, 'uint8')")
-        with self._taking(length) as state:
-            return builtins.bytes(self._integers(host_namespace(), state, 256, (length,), "uint8", None))
+        return builtins.bytes(self._draw(host_namespace(), integers_of_draw, (0, 256), (length,), "uint8", bounds=None))
 
     def permuted(self, x: Any, *, axis: int | None = None, out: Any = None, chunks: Any = None) -> Any:
         """Bring what lies along an axis into a random order, for each place of the other axes its own.
@@ -269,9 +272,6 @@ class Choices(GeneratorState):
             how: dict[str, Any] = {"chunks": _uncut(x, chunks, along), "axis": along}
             return self._made(state, xp, order_of_rows, (x,), shape, dtype_name(x), out=out, **how)
 
-    def _integers(self, xp: Any, state: Followed, span: int, shape: Shape, dtype: str, chunks: Any) -> Any:
-        return self._made(state, xp, integers_of_draw, (0, span), shape, dtype, chunks=chunks)
-
 
 def _uncut(x: Any, chunks: Any, axis: int) -> Any:
     """The chunks asked for, or those of an array, with one axis that is not split."""
@@ -286,10 +286,7 @@ def _axis_of(name: str, x: Any, axis: Any) -> int:
     ndim = x.ndim if is_array(x) else 1
     if not ndim:
         raise ValueError(f"{name} must have an axis, got an array without any")
-    try:
-        place = operator.index(axis)
-    except TypeError:
-        raise TypeError(f"axis must be an int, got {axis!r}") from None
+    place = count_of("axis", axis, -ndim)
     if not -ndim <= place < ndim:
         raise ValueError(f"axis must be from {-ndim} to {ndim - 1}, got {place}")
     return place % ndim
@@ -303,7 +300,7 @@ def _things_of(name: str, x: Any) -> Any:
         except ValueError as error:
             raise ValueError(f"{name} must be an int or hold things of one shape, got {x!r}") from error
     if not is_array(x) or not x.ndim:
-        require_integer(name, x)
+        integer(name, x)
     return checked(name, x) if is_array(x) and is_lazy(array_namespace(x)) else x
 
 

@@ -8,24 +8,22 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from nbm_xp.namespace import Derivatives, dtype_name, dtype_of, is_array, is_lazy, wide_dtypes
+from nbm_xp.namespace import dtype_name, dtype_of, is_array, wide_dtypes
+from nbm_xp.namespace.errors import check_flag
 
-from ..distributions.integers import SPAN_OF_TWO, integers_of_draw
-from ..distributions.integers import multinomial as multinomial_of_draw
+from ..distributions.integers import integers_of_draw, multinomial, require_bounds
 from ..parameters import (
+    COUNTING,
+    INTEGERS,
     Size,
     chunks_of,
-    counting_dtype,
     counts_on,
-    flag,
-    integer_dtype,
-    known_integer,
+    dtype_among,
     most_of,
     shape_of,
     with_whole_axis,
 )
-from ..rules import TRIALS, Rule, require, require_integer, weights_of, within
-from ..tasks import checked_when_computed
+from ..rules import TRIALS, integer, interval, require, require_weights
 from .state import GeneratorState
 
 __all__ = ["Counts"]
@@ -38,13 +36,6 @@ _BOUNDS: Final = {"bool": (0, 1)} | {
     for sign in ("", "u")
     for bits in (8, 16, 32, 64)
 }
-
-
-def _is_span(x: Any) -> Any:
-    return (x > 0) & (x <= SPAN_OF_TWO)
-
-
-_SPAN: Final = Rule("more than 0 and at most (2**31 - 1)**2 where a bound is an array", _is_span)
 
 
 class Counts(GeneratorState):
@@ -86,35 +77,30 @@ class Counts(GeneratorState):
         [1, 5, 2, 2, 5, 3, 2, 5]
         """
         low, high = (0, low) if high is None else (low, high)
-        endpoint = flag("endpoint", endpoint)
-        name = integer_dtype(dtype, "bool")
-        for bound, value in (("low", low), ("high", high)):
-            require_integer(bound, value)
-        xp, converted = self._parameters(low=low, high=high)
-        known = known_integer(low), known_integer(high)
+        check_flag("endpoint", endpoint)
+        name, beyond = dtype_among(dtype, (*INTEGERS, "bool")), int(not endpoint)
+        known = integer("low", low), integer("high", high)
+        xp, converted = self._parameters({"low": low, "high": high})
         low, high = (v if isinstance(v, int) else here for v, here in zip(known, converted, strict=True))
         shape, (least, most) = shape_of(size, low, high), _BOUNDS[name]
         if not is_array(low) and not is_array(high):
-            span: Any = high - low + endpoint
-            if low < least or high - (not endpoint) > most:
+            span: Any = high - low + 1 - beyond
+            if low < least or high - beyond > most:
                 raise ValueError(f"low and high must be within what {name} holds, {least} to {most}; got {low}, {high}")
             if span < 1:
                 raise ValueError(f"high must be {'low or more' if endpoint else 'more than low'}, got {low}, {high}")
-            name = counts_on(xp, name, low, low + span - 1)
+            name, bounds = counts_on(xp, name, low, low + span - 1), None
         else:
-            bounds = within(max(least, -(2**62)), min(most, 2**62), f"what {name} holds")
+            least, most = max(least, -(2**62)), min(most, 2**62)
+            bounds = interval(f"within what {name} holds, {least} to {most}", least, most)
             name = counts_on(xp, name)
             with wide_dtypes(xp):
                 low, high = (xp.astype(v, dtype_of(xp, "int64")) if is_array(v) else v for v in (low, high))
-                require("low", low, bounds)
-                require("high", high - (0 if endpoint else 1), bounds)
-                span = high - low + (1 if endpoint else 0)
-                require("high - low", span, _SPAN)
-            if is_lazy(xp):
-                low = checked_when_computed(xp, "low", low, bounds)
-                span = checked_when_computed(xp, "high - low", span, _SPAN)
-        values, chunks = (low, span), chunks_of(chunks, shape, low, span)
-        return self._draw(xp, integers_of_draw, values, shape, name, chunks=chunks)
+                require("high", high - beyond, bounds)
+                span = high - low + (1 - beyond)
+                require_bounds(low, span, bounds)
+        chunks = chunks_of(chunks, shape, low, span)
+        return self._draw(xp, integers_of_draw, (low, span), shape, name, chunks=chunks, bounds=bounds)
 
     def binomial(self, n: Any, p: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
         """Count the successes of `n` trials.
@@ -151,13 +137,12 @@ class Counts(GeneratorState):
         >>> Generator(31).binomial(10**6, 0.5, size=3).tolist()
         [499803, 499362, 499965]
         """
-        require_integer("n", n)
-        n, name = known_integer(n), dtype_name(dtype)
+        n, name = integer("n", n), dtype_name(dtype)
         if isinstance(n, int):
             require("n", n, TRIALS)
             if n <= _FEW_TRIALS:
                 return self._ones_added(n, p, size, name, chunks)
-        return self._of_table("binomial", size, name, chunks, n=n, p=p)
+        return self._of_table("binomial", (n, p), size, name, chunks)
 
     def poisson(self, lam: Any = 1.0, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
         """Draw Poisson numbers: by search of the distribution function below a mean of 10, else by PTRS [1]_.
@@ -184,7 +169,7 @@ class Counts(GeneratorState):
         >>> Generator(234).poisson(4.0, 6).tolist()
         [3, 3, 8, 3, 3, 4]
         """
-        return self._of_table("poisson", size, dtype, chunks, lam=lam)
+        return self._of_table("poisson", (lam,), size, dtype, chunks)
 
     def multinomial(self, n: Any, pvals: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
         """Count the outcomes of `n` trials: each count is binomial, given those before it.
@@ -213,22 +198,16 @@ class Counts(GeneratorState):
         >>> Generator(234).multinomial(20, [0.2, 0.3, 0.5], 2).tolist()
         [[3, 4, 13], [3, 4, 13]]
         """
-        require_integer("n", n)
-        name = counting_dtype(dtype)
-        xp, (n, pvals) = self._parameters(n=n, pvals=pvals)
-        name = counts_on(xp, name)
+        integer("n", n)
+        name = dtype_among(dtype, COUNTING)
+        xp, (n, p) = self._parameters({"n": n, "pvals": pvals})
         require("n", n, TRIALS)
-        p = weights_of("pvals", pvals)
+        require_weights("pvals", p)
         rows = shape_of(size, n, *([p[..., 0]] if p.ndim > 1 else []))
         shape = (*rows, p.shape[-1])
         n = n[..., None] if is_array(n) else n
-        values = (n, p)
-        chunks = with_whole_axis(chunks_of(chunks, rows, *(v[..., 0] for v in values if is_array(v))), shape)
-        names = ("n", "pvals") if is_array(n) else ("pvals",)
-        derivatives = Derivatives("the multinomial distribution", names)
-        return self._draw(
-            xp, multinomial_of_draw, values, shape, name, n=math.prod(rows), chunks=chunks, derivatives=derivatives
-        )
+        chunks = with_whole_axis(chunks_of(chunks, rows, *(v[..., 0] for v in (n, p) if is_array(v))), shape)
+        return self._draw(xp, multinomial, (n, p), shape, counts_on(xp, name), n=math.prod(rows), chunks=chunks)
 
     def categorical(self, pvals: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
         """Draw outcomes by their probabilities, by inversion (Devroye 1986, section 3.2) with a uniform of 53 bits.
@@ -253,16 +232,14 @@ class Counts(GeneratorState):
         >>> Generator(234).categorical([0.2, 0.3, 0.5], 8).tolist()
         [1, 1, 2, 1, 1, 1, 1, 2]
         """
-        name = integer_dtype(dtype)
-        xp, (pvals,) = self._parameters(pvals=pvals)
-        p = weights_of("pvals", pvals)
+        name = dtype_among(dtype, INTEGERS)
+        xp, (p,) = self._parameters({"pvals": pvals})
+        require_weights("pvals", p)
         if p.shape[-1] - 1 > most_of(name):
             raise ValueError(f"dtype must hold the numbers of all {p.shape[-1]} outcomes in pvals, got {name}")
-        rows = [p[..., 0]] if p.ndim > 1 else []
-        shape = shape_of(size, *rows)
-        name = counts_on(xp, name)
+        shape = shape_of(size, *([p[..., 0]] if p.ndim > 1 else []))
         with self._taking(math.prod(shape)) as state:
-            return self._outcomes(xp, state, p, shape, name, chunks, "pvals")
+            return self._outcomes(xp, state, p, shape, counts_on(xp, name), chunks, "pvals")
 
     def geometric(self, p: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
         """Draw how many trials the first success takes, by inversion: exponential numbers, rounded up.
@@ -287,7 +264,7 @@ class Counts(GeneratorState):
         >>> Generator(234).geometric(0.3, 6).tolist()
         [4, 3, 1, 3, 3, 3]
         """
-        return self._of_table("geometric", size, dtype, chunks, p=p)
+        return self._of_table("geometric", (p,), size, dtype, chunks)
 
     def negative_binomial(self, n: Any, p: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
         """Draw how many failures come before `n` successes: Poisson numbers of gamma means.
@@ -314,7 +291,7 @@ class Counts(GeneratorState):
         >>> Generator(234).negative_binomial(3, 0.3, 6).tolist()
         [8, 5, 3, 11, 4, 7]
         """
-        return self._of_table("negative_binomial", size, dtype, chunks, n=n, p=p)
+        return self._of_table("negative_binomial", (n, p), size, dtype, chunks)
 
     def hypergeometric(
         self, ngood: Any, nbad: Any, nsample: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None
@@ -345,11 +322,8 @@ class Counts(GeneratorState):
         >>> Generator(234).hypergeometric(15, 30, 10, 6).tolist()
         [4, 4, 3, 3, 2, 5]
         """
-        require_integer("ngood", ngood)
-        require_integer("nbad", nbad)
-        require_integer("nsample", nsample)
-        ngood, nbad, nsample = map(known_integer, (ngood, nbad, nsample))
-        return self._of_table("hypergeometric", size, dtype, chunks, ngood=ngood, nbad=nbad, nsample=nsample)
+        values = integer("ngood", ngood), integer("nbad", nbad), integer("nsample", nsample)
+        return self._of_table("hypergeometric", values, size, dtype, chunks)
 
     def logseries(self, p: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
         """Draw numbers of the logarithmic series: geometric ones of a parameter that is drawn too [1]_.
@@ -377,7 +351,7 @@ class Counts(GeneratorState):
         >>> Generator(234).logseries(0.9, 6).tolist()
         [2, 3, 1, 1, 2, 4]
         """
-        return self._of_table("logseries", size, dtype, chunks, p=p)
+        return self._of_table("logseries", (p,), size, dtype, chunks)
 
     def zipf(self, a: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
         """Draw numbers of Zipf's distribution, by rejection (Devroye 1986, section 10.6.1) from rounded Pareto numbers.
@@ -400,4 +374,4 @@ class Counts(GeneratorState):
         >>> Generator(234).zipf(2.0, 6).tolist()
         [3, 2, 1, 2, 2, 1]
         """
-        return self._of_table("zipf", size, dtype, chunks, a=a)
+        return self._of_table("zipf", (a,), size, dtype, chunks)

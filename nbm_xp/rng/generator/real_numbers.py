@@ -39,7 +39,7 @@ class RealNumbers(GeneratorState):
         >>> Generator(234).exponential(2.0, 3, "float64").round(3).tolist()
         [2.734, 1.936, 0.058]
         """
-        return self._of_table("exponential", size, dtype, chunks, out, scale=scale)
+        return self._of_table("exponential", (scale,), size, dtype, chunks, out)
 
     def standard_exponential(
         self, size: Size = None, dtype: Any = None, method: str = "inv", out: Any = None, *, chunks: Any = None
@@ -89,7 +89,7 @@ class RealNumbers(GeneratorState):
         >>> Generator(234).laplace(size=3, dtype="float64").round(3).tolist()
         [-0.674, -0.275, 2.857]
         """
-        return self._of_table("laplace", size, dtype, chunks, loc=loc, scale=scale)
+        return self._of_table("laplace", (loc, scale), size, dtype, chunks)
 
     def logistic(
         self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None
@@ -115,7 +115,7 @@ class RealNumbers(GeneratorState):
         >>> Generator(234).logistic(size=3, dtype="float64").round(3).tolist()
         [-1.073, -0.49, 3.521]
         """
-        return self._of_table("logistic", size, dtype, chunks, loc=loc, scale=scale)
+        return self._of_table("logistic", (loc, scale), size, dtype, chunks)
 
     def gumbel(
         self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None
@@ -141,7 +141,7 @@ class RealNumbers(GeneratorState):
         >>> Generator(234).gumbel(size=3, dtype="float64").round(3).tolist()
         [-0.312, 0.033, 3.536]
         """
-        return self._of_table("gumbel", size, dtype, chunks, loc=loc, scale=scale)
+        return self._of_table("gumbel", (loc, scale), size, dtype, chunks)
 
     def truncated_normal(
         self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None
@@ -170,7 +170,7 @@ class RealNumbers(GeneratorState):
         >>> Generator(234).truncated_normal(size=3, dtype="float64").round(3).tolist()
         [-0.625, -0.292, 1.643]
         """
-        return self._of_table("truncated_normal", size, dtype, chunks, loc=loc, scale=scale)
+        return self._of_table("truncated_normal", (loc, scale), size, dtype, chunks)
 
     def gamma(self, shape: Any, scale: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
         """Draw gamma numbers, by the rejection method of Marsaglia and Tsang [1]_.
@@ -197,7 +197,7 @@ class RealNumbers(GeneratorState):
         >>> Generator(234).gamma(2.0, 3.0, 3, "float64").round(3).tolist()
         [2.56, 4.938, 4.194]
         """
-        return self._of_table("gamma", size, dtype, chunks, shape=shape, scale=scale)
+        return self._of_table("gamma", (shape, scale), size, dtype, chunks)
 
     def standard_gamma(
         self, shape: Any, size: Size = None, dtype: Any = None, out: Any = None, *, chunks: Any = None
@@ -221,7 +221,7 @@ class RealNumbers(GeneratorState):
         >>> Generator(234).standard_gamma(2.0, 3, "float64").round(3).tolist()
         [0.853, 1.646, 1.398]
         """
-        return self._of_table("gamma", size, dtype, chunks, out, shape=shape, scale=1.0)
+        return self._of_table("gamma", (shape, 1.0), size, dtype, chunks, out)
 
     def beta(self, a: Any, b: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
         """Draw beta numbers, from two gamma numbers [1]_ each: ``x / (x + y)``.
@@ -248,4 +248,4 @@ class RealNumbers(GeneratorState):
         >>> Generator(234).beta(2.0, 3.0, 3, "float64").round(3).tolist()
         [0.476, 0.341, 0.26]
         """
-        return self._of_table("beta", size, dtype, chunks, a=a, b=b)
+        return self._of_table("beta", (a, b), size, dtype, chunks)

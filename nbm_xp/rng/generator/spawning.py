@@ -14,15 +14,16 @@ from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, host_namespa
 from nbm_xp.namespace.compiling import current_trace, is_traced
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, Followed
 
+from ..parameters import count_of
 from ..recurrence import jumped as _jumped
 from ..recurrence import starts
 from ..seeds import hashed
-from .state import GeneratorState, count_of
+from .state import GeneratorState
 
 __all__ = ["Spawning"]
 
 _WORKER_STEPS: Final = 2**160  # steps between one of `substreams` and the next
-_MOST_AT_ONCE: Final = 2**25  # generators: of `substreams`, as many as fit the period, which is close to 2**185
+_MOST_BITS: Final = 25  # of how many generators: of `substreams`, as many as fit the period, which is close to 2**185
 _NUMBER, _TEXT, _CHILD, _PART = range(4)
 """What is hashed with the state: data of `fold_in`, the number of a child of `spawn` or of a part of `split`."""
 
@@ -137,7 +138,7 @@ class Spawning(GeneratorState):
         >>> first == second, first == Generator(234).spawn(1)[0], rng.state[-1]
         (False, True, 2)
         """
-        count = _count_of_generators(n)
+        count = count_of("n", n, bits=_MOST_BITS)
         with self._lock:
             children = range(self._spawned, self._spawned + count)
             made = [self._hashed(_CHILD, child) for child in children]
@@ -164,7 +165,7 @@ class Spawning(GeneratorState):
         >>> rng.split(2) == rng.split(3)[:2], rng == Generator(234)
         (True, True)
         """
-        return [self._hashed(_PART, part) for part in range(_count_of_generators(n))]
+        return [self._hashed(_PART, part) for part in range(count_of("n", n, bits=_MOST_BITS))]
 
     def substreams(self, n: int) -> list[Self]:
         """Make generators for so many workers, which surely share no number: each has 2**160 steps of its own.
@@ -186,7 +187,7 @@ class Spawning(GeneratorState):
         >>> first == Generator(234), second == Generator(234).jumped(2**26)
         (True, True)
         """
-        count = _count_of_generators(n)
+        count = count_of("n", n, bits=_MOST_BITS)
         if self._is_traced:
             return [self._at(_jumped(self._state, k * _WORKER_STEPS)) for k in range(count)]
         if not count:
@@ -231,10 +232,3 @@ def _words(*data: int) -> list[int]:
         shifts = range(0, max(1, number.bit_length()), 32)
         words += [len(shifts), *(number >> shift & (2**32 - 1) for shift in shifts)]
     return words
-
-
-def _count_of_generators(n: Any) -> int:
-    count = count_of("n", n)
-    if count > _MOST_AT_ONCE:
-        raise ValueError(f"n must be at most 2**25, got {count}")
-    return count

@@ -8,18 +8,15 @@ compiles or maps, the integers are an array whose values are not known.
 from __future__ import annotations
 
 import math
-import operator
 import os
 import secrets
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from operator import length_hint
 from typing import Any, Final, Self
 
 from nbm_xp.namespace import (
-    Derivatives,
     array_namespace,
     asarray,
     dtype_of,
@@ -37,34 +34,37 @@ from nbm_xp.namespace.compiling import current_trace, is_traced, register_pytree
 from nbm_xp.namespace.libraries import imported
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, Followed, State, jump
 
-from ..distributions import DISTRIBUTIONS, derivatives, independent
+from ..distributions import DISTRIBUTIONS, LINES, derivatives, independent, line_of
 from ..distributions.integers import outcomes, successes
+from ..distributions.sampling import Distribution
 from ..parameters import (
+    COUNTING,
     Size,
     any_tensor,
     checked,
     chunks_of,
-    counting_dtype,
+    count_of,
     counts_on,
+    dtype_among,
     fill,
     form_of,
+    is_number,
     known_integer,
     real_dtype,
     shape_of,
 )
 from ..recurrence import join, jumped, split
-from ..rules import PROBABILITY, finite_in, require, require_together
+from ..rules import PROBABILITY, require
 from ..seeds import from_words, hashed_seed
 from ..tasks import Draw, library_of_blocks, made
-from ..uniforms import Shape, numbers, substreams
+from ..uniforms import HOST, Shape, numbers, substreams
 
-__all__ = ["FEW", "GeneratorState", "count_of"]
+__all__ = ["FEW", "GeneratorState"]
 
 FEW: Final = 64
 """So many numbers at most are taken from a table that is made ahead."""
 
 _MOST_AHEAD: Final = 512  # steps that such a table has
-_NO_DERIVATIVES: Final = Derivatives("the binomial distribution", ("p",))
 _NOTHING: Final[tuple[str, Iterator[Any]]] = ("", iter(()))  # no table of numbers made ahead, for no dtype
 
 
@@ -234,7 +234,7 @@ class GeneratorState:
         self,
         xp: Any,
         make: Callable[..., Any],
-        parameters: tuple[Any, ...],
+        parameters: Sequence[Any],
         shape: Shape,
         dtype: str,
         *,
@@ -243,7 +243,6 @@ class GeneratorState:
         **how: Any,
     ) -> Any:
         """Take the steps of a draw of `n` elements, as many as `shape` holds unless told, and make it: see `_made`."""
-        xp.empty((0,), dtype=dtype_of(xp, dtype))  # an error where the library, as it is set now, lacks the dtype
         with self._taking(math.prod(shape) if n is None else n, pairs=pairs) as state:
             return self._made(state, xp, make, parameters, shape, dtype, **how)
 
@@ -252,78 +251,87 @@ class GeneratorState:
         state: Followed,
         xp: Any,
         make: Callable[..., Any],
-        parameters: tuple[Any, ...],
+        parameters: Sequence[Any],
         shape: Shape,
         dtype: str,
         *,
         chunks: Any = None,
         args: tuple[Any, ...] = (),
-        derivatives: Callable[[Draw], Derivatives] | Derivatives | None = None,
         out: Any = None,
         filled: bool = False,
+        recorded: bool = False,
         **options: Any,
     ) -> Any:
         """Make a draw at a state from parameters that were checked: see `nbm_xp.rng.tasks.made`.
 
-        The numbers go to `out`, if there is one; if `filled`, `make` may write to it. `options` are keywords of `make`.
+        It is recorded if `recorded`, and where any is a Tensor. The numbers go to `out`, if there is one; if `filled`,
+        `make` may write to it. `options` are keywords of `make`.
         """
-        lazy = is_lazy(xp)
-        library = library_of_blocks(xp, *parameters, *args) if lazy else library_name(xp)
-        numbers = tuple(None if is_array(value) else value for value in parameters)
-        draw = Draw(make, state, shape, dtype, library, numbers, 1 if lazy else self._threads, tuple(options.items()))
-        rule = partial(derivatives, draw) if callable(derivatives) else lambda: derivatives
+        recorded = recorded or any_tensor(*parameters)
+        numbers = tuple(value if is_number(value) else None for value in parameters)
+        lazy, library, threads = is_lazy(xp), HOST, self._threads
+        if lazy:
+            library, threads = library_of_blocks(xp, *parameters, *args), 1
+        elif xp is not host_namespace() and not recorded:
+            library = library_name(xp)
+            xp.empty((0,), dtype=dtype_of(xp, dtype))  # an error where the library, as it is set now, lacks it
+        draw = Draw(make, state, shape, dtype, library, numbers, threads, tuple(options.items()))
+        if recorded:
+            from .tensors import recorded_draw
+
+            return recorded_draw(draw, parameters)
         into = out if filled and not lazy else None
-        return fill(out, made(xp, draw, parameters, chunks=chunks, args=args, derivatives=rule, out=into))
+        return fill(out, made(xp, draw, parameters, chunks=chunks, args=args, derivatives=derivatives, out=into))
 
-    def _of_table(self, name: str, size: Size, dtype: Any, chunks: Any, out: Any = None, **parameters: Any) -> Any:
-        """Draw from the distribution of some name in the table."""
-        distribution = DISTRIBUTIONS[name]
+    def _of_table(
+        self, name: str, values: tuple[Any, ...], size: Size, dtype: Any, chunks: Any, out: Any = None, **how: Any
+    ) -> Any:
+        """Draw from the distribution of some name in the tables, whose parameters have some values."""
+        is_line = name in LINES
+        distribution: Distribution = LINES[name] if is_line else DISTRIBUTIONS[name]
         is_count = distribution.kind == "count"
-        if not is_count and out is None and any_tensor(*parameters.values()):
-            from .tensors import independent_of_tensors
-
-            return independent_of_tensors(self, name, size, dtype, parameters)
-        dtype = counting_dtype(dtype) if is_count else dtype
-        xp, values = self._parameters(out, **parameters)
+        dtype = dtype_among(dtype, COUNTING) if is_count else dtype
+        named = dict(zip(distribution.rules, values, strict=True))
+        xp, found = self._parameters(named, out, recordable=not is_count)
         size, dtype = form_of(xp, out, size, dtype)
-        shape = shape_of(size, *values)
-        dtype = counts_on(xp, dtype) if is_count else real_dtype(dtype, *values)
-        for parameter, value in zip(parameters, values, strict=True):
-            require(parameter, value, distribution.rules[parameter])
-            if distribution.kind == "real":
-                require(f"{parameter} in {dtype}", value, finite_in(dtype))
-        if distribution.together is not None and not any(map(is_array, values)):
-            require_together(dict(zip(parameters, values, strict=True)), distribution.together)
-        values = [value if is_array(value) else float(value) for value in values]
-        chunks = chunks_of(chunks, shape, *values)
-        return self._draw(
-            xp, independent, tuple(values), shape, dtype, chunks=chunks, out=out, derivatives=derivatives, name=name
-        )
+        shape = shape_of(size, *found)
+        dtype = counts_on(xp, dtype) if is_count else real_dtype(dtype, *found)
+        named = dict(zip(named, found, strict=True))
+        distribution.check(named, dtype)
+        if distribution.together is not None and (is_line or all(map(is_number, found))):
+            distribution.together(named, dtype, **how)
+        if not is_line:
+            found = [float(value) if is_number(value) else value for value in found]
+        make, chunks = (line_of if is_line else independent), chunks_of(chunks, shape, *found)
+        return self._draw(xp, make, found, shape, dtype, chunks=chunks, out=out, filled=is_line, name=name, **how)
 
     def _ones_added(self, n: int, p: Any, size: Size, dtype: str, chunks: Any) -> Any:
         """Add up the ones of a few outputs of each element."""
-        xp, (p,) = self._parameters(p=p)
-        shape = shape_of(size, p)
-        dtype = counts_on(xp, dtype)
+        xp, (p,) = self._parameters({"p": p})
+        shape, dtype = shape_of(size, p), counts_on(xp, dtype)
         if dtype == "bool" and n > 1:
             xp.empty((0,), dtype=dtype_of(xp, counts_on(xp, "int64")))
         if is_lazy(xp) or not is_array(p):
             require("p", p, PROBABILITY)
         chunks = chunks_of(chunks, shape, p)
-        return self._draw(
-            xp, successes, (p,), shape, dtype, chunks=chunks, derivatives=_NO_DERIVATIVES, count=n, precision=floatx()
-        )
+        return self._draw(xp, successes, (p,), shape, dtype, chunks=chunks, count=n, precision=floatx())
 
     def _outcomes(self, xp: Any, state: Followed, p: Any, shape: Shape, dtype: str, chunks: Any, name: str) -> Any:
         """Make outcomes by probabilities that were checked, at some state."""
         chunks = chunks_of(chunks, shape, *([p[..., 0]] if p.ndim > 1 else []))
-        derivatives = Derivatives("the categorical distribution", (name,))
-        return self._made(
-            state, xp, outcomes, (), shape, dtype, args=(p,), chunks=chunks, derivatives=derivatives, name=name
-        )
+        return self._made(state, xp, outcomes, (), shape, dtype, args=(p,), chunks=chunks, name=name)
 
-    def _parameters(self, out: Any = None, /, **parameters: Any) -> tuple[Any, list[Any]]:
-        """The library of an answer, which may go to `out`, and the parameters as numbers and arrays of it."""
+    def _parameters(
+        self, parameters: dict[str, Any], out: Any = None, *, recordable: bool = False
+    ) -> tuple[Any, list[Any]]:
+        """The library of an answer, which may go to `out`, and the parameters as numbers and arrays of it.
+
+        Where any is a Tensor and the draw is `recordable`, the library is the tape, and arrays are Tensors too.
+        """
+        if recordable and out is None and any_tensor(*parameters.values()):
+            from .tensors import as_parameters
+
+            return as_parameters(parameters)
         require_eager("a random draw", parameters.values())
         return self._alike(out, *(checked(name, value) for name, value in parameters.items()))
 
@@ -369,17 +377,6 @@ def _checked_state(seed: Any) -> tuple[Followed, int]:
 
 def _fresh_state() -> State:
     return from_words([secrets.randbits(64) for _ in range(6)])
-
-
-def count_of(name: str, value: Any) -> int:
-    """A number of things, 0 or more."""
-    try:
-        count = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an int, got {value!r}") from None
-    if count < 0:
-        raise ValueError(f"{name} must be 0 or more, got {count}")
-    return count
 
 
 def _checked_threads(threads: Any) -> int:

@@ -48,7 +48,7 @@ class TailedNumbers(GeneratorState):
         >>> Generator(234).lognormal(size=3, dtype="float64").round(3).tolist()
         [1.373, 0.249, 0.814]
         """
-        return self._of_table("lognormal", size, dtype, chunks, mean=mean, sigma=sigma)
+        return self._of_table("lognormal", (mean, sigma), size, dtype, chunks)
 
     def pareto(self, a: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
         """Draw numbers of Lomax's distribution, which is Pareto's from 0 on, by inversion: ``u ** (-1 / a) - 1``.
@@ -72,7 +72,7 @@ class TailedNumbers(GeneratorState):
         >>> Generator(234).pareto(3.0, 3, "float64").round(3).tolist()
         [0.577, 0.381, 0.01]
         """
-        return self._of_table("pareto", size, dtype, chunks, a=a)
+        return self._of_table("pareto", (a,), size, dtype, chunks)
 
     def power(self, a: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
         """Draw numbers from 0 to 1 whose density is a power, by inversion: ``u ** (1 / a)``.
@@ -96,7 +96,7 @@ class TailedNumbers(GeneratorState):
         >>> Generator(234).power(3.0, 3, "float64").round(3).tolist()
         [0.634, 0.724, 0.99]
         """
-        return self._of_table("power", size, dtype, chunks, a=a)
+        return self._of_table("power", (a,), size, dtype, chunks)
 
     def weibull(self, a: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
         """Draw numbers of Weibull's distribution, by inversion (Devroye 1986, section 2.2): ``(-log(u)) ** (1 / a)``.
@@ -118,7 +118,7 @@ class TailedNumbers(GeneratorState):
         >>> Generator(234).weibull(3.0, 3, "float64").round(3).tolist()
         [1.11, 0.989, 0.308]
         """
-        return self._of_table("weibull", size, dtype, chunks, a=a)
+        return self._of_table("weibull", (a,), size, dtype, chunks)
 
     def rayleigh(self, scale: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
         """Draw numbers of Rayleigh's distribution, by inversion: ``sqrt(-2 log(u)) * scale``.
@@ -142,7 +142,7 @@ class TailedNumbers(GeneratorState):
         >>> Generator(234).rayleigh(2.0, 3, "float64").round(3).tolist()
         [3.307, 2.783, 0.483]
         """
-        return self._of_table("rayleigh", size, dtype, chunks, scale=scale)
+        return self._of_table("rayleigh", (scale,), size, dtype, chunks)
 
     def standard_cauchy(self, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
         """Draw numbers of Cauchy's distribution, by inversion (Devroye 1986, section 2.2): tangents of uniform angles.
@@ -162,7 +162,7 @@ class TailedNumbers(GeneratorState):
         >>> Generator(234).standard_cauchy(3, "float64").round(3).tolist()
         [-0.97, -0.396, 11.053]
         """
-        return self._of_table("standard_cauchy", size, dtype, chunks)
+        return self._of_table("standard_cauchy", (), size, dtype, chunks)
 
     def triangular(
         self, left: Any, mode: Any, right: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None
@@ -188,7 +188,7 @@ class TailedNumbers(GeneratorState):
         >>> Generator(234).triangular(-1.0, 0.0, 3.0, 3, "float64").round(3).tolist()
         [0.01, 0.272, 2.413]
         """
-        return self._of_table("triangular", size, dtype, chunks, left=left, mode=mode, right=right)
+        return self._of_table("triangular", (left, mode, right), size, dtype, chunks)
 
     def wald(self, mean: Any, scale: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
         """Draw numbers of Wald's distribution, the inverse Gaussian one, as one of two roots [1]_.
@@ -215,7 +215,7 @@ class TailedNumbers(GeneratorState):
         >>> Generator(234).wald(2.0, 3.0, 3, "float64").round(3).tolist()
         [0.539, 0.49, 5.882]
         """
-        return self._of_table("wald", size, dtype, chunks, mean=mean, scale=scale)
+        return self._of_table("wald", (mean, scale), size, dtype, chunks)
 
     def vonmises(self, mu: Any, kappa: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
         """Draw angles of von Mises' distribution, by rejection [1]_.
@@ -245,7 +245,7 @@ class TailedNumbers(GeneratorState):
         >>> Generator(234).vonmises(0.5, 3.0, 3, "float64").round(3).tolist()
         [-0.044, 0.273, 0.307]
         """
-        return self._of_table("vonmises", size, dtype, chunks, mu=mu, kappa=kappa)
+        return self._of_table("vonmises", (mu, kappa), size, dtype, chunks)
 
     def chisquare(self, df: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
         """Draw chi-squared numbers: twice gamma numbers (Johnson et al., volume 1, chapter 18) of half the shape.
@@ -267,7 +267,7 @@ class TailedNumbers(GeneratorState):
         >>> Generator(234).chisquare(3.0, 3, "float64").round(3).tolist()
         [1.028, 2.299, 1.889]
         """
-        return self._of_table("chisquare", size, dtype, chunks, df=df)
+        return self._of_table("chisquare", (df,), size, dtype, chunks)
 
     def noncentral_chisquare(
         self, df: Any, nonc: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None
@@ -300,7 +300,7 @@ class TailedNumbers(GeneratorState):
         >>> Generator(234).noncentral_chisquare(3.0, 2.0, 3, "float64").round(3).tolist()
         [10.341, 5.569, 0.903]
         """
-        return self._of_table("noncentral_chisquare", size, dtype, chunks, df=df, nonc=nonc)
+        return self._of_table("noncentral_chisquare", (df, nonc), size, dtype, chunks)
 
     def f(self, dfnum: Any, dfden: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
         """Draw numbers of the F distribution: quotients of chi-squared numbers over their means.
@@ -324,7 +324,7 @@ class TailedNumbers(GeneratorState):
         >>> Generator(234).f(3.0, 5.0, 3, "float64").round(3).tolist()
         [1.437, 0.745, 0.457]
         """
-        return self._of_table("f", size, dtype, chunks, dfnum=dfnum, dfden=dfden)
+        return self._of_table("f", (dfnum, dfden), size, dtype, chunks)
 
     def noncentral_f(
         self, dfnum: Any, dfden: Any, nonc: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None
@@ -352,7 +352,7 @@ class TailedNumbers(GeneratorState):
         >>> Generator(234).noncentral_f(3.0, 5.0, 2.0, 3, "float64").round(3).tolist()
         [1.691, 1.58, 0.336]
         """
-        return self._of_table("noncentral_f", size, dtype, chunks, dfnum=dfnum, dfden=dfden, nonc=nonc)
+        return self._of_table("noncentral_f", (dfnum, dfden, nonc), size, dtype, chunks)
 
     def standard_t(self, df: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
         """Draw numbers of Student's distribution: normal numbers over roots of chi-squared ones.
@@ -376,4 +376,4 @@ class TailedNumbers(GeneratorState):
         >>> Generator(234).standard_t(3.0, 3, "float64").round(3).tolist()
         [0.605, 0.459, -1.421]
         """
-        return self._of_table("standard_t", size, dtype, chunks, df=df)
+        return self._of_table("standard_t", (df,), size, dtype, chunks)

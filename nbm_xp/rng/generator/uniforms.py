@@ -10,19 +10,7 @@ from typing import Any
 from nbm_xp.namespace import dtype_name, floatx, is_array
 from nbm_xp.namespace.compiling import current_trace
 
-from .. import distributions
-from ..parameters import (
-    Size,
-    any_tensor,
-    checked,
-    chunks_of,
-    form_of,
-    known_integer,
-    line_between,
-    real_dtype,
-    shape_of,
-)
-from ..rules import FINITE, NOT_NEGATIVE, finite_in, require
+from ..parameters import Size, checked
 from ..uniforms import DTYPES, HOST
 from .state import FEW, GeneratorState
 
@@ -94,24 +82,7 @@ class Uniforms(GeneratorState):
         >>> Generator(234).uniform(np.asarray([0.0, 10.0]), np.asarray([1.0, 20.0])).round(3).tolist()
         [0.255, 13.799]
         """
-        if any_tensor(low, high) and out is None:
-            from .tensors import uniforms_of_tensors
-
-            return uniforms_of_tensors(self, low, high, size, dtype, bits)
-        xp, (low, high) = self._parameters(out, low=low, high=high)
-        size, dtype = form_of(xp, out, size, dtype)
-        shape, name = shape_of(size, low, high), real_dtype(dtype, low, high)
-        for bound, value in (("low", low), ("high", high)):
-            require(bound, value, FINITE)
-            require(f"{bound} in {name}", value, finite_in(name))
-        require(f"high - low in {name}", line_between(xp, low, high, name)[1], NOT_NEGATIVE)
-        bits = (53 if name == "float64" else 31) if bits is None else known_integer(bits)
-        if is_array(bits) or bits not in (31, 53) or (bits == 53 and name != "float64"):
-            raise ValueError(f"bits must be 31, or 53 where dtype is float64; got {bits!r} and {name}")
-        chunks = chunks_of(chunks, shape, low, high)
-        return self._draw(
-            xp, distributions.uniform, (low, high), shape, name, chunks=chunks, out=out, filled=True, bits=bits
-        )
+        return self._of_table("uniform", (low, high), size, dtype, chunks, out, bits=bits)
 
     def normal(
         self,
@@ -149,21 +120,7 @@ class Uniforms(GeneratorState):
         >>> Generator(234).normal(size=3, dtype="float64").round(3).tolist()
         [-0.89, -0.584, -0.003]
         """
-        if any_tensor(loc, scale) and out is None:
-            from .tensors import normals_of_tensors
-
-            return normals_of_tensors(self, loc, scale, size, dtype)
-        xp, (loc, scale) = self._parameters(out, loc=loc, scale=scale)
-        size, dtype = form_of(xp, out, size, dtype)
-        shape, name = shape_of(size, loc, scale), real_dtype(dtype, loc, scale)
-        require("loc", loc, FINITE)
-        require("scale", scale, NOT_NEGATIVE)
-        for parameter, value in (("loc", loc), ("scale", scale)):
-            require(f"{parameter} in {name}", value, finite_in(name))
-        chunks = chunks_of(chunks, shape, loc, scale)
-        return self._draw(
-            xp, distributions.normal, (loc, scale), shape, name, chunks=chunks, out=out, filled=True, pairs=True
-        )
+        return self._of_table("normal", (loc, scale), size, dtype, chunks, out, pairs=True)
 
     def standard_normal(self, size: Size = None, dtype: Any = None, out: Any = None, *, chunks: Any = None) -> Any:
         """Draw normal numbers of mean 0 and standard deviation 1: see `normal`.

@@ -10,21 +10,22 @@ import math
 from typing import Any
 
 from nbm_xp.namespace import is_array, is_lazy
+from nbm_xp.namespace.errors import check_choice
 
-from ..distributions import derivatives, vectors
+from ..distributions import vectors
 from ..parameters import (
+    COUNTING,
     Size,
     any_tensor,
     chunks_of,
-    counting_dtype,
     counts_on,
+    dtype_among,
     is_number,
-    known_integer,
     real_dtype,
     shape_of,
     with_whole_axis,
 )
-from ..rules import FINITE, NOT_NEGATIVE, TRIALS, require, require_integer
+from ..rules import FINITE, NOT_NEGATIVE, TRIALS, integer, require
 from .state import GeneratorState
 
 __all__ = ["Vectors"]
@@ -58,19 +59,14 @@ class Vectors(GeneratorState):
         >>> Generator(234).dirichlet([1.0, 2.0, 3.0], 2, "float64").round(3).tolist()
         [[0.102, 0.257, 0.641], [0.168, 0.293, 0.539]]
         """
-        if any_tensor(alpha):
-            from .tensors import dirichlet_of_tensor
-
-            return dirichlet_of_tensor(self, alpha, size, dtype)
-        xp, (alpha,) = self._parameters(alpha=alpha)
-        if not is_array(alpha) or not alpha.ndim:
+        xp, (alpha,) = self._parameters({"alpha": alpha}, recordable=True)
+        if is_number(alpha) or not alpha.ndim:
             raise TypeError(f"alpha must be an array of shapes, got {alpha!r}")
         require("alpha", alpha, NOT_NEGATIVE)
         name, rows = real_dtype(dtype, alpha), [alpha[..., 0]] if alpha.ndim > 1 and alpha.shape[-1] else []
-        shape = (*shape_of(size, *rows), alpha.shape[-1])
+        shape = (*shape_of(size, *rows), *shape_of(None, alpha)[-1:])
         chunks = with_whole_axis(chunks_of(chunks, shape[:-1], *rows), shape)
-        n = math.prod(shape[:-1])
-        return self._draw(xp, vectors.dirichlet, (alpha,), shape, name, n=n, chunks=chunks, derivatives=derivatives)
+        return self._draw(xp, vectors.dirichlet, (alpha,), shape, name, n=math.prod(shape[:-1]), chunks=chunks)
 
     def multivariate_normal(
         self,
@@ -118,26 +114,26 @@ class Vectors(GeneratorState):
         >>> Generator(234).multivariate_normal([0.0, 1.0], cov, 2, dtype="float64").round(3).tolist()
         [[1.989, 3.097], [-1.258, 0.951]]
         """
-        _one_of("check_valid", check_valid, ("warn", "raise", "ignore"))
-        _one_of("method", method, ("svd", "eigh", "cholesky"))
+        check_choice("check_valid", check_valid, ("warn", "raise", "ignore"))
+        check_choice("method", method, ("svd", "eigh", "cholesky"))
         if not is_number(tol) or not 0 <= tol < float("inf"):
             raise ValueError(f"tol must be a number, finite and 0 or more, got {tol!r}")
-        if any_tensor(mean, cov):
-            from .tensors import normal_vectors_of_tensors
-
-            return normal_vectors_of_tensors(self, mean, cov, size, dtype)
-        xp, (mean, cov) = self._parameters(mean=mean, cov=cov)
+        xp, (mean, cov) = self._parameters({"mean": mean, "cov": cov}, recordable=True)
         for parameter, value, axes in (("mean", mean, 1), ("cov", cov, 2)):
-            if not is_array(value) or value.ndim != axes or len(set(value.shape)) > 1:
-                found = f"shape {tuple(value.shape)}" if is_array(value) else repr(value)
+            if is_number(value) or value.ndim != axes or len(set(value.shape)) > 1:
+                found = repr(value) if is_number(value) else f"shape {tuple(value.shape)}"
                 raise ValueError(f"{parameter} must have shape {'(n,)' if axes == 1 else '(n, n)'}, got {found}")
             require(parameter, value, FINITE)
         if mean.shape[0] != cov.shape[0]:
             raise ValueError(f"mean and cov must be of one length, got {mean.shape[0]} and {cov.shape[0]}")
-        shape, name = (*shape_of(size), mean.shape[0]), real_dtype(dtype, mean, cov)
-        n, chunks, args = math.prod(shape[:-1]), with_whole_axis(chunks, shape), (mean, cov)
-        options: dict[str, Any] = {"check_valid": check_valid, "tol": float(tol)}
-        return self._draw(xp, vectors.normal_vectors, (), shape, name, n=n, chunks=chunks, args=args, **options)
+        shape, name = (*shape_of(size), *shape_of(None, mean)), real_dtype(dtype, mean, cov)
+        n, chunks = math.prod(shape[:-1]), with_whole_axis(chunks, shape)
+        if any_tensor(mean, cov):
+            z = self._draw(xp, vectors.standard_normal_vectors, (), shape, name, n=n, recorded=True)
+            factor = xp.linalg.cholesky(xp.astype(cov, name))
+            return xp.astype(mean, name) + xp.matmul(z, factor.mT)
+        options: dict[str, Any] = {"args": (mean, cov), "check_valid": check_valid, "tol": float(tol)}
+        return self._draw(xp, vectors.normal_vectors, (), shape, name, n=n, chunks=chunks, **options)
 
     def multivariate_hypergeometric(
         self,
@@ -177,11 +173,10 @@ class Vectors(GeneratorState):
         >>> Generator(234).multivariate_hypergeometric([16, 8, 4], 6, 2).tolist()
         [[3, 3, 0], [3, 2, 1]]
         """
-        _one_of("method", method, ("marginals", "count"))
-        require_integer("colors", colors)
-        require_integer("nsample", nsample)
-        name, nsample = counting_dtype(dtype), known_integer(nsample)
-        xp, (colors,) = self._parameters(colors=colors)
+        check_choice("method", method, ("marginals", "count"))
+        integer("colors", colors)
+        name, nsample = dtype_among(dtype, COUNTING), integer("nsample", nsample)
+        xp, (colors,) = self._parameters({"colors": colors})
         if not is_array(colors) or colors.ndim != 1:
             raise ValueError(f"colors must have shape (n,), got {colors!r}")
         if not isinstance(nsample, int):
@@ -191,12 +186,5 @@ class Vectors(GeneratorState):
         if not is_lazy(xp):
             vectors.require_sample(colors, nsample)
         shape = (*shape_of(size), colors.shape[0])
-        chunks = with_whole_axis(chunks, shape)
-        n, values, args = math.prod(shape[:-1]), (nsample,), (colors,)
-        return self._draw(xp, vectors.hypergeometrics, values, shape, name, n=n, chunks=chunks, args=args)
-
-
-def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """Raise an error for what is not one of a few words."""
-    if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
+        n, how = math.prod(shape[:-1]), {"chunks": with_whole_axis(chunks, shape), "args": (colors,)}
+        return self._draw(xp, vectors.hypergeometrics, (nsample,), shape, name, n=n, **how)

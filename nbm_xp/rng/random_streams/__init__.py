@@ -14,11 +14,12 @@ import operator
 from typing import Any
 
 from nbm_xp.namespace import dtype_name, floatx, is_complex, promote_types
+from nbm_xp.namespace.errors import check_flag
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS
 from nbm_xp.tape import Tensor
 from nbm_xp.tape import namespace as recorded
 
-from ..parameters import between, flag, most_of, real_dtype, scaled_and_shifted
+from ..parameters import line_between, most_of, real_dtype, scaled_and_shifted
 from . import operations
 from .sizes import (
     as_parameter,
@@ -117,7 +118,8 @@ class RandomStreams(StreamStates):
             state = self.take_streams(size, nstreams)
             u, new = operations.uniform(state, size=shape, dtype=name)
             self.pretty_return(state, new, u, size=size, nstreams=nstreams)
-            drawn: Tensor = between(recorded, u, low, high, name, operations.rounded_product)
+            low, scale = line_between(recorded, low, high, name)
+            drawn: Tensor = scaled_and_shifted(recorded, u, low, scale, name, operations.rounded_product)
             return drawn
 
     def binomial(
@@ -316,7 +318,7 @@ class RandomStreams(StreamStates):
         >>> RandomStreams(31).choice(4, a=[1.5, 2.5]).eval().tolist()
         [1.5, 2.5, 2.5, 2.5]
         """
-        replace = flag("replace", replace)
+        check_flag("replace", replace)
         if replace and a is None:
             raise NotImplementedError("replace must be False where a is not given: a says what there is to choose from")
         if a is not None and p is not None and not replace:

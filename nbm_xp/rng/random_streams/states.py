@@ -20,10 +20,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from nbm_xp.namespace import asarray, default_namespace, dtype_name, host_namespace, is_lazy, library_name, use_backend
+from nbm_xp.namespace.errors import check_flag
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, State, jump
 from nbm_xp.tape import Tensor, Variable, function
 
-from ..parameters import flag, streams_of
+from ..parameters import count_of
 from ..seeds import check_seed
 from ..uniforms import stream_count, substreams
 
@@ -208,12 +209,12 @@ class StreamStates:
         [704833060, 506023153, 12815654]
         """
         dtype_name(dtype)
-        count, xp = streams_of(n_streams, name="n_streams"), default_namespace()
-        moves = flag("inc_rstate", inc_rstate)
+        count, xp = count_of("n_streams", n_streams, 1, bits=31), default_namespace()
+        check_flag("inc_rstate", inc_rstate)
         with _advancing:
             states = substreams(self._state, count)
             states = states if is_lazy(xp) else asarray(states, xp)
-            if moves:
+            if inc_rstate:
                 self.inc_rstate()
         return states
 
@@ -282,5 +283,5 @@ class StreamStates:
         >>> RandomStreams(234).take_streams((3, 4), None).shape
         (2, 6)
         """
-        streams = self.n_streams(size) if nstreams is None else streams_of(nstreams)
+        streams = self.n_streams(size) if nstreams is None else count_of("nstreams", nstreams, 1, bits=31)
         return Variable(self.get_substream_rstates(streams, "float32"), name="random streams", is_state=True)
