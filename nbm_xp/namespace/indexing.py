@@ -8,6 +8,7 @@ the others there are portable forms.
 
 from __future__ import annotations
 
+import math
 import operator
 from types import EllipsisType
 from typing import Any, TypeAlias
@@ -188,7 +189,7 @@ def scatter_add(x: Any, index: Any, values: Any) -> Any:
     if not hasattr(values, "dtype"):
         values = xp.full((), values, dtype=x.dtype, device=dispatch.device_argument(x))
     if not any(_is_array(entry) for entry in entries):
-        return _add_at_slices(xp, x, tuple(entries), news, values)
+        return _add_at_slices(xp, x, entries, news, values)
     return _add_at_arrays(xp, x, entries, news, values)
 
 
@@ -285,66 +286,63 @@ def without_idle_step(entry: Entry, length: Any) -> Entry:
     return slice(places[0], places[0] + 1) if len(places) == 1 else entry
 
 
-def _add_at_slices(xp: Any, x: Any, index: tuple[Any, ...], news: list[int], values: Any) -> Any:
-    """Integers and slices name no place twice."""
-    if news:
-        values = xp.broadcast_to(values, _with_news(x[index].shape, index, news))
-        values = xp.reshape(values, x[index].shape)
-    return _replaced(xp, x, index, x[index] + values)
-
-
-def _replaced(xp: Any, x: Any, index: tuple[Any, ...], part: Any) -> Any:
-    """A copy of x with the part that slices name replaced; Dask refuses to replace a part that is empty."""
-    return xp.asarray(x, copy=True) if 0 in part.shape else replaced(x, index, part)
-
-
-def _with_news(shape: tuple[int, ...], index: tuple[Any, ...], news: list[int]) -> tuple[int, ...]:
-    """The shape of ``x[index]`` once the axes that None makes are there; only integers and slices in `index`."""
-    lengths = iter(shape)
-    entries: list[Entry] = list(index)
+def _with_new_axes(entries: list[Entry], news: list[int]) -> list[Entry]:
+    full = list(entries)
     for place in news:
-        entries.insert(place, None)
-    return tuple(1 if entry is None else next(lengths) for entry in entries if not isinstance(entry, int))
+        full.insert(place, None)
+    return full
+
+
+def _add_at_slices(xp: Any, x: Any, entries: list[Entry], news: list[int], values: Any) -> Any:
+    """Integers and slices name no place twice."""
+    index = tuple(entries)
+    added = x[tuple(_with_new_axes(entries, news))] + values
+    return replaced(x, index, xp.reshape(added, x[index].shape))
 
 
 def _add_at_arrays(xp: Any, x: Any, entries: list[Entry], news: list[int], values: Any) -> Any:
-    """Bring the axes that arrays (and integers beside them) index to the front, as one; add along it; go back."""
+    """Add along the one axis that an array indexes, or else where the index names elements of the flat array."""
     advanced = [axis for axis, entry in enumerate(entries) if not isinstance(entry, slice)]
-    others = [axis for axis in range(x.ndim) if axis not in advanced]
-    if len(advanced) == 1 and not news and all(entries[axis] == slice(None) for axis in others):
+    if len(advanced) == 1 and not news and all(entry == slice(None) for entry in entries if isinstance(entry, slice)):
         axis = advanced[0]
         shape = (*x.shape[:axis], *entries[axis].shape, *x.shape[axis + 1 :])
         return _add_along_axis(xp, x, axis, entries[axis], xp.broadcast_to(values, shape))
-    order = (*advanced, *others)
-    lengths = [x.shape[axis] for axis in advanced]
-    rest = tuple(x.shape[axis] for axis in others)
-    merged = xp.reshape(xp.permute_dims(x, order), (_product(lengths), *rest))
-    positions = _positions(xp, x, [entries[axis] for axis in advanced], lengths)
-    slices = (slice(None), *(entries[axis] for axis in others))
-    part = merged[slices]
-    values = _values_first(xp, values, entries, news, positions.shape, part.shape[1:])
-    part = _add_along_axis(xp, part, 0, positions, values)
-    if any(entry != slice(None) for entry in slices):
-        whole = _replaced(xp, merged, slices, part)
-    else:
-        whole = part
-    back = tuple(order.index(axis) for axis in range(x.ndim))
-    return xp.permute_dims(xp.reshape(whole, (*lengths, *rest)), back)
+    places = _flat_places(xp, x, entries, news)
+    flat = _add_along_axis(xp, xp.reshape(x, (-1,)), 0, places, xp.broadcast_to(values, places.shape))
+    return xp.reshape(flat, x.shape)
 
 
-def _positions(xp: Any, x: Any, indices: list[Any], lengths: list[int]) -> Any:
-    """One array of places in the merged axis, for the arrays and integers that index the axes merged."""
-    positions: Any = 0
-    for index, length in zip(indices, lengths, strict=True):
-        if isinstance(index, int):
-            if not -length <= index < length:
-                raise IndexError(f"index {index} is out of bounds for an axis of length {length}")
-            place: Any = index % length
+def _flat_places(xp: Any, x: Any, entries: list[Entry], news: list[int]) -> Any:
+    """Where the elements that an index with arrays names lie in the flat array, in the index's shape.
+
+    The axes that arrays make stand where the arrays do if these are neighbours, else in front.
+    """
+    wide, device = dtypes.running_dtype(xp, "int64"), dispatch.device_argument(x)
+    axes, named = iter(range(x.ndim)), _with_new_axes(entries, news)
+    parts: list[Any] = []  # an array for each entry that stays an axis
+    by_arrays: Any = 0
+    at: list[int] = []  # the arrays' places among all entries
+    for place, entry in enumerate(named):
+        axis = None if entry is None else next(axes)
+        length, stride = (1, 0) if axis is None else (x.shape[axis], math.prod(x.shape[axis + 1 :]))
+        if entry is None or isinstance(entry, slice):
+            span = range(length)[entry or slice(None)]
+            parts.append(xp.arange(span.start, span.stop, span.step, dtype=wide, device=device) * stride)
+            continue
+        if isinstance(entry, int):
+            index: Any = range(length)[entry]
         else:
-            place = _to_library(xp, x, index)
-            place = xp.where(place < 0, place + length, place)
-        positions = positions * length + place
-    return positions
+            index = _to_library(xp, x, entry)
+            index = xp.where(index < 0, index + length, index)
+        by_arrays = by_arrays + index * stride
+        at.append(place)
+    parts.insert(at[0] if at[-1] - at[0] + 1 == len(at) else 0, by_arrays)
+    ndim = sum(part.ndim for part in parts)
+    places, before = xp.zeros((), dtype=wide, device=device), 0
+    for part in parts:
+        shape = (*(1,) * before, *part.shape, *(1,) * (ndim - before - part.ndim))
+        places, before = places + xp.reshape(part, shape), before + part.ndim
+    return places
 
 
 def _to_library(xp: Any, x: Any, index: Any) -> Any:
@@ -353,39 +351,6 @@ def _to_library(xp: Any, x: Any, index: Any) -> Any:
     if dispatch.array_namespace(index) is xp:
         return xp.astype(index, wide, copy=False)
     return xp.asarray(conversion.to_numpy(index, copy=True), dtype=wide, device=dispatch.device_argument(x))
-
-
-def _values_first(
-    xp: Any, values: Any, entries: list[Entry], news: list[int], shape: tuple[int, ...], rest: tuple[int, ...]
-) -> Any:
-    """The values with the axes that the arrays make in front, and those that None makes gone.
-
-    NumPy's rule: the arrays' axes stand where the arrays do if these are neighbours, else in front.
-    """
-    full: list[Entry] = list(entries)
-    for place in news:
-        full.insert(place, None)
-    places = [place for place, entry in enumerate(full) if entry is not None and not isinstance(entry, slice)]
-    neighbours = places[-1] - places[0] + 1 == len(places)
-    before = sum(entry is None or isinstance(entry, slice) for entry in full[: places[0]]) if neighbours else 0
-    basic = [entry for entry in full if entry is None or isinstance(entry, slice)]
-    lengths = iter(rest)
-    basic_shape = [1 if entry is None else next(lengths) for entry in basic]
-    values = xp.broadcast_to(values, (*basic_shape[:before], *shape, *basic_shape[before:]))
-    count = len(shape)
-    order = (
-        *range(before, before + count),
-        *range(before),
-        *range(before + count, before + count + len(basic) - before),
-    )
-    return xp.reshape(xp.permute_dims(values, order), (*shape, *rest))
-
-
-def _product(lengths: list[int]) -> int:
-    total = 1
-    for length in lengths:
-        total *= length
-    return total
 
 
 def _add_along_axis(xp: Any, x: Any, axis: int, index: Any, values: Any) -> Any:

@@ -27,33 +27,35 @@ from .dask_tiles import stored_product
 __all__ = ["FFT", "LINALG", "matmul", "tensordot", "tril", "triu"]
 
 
-def _run(name: str, *blocks: Any, **options: Any) -> Any:
-    """The function of the blocks' own library, on one block of each argument."""
+def _run(name: str, dtypes: Sequence[Any], *blocks: Any, **options: Any) -> Any:
+    """The function of the blocks' own library, on one block of each argument; what a block holds decides no dtype."""
     from nbm_xp.namespace import array_namespace
 
-    xp = array_namespace(*blocks)
-    result = getattr(xp.linalg, name)(*blocks, **options)
-    return tuple(result) if isinstance(result, tuple) else result
+    found = getattr(array_namespace(*blocks).linalg, name)(*blocks, **options)
+    results = tuple(found) if isinstance(found, tuple) else (found,)
+    cast = tuple(part.astype(dtype, copy=False) for part, dtype in zip(results, dtypes, strict=True))
+    return cast if len(cast) > 1 else cast[0]
 
 
 def _per_matrix(
-    name: str,
-    signature: str,
-    *arrays: Any,
-    dtypes: Sequence[Any],
-    sizes: dict[str, int] | None = None,
-    **options: Any,
+    name: str, signature: str, kinds: str, *arrays: Any, sizes: dict[str, int] | None = None, **options: Any
 ) -> Any:
-    """Map a function of `linalg` over whole matrices, as the signature of a generalised function says."""
+    """Map a function of `linalg` over whole matrices, as the signature of a generalised function says.
+
+    `kinds` has a letter for each result: ``x`` of the matrices' own numbers, ``r`` of real ones, ``c`` of complex ones.
+    """
     cores, results = (re.findall(r"\(([^)]*)\)", side) for side in signature.split("->"))
     arrays = tuple(_whole(da.asarray(array), _count(core)) for array, core in zip(arrays, cores, strict=True))
     batch = max(array.ndim - _count(core) for array, core in zip(arrays, cores, strict=True))
     if len(arrays) > 1:
         arrays = _same_blocks(arrays, [_count(core) for core in cores])
+    own = _inexact(*arrays)
+    of_kind = {"x": own, "r": np.empty(0, own).real.dtype, "c": np.result_type(own, np.complex64)}
+    dtypes = [of_kind[kind] for kind in kinds]
     metas = tuple(_meta(arrays[0], batch + _count(core), dtype) for core, dtype in zip(results, dtypes, strict=True))
+    function = partial(_run, name, dtypes, **options)
     return da.apply_gufunc(
-        partial(_run, name, **options), signature, *arrays, meta=metas if len(metas) > 1 else metas[0],
-        output_sizes=sizes,
+        function, signature, *arrays, meta=metas if len(metas) > 1 else metas[0], output_sizes=sizes
     )  # fmt: skip
 
 
@@ -90,10 +92,6 @@ def _inexact(*arrays: Any) -> Any:
     return dtype if dtype.kind in "fc" else np.dtype(np.float64)
 
 
-def _real(dtype: Any) -> Any:
-    return np.empty(0, dtype).real.dtype
-
-
 def _matrices(x: Any, *, square: bool = False) -> None:
     if x.ndim < 2:
         raise ValueError(f"expected a matrix or a stack of them, got an array of {x.ndim} dimensions")
@@ -120,37 +118,36 @@ def _equal_blocks(x: Any) -> int:
     return next((side for side in divisors if side <= most), 0)
 
 
+_OF_MATRICES = {
+    "det": ("(i,i)->()", "x"),
+    "eig": ("(i,i)->(i),(i,i)", "cc"),
+    "eigh": ("(i,i)->(i),(i,i)", "rx"),
+    "eigvals": ("(i,i)->(i)", "c"),
+    "eigvalsh": ("(i,i)->(i)", "r"),
+    "inv": ("(i,i)->(i,i)", "x"),
+    "pinv": ("(i,j)->(j,i)", "x"),
+    "slogdet": ("(i,i)->(),()", "xr"),
+}
+_NAMED = {"eig": EigResult, "eigh": EighResult, "slogdet": SlogdetResult}
+
+
+def _of_matrices(name: str) -> Callable[..., Any]:
+    signature, kinds = _OF_MATRICES[name]
+
+    def function(x: Any, /, **options: Any) -> Any:
+        _matrices(x, square="i,i" in signature)
+        found = _per_matrix(name, signature, kinds, x, **options)
+        return _NAMED[name](*found) if name in _NAMED else found
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The standard's `{name}`."
+    return function
+
+
 def solve(a: Any, b: Any, /) -> Any:
     """The standard's `solve`."""
     _matrices(a, square=True)
-    if b.ndim == 1:
-        return _per_matrix("solve", "(i,i),(i)->(i)", a, b, dtypes=[_inexact(a, b)])
-    return _per_matrix("solve", "(i,i),(i,j)->(i,j)", a, b, dtypes=[_inexact(a, b)])
-
-
-def inv(x: Any, /) -> Any:
-    """The standard's `inv`."""
-    _matrices(x, square=True)
-    return _per_matrix("inv", "(i,i)->(i,i)", x, dtypes=[_inexact(x)])
-
-
-def pinv(x: Any, /, *, rtol: Any = None) -> Any:
-    """The standard's `pinv`."""
-    _matrices(x)
-    return _per_matrix("pinv", "(i,j)->(j,i)", x, dtypes=[_inexact(x)], rtol=rtol)
-
-
-def det(x: Any, /) -> Any:
-    """The standard's `det`."""
-    _matrices(x, square=True)
-    return _per_matrix("det", "(i,i)->()", x, dtypes=[_inexact(x)])
-
-
-def slogdet(x: Any, /) -> Any:
-    """The standard's `slogdet`."""
-    _matrices(x, square=True)
-    dtype = _inexact(x)
-    return SlogdetResult(*_per_matrix("slogdet", "(i,i)->(),()", x, dtypes=[dtype, _real(dtype)]))
+    return _per_matrix("solve", "(i,i),(i)->(i)" if b.ndim == 1 else "(i,i),(i,j)->(i,j)", "x", a, b)
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Any:
@@ -159,7 +156,7 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Any:
     side = _equal_blocks(x) if _large(x) else 0
     if side:
         return da.linalg.cholesky(x.rechunk(side), lower=not upper)
-    return _per_matrix("cholesky", "(i,i)->(i,i)", x, dtypes=[_inexact(x)], upper=upper)
+    return _per_matrix("cholesky", "(i,i)->(i,i)", "x", x, upper=upper)
 
 
 def svd(x: Any, /, *, full_matrices: bool = True) -> Any:
@@ -169,12 +166,8 @@ def svd(x: Any, /, *, full_matrices: bool = True) -> Any:
         return SVDResult(*da.linalg.svd(_thin(x), coerce_signs=False))
     rows, columns = x.shape[-2:]
     k = min(rows, columns)
-    dtype = _inexact(x)
-    dtypes = [dtype, _real(dtype), dtype]
-    options = {"full_matrices": full_matrices}
-    signature = "(i,j)->(i,u),(k),(v,j)"
     sizes = {"u": rows if full_matrices else k, "k": k, "v": columns if full_matrices else k}
-    return SVDResult(*_per_matrix("svd", signature, x, dtypes=dtypes, sizes=sizes, **options))
+    return SVDResult(*_per_matrix("svd", "(i,j)->(i,u),(k),(v,j)", "xrx", x, sizes=sizes, full_matrices=full_matrices))
 
 
 def svdvals(x: Any, /) -> Any:
@@ -182,8 +175,7 @@ def svdvals(x: Any, /) -> Any:
     _matrices(x)
     if _large(x):
         return svd(x, full_matrices=False).S
-    sizes = {"k": min(x.shape[-2:])}
-    return _per_matrix("svdvals", "(i,j)->(k)", x, dtypes=[_real(_inexact(x))], sizes=sizes)
+    return _per_matrix("svdvals", "(i,j)->(k)", "r", x, sizes={"k": min(x.shape[-2:])})
 
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
@@ -206,54 +198,15 @@ def qr(x: Any, /, *, mode: str = "reduced") -> Any:
     rows, columns = x.shape[-2:]
     if mode == "reduced" and _large(x) and rows >= columns:
         return QRResult(*da.linalg.qr(_thin(x)))
-    dtype = _inexact(x)
     sizes = {"k": rows if mode == "complete" else min(rows, columns)}
-    return QRResult(*_per_matrix("qr", "(i,j)->(i,k),(k,j)", x, dtypes=[dtype, dtype], sizes=sizes, mode=mode))
-
-
-def eigh(x: Any, /) -> Any:
-    """The standard's `eigh`."""
-    _matrices(x, square=True)
-    dtype = _inexact(x)
-    return EighResult(*_per_matrix("eigh", "(i,i)->(i),(i,i)", x, dtypes=[_real(dtype), dtype]))
-
-
-def eigvalsh(x: Any, /) -> Any:
-    """The standard's `eigvalsh`."""
-    _matrices(x, square=True)
-    return _per_matrix("eigvalsh", "(i,i)->(i)", x, dtypes=[_real(_inexact(x))])
-
-
-def _complex(name: str, *blocks: Any, dtype: Any) -> Any:
-    """An eigenvalue function, complex also where NumPy finds all values real: a block must not decide the dtype."""
-    result = _run(name, *blocks)
-    cast = tuple(part.astype(dtype) for part in (result if isinstance(result, tuple) else (result,)))
-    return cast if len(cast) > 1 else cast[0]
-
-
-def eig(x: Any, /) -> Any:
-    """The standard's `eig`."""
-    _matrices(x, square=True)
-    dtype = np.result_type(_inexact(x), np.complex64)
-    metas = (_meta(x, x.ndim - 1, dtype), _meta(x, x.ndim, dtype))
-    function = partial(_complex, "eig", dtype=dtype)
-    return EigResult(*da.apply_gufunc(function, "(i,i)->(i),(i,i)", _whole(x, 2), meta=metas))
-
-
-def eigvals(x: Any, /) -> Any:
-    """The standard's `eigvals`."""
-    _matrices(x, square=True)
-    dtype = np.result_type(_inexact(x), np.complex64)
-    meta = _meta(x, x.ndim - 1, dtype)
-    function = partial(_complex, "eigvals", dtype=dtype)
-    return da.apply_gufunc(function, "(i,i)->(i)", _whole(x, 2), meta=meta)
+    return QRResult(*_per_matrix("qr", "(i,j)->(i,k),(k,j)", "xx", x, sizes=sizes, mode=mode))
 
 
 def matrix_power(x: Any, n: int, /) -> Any:
     """The standard's `matrix_power`, one product at a time."""
     _matrices(x, square=True)
     if n < 0:
-        return matrix_power(inv(x), -n)
+        return matrix_power(LINALG["inv"](x), -n)
     if n == 0:
         return tril(triu(da.ones_like(x)))
     result = None
@@ -302,16 +255,19 @@ def _triangle_of_block(block: Any, triangle: str, k: int, block_info: Any = None
     return getattr(array_namespace(block), triangle)(block, k=k + top - left)
 
 
+def _triangle(name: str, x: Any, k: int) -> Any:
+    _matrices(x)
+    return da.map_blocks(partial(_triangle_of_block, triangle=name, k=k), x, dtype=x.dtype, meta=x._meta)
+
+
 def tril(x: Any, /, *, k: int = 0) -> Any:
     """The standard's `tril`; Dask's own loses the imaginary parts on its way."""
-    _matrices(x)
-    return da.map_blocks(partial(_triangle_of_block, triangle="tril", k=k), x, dtype=x.dtype, meta=x._meta)
+    return _triangle("tril", x, k)
 
 
 def triu(x: Any, /, *, k: int = 0) -> Any:
     """The standard's `triu`; Dask's own loses the imaginary parts on its way."""
-    _matrices(x)
-    return da.map_blocks(partial(_triangle_of_block, triangle="triu", k=k), x, dtype=x.dtype, meta=x._meta)
+    return _triangle("triu", x, k)
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
@@ -330,11 +286,13 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 
 LINALG: dict[str, Any] = {
-    function.__name__: function
-    for function in (
-        cholesky, cross, det, eig, eigh, eigvals, eigvalsh, inv, matmul, matrix_norm, matrix_power, matrix_rank, pinv,
-        qr, slogdet, solve, svd, svdvals, tensordot, vecdot,
-    )
+    **{name: _of_matrices(name) for name in _OF_MATRICES},
+    **{
+        function.__name__: function
+        for function in (
+            cholesky, cross, matmul, matrix_norm, matrix_power, matrix_rank, qr, solve, svd, svdvals, tensordot, vecdot,
+        )
+    },
 }  # fmt: skip
 """What stands over Dask's linear algebra, by name."""
 
@@ -350,49 +308,40 @@ def _transformed(block: Any, name: str, **options: Any) -> Any:
     return getattr(array_namespace(block).fft, name)(block, **options)
 
 
-def _dtype(name: str, dtype: Any) -> Any:
-    wide = np.result_type(dtype, np.complex64)
-    return np.empty(0, wide).real.dtype if name in _TO_REAL else wide
+def _transform(name: str) -> Callable[..., Any]:
+    """Axes to transform become one block each; the function of the blocks' library is mapped over the blocks."""
+    several = name.endswith("n")
 
-
-def _mapped(name: str, x: Any, whole: Sequence[int], lengths: Sequence[int], /, **options: Any) -> Any:
-    """Map a transform that makes the axes `whole` as long as `lengths` over blocks that are whole along them."""
-    x = x.rechunk(dict.fromkeys(whole, -1))
-    chunks = list(x.chunks)
-    for axis, length in zip(whole, lengths, strict=True):
-        chunks[axis] = (length,)
-    dtype = _dtype(name, x.dtype)
-    meta = np.empty_like(x._meta, shape=(0,) * x.ndim, dtype=dtype)
-    return da.map_blocks(partial(_transformed, name=name, **options), x, chunks=tuple(chunks), dtype=dtype, meta=meta)
-
-
-def _one_axis(name: str) -> Callable[..., Any]:
-    def transform(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-        place = _axis(axis, x.ndim)
-        if n is None:
-            n = 2 * (x.shape[place] - 1) if name in _TO_REAL else x.shape[place]
-        length = n // 2 + 1 if name in _FROM_REAL else n
-        return _mapped(name, x, [place], [length], n=n, axis=place, norm=norm)
-
-    transform.__name__ = transform.__qualname__ = name
-    return transform
-
-
-def _several_axes(name: str) -> Callable[..., Any]:
-    def transform(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
-        if axes is None:
-            axes = tuple(range(x.ndim)) if s is None else tuple(range(x.ndim - len(s), x.ndim))
+    def along(x: Any, lengths: Sequence[int] | None, axes: Sequence[int], norm: str) -> Any:
         places = [_axis(axis, x.ndim) for axis in axes]
-        if s is None:
-            s = [x.shape[place] for place in places]
+        if lengths is None:
+            lengths = [x.shape[place] for place in places]
             if name in _TO_REAL:
-                s[-1] = 2 * (s[-1] - 1)
-        lengths = [x.shape[place] if n == -1 else n for n, place in zip(s, places, strict=True)]
-        results = [*lengths[:-1], lengths[-1] // 2 + 1] if name in _FROM_REAL else lengths
-        return _mapped(name, x, places, results, s=tuple(lengths), axes=tuple(places), norm=norm)
+                lengths[-1] = 2 * (lengths[-1] - 1)
+        lengths = [x.shape[place] if n == -1 and several else n for n, place in zip(lengths, places, strict=True)]
+        options = {"s": tuple(lengths), "axes": tuple(places)} if several else {"n": lengths[0], "axis": places[0]}
+        x = x.rechunk(dict.fromkeys(places, -1))
+        chunks = list(x.chunks)
+        for place, length in zip(places, lengths, strict=True):
+            chunks[place] = (length,)
+        if name in _FROM_REAL:
+            chunks[places[-1]] = (lengths[-1] // 2 + 1,)
+        wide = np.result_type(x.dtype, np.complex64)
+        dtype = np.empty(0, wide).real.dtype if name in _TO_REAL else wide
+        meta, function = _meta(x, x.ndim, dtype), partial(_transformed, name=name, norm=norm, **options)
+        return da.map_blocks(function, x, chunks=tuple(chunks), dtype=dtype, meta=meta)
 
-    transform.__name__ = transform.__qualname__ = name
-    return transform
+    def of_one(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+        return along(x, None if n is None else [n], [axis], norm)
+
+    def of_several(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
+        if axes is None:
+            axes = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
+        return along(x, s, axes, norm)
+
+    function = of_several if several else of_one
+    function.__name__ = function.__qualname__ = name
+    return function
 
 
 def _axis(axis: int, ndim: int) -> int:
@@ -402,7 +351,7 @@ def _axis(axis: int, ndim: int) -> int:
 
 
 FFT: dict[str, Callable[..., Any]] = {
-    **{name: _one_axis(name) for name in ("fft", "hfft", "ifft", "ihfft", "irfft", "rfft")},
-    **{name: _several_axes(name) for name in ("fftn", "ifftn", "irfftn", "rfftn")},
+    name: _transform(name)
+    for name in ("fft", "fftn", "hfft", "ifft", "ifftn", "ihfft", "irfft", "irfftn", "rfft", "rfftn")
 }
 """What stands over Dask's transforms, by name."""
