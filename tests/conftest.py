@@ -150,7 +150,6 @@ def cuda_kernels(on_host: list[str], monkeypatch: pytest.MonkeyPatch) -> InPlace
                 patch.setitem(kernels._KERNELS, (f"rng.{name}", "numpy"), found)
             for name in ("whole_digits",):  # which devices do without
                 patch.delitem(kernels._KERNELS, (f"rng.{name}", "numpy"), raising=False)
-                patch.delitem(kernels._WAITING, (f"rng.{name}", "numpy"), raising=False)
             yield on_host
 
     return in_place

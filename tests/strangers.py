@@ -62,9 +62,8 @@ def left_out(name: str) -> Iterator[None]:
         for table in (libraries._NAMESPACES, libraries._NAMES):
             for key in [key for key, value in table.items() if name in (key, value)]:
                 del table[key]
-        for waiting in (kernels._KERNELS, kernels._WAITING):
-            for key in [key for key in waiting if key[1] == name]:
-                del waiting[key]
+        for key in [key for key in kernels._KERNELS if key[1] == name]:
+            del kernels._KERNELS[key]
         for table in dispatch._TABLES:
             table.clear()
         yield

@@ -21,7 +21,7 @@ from .dispatch import is_array, is_registered
 
 __all__ = [
     "FAILURES", "arranged", "check_choice", "check_flag", "described", "name_errors", "name_methods", "named", "naming",
-    "prefix", "reraise", "reraise_call", "reraise_lack",
+    "reraise_call", "reraise_lack", "tell_lack",
 ]  # fmt: skip
 
 C = TypeVar("C")
@@ -40,18 +40,8 @@ _LONGEST = 80
 _NAMED: dict[Any, Any] = {}  # functions, and what stands for them where they are public
 
 
-def reraise(error: Exception) -> NoReturn:
-    """Raise the error of the calling function, which called an array library's, so that it names what is at fault."""
-    frame = sys._getframe(1)
-    code = frame.f_code
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    given = {name: frame.f_locals[name] for name in names if name in frame.f_locals}
-    function = frame.f_globals.get(code.co_name)
-    _raise(error, code.co_name, given, getattr(function, "__annotations__", {}))
-
-
 def naming(function: F, module: str | None = None, *, checked: bool = True) -> F:
-    """A public function or method whose errors name what is at fault, as `reraise` has it.
+    """A public function or method whose errors name what is at fault, as `reraise_call` has it.
 
     `module` is where it is found under its name, if that is another module than its own.
 
@@ -190,26 +180,11 @@ def _called_first() -> str:
     return name
 
 
-def prefix(error: Exception, name: str) -> None:
-    """Let the message of an error begin with a name, if it is Python's or a library's and can be set.
-
-    Where a library lacks something, it says what needs that.
-    """
+def tell_lack(error: Exception, name: str) -> None:
+    """Let an error about what a library lacks say so, and what needs that; any other stays as it is."""
     missing = _missing(error)
     if missing is not None:
-        _says(error, f"{missing}, which {name} needs")
-        return
-    text, root = str(error), type(error).__module__.partition(".")[0]
-    if re.match(rf"{re.escape(name)}\b", text) is None and root in ("builtins", *libraries.LIBRARIES):
-        before = error.args
-        if not _says(error, f"{name}: {text}"):
-            error.args = before
-
-
-def _says(error: Exception, text: str) -> bool:
-    """Set the message of an error, and tell whether it took it."""
-    error.args = (text,)
-    return str(error) == text
+        error.args = (f"{missing}, which {name} needs",)
 
 
 def described(value: Any) -> str:

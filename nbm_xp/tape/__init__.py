@@ -42,6 +42,6 @@ __all__ = [
     "value_and_grad", "visualize", "vjp", "vmap",
 ]  # fmt: skip
 
-name_errors(globals(), but=("is_tensor", "register_gradient", "sigmoid", "softplus"))
+name_errors(globals(), but=("is_tensor", "register_gradient"))
 
 public_names(globals(), elsewhere=[namespace])

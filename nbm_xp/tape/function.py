@@ -26,7 +26,6 @@ from nbm_xp.namespace import (
     running_namespace,
 )
 from nbm_xp.namespace.compiling import at_home, compiled, compiles, how_run, is_traced
-from nbm_xp.namespace.errors import prefix
 from nbm_xp.namespace.memory import unshared
 
 from .batches import Batches, batch_axes
@@ -300,7 +299,7 @@ class Function:
         try:
             return asarray(value, host_namespace(), dtype=str(node.dtype))
         except (TypeError, ValueError) as error:
-            prefix(error, f"argument {node.name or self.inputs.index(node)}")
+            error.add_note(f"given as argument {node.name or self.inputs.index(node)}")
             raise
 
     def _make_route(self, arrays: list[Any]) -> _Route:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from types import CodeType
 from typing import Any, TypeAlias
 
-from nbm_xp.namespace.errors import prefix
+from nbm_xp.namespace.errors import tell_lack
 
 __all__ = [
     "SourceLocation", "add_note", "current_location", "described_location", "explain", "gradient_location", "met",
@@ -124,7 +124,7 @@ def explain(error: Exception, name: str, operands: Sequence[str], location: Sour
     """Let an error of a recorded call that runs say what the user called, and in a note where and of what."""
     add_note(error, recorded_as(name, operands, location))
     called = name if location is None or location[3].startswith(("_", "<")) else location[3]
-    prefix(error, called)
+    tell_lack(error, called)
 
 
 def add_note(error: BaseException, note: str) -> None:

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 from nbm_xp.namespace import chains as library
 from nbm_xp.namespace import concrete_int, running_dtype
 from nbm_xp.namespace.compiling import library_branch
-from nbm_xp.namespace.errors import prefix
+from nbm_xp.namespace.errors import tell_lack
 
 from ..dtypes import DTYPE_CLASSES
 from ..graph import BranchPath, Result, walk
@@ -420,7 +420,7 @@ class PlanWriter:
         try:
             return attrgetter(name)(self.xp)
         except AttributeError as error:
-            prefix(error, name)
+            tell_lack(error, name)
             raise
 
     def _bind(self, label: str, key: Hashable, value: Any) -> str:
