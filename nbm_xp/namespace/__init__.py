@@ -34,8 +34,8 @@ from .dispatch import (
     is_array,
     kept_by_type,
     library_name,
+    recording_namespace,
     register_array_type,
-    registered_namespace,
 )
 from .dtypes import (
     DTYPE_NAMES,
@@ -65,7 +65,7 @@ __all__ = [
     "get_namespace", "has_blocks", "host_namespace", "image_data_format", "in_one_library", "info",
     "installed_libraries", "intx", "is_array", "is_bool", "is_complex", "is_floating", "is_integer", "is_lazy",
     "kept_by_type", "kernel", "kind", "library_name", "may_overlap", "promote", "promote_types", "put",
-    "register_array_type", "registered_namespace", "register_kernel", "register_library", "replaced",
+    "register_array_type", "recording_namespace", "register_kernel", "register_library", "replaced",
     "reset_configuration", "reshaped_view", "running_namespace", "save_configuration", "scatter_add", "scattered",
     "set_backend", "set_epsilon", "set_floatx", "set_image_data_format", "set_intx", "take_along_axis", "to_floating",
     "to_numpy", "use_backend", "wide_dtypes", "with_derivatives", "writes_in_place",

@@ -15,7 +15,7 @@ from .overlay import Namespace
 
 __all__ = [
     "array_namespace", "default_namespace", "forget_those", "is_array", "is_registered", "kept_by_type", "library_name",
-    "library_of", "register_array_type", "registered_namespace",
+    "library_of", "register_array_type", "recording_namespace",
     "stay_as_they_are",
 ]  # fmt: skip
 
@@ -227,9 +227,9 @@ def is_registered(x: Any) -> bool:
     return any(base in _REGISTERED for base in type(x).__mro__)
 
 
-def registered_namespace(cls: type) -> Any:
-    """The namespace that a class was registered with."""
-    return _REGISTERED[cls]
+def recording_namespace() -> Any:
+    """The namespace whose functions record instead of computing: that of the absorbing type."""
+    return _ABSORBING[0]
 
 
 def forget_those(are: Callable[[type], bool]) -> None:

@@ -17,6 +17,7 @@ from nbm_xp.namespace import (
     host_namespace,
     is_lazy,
     library_name,
+    recording_namespace,
     running_namespace,
     to_numpy,
     use_backend,
@@ -25,7 +26,7 @@ from nbm_xp.namespace import (
 from .graph import is_differentiated
 from .lengths import Length, Size, as_length, known, product, value_length
 from .node import CONSTANT, IFELSE_NAME, LEAVES, PLACEHOLDER, SUBGRAPH_TAG, VARIABLE, Node
-from .tensor import Tensor, standard
+from .tensor import Tensor
 
 __all__ = ["concrete", "integer_length", "is_lasting", "lasting_number", "recorded_length", "what_is_unknown"]
 
@@ -65,7 +66,7 @@ def concrete(x: Tensor, function: str) -> Any:
         raise ValueError(
             f"the length of what {function} gives depends on data, which must be known while recording; {reason}"
         )
-    return standard().look(x)
+    return recording_namespace().look(x)
 
 
 def is_lasting(x: Tensor) -> bool:
@@ -86,7 +87,7 @@ def lasting_number(node: Node) -> Any:
     return _read(node, arrays)
 
 
-def _present_integer(node: Node) -> int | None:
+def present_integer(node: Node) -> int | None:
     """The value that an integer scalar has now, if no more than a few numbers decide it and none of them is open."""
     arrays = []
     for count, (needed, for_its_value) in enumerate(_needed(node)):
@@ -106,9 +107,6 @@ def _present_integer(node: Node) -> int | None:
             arrays.append(needed.payload)
     found: int | None = _read(node, arrays)
     return found
-
-
-Length.reader = staticmethod(_present_integer)
 
 
 def _needed(node: Node, *, past_memo: bool = True) -> Iterator[tuple[Node, bool]]:
@@ -136,9 +134,9 @@ def _read(node: Node, arrays: list[Any]) -> Any:
     if arrays and is_lazy(running_namespace(arrays, default_namespace())):
         return None
     if arrays:
-        return to_numpy(standard().look(Tensor(node))).item()
+        return to_numpy(recording_namespace().look(Tensor(node))).item()
     with use_backend(library_name(host_namespace())):  # of numbers alone: the same in every library
-        return to_numpy(standard().look(Tensor(node))).item()
+        return to_numpy(recording_namespace().look(Tensor(node))).item()
 
 
 def integer_length(value: Any) -> Any:

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 from nbm_xp.namespace import DTYPE_NAMES, dtype_name, dtype_of, dtypes, host_namespace
 
 __all__ = [
-    "DTYPE_CLASSES", "DType", "as_dtype", "bool", "common_dtype", "complex64", "complex128", "float16", "float32",
-    "float64", "float_of", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "weak_dtype",
+    "bool", "complex64", "complex128", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8",
+    "uint16", "uint32", "uint64",
 ]  # fmt: skip
 
 DType: TypeAlias = Any

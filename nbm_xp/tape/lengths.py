@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, TypeAlias, cast
+from functools import partial
+from typing import Any, TypeAlias, cast
 
-from nbm_xp.namespace import is_array
+from nbm_xp.namespace import floatx, is_array, recording_namespace
 
 __all__ = [
     "KnownLength", "Length", "Size", "as_length", "atom_length", "axis_length", "broadcast_length", "is_number",
@@ -38,10 +39,6 @@ class Length:
     terms: dict[Monomial, int]
     weight: int
     """How long its source is: how many axes, values and operations it is written with."""
-    recorder: ClassVar[Callable[[Length], Any]]
-    """Makes a floating scalar Tensor of a length, for arithmetic that leaves the integers."""
-    reader: ClassVar[Callable[[Any], int | None]]
-    """Tells the value that an integer scalar has now, if a few variables' numbers decide it."""
 
     def __init__(self, terms: dict[Monomial, int]) -> None:
         self.terms = terms
@@ -183,8 +180,8 @@ class Length:
         """Arithmetic whose result is no length: recorded on a scalar Tensor."""
         if not isinstance(other, (int, float, Length)):
             return NotImplemented
-        number = Length.recorder(other) if isinstance(other, Length) else other
-        return operate(Length.recorder(self), number)
+        record = partial(recording_namespace().asarray, dtype=floatx())
+        return operate(record(self), record(other) if isinstance(other, Length) else other)
 
     def _compare(self, other: Any, compare: Callable[[int, int], bool]) -> bool:
         if not is_size(other):
@@ -270,18 +267,9 @@ def _atom_value(atom: Atom) -> int | None:
         shape: tuple[int, ...] | None = atom[1].current_shape()
         return None if shape is None else shape[atom[2]]
     if kind == "value":
-        return Length.reader(atom[1])
-    values = []
-    for size in operands_of(atom):
-        value = known(size)
-        if value is None:
-            return None
-        values.append(value)
-    if kind in ("min", "max"):
-        return min(values) if kind == "min" else max(values)
-    if kind == "broadcast":
-        return max(values) if min(values) else 0
-    return values[0] // values[1] if kind == "//" else values[0] % values[1]
+        return cast("int | None", recording_namespace().present_integer(atom[1]))
+    values = list(map(known, operands_of(atom)))
+    return None if None in values else _COMPUTED[kind](*values)
 
 
 def is_size(value: object) -> bool:
@@ -382,11 +370,7 @@ def substituted(size: Size, replace: Callable[[Atom], Size]) -> Size:
         kind = atom[0]
         if kind in ("axis", "value"):
             return replace(atom)
-        operands = [substituted(operand, replace) for operand in operands_of(atom)]
-        if kind in ("//", "%"):
-            return quotient(*operands) if kind == "//" else remainder(*operands)
-        joined = {"min": minimum_length, "max": maximum_length, "broadcast": broadcast_length}[kind]
-        return joined(operands)
+        return _MADE[kind](*(substituted(operand, replace) for operand in operands_of(atom)))
 
     if not isinstance(size, Length):
         return size
@@ -399,6 +383,24 @@ def substituted(size: Size, replace: Callable[[Atom], Size]) -> Size:
                 term = term * factor
         total = total + term
     return total
+
+
+_COMPUTED: dict[str, Callable[..., int]] = {
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "min": lambda *sizes: min(sizes),
+    "max": lambda *sizes: max(sizes),
+    "broadcast": lambda *sizes: max(sizes) if min(sizes) else 0,
+}
+"""What the kinds of atoms are of numbers."""
+_MADE: dict[str, Callable[..., Size]] = {
+    "//": quotient,
+    "%": remainder,
+    "min": lambda *sizes: minimum_length(sizes),
+    "max": lambda *sizes: maximum_length(sizes),
+    "broadcast": lambda *sizes: broadcast_length(sizes),
+}
+"""What they are of lengths."""
 
 
 def _only_atom(kind: str, size: Size) -> Iterable[Size] | None:

@@ -7,13 +7,15 @@ number (`bool`, `float`, `int`, `__array__`) and nothing unknown is involved.
 
 from __future__ import annotations
 
+import inspect
 import math
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from types import ModuleType
 from typing import Any, ClassVar, TypeAlias, cast
 
-from nbm_xp.namespace import array_namespace, is_array, registered_namespace, to_numpy
+from nbm_xp.namespace import array_namespace, is_array, recording_namespace, to_numpy
 
 from .dtypes import DTYPE_CLASSES, DType, as_dtype
 from .graph import reachable, refuse_cut
@@ -41,11 +43,6 @@ class View:
         self.call = call
         self.seen = base.node
         self.may_be_copy = False
-
-
-def standard() -> Any:
-    """The recorded standard: the namespace of Tensors, whose functions operators and methods call."""
-    return registered_namespace(Tensor)
 
 
 _listed = {"by identity": False}
@@ -81,14 +78,20 @@ def looked_up_by_identity() -> bool:
 Method: TypeAlias = "Callable[[Any, Any], Tensor]"
 
 
+@cache
+def _function(name: str) -> Callable[..., Any]:
+    """A function of the recorded standard, as operators call it: they have no names of arguments to put into errors."""
+    return cast("Callable[..., Any]", inspect.unwrap(getattr(recording_namespace(), name)))
+
+
 def _operators(name: str, operator: str) -> tuple[Method, Method, Method]:
     """``x + y``, ``y + x`` and ``x += y`` for a function of the namespace, and what Python calls its operator."""
 
     def operate(self: Any, other: Any) -> Any:
-        return getattr(standard(), name)(self, other) if _is_operand(other) else NotImplemented
+        return _function(name)(self, other) if _is_operand(other) else NotImplemented
 
     def reflected(self: Any, other: Any) -> Any:
-        return getattr(standard(), name)(other, self) if _is_operand(other) else NotImplemented
+        return _function(name)(other, self) if _is_operand(other) else NotImplemented
 
     def in_place(self: Any, other: Any) -> Any:
         is_statement = is_operator(sys._getframe(1))
@@ -98,7 +101,7 @@ def _operators(name: str, operator: str) -> tuple[Method, Method, Method]:
         if result is NotImplemented:
             return result
         if is_statement:
-            return standard().updated(self, result)
+            return recording_namespace().updated(self, result)
         self[...] = result
         return self
 
@@ -112,7 +115,7 @@ def _is_operand(other: Any) -> bool:
 
 
 def _unary(name: str) -> Callable[[Any], Tensor]:
-    return lambda self: getattr(standard(), name)(self)
+    return lambda self: cast("Tensor", _function(name)(self))
 
 
 class Operators:
@@ -151,7 +154,7 @@ class Operators:
 
     def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
         try:
-            return cast("Tensor", standard().equal(self, other) if _is_operand(other) else NotImplemented)
+            return cast("Tensor", _function("equal")(self, other) if _is_operand(other) else NotImplemented)
         except ValueError:
             if not looked_up_by_identity():
                 raise
@@ -221,12 +224,12 @@ class Tensor(Operators):
     @property
     def T(self) -> Tensor:
         """All axes in reverse order."""
-        return cast("Tensor", standard().permute_dims(self, tuple(range(self.ndim))[::-1]))
+        return cast("Tensor", recording_namespace().permute_dims(self, tuple(range(self.ndim))[::-1]))
 
     @property
     def mT(self) -> Tensor:
         """The last two axes swapped."""
-        return cast("Tensor", standard().matrix_transpose(self))
+        return cast("Tensor", recording_namespace().matrix_transpose(self))
 
     def __getattr__(self, name: str) -> Any:
         raise no_attribute(self, name)
@@ -248,11 +251,11 @@ class Tensor(Operators):
         if self.ndim <= 2 and factor.ndim <= 2:
             return self @ factor
         axes = [self.ndim - 1], [max(0, factor.ndim - 2)]
-        return cast("Tensor", standard().tensordot(self, factor, axes=axes))
+        return cast("Tensor", recording_namespace().tensordot(self, factor, axes=axes))
 
     def eval(self, inputs: dict[Tensor, Any] | None = None) -> Any:
         """Compute the value, with arrays for the placeholders it needs."""
-        return standard().evaluate(self, inputs)
+        return recording_namespace().evaluate(self, inputs)
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Tensor:
         """Return self: a Tensor is on no device."""
@@ -297,7 +300,7 @@ class Tensor(Operators):
             array = array.copy()  # compiled code asks for memory to write to though it only reads
         if dtype is not None and dtype != array.dtype:
             return array.astype(dtype)
-        return array if copy else standard().share(self, value, array)
+        return array if copy else recording_namespace().share(self, value, array)
 
     def __bool__(self) -> bool:
         node = self.node
@@ -329,7 +332,7 @@ class Tensor(Operators):
                 f"only a Tensor without axes converts to {kind}, this one has shape {self.shape}: "
                 "call xp.sum(x), say, first, where xp = x.__array_namespace__()"
             )
-        return to_numpy(self._looked_at(kind, lambda: standard().look(self))).item()
+        return to_numpy(self._looked_at(kind, lambda: recording_namespace().look(self))).item()
 
     def _looked_at(self, kind: str, look: Callable[[], Any]) -> Any:
         """The value, which there is none of while something is missing."""
@@ -355,11 +358,11 @@ class Tensor(Operators):
         return (self[index] for index in range(len(self)))
 
     def __getitem__(self, key: Any, /) -> Tensor:
-        part: Tensor = standard().getitem(self, key)
+        part: Tensor = recording_namespace().getitem(self, key)
         return part
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
-        standard().assign(self, key, value)
+        recording_namespace().assign(self, key, value)
 
     def __repr__(self) -> str:
         return described(self.node, type(self).__name__)
@@ -402,7 +405,7 @@ def as_tensor(value: Any) -> Tensor:
     if is_array(value):
         shape = tuple(None if isinstance(n, float) and math.isnan(n) else n for n in value.shape)
         return Tensor(leaf(CONSTANT, shape, len(shape), as_dtype(value), None, payload=value))
-    return cast("Tensor", standard().asarray(value))
+    return cast("Tensor", recording_namespace().asarray(value))
 
 
 _AS_IT_IS = (bool, int, float, complex, Length, Node, str, slice, *DTYPE_CLASSES)

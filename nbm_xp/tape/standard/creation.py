@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, default_namespace, dtype_name, dtype_of, floatx, host_namespace, is_array
+from nbm_xp.namespace import array_namespace, default_namespace, dtype_name, floatx, host_namespace, is_array
 from nbm_xp.namespace import asarray as library_asarray
 from nbm_xp.namespace.errors import described
 
@@ -26,20 +27,18 @@ from ..node import (
     ChainStep,
     Node,
     Operation,
-    Shape,
     declare,
     same_as_first,
 )
 from ..tensor import Tensor, as_tensor, record, with_attributes
-from .data_types import cast, real_of, scalar
-from .data_types import check_device as _check_device
+from .data_types import cast, check_device, real_of, scalar
 from .manipulation import broadcast_to, reshape, stack
 from .manipulation import sum as sum_
-from .shapes import not_written, of_matrices, sizes_of
+from .shapes import not_written, of_matrices, published, sizes_of
 
 __all__ = [
-    "arange", "asarray", "conj", "dtype_or", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "imag",
-    "linspace", "meshgrid", "ones", "ones_like", "real", "scalar_dtype", "tril", "triu", "zeros", "zeros_like",
+    "arange", "asarray", "conj", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "imag", "linspace",
+    "meshgrid", "ones", "ones_like", "real", "tril", "triu", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
@@ -48,18 +47,32 @@ def dtype_or(dtype: Any, default: Any) -> DType:
     return as_dtype(default if dtype is None else dtype)
 
 
-def _shaped(shape: Shape, *, dtype: DType) -> Any:
-    return shape, dtype
-
-
 def _of_number(number: Any) -> Callable[[Node], ChainStep]:
     """How an array that has a number everywhere is made in a chain."""
     return lambda node: ChainStep(scalar(number, node.dtype).node, node.args[0])
 
 
-_ZEROS = declare("zeros", _shaped, (), shape_at=0, chain_step=_of_number(0))
-_ONES = declare("ones", _shaped, (), shape_at=0, chain_step=_of_number(1))
-_EMPTY = declare("empty", _shaped, (), shape_at=0)
+def _filled(name: str, what: str, number: int | None = None) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
+    """Declare arrays of a shape with a number, or any, everywhere, and those with the shape and dtype of another."""
+    chain_step = None if number is None else _of_number(number)
+    op = declare(name, lambda shape, *, dtype: (shape, dtype), (), shape_at=0, chain_step=chain_step)
+
+    def of_shape(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+        check_device(device)
+        return record(op, sizes_of(shape), dtype=dtype_or(dtype, floatx()))
+
+    def like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+        x = as_tensor(x)
+        check_device(device)
+        return record(op, x.node.shape, dtype=dtype_or(dtype, x.dtype))
+
+    published(name, of_shape, f"{what} of a shape.")
+    return of_shape, published(f"{name}_like", like, f"{what} of the shape, and unless told the dtype, of `x`.")
+
+
+zeros, zeros_like = _filled("zeros", "Zeros", 0)
+ones, ones_like = _filled("ones", "Ones", 1)
+empty, empty_like = _filled("empty", "An array with any values")
 _FULL = declare(
     "full",
     lambda shape, value, *, dtype: (shape, dtype),
@@ -83,7 +96,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     OverflowError
         If the dtype cannot hold an integer.
     """
-    _check_device(device)
+    check_device(device)
     wanted = None if dtype is None else as_dtype(dtype)
     if isinstance(obj, Tensor) or is_array(obj):
         return _of_array(obj, wanted, copy)
@@ -97,12 +110,18 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     host, library = host_namespace(), default_namespace()
     if hasattr(obj, "__dlpack__"):
         return _of_array(library.from_dlpack(obj), wanted, copy)
-    buffer = None if isinstance(obj, (list, tuple)) else _buffer(obj)
-    if buffer is not None:
-        return _of_array(library_asarray(host.asarray(buffer), library), wanted, copy)
-    if wanted is None:
-        wanted = as_dtype(scalar_dtype(_strongest(obj)))
-    return as_tensor(library_asarray(host.asarray(obj, dtype=dtype_of(host, wanted)), library))
+    with suppress(TypeError):  # what shows no memory
+        return _of_array(library_asarray(host.asarray(memoryview(obj)), library), wanted, copy)
+    found = host.asarray(obj) if isinstance(obj, Sequence) else host.asarray(None)
+    if found.dtype.kind not in _EXAMPLES:
+        what = f"{type(obj).__name__} of {found.dtype.name}"
+        raise TypeError(f"obj must be an array, a buffer, a number or a nested sequence of these, got {what}")
+    wanted = dtype_or(wanted, scalar_dtype(_EXAMPLES[found.dtype.kind]))
+    return as_tensor(library_asarray(host.asarray(obj, dtype=wanted), library))
+
+
+_EXAMPLES = {"b": True, "i": 1, "u": 1, "f": 1.0, "c": 1j}
+"""A Python number of each kind of dtypes."""
 
 
 def _of_array(obj: Any, dtype: DType | None, copy: bool | None) -> Tensor:
@@ -122,31 +141,6 @@ def _of_array(obj: Any, dtype: DType | None, copy: bool | None) -> Tensor:
 _COPY = declare("copy", same_as_first, (lambda g, out, x: g,), tags=frozenset({IDENTITY_TAG}), may_overlap=True)
 
 
-def _buffer(obj: Any) -> memoryview | None:
-    """The memory that an object shows; None for a sequence that shows none."""
-    try:
-        return memoryview(obj)
-    except TypeError:
-        if isinstance(obj, Sequence) and not isinstance(obj, str):
-            return None
-    raise TypeError(f"obj must be an array, a buffer, a number or a nested sequence of these, got {type(obj).__name__}")
-
-
-def _strongest(obj: Any) -> Any:
-    """One number of the highest kind among those of a nested sequence; a float for none."""
-    if not isinstance(obj, Sequence) or isinstance(obj, str):
-        return obj
-    found = [_strongest(item) for item in obj if not isinstance(item, Sequence) or len(item)]
-    return max(found, key=lambda number: (bool, int, float, complex).index(_python_type(number)), default=0.0)
-
-
-def _python_type(number: Any) -> type:
-    for kind in (bool, int, float, complex):
-        if isinstance(number, kind):
-            return kind
-    raise TypeError(f"obj must be an array, a number or a nested sequence of these, got {type(number).__name__}")
-
-
 def _holds_recorded(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return any(map(_holds_recorded, value))
@@ -164,52 +158,13 @@ def scalar_dtype(value: Any) -> str:
     return floatx()
 
 
-def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Zeros of a shape."""
-    _check_device(device)
-    return record(_ZEROS, sizes_of(shape), dtype=dtype_or(dtype, floatx()))
-
-
-def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Ones of a shape."""
-    _check_device(device)
-    return record(_ONES, sizes_of(shape), dtype=dtype_or(dtype, floatx()))
-
-
-def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """An array of a shape with any values."""
-    _check_device(device)
-    return record(_EMPTY, sizes_of(shape), dtype=dtype_or(dtype, floatx()))
-
-
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """One number everywhere."""
-    _check_device(device)
+    check_device(device)
     if isinstance(fill_value, (Tensor, Length)):
         value = asarray(fill_value, dtype=dtype)
         return Tensor(broadcast_to(value, sizes_of(shape)).node)  # an array of its own, to be written to
     return record(_FULL, sizes_of(shape), fill_value, dtype=dtype_or(dtype, scalar_dtype(fill_value)))
-
-
-def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Zeros with the shape, and unless told the dtype, of `x`."""
-    x = as_tensor(x)
-    _check_device(device)
-    return record(_ZEROS, x.node.shape, dtype=dtype_or(dtype, x.dtype))
-
-
-def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Ones with the shape, and unless told the dtype, of `x`."""
-    x = as_tensor(x)
-    _check_device(device)
-    return record(_ONES, x.node.shape, dtype=dtype_or(dtype, x.dtype))
-
-
-def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """An array with the shape and dtype of `x`, with any values."""
-    x = as_tensor(x)
-    _check_device(device)
-    return record(_EMPTY, x.node.shape, dtype=dtype_or(dtype, x.dtype))
 
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
@@ -223,7 +178,7 @@ _EYE = declare("eye", lambda rows, columns, *, k, dtype: ((rows, columns), dtype
 
 def eye(n_rows: Any, n_cols: Any = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Tensor:
     """Ones on a diagonal."""
-    _check_device(device)
+    check_device(device)
     rows, columns = sizes_of((n_rows, n_rows if n_cols is None else n_cols), "n_rows and n_cols")
     return record(_EYE, rows, columns, k=k, dtype=dtype_or(dtype, floatx()))
 
@@ -251,16 +206,10 @@ def _matrices(x: Any, function: str) -> Tensor:
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A Tensor of anything that speaks DLPack."""
-    _check_device(device)
+    check_device(device)
     array = x if is_array(x) or isinstance(x, Tensor) else default_namespace().from_dlpack(x)
     return _of_array(array, None, copy)
 
-
-def _as_number(length: Length) -> Tensor:
-    return asarray(length, dtype=floatx())
-
-
-Length.recorder = staticmethod(_as_number)
 
 _ELEMENTWISE = frozenset({ELEMENTWISE_TAG})
 
@@ -312,7 +261,7 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
 
     Tensors of a floating dtype are, where they are computed from numbers and constants alone.
     """
-    _check_device(device)
+    check_device(device)
     start, stop, step = map(_bound, (0, start, step) if stop is None else (start, stop, step))
     if known(step) == 0:
         raise ValueError("the step of arange must not be zero")
@@ -360,7 +309,7 @@ def linspace(
     start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
 ) -> Tensor:
     """`num` evenly spaced numbers."""
-    _check_device(device)
+    check_device(device)
     for name, bound in (("start", start), ("stop", stop)):
         if not (is_number(bound) or is_array(bound) or isinstance(bound, Tensor)) or getattr(bound, "ndim", 0) != 0:
             raise TypeError(f"{name} must be a number or an array without axes, got {described(bound)}")

@@ -18,11 +18,7 @@ from ..lengths import is_number, kind_of_number
 from ..node import declare
 from ..tensor import Tensor, as_tensor, record
 
-__all__ = [
-    "DEVICE", "Info", "astype", "both_tensors", "can_cast", "cast", "check_device", "complex_of", "divisible", "finfo",
-    "floating", "iinfo", "is_complex", "isdtype", "plain_number", "real_of", "refuse_complex", "result_type", "scalar",
-    "together",
-]  # fmt: skip
+__all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:

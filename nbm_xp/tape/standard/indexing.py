@@ -24,10 +24,7 @@ from .elementwise import where
 from .manipulation import broadcast_to, flip, moveaxis, reshape
 from .shapes import along_axes, axis_of, broadcast, from_front, sizes_of, slice_length
 
-__all__ = [
-    "GETITEM", "expanded", "getitem", "index_add", "infer_getitem", "is_mask", "repeat", "stands_for_last", "take",
-    "take_along_axis", "tile", "without_masks",
-]  # fmt: skip
+__all__ = ["repeat", "take", "take_along_axis", "tile"]
 
 
 def infer_getitem(x: Node, index: tuple[Any, ...]) -> Any:

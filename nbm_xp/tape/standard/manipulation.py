@@ -28,9 +28,8 @@ from .shapes import (
 )
 
 __all__ = [
-    "accumulated", "accumulator", "along_reduced", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat",
-    "expand_dims", "flip", "matrix_transpose", "moveaxis", "of_shape", "permute_dims", "reduced_spec", "reshape",
-    "roll", "squeeze", "stack", "sum", "sum_to", "unstack",
+    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "matrix_transpose",
+    "moveaxis", "permute_dims", "reshape", "roll", "squeeze", "stack", "sum", "unstack",
 ]  # fmt: skip
 
 

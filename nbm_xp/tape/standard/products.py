@@ -14,7 +14,7 @@ from .manipulation import expand_dims, matrix_transpose, moveaxis, permute_dims,
 from .manipulation import sum as sum_
 from .shapes import axis_of, broadcast, written
 
-__all__ = ["cross", "matmul", "outer", "tensordot", "vecdot"]
+__all__ = ["matmul", "tensordot", "vecdot"]
 
 
 def _infer_matmul(x: Node, y: Node) -> Any:

@@ -20,7 +20,7 @@ from .shapes import along_axes, axes_of, axis_of, kept_shape, published, reduced
 
 __all__ = [
     "all", "any", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "max", "mean", "min", "prod", "std",
-    "root", "squared_size", "var",
+    "var",
 ]  # fmt: skip
 
 
