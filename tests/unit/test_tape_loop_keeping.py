@@ -16,6 +16,7 @@ from nbm_xp.tape import (
     Tensor,
     Variable,
     checkpoint,
+    evaluate,
     evaluation,
     function,
     gradients,
@@ -27,8 +28,7 @@ from nbm_xp.tape import (
 )
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.graph import reachable
-from nbm_xp.tape.loops.body import LoopBody, shortcuts
-from nbm_xp.tape.loops.gradient import VIEWS
+from nbm_xp.tape.loops.body import LoopBody
 from nbm_xp.tape.node import OUTPUT, Node
 from nbm_xp.tape.plans.structural_key import structural_key
 
@@ -163,77 +163,22 @@ class TestKept:
         assert peak(function([], [loss, gradients(loss, start)])) < (steps + 8) * 8 * size
 
 
-class TestShortcuts:
-    """Each has a switch that does what it says, and changes no gradient."""
-
-    @staticmethod
-    def recorded(**switches: bool) -> tuple[list[Any], LoopBody, LoopBody, set[Node]]:
-        w, u, rows, start = Variable(W), Variable(W.T.copy()), Variable(ROWS), Variable(ROWS[0])
-
-        def step(x: Tensor, h: Tensor) -> Tensor:
-            return xp.tanh(x @ w + xp.matrix_transpose(u @ xp.matrix_transpose(h)))
-
-        with shortcuts(**switches):
-            outputs, _ = scan(step, rows, start, name="walk")
-            slopes = gradients(xp.sum(outputs**2), [w, u, rows, start])
-        found = bodies(*slopes)
-        return [slope.eval() for slope in slopes], found["walk"], found["gradient of walk"], kept("walk", *slopes)
-
-    @pytest.mark.parametrize("switch", ["hoisting", "recomputing", "sums_after"])
-    def test_no_gradient_depends_on_one(self, switch: str) -> None:
-        for one, other in zip(self.recorded()[0], self.recorded(**{switch: False})[0], strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-12)
-
+class TestSums:
     @pytest.mark.parametrize("part", [lambda w, i: w[:, :2], lambda w, i: w[:, i : i + 2]], ids=["one", "each its own"])
-    def test_no_gradient_in_parts_of_a_matrix_does(self, part: Any) -> None:
-        def slope(**switches: bool) -> Any:
-            w, rows, places = Variable(W), Variable(ROWS), Variable(np.arange(len(ROWS)) % 2)
+    def test_of_gradients_in_parts_of_a_matrix(self, part: Any) -> None:
+        w, rows = Variable(W), Variable(ROWS)
+        places = np.arange(len(ROWS)) % 2
 
-            def step(i: Tensor, x: Tensor, h: Tensor) -> Tensor:
-                return h + xp.sum(xp.tanh(x @ part(w * h, i)))
+        def step(i: Any, x: Tensor, h: Tensor) -> Tensor:
+            return h + xp.sum(xp.tanh(x @ part(w * h, i)))
 
-            with shortcuts(**switches):
-                outputs, _ = scan(step, [places, rows], xp.asarray(1.0, dtype="float64"))
-                return gradients(outputs[-1], w).eval()
-
-        plain = slope(hoisting=False, recomputing=False, sums_after=False)
-        np.testing.assert_allclose(slope(), plain, rtol=1e-12)
-
-    def test_hoisting(self) -> None:
-        (_, hoisted, *_), (_, plain, *_) = self.recorded(), self.recorded(hoisting=False)
-        assert (len(hoisted.sequences), len(plain.sequences)) == (2, 1)
-
-    def test_recomputing(self) -> None:
-        (*_, shown), (*_, stacked) = self.recorded(), self.recorded(recomputing=False)
-        assert not any(node.op.name in VIEWS for node in shown)
-        assert any(node.op.name in VIEWS for node in stacked)
-
-    def test_sums_after(self) -> None:
-        (_, _, after, _), (_, _, inside, _) = self.recorded(), self.recorded(sums_after=False)
-        assert len(inside.carries) == len(after.carries) + 1
-
-    def test_outside_of_the_block_all_are_taken(self) -> None:
-        with pytest.raises(ZeroDivisionError), shortcuts(hoisting=False):
-            raise ZeroDivisionError
-        assert len(self.recorded()[1].sequences) == 2
-
-
-class TestTakenOutOfTheSteps:
-    def test_the_product_of_a_sequence_is_one(self) -> None:
-        x, w, h = Variable(ROWS), Variable(W), Variable(ROWS[0])
-        outputs, _ = scan(lambda row, h: xp.tanh(row @ w + h), x, h, name="layer")
-        body = bodies(outputs)["layer"]
-        assert any(node.op.name == "matmul" for node in body.sequences)
-        expected, state = [], ROWS[0]
-        for row in ROWS:
-            state = np.tanh(row @ W + state)
-            expected.append(state)
-        np.testing.assert_allclose(function([], outputs)(), expected)
-
-    def test_not_where_it_takes_much_more_memory(self) -> None:
-        wide = Variable(np.ones((3, 100)))
-        outputs, _ = scan(lambda row: xp.sum(row @ wide), Variable(ROWS), name="layer")
-        assert len(bodies(outputs)["layer"].sequences) == 1
+        start = xp.asarray(1.0, dtype="float64")
+        outputs, _ = scan(step, [Variable(places), rows], start)
+        last = start
+        for place, row in zip(places.tolist(), ROWS, strict=True):
+            last = step(place, xp.asarray(row), last)
+        for one, other in zip(evaluate(gradients(outputs[-1], [w])), evaluate(gradients(last, [w])), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
 
     def test_of_fewer_steps_than_entries(self) -> None:
         x, w = Variable(ROWS), Variable(W)
@@ -259,11 +204,6 @@ class TestTakenOutOfTheSteps:
         slope = gradients(xp.sum(outputs[-1]), w)
         assert len(bodies(slope)["gradient of layer"].carries) == 2
         assert peak(function([], slope)) < (steps + 10) * 8 * size**2
-
-    def test_not_what_only_one_branch_needs(self) -> None:
-        x, w = Variable(ROWS), Variable(W)
-        outputs, _ = scan(lambda row: ifelse(xp.sum(row) > 0.0, row @ w, row), x, name="layer")
-        assert len(bodies(outputs)["layer"].sequences) == 1
 
 
 class TestNoSteps:

@@ -5,144 +5,23 @@ captured: it is computed once, before the loop. A loop gives the final carried v
 stacked over the steps its outputs and whatever else a step computes: residuals are values of each step that its
 gradient turns out to need. What is not asked for is not kept, so that memory grows with the number of steps only where
 it must.
-
-What a loop and its reverse do to save time or memory alone has a switch, of which a gradient does not depend. Products
-of a sequence with a matrix that stays the same are taken for all steps at once: one large product costs a fraction of
-many small ones, where element-wise work costs less in the loop, on values that are still in the processor's cache.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from nbm_xp.namespace import is_lazy
-
 from ..dtypes import as_dtype
-from ..graph import reachable, recorded_paths
-from ..lengths import Length, Size, axis_length, known, same_length
-from ..node import OUTPUT, VARIABLE, Node, Spec, declare
-from ..standard.manipulation import matrix_transpose
-from ..tensor import Tensor, record, result
+from ..graph import reachable
+from ..lengths import Length, Size, axis_length
+from ..node import OUTPUT, VARIABLE, Node, Spec
+from ..tensor import Tensor, result
 from ..variable import Variable
 
-__all__ = [
-    "LoopBody", "Shortcuts", "hoisted", "rows_times", "shortcuts", "sum_of_outer_products", "taken", "varying_in",
-]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Shortcuts:
-    """Which shortcuts are taken."""
-
-    hoisting: bool = True
-    recomputing: bool = True
-    sums_after: bool = True
-
-
-_taken: ContextVar[Shortcuts] = ContextVar("shortcuts", default=Shortcuts())  # noqa: B039  (it never changes)
-
-
-def taken() -> Shortcuts:
-    """Which shortcuts are taken by what is recorded here and now."""
-    return _taken.get()
-
-
-@contextmanager
-def shortcuts(*, hoisting: bool = True, recomputing: bool = True, sums_after: bool = True) -> Iterator[None]:
-    """Record loops and their gradients with these shortcuts alone, in this block of code.
-
-    Parameters
-    ----------
-    hoisting : bool
-        Whether products of a sequence with a matrix are taken for all steps at once, before the loop.
-    recomputing : bool
-        Whether the reverse step computes views, and large values that one pass gives, again; else they are kept.
-    sums_after : bool
-        Whether sums over the steps are taken after the loop, of the stacked factors of what each step adds; else each
-        step adds its part.
-
-    Examples
-    --------
-    >>> from nbm_xp.tape import Variable, gradients, scan
-    >>> from nbm_xp.tape import namespace as xp
-    >>> w, rows = Variable([[2.0]]), Variable([[[1.0]], [[3.0]]])
-    >>> with shortcuts(sums_after=False):
-    ...     products, _ = scan(lambda x: x @ w, rows)
-    ...     slope = gradients(xp.sum(products), w)
-    >>> float(slope[0, 0])
-    4.0
-    """
-    token = _taken.set(Shortcuts(hoisting, recomputing, sums_after))
-    try:
-        yield
-    finally:
-        _taken.reset(token)
-
-
-def _as_rows(xp: Any, x: Any) -> Any:
-    return x if x.ndim == 2 else xp.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
-
-
-def _run_rows_times(xp: Any, x: Any, matrix: Any) -> Any:
-    if is_lazy(xp):  # merging axes would move chunks
-        return xp.matmul(x, matrix)
-    found = xp.matmul(_as_rows(xp, x), matrix)
-    return found if x.ndim == 2 else xp.reshape(found, (*x.shape[:-1], matrix.shape[1]))
-
-
-def _run_sum_of_outer_products(xp: Any, x: Any, y: Any) -> Any:
-    if is_lazy(xp):
-        leading = tuple(range(x.ndim - 1))
-        return xp.tensordot(x, y, axes=(leading, leading))
-    return xp.matmul(_as_rows(xp, x).T, _as_rows(xp, y))
-
-
-def _infer_rows(x: Node, matrix: Node) -> Spec:
-    return (*x.shape[:-1], matrix.shape[1]), x.dtype
-
-
-def _infer_outer(x: Node, y: Node) -> Spec:
-    return (x.shape[-1], y.shape[-1]), x.dtype
-
-
-_ROWS_TIMES = declare(
-    "rows_times",
-    _infer_rows,
-    (
-        lambda g, out, x, matrix: rows_times(g, matrix_transpose(matrix)),
-        lambda g, out, x, matrix: sum_of_outer_products(x, g),
-    ),
-    run=_run_rows_times,
-)
-_SUM_OF_OUTER_PRODUCTS = declare(
-    "sum_of_outer_products",
-    _infer_outer,
-    (
-        lambda g, out, x, y: rows_times(y, matrix_transpose(g)),
-        lambda g, out, x, y: rows_times(x, g),
-    ),
-    run=_run_sum_of_outer_products,
-)
-
-
-def rows_times(x: Tensor, matrix: Tensor) -> Tensor:
-    """Each row of the last axis of `x`, of two axes or more, times a matrix."""
-    return record(_ROWS_TIMES, x, matrix)
-
-
-def sum_of_outer_products(x: Tensor, y: Tensor) -> Tensor:
-    """The matrix that is the sum, over all leading axes, of the outer products of the rows of two arrays."""
-    return record(_SUM_OF_OUTER_PRODUCTS, x, y)
-
-
-_MOST_GROWTH = 4
-"""How many times as much memory as the sequence its product may take."""
+__all__ = ["LoopBody", "varying_in"]
 
 
 def varying_in(results: Sequence[Node], inner: Sequence[Node]) -> tuple[list[Node], set[Node]]:
@@ -153,52 +32,6 @@ def varying_in(results: Sequence[Node], inner: Sequence[Node]) -> tuple[list[Nod
         if any(parent in varying for parent in node.inputs):
             varying.add(node)
     return order, varying
-
-
-def hoisted(
-    results: Sequence[Node], inner: Sequence[Node], carries: Sequence[Node], sequences: Sequence[Tensor], count: Size
-) -> tuple[list[Node], list[Tensor]]:
-    """The sequences of a loop, and further ones in the place of what can be computed from them beforehand.
-
-    Parameters
-    ----------
-    results
-        What a step computes.
-    inner
-        The nodes that stand for a slice of each sequence.
-    carries
-        Those that stand for the carried values.
-    sequences
-        The sequences.
-    count
-        How many steps there are.
-    """
-    if not taken().hoisting:
-        return list(inner), list(sequences)
-    fed = dict(zip(inner, sequences, strict=True))
-    order, varying = varying_in(results, [*inner, *carries])
-    products = [node for node in order if node.op.name == "matmul" and _is_product_of_rows(node, fed, varying)]
-    paths = recorded_paths(order, results) if products else {}
-    found, made = list(inner), list(sequences)
-    for node in products:
-        if not paths or paths.get(node) == ():  # what is in a branch may not be computed
-            row, matrix = node.args
-            found.append(node)
-            made.append(rows_times(_first(fed[row], count), Tensor(matrix)))
-    return found, made
-
-
-def _is_product_of_rows(node: Node, fed: dict[Node, Tensor], varying: set[Node]) -> bool:
-    row, matrix = node.args
-    if node in fed or row not in fed or matrix in varying or len(matrix.shape) != 2:
-        return False
-    before, after = known(matrix.shape[0]), known(matrix.shape[1])
-    return before is None or after is None or after <= _MOST_GROWTH * before
-
-
-def _first(sequence: Tensor, count: Size) -> Tensor:
-    """The entries that the loop reads."""
-    return sequence if same_length(sequence.node.shape[0], count) is True else sequence[:count]
 
 
 @dataclass(eq=False)

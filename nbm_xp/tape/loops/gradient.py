@@ -7,46 +7,47 @@ sum of matrix products, or over axes, it becomes one operation on stacks after t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nbm_xp.namespace import is_lazy
+
 from ..gradients import pull_back
 from ..graph import inner_placeholder, recorded_paths, walk
 from ..lengths import Length, Size, known, minimum_length, product, same_length, same_shape, value_length
-from ..node import IDENTITY_TAG, LINEAR_TAG, Node, nodes_in, register_gradient
+from ..node import IDENTITY_TAG, LINEAR_TAG, Node, Spec, declare, nodes_in, register_gradient
 from ..standard.creation import asarray, zeros, zeros_like
 from ..standard.data_types import astype
 from ..standard.manipulation import concat, matrix_transpose, reshape, sum_to
 from ..standard.manipulation import sum as sum_
+from ..standard.products import matmul
 from ..tensor import Tensor, record, result
-from .body import LoopBody, sum_of_outer_products, taken, varying_in
+from .body import LoopBody, varying_in
 from .run import LOOP, loop
 
 __all__ = ["VIEWS", "Sums", "Term", "loop_rule", "residuals_of", "sums_over_steps"]
 
 VIEWS = frozenset({"broadcast_to", "permute_dims", "reshape", "transpose"})
 """What costs nothing, for all of it is there already."""
-_LARGE_VALUE = 2**14
-"""From how many elements on memory is dearer than one pass over it."""
 
 
 def residuals_of(body: LoopBody, results: Sequence[Node]) -> list[Node]:
     """The values of a forward step from which the reverse step computes its results; sequences are among them.
 
-    Views, and large values that one pass over kept ones gives, are computed again; so is what belongs to one branch of
-    an `ifelse`, which must not be computed where that branch is not taken. All else is kept as it was computed.
+    Views are taken again; so is what belongs to one branch of an `ifelse`, which must not be computed where that branch
+    is not taken. All else is kept as it was computed.
     """
     inner = [*body.sequences, *body.carries]
     order, varying = varying_in(body.results(), inner)
     paths = recorded_paths(order, body.results())
     place = {node: index for index, node in enumerate(order) if node in varying}
     ends = {*inner, *body.captured}
-    recomputing = taken().recomputing
 
     def keepable(node: Node) -> bool:
         value = node.call  # which is there, though nothing may have asked for this result of it before
-        if node.op.name in VIEWS and recomputing:  # in place of a view, what it shows is kept
+        if node.op.name in VIEWS:  # in place of a view, what it shows is kept
             return False
         return value in place and not node.is_call and not paths.get(node, paths.get(value))
 
@@ -58,26 +59,38 @@ def residuals_of(body: LoopBody, results: Sequence[Node]) -> list[Node]:
             return ()
         return node.inputs[:1] if IDENTITY_TAG in node.op.tags else node.inputs
 
-    found = dict.fromkeys(node for node in walk(results, behind) if kept(node))
-    if not recomputing:
-        return list(found)
-    sequences, carries = frozenset(body.sequences), frozenset(body.carries)
-    again: set[Node] = set()
-    for node in sorted(found, key=lambda node: place.get(node, len(order))):
-        if node in sequences or node in carries or not _is_cheap(node):
-            continue
-        if all(other in found or other in sequences or other not in varying for other in node.inputs):
-            again.add(node)
-    for node in again:
-        found.update((other, None) for other in node.inputs if other in sequences)
-    return [node for node in found if node not in again]
+    return [node for node in walk(results, behind) if kept(node)]
 
 
-def _is_cheap(node: Node) -> bool:
-    if node.op.name == "getitem":
-        return True
-    size = known(product(node.shape))
-    return node.op.cheap and size is not None and size >= _LARGE_VALUE
+def _as_rows(xp: Any, x: Any) -> Any:
+    return x if x.ndim == 2 else xp.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
+
+
+def _run_sum_of_outer_products(xp: Any, x: Any, y: Any) -> Any:
+    if is_lazy(xp):
+        leading = tuple(range(x.ndim - 1))
+        return xp.tensordot(x, y, axes=(leading, leading))
+    return xp.matmul(_as_rows(xp, x).T, _as_rows(xp, y))
+
+
+def _infer_outer(x: Node, y: Node) -> Spec:
+    return (x.shape[-1], y.shape[-1]), x.dtype
+
+
+_SUM_OF_OUTER_PRODUCTS = declare(
+    "sum_of_outer_products",
+    _infer_outer,
+    (
+        lambda g, out, x, y: matmul(y, matrix_transpose(g)),
+        lambda g, out, x, y: matmul(x, g),
+    ),
+    run=_run_sum_of_outer_products,
+)
+
+
+def sum_of_outer_products(x: Tensor, y: Tensor) -> Tensor:
+    """The matrix that is the sum, over all leading axes, of the outer products of the rows of two arrays."""
+    return record(_SUM_OF_OUTER_PRODUCTS, x, y)
 
 
 _LARGE_FACTOR = 2**17
@@ -110,8 +123,6 @@ def sums_over_steps(node: Node, varying: Collection[Node]) -> Sums:
     varying
         What changes from step to step.
     """
-    if not taken().sums_after:
-        return Sums([], node)
     after: list[Term] = []
     inside: list[Node] = []
     for term in _summands(node):
@@ -155,7 +166,7 @@ def _term(node: Node, varying: Collection[Node]) -> Term | None:
         found = _matrix_product(node) if name == "matmul" else Term(node.args, _outer)
         return found if left in varying else None
     if name in ("sum", "sum_to"):
-        return _leading_sum(node) or Term((node.args[0],), _sum_after(node))
+        return Term((node.args[0],), _sum_after(node))
     others = node.args[1:]
     linear = LINEAR_TAG in node.op.tags and not any(other in varying for other in nodes_in(others))
     inner = _term(node.args[0], varying) if linear else None
@@ -183,18 +194,6 @@ def _transposed(node: Node) -> Node:
 def _matrix_product(node: Node) -> Term | None:
     left, right = node.args
     return Term((_transposed(left), right), _outer) if len(left.shape) == len(right.shape) == 2 else None
-
-
-def _leading_sum(node: Node) -> Term | None:
-    """Products of matrices summed over all axes before their own."""
-    inner = node.args[0]
-    leading = len(inner.shape) - 2
-    if inner.op.name != "matmul" or leading < 1 or not same_shape(node.shape, inner.shape[leading:]):
-        return None
-    left, right = inner.args
-    if not same_shape(left.shape[:-2], inner.shape[:leading]) or not same_shape(right.shape[:-2], left.shape[:-2]):
-        return None
-    return Term((_transposed(left), right), _outer)
 
 
 def _sum_after(node: Node) -> Callable[[Sequence[Tensor]], Tensor]:

@@ -20,7 +20,7 @@ from ..plans.writer import Line, PlanWriter, link_plan
 from ..standard.indexing import stands_for_last
 from ..tensor import Tensor, result
 from ..variable import Variable
-from .body import LoopBody, hoisted, varying_in
+from .body import LoopBody, varying_in
 
 __all__ = ["LOOP", "LoopRunner", "LoopWriter", "automatic_updates", "captured_by", "loop", "loop_runner", "results_of"]
 
@@ -259,8 +259,6 @@ def captured_by(results: Sequence[Node], inner: Sequence[Node]) -> list[Node]:
 
 def loop(body: LoopBody, n_steps: Size, sequences: Sequence[Tensor], initials: Sequence[Tensor]) -> Node:
     """Record a loop; its results are `output` nodes of the call that is returned."""
-    if body.stop is None:
-        body.sequences, sequences = hoisted(body.results(), body.sequences, body.carries, sequences, n_steps)
     body.captured = captured_by(body.results(), [*body.sequences, *body.carries])
     args = (n_steps, tuple(t.node for t in sequences), tuple(t.node for t in initials), tuple(body.captured))
     call = call_of(LOOP, args, payload=body, name=body.name)
