@@ -29,7 +29,7 @@ Found: TypeAlias = Mapping[str, Any]
 SCORES = {
     "pseudo_likelihood": "pseudo-likelihood",
     "free_energy": "free energy",
-    "train_log_likelihood": "log-likelihood of the training rows",
+    "train_mean_log_likelihood": "log-likelihood of the training rows",
 }
 _number = functools.partial(signed, decimals=2, minus="-")
 
@@ -94,8 +94,8 @@ def show_run(run: RunDirectory, as_json: bool, more: Found) -> None:
 
 def score_note(line: Found) -> str:
     """A line of a learning curve in a few words."""
-    if "log_likelihood" in line:
-        return f"held-out {likelihood_words(line)} {_number(line['log_likelihood'])}"
+    if "mean_log_likelihood" in line:
+        return f"held-out {likelihood_words(line)} {_number(line['mean_log_likelihood'])}"
     return next(f"{words} {_number(line[name])}" for name, words in SCORES.items() if name in line)
 
 
@@ -109,10 +109,10 @@ def _trained(found: Found) -> list[str]:
     size = f"{found['n_rows']:,} rows of {found['n_features']} on {found['library']}"
     lines = [f"{size}, {epochs} in {found['seconds']:.1f} s"]
     lines += [f"mean {words} {_number(found[name])}" for name, words in SCORES.items() if name in found]
-    if "log_likelihood" in found:
+    if "mean_log_likelihood" in found:
         how = "AIS" if {"pseudo_likelihood", "free_energy"} & found.keys() else "the ladder"
         lines.append(
-            f"mean {likelihood_words(found)} of the held-out rows {_number(found['log_likelihood'])} (by {how})"
+            f"mean {likelihood_words(found)} of the held-out rows {_number(found['mean_log_likelihood'])} (by {how})"
         )
     return [*lines, f"wrote {found['run']}/model.safetensors"]
 

@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import json
+import math
 import os
 import pathlib
+import time
 from collections.abc import Callable, Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 from nbm_xp import boltzmann
+from nbm_xp import natural_bm as B
+from nbm_xp.boltzmann import storage
 from nbm_xp.boltzmann.model import Model
+from nbm_xp.files import digest_of_file, read_record, replacing, sealed, unsealed, write_json, write_whole
+from nbm_xp.machines import Array
 from nbm_xp.machines.estimators import check_names, column_names
-from nbm_xp.machines.rows import checked_rows, checked_weights, known_length, positive_int
+from nbm_xp.machines.rows import checked_rows, checked_weights, in_memory, known_length, positive_int
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_lazy, library_name, to_numpy
 from nbm_xp.storage.chunked import open_array
 
-from .directory import RunDirectory
+from .directory import RunDirectory, finite_json
 from .errors import RunError
 from .execution import Kind, Progress, begin, check_begin
 from .inputs import digest_of, rows_of, save_rows
-from .learning import CURVE, MODEL, RESULT, Learning, checked_checkpoint, read_lines, result_of
 from .workers import Pool
 
-__all__ = ["TrainingRun", "read_curve", "train", "trained_model"]
+__all__ = ["CURVE", "MODEL", "RESULT", "TrainingRun", "read_curve", "train", "trained_model"]
+
+MODEL, CURVE, RESULT = "model.safetensors", "curve.jsonl", "result.json"
+OnScore: TypeAlias = Callable[[Mapping[str, Any]], object]
 
 _ARRAYS = ("rows", "held_out", "sample_weight")
+_SCORED_ROWS = 1000
+_PATIENCE = 60.0  # seconds between checkpoints, where nobody says how many epochs
+_HELD_OUT = 100, 1000  # chains, temperatures
 
 
 def train(
@@ -40,7 +53,7 @@ def train(
     checkpoint_every: int | None = None,
     notes: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
-    on_score: Callable[[Mapping[str, Any]], object] | None = None,
+    on_score: OnScore | None = None,
 ) -> RunDirectory:
     """Train a model in a directory, where it survives whatever ends the process.
 
@@ -152,38 +165,72 @@ def _save(arrays: Mapping[str, Any], folder: pathlib.Path) -> None:
 
 
 class TrainingRun(Kind):
-    """Runs of `train`."""
+    """Runs of `train`.
+
+    One that was killed at any moment goes on from its last checkpoint and ends with the model that it would have ended
+    with, to the last bit; scoring the model changes nothing.
+    """
 
     name = "train"
     results = (MODEL, RESULT)
     in_tasks = False
 
-    def __init__(self, run: RunDirectory, on_score: Callable[[Mapping[str, Any]], object] | None = None) -> None:
+    def __init__(self, run: RunDirectory, on_score: OnScore | None = None) -> None:
         super().__init__(run)
         self._on_score = on_score
+        self._progress: Progress | None = None
+        self._last: dict[str, Any] = {"seconds": 0.0}  # line of the curve
+        self._began = self._kept_at = 0.0  # on the clock, which stands still while the model is scored
+        self._first: tuple[int, float] | None = None  # epoch of this process, and when it ended
 
     def complete(self, pool: Pool | None, progress: Progress | None) -> None:
-        """Learn what is left to learn."""
-        asked, on_score = self.run.configuration, self._on_score
+        """Learn, from the beginning or from the last checkpoint, and write what it came to."""
+        run, asked, self._progress = self.run, self.run.configuration, progress
         if asked["model"] not in boltzmann.__all__:
-            raise ValueError(f"{self.run.path}: nbm_xp.boltzmann has no model {asked['model']!r}")
-        model = getattr(boltzmann, asked["model"]).of_params(asked["params"] | {"random_state": self.run.seed})
-
-        def after_epoch(done: int, line: Mapping[str, Any] | None, total: int) -> None:
-            if line is not None and on_score is not None:
-                on_score(line)
-            if progress is not None:
-                progress(done, total)
-
-        rows, held_out, weights = map(self._array, _ARRAYS)
-        settings = {name: asked[name] for name in ("hours", "score_every", "checkpoint_every", "feature_names")}
-        Learning(self.run, model, rows, held_out, weights, after_epoch=after_epoch, **settings).complete()
+            raise ValueError(f"{run.path}: nbm_xp.boltzmann has no model {asked['model']!r}")
+        kind: type[Model] = getattr(boltzmann, asked["model"])
+        self._rows, self._held_out, weights = map(self._array, _ARRAYS)
+        checkpoint, done = checked_checkpoint(run), 0
+        if checkpoint is None:
+            model = kind.of_params(asked["params"] | {"random_state": run.seed})
+        else:
+            model = kind.load(checkpoint, library_name(in_memory(self._rows[:1, :])))
+            done = model.n_iter_
+            run.log(f"the checkpoint of epoch {done} is there")
+        lines = [line for line in read_lines(run.path / CURVE) if line["epoch"] <= done]  # later ones come again
+        write_whole(run.path / CURVE, "".join(map(_as_line, lines)).encode())
+        self._last = lines[-1] if lines else self._last
+        self._kept_at = time.perf_counter()
+        self._began = self._kept_at - self._last["seconds"]
+        if progress is not None:
+            progress(done, model.n_iter)
+        try:
+            model.fit(
+                self._rows, sample_weight=weights, held_out=self._held_out, callback=self._after_epoch,
+                resume=checkpoint is not None,
+            )  # fmt: skip
+        except BaseException as error:
+            run.log(f"ended after epoch {getattr(model, 'n_iter_', 0)}: {type(error).__name__} {error}")
+            raise
+        self._finish(model)
 
     def result(self) -> dict[str, Any]:
-        """What the last epoch came to."""
-        return result_of(self.run)
+        """What the last epoch came to.
 
-    def _array(self, name: str) -> Any:
+        Raises
+        ------
+        ValueError
+            If that is damaged or of another run, or the model is not the one that it ended with.
+        """
+        place, model = self.run.path / RESULT, self.run.path / MODEL
+        about = unsealed(read_record(place), place)
+        if about.pop("identity", None) != self.run.identity:
+            raise ValueError(f"{place} is of another run than {self.run.path}")
+        if about.pop("model_digest", None) != digest_of_file(model):
+            raise ValueError(f"{model} is not the model that the run ended with: it is damaged or exchanged")
+        return about
+
+    def _array(self, name: str) -> Array:
         """An array to learn from, in the library that it came in; None where there is none."""
         about, place = self.run.configuration[name], self.run.path / "checkpoints" / f"{name}.npy"
         if about is None:
@@ -197,6 +244,133 @@ class TrainingRun(Kind):
         if digest_of(array) != about["digest"]:
             raise ValueError(f"{place} is not the file that the run began with: it is damaged or exchanged")
         return array
+
+    def _after_epoch(self, model: Any) -> None:
+        """Score the model, and keep it, where one or the other is due."""
+        now, asked, line = time.perf_counter(), self.run.configuration, None
+        model.state_.feature_names = asked["feature_names"]
+        if asked["hours"] is not None:
+            self._fit_into_the_hours(model, now - self._began)
+        epoch, last = model.n_iter_, model.n_iter_ >= model.n_iter
+        every, diagnosed = asked["checkpoint_every"], _diagnosed(model)
+        keeping = not last and (now - self._kept_at >= _PATIENCE if every is None else not epoch % every)
+        thorough = last or _is_round(epoch)
+        due = epoch % (asked["score_every"] or max(1, model.n_iter // 50)) == 0
+        if due or thorough or keeping or (diagnosed and model.state_.ladder is None):
+            scores = self._scores(model, thorough or (due and asked["score_every"] is not None))
+            line = {"epoch": epoch, "seconds": round(now - self._began, 3), **scores, **diagnosed}
+            with open(self.run.path / CURVE, "a", encoding="utf-8") as file:
+                file.write(_as_line(line))
+            self._last = line
+        if keeping:
+            with replacing(self.run.checkpoints / MODEL) as part:
+                model.state_.save(part, model.plain_params(), self.run.identity)
+            self.run.log(f"epoch {epoch} of {model.n_iter} is kept")
+        passed = time.perf_counter() - now
+        self._began += passed
+        self._kept_at = now + passed if keeping else self._kept_at
+        if line is not None and self._on_score is not None:
+            self._on_score(line)
+        if self._progress is not None:
+            self._progress(epoch, model.n_iter)
+
+    def _fit_into_the_hours(self, model: Any, seconds: float) -> None:
+        """Set how many epochs there will be by how long they take; the first one, slow to begin, does not count.
+
+        While there is time the last epoch is said to be that before it begins: `fit` ends it otherwise than others.
+        """
+        left = self.run.configuration["hours"] * 3600 - seconds
+        if self._first is None:
+            self._first = (model.n_iter_, seconds)
+        epochs = model.n_iter_ - self._first[0]
+        each = (seconds - self._first[1]) / epochs if epochs else seconds
+        least = 1 if left > 0 and model.n_iter_ < model.n_iter else 0
+        model.n_iter = model.n_iter_ + max(least, round(left / max(each, 1e-9)))
+
+    def _scores(self, model: Any, thorough: bool) -> dict[str, Any]:
+        """What is known of the model: on training rows and, where it is to be thorough, on held-out rows."""
+        laddered = model.state_.ladder is not None
+        if laddered and model.diagnostics_:
+            found = {"train_mean_log_likelihood": model.diagnostics_[-1].log_likelihood}
+        else:
+            measure, value = model.measure(self._rows[:_SCORED_ROWS])
+            found = {measure.replace("-", "_").replace(" ", "_"): value}
+        if thorough and self._held_out is not None:
+            estimate = model.ladder_log_partition(random_state=0) if laddered else model.ais(*_HELD_OUT, random_state=0)
+            known = math.isfinite(estimate.log_z)  # else learning has diverged
+            rows = {"train_mean_log_likelihood": self._rows[:_SCORED_ROWS], "mean_log_likelihood": self._held_out}
+            for name, X in rows.items():
+                mean = float(to_numpy(B.mean(model.log_likelihood(X, estimate)))) if known else math.nan
+                found.setdefault(name, mean)
+            found["lower_bound"] = not model.state_.topology.is_factorial
+            found |= {name: getattr(estimate, name) for name in ("log_z", "log_z_low", "log_z_high")}
+        return found
+
+    def _finish(self, model: Any) -> None:
+        model.state_.feature_names = self.run.configuration["feature_names"]
+        with replacing(self.run.path / MODEL) as part:
+            model.save(part)
+        last = self._last if "epoch" in self._last else {**self._last, **self._scores(model, True)}
+        about = {
+            "n_rows": int(self._rows.shape[0]),
+            "n_features": int(self._rows.shape[1]),
+            "library": library_name(self._rows),
+            "epochs": model.n_iter_,
+            "identity": self.run.identity,
+            "model_digest": digest_of_file(self.run.path / MODEL),
+        }
+        found = finite_json({name: value for name, value in last.items() if name != "epoch"} | about)
+        write_json(self.run.path / RESULT, sealed(found))
+
+
+def _diagnosed(model: Any) -> dict[str, Any]:
+    """What `fit` diagnosed itself after the last epoch, as a part of a line of the curve."""
+    if not model.diagnostics_ or model.diagnostics_[-1].epoch != model.n_iter_:
+        return {}
+    return {"diagnostics": dataclasses.asdict(model.diagnostics_[-1])}
+
+
+def _is_round(epoch: int) -> bool:
+    """Whether a number is 1, 2 or 5, or such a one with zeros behind it."""
+    return f"{epoch}".rstrip("0") in ("1", "2", "5")
+
+
+def _as_line(line: Mapping[str, Any]) -> str:
+    return json.dumps(sealed(finite_json(line))) + "\n"
+
+
+def read_lines(path: pathlib.Path) -> list[dict[str, Any]]:
+    """The lines of a learning curve, each of which has a digest; none where there is no file.
+
+    Raises
+    ------
+    ValueError
+        If one is damaged.
+    """
+    if not path.is_file():
+        return []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        # A process that was killed may have left a part of a last line.
+        return [unsealed(json.loads(line), path) for line in lines if line[-1:] == "\n"]
+    except (RecursionError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
+
+
+def checked_checkpoint(run: RunDirectory) -> pathlib.Path | None:
+    """The file of a training's last checkpoint, if there is one.
+
+    Raises
+    ------
+    ValueError
+        If it is damaged or of another run.
+    """
+    place = run.path / "checkpoints" / MODEL
+    if not place.exists():
+        return None
+    if storage.run_of(place) != run.identity:
+        raise ValueError(f"{place} is a checkpoint of another run than {run.path}")
+    return place
 
 
 def trained_model(directory: str | os.PathLike[str], library: str | None = None) -> Any:
@@ -217,8 +391,8 @@ def trained_model(directory: str | os.PathLike[str], library: str | None = None)
         If it is damaged, or of another run; if the directory is not a training's.
     """
     run = RunDirectory.open(directory, "train")
-    if TrainingRun(run).is_finished:
-        result_of(run)
+    if (training := TrainingRun(run)).is_finished:
+        training.result()
         return boltzmann.load(run.path / MODEL, library)
     found = checked_checkpoint(run)
     if found is None:
@@ -238,10 +412,10 @@ def read_curve(directory: str | os.PathLike[str]) -> list[dict[str, Any]]:
     -------
     list of dict
         Of each epoch that was scored ``epoch``, ``seconds`` of learning, and a score of the training rows:
-        ``pseudo_likelihood``, ``free_energy`` or, of a model with a ladder, ``train_log_likelihood``. Of some
-        ``log_likelihood``, the mean of the held-out rows, ``train_log_likelihood``, that of training rows, and log Z
-        behind both; ``lower_bound`` says that they are one.
-        Where `fit` has diagnosed the model, ``diagnostics`` has the fields of `nbm_xp.boltzmann.Diagnostics`.
+        ``pseudo_likelihood``, ``free_energy`` or, of a model with a ladder, ``train_mean_log_likelihood``. Of some
+        ``mean_log_likelihood``, of the held-out rows, beside it ``train_mean_log_likelihood``, and log Z behind both;
+        ``lower_bound`` says that they are bounds. Where `fit` has diagnosed the model, ``diagnostics`` has the fields
+        of `nbm_xp.boltzmann.Diagnostics`.
 
     Raises
     ------

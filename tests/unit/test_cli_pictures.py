@@ -33,7 +33,8 @@ def figure(monkeypatch: pytest.MonkeyPatch) -> Figure:
 @pytest.mark.parametrize("count", [3, 60])
 def test_a_learning_curve_says_what_it_shows(figure: Figure, count: int) -> None:
     looks = [
-        {"epoch": n, "pseudo_likelihood": -20.0 + 0.1 * n, "log_likelihood": -30.0 + n} for n in range(1, count + 1)
+        {"epoch": n, "pseudo_likelihood": -20.0 + 0.1 * n, "mean_log_likelihood": -30.0 + n}
+        for n in range(1, count + 1)
     ]
     figures.draw_curve(looks, pathlib.Path("curve.png"))
     left, right = figure.axes

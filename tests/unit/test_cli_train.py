@@ -21,7 +21,7 @@ pytest.importorskip("sklearn")
 from nbm_xp import runs
 from nbm_xp.boltzmann import RBM
 from nbm_xp.runs import RunDirectory
-from nbm_xp.runs.learning import MODEL, Learning
+from nbm_xp.runs.training import MODEL, TrainingRun
 
 from ..command import ran, refused, run, started, told, wait_until
 
@@ -86,7 +86,7 @@ def test_a_run_s_directory_says_all_about_it() -> None:
     assert "finished" in pathlib.Path("run/run.log").read_text()
     assert [look["epoch"] for look in curve()] == [1, 2, 3, 4]
     assert found["epochs"] == 4
-    assert found["log_likelihood"] == curve()[-1]["log_likelihood"]
+    assert found["mean_log_likelihood"] == curve()[-1]["mean_log_likelihood"]
     written = json.loads(pathlib.Path("run/result.json").read_text())
     assert all(found[name] == written[name] for name in found.keys() - {"run", "kind", "seed"})
     assert (found["run"], found["kind"], found["seed"]) == ("run", "train", 5)
@@ -98,8 +98,8 @@ def test_what_is_followed_is_the_log_likelihood_of_the_held_out_rows() -> None:
     np.save("held.npy", held)
     ran(*SMALL, "--n-iter", "3", "--held-out", "held.npy")
     exact = RBM.load(f"run/{MODEL}").log_likelihood(held).mean()
-    assert abs(curve()[-1]["log_likelihood"] - exact) < 0.02
-    assert "log_likelihood" not in curve()[-1] or curve()[0]["log_likelihood"] != curve()[-1]["log_likelihood"]
+    assert abs(curve()[-1]["mean_log_likelihood"] - exact) < 0.02
+    assert curve()[0]["mean_log_likelihood"] != curve()[-1]["mean_log_likelihood"]
 
 
 def test_train_is_reproducible_and_says_the_same_on_dask() -> None:
@@ -134,20 +134,20 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(
 ) -> None:
     asked = ["train", "--data", "scans.npy", "--seed", "5", "--n-iter", "7", *options]
     ran(*asked, "--out", "whole")
-    after_a_pass = Learning._after_epoch
+    after_a_pass = TrainingRun._after_epoch
 
-    def interrupted(self: Learning, model: Any) -> None:
+    def interrupted(self: TrainingRun, model: Any) -> None:
         after_a_pass(self, model)
         if model.n_iter_ == last:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Learning, "_after_epoch", interrupted)
+    monkeypatch.setattr(TrainingRun, "_after_epoch", interrupted)
     result = run(*asked, "--checkpoint-every", "2")
     assert result.exit_code == 130
     assert result.stderr.endswith("resume it by: nbm-xp resume run\n")
     assert result.stderr.count("\n") == 1
     assert not pathlib.Path("run", MODEL).exists()
-    monkeypatch.setattr(Learning, "_after_epoch", after_a_pass)
+    monkeypatch.setattr(TrainingRun, "_after_epoch", after_a_pass)
     ran("resume", "run")  # all else stands in the run's directory
     assert model() == model("whole")
     assert [look["epoch"] for look in curve()] == [1, 2, 3, 4, 5, 6, 7]
@@ -248,7 +248,7 @@ def test_two_processes_never_work_on_one_run() -> None:
 def test_hours_say_how_long_to_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = itertools.count()
     clock = SimpleNamespace(perf_counter=lambda: next(ticks) / 64)
-    monkeypatch.setattr("nbm_xp.runs.learning.time", clock)
+    monkeypatch.setattr("nbm_xp.runs.training.time", clock)
     found = told(*SMALL, "--hours", str(2 / 3600))
     assert found["epochs"] > 3
     assert abs(found["seconds"] - 2) < 0.1
@@ -259,9 +259,10 @@ def test_hours_say_how_long_to_learn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_last_pass_of_so_many_hours_is_known_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Though one took longer than was thought: then `fit` ends with the mean, and what is told is true of it."""
-    ends, said, after = [0.0, 1.0, 2.0, 3.0, 4.0, 6.9, 8.0], [], Learning._after_epoch
-    monkeypatch.setattr(Learning, "seconds", property(lambda task: ends[task.model.n_iter_]))
-    monkeypatch.setattr(Learning, "_after_epoch", lambda task, model: said.append(model.n_iter) or after(task, model))
+    ends, said, after = [0.0, 1.0, 2.0, 3.0, 4.0, 6.9, 8.0], [], TrainingRun._after_epoch
+    clock = SimpleNamespace(perf_counter=lambda: ends[len(said)])
+    monkeypatch.setattr("nbm_xp.runs.training.time", clock)
+    monkeypatch.setattr(TrainingRun, "_after_epoch", lambda run, model: said.append(model.n_iter) or after(run, model))
     found = told(*SMALL, "--training", "ptt", "--hours", str(7.2 / 3600))
     assert found["epochs"] == len(said) == said[-1] == 6
     assert "mean.steps" not in RBM.load(f"run/{MODEL}").state_.variables

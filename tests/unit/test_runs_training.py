@@ -28,7 +28,7 @@ from nbm_xp.runs import (
     trained_model,
 )
 from nbm_xp.runs.directory import finite_json
-from nbm_xp.runs.learning import MODEL, Learning
+from nbm_xp.runs.training import MODEL, TrainingRun
 
 from ..command import run as command
 from ..runs import SAMPLE, files_of, ordinary
@@ -118,7 +118,7 @@ def test_held_out_rows_are_followed_after_going_on(tmp_path: pathlib.Path) -> No
     broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=0), 3, held_out=held, checkpoint_every=1, score_every=1)
     run = resume(tmp_path / "run")
     found = json.loads((run.path / "result.json").read_text())
-    assert found["log_likelihood"] == pytest.approx(
+    assert found["mean_log_likelihood"] == pytest.approx(
         float(trained_model(run.path).log_likelihood(held).mean()), abs=0.02
     )
 
@@ -148,15 +148,15 @@ def test_a_training_of_the_command_goes_on_from_python(tmp_path: pathlib.Path, m
     np.save("scans.npy", ROWS)
     asked = ["train", "--data", "scans.npy", "--n-components", "3", "--n-iter", "5", "--seed", "4", "--momentum", "0.5"]
     assert command(*asked, "--out", "whole").exit_code == 0
-    after_a_pass = Learning._after_epoch
+    after_a_pass = TrainingRun._after_epoch
 
-    def interrupted(self: Learning, model: Any) -> None:
+    def interrupted(self: TrainingRun, model: Any) -> None:
         after_a_pass(self, model)
         if model.n_iter_ == 3:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Learning, "_after_epoch", interrupted)
+        patched.setattr(TrainingRun, "_after_epoch", interrupted)
         assert command(*asked, "--checkpoint-every", "2").exit_code == 130
     pathlib.Path("scans.npy").unlink()
     resume("run")

@@ -108,8 +108,8 @@ def _learnt(
         model = runs.trained_model(run.path)
     estimates = [model.ais(200, length, random_state=seed + 1) for length in ladders]
     exact = model.log_partition() if settings is SETTINGS["small"] else None
-    scored = [line for line in lines if "log_likelihood" in line]
-    curve = [(line["epoch"], line["train_log_likelihood"], line["log_likelihood"]) for line in scored]
+    scored = [line for line in lines if "mean_log_likelihood" in line]
+    curve = [(line["epoch"], line["train_mean_log_likelihood"], line["mean_log_likelihood"]) for line in scored]
     found = Learnt(model, curve, len(rows[0]) * epochs / seconds, estimates, exact)
     curve[-1] = (epochs, *found.means(rows, estimates[-1].log_z))  # the best estimate there is of the last
     return found

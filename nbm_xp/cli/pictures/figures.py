@@ -242,12 +242,12 @@ def draw_curve(lines: Sequence[Found], path: pathlib.Path) -> None:
     """A learning curve: what training tells of its rows, and the log-likelihood of held-out rows if it was followed."""
     measure, words = next((name, words) for name, words in SCORES.items() if name in lines[0])
     kinds = [({measure: words}, f"mean {words} (nats a row)", "Learning curve: training rows", lines)]
-    held_out = [line for line in lines if line.get("log_likelihood") is not None]
+    held_out = [line for line in lines if line.get("mean_log_likelihood") is not None]
     if held_out:
-        series = {"log_likelihood": "held-out rows"}
-        if measure != "train_log_likelihood" and "train_log_likelihood" in held_out[0]:
-            series["train_log_likelihood"] = "training rows"
-        how = "the ladder" if measure == "train_log_likelihood" else "AIS"
+        series = {"mean_log_likelihood": "held-out rows"}
+        if measure != "train_mean_log_likelihood" and "train_mean_log_likelihood" in held_out[0]:
+            series["train_mean_log_likelihood"] = "training rows"
+        how = "the ladder" if measure == "train_mean_log_likelihood" else "AIS"
         kinds.append((series, f"mean log-likelihood by {how} (nats a row)", "Learning curve: held-out rows", held_out))
     with drawn(path, 7.6 * len(kinds), 5.4) as figure:
         for axes, (series, value, title, shown) in zip(
