@@ -12,6 +12,7 @@ import functools
 import hashlib
 import importlib
 import json
+import math
 import os
 import pathlib
 import re
@@ -21,9 +22,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 __all__ = [
-    "DIGEST", "crc32c", "digest_of_file", "digest_of_record", "flush_folder", "leftover_name", "leftovers",
-    "local_path", "parsed", "read_record", "replacing", "replacing_folder", "sealed", "sweep", "unsealed", "write_json",
-    "write_whole",
+    "DIGEST", "crc32c", "digest_of_file", "digest_of_record", "finite_json", "flush_folder", "leftover_name",
+    "leftovers", "local_path", "parsed", "read_record", "replacing", "replacing_folder", "sealed", "sweep", "unsealed",
+    "write_json", "write_whole",
 ]  # fmt: skip
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(/|:)")  # a drive of Windows has one letter
@@ -301,8 +302,17 @@ def digest_of_record(record: Mapping[str, Any]) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
+def finite_json(value: Any) -> Any:
+    """A value as strict JSON has it: numbers that are not finite become null."""
+    if isinstance(value, Mapping):
+        return {str(name): finite_json(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite_json(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record that holds its own digest.
+    """A record, as strict JSON has it, that holds its own digest.
 
     Examples
     --------
@@ -313,7 +323,8 @@ def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
     ...
     ValueError: run.json is damaged: it is not what was written
     """
-    return dict(record) | {DIGEST: digest_of_record(record)}
+    content: dict[str, Any] = finite_json(record)
+    return content | {DIGEST: digest_of_record(content)}
 
 
 def unsealed(record: Any, name: str | os.PathLike[str]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from threadpoolctl import threadpool_limits
 
-from nbm_xp.runs.directory import finite_json
+from nbm_xp.files import finite_json
 
 __all__ = ["Bar", "answer", "console", "signed", "threads_for", "work_bar"]
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from nbm_xp.package import public_names
 
 if TYPE_CHECKING:
-    from .directory import RunDirectory
-    from .errors import RunError
+    from .directory import RunDirectory, RunError
     from .evaluation import Evaluation, evaluate, read_evaluation
     from .execution import read_result, resume
     from .graph_runs import projected, sample_graph, sample_lattice
@@ -28,8 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 _CHAPTERS = {
-    "directory": ["RunDirectory"],
-    "errors": ["RunError"],
+    "directory": ["RunDirectory", "RunError"],
     "evaluation": ["Evaluation", "evaluate", "read_evaluation"],
     "execution": ["read_result", "resume"],
     "graph_runs": ["projected", "sample_graph", "sample_lattice"],

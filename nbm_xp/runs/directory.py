@@ -10,17 +10,19 @@ import contextlib
 import datetime
 import errno
 import importlib.metadata
-import math
+import json
 import numbers
+import operator
 import os
 import pathlib
 import platform
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 from nbm_xp import boltzmann
+from nbm_xp.boltzmann.model import Model
 from nbm_xp.files import (
     digest_of_file,
     digest_of_record,
@@ -36,15 +38,43 @@ from nbm_xp.files import (
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.package import __version__
 
-from .errors import RunError, disk_errors
-
-__all__ = ["RunDirectory", "as_json", "check_new", "finite_json"]
+__all__ = ["RunDirectory", "RunError", "as_json", "check_new", "disk_errors", "resuming"]
 
 FORMAT = "nbm_xp.run 2"
 
-_ABOUT, _LOCK, _LOG = "run.json", "run.lock", "run.log"
+_ABOUT, _LOCK, _LOG, _MODEL = "run.json", "run.lock", "run.log", "model.safetensors"
 _PACKAGES = ("numpy", "dask", "distributed", "zarr", "cupy", "torch", "jax")
 _NEW = 60.0  # seconds
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class RunError(RuntimeError):
+    """A run that cannot begin or go on, for a reason outside the program: the message says which, and what to do."""
+
+
+def resuming(folder: pathlib.Path) -> str:
+    """How a run is resumed, for messages."""
+    return f"runs.resume({os.fspath(folder)!r}) or `nbm-xp resume {folder}`"
+
+
+@contextlib.contextmanager
+def disk_errors(folder: pathlib.Path) -> Iterator[None]:
+    """Raise `RunError` in place of the system's error for a full disk.
+
+    Raises
+    ------
+    RunError
+        If there is no room, or a file would be longer than is allowed.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise RunError(
+            f"the disk of {folder} is full, or the file would be longer than is allowed ({error}): what was "
+            f"reported done is whole. Make room, and resume the run by {resuming(folder)}"
+        ) from error
 
 
 class RunDirectory:
@@ -87,30 +117,19 @@ class RunDirectory:
     (7, 'train', {'n_iter': 3})
     """
 
-    path: pathlib.Path
-    kind: str
-    configuration: dict[str, Any]
-    seed: int
-    versions: dict[str, str]
-    created: str
-    identity: str
-    result_identity: str
-
     def __init__(self, path: pathlib.Path, about: Mapping[str, Any]) -> None:
         self.path = path
-        self.kind = about["kind"]
-        self.configuration = about["configuration"]
+        self.kind: str = about["kind"]
+        self.configuration: dict[str, Any] = about["configuration"]
         self.seed = int(about["seed"])
-        self.versions = about["versions"]
-        self.created = about["created"]
-        self._model = about["model"]
-        for name in ("configuration", "versions", *(("model",) if self._model is not None else ())):
+        self.versions: dict[str, str] = about["versions"]
+        self.created: str = about["created"]
+        self._model: Mapping[str, str] = {} if about["model"] is None else about["model"]
+        self._files: Mapping[str, str] = about["files"]
+        for name in ("configuration", "versions", "files", *(("model",) if about["model"] is not None else ())):
             if not isinstance(about[name], Mapping):
                 raise TypeError(f"{name} must be a mapping, got {about[name]!r}")
-        if self._model is not None and not {"class", "file"} <= self._model.keys():
-            raise TypeError(f"model must have a class and a file, got {self._model!r}")
-        self._files = about["files"]
-        if not isinstance(self._files, Mapping) or any(pathlib.PurePath(name).name != name for name in self._files):
+        if any(pathlib.PurePath(name).name != name for name in self._files):
             raise TypeError(f"files must be digests by the names of files, got {self._files!r}")
         asked = {name: about[name] for name in ("kind", "configuration", "seed")}
         counts = {name: value for name, value in self.configuration.items() if name != "checkpoint_every"}
@@ -165,7 +184,7 @@ class RunDirectory:
             "seed": entropy_of(random_state),
             "versions": _versions(),
             "created": _now(),
-            "model": None if model is None else {"class": type(model).__name__, "file": "model.safetensors"},
+            "model": None if model is None else {"class": type(model).__name__},
         }
         with disk_errors(place):
             lock_file = _make(place, about, model, save)
@@ -195,14 +214,14 @@ class RunDirectory:
         return run
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], kind: str | None = None) -> Self:
+    def open(cls, path: str | os.PathLike[str], *kinds: str) -> Self:
         """Read a run's directory, without locking it, and verify the files that it began with.
 
         Parameters
         ----------
         path : path-like
-        kind : str, optional
-            The kind of run that it must be.
+        *kinds : str
+            The kinds of run of which it must be one.
 
         Raises
         ------
@@ -212,8 +231,8 @@ class RunDirectory:
             If it is no run's directory, or of another kind or format, or what it began with is damaged or exchanged.
         """
         run = cls.read(path)
-        if kind is not None and run.kind != kind:
-            raise ValueError(f"{run.path} holds a run of {run.kind!r}, not of {kind!r}")
+        if kinds and run.kind not in kinds:
+            raise ValueError(f"{run.path} holds a run of {run.kind!r}, not of {' or '.join(map(repr, kinds))}")
         for name in run._files:
             run._verify(name)
         return run
@@ -260,34 +279,28 @@ class RunDirectory:
     @property
     def has_model(self) -> bool:
         """Whether the run began with a model, whose copy it holds."""
-        return self._model is not None
+        return bool(self._model)
 
-    @property
-    def model_path(self) -> pathlib.Path:
-        """The file of the model's copy.
-
-        Raises
-        ------
-        ValueError
-            If the run has none.
-        """
-        if self._model is None:
-            raise ValueError(f"{self.path} holds no model: the run began without one")
-        return self.path / str(self._model["file"])
-
-    def load_model(self, library: str | None = None) -> Any:
+    def load_model(self, library: str | None = None) -> Model:
         """The model that the run began with.
 
         Parameters
         ----------
         library : str, optional
             The library of its arrays; NumPy by default.
+
+        Raises
+        ------
+        ValueError
+            If the run began without one, or it is damaged.
         """
-        path, name = self.model_path, str(self._model["class"])
-        if name not in boltzmann.__all__:
+        if not self._model:
+            raise ValueError(f"{self.path} holds no model: the run began without one")
+        if (name := self._model.get("class")) not in boltzmann.__all__:
             raise ValueError(f"{self.path} holds a model of class {name!r}, which nbm_xp.boltzmann does not have")
-        self._verify(path.name)
-        return getattr(boltzmann, name).load(path, library)
+        self._verify(_MODEL)
+        model: Model = getattr(boltzmann, name).load(self.path / _MODEL, library)
+        return model
 
     def log(self, message: str) -> None:
         """Append a line to ``run.log``, with its time."""
@@ -337,7 +350,7 @@ def _make(place: pathlib.Path, about: dict[str, Any], model: Any, save: Callable
             part.mkdir()
             lock_file = _locked(part)
             if model is not None:
-                model.save(part / about["model"]["file"])
+                model.save(part / _MODEL)
             if save is not None:
                 save(part)
             files = sorted(file for file in part.iterdir() if file.is_file() and file.name != _LOCK)
@@ -384,38 +397,28 @@ def _sweep_beside(place: pathlib.Path) -> None:
             shutil.rmtree(part)
 
 
-def as_json(value: Any, name: str = "configuration") -> Any:
-    """A value as JSON gives it back.
+def as_json(value: Any) -> Any:
+    """A configuration as JSON gives it back.
 
     Raises
     ------
     TypeError
         If JSON has no such value; the message names it.
     """
-    if value is None or isinstance(value, (bool, str, float)):
-        return value
+    return json.loads(json.dumps(value, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    """The nearest that JSON has to a value of another type."""
     if isinstance(value, Mapping):
-        return {str(key): as_json(item, f"{name}.{key}") for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [as_json(item, f"{name}[{i}]") for i, item in enumerate(value)]
+        return dict(value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    if hasattr(value, "tolist"):  # an array's, or one of its numbers
-        return as_json(value.tolist(), name)
-    if hasattr(value, "__index__"):
-        return int(value)
-    if isinstance(value, numbers.Real):
-        return float(value)
-    raise TypeError(f"{name} must be a number, a string, a list or a mapping of such, got {value!r}")
-
-
-def finite_json(value: Any) -> Any:
-    """A value as strict JSON has it: numbers that are not finite become null."""
-    if isinstance(value, Mapping):
-        return {str(name): finite_json(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite_json(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if hasattr(value, "tolist"):  # an array, or one of its numbers
+        return value.tolist()
+    if hasattr(value, "__index__") or isinstance(value, numbers.Real):
+        return operator.index(value) if hasattr(value, "__index__") else float(value)
+    raise TypeError(f"a configuration must hold numbers, strings, lists and mappings of such, got {value!r}")
 
 
 def _versions() -> dict[str, str]:

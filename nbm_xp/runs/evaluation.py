@@ -10,28 +10,45 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from nbm_xp.boltzmann import LadderEstimate
-from nbm_xp.boltzmann.annealing import adaptive_temperatures, inverse_temperatures
-from nbm_xp.boltzmann.chains import Machine
-from nbm_xp.boltzmann.ladder import STEPS
+from nbm_xp.boltzmann.annealing import AnnealedChains, ReverseChains, adaptive_temperatures, inverse_temperatures
+from nbm_xp.boltzmann.chains import Chains, Draw, Machine
+from nbm_xp.boltzmann.ladder import STEPS, LadderChains, pairs_in_turn
 from nbm_xp.boltzmann.ladder import estimate as ladder_estimate
 from nbm_xp.boltzmann.partition import AISEstimate, base_log_partition, estimate, is_enumerable, log_z_of
-from nbm_xp.files import read_record, sealed, unsealed, write_json
+from nbm_xp.machines import Array
 from nbm_xp.machines.estimators import check_names
 from nbm_xp.machines.rows import checked_rows, known_length, positive_int
+from nbm_xp.namespace import asarray, get_namespace, to_numpy
 
 from . import store
-from .directory import RunDirectory, finite_json
+from .directory import RunDirectory
 from .execution import Kind, Progress, Warn, begin, check_begin, finished
-from .inputs import digest_of, digest_of_ladder, digest_of_model, fitted_model, library_for, save_rows
-from .job import Job, block_length
-from .machine_jobs import LADDER_ARRAYS, AnnealingJob, FreeEnergyJob, LadderJob, ReverseAnnealingJob
+from .inputs import digest_of, digest_of_ladder, digest_of_model, fitted_model, library_for, rows_of, save_rows
+from .job import (
+    Arrays,
+    Block,
+    Job,
+    MachineJob,
+    Stopping,
+    Sweeps,
+    SweepsJob,
+    block_length,
+    blocks_of,
+    chains_of,
+    read_checkpoint,
+)
+from .store import Stored
 
 __all__ = ["Evaluation", "evaluate", "read_evaluation"]
 
 _STEPS_IN_A_SEGMENT = 250
+_ROWS_IN_A_BLOCK = 4096
 RESULT = "evaluation.json"
 ARRAYS = "evaluation.zarr"
+LADDER_ARRAYS = ("ladder_up", "ladder_down")
 
 
 def evaluate(
@@ -171,12 +188,151 @@ def evaluate(
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class AnnealingJob(SweepsJob):
+    """Annealed importance sampling: a sweep is a step from one of the temperatures to the next."""
+
+    betas: tuple[float, ...]
+
+    part, weights = "annealing", "log_weight"
+
+    @property
+    def stages(self) -> Sequence[Sweeps]:
+        """The temperatures."""
+        return (Sweeps(0, len(self.betas) - 1, self.checkpoint_every),)
+
+    def chains(self, stage: int) -> Chains:
+        """See `SweepsJob`."""
+        return AnnealedChains(self.machine, self.seed, self.betas)
+
+    @property
+    def stored(self) -> list[Stored]:
+        """The logarithms of the chains' weights."""
+        return [Stored(self.weights, ("chain",), (self.n_chains,), (self.chunks,), "float64", {})]
+
+    def write_shown(self, block: Block, segment: int, shown: list[list[Array]], states: Arrays) -> None:
+        """Write the weights after the last temperature."""
+        if segment == -(-(len(self.betas) - 1) // self.checkpoint_every) - 1:
+            self.write(self.stored[0], (block.number,), states[-1])
+
+
+@dataclass(frozen=True)
+class ReverseAnnealingJob(AnnealingJob):
+    """The same in reverse, from states of the model.
+
+    They are drawn exactly or, where that cannot be, those that the chains on the ladder ended with; of a model without
+    one, those that chains come to by sweeps.
+    """
+
+    reverse: str
+    n_sweeps: int
+
+    part, weights = "reverse", "reverse_log_weight"
+
+    @property
+    def stages(self) -> Sequence[Sweeps]:
+        """Sweeps to states of the model, and the temperatures."""
+        return Sweeps(0, self.n_sweeps, self.checkpoint_every), *super().stages
+
+    def chains(self, stage: int) -> Chains:
+        """See `SweepsJob`."""
+        chains = ReverseChains(self.machine, self.seed, self.betas[::-1], n_sweeps=0)
+        return chains if stage else chains.mixing
+
+    def begin(self, block: Block) -> Arrays:
+        """See `SweepsJob`."""
+        if self.reverse != "the ladder":
+            return super().begin(block)
+        ended = read_checkpoint(self.folder(LadderJob.part), self.run, block.number)
+        if ended is None:
+            raise ValueError(f"{self.directory} lacks the checkpoint of block {block.number} on the ladder")
+        return tuple(states[-1].T for states in ended.arrays)
+
+    def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
+        """Go through a segment; chains that come to the temperatures have weights of one."""
+        chains = chains_of(self, self.segment(segment).stage)
+        if isinstance(chains, ReverseChains) and len(arrays) == len(chains.carried):
+            arrays = chains.weighted(arrays)
+        return super().advance(block, segment, arrays, stopping)
+
+
+@dataclass(frozen=True)
+class LadderJob(SweepsJob):
+    """Chains on the ladder that the model learnt on: the first half of the steps does not count.
+
+    In the other half each pair of neighbours is measured whenever it has its turn, once in two steps.
+    """
+
+    ladder_steps: int
+
+    part = "ladder"
+
+    @property
+    def stages(self) -> Sequence[Sweeps]:
+        """Two halves."""
+        half, each = self.ladder_steps // 4 * 2, max(2, self.checkpoint_every // 2 * 2)
+        return Sweeps(0, half, each), Sweeps(half, half, each)
+
+    def chains(self, stage: int) -> Chains:
+        """See `SweepsJob`."""
+        return LadderChains(self.machine, self.seed, layers=())
+
+    @property
+    def stored(self) -> list[Stored]:
+        """What pairs have measured."""
+        machine, (_, half, each) = chains_of(self, 1).machine, self.stages[1]
+        shape, chunks = (
+            (half // 2, machine.n_pairs, self.n_chains),
+            (min(each, half) // 2, machine.n_pairs, self.chunks),
+        )
+        return [Stored(name, ("step", "pair", "chain"), shape, chunks, machine.dtype, {}) for name in LADDER_ARRAYS]
+
+    def shown(self, now: Draw, sweep: int) -> Sequence[Array]:
+        """What pairs measured in a step."""
+        return now.measured
+
+    def write_shown(self, block: Block, segment: int, shown: list[list[Array]], states: Arrays) -> None:
+        """Write what pairs measured when they had their turn."""
+        for array, steps in zip(self.stored, zip(*shown, strict=True), strict=True):
+            in_turn = [pairs_in_turn(*steps[k : k + 2]) for k in range(0, len(steps), 2)]
+            self.write(array, (segment, 0, block.number), np.stack(in_turn))
+
+
+@dataclass(frozen=True)
+class FreeEnergyJob(MachineJob):
+    """Free energies of rows in blocks, or what mean field finds for them; a block is one segment."""
+
+    n_rows: int
+
+    part, n_segments = "rows", 1
+
+    @property
+    def blocks(self) -> list[Block]:
+        """See `Job`."""
+        return blocks_of(self.n_rows, _ROWS_IN_A_BLOCK)
+
+    def steps(self, block: Block, segment: int) -> int:
+        """How much work a segment is: its rows."""
+        return block.rows
+
+    @property
+    def stored(self) -> list[Stored]:
+        """The free energies."""
+        chunks = (min(self.n_rows, _ROWS_IN_A_BLOCK),)
+        return [Stored("free_energy", ("row",), (self.n_rows,), chunks, self.machine.dtype, {})]
+
+    def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
+        """Compute the free energies of a block."""
+        (array,) = self.stored
+        rows = asarray(rows_of(self.directory, block.offset, block.rows), get_namespace(self.library), array.dtype)
+        self.write(array, (block.number,), to_numpy(self.loaded.free_energy(rows)))
+        return ()
+
+
 class Evaluating(Kind):
     """Runs of `evaluate`."""
 
-    name = "evaluate"
-    results = (ARRAYS, RESULT)
-    stored = ARRAYS
+    name, results, stored, document = "evaluate", (ARRAYS, RESULT), ARRAYS, RESULT
 
     @functools.cached_property
     def jobs(self) -> list[Job]:
@@ -187,15 +343,54 @@ class Evaluating(Kind):
         return [kind.of(self.run) for name, kind in kinds.items() if self.run.configuration[name]]
 
     def finish(self, unfinished: pathlib.Path) -> Warn | None:
-        """Write what was found."""
-        found = evaluation_of(self.run, unfinished, exact_log_z(self.run.load_model()))
-        write_json(self.run.path / RESULT, sealed(document_of(found) | {"identity": self.run.result_identity}))
+        """Write what was found, but for the weights of chains, which are in an array."""
+        model = self.run.load_model()
+        exact = float(model.log_partition()) if is_enumerable(model.state_.topology) else None
+        found = self.found(unfinished, exact)
+        document = dict(vars(found))
+        for name in ("ais", "reverse", "ladder"):
+            if (estimated := document[name]) is not None:
+                bounds = {bound: getattr(estimated, bound) for bound in ("log_z_low", "log_z_high")}
+                document[name] = bounds | {key: x for key, x in vars(estimated).items() if key != "log_weights"}
+        self.write_document(document)
         return None if found.ladder is None else found.ladder.warn
 
     def result(self) -> dict[str, Any]:
         """What was found, and by how many chains."""
         read_evaluation(self.run.path)
-        return result_of(self.run) | {"n_chains": self.run.configuration["n_chains"]}
+        return self.read_document() | {"n_chains": self.run.configuration["n_chains"]}
+
+    def found(self, place: pathlib.Path, exact: float | None) -> Evaluation:
+        """What the tasks have found, from the arrays that they have written, and log Z by enumeration."""
+        asked, model = self.run.configuration, self.run.load_model()
+        arrays = {name: array[...] for name, array in store.open_arrays(place, self.run.result_identity).items()}
+        ais = reverse = ladder = None
+        if asked["betas"]:
+            base, count = base_log_partition(model.state_.topology, model.state_.base_bias()), len(asked["betas"])
+            ais = estimate(arrays["log_weight"], base, count)
+            if asked["reverse"]:
+                reverse = estimate(arrays["reverse_log_weight"], base, count, reverse=True)
+            if asked["ladder"]:
+                ladder = ladder_estimate(Machine.of(model), *(arrays[name] for name in LADDER_ARRAYS))
+        known, log_z = asked["log_z"] if asked["log_z"] is not None else exact, math.nan
+        low = high = log_z
+        if known is not None:
+            log_z = low = high = known
+        elif (best := ladder or ais) is not None:
+            log_z, low, high = best.log_z, best.log_z_low, best.log_z_high
+        likelihood: dict[str, float] = {}
+        if asked["n_rows"]:
+            energies = arrays["free_energy"].astype("float64")
+            bounds = {"": log_z, "_low": high, "_high": low}
+            likelihood = {
+                f"mean_log_likelihood{name}": -float(energies.mean()) - bound for name, bound in bounds.items()
+            }
+            if len(energies) > 1:
+                likelihood["standard_error"] = float(energies.std(ddof=1)) / math.sqrt(len(energies))
+        return Evaluation(
+            log_z, low, high, asked["log_z"], exact, ais, reverse, ladder, asked["n_rows"],
+            lower_bound=not model.state_.topology.is_factorial, **likelihood,
+        )  # fmt: skip
 
 
 KINDS = {"evaluate": Evaluating}
@@ -239,11 +434,11 @@ class Evaluation:
     reverse: AISEstimate | None
     ladder: LadderEstimate | None
     n_rows: int
-    mean_log_likelihood: float | None
-    mean_log_likelihood_low: float | None
-    mean_log_likelihood_high: float | None
-    standard_error: float | None
     lower_bound: bool
+    mean_log_likelihood: float | None = None
+    mean_log_likelihood_low: float | None = None
+    mean_log_likelihood_high: float | None = None
+    standard_error: float | None = None
 
 
 def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
@@ -261,74 +456,5 @@ def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
     ValueError
         If what it found is damaged.
     """
-    run = finished(directory, "evaluate")
-    return evaluation_of(run, run.path / ARRAYS, result_of(run)["exact"])
-
-
-def result_of(run: RunDirectory) -> dict[str, Any]:
-    """The JSON document of a finished evaluation.
-
-    Raises
-    ------
-    ValueError
-        If it is damaged, or of another run.
-    """
-    about = unsealed(read_record(run.path / RESULT), run.path / RESULT)
-    if about.pop("identity", None) != run.result_identity:
-        raise ValueError(f"{run.path / RESULT} is of another run than {run.path}")
-    return about
-
-
-def document_of(found: Evaluation) -> dict[str, Any]:
-    """An evaluation for JSON; the weights of its chains are in an array."""
-    document = dict(vars(found))
-    for name in ("ais", "reverse", "ladder"):
-        if document[name] is not None:
-            bounds = {bound: getattr(document[name], bound) for bound in ("log_z_low", "log_z_high")}
-            document[name] = bounds | {key: x for key, x in vars(document[name]).items() if key != "log_weights"}
-    found_json: dict[str, Any] = finite_json(document)
-    return found_json
-
-
-def exact_log_z(model: Any) -> float | None:
-    """Log Z by enumeration, of a model that is small enough."""
-    return float(model.log_partition()) if is_enumerable(model.state_.topology) else None
-
-
-def evaluation_of(run: RunDirectory, place: pathlib.Path, exact: float | None) -> Evaluation:
-    """What the tasks have found, from the arrays that they have written, and log Z by enumeration."""
-    asked, arrays, model = run.configuration, store.open_arrays(place, run.result_identity), run.load_model()
-    ais = reverse = ladder = None
-    if asked["betas"]:
-        base, count = base_log_partition(model.state_.topology, model.state_.base_bias()), len(asked["betas"])
-        ais = estimate(arrays["log_weight"][:], base, count)
-        if asked["reverse"]:
-            reverse = estimate(arrays["reverse_log_weight"][:], base, count, reverse=True)
-        if asked["ladder"]:
-            ladder = ladder_estimate(Machine.of(model), *(arrays[name][:] for name in LADDER_ARRAYS))
-    known: Any = asked["log_z"] if asked["log_z"] is not None else exact
-    best = ladder or ais
-    log_z = low = high = known
-    if known is None and best is not None:
-        log_z, low, high = best.log_z, best.log_z_low, best.log_z_high
-    mean = spread = None
-    if asked["n_rows"]:
-        energies = arrays["free_energy"][:].astype("float64")
-        mean = -float(energies.mean())
-        spread = float(energies.std(ddof=1)) / math.sqrt(len(energies)) if len(energies) > 1 else None
-    return Evaluation(
-        log_z=log_z,
-        log_z_low=low,
-        log_z_high=high,
-        given=asked["log_z"],
-        exact=exact,
-        ais=ais,
-        reverse=reverse,
-        ladder=ladder,
-        n_rows=asked["n_rows"],
-        mean_log_likelihood=None if mean is None else mean - log_z,
-        mean_log_likelihood_low=None if mean is None else mean - high,
-        mean_log_likelihood_high=None if mean is None else mean - low,
-        standard_error=spread,
-        lower_bound=not model.state_.topology.is_factorial,
-    )
+    evaluating = Evaluating(finished(directory, "evaluate"))
+    return evaluating.found(evaluating.run.path / ARRAYS, evaluating.read_document()["exact"])

@@ -18,12 +18,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+from nbm_xp.files import digest_of_file, read_record, sealed, unsealed, write_json
 from nbm_xp.package import need
 
 from . import store
-from .directory import RunDirectory, check_new
-from .errors import RunError, disk_errors, unfinished_error
-from .job import Job, segments_done
+from .directory import RunDirectory, RunError, check_new, disk_errors, resuming
+from .job import Job, read_checkpoint
 from .store import Stored
 from .workers import Pool, WorkerLostError, Workers, workers_of
 
@@ -58,6 +58,8 @@ class Kind:
         What lies in the directory of a finished run, and only there.
     stored : str
         The Zarr group of these that tasks write chunks of; "" for none.
+    document : str
+        The JSON file of these, which is written last; "" for none.
     in_tasks : bool
         Whether it is computed in tasks, by workers.
     """
@@ -65,6 +67,7 @@ class Kind:
     name: ClassVar[str]
     results: ClassVar[tuple[str, ...]]
     stored: ClassVar[str] = ""
+    document: ClassVar[str] = ""
     in_tasks: ClassVar[bool] = True
 
     def __init__(self, run: RunDirectory, **options: Any) -> None:
@@ -101,28 +104,55 @@ class Kind:
         ValueError
             If the results are damaged.
         """
-        store.open_arrays(self.run.path / self.stored, self.run.result_identity)
-        return {}
+        if self.stored:
+            store.open_arrays(self.run.path / self.stored, self.run.result_identity)
+        return self.read_document() if self.document else {}
+
+    def write_document(self, found: Mapping[str, Any]) -> None:
+        """Write what a run came to, with digests of the files beside it."""
+        files = [name for name in self.results if name not in (self.stored, self.document)]
+        about = {"identity": self.run.result_identity, "files": {x: digest_of_file(self.run.path / x) for x in files}}
+        write_json(self.run.path / self.document, sealed({**found, **about}))
+
+    def read_document(self) -> dict[str, Any]:
+        """The same from the file.
+
+        Raises
+        ------
+        ValueError
+            If it is damaged or of another run, or a file beside it is not what was written.
+        """
+        place = self.run.path / self.document
+        found = unsealed(read_record(place), place)
+        if found.pop("identity", None) != self.run.result_identity:
+            raise ValueError(f"{place} is of another run than {self.run.path}")
+        for name, digest in found.pop("files").items():
+            if digest_of_file(self.run.path / name) != digest:
+                raise ValueError(f"{self.run.path / name} is not what the run ended with: it is damaged or exchanged")
+        return found
 
     @property
     def is_finished(self) -> bool:
         """Whether all results are there."""
         return all((self.run.path / name).exists() for name in self.results)
 
-    def complete(self, pool: Pool | None, progress: Progress | None) -> Warn | None:
+    def complete(self, pool: Pool, progress: Progress | None) -> Warn | None:
         """Compute what is left to compute."""
         run, jobs = self.run, self.jobs
-        assert pool is not None
+        place, unfinished = run.path / self.stored, run.path / store.UNFINISHED
         if not self.stored:
             carry_out(run, jobs, pool, progress)
             return self.finish(run.path)
-        if (run.path / self.stored).exists():  # and some other result is not
-            return self.finish(run.path / self.stored)
-        with store.growing(
-            run.path, self.stored, self.arrays, run.result_identity, self.coordinates, self.attributes
-        ) as unfinished:  # fmt: skip
-            carry_out(run, jobs, pool, progress)
-            return self.finish(unfinished)
+        if place.exists():  # and some other result is not
+            return self.finish(place)
+        if unfinished.exists():
+            store.check(unfinished, self.arrays, run.result_identity)
+        else:
+            store.create(unfinished, self.arrays, self.coordinates, self.attributes)
+        carry_out(run, jobs, pool, progress)
+        warn = self.finish(unfinished)
+        store.finish(unfinished, place, self.arrays)
+        return warn
 
 
 def kind_of(name: str) -> type[Kind]:
@@ -143,10 +173,9 @@ def finished(directory: str | os.PathLike[str], *kinds: str) -> RunDirectory:
     FileNotFoundError, ValueError
         As `RunDirectory.open`.
     """
-    run = RunDirectory.read(directory)
-    run = RunDirectory.open(directory, run.kind if run.kind in kinds else kinds[0])
+    run = RunDirectory.open(directory, *kinds)
     if not kind_of(run.kind)(run).is_finished:
-        raise unfinished_error(run.path)
+        raise RunError(f"the run in {run.path} is not finished: resume it by {resuming(run.path)}")
     return run
 
 
@@ -222,9 +251,9 @@ def begin(
     **options
         Of the kind.
     """
-    with _pool(kind, scheduler, n_workers, memory_limit) as workers:
+    with _started(kind, scheduler, n_workers, memory_limit) as workers:
         said = None if check is None else check(workers, pathlib.Path(directory))
-        pool = None if workers is None else workers.pool  # where there is no cluster, no directory is made
+        pool = workers.pool  # where there is no cluster, no directory is made
         with RunDirectory.create(
             directory, kind.name, configuration, random_state=random_state, model=model, save=save
         ) as run:
@@ -291,28 +320,26 @@ def resume(
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be callable, got {progress!r}")
     kind = kind_of(RunDirectory.read(directory).kind)
-    with _pool(kind, scheduler, n_workers, memory_limit) as workers:
-        pool = None if workers is None else workers.pool  # where there is no cluster, nothing is changed
+    with _started(kind, scheduler, n_workers, memory_limit) as workers:
+        pool = workers.pool  # where there is no cluster, nothing is changed
         with RunDirectory.resume(directory) as run:
             _complete(kind(run), pool, progress, 3)
     return run
 
 
 @contextlib.contextmanager
-def _pool(kind: type[Kind], scheduler: Any, n_workers: Any, memory_limit: Any) -> Iterator[Any]:
+def _started(kind: type[Kind], scheduler: Any, n_workers: int | None, memory_limit: int | str | None) -> Any:
     """The workers of a run, whose work ends in order when the process is terminated."""
     with interruptible():
         if kind.in_tasks:
             need("zarr")
-            with workers_of(scheduler, n_workers, memory_limit) as workers:
-                yield workers
         elif scheduler != "threads" or n_workers is not None or memory_limit is not None:
             raise ValueError("scheduler, n_workers and memory_limit must be left out: a training runs in this process")
-        else:
-            yield None
+        with workers_of(scheduler, n_workers, memory_limit) as workers:
+            yield workers
 
 
-def _complete(kind: Kind, pool: Pool | None, progress: Progress | None, stacklevel: int) -> None:
+def _complete(kind: Kind, pool: Pool, progress: Progress | None, stacklevel: int) -> None:
     """Do what is left to do of a run, and remove what only an unfinished one needs."""
     run, warn = kind.run, None
     with disk_errors(run.path):
@@ -340,8 +367,9 @@ def carry_out(run: RunDirectory, jobs: Sequence[Job], pool: Pool, progress: Prog
     pool.check(run.path)
     totals = [job.total for job in jobs]
     for place, job in enumerate(jobs):
+        before = sum(totals[:place])
 
-        def tell(done: int, before: int = sum(totals[:place])) -> None:
+        def tell(done: int, before: int = before) -> None:
             if progress is not None:
                 progress(before + done, sum(totals))
 
@@ -350,31 +378,28 @@ def carry_out(run: RunDirectory, jobs: Sequence[Job], pool: Pool, progress: Prog
 
 def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Callable[[int], object], total: int) -> None:
     """Do all tasks of a job that are not done yet."""
-    folder, blocks = run.checkpoints / job.part, job.blocks
+    folder, blocks = run.checkpoints / job.part, {block.number: block for block in job.blocks}
     folder.mkdir(exist_ok=True)
-    at = {block.number: segments_done(folder, job.run, block.number) for block in blocks}
-    done = sum(job.steps(block, segment) for block in blocks for segment in range(at[block.number]))
+    checkpoints = {number: read_checkpoint(folder, job.run, number) for number in blocks}
+    at = {number: 0 if found is None else found.done for number, found in checkpoints.items()}
+    done = sum(job.steps(block, segment) for block in blocks.values() for segment in range(at[block.number]))
     if done:
         run.log(f"{job.part}: {done} of {total} steps are done")
     progress(done)
-    tries = dict.fromkeys(at, 0)
-    pending: dict[Any, Any] = {}
-    waiting = {block.number: (block, None) for block in blocks if at[block.number] < job.n_segments}
-    needs = {number: job.needs(block) for number, (block, _) in waiting.items()}
+    needs = {number: job.needs(blocks[number]) for number in blocks if at[number] < job.n_segments}
+    waiting: dict[int, Any] = dict.fromkeys(needs)  # numbers of blocks, and what their next segments are handed
+    tries, pending = dict.fromkeys(blocks, 0), dict[Any, int]()
 
     def submit() -> None:
         """Submit the segments of blocks whose neighbours have come to them."""
-        for number, (block, previous) in list(waiting.items()):
-            if all(at[other] >= at[number] for other in needs[number]):
-                del waiting[number]
-                pending[pool.submit(job, block, at[number], previous)] = block
+        for number in [number for number in waiting if all(at[other] >= at[number] for other in needs[number])]:
+            pending[pool.submit(job, blocks[number], at[number], waiting.pop(number))] = number
 
     try:
         submit()
         while pending:
             for future in pool.wait(pending.keys(), timeout=1.0):
-                block = pending.pop(future)
-                number = block.number
+                number = pending.pop(future)
                 try:
                     previous = pool.result(future)
                 except WorkerLostError as lost:
@@ -385,14 +410,14 @@ def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Callable[[int]
                             f"block {number} lost its worker {TRIES} times in a row: perhaps it needs more memory than "
                             "there is. Give workers more, or make the blocks smaller by chunks"
                         ) from lost
-                    waiting[number] = (block, None)
+                    waiting[number] = None
                     continue
                 tries[number] = 0
-                done += job.steps(block, at[number])
+                done += job.steps(blocks[number], at[number])
                 at[number] += 1
                 progress(done)
                 if at[number] < job.n_segments:
-                    waiting[number] = (block, previous if job.hands_on else None)
+                    waiting[number] = previous if job.hands_on else None
             submit()
     except BaseException as error:
         pool.stop(list(pending))

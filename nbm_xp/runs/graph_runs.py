@@ -22,8 +22,7 @@ from nbm_xp.graphs.shard_sweeps import ShardDivision, sharded
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import is_array
 
-from .directory import RunDirectory
-from .errors import RunError
+from .directory import RunDirectory, RunError
 from .execution import Kind, Progress, Warn, begin, check_begin
 from .graph_job import AT_HAND, GRAPH, LATTICE, ChainsJob, GraphJob, LatticeJob, save_couplings, save_shards
 from .inputs import digest_of
@@ -65,7 +64,7 @@ class ChainsRun(Kind):
         """The numbers of chains and draws, and how many sweeps went before each draw."""
         return self.job.coordinates()
 
-    def complete(self, pool: Pool | None, progress: Progress | None) -> Warn | None:
+    def complete(self, pool: Pool, progress: Progress | None) -> Warn | None:
         """Compute what is left to compute."""
         (self.run.checkpoints / self.job.shown).mkdir(exist_ok=True)
         return super().complete(pool, progress)

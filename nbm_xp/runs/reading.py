@@ -12,6 +12,7 @@ import numpy as np
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann.energy import energy
 from nbm_xp.boltzmann.sampling import told_placeholders
+from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import effective_size, monte_carlo_error, r_hat, tail_size
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import asarray, get_namespace, to_numpy, use_backend
@@ -177,7 +178,8 @@ def _energies(run: RunDirectory, draws: Any, first: int) -> tuple[str, Any]:
     model = run.load_model(asked["library"])
     topology, parameters = model.state_.topology, model.state_.parameters
     xp, dtype = get_namespace(asked["library"]), str(parameters.dtype)
-    name, layers, of = "free energy", [draws], model.free_energy
+    name, layers = "free energy", [draws]
+    of: Callable[..., Array] = model.free_energy
     if not topology.is_factorial:
         held = {int(layer) for layer in asked["clamp"]}
         name = "free energy bound"

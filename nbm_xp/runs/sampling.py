@@ -6,10 +6,13 @@ import functools
 import os
 import pathlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from nbm_xp.boltzmann.chains import Chains, Draw
+from nbm_xp.boltzmann.ladder import LadderChains
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import report
 from nbm_xp.machines.rows import positive_int
@@ -25,11 +28,12 @@ from .inputs import (
     fitted_model,
     library_for,
     save_clamped,
+    saved_clamped,
 )
-from .job import block_length
-from .machine_jobs import SampleJob
+from .job import Arrays, Block, Sweeps, SweepsJob, block_length, chains_of
+from .store import Stored
 
-__all__ = ["SAMPLES", "Sampling", "sample"]
+__all__ = ["SAMPLES", "SampleJob", "Sampling", "sample"]
 
 SAMPLES = "samples.zarr"
 _HELPS = (
@@ -212,6 +216,65 @@ def _layers(layers: Any, count: int, clamped: Mapping[int, Any]) -> tuple[int, .
     if both := sorted(set(kept) & set(clamped)):
         raise ValueError(f"layers must not be clamped ones, which stay as they are, got layer {both[0]}")
     return kept
+
+
+@dataclass(frozen=True)
+class SampleJob(SweepsJob):
+    """Draws of chains: draw i is the state after ``burn_in + (i + 1) * thin`` sweeps; for the fields see `sample`."""
+
+    burn_in: int
+    n_draws: int
+    thin: int
+    layers: tuple[int, ...]
+    probabilities: bool
+    clamp: tuple[tuple[str, str], ...]
+    ladder: str | None
+
+    part = "chains"
+
+    @property
+    def stages(self) -> Sequence[Sweeps]:
+        """Burn-in, and the sweeps that are drawn from."""
+        each = self.checkpoint_every * self.thin
+        return Sweeps(0, self.burn_in, each), Sweeps(self.burn_in, self.n_draws * self.thin, each)
+
+    @property
+    def clamped(self) -> dict[int, Array]:
+        """The states of clamped layers."""
+        return saved_clamped(self.directory) if self.clamp else {}
+
+    def chains(self, stage: int) -> Chains:
+        """Those of the machine, or of the ladder that it learnt on."""
+        if self.ladder:
+            return LadderChains(self.machine, self.seed, layers=self.layers, means=self.probabilities)
+        return Chains(self.machine, self.seed, layers=self.layers, means=self.probabilities, clamp=self.clamped)
+
+    @property
+    def stored(self) -> list[Stored]:
+        """The array of each layer that is kept."""
+        machine, found = chains_of(self, 1).machine, []
+        for layer in self.layers:
+            name = "visible" if layer == 0 else f"hidden_{layer}"
+            units = machine.topology.sizes[layer] if self.probabilities else machine.topology.sites(layer)
+            about = {
+                "layer": layer,
+                "holds": "probabilities" if self.probabilities else "states",
+                "coordinates": "sweep",  # as netCDF's conventions have it, and xarray reads them
+            }
+            dtype = "float32" if self.probabilities else machine.topology.units[layer].stored or machine.dtype
+            axes = "chain", "draw", "unit" if layer == 0 else f"{name}_unit"
+            shape, chunks = (self.n_chains, self.n_draws, units), (self.chunks, self.checkpoint_every, units)
+            found.append(Stored(name, axes, shape, chunks, dtype, about))
+        return found
+
+    def shown(self, now: Draw, sweep: int) -> Sequence[Array]:
+        """The states of each layer, after every `thin` sweeps."""
+        return () if (sweep - self.burn_in) % self.thin else now.shown
+
+    def write_shown(self, block: Block, segment: int, shown: list[list[Array]], states: Arrays) -> None:
+        """Write the draws of a segment."""
+        for array, draws in zip(self.stored, zip(*shown, strict=True), strict=True):
+            self.write(array, (block.number, segment, 0), np.stack(draws).transpose(2, 0, 1))
 
 
 class Sampling(Kind):

@@ -12,13 +12,11 @@ both may be gone or empty. Here they are.
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import json
 import os
 import pathlib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,11 +24,14 @@ import numpy as np
 
 from nbm_xp.files import DIGEST, crc32c, flush_folder, replacing_folder, sweep, write_whole
 from nbm_xp.package import need
-from nbm_xp.storage.zarr_headers import HEADER, Header, array_header, checked_seal, group_header, seal_of
+from nbm_xp.storage import zarr_headers
+from nbm_xp.storage.zarr_headers import HEADER, Header, array_header, check_chunks, files_of, group_header
 
-__all__ = ["UNFINISHED", "Stored", "annotate", "checked_store", "growing", "open_arrays", "write_chunk"]
+__all__ = [
+    "UNFINISHED", "Stored", "annotate", "check", "checked_store", "create", "finish", "open_arrays", "write_chunk",
+]  # fmt: skip
 
-_DRAWS, _COORDINATE = ("bytes", "blosc", "crc32c"), ("bytes", "crc32c")
+_DRAWS = ("bytes", "blosc", "crc32c")
 
 
 @dataclass(frozen=True)
@@ -59,66 +60,34 @@ UNFINISHED = "unfinished.zarr"
 """What a store is called while its run goes on."""
 
 
-@contextlib.contextmanager
-def growing(
-    folder: pathlib.Path,
-    name: str,
-    arrays: Sequence[Stored],
-    identity: str,
-    coordinates: Mapping[str, Sequence[int]],
-    about: Mapping[str, Any],
-) -> Iterator[pathlib.Path]:
-    """A store of a run that is begun or resumed: it has its name once all is done.
-
-    Raises
-    ------
-    RunError
-        If what was begun is another run's, or damaged.
-    """
-    unfinished = folder / UNFINISHED
-    if unfinished.exists():
-        check(unfinished, arrays, identity)
-    else:
-        create(unfinished, arrays, coordinates, about)
-    yield unfinished
-    finish(unfinished, folder / name, arrays)
-
-
 def create(
     place: pathlib.Path, arrays: Sequence[Stored], coordinates: Mapping[str, Sequence[int]], about: Mapping[str, Any]
 ) -> None:
     """Make a store with its metadata and coordinates, and no chunk of the arrays; whole or not at all."""
     zarr = need("zarr")
+    known = []
+    for name, values in coordinates.items():
+        axis, shape = "draw" if name == "sweep" else name, (len(values),)  # sweeps count draws
+        known.append(Stored(name, (axis,), shape, shape, "int64", {}))
     with replacing_folder(place) as part:
         group = zarr.create_group(part, zarr_format=3, attributes=dict(about))
-        for name, values in coordinates.items():
-            given = np.asarray(values, dtype="int64")
-            made = group.create_array(
-                name,
-                shape=given.shape,
-                chunks=given.shape,
-                dtype="int64",
-                dimension_names=_along(name),
-                compressors=[zarr.codecs.Crc32cCodec()],
-                config={"write_empty_chunks": True},
+        for array in [*known, *arrays]:
+            blosc = zarr.codecs.BloscCodec(
+                cname="zstd", clevel=1, shuffle="bitshuffle", typesize=np.dtype(array.dtype).itemsize
             )
-            made[:] = given
-        for array in arrays:
-            group.create_array(
+            made = group.create_array(
                 array.name,
                 shape=array.shape,
                 chunks=array.chunks,
                 dtype=array.dtype,
                 dimension_names=array.dimensions,
                 attributes=dict(array.about),
-                compressors=[
-                    zarr.codecs.BloscCodec(
-                        cname="zstd", clevel=1, shuffle="bitshuffle", typesize=np.dtype(array.dtype).itemsize
-                    ),
-                    zarr.codecs.Crc32cCodec(),
-                ],
+                compressors=[*([] if array in known else [blosc]), zarr.codecs.Crc32cCodec()],
                 chunk_key_encoding={"name": "default", "separator": "."},
+                config={"write_empty_chunks": True},
             )
+            if array in known:
+                made[:] = np.asarray(coordinates[array.name])
         with warnings.catch_warnings():
             # Zarr warns that version 3 does not say yet where these are written; readers that know them are faster.
             warnings.simplefilter("ignore")
@@ -130,13 +99,8 @@ def annotate(place: pathlib.Path, attributes: Mapping[str, Any]) -> None:
     """Add attributes to a store's, and the digest of all headers."""
     said = group_header(place)
     said["attributes"] |= attributes
-    said["attributes"][DIGEST] = seal_of(place, said)
+    said["attributes"][DIGEST] = zarr_headers.seal_of(place, said)
     write_whole(place / HEADER, json.dumps(said, indent=2).encode())
-
-
-def _along(name: str) -> tuple[str]:
-    """The axis that a coordinate goes along: its own, but for the sweeps, which count draws."""
-    return ("draw",) if name == "sweep" else (name,)
 
 
 def write_chunk(place: pathlib.Path, array: Stored, index: Sequence[int], values: Any) -> None:
@@ -177,33 +141,10 @@ def finish(unfinished: pathlib.Path, place: pathlib.Path, arrays: Sequence[Store
     """
     sweep(unfinished)
     for array in arrays:
-        _check_chunks(unfinished / array.name, array.shape, array.chunks)
+        check_chunks(unfinished / array.name, array.shape, array.chunks)
     os.rename(unfinished, place)
     flush_folder(place.parent)
     flush_folder(unfinished.parent)
-
-
-def _check_chunks(folder: pathlib.Path, shape: Sequence[int], chunks: Sequence[int]) -> None:
-    """Raise `ValueError` for an array of which a chunk is not there, or is no file."""
-    there = _files(folder)
-    for index in itertools.product(*(range(-(-length // chunk)) for length, chunk in zip(shape, chunks, strict=True))):
-        name = ".".join(["c", *map(str, index)])
-        if name not in there:
-            raise ValueError(f"{folder} is damaged: it lacks the chunk {name}")
-
-
-def _files(folder: pathlib.Path) -> set[str]:
-    """The names of the files in an array's folder; there is nothing else in it."""
-    found = set()
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if not entry.is_file():
-                    raise ValueError(f"{folder} is damaged: {entry.name} is no file")
-                found.add(entry.name)
-    except (FileNotFoundError, NotADirectoryError):
-        raise ValueError(f"{folder} is damaged: it is not there") from None
-    return found
 
 
 def check(unfinished: pathlib.Path, arrays: Sequence[Stored], run: str) -> None:
@@ -219,12 +160,12 @@ def check(unfinished: pathlib.Path, arrays: Sequence[Stored], run: str) -> None:
         found = headers.get(array.name)
         if found is None or (found.shape, found.tile) != (array.shape, array.chunks):
             raise ValueError(f"{unfinished} is damaged: it lacks the array {array.name}, as it was begun")
-        _files(unfinished / array.name)
+        files_of(unfinished / array.name)
 
 
 def _headers(place: pathlib.Path, run: str | None) -> dict[str, Header]:
     """The headers of a store's arrays, by name."""
-    if (found := checked_seal(place).get("run")) != run and run is not None:
+    if (found := zarr_headers.checked_seal(place).get("run")) != run and run is not None:
         raise ValueError(f"{place} is of another run: {found!r}, not {run!r}")
     return {path.parent.name: array_header(path.parent, _DRAWS) for path in sorted(place.glob(f"*/{HEADER}"))}
 
@@ -264,5 +205,5 @@ def _complete(place: pathlib.Path, run: str | None) -> dict[str, Header]:
     """The headers of the arrays of a finished store, of which no chunk is missing."""
     headers = {name: found for name, found in _headers(place, run).items() if found.codecs == _DRAWS}
     for name, header in headers.items():
-        _check_chunks(place / name, header.shape, header.tile)
+        check_chunks(place / name, header.shape, header.tile)
     return headers

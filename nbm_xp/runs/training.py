@@ -17,15 +17,14 @@ from nbm_xp import boltzmann
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import storage
 from nbm_xp.boltzmann.model import Model
-from nbm_xp.files import digest_of_file, read_record, replacing, sealed, unsealed, write_json, write_whole
+from nbm_xp.files import replacing, sealed, unsealed, write_whole
 from nbm_xp.machines import Array
 from nbm_xp.machines.estimators import check_names, column_names
 from nbm_xp.machines.rows import checked_rows, checked_weights, in_memory, known_length, positive_int
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_lazy, library_name, to_numpy
 from nbm_xp.storage.chunked import open_array
 
-from .directory import RunDirectory, finite_json
-from .errors import RunError
+from .directory import RunDirectory, RunError
 from .execution import Kind, Progress, begin, check_begin
 from .inputs import digest_of, rows_of, save_rows
 from .workers import Pool
@@ -172,7 +171,7 @@ class TrainingRun(Kind):
     """
 
     name = "train"
-    results = (MODEL, RESULT)
+    results, document = (MODEL, RESULT), RESULT
     in_tasks = False
 
     def __init__(self, run: RunDirectory, on_score: OnScore | None = None) -> None:
@@ -183,7 +182,7 @@ class TrainingRun(Kind):
         self._began = self._kept_at = 0.0  # on the clock, which stands still while the model is scored
         self._first: tuple[int, float] | None = None  # epoch of this process, and when it ended
 
-    def complete(self, pool: Pool | None, progress: Progress | None) -> None:
+    def complete(self, pool: Pool, progress: Progress | None) -> None:
         """Learn, from the beginning or from the last checkpoint, and write what it came to."""
         run, asked, self._progress = self.run, self.run.configuration, progress
         if asked["model"] not in boltzmann.__all__:
@@ -213,22 +212,6 @@ class TrainingRun(Kind):
             run.log(f"ended after epoch {getattr(model, 'n_iter_', 0)}: {type(error).__name__} {error}")
             raise
         self._finish(model)
-
-    def result(self) -> dict[str, Any]:
-        """What the last epoch came to.
-
-        Raises
-        ------
-        ValueError
-            If that is damaged or of another run, or the model is not the one that it ended with.
-        """
-        place, model = self.run.path / RESULT, self.run.path / MODEL
-        about = unsealed(read_record(place), place)
-        if about.pop("identity", None) != self.run.identity:
-            raise ValueError(f"{place} is of another run than {self.run.path}")
-        if about.pop("model_digest", None) != digest_of_file(model):
-            raise ValueError(f"{model} is not the model that the run ended with: it is damaged or exchanged")
-        return about
 
     def _array(self, name: str) -> Array:
         """An array to learn from, in the library that it came in; None where there is none."""
@@ -316,11 +299,8 @@ class TrainingRun(Kind):
             "n_features": int(self._rows.shape[1]),
             "library": library_name(self._rows),
             "epochs": model.n_iter_,
-            "identity": self.run.identity,
-            "model_digest": digest_of_file(self.run.path / MODEL),
         }
-        found = finite_json({name: value for name, value in last.items() if name != "epoch"} | about)
-        write_json(self.run.path / RESULT, sealed(found))
+        self.write_document({name: value for name, value in last.items() if name != "epoch"} | about)
 
 
 def _diagnosed(model: Any) -> dict[str, Any]:
@@ -336,7 +316,7 @@ def _is_round(epoch: int) -> bool:
 
 
 def _as_line(line: Mapping[str, Any]) -> str:
-    return json.dumps(sealed(finite_json(line))) + "\n"
+    return json.dumps(sealed(line)) + "\n"
 
 
 def read_lines(path: pathlib.Path) -> list[dict[str, Any]]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
 import os
 import pathlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +25,7 @@ from nbm_xp.rng import hashed_seed
 
 from .directory import RunDirectory
 from .execution import Kind, Progress, begin, check_begin, finished
-from .inputs import digest_of
-from .job import Block, Job
+from .job import Arrays, Block, Job, Stopping
 
 __all__ = ["SPINS", "TRANSITION", "measure_lattice", "read_transition"]
 
@@ -88,14 +86,12 @@ class TransitionJob(Job):
         """How much work a segment is: sweeps times units."""
         return self._sweeps(segment)[1] * math.prod(self.size) * self.n_chains
 
-    def begin(self, block: Block) -> tuple[Any, ...]:
+    def begin(self, block: Block) -> Arrays:
         """All spins equal, and nothing measured."""
         series = np.zeros((len(TRANSITION_SERIES), self.n_chains, 0))
         return np.ones((self.n_chains, math.prod(self.size)), np.int8), series
 
-    def advance(
-        self, block: Block, segment: int, arrays: tuple[Any, ...], stopping: Callable[[], bool]
-    ) -> tuple[Any, ...]:
+    def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
         """Do the sweeps of a segment: the last states, and what all measured sweeps have shown."""
         states, measured = arrays
         first, count, seen = self._sweeps(segment)
@@ -208,8 +204,7 @@ def measure_lattice(
 class TransitionRun(Kind):
     """Runs of `measure_lattice`."""
 
-    name = "transition"
-    results = (TRANSITION, SPINS)
+    name, results, document = "transition", (TRANSITION, SPINS), TRANSITION
 
     @functools.cached_property
     def jobs(self) -> list[TransitionJob]:
@@ -220,21 +215,11 @@ class TransitionRun(Kind):
         """Write what was measured."""
         (job,) = self.jobs
         found = [job.found(block) for block in job.blocks]
-        spins = np.stack([at.state for at in found])
         with replacing(self.run.path / SPINS) as part, part.open("wb") as file:
-            np.save(file, spins)
+            np.save(file, np.stack([at.state for at in found]))
         names = ("size", "periodic", "coupling", "rule", "n_chains", "n_sweeps", "burn_in")
-        document = {name: self.run.configuration[name] for name in names} | {
-            "seed": self.run.seed,
-            "measured": [at.document() for at in found],
-            "spins": digest_of(spins),
-        }
-        with replacing(self.run.path / TRANSITION) as part:
-            part.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-
-    def result(self) -> dict[str, Any]:
-        """What was measured."""
-        return read_transition(self.run.path)
+        asked = {name: self.run.configuration[name] for name in names}
+        self.write_document(asked | {"seed": self.run.seed, "measured": [at.document() for at in found]})
 
 
 def read_transition(directory: str | os.PathLike[str]) -> dict[str, Any]:
@@ -257,16 +242,7 @@ def read_transition(directory: str | os.PathLike[str]) -> dict[str, Any]:
     ValueError
         If it is damaged, or another kind of run.
     """
-    place = finished(directory, "transition").path
-    try:
-        document = json.loads((place / TRANSITION).read_text(encoding="utf-8"))
-        whole = document["spins"] == digest_of(np.load(place / SPINS, allow_pickle=False))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{place / TRANSITION} is damaged, or not what was written: {error}") from error
-    if not whole:
-        raise ValueError(f"{place / SPINS} is damaged: it is not what was written")
-    found: dict[str, Any] = document
-    return found
+    return TransitionRun(finished(directory, "transition")).read_document()
 
 
 KINDS = {"transition": TransitionRun}

@@ -17,7 +17,7 @@ import threading
 import time
 import uuid
 from collections.abc import Collection, Iterator
-from typing import Any, Protocol, Self
+from typing import Any, Self, TypeAlias
 
 import dask
 
@@ -25,49 +25,25 @@ from nbm_xp.files import leftover_name
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.package import need
 
-from .errors import RunError
-from .job import run_segment
+from .directory import RunError
+from .job import Block, Job, run_segment
 
 __all__ = ["ClusterPool", "Pool", "ThreadPool", "WorkerLostError", "Workers", "workers_of"]
 
 ASKED = 3
 """How often a cluster is asked for workers that answer."""
 
+Task: TypeAlias = Any
+"""What stands for a segment that is computed: a future of Python's or of Dask's."""
+
+Handed: TypeAlias = Any
+"""What a segment is handed: the checkpoint before it, a future of Dask's that has it, or None."""
+
 _GO_ON = "resume the run when there is one again"
 
 
 class WorkerLostError(Exception):
     """Raised for a task whose worker is gone; it can be tried again."""
-
-
-class Pool(Protocol):
-    """What runs segments of blocks."""
-
-    dashboard: str | None
-
-    def check(self, folder: pathlib.Path) -> None:
-        """Make sure that all workers see a folder."""
-
-    def submit(self, job: Any, block: Any, segment: int, previous: Any) -> Any:
-        """Have a segment done, after the one that `previous`, if it is not None, stands for."""
-
-    def wait(self, pending: Collection[Any], timeout: float) -> Collection[Any]:
-        """Those that are done, at once when there are any."""
-
-    def result(self, future: Any) -> Any:
-        """What `previous` is to be for the next segment, or the error that the task ended with.
-
-        Raises
-        ------
-        WorkerLostError
-            If the task did not fail itself.
-        """
-
-    def stop(self, pending: Collection[Any]) -> None:
-        """Have nothing more done, and wait until nothing is."""
-
-    def close(self) -> None:
-        """End what was started."""
 
 
 class ThreadPool:
@@ -77,41 +53,47 @@ class ThreadPool:
 
     def __init__(self, count: int) -> None:
         self._stopping = threading.Event()
-        self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[Task] = queue.SimpleQueue()
         self._threads = concurrent.futures.ThreadPoolExecutor(count, thread_name_prefix="nbm_xp run")
 
     def check(self, folder: pathlib.Path) -> None:
-        """Threads see what this process sees."""
+        """Make sure that all workers see a folder: threads see what this process sees."""
 
-    def submit(self, job: Any, block: Any, segment: int, previous: Any) -> Any:
-        """See `Pool`."""
+    def submit(self, job: Job, block: Block, segment: int, previous: Handed) -> Task:
+        """Have a segment done, after the one that `previous`, if it is not None, stands for."""
         self._stopping.clear()
         future = self._threads.submit(run_segment, job, block, segment, previous, self._stopping.is_set)
         future.add_done_callback(self._done.put)
         return future
 
-    def wait(self, pending: Collection[Any], timeout: float) -> Collection[Any]:
-        """See `Pool`."""
+    def wait(self, pending: Collection[Task], timeout: float) -> list[Task]:
+        """Those that are done, at once when there are any."""
         return _taken(self._done, pending, timeout)
 
-    def result(self, future: Any) -> Any:
-        """See `Pool`."""
+    def result(self, future: Task) -> Handed:
+        """What `previous` is to be for the next segment, or the error that the task ended with.
+
+        Raises
+        ------
+        WorkerLostError
+            If the task did not fail itself.
+        """
         return future.result()
 
-    def stop(self, pending: Collection[Any]) -> None:
-        """See `Pool`."""
+    def stop(self, pending: Collection[Task]) -> None:
+        """Have nothing more done, and wait until nothing is."""
         self._stopping.set()
         for future in pending:
             future.cancel()
         concurrent.futures.wait(pending)
 
     def close(self) -> None:
-        """See `Pool`."""
+        """End what was started."""
         self._stopping.set()
         self._threads.shutdown(wait=True, cancel_futures=True)
 
 
-def _taken(done: queue.SimpleQueue[Any], pending: Collection[Any], timeout: float) -> list[Any]:
+def _taken(done: queue.SimpleQueue[Task], pending: Collection[Task], timeout: float) -> list[Task]:
     """The tasks that are done, as they say themselves, those of this run alone: at once, or when there is one."""
     found = []
     with contextlib.suppress(queue.Empty):
@@ -136,7 +118,7 @@ class ClusterPool:
         self._closed: type[OSError] = need("distributed.comm").CommClosedError
         self._run = uuid.uuid4().hex[:12]
         self._count = 0
-        self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[Task] = queue.SimpleQueue()
         self.dashboard: str | None = client.dashboard_link or None
 
     @classmethod
@@ -188,34 +170,30 @@ class ClusterPool:
         """
         if self._cluster is not None:  # its workers are processes of this machine
             return
-        token, question = uuid.uuid4().hex, folder / leftover_name("question")
-        question.write_text(token)
-        try:
-            answered = 0
-            for _ in range(ASKED):
-                with self._reached():
-                    answers = self._client.run(_answer, os.fspath(folder), question.name, token, on_error="return")
-                for worker, answer in answers.items():
-                    answered += self._accepted(folder, worker, answer)
-                if answered:
-                    return
-            raise RunError(f"the cluster {self._address} has no workers that answer: start some")
-        finally:
-            question.unlink(missing_ok=True)
+        answered = 0
+        for _ in range(ASKED):
+            with self._reached():
+                answers = self._client.run(_answer, os.fspath(folder), on_error="return")
+            for worker, answer in answers.items():
+                answered += self._accepted(folder, worker, answer)
+            if answered:
+                return
+        raise RunError(f"the cluster {self._address} has no workers that answer: start some")
 
-    def _accepted(self, folder: pathlib.Path, worker: str, answer: Any) -> bool:
+    def _accepted(self, folder: pathlib.Path, worker: str, answer: object) -> bool:
         """Whether a worker sees the folder; one that died while it was asked has not answered."""
         if isinstance(answer, (OSError, TimeoutError)):
             return False
         if isinstance(answer, Exception):
             raise RunError(f"worker {worker} cannot take part: {answer}") from answer
-        if not (folder / answer).exists():
+        place = folder / str(answer)
+        if not place.exists():
             raise RunError(f"worker {worker} writes into another folder than this process under {folder}")
-        (folder / answer).unlink()
+        place.unlink()
         return True
 
-    def submit(self, job: Any, block: Any, segment: int, previous: Any) -> Any:
-        """See `Pool`."""
+    def submit(self, job: Job, block: Block, segment: int, previous: Handed) -> Task:
+        """See `ThreadPool`."""
         self._count += 1
         key = f"nbm_xp-{self._run}-block-{block.number}-segment-{segment}-{self._count}"
         with self._reached():
@@ -223,8 +201,8 @@ class ClusterPool:
         future.add_done_callback(self._done.put)
         return future
 
-    def wait(self, pending: Collection[Any], timeout: float) -> Collection[Any]:
-        """See `Pool`."""
+    def wait(self, pending: Collection[Task], timeout: float) -> list[Task]:
+        """See `ThreadPool`."""
         done = _taken(self._done, pending, timeout)
         if done:
             self._alone_since = None
@@ -248,8 +226,8 @@ class ClusterPool:
         if self._cluster is not None and len(self._cluster.workers) < self._workers:
             self._cluster.scale(self._workers)
 
-    def result(self, future: Any) -> Any:
-        """See `Pool`."""
+    def result(self, future: Task) -> Handed:
+        """See `ThreadPool`."""
         if future.status == "finished":
             return future
         self._lost()
@@ -266,36 +244,32 @@ class ClusterPool:
         if self._client.status != "running":
             raise RunError(f"the scheduler {self._address} is gone: {_GO_ON}")
 
-    def stop(self, pending: Collection[Any]) -> None:
-        """See `Pool`."""
+    def stop(self, pending: Collection[Task]) -> None:
+        """See `ThreadPool`."""
         with contextlib.suppress(self._closed):  # then nothing is done anyway
             if self._client.status == "running":
                 self._client.cancel(list(pending), force=True)
 
     def close(self) -> None:
-        """See `Pool`."""
+        """See `ThreadPool`."""
         self._client.close()
         if self._cluster is not None:
             self._cluster.close()
         self._settings.close()
 
 
-def _answer(folder: str, question: str, token: str) -> str:
-    """Show that a worker sees a folder: what is written there, and that it can write."""
-    place = pathlib.Path(folder)
-    try:
-        seen = (place / question).read_text()
-    except OSError as error:
-        raise RunError(f"it does not see {folder}, which must be a folder that all share ({error})") from error
-    if seen != token:
-        raise RunError(f"it sees another folder under {folder}")
+def _answer(folder: str) -> str:
+    """Show that a worker sees a folder and can write into it: the name of a file that it has made there."""
     name = leftover_name("answer")
     try:
-        (place / name).write_text(token)
+        (pathlib.Path(folder) / name).touch()
     except OSError as error:
-        raise RunError(f"it cannot write into {folder}: {error}") from error
+        raise RunError(f"it cannot write into {folder}, which must be a folder that all share ({error})") from error
     return name
 
+
+Pool: TypeAlias = ThreadPool | ClusterPool
+"""What runs segments of blocks."""
 
 _KINDS = ("threads", "local")
 _OWN_PAGE = "127.0.0.1:0"

@@ -23,7 +23,7 @@ from nbm_xp.namespace.conversion import to_numpy
 from nbm_xp.package import need
 
 from .arrays import map_array
-from .zarr_headers import HEADER, array_header, checked_seal, group_header, seal_of
+from .zarr_headers import HEADER, array_header, check_chunks, checked_seal, group_header, seal_of
 
 __all__ = ["is_group", "open_array", "open_group", "save_group"]
 
@@ -171,9 +171,7 @@ def open_group(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Any]:
     about = parsed(checked_seal(place)[_ABOUT], place / HEADER)
     headers = {found.parent.name: array_header(found.parent, _CODECS) for found in sorted(place.glob(f"*/{HEADER}"))}
     for name, header in headers.items():
-        there = sum(len(files) for _, _, files in os.walk(place / name)) - 1
-        if there < header.n_tiles:
-            raise ValueError(f"{place} is damaged: {name} lacks {header.n_tiles - there} tiles")
+        check_chunks(place / name, header.shape, header.tile)
     arrays = open_whole(place, headers)
     return {name: _lazy(held, held.chunks) for name, held in arrays.items()}, about
 
@@ -210,6 +208,7 @@ def _save(zarr: Any, group: Any, name: str, array: Any) -> None:
         chunks=sizes,
         dtype=array.dtype,
         compressors=[zarr.codecs.Crc32cCodec()],
+        chunk_key_encoding={"name": "default", "separator": "."},
         config={"write_empty_chunks": True},  # a tile that is not there is an error, also one of zeros
     )
     if lazy:

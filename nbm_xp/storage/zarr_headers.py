@@ -7,10 +7,11 @@ more than there can be.
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import pathlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,9 @@ import numpy as np
 
 from nbm_xp.files import DIGEST, digest_of_file, digest_of_record, read_record
 
-__all__ = ["CODECS", "HEADER", "Header", "array_header", "checked_seal", "group_header", "seal_of"]
+__all__ = [
+    "CODECS", "HEADER", "Header", "array_header", "check_chunks", "checked_seal", "files_of", "group_header", "seal_of",
+]  # fmt: skip
 
 HEADER = "zarr.json"
 CODECS = frozenset({"bytes", "transpose", "blosc", "gzip", "zstd", "crc32c", "sharding_indexed"})
@@ -186,3 +189,26 @@ def checked_seal(folder: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(attributes, dict) or attributes.get(DIGEST) != seal:
         raise ValueError(f"{place} is damaged: what its {HEADER} say is not what was written")
     return attributes
+
+
+def check_chunks(folder: pathlib.Path, shape: Sequence[int], tile: Sequence[int]) -> None:
+    """Raise `ValueError` for an array of which a chunk is not there, or is no file."""
+    there = files_of(folder)
+    for index in itertools.product(*(range(-(-length // size)) for length, size in zip(shape, tile, strict=True))):
+        name = ".".join(["c", *map(str, index)])
+        if name not in there:
+            raise ValueError(f"{folder} is damaged: it lacks the chunk {name}")
+
+
+def files_of(folder: pathlib.Path) -> set[str]:
+    """The names of the files in an array's folder; there is nothing else in it."""
+    found = set()
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if not entry.is_file():
+                    raise ValueError(f"{folder} is damaged: {entry.name} is no file")
+                found.add(entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        raise ValueError(f"{folder} is damaged: it is not there") from None
+    return found

@@ -154,21 +154,21 @@ def test_a_scheduler_that_is_gone_before_anything_is_asked(tmp_path: pathlib.Pat
             sample(ordinary(), tmp_path / "run", scheduler=workers, **SAMPLE)
         with pytest.raises(RunError, match=r"the scheduler at tcp://.* is gone"):
             pool.check(tmp_path)
-    assert not list(tmp_path.rglob("*unfinished.question"))
+    assert not list(tmp_path.rglob("*unfinished.answer"))
 
 
 def test_a_folder_that_workers_do_not_see(tmp_path: pathlib.Path, cluster: Cluster) -> None:
     with Workers(cluster.address) as workers:
         wait_for_workers(workers, 2)
         pool: Any = workers.pool
-        with pytest.raises(RunError, match=r"cannot take part: it does not see .* a folder that all share"):
+        with pytest.raises(RunError, match=r"cannot take part: it cannot write into .* a folder that all share"):
             pool._accepted(tmp_path, "w", next(iter(pool._client.run(_ask, "/nowhere", on_error="return").values())))
 
 
 def _ask(folder: str) -> str:
     from nbm_xp.runs.workers import _answer
 
-    return _answer(folder, ".question", "token")
+    return _answer(folder)
 
 
 def test_no_cluster_at_the_address(tmp_path: pathlib.Path) -> None:

@@ -119,7 +119,7 @@ def test_what_was_killed_goes_on_with_the_same_bytes() -> None:
         assert pathlib.Path("ising", name).read_bytes() == pathlib.Path("whole", name).read_bytes()
     np.save("ising/spins.npy", np.load("ising/spins.npy")[::-1])
     for look in (read_transition, resume):
-        with pytest.raises(ValueError, match=r"spins\.npy is damaged"):
+        with pytest.raises(ValueError, match=r"spins\.npy is not what the run ended with"):
             look("ising")
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM, SGD, TrainingWarning
+from nbm_xp.files import finite_json
 from nbm_xp.graphs import GraphMachine, lattice
 from nbm_xp.runs import (
     RunDirectory,
@@ -27,7 +28,6 @@ from nbm_xp.runs import (
     train,
     trained_model,
 )
-from nbm_xp.runs.directory import finite_json
 from nbm_xp.runs.training import MODEL, TrainingRun
 
 from ..command import run as command
