@@ -386,14 +386,14 @@ def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Callable[[int]
     if done:
         run.log(f"{job.part}: {done} of {total} steps are done")
     progress(done)
-    needs = {number: job.needs(blocks[number]) for number in blocks if at[number] < job.n_segments}
-    waiting: dict[int, Any] = dict.fromkeys(needs)  # numbers of blocks, and what their next segments are handed
-    tries, pending = dict.fromkeys(blocks, 0), dict[Any, int]()
+    waiting = {number: job.needs(blocks[number]) for number in blocks if at[number] < job.n_segments}
+    tries, needs, pending = dict.fromkeys(blocks, 0), dict(waiting), dict[Any, int]()
 
     def submit() -> None:
         """Submit the segments of blocks whose neighbours have come to them."""
-        for number in [number for number in waiting if all(at[other] >= at[number] for other in needs[number])]:
-            pending[pool.submit(job, blocks[number], at[number], waiting.pop(number))] = number
+        for number in [number for number, others in waiting.items() if all(at[x] >= at[number] for x in others)]:
+            del waiting[number]
+            pending[pool.submit(job, blocks[number], at[number])] = number
 
     try:
         submit()
@@ -401,7 +401,7 @@ def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Callable[[int]
             for future in pool.wait(pending.keys(), timeout=1.0):
                 number = pending.pop(future)
                 try:
-                    previous = pool.result(future)
+                    pool.check_result(future)
                 except WorkerLostError as lost:
                     tries[number] += 1
                     run.log(f"block {number}, segment {at[number]}: a worker was lost ({lost})")
@@ -410,14 +410,14 @@ def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Callable[[int]
                             f"block {number} lost its worker {TRIES} times in a row: perhaps it needs more memory than "
                             "there is. Give workers more, or make the blocks smaller by chunks"
                         ) from lost
-                    waiting[number] = None
+                    waiting[number] = needs[number]
                     continue
                 tries[number] = 0
                 done += job.steps(blocks[number], at[number])
                 at[number] += 1
                 progress(done)
                 if at[number] < job.n_segments:
-                    waiting[number] = previous if job.hands_on else None
+                    waiting[number] = needs[number]
             submit()
     except BaseException as error:
         pool.stop(list(pending))

@@ -86,7 +86,6 @@ class ChainsJob(Job):
     observe: tuple[str, ...]
 
     part, shown = "blocks", "shown"
-    hands_on = False
 
     @property
     def division(self) -> Division:

@@ -6,10 +6,9 @@ Contract: how a job is divided depends on the run's configuration alone, never o
 for blocks and segments are also the files of the result. A task may run once, or again after a fault, or on two
 workers at a time, and the files are the same.
 
-After each segment, once its results are on disk, a checkpoint holds what the next one begins with. A segment gets that
-in memory from the one before it; where it was lost with its worker, it is read from the block's last checkpoint. A
-checkpoint's name has the number of segments that are done, so that one that is written late, by a worker that was
-taken for lost, is not read any more.
+After each segment, once its results are on disk, a checkpoint holds what the next one begins with, wherever that is
+computed. A checkpoint's name has the number of segments that are done, so that one that is written late, by a worker
+that was taken for lost, is not read any more.
 """
 
 from __future__ import annotations
@@ -93,10 +92,6 @@ class Job:
         The run's identity.
     part : str
         The folder of the job's checkpoints.
-    hands_on : bool
-        Whether a segment passes what the next one begins with in memory; else that is read from the checkpoint.
-    keeps : int
-        How many checkpoints of a block stay.
     """
 
     directory: str
@@ -104,8 +99,6 @@ class Job:
     run: str
 
     part: ClassVar[str]
-    hands_on: ClassVar[bool] = True
-    keeps: ClassVar[int] = 1
 
     @classmethod
     def of(cls, run: RunDirectory, **more: Any) -> Self:
@@ -227,25 +220,15 @@ def never() -> bool:
     return False
 
 
-def run_segment(
-    job: Job, block: Block, segment: int, previous: Checkpoint | None = None, stopping: Stopping = never
-) -> Checkpoint:
-    """Compute a segment of a block, unless it is done; the checkpoint of at least this segment.
-
-    `previous` is what the segment before it returned; `stopping` is called now and then.
-    """
-    now = previous
-    if now is None or now.done != segment:
-        now = read_checkpoint(job.folder(), job.run, block.number) or Checkpoint(0, ())
-    if now.done <= segment:
-        with one_thread():
-            arrays = now.arrays if now.done else job.begin(block)
-            # Usually one turn; more where a checkpoint was lost with the disk of a worker.
-            for number in range(now.done, segment + 1):
-                arrays = job.advance(block, number, arrays, stopping)
-                now = Checkpoint(number + 1, arrays)
-                write_checkpoint(job.folder(), job.run, block.number, now, job.keeps)
-    return now if job.hands_on else Checkpoint(now.done, ())
+def run_segment(job: Job, block: Block, segment: int, stopping: Stopping = never) -> None:
+    """Compute a segment of a block, unless it is done, from the checkpoint before it."""
+    now = read_checkpoint(job.folder(), job.run, block.number) or Checkpoint(0, ())
+    with one_thread():
+        # Usually one turn; more where a checkpoint was lost with the disk of a worker.
+        for number in range(now.done, segment + 1):
+            arrays = job.advance(block, number, now.arrays if number else job.begin(block), stopping)
+            now = Checkpoint(number + 1, arrays)
+            write_checkpoint(job.folder(), job.run, block.number, now)
 
 
 _lock = threading.Lock()

@@ -36,9 +36,6 @@ ASKED = 3
 Task: TypeAlias = Any
 """What stands for a segment that is computed: a future of Python's or of Dask's."""
 
-Handed: TypeAlias = Any
-"""What a segment is handed: the checkpoint before it, a future of Dask's that has it, or None."""
-
 _GO_ON = "resume the run when there is one again"
 
 
@@ -47,7 +44,7 @@ class WorkerLostError(Exception):
 
 
 class ThreadPool:
-    """Threads of this process; what a segment hands on stays in memory."""
+    """Threads of this process."""
 
     dashboard: str | None = None
 
@@ -59,10 +56,10 @@ class ThreadPool:
     def check(self, folder: pathlib.Path) -> None:
         """Make sure that all workers see a folder: threads see what this process sees."""
 
-    def submit(self, job: Job, block: Block, segment: int, previous: Handed) -> Task:
-        """Have a segment done, after the one that `previous`, if it is not None, stands for."""
+    def submit(self, job: Job, block: Block, segment: int) -> Task:
+        """Have a segment done."""
         self._stopping.clear()
-        future = self._threads.submit(run_segment, job, block, segment, previous, self._stopping.is_set)
+        future = self._threads.submit(run_segment, job, block, segment, self._stopping.is_set)
         future.add_done_callback(self._done.put)
         return future
 
@@ -70,15 +67,9 @@ class ThreadPool:
         """Those that are done, at once when there are any."""
         return _taken(self._done, pending, timeout)
 
-    def result(self, future: Task) -> Handed:
-        """What `previous` is to be for the next segment, or the error that the task ended with.
-
-        Raises
-        ------
-        WorkerLostError
-            If the task did not fail itself.
-        """
-        return future.result()
+    def check_result(self, future: Task) -> None:
+        """Raise the error that a task ended with, `WorkerLostError` where it did not fail itself."""
+        future.result()
 
     def stop(self, pending: Collection[Task]) -> None:
         """Have nothing more done, and wait until nothing is."""
@@ -104,7 +95,7 @@ def _taken(done: queue.SimpleQueue[Task], pending: Collection[Task], timeout: fl
 
 
 class ClusterPool:
-    """A Dask cluster; what a segment hands on stays on its worker."""
+    """A Dask cluster."""
 
     def __init__(self, client: Any, cluster: Any, address: str, workers: int = 0, patience: float = 600.0) -> None:
         self._client = client
@@ -192,12 +183,12 @@ class ClusterPool:
         place.unlink()
         return True
 
-    def submit(self, job: Job, block: Block, segment: int, previous: Handed) -> Task:
+    def submit(self, job: Job, block: Block, segment: int) -> Task:
         """See `ThreadPool`."""
         self._count += 1
         key = f"nbm_xp-{self._run}-block-{block.number}-segment-{segment}-{self._count}"
         with self._reached():
-            future = self._client.submit(run_segment, job, block, segment, previous, key=key, pure=False)
+            future = self._client.submit(run_segment, job, block, segment, key=key, pure=False)
         future.add_done_callback(self._done.put)
         return future
 
@@ -226,10 +217,10 @@ class ClusterPool:
         if self._cluster is not None and len(self._cluster.workers) < self._workers:
             self._cluster.scale(self._workers)
 
-    def result(self, future: Task) -> Handed:
+    def check_result(self, future: Task) -> None:
         """See `ThreadPool`."""
         if future.status == "finished":
-            return future
+            return
         self._lost()
         if future.status != "error":
             raise WorkerLostError(f"a task was {future.status}")

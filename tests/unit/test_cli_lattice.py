@@ -38,7 +38,7 @@ def _somewhere(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_lattice_is_measured_beside_what_is_exact() -> None:
     document = told(*ASKED)
     written = json.loads(pathlib.Path("ising/lattice.json").read_text(encoding="utf-8"))
-    assert written.items() <= document.items()
+    assert all(document[name] == written[name] for name in written.keys() - {"digest", "files", "identity"})
     assert [at["temperature"] for at in document["measured"]] == [1.5, 2.5, 3.5]
     for at in document["measured"]:
         exact = onsager((12, 8), 1 / at["temperature"])
@@ -60,7 +60,7 @@ def test_the_transition_is_drawn() -> None:
     assert (spins.shape, spins.dtype, set(spins.reshape(-1).tolist())) == ((3, 12, 8), np.int8, {-1, 1})
     assert abs(spins[0].mean()) > 0.9 > abs(spins[2].mean())
     np.save("ising/spins.npy", spins[:2])
-    assert "spins.npy is damaged" in refused("plot", "ising", "--what", "spins")
+    assert "spins.npy is not what the run ended with" in refused("plot", "ising", "--what", "spins")
     pathlib.Path("ising/spins.npy").write_bytes(b"spins")
     assert "is damaged, or not what was written" in refused("plot", "ising", "--what", "spins")
     ran("lattice", "--size", "4,4,4", "--temperatures", "4,5", "--n-sweeps", "20", "--rule", "wolff", "--out", "cubic")
