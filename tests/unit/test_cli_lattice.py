@@ -62,14 +62,14 @@ def test_the_transition_is_drawn() -> None:
     np.save("ising/spins.npy", spins[:2])
     assert "spins.npy is not what the run ended with" in refused("plot", "ising", "--what", "spins")
     pathlib.Path("ising/spins.npy").write_bytes(b"spins")
-    assert "is damaged, or not what was written" in refused("plot", "ising", "--what", "spins")
+    assert "spins.npy is not what the run ended with" in refused("plot", "ising", "--what", "spins")
     ran("lattice", "--size", "4,4,4", "--temperatures", "4,5", "--n-sweeps", "20", "--rule", "wolff", "--out", "cubic")
     ran("plot", "cubic", "--what", "transition", "--out", "cubic.png")
     assert pathlib.Path("cubic.png").read_bytes().startswith(PNG)
     assert "there is nothing to draw spins from" in refused("plot", "cubic", "--what", "spins")  # no plane
     assert "nothing to draw filters from; there is for transition" in refused("plot", "cubic", "--what", "filters")
     pathlib.Path("ising/lattice.json").write_text("{}", encoding="utf-8")
-    assert "is damaged, or not what was written" in refused("plot", "ising")
+    assert "lattice.json is damaged" in refused("plot", "ising")
 
 
 @pytest.mark.parametrize(
