@@ -7,11 +7,14 @@ what they need. Dask and runs on disk drive the same work.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
+from nbm_xp.machines import Array
 from nbm_xp.machines.units import Units
 from nbm_xp.namespace import array_namespace, host_namespace
 from nbm_xp.namespace.blocks import stepped
@@ -20,13 +23,17 @@ from nbm_xp.rng.uniforms import elements
 
 from .chains import Numbers, Start
 from .energy_model import EnergyModel, units_of
-from .moves import LANES
-from .observables import SERIES, STATES, Variables, about, series_variable, state_variables
+from .layout import Colour
+from .moves import LANES, MOVES, LocalMove
+from .observables import SERIES, STATES, Variables, about, products, series_variable, state_variables, totals
 
-__all__ = ["ChainGroup", "Division", "Index", "Schedule", "Work", "blocked_chains", "packed", "unpack"]
+__all__ = ["ChainGroup", "Division", "Index", "Schedule", "Step", "Work", "blocked_chains", "packed", "unpack"]
 
 Index = tuple[int, ...]
 """The place of a block."""
+
+Shown = tuple[Array, ...]
+"""What a block shows the others."""
 
 AT_ONCE: Final = 2**16
 """About so many states are packed at once."""
@@ -54,7 +61,7 @@ class ChainGroup:
     """
 
     n_units: int
-    units: Any
+    units: str | int
     rule: str
     seed: State
     first_chain: int
@@ -87,22 +94,41 @@ class ChainGroup:
         return Numbers(self.seed, self.n_units)
 
     @cached_property
-    def streams(self) -> Any:
+    def streams(self) -> Array:
         """The states that the chains' streams start in."""
         return self.numbers.states(self.first_chain, self.n_chains, 0)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name in self.__dataclass_fields__}
 
-    def uniforms(self, slots: Any, sweep: int) -> Any:
-        """The numbers of some slots in a sweep, of shape (slots, chains)."""
-        host = host_namespace()
-        begins = (sweep * self.numbers.steps * LANES + slots) * self.n_chains
-        lengths = host.full(slots.shape, self.n_chains)
-        drawn = elements(self.streams, LANES * self.n_chains, begins, lengths, "float64")
-        return host.reshape(drawn, (-1, self.n_chains))
+    def begins(self, slots: Array, sweep: int) -> Array:
+        """Where the numbers of slots begin among those of a chain."""
+        return sweep * self.numbers.steps * LANES + slots
 
-    def series(self, names: tuple[str, ...], columns: Any) -> Iterator[tuple[str, Any]]:
+    def uniforms(self, slots: Array, sweep: int, counts: Array | int = 1) -> Array:
+        """The numbers of so many slots from each of some on in a sweep, of shape (slots, chains)."""
+        host, chains = host_namespace(), self.n_chains
+        lengths = host.zeros_like(slots) + counts * chains
+        drawn = elements(self.streams, LANES * chains, self.begins(slots, sweep) * chains, lengths, "float64")
+        return host.reshape(drawn, (-1, chains))
+
+    def draw(self, states: Array, places: Array | slice, colour: Colour, uniforms: Array) -> None:
+        """Draw a colour's units, which are in some places, by the functions of `moves`."""
+        host, move = host_namespace(), MOVES[self.rule]
+        assert isinstance(move, LocalMove)
+        change = move.change(self.kind.is_categorical)
+        beta = host.asarray([self.betas])
+        states[places] = change(host, colour, self.kind, states, states[places], uniforms, beta)
+
+    def measured(self, energies: Array, states: Array, sums: Array = None) -> Array:
+        """What is measured of a block's own states, of shape (units, chains): an array of shape (1, columns)."""
+        host = host_namespace()
+        found = [energies[None, :], totals(host, self.kind, states) if sums is None else sums]
+        if self.pairs:
+            found.append(products(host, states))
+        return host.concat([host.reshape(host.astype(x, host.float64), (1, -1)) for x in found], axis=1)
+
+    def series(self, names: tuple[str, ...], columns: Array) -> Iterator[tuple[str, Array]]:
         """Of each series its sums over all units, of shape (chains or pairs, sweeps, sums), of what was measured.
 
         Parameters
@@ -115,6 +141,25 @@ class ChainGroup:
             if name in SERIES:
                 pairs = columns[:, each:].T[..., None]
                 yield name, pairs if name == "overlap" else sums[..., :1] if name == "energy" else sums[..., 1:]
+
+
+class Step(NamedTuple):
+    """Some sweeps of a block, or a colour of one sweep.
+
+    Attributes
+    ----------
+    sweep, n_sweeps : int
+        How many sweeps there were before, and how many are made.
+    colour : int
+        The colour that is drawn, where a sweep takes several steps.
+    seen : tuple of ints
+        After which of all sweeps is measured.
+    """
+
+    sweep: int
+    n_sweeps: int
+    colour: int
+    seen: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -145,17 +190,19 @@ class Schedule:
         begin = self.first + self.burn_in
         return range(begin + self.thin, begin + self.n_sweeps + 1, self.thin)
 
-    def several(self, number: int, at_once: int) -> tuple[int, int, tuple[int, ...]]:
-        """A step of some sweeps: how many there were before it, how many it has, and after which is measured.
+    def step(self, number: int, at_once: int, colours: int = 1) -> Step:
+        """A step of some sweeps, or of a colour of so many.
 
         Examples
         --------
-        >>> [Schedule(10, 1, 4, 2).several(number, 3) for number in (0, 1)]
-        [(10, 3, (13,)), (13, 2, (15,))]
+        >>> [tuple(Schedule(10, 1, 4, 2).step(number, 3)) for number in (0, 1)]
+        [(10, 3, 0, (13,)), (13, 2, 0, (15,))]
         """
-        begin = number * at_once
+        some, colour = divmod(number, colours)
+        begin = some * at_once
         count, sweep = min(at_once, self.total - begin), self.first + begin
-        return sweep, count, tuple(t for t in range(sweep + 1, sweep + count + 1) if t in self.seen)
+        made = range(sweep + 1, sweep + count + 1) if colour == colours - 1 else ()
+        return Step(sweep, count, colour, tuple(t for t in made if t in self.seen))
 
 
 class Work:
@@ -171,29 +218,29 @@ class Work:
     group: ChainGroup
     dtype = "int8"
 
-    def begin(self, block: Index) -> tuple[Any, tuple[Any, ...]]:
+    def begin(self, block: Index) -> tuple[Any, Shown]:
         """The state that a block starts from, and what it shows the others: arrays."""
         raise NotImplementedError
 
-    def resume(self, block: Index, states: Any) -> tuple[Any, tuple[Any, ...]]:
+    def resume(self, block: Index, states: Array) -> tuple[Any, Shown]:
         """The same for states of shape (chains, block's shape)."""
         raise NotImplementedError
 
     def step(
-        self, block: Index, state: Any, shown: Mapping[Index, tuple[Any, ...]], step: Any, given: Any
-    ) -> tuple[Any, tuple[Any, ...], Any]:
+        self, block: Index, state: Any, shown: Mapping[Index, Shown], step: Step, given: Any
+    ) -> tuple[Any, Shown, Array]:
         """Take a block one step on: its state, what it shows, and what was measured, of shape (measured, columns)."""
         raise NotImplementedError
 
-    def array(self, block: Index, state: Any) -> Any:
+    def array(self, block: Index, state: Any) -> Array:
         """The states of a block, of shape (chains, block's shape)."""
         raise NotImplementedError
 
-    def saved(self, state: Any) -> tuple[Any, ...]:
+    def saved(self, state: Any) -> tuple[Array, ...]:
         """A state as arrays to be written."""
         return tuple(state)
 
-    def loaded(self, arrays: tuple[Any, ...], given: Any) -> Any:
+    def loaded(self, arrays: tuple[Array, ...], given: Any) -> Any:
         """The state that `saved` made arrays of."""
         return arrays
 
@@ -211,17 +258,26 @@ class Division:
         How many chains run together, if not two by two.
     chunks : tuple of tuples of ints
         The lengths of blocks along each axis.
+    sweeps_at_once, colours : int
+        How many sweeps a step makes, and how many steps a sweep takes.
     """
 
     name: ClassVar[str]
     axes: tuple[str, ...]
     together: ClassVar[int]
     chunks: tuple[tuple[int, ...], ...]
+    sweeps_at_once: int = 1
+    colours: int = 1
+
+    @property
+    def n_units(self) -> int:
+        """How many units there are."""
+        return math.prod(map(sum, self.chunks))
 
     @property
     def blocks(self) -> list[Index]:
-        """All blocks."""
-        raise NotImplementedError
+        """All blocks, in C order."""
+        return list(itertools.product(*(range(len(sizes)) for sizes in self.chunks)))
 
     def neighbours(self, block: Index) -> list[Index]:
         """The other blocks of which a block needs something, and which need something of it."""
@@ -233,36 +289,29 @@ class Division:
 
     def n_steps(self, schedule: Schedule) -> int:
         """How many steps a block takes."""
-        raise NotImplementedError
+        return -(-schedule.total // self.sweeps_at_once) * self.colours
 
-    def step(self, schedule: Schedule, number: int) -> tuple[Any, ...]:
+    def step(self, schedule: Schedule, number: int) -> Step:
         """What a step is."""
-        raise NotImplementedError
+        return schedule.step(number, self.sweeps_at_once, self.colours)
 
-    def measured(self, step: tuple[Any, ...]) -> int:
-        """How often is measured in a step."""
-        raise NotImplementedError
-
-    def by_unit(self, states: Any) -> Any:
+    def by_unit(self, states: Array) -> Array:
         """States of shape (chains, …) in the order of blocks, in that of units."""
         return states
 
-    def by_block(self, states: Any) -> Any:
+    def by_block(self, states: Array) -> Array:
         """States in the order of units, in that of blocks."""
         return states
 
-    def groups(self, units: Any, rule: str, seed: State, first_chain: int, betas: Any, pairs: bool) -> list[ChainGroup]:
+    def groups(
+        self, units: str | int, rule: str, seed: State, first_chain: int, betas: Any, pairs: bool
+    ) -> list[ChainGroup]:
         """Chains, in groups of which each runs together."""
         size, n_units = max(self.together, 2 if pairs else 1), self.n_units
         return [
             ChainGroup(n_units, units, rule, seed, first_chain + k, tuple(betas[k : k + size]), pairs)
             for k in range(0, len(betas), size)
         ]
-
-    @property
-    def n_units(self) -> int:
-        """How many units there are."""
-        raise NotImplementedError
 
 
 def blocked_chains(
@@ -284,8 +333,7 @@ def blocked_chains(
     near = {(0, *block): [(0, *other) for other in division.neighbours(block)] for block in division.blocks}
     handed = {(0, *block): given[block] for block in division.blocks}
     steps = [division.step(schedule, number) for number in range(division.n_steps(schedule))]
-    counts = [division.measured(step) for step in steps]
-    observed = [number for number, count in enumerate(counts) if count] if set(names) & set(STATES) else []
+    observed = [number for number, step in enumerate(steps) if step.seen] if set(names) & set(STATES) else []
     groups = division.groups(
         machine.units, rule, start.seed, start.first_chain, start.betas.tolist(), "overlap" in names
     )
@@ -296,7 +344,7 @@ def blocked_chains(
     for group in groups:
         first = group.first_chain - start.first_chain
         some = None if states is None else states[first : first + group.n_chains, ...]
-        shapes = [(count, group.columns) for count in counts]
+        shapes = [(len(step.seen), group.columns) for step in steps]
         chunks = (group.n_chains,), *division.chunks
         made.append(
             stepped(
@@ -308,7 +356,7 @@ def blocked_chains(
     found: Variables = {"state": (("chain", *division.axes), last, about("last states"))}
     if not schedule.seen:
         return found
-    series: dict[str, list[Any]] = {}
+    series: dict[str, list[Array]] = {}
     for group, (_, columns, _) in zip(groups, made, strict=True):
         for name, sums in group.series(names, columns):
             series.setdefault(name, []).append(sums)
@@ -322,7 +370,7 @@ def blocked_chains(
     return found | state_variables(xp, machine, names, seen, division.axes)
 
 
-def packed(values: Units, states: Any) -> Any:
+def packed(values: Units, states: Array) -> Array:
     """States in less memory: of units with two values, eight in a byte.
 
     Parameters
@@ -330,7 +378,7 @@ def packed(values: Units, states: Any) -> Any:
     values : Units
         What a unit can be.
     states : array
-        int8, of any strides.
+        int8, of two axes or more, of any strides.
 
     Examples
     --------
@@ -347,7 +395,7 @@ def packed(values: Units, states: Any) -> Any:
     return found
 
 
-def unpack(values: Units, bits: Any, states: Any) -> None:
+def unpack(values: Units, bits: Array, states: Array) -> None:
     """Write states that `packed` packed to where they belong: int8, of the same shape, and of any strides."""
     host = host_namespace()
     if values.count > 2:
@@ -358,8 +406,11 @@ def unpack(values: Units, bits: Any, states: Any) -> None:
         states[some] = each.view(host.int8) * int(values.step) + values.least
 
 
-def _layers(states: Any) -> Iterator[slice]:
-    """Layers along the first axis, so many together that they stay in the caches."""
-    layers = states.shape[0] if states.ndim > 1 else 1
-    some = max(1, AT_ONCE * layers // max(1, states.size))
-    return (slice(k, k + some) for k in range(0, layers, some)) if states.ndim > 1 else iter([slice(None)])
+def _layers(states: Array) -> Iterator[tuple[slice | int, ...]]:
+    """Layers along the first axis, or of each chain along the second, so many together that they stay in the caches."""
+    outer = states.shape[:-2][:1]
+    layers = states.shape[len(outer)]
+    some = max(1, AT_ONCE * math.prod(outer) * layers // max(1, states.size))
+    for place in itertools.product(*map(range, outer)):
+        for k in range(0, layers, some):
+            yield (*place, slice(k, k + some))

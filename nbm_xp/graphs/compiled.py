@@ -11,9 +11,15 @@ from typing import Any, Final
 
 import numpy as np
 
+from nbm_xp.machines import Array
 from nbm_xp.namespace.core import functions
 from nbm_xp.namespace.mrg31k3p.integers import transition
-from nbm_xp.namespace.mrg31k3p.numpy_draws import number_by_number, substreams
+from nbm_xp.namespace.mrg31k3p.numpy_draws import number_by_number
+
+from .blocks import ChainGroup
+from .lattice_blocks import Couplings, LatticeBlock, SlotRuns
+from .layout import multiples_of
+from .shards import Shard
 
 __all__ = [
     "breadth", "brick", "colours", "energies", "part", "reordered", "roots", "rows", "sweeps", "words",
@@ -91,21 +97,15 @@ def loops_of(layout: Any, values: Any, single: bool) -> _Loops:
     if kept is not None:
         return kept  # type: ignore[no-any-return]
     couplings, runs = _along_runs(layout) if single else (layout.couplings, _NO_RUNS)
-    multiples, unit, most = NO_MULTIPLES, 0.0, 0
-    sizes = np.abs(layout.couplings)
-    fields_alike = bool((layout.fields == layout.fields[0]).all())
-    if fields_alike and sizes.size and sizes.min() > 0:
-        unit = float(sizes.min())
-        largest = float(sizes.max()) / unit
-        whole = np.rint(couplings / unit)
-        if largest <= 127 and bool((whole * unit == couplings).all()):
-            totals = np.add.reduceat(np.append(np.rint(sizes / unit), 0.0), layout.begins[:-1])
-            totals[np.diff(layout.begins) == 0] = 0
-            most = int(totals.max())
-            if most <= MOST_SUM:
-                multiples = whole.astype(np.int8)
+    multiples, unit, most, degrees = None, 0.0, 0, np.diff(layout.begins)
+    if bool((layout.fields == layout.fields[0]).all()):
+        unit, multiples, _ = multiples_of(couplings)
+    if multiples is not None:
+        sizes = np.add.reduceat(np.append(np.rint(np.abs(layout.couplings) / unit), 0.0), layout.begins[:-1])
+        most = int(np.where(degrees == 0, 0, sizes).max())
+    if multiples is None or not 0 < most <= MOST_SUM:
+        multiples = NO_MULTIPLES
     # sums of odd numbers of odd terms are odd: every second level is never there
-    degrees = np.diff(layout.begins)
     odd = values.least == -1 and multiples.size and (multiples % 2 != 0).all() and (degrees % 2 == most % 2).all()
     loops = _Loops(couplings, multiples, runs, unit, most, 2 if odd else 1)
     layout.kept["loops", values, single] = loops
@@ -211,81 +211,85 @@ def words(layout: Any, states: Any, shared: Any, own: Any, bounds: list[int], co
 
 _LANES: Final = 64
 _NO_COUPLINGS = np.empty(0)
-_ONE_FIELD = np.zeros(1)
 
 
-def brick(chain: Any, brick: Any, couplings: Any) -> Any:
-    """What draws a brick's units; None for what there is no loop for."""
-    return None if chain.group.kind.is_categorical else _Brick(chain, brick, couplings)
-
-
-@lru_cache(maxsize=256)
-def _brick_lanes(first: tuple[int, ...]) -> Any:
-    """The states that the streams of a chain start in, number by number."""
-    return np.array(number_by_number(substreams(first, _LANES), _LANES))  # type: ignore[arg-type]
+@lru_cache(maxsize=8)
+def _lanes(group: ChainGroup) -> Array:
+    """The states that the streams of chains start in, number by number, of shape (6, lanes * chains)."""
+    return np.array(number_by_number(group.streams, group.streams.shape[0]))
 
 
 @lru_cache(maxsize=4096)
-def _brick_jump(steps: int) -> Any:
+def _jump(steps: int) -> Array:
     return np.asarray(transition(steps), np.uint32).reshape(-1)
 
 
-class _Brick:
-    def __init__(self, chain: Any, brick: Any, couplings: Any) -> None:
-        values, multiples = chain.group.kind, couplings.multiples
-        self.chain, self.brick, self.kind = chain, brick, values
-        self.lanes, self.steps = _brick_lanes(chain.first_stream), brick.steps.reshape(-1)
-        self.unit, self.field = couplings.unit, couplings.fields if isinstance(couplings.fields, float) else 0.0
-        self.fields = _ONE_FIELD if isinstance(couplings.fields, float) else couplings.fields.reshape(-1)
-        self.multiples, self.couplings = NO_MULTIPLES, _NO_COUPLINGS
-        self.levels = self.table = NO_LEVELS
-        beta = np.asarray([[chain.beta]])
-        self.scale = beta[0] * values.step
-        axes = len(chain.graph.shape)
+def _jumps(rows: Array) -> tuple[Array, Array]:
+    """Which jump leads from each row of the streams to the next one, the first of them nowhere; and these jumps."""
+    apart, which = np.unique(np.diff(rows, prepend=rows[0]), return_inverse=True)
+    return which.astype(np.int64, copy=False), np.concatenate([_jump(int(steps)) for steps in apart])
+
+
+def _row(steps: int) -> Array:
+    """The rows of the transition that give the output after so many steps."""
+    first, second = transition(steps + 1)
+    return np.asarray((*first[0], *second[0]), np.uint32)
+
+
+def brick(group: ChainGroup, block: LatticeBlock, couplings: Couplings) -> Bricks | None:
+    """What draws a lattice's block; None for what there is no loop for."""
+    return None if group.kind.is_categorical else Bricks(group, block, couplings)
+
+
+class Bricks:
+    """Draws and sums of a lattice's block: see `nbm_xp.graphs.lattice_sweeps.PortableSweeps`."""
+
+    def __init__(self, group: ChainGroup, block: LatticeBlock, couplings: Couplings) -> None:
+        self.group, self.steps = group, block.steps.reshape(-1)
+        multiples, fields, axes = couplings.multiples, couplings.fields, len(block.size)
+        self.unit, self.field = couplings.unit, fields if isinstance(fields, float) else 0.0
+        self.fields = np.full(1, fields) if isinstance(fields, float) else fields.reshape(-1)
+        betas, values = np.asarray(group.betas), group.kind
+        self.scales = betas * values.step
+        self.levels, table = NO_LEVELS, np.empty((0, group.n_chains), np.int32)
         most = 2 * axes * couplings.largest
-        if 0 < most <= MOST_SUM and isinstance(couplings.fields, float):
-            self.multiples = NO_MULTIPLES if multiples is None else multiples.reshape(-1)
+        if 0 < most <= MOST_SUM and isinstance(fields, float):
+            self.multiples, self.couplings = NO_MULTIPLES if multiples is None else multiples.reshape(-1), _NO_COUPLINGS
             # as many odd terms everywhere: every second sum is never there
-            stride = 2 if couplings.odd and values.least == -1 and all(chain.graph.periodic) else 1
-            metropolis = chain.group.rule == "metropolis"
-            self.levels, self.table = table_of(most, stride, self.unit, self.field, values, metropolis, beta)
-            return
-        if isinstance(couplings.fields, float):
-            self.fields = np.full(1, self.field)
-        # sums in double precision
-        if multiples is None:
-            self.couplings = np.full(axes * brick.units, self.unit)
-        else:
-            self.couplings = multiples.reshape(-1) if self.unit == 1.0 else multiples.reshape(-1) * self.unit
-        self.couplings, self.unit = self.couplings.astype(np.float64, copy=False), 1.0
+            stride = 2 if couplings.odd and values.least == -1 and all(block.graph.periodic) else 1
+            metropolis = group.rule == "metropolis"
+            self.levels, table = table_of(most, stride, self.unit, self.field, values, metropolis, betas)
+        else:  # sums in double precision
+            whole = np.full(axes * block.units, self.unit) if multiples is None else multiples.reshape(-1) * self.unit
+            self.multiples, self.couplings, self.unit = NO_MULTIPLES, whole.astype(np.float64, copy=False), 1.0
+        self.tables = np.ascontiguousarray(table.T)
 
-    def draw(self, flat: Any, stretches: Any, sweep: int) -> None:
+    def draw(self, flat: Array, runs: SlotRuns, sweep: int) -> None:
         """Draw units anew."""
-        if not stretches.places.size:
+        if not runs.places.size:
             return
-        begins = self.chain.begins(stretches, sweep)
+        begins = self.group.begins(runs.slots, sweep)
         rows = begins // _LANES
-        apart, which = np.unique(np.diff(rows, prepend=rows[0]), return_inverse=True)
-        jumps = np.concatenate([_brick_jump(int(steps)) for steps in apart])
-        first, second = transition(int(rows[0]) + 1)
-        functions["graph_brick"](
-            stretches.places, stretches.counts, begins, stretches.odd, which.astype(np.int64, copy=False), jumps,
-            np.asarray((*first[0], *second[0]), np.uint32), self.lanes.reshape(-1), self.steps, self.multiples,
-            self.couplings, self.fields, self.scale, self.levels, self.table, flat, RULES[self.chain.group.rule],
-            self.kind.least, int(self.kind.step),
-        )  # fmt: skip
-
-    def measure(self, flat: Any, stretches: Any) -> list[float]:
-        """The energy of the units of both colours, and the sum of all values."""
-        sums = np.zeros((2, 3))
-        for colour, found in enumerate(stretches):
-            functions["graph_brick_sums"](
-                found.places, found.counts, found.odd, self.steps, self.multiples, self.couplings,
-                self.fields, flat, sums[colour],
+        which, jumps = _jumps(rows)
+        lanes = _lanes(self.group).reshape(6, _LANES, -1)
+        for chain, states in enumerate(flat):
+            functions["graph_brick"](
+                runs.places, runs.counts, begins, runs.odd, which, jumps, _row(int(rows[0])),
+                np.ascontiguousarray(lanes[:, :, chain]).reshape(-1), self.steps, self.multiples, self.couplings,
+                self.fields, self.scales[chain : chain + 1], self.levels, self.tables[chain], states,
+                RULES[self.group.rule], self.group.kind.least, int(self.group.kind.step),
             )  # fmt: skip
-        pairs, total = sums[1, 0] * self.unit, float(sums[:, 2].sum())
-        alone = float(sums[:, 1].sum()) if self.fields.size > 1 else self.field * total
-        return [-float(pairs + alone), total]
+
+    def sums(self, flat: Array, runs: SlotRuns) -> Array:
+        """Of each chain the products of joined units times couplings, values times fields, and values."""
+        found = np.zeros((flat.shape[0], 3))
+        for states, sums in zip(flat, found, strict=True):
+            functions["graph_brick_sums"](
+                runs.places, runs.counts, runs.odd, self.steps, self.multiples, self.couplings, self.fields, states,
+                sums,
+            )  # fmt: skip
+        alone = found[:, 1] if self.fields.size > 1 else self.field * found[:, 2]
+        return np.stack([found[:, 0] * self.unit, alone, found[:, 2]])
 
 
 def breadth(begins: Any, neighbours: Any) -> Any:
@@ -295,43 +299,29 @@ def breadth(begins: Any, neighbours: Any) -> Any:
     return order
 
 
-@lru_cache(maxsize=8)
-def _lanes(bundle: Any) -> Any:
-    """The states that the streams of chains start in, number by number."""
-    return np.array(number_by_number(bundle.streams, bundle.streams.shape[0])).reshape(-1)
-
-
-def _jumps(part: Any, colour: int) -> tuple[Any, Any]:
-    """Which jump leads from each unit of a colour to the next one, the first of them nowhere; and these jumps."""
-    key = "jumps", colour
-    if key not in part.kept:
-        rows = part.slots[part.of_colour(colour)] // _LANES
-        apart, which = np.unique(np.diff(rows, prepend=rows[0]), return_inverse=True)
-        made = [np.asarray(transition(int(steps)), np.uint32).reshape(-1) for steps in apart]
-        part.kept[key] = which.astype(np.int32), np.concatenate(made)
-    return part.kept[key]  # type: ignore[no-any-return]
-
-
-def part(bundle: Any, part: Any, whole: Any, sweep: int, colour: int) -> bool:
+def part(group: ChainGroup, shard: Shard, whole: Array, sweep: int, colour: int) -> bool:
     """See `nbm_xp.graphs.shard_sweeps`: units of a colour are drawn anew where they are."""
-    here, values, layout = part.of_colour(colour), bundle.kind, part.layout
-    slots = part.slots[here]
+    here, values, layout = shard.of_colour(colour), group.kind, shard.layout
+    slots = shard.slots[here]
     if not slots.size:
         return True
-    which, jumps = _jumps(part, colour)
-    first, second = transition(sweep * bundle.numbers.steps + int(slots[0]) // _LANES + 1)
-    beta, potts = np.asarray([bundle.betas]), values.is_categorical
+    if ("jumps", colour) not in shard.kept:
+        which, jumps = _jumps(slots // _LANES)
+        shard.kept["jumps", colour] = which.astype(np.int32), jumps
+    which, jumps = shard.kept["jumps", colour]
+    row = _row(sweep * group.numbers.steps + int(slots[0]) // _LANES)
+    beta, potts = np.asarray([group.betas]), values.is_categorical
     couplings, multiples, levels, table = layout.couplings, NO_MULTIPLES, NO_LEVELS, NO_LEVELS
     if not potts:
         loops = loops_of(layout, values, single=False)
         multiples = loops.multiples
         if multiples.size:
             levels, table = table_of(
-                loops.most, loops.stride, loops.unit, layout.fields[0], values, bundle.rule == "metropolis", beta
+                loops.most, loops.stride, loops.unit, layout.fields[0], values, group.rule == "metropolis", beta
             )
     functions["graph_part"](
-        slots, which, jumps, np.asarray((*first[0], *second[0]), np.uint32), _lanes(bundle), layout.begins,
+        slots, which, jumps, row, _lanes(group).reshape(-1), layout.begins,
         layout.neighbours, couplings, multiples, layout.fields, beta.reshape(-1) * values.step, levels, table, whole,
-        here.start, RULES[bundle.rule], values.least, int(values.step), values.count if potts else 0,
+        here.start, RULES[group.rule], values.least, int(values.step), values.count if potts else 0,
     )  # fmt: skip
     return True

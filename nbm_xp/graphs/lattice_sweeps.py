@@ -1,290 +1,379 @@
-"""Sweeps of a lattice's block, and what is measured of its units.
+"""Lattices in blocks: what blocks show one another, their sweeps, and their states between tasks.
 
-Contract: the bits of `chains.Chains`, for every division into blocks, by arrays and by compiled loops.
+Contract: the bits of `chains.Chains`, for every division into blocks, by arrays and by compiled loops. What a block
+shows of itself is what others need of it for the sweeps of a task: some layers, which are few beside the block. Between
+tasks, states of two values are bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
+from nbm_xp.machines import Array
 from nbm_xp.namespace import host_namespace, kernel
-from nbm_xp.namespace.mrg31k3p.integers import STREAM_STEPS, State
-from nbm_xp.rng import jump
-from nbm_xp.rng.uniforms import elements
 
-from .blocks import ChainGroup
+from .blocks import ChainGroup, Division, Index, Schedule, Shown, Step, Work, packed, unpack
 from .energy_model import Clamp, EnergyModel
-from .graph import Lattice, uniform_value
-from .lattice_blocks import LatticeBlock, SlotRuns
-from .layout import Colour, rounded
-from .moves import LANES, MOVES, LocalMove
+from .graph import Lattice
+from .lattice_blocks import Couplings, LatticeBlock, Place, SlotRuns, couplings_of
+from .layout import Colour
+from .moves import MOVES
+from .observables import totals
 
-__all__ = ["Couplings", "LatticeChain", "couplings_of"]
+__all__ = ["LatticeDivision", "LatticeWork", "check_lattice", "divided", "lattice_blocks"]
 
+MOST_AT_ONCE: Final = 16
+SHORTEST: Final = 128
+"""A task makes so many times fewer sweeps than its block is long: then a few hundredths are drawn in the halo."""
 AT_ONCE: Final = 2**20
 """So many states are made at once, of whose numbers there are several arrays."""
 
 
 @dataclass(frozen=True)
-class Couplings:
-    """The couplings and fields of a lattice or a block: couplings are whole multiples of one number where they can be.
+class LatticeDivision(Division):
+    """A lattice's blocks, each of which a task takes some sweeps on.
 
     Parameters
     ----------
-    unit : float
-        What multiples are of; 1 where couplings are no multiples.
-    multiples : array or None
-        int8 or float64; None where each is 1. Of shape (edges,), or of a block (axes, units).
-    fields : float or array
-        Of all units, or of each: of the lattice's shape, or of a block (units,); of Potts units with one more axis, a
-        lattice's last one and a block's first one.
-    largest : int
-        The size of the largest multiple; 0 where couplings are no multiples.
-    odd : bool
-        Whether all multiples are odd.
-    clamp : Clamp or None
-        The clamped units and their values; of a block their places, and what is in each.
+    chunks : tuple of tuples of ints
+        Along each axis, the lengths of blocks.
+    periodic : tuple of bool
+    at_once : int, optional
+        How many sweeps a task makes; 0 for so many that little is drawn around a block.
     """
 
-    unit: float
-    multiples: Any
-    fields: Any
-    largest: int
-    odd: bool
-    clamp: Clamp | None = None
+    chunks: tuple[tuple[int, ...], ...]
+    periodic: tuple[bool, ...]
+    at_once: int = 0
 
-    def of(self, block: LatticeBlock, graph: Lattice) -> Couplings:
-        """Those of a block."""
-        multiples = None if self.multiples is None else block.of_edges(graph, self.multiples)
-        fields = self.fields if isinstance(self.fields, float) else block.of_units(self.fields)
-        clamp = None if self.clamp is None else block.places_of(*self.clamp)
-        return replace(self, multiples=multiples, fields=fields, clamp=clamp)
+    name, together = "lattice", 1
 
+    @cached_property
+    def graph(self) -> Lattice:
+        """The lattice, without weights."""
+        return Lattice(tuple(map(sum, self.chunks)), self.periodic)
 
-def couplings_of(machine: EnergyModel, clamp: Clamp | None = None) -> Couplings:
-    """A lattice machine's couplings and fields, rounded as its layout's are, and its clamped units."""
-    host, resolution = host_namespace(), machine.resolution
-    weights, own = machine.by_edge_and_unit
-    one, field = uniform_value(weights), uniform_value(own)
-    if field is not None and not machine.kind.is_categorical:
-        fields: Any = float(rounded(host.asarray(field), resolution))
-    else:
-        shape = (*machine.graph.shape, *own.shape[1:])  # type: ignore[misc]
-        fields = host.reshape(rounded(own, resolution), shape)
-    if one is not None:
-        return Couplings(float(rounded(host.asarray(one), resolution)), None, fields, 1, True, clamp)
-    weights = rounded(weights, resolution)
-    sizes = host.abs(weights)
-    least = float(host.min(sizes[sizes > 0])) if host.any(sizes > 0) else 1.0
-    whole, largest = host.round(weights / least), float(host.max(sizes)) / least
-    if largest > 127 or not host.all(whole * least == weights):
-        return Couplings(1.0, weights, fields, 0, False, clamp)
-    multiples = host.astype(whole, host.int8)
-    return Couplings(least, multiples, fields, int(largest), bool(host.all(multiples & 1)), clamp)
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The names of the axes of states."""
+        return tuple(f"axis_{k}" for k in range(len(self.chunks)))
+
+    @property
+    def sweeps_at_once(self) -> int:  # type: ignore[override]
+        """How many sweeps a task makes.
+
+        Examples
+        --------
+        >>> divided((1024, 1024), (True, True), 512).sweeps_at_once
+        4
+        """
+        shortest = min(min(sizes) for sizes in self.chunks)
+        return self.at_once or max(1, min(MOST_AT_ONCE, shortest // SHORTEST))
+
+    @property
+    def depth(self) -> int:
+        """How many layers of others a block needs for a step."""
+        return self.graph.reach * self.sweeps_at_once
+
+    def neighbours(self, block: Index) -> list[Index]:
+        """See `Division`."""
+        near = [sorted({i for i, *_ in self._reach(axis, block[axis])}) for axis in range(len(block))]
+        return [other for other in itertools.product(*near) if other != block]
+
+    def work(self, group: ChainGroup) -> LatticeWork:
+        """See `Division`."""
+        return LatticeWork(group, self)
+
+    def block(self, index: Index, depth: int) -> LatticeBlock:
+        """The memory of a block with its halo."""
+        offset = tuple(sum(sizes[:i]) for sizes, i in zip(self.chunks, index, strict=True))
+        return LatticeBlock(self.graph, offset, tuple(n[i] for n, i in zip(self.chunks, index, strict=True)), depth)
+
+    def given(self, couplings: Couplings, index: Index) -> Couplings:
+        """The couplings that a block's task is handed."""
+        uniform = couplings.multiples is None and isinstance(couplings.fields, float) and couplings.clamp is None
+        return couplings if uniform else couplings.of(self.block(index, self.depth))
+
+    def pieces(self, block: Index) -> Iterator[tuple[Index, Place, Place]]:
+        """What makes up a block with its halo: of which block, what of it, and where it comes."""
+        for pieces in itertools.product(*(self._reach(axis, i) for axis, i in enumerate(block))):
+            yield (
+                tuple(piece[0] for piece in pieces),
+                tuple(slice(begin, end) for _, begin, end, _ in pieces),
+                tuple(slice(at, at + end - begin) for _, begin, end, at in pieces),
+            )
+
+    def shown(self, block: Index) -> list[Place]:
+        """What others need of a block, in the order in which it shows that."""
+        found: list[Place] = []
+        for other in self.neighbours(block):
+            found += [some for owner, some, _ in self.pieces(other) if owner == block and some not in found]
+        return found
+
+    def seen(self, block: Index, shown: Array, some: Place) -> Array:
+        """A part of what a block shows, which is all of its parts one after the other."""
+        places = self.shown(block)
+        shapes = [tuple(one.stop - one.start for one in place) for place in places]
+        ends, which = list(itertools.accumulate(map(math.prod, shapes), initial=0)), places.index(some)
+        return host_namespace().reshape(shown[:, ends[which] : ends[which + 1]], (-1, *shapes[which]))
+
+    def _reach(self, axis: int, i: int) -> Iterator[tuple[int, int, int, int]]:
+        """The pieces of a padded block along an axis: of which block, from where to where in it, and their places."""
+        ends = list(itertools.accumulate(self.chunks[axis], initial=0))
+        first = place = ends[i] - self.depth
+        last, n = ends[i + 1] + self.depth, ends[-1]
+        if not self.graph.periodic[axis]:
+            place, last = max(place, 0), min(last, n)
+        while place < last:
+            here = place % n
+            j = next(k for k, end in enumerate(ends[1:]) if here < end)
+            count = min(ends[j + 1] - here, last - place)
+            yield j, here - ends[j], here - ends[j] + count, place - first
+            place += count
 
 
 @dataclass(frozen=True)
-class LatticeChain:
-    """A chain of a lattice's states.
+class LatticeWork(Work):
+    """Some sweeps of a block, in a chain or two; its state is that of all chains, packed.
 
     Parameters
     ----------
     group : ChainGroup
-        The chains that run together.
-    place : int
-        Which of them it is.
-    graph : Lattice
+    division : LatticeDivision
     """
 
     group: ChainGroup
-    place: int
-    graph: Lattice
-
-    @property
-    def beta(self) -> float:
-        """Its inverse temperature."""
-        return self.group.betas[self.place]
-
-    @property
-    def move(self) -> LocalMove:
-        """How units are drawn."""
-        move = MOVES[self.group.rule]
-        assert isinstance(move, LocalMove)
-        return move
+    division: LatticeDivision
 
     @property
     def nothing(self) -> int:
         """What stands where no unit is, which adds nothing to a sum."""
         return -1 if self.group.kind.is_categorical else 0
 
-    @property
-    def colours(self) -> range:
-        """The colours that a sweep draws one after the other."""
-        return range(self.graph.colour_count)
-
-    @property
-    def first_stream(self) -> State:
-        """The state that the chain's first stream starts in."""
-        return jump(self.group.seed, (self.group.first_chain + self.place) * LANES * STREAM_STEPS)
-
-    def begins(self, runs: SlotRuns, sweep: int) -> Any:
-        """Where the numbers of runs begin among those of the chain."""
-        return sweep * self.group.numbers.steps * LANES + runs.slots
-
-    def fresh(self, block: LatticeBlock) -> Any:
-        """Random states of a block, with nothing in its halo."""
-        host, values = host_namespace(), self.group.kind
-        flat = host.full((block.units,), self.nothing, dtype=host.int8)
-        if values.is_categorical:
-            for colour in self.colours:
-                for runs in block.runs(0, colour).parts(AT_ONCE):
-                    flat[runs.each()[0]] = values.at_random(host, self.uniforms(runs, 0))
-            return flat
-        # at β = 0 the heat bath's upper value is drawn by lesser numbers, `at_random`'s by greater ones
+    def begin(self, block: Index) -> tuple[Any, Shown]:
+        """See `Work`."""
+        memory, kind = self.division.block(block[1:], 2), self.group.kind
+        flat = self._empty(memory)
         hot = replace(self.group, rule="heat_bath", betas=(0.0,) * self.group.n_chains)
-        work = replace(self, group=hot).work(block, Couplings(1.0, None, 0.0, 1, True))
-        for colour in self.colours:
-            work.draw(flat, block.runs(0, colour), 0)
-        own = block.own(flat)
-        own[...] = 2 * values.least + int(values.step) - own
-        return flat
+        sweeps = _sweeps(hot, memory, Couplings(1.0, None, 0.0, 1, True))
+        for colour in range(self.division.graph.colour_count):
+            for runs in memory.runs(0, colour).parts(AT_ONCE):
+                if kind.is_categorical:
+                    uniforms = self.group.uniforms(runs.slots, 0, runs.counts)
+                    flat[:, runs.each()[0]] = kind.at_random(host_namespace(), uniforms).T
+                else:
+                    sweeps.draw(flat, runs, 0)
+        if not kind.is_categorical:  # at β = 0 lesser numbers draw the upper value, and `at_random` takes greater ones
+            own = memory.own(flat)
+            own[...] = 2 * kind.least + int(kind.step) - own
+        return self._kept(memory, flat, block)
 
-    def work(self, block: LatticeBlock, couplings: Couplings) -> Any:
-        """What draws and measures a block's units."""
-        own = kernel("graphs.brick", host_namespace()) if self.move.kernel else None
-        return (None if own is None else own(self, block, couplings)) or PortableSweep(self, block, couplings)
+    def resume(self, block: Index, states: Array) -> tuple[Any, Shown]:
+        """See `Work`."""
+        memory = self.division.block(block[1:], 0)
+        flat = self._empty(memory)
+        memory.put(flat, memory.middle, states)
+        return self._kept(memory, flat, block)
 
-    def sweep(
-        self,
-        flat: Any,
-        block: LatticeBlock,
-        couplings: Couplings,
-        sweep: int,
-        count: int,
-        seen: tuple[int, ...],
-        watch: Callable[[Any], None] | None = None,
-    ) -> Any:
-        """Make sweeps of a block.
+    def step(
+        self, block: Index, state: Any, shown: Mapping[Index, Shown], step: Step, given: Couplings
+    ) -> tuple[Any, Shown, Array]:
+        """Make some sweeps."""
+        host, graph = host_namespace(), self.division.graph
+        memory, flat = self.with_halo(block, state, shown)
+        sweeps = _sweeps(self.group, memory, given)
+        places, values = given.clamp or (slice(0, 0), 0)
+        flat[:, places] = values
+        rows, last = [host.zeros((0, self.group.columns))], step.sweep + step.n_sweeps
+        for sweep in range(step.sweep + 1, last + 1):
+            for colour in range(graph.colour_count):
+                margin = graph.reach * (last - sweep) + graph.colour_count - 1 - colour
+                sweeps.draw(flat, memory.runs(margin, colour), sweep)
+                flat[:, places] = values  # units of a colour do not see one another
+            if sweep in step.seen:
+                rows.append(self._measured(sweeps, memory, flat))
+        return *self._kept(memory, flat, block), host.concat(rows)
 
-        Parameters
-        ----------
-        flat : array
-            int8: the states of the block and of its halo of ``graph.reach * count`` layers, which change.
-        sweep, count : int
-            How many sweeps there were before, and how many to make.
-        seen : tuple of ints
-            After which of all sweeps is measured.
-        watch : callable, optional
-            Is called with the block's own states whenever is measured.
+    def array(self, block: Index, state: Any) -> Array:
+        """See `Work`."""
+        memory = self.division.block(block[1:], 0)
+        return memory.take(self._unpacked(memory, state), memory.middle)
 
-        Returns
-        -------
-        array
-            float64, of shape (seen, sums).
-        """
-        host, work, rows = host_namespace(), self.work(block, couplings), []
-        colours, reach = self.colours, self.graph.reach
-        own = [[block.runs(margin, colour) for colour in colours] for margin in (0, 1)] if seen else []
-        places, values = couplings.clamp or (slice(0, 0), 0)
-        flat[places] = values
-        for now in range(sweep + 1, sweep + count + 1):
-            for colour in colours:
-                margin = reach * (sweep + count - now) + colours[-1] - colour
-                work.draw(flat, block.runs(margin, colour), now)
-                flat[places] = values  # units of a colour do not see one another
-            if now in seen:
-                rows.append(self._measured(work, flat, *own))
-                if watch is not None:
-                    watch(block.inner(flat))
-        return host.reshape(host.asarray(rows, dtype=host.float64), (len(rows), self.group.sums))
+    def with_halo(self, block: Index, state: Any, shown: Mapping[Index, Shown]) -> tuple[LatticeBlock, Array]:
+        """A block in memory, with its halo."""
+        division, place = self.division, block[1:]
+        memory = division.block(place, division.depth)
+        flat = self._unpacked(memory, state)
+        for other, some, at in division.pieces(place):
+            if other != place:
+                memory.put(flat, at, division.seen(other, shown[0, *other][0], some))
+            elif at != memory.middle:
+                memory.put(flat, at, memory.take(flat, _moved(some, memory.depth)))
+        return memory, flat
 
-    def _measured(self, work: Any, flat: Any, own: list[SlotRuns], near: list[SlotRuns]) -> list[float]:
-        """The sums of the units of a block, colour by colour; `near` has the units around it too.
+    def _measured(self, sweeps: Any, memory: LatticeBlock, flat: Array) -> Array:
+        """What is measured of the units of a block.
 
         An edge belongs to its unit of the greater colour: what of the other one is known here is of this sweep.
         """
-        if len(own) == 2:
-            return work.measure(flat, own)  # type: ignore[no-any-return]
-        host, none, totals = host_namespace(), own[0].none, [0.0] * self.group.sums
-        flat = host.asarray(flat, copy=True)
-        for colour in reversed(self.colours):
-            found = work.measure(flat, [none, own[colour]] if colour else [own[0], none])
-            totals = [total + one for total, one in zip(totals, found, strict=True)]
-            flat[near[colour].each()[0]] = self.nothing
-        return totals
+        host, graph = host_namespace(), self.division.graph
+        inner = memory.take(flat, memory.middle) if self.group.pairs else None
+        found: Any = 0.0
+        flat = host.asarray(flat, copy=True) if graph.colour_count > 2 else flat
+        for colour in reversed(range(graph.colour_count)):
+            pairs, alone, *sums = sweeps.sums(flat, memory.runs(0, colour))
+            found = found + host.stack([-(alone + pairs * (colour > 0)), *sums])
+            if colour > 1:
+                flat[:, memory.runs(1, colour).each()[0]] = self.nothing
+        states = inner if inner is None else host.reshape(inner, (inner.shape[0], -1)).T
+        return self.group.measured(found[0], states, found[1:])
 
-    def uniforms(self, runs: SlotRuns, sweep: int) -> Any:
-        """The numbers that units are drawn with in a sweep."""
-        begins = self.begins(runs, sweep)
-        return elements(self.first_stream, LANES, begins, runs.counts, "float64")
+    def _empty(self, memory: LatticeBlock) -> Array:
+        host = host_namespace()
+        return host.full((self.group.n_chains, memory.units), self.nothing, dtype=host.int8)
+
+    def _kept(self, memory: LatticeBlock, flat: Array, block: Index) -> tuple[Any, Shown]:
+        """The states of a block, packed, and what it shows of them."""
+        host, chains = host_namespace(), flat.shape[0]
+        parts = [memory.take(flat, _moved(some, memory.depth)) for some in self.division.shown(block[1:])]
+        shown = host.concat([flat[:, :0], *(host.reshape(part, (chains, -1)) for part in parts)], axis=1)
+        return (packed(self.group.kind, memory.own(flat)),), (shown,)
+
+    def _unpacked(self, memory: LatticeBlock, state: Any) -> Array:
+        """The states of a block, with nothing in its halo."""
+        flat = self._empty(memory)
+        own = memory.own(flat)
+        unpack(self.group.kind, state[0], own)
+        if memory.size[-1] % 2:
+            own[..., 1, -1] = self.nothing
+        return flat
 
 
-class PortableSweep:
+def _moved(place: Place, depth: int) -> Place:
+    return tuple(slice(one.start + depth, one.stop + depth) for one in place)
+
+
+def _sweeps(group: ChainGroup, memory: LatticeBlock, couplings: Couplings) -> Any:
+    """What draws and measures a block's units."""
+    own = kernel("graphs.brick", host_namespace()) if MOVES[group.rule].kernel else None
+    return (None if own is None else own(group, memory, couplings)) or PortableSweeps(group, memory, couplings)
+
+
+class PortableSweeps:
     """Draws and sums of a block's units by the functions of `moves`."""
 
-    def __init__(self, chain: LatticeChain, block: LatticeBlock, couplings: Couplings) -> None:
-        host = host_namespace()
-        self.chain, self.block, self.kind = chain, block, chain.group.kind
-        self.axes, self.units = len(chain.graph.shape), block.units
-        self.couplings, self.unit = couplings.multiples, couplings.unit
-        fields = couplings.fields
-        rows = self.kind.count if self.kind.is_categorical else 1
-        self.fields = host.reshape(
-            host.full((self.units,), fields) if isinstance(fields, float) else fields, (rows, self.units)
-        ).T
-        self.beta = host.asarray([[chain.beta]])
+    def __init__(self, group: ChainGroup, block: LatticeBlock, couplings: Couplings) -> None:
+        self.group, self.block, self.couplings = group, block, couplings
 
-    def _colour(self, runs: SlotRuns) -> tuple[Any, Colour]:
+    @cached_property
+    def fields(self) -> Array:
+        """Those of all places, of shape (units, values)."""
+        host, fields = host_namespace(), self.couplings.fields
+        own = host.full((self.block.units,), fields) if isinstance(fields, float) else fields
+        return host.reshape(own, (-1, self.block.units)).T
+
+    def _colour(self, runs: SlotRuns) -> tuple[Array, Colour]:
         """The places of runs, and what is around them."""
-        host = host_namespace()
+        host, axes, couplings = host_namespace(), len(self.block.size), self.couplings
         places, odd = runs.each()
-        steps = self.block.steps[odd]
-        neighbours = places[:, None, None] + steps
-        if self.couplings is None:
-            weights = host.full(neighbours.shape, self.unit)
-        else:
-            owner = host.where(host.asarray([True, False]), places[:, None, None], neighbours)  # of the edge: its first
-            weights = self.unit * host.astype(self.couplings[host.arange(self.axes)[:, None], owner], host.float64)
+        neighbours = places[:, None, None] + self.block.steps[odd]
+        if couplings.multiples is None:
+            weights = host.full(neighbours.shape, couplings.unit)
+        else:  # an edge lies at its first unit
+            owner = host.where(host.asarray([True, False]), places[:, None, None], neighbours)
+            weights = couplings.unit * host.astype(couplings.multiples[host.arange(axes)[:, None], owner], host.float64)
         return places, Colour(
-            0, places.shape[0], host.reshape(neighbours, (-1,)), host.reshape(weights, (-1, 1)), 2 * self.axes, None,
+            0, places.shape[0], host.reshape(neighbours, (-1,)), host.reshape(weights, (-1, 1)), 2 * axes, None,
             self.fields[places, :],
         )  # fmt: skip
 
-    def draw(self, flat: Any, runs: SlotRuns, sweep: int) -> None:
+    def draw(self, flat: Array, runs: SlotRuns, sweep: int) -> None:
         """Draw units anew."""
-        host, chain = host_namespace(), self.chain
-        if not runs.places.shape[0]:
-            return
+        if runs.places.shape[0]:
+            self.group.draw(flat.T, *self._colour(runs), self.group.uniforms(runs.slots, sweep, runs.counts))
+
+    def sums(self, flat: Array, runs: SlotRuns) -> Array:
+        """Of each chain the products of joined units times couplings, fields, and values, or how many have each."""
+        host, kind = host_namespace(), self.group.kind
         places, colour = self._colour(runs)
-        uniforms = chain.uniforms(runs, sweep)[:, None]
-        change = chain.move.change(self.kind.is_categorical)
-        flat[places] = change(
-            host, colour, self.kind, flat[:, None], flat[places][:, None], uniforms, self.beta
-        )[:, 0]  # fmt: skip
+        own, around = flat.T[places], flat.T[colour.neighbours]
+        beside = host.repeat(own, 2 * len(self.block.size), axis=0)
+        if kind.is_categorical:
+            near = around == beside
+            alone = host.take_along_axis(colour.fields, host.astype(own, host.int64), axis=1)
+        else:
+            near, alone = around * beside, colour.fields * own
+        pairs = host.sum(host.astype(near, host.float64) * colour.couplings, axis=0)
+        found = host.stack([pairs, host.sum(alone, axis=0)])
+        return host.concat([found, host.astype(totals(host, kind, own), host.float64)])
 
-    def measure(self, flat: Any, runs: list[SlotRuns]) -> list[float]:
-        """The energy of units of two colours; then the sum of all values, or of Potts units how many have each.
 
-        An edge belongs to its unit of the second colour: what is around that was drawn before.
-        """
-        host, found = host_namespace(), []
-        pairs, alone = 0.0, 0.0
-        for colour in (0, 1):
-            places, around = self._colour(runs[colour])
-            own = flat[places]
-            found.append(own)
-            near = host.reshape(flat[around.neighbours], (-1, 2 * self.axes))
-            weights = host.reshape(around.couplings, near.shape)
-            if self.kind.is_categorical:
-                which = host.astype(own, host.int64)[:, None]
-                alone += float(host.sum(host.take_along_axis(around.fields, which, axis=1)))
-                pairs += colour * float(host.sum(weights * (near == own[:, None])))
+def lattice_blocks(
+    machine: EnergyModel, chunks: Any, clamp: Clamp | None, schedule: Schedule | None = None
+) -> tuple[LatticeDivision, dict[Index, Couplings]]:
+    """A lattice divided into blocks, and the couplings of each; see `GraphMachine.sample`.
+
+    Parameters
+    ----------
+    schedule : Schedule, optional
+        Where states are observed: what is measured then ends a step.
+
+    Raises
+    ------
+    ValueError
+        If the machine is on no lattice, or chunks are none of it.
+    """
+    graph = check_lattice(machine)
+    division = divided(graph.shape, graph.periodic, chunks)
+    if schedule is not None:
+        most, whole = division.sweeps_at_once, math.gcd(schedule.burn_in, schedule.thin)
+        division = replace(division, at_once=max(k for k in range(1, most + 1) if whole % k == 0))
+    couplings = couplings_of(machine, clamp)
+    return division, {block: division.given(couplings, block) for block in division.blocks}
+
+
+def check_lattice(machine: EnergyModel) -> Lattice:
+    """The lattice of a machine that can be in chunks."""
+    if not isinstance(machine.graph, Lattice):
+        raise ValueError(f"chunks: the machine must be on a lattice, got {machine.graph!r}")
+    return machine.graph
+
+
+def divided(shape: Sequence[int], periodic: Sequence[bool], chunks: Any, at_once: int = 0) -> LatticeDivision:
+    """A lattice divided into blocks of lengths: one int, or for each axis an int or ints, as Dask takes them.
+
+    Raises
+    ------
+    ValueError
+        If they are none.
+
+    Examples
+    --------
+    >>> divided((8, 6), (True, True), (4, (2, 4))).chunks
+    ((4, 4), (2, 4))
+    >>> divided((8, 6), (True, True), 5).chunks
+    ((5, 3), (5, 1))
+    """
+    wanted = f"chunks must be an int, or for each of {len(shape)} axes an int or ints whose sum is its length"
+    asked = chunks if isinstance(chunks, (list, tuple)) else [chunks] * len(shape)
+    if len(asked) != len(shape):
+        raise ValueError(f"{wanted}, got {chunks!r}")
+    found = []
+    for n, one in zip(shape, asked, strict=True):
+        try:
+            if isinstance(one, (list, tuple)):
+                sizes = [int(length.__index__()) for length in one]
             else:
-                alone += float(host.sum(around.fields[:, 0] * own))
-                pairs += colour * float(host.sum(weights * near * own[:, None]))
-        own = host.concat(found)
-        if self.kind.is_categorical:
-            return [-(pairs + alone), *(float(host.sum(own == k)) for k in self.kind.values)]
-        return [-(pairs + alone), float(host.sum(own, dtype=host.int64))]
+                length = n if one == -1 else int(one.__index__())
+                sizes = [min(length, n - begin) for begin in range(0, n, max(length, 1))]
+        except AttributeError as error:
+            raise ValueError(f"{wanted}, got {chunks!r}") from error
+        if any(length < 1 for length in sizes) or sum(sizes) != n:
+            raise ValueError(f"{wanted}, got {chunks!r}")
+        found.append(tuple(sizes))
+    return LatticeDivision(tuple(found), tuple(periodic), at_once)

@@ -25,6 +25,7 @@ __all__ = [
     "check_sums",
     "components",
     "laid_out",
+    "multiples_of",
     "resolution_of",
     "reweighed",
     "roots_of",
@@ -200,6 +201,26 @@ def resolution_of(couplings: Any, fields: Any) -> float:
     """
     total = 2 * _size(couplings) + _size(fields)
     return math.ldexp(1.0, math.frexp(total)[1] - 52) if total else 0.0
+
+
+def multiples_of(weights: Any) -> tuple[float, Any, int]:
+    """The least size of weights, the weights as int8 multiples of it, and the largest of these; or 1, None and 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> multiples_of(np.asarray([0.5, -1.5]))
+    (0.5, array([ 1, -3], dtype=int8), 3)
+    """
+    host = host_namespace()
+    sizes = host.abs(weights)
+    if not host.any(sizes > 0):
+        return 1.0, None, 0
+    unit = float(host.min(sizes[sizes > 0]))
+    whole, largest = host.round(weights / unit), float(host.max(sizes)) / unit
+    if largest > 127 or not host.all(whole * unit == weights):
+        return 1.0, None, 0
+    return unit, host.astype(whole, host.int8), int(largest)
 
 
 def check_sums(couplings: Any, fields: Any) -> None:

@@ -19,7 +19,7 @@ from . import moves
 from .blocks import Division, Index, Schedule, blocked_chains
 from .chains import Chains, started
 from .energy_model import checked_states
-from .lattice_division import lattice_blocks
+from .lattice_sweeps import lattice_blocks
 from .learning import Learning
 from .measures import diagnose
 from .moves import check_local

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from nbm_xp.machines import Array, Namespace
+from nbm_xp.machines.units import Units
 from nbm_xp.namespace import asarray, dtype_of, host_namespace, to_numpy, wide_dtypes
 
 from .chains import Chains
@@ -18,7 +20,7 @@ from .graph import Lattice
 
 __all__ = [
     "INVERSE_TEMPERATURE", "SERIES", "STATES", "SWEEPS", "Observer", "Variables", "about", "checked_names",
-    "coordinates_of", "observers_of", "series_variable", "state_variables",
+    "coordinates_of", "observers_of", "products", "series_variable", "state_variables", "totals",
 ]  # fmt: skip
 
 INVERSE_TEMPERATURE: Final = "inverse temperature"
@@ -72,23 +74,19 @@ def series_variable(values: Any, n_units: int, name: str, totals: Any) -> tuple[
     return what, (share * values.count - 1.0) / (values.count - 1.0)
 
 
-def _totals(chains: Chains) -> Any:
-    """The sum over the units of each chain, or how many Potts units have each value; int64 of shape (sums, chains)."""
-    xp, states = chains.xp, chains.states
+def totals(xp: Namespace, values: Units, states: Array) -> Array:
+    """The sum over units, the first axis, or how many Potts units have each value; int64 of shape (sums, chains)."""
     with wide_dtypes(xp):
         int64 = dtype_of(xp, "int64")
-        if not chains.machine.kind.is_categorical:
+        if not values.is_categorical:
             return xp.sum(states, axis=0, keepdims=True, dtype=int64)
-        return xp.stack([xp.sum(xp.astype(states == k, int64), axis=0) for k in chains.machine.kind.values])
+        return xp.stack([xp.sum(xp.astype(states == k, int64), axis=0) for k in values.values])
 
 
-def _products(chains: Chains) -> Any:
-    """The sum of the products of two chains each."""
-    xp = chains.xp
+def products(xp: Namespace, states: Array) -> Array:
+    """The sum over units of the products of two chains each; int64 of shape (1, pairs)."""
     with wide_dtypes(xp):
-        even = asarray(list(range(0, chains.count, 2)), xp, "int64")
-        a, b = xp.take(chains.states, even, axis=1), xp.take(chains.states, even + 1, axis=1)
-        return xp.sum(a * b, axis=0, keepdims=True, dtype=dtype_of(xp, "int64"))
+        return xp.sum(states[:, ::2] * states[:, 1::2], axis=0, keepdims=True, dtype=dtype_of(xp, "int64"))
 
 
 SERIES: Final = {
@@ -99,9 +97,9 @@ SERIES: Final = {
 }
 _MEASURES: Final = {
     "energy": lambda chains: chains.energies()[None, :],
-    "magnetisation": _totals,
-    "abs_magnetisation": _totals,
-    "overlap": _products,
+    "magnetisation": lambda chains: totals(chains.xp, chains.machine.kind, chains.states),
+    "abs_magnetisation": lambda chains: totals(chains.xp, chains.machine.kind, chains.states),
+    "overlap": lambda chains: products(chains.xp, chains.states),
 }
 
 

@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from nbm_xp.machines import Array
 from nbm_xp.namespace import array_namespace, host_namespace
 from nbm_xp.namespace.kernels import kernel
 
-from .blocks import ChainGroup, Division, Index, Schedule, Work, packed, unpack
-from .energy_model import EnergyModel
-from .moves import MOVES, LocalMove, energies
+from .blocks import ChainGroup, Division, Index, Shown, Step, Work, packed, unpack
+from .energy_model import Clamp, EnergyModel
+from .moves import MOVES, energies
 from .shards import Shard, shard_numbers, shards_of
 
 __all__ = ["ShardDivision", "ShardState", "ShardWork", "sharded"]
@@ -38,17 +39,17 @@ class ShardState:
         All of them one after the other, which the caller gives away.
     """
 
-    def __init__(self, own: tuple[Any, ...], halo: tuple[Any, ...], whole: Any = None) -> None:
+    def __init__(self, own: tuple[Array, ...], halo: tuple[Array, ...], whole: Array = None) -> None:
         self.own, self.halo = own, halo
         self._whole = [] if whole is None else [whole]
 
     @classmethod
-    def of(cls, shard: Shard, whole: Any) -> ShardState:
+    def of(cls, shard: Shard, whole: Array) -> ShardState:
         """States of all units of a shard and its halo, one after the other."""
         n = shard.units
         return cls(_by_colour(whole[:n], shard.ends), _by_colour(whole[n:], shard.halo_ends), whole)
 
-    def taken(self) -> Any:
+    def taken(self) -> Array:
         """All states in one array that may be changed."""
         try:
             return self._whole.pop()
@@ -80,21 +81,11 @@ class ShardDivision(Division):
 
     near: list[list[int]]
     sizes: list[int]
-    order: Any
+    order: Array
     colours: int
 
     name, axes = "graph", ("unit",)
     together = 64  # the states of a unit fill a line of the cache
-
-    @property
-    def n_units(self) -> int:
-        """How many units there are."""
-        return int(self.order.shape[0])
-
-    @property
-    def blocks(self) -> list[Index]:
-        """All blocks."""
-        return [(number,) for number in range(len(self.sizes))]
 
     @property
     def chunks(self) -> tuple[tuple[int, ...], ...]:  # type: ignore[override]
@@ -109,34 +100,18 @@ class ShardDivision(Division):
         """See `Division`."""
         return ShardWork(group)
 
-    def n_steps(self, schedule: Schedule) -> int:
+    def by_unit(self, states: Array) -> Array:
         """See `Division`."""
-        return schedule.total * self.colours
+        return array_namespace(states).take(states, host_namespace().argsort(self.order), axis=1)
 
-    def step(self, schedule: Schedule, number: int) -> tuple[int, int, bool]:
-        """The sweep, the colour, and whether is measured after it."""
-        sweep, colour = divmod(number, self.colours)
-        sweep += schedule.first + 1
-        return sweep, colour, colour == self.colours - 1 and sweep in schedule.seen
-
-    def measured(self, step: tuple[Any, ...]) -> int:
+    def by_block(self, states: Array) -> Array:
         """See `Division`."""
-        return int(step[2])
-
-    def by_unit(self, states: Any) -> Any:
-        """See `Division`."""
-        return _taken(states, host_namespace().argsort(self.order))
-
-    def by_block(self, states: Any) -> Any:
-        """See `Division`."""
-        return _taken(states, self.order)
+        return array_namespace(states).take(states, self.order, axis=1)
 
 
-def _taken(states: Any, places: Any) -> Any:
-    return array_namespace(states).take(states, places, axis=1)
-
-
-def sharded(machine: EnergyModel, shards: Any, clamp: Any = None) -> tuple[ShardDivision, dict[Index, Shard]]:
+def sharded(
+    machine: EnergyModel, shards: int | Array, clamp: Clamp | None = None
+) -> tuple[ShardDivision, dict[Index, Shard]]:
     """A graph divided into shards, and these; see `GraphMachine.sample`."""
     host, layout = host_namespace(), machine.layout
     made = shards_of(layout, shard_numbers(layout, shards), clamp)
@@ -160,55 +135,51 @@ class ShardWork(Work):
 
     group: ChainGroup
 
-    def begin(self, block: Index) -> tuple[None, tuple[Any, ...]]:
+    def begin(self, block: Index) -> tuple[None, Shown]:
         """See `Work`."""
         return None, ()
 
-    def resume(self, block: Index, states: Any) -> tuple[Any, tuple[Any, ...]]:
+    def resume(self, block: Index, states: Array) -> tuple[Any, Shown]:
         """See `Work`."""
         return states, (states,)
 
     def step(
-        self,
-        block: Index,
-        state: Any,
-        shown: Mapping[Index, tuple[Any, ...]],
-        step: tuple[int, int, bool],
-        given: Shard,
-    ) -> tuple[ShardState, tuple[Any, ...], Any]:
+        self, block: Index, state: Any, shown: Mapping[Index, Shown], step: Step, given: Shard
+    ) -> tuple[ShardState, Shown, Array]:
         """Draw the units of a colour; what is measured after it is so after the last colour of a sweep."""
-        host, shard, (sweep, colour, seen) = host_namespace(), given, step
+        host, shard, colour, sweep = host_namespace(), given, step.colour, step.sweep + 1
         others = {other[1]: rows[0] for other, rows in shown.items() if rows}
         if not isinstance(state, ShardState):
-            whole, halo = self._begun(shard, state, others), None
-            state = ShardState.of(shard, whole)
+            whole = self._begun(shard, state, others)
+            state, halo = ShardState.of(shard, whole), None
         else:
             whole, halo = state.taken(), list(state.halo)
             self._see(shard, whole, halo, others, (colour - 1) % len(shard.ends))
-        move = MOVES[self.group.rule]
-        own = kernel("graphs.part", host) if move.kernel else None
-        if own is None or not own(self.group, shard, whole, sweep, colour):
-            self._draw(shard, whole, sweep, colour)
         here = shard.of_colour(colour)
-        drawn = whole[here]
-        shard.clamp(drawn, here.start, here.stop)  # units of a colour do not see one another
-        drawn = host.asarray(drawn, copy=True)
+        own = kernel("graphs.part", host) if MOVES[self.group.rule].kernel else None
+        if here.start < here.stop and (own is None or not own(self.group, shard, whole, sweep, colour)):
+            around = shard.layout.on(host).colours[colour]
+            self.group.draw(whole, here, around, self.group.uniforms(shard.slots[here], sweep))
+        shard.clamp(whole[here], here)  # units of a colour do not see one another
+        drawn = host.asarray(whole[here], copy=True)
         after = (*state.own[:colour], drawn, *state.own[colour + 1 :])
-        totals = self._measure(shard, whole) if seen else host.zeros((0, self.group.columns))
+        measured = host.zeros((0, self.group.columns))
+        if step.seen:
+            measured = self.group.measured(energies(host, shard.lower, self.group.kind, whole), whole[: shard.units])
         found = ShardState(after, state.halo if halo is None else tuple(halo), whole)
-        return found, (shard.show(colour, drawn),), totals
+        return found, (shard.show(colour, drawn),), measured
 
-    def array(self, block: Index, state: ShardState) -> Any:
+    def array(self, block: Index, state: ShardState) -> Array:
         """See `Work`."""
         return host_namespace().concat(list(state.own)).T
 
-    def saved(self, state: ShardState | None) -> tuple[Any, ...]:
+    def saved(self, state: ShardState | None) -> tuple[Array, ...]:
         """See `Work`."""
         if state is None:
             return ()
         return (packed(self.group.kind, host_namespace().concat([*state.own, *state.halo])),)
 
-    def loaded(self, arrays: tuple[Any, ...], given: Shard) -> ShardState | None:
+    def loaded(self, arrays: tuple[Array, ...], given: Shard) -> ShardState | None:
         """See `Work`."""
         if not arrays:
             return None
@@ -217,7 +188,7 @@ class ShardWork(Work):
         unpack(self.group.kind, arrays[0], whole)
         return ShardState.of(given, whole)
 
-    def _begun(self, shard: Shard, given: Any, others: Mapping[int, Any]) -> Any:
+    def _begun(self, shard: Shard, given: Array, others: Mapping[int, Array]) -> Array:
         """What units of a shard and its halo begin with: random states, or those given, of all units of all shards."""
         host, group, n = host_namespace(), self.group, shard.units
         slots = host.concat([shard.slots, shard.halo])
@@ -231,10 +202,10 @@ class ShardWork(Work):
             for number in shard.near:
                 places = host.nonzero(shard.owners == number)[0]
                 whole[n + places] = others[number].T[shard.rows[places]]
-        shard.clamp(whole, 0, whole.shape[0])
+        shard.clamp(whole, slice(None))
         return whole
 
-    def _see(self, shard: Shard, whole: Any, halo: list[Any], others: Mapping[int, Any], colour: int) -> None:
+    def _see(self, shard: Shard, whole: Array, halo: list[Array], others: Mapping[int, Array], colour: int) -> None:
         """Write what others have shown of a colour to the halo."""
         if not others:
             return
@@ -245,36 +216,8 @@ class ShardWork(Work):
             rows[places] = shown[from_rows]
         halo[colour] = whole[shard.units + here.start : shard.units + here.stop] = rows
 
-    def _draw(self, shard: Shard, whole: Any, sweep: int, colour: int) -> None:
-        """Draw units by the functions of `moves`."""
-        host, here, group, move = host_namespace(), shard.of_colour(colour), self.group, MOVES[self.group.rule]
-        assert isinstance(move, LocalMove)
-        if here.start == here.stop:
-            return
-        uniforms, beta = group.uniforms(shard.slots[here], sweep), host.asarray([group.betas])
-        at = shard.layout.on(host).colours[colour]
-        change = move.change(group.kind.is_categorical)
-        whole[here] = change(host, at, group.kind, whole, whole[here], uniforms, beta)
 
-    def _measure(self, shard: Shard, whole: Any) -> Any:
-        """The energy of edges to lesser colours, and of units; then the sums of values, or how many have each.
-
-        An edge is the shard's that has its unit of the greater colour: what is known there of the other one, which was
-        drawn before, is of this sweep.
-        """
-        host, group = host_namespace(), self.group
-        found = energies(host, shard.lower, group.kind, whole)
-        mine = whole[: shard.units]
-        if group.kind.is_categorical:
-            sums = [host.sum(mine == k, axis=0) for k in group.kind.values]
-        else:
-            sums = [host.sum(mine, axis=0, dtype=host.int64)]
-        if group.pairs:
-            sums.append(host.sum(mine[:, ::2] * mine[:, 1::2], axis=0, dtype=host.int64))
-        return host.concat([found, *(host.astype(x, host.float64) for x in sums)])[None, :]
-
-
-def _by_colour(rows: Any, ends: tuple[int, ...]) -> tuple[Any, ...]:
+def _by_colour(rows: Array, ends: tuple[int, ...]) -> tuple[Array, ...]:
     """Rows of each colour, as arrays of their own."""
     host = host_namespace()
     return tuple(host.asarray(rows[a:b], copy=True) for a, b in zip((0, *ends[:-1]), ends, strict=True))

@@ -7,11 +7,13 @@ lie one after the other among both.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
+from nbm_xp.machines import Array
 from nbm_xp.machines.rows import numbers, positive_int
 from nbm_xp.namespace import host_namespace, is_array, kernel, to_numpy
 from nbm_xp.package import is_there, need
@@ -22,7 +24,8 @@ from .layout import Layout
 
 __all__ = ["Shard", "shard_numbers", "shards_of"]
 
-FREE: Final = 2**15 - 1
+FREE: Final = -128
+"""Stands for the value of a unit that is not clamped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,31 +43,30 @@ class Shard:
     fields : array
         Of its units.
     owners, shown_rows, rows : array
-        int32: of each unit of the halo, its shard, its place among those that this shard shows, and among all of its
-        units.
+        int32: of each unit of the halo, its shard, its place among those of its colour that this shard shows, and among
+        all of its units.
     shown : array
         int32: the units that others need, by their places.
     shown_ends : tuple of ints
         Where each colour ends among these.
-    clamped, clamped_values : array
-        int64 and int8, of shape (…, 1): the units that are clamped, by rising places, and their values.
+    clamped : array
+        int8: the value of each of its units and of the halo that is clamped; `FREE` of the others.
     """
 
-    slots: Any
-    halo: Any
+    slots: Array
+    halo: Array
     ends: tuple[int, ...]
     halo_ends: tuple[int, ...]
-    begins: Any
-    neighbours: Any
-    couplings: Any
-    fields: Any
-    owners: Any
-    shown_rows: Any
-    rows: Any
-    shown: Any
+    begins: Array
+    neighbours: Array
+    couplings: Array
+    fields: Array
+    owners: Array
+    shown_rows: Array
+    rows: Array
+    shown: Array
     shown_ends: tuple[int, ...]
-    clamped: Any
-    clamped_values: Any
+    clamped: Array
     kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -89,24 +91,17 @@ class Shard:
 
     @cached_property
     def lower(self) -> Layout:
-        """The same with neighbours of lesser colours alone, and twice their couplings: all edges of the graph once."""
+        """The same with couplings to lesser colours alone, and these twice: all edges of the graph once."""
         host = host_namespace()
         owner = host.repeat(host.arange(self.units), self.begins[1:] - self.begins[:-1])
-        places = host.arange(self.units + self.halo.shape[0])
-        ends, halo_ends = host.asarray(self.ends), host.asarray(self.halo_ends)
-        colours = host.where(
-            places < self.units,
-            host.searchsorted(ends, places, side="right"),
-            host.searchsorted(halo_ends, places - self.units, side="right"),
-        )
-        kept = colours[self.neighbours] < colours[owner]
-        counts = host.bincount(owner[kept], minlength=self.units)
-        begins = host.concat([host.zeros((1,), dtype=host.int64), host.cumulative_sum(counts)])
-        neighbours, couplings = self.neighbours[kept], self.couplings[kept]
+        counts = (host.diff(host.asarray(ends), prepend=0) for ends in (self.ends, self.halo_ends))
+        colours = host.concat([host.repeat(host.arange(len(self.ends)), count) for count in counts])
+        weights = host.where(colours[self.neighbours] < colours[owner], self.couplings, 0.0)
         fields = host.concat([self.fields, host.zeros((self.halo.shape[0], *self.fields.shape[1:]))])
-        return Layout(
-            self.slots, self.ends, begins, neighbours, 2.0 * couplings, owner[kept], neighbours, couplings, fields, 0.0
-        )
+        return replace(
+            self.layout, couplings=2.0 * weights, first=owner, second=self.neighbours, weights=weights, fields=fields,
+            kept={},
+        )  # fmt: skip
 
     def of_colour(self, colour: int) -> slice:
         """Where the units of a colour are."""
@@ -116,48 +111,46 @@ class Shard:
         """Where the units of a colour are in the halo."""
         return _of(self.halo_ends, colour)
 
-    def show(self, colour: int, rows: Any) -> Any:
+    def show(self, colour: int, rows: Array) -> Array:
         """What others need of what its units of a colour have: rows of these."""
-        begin = self.of_colour(colour).start
-        return rows[self.shown[_of(self.shown_ends, colour)] - begin, ...]
+        return rows[self.shown[_of(self.shown_ends, colour)] - self.of_colour(colour).start, ...]
 
-    def seen(self, number: int, colour: int) -> tuple[Any, Any]:
+    def seen(self, number: int, colour: int) -> tuple[Array, Array]:
         """Of a colour of the halo, the units that are in a shard: rows of what that shows, and places here."""
         key = number, colour
         if key not in self.kept:
-            host, here = host_namespace(), self.halo_of_colour(colour)
-            places = host.nonzero(self.owners[here] == number)[0]
+            here = self.halo_of_colour(colour)
+            places = host_namespace().nonzero(self.owners[here] == number)[0]
             self.kept[key] = self.shown_rows[here][places], places
-        found: tuple[Any, Any] = self.kept[key]
+        found: tuple[Array, Array] = self.kept[key]
         return found
 
-    def clamp(self, rows: Any, begin: int, end: int) -> None:
-        """Give clamped units their values, in rows of the units in some places, which change."""
-        first, last = host_namespace().searchsorted(self.clamped, host_namespace().asarray([begin, end])).tolist()
-        rows[self.clamped[first:last] - begin, :] = self.clamped_values[first:last]
+    def clamp(self, states: Array, here: slice) -> None:
+        """Give clamped units their values, in the states of the units in some places, which change."""
+        clamped = self.clamped[here]
+        places = host_namespace().nonzero(clamped != FREE)[0]
+        states[places] = clamped[places, None]
 
-    def arrays(self) -> dict[str, Any]:
+    def arrays(self) -> dict[str, Array]:
         """All of it, by name."""
         host = host_namespace()
-        names = [name for name in self.__dataclass_fields__ if name != "kept"]
-        return {name: host.asarray(getattr(self, name)) for name in names}
+        return {name: host.asarray(getattr(self, name)) for name in self.__dataclass_fields__ if name != "kept"}
 
     @classmethod
-    def of(cls, arrays: dict[str, Any]) -> Shard:
+    def of(cls, arrays: Mapping[str, Array]) -> Shard:
         """The shard that `arrays` has given."""
         ends = {name: tuple(arrays[name].tolist()) for name in ("ends", "halo_ends", "shown_ends")}
-        return cls(**arrays | ends)
+        return cls(**{**arrays, **ends})
 
     def __getstate__(self) -> dict[str, Any]:
-        made = ("layout", "lower", "near")
-        return {name: value for name, value in self.__dict__.items() if name not in made} | {"kept": {}}
+        return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"kept": {}}
 
 
 def _of(ends: Sequence[int], colour: int) -> slice:
     return slice(ends[colour - 1] if colour else 0, ends[colour])
 
 
-def shard_numbers(layout: Layout, shards: Any) -> Any:
+def shard_numbers(layout: Layout, shards: int | Array) -> Array:
     """The shard of each slot: of so many shards, or of those that each unit is said to be in.
 
     Parameters
@@ -191,14 +184,14 @@ def shard_numbers(layout: Layout, shards: Any) -> Any:
     return host.astype(host.unique_inverse(found).inverse_indices.reshape(-1), host.int32)
 
 
-def _by_metis(layout: Layout, count: int) -> Any:
+def _by_metis(layout: Layout, count: int) -> Array:
     """Parts that few edges lead out of."""
     pymetis = need("pymetis")
     found = pymetis.part_graph(count, pymetis.CSRAdjacency(layout.begins, layout.neighbours))
     return host_namespace().asarray(found[1])
 
 
-def _by_breadth(layout: Layout, count: int) -> Any:
+def _by_breadth(layout: Layout, count: int) -> Array:
     """Equal shares of a walk that goes to near units first."""
     host, units = host_namespace(), layout.units
     found = host.zeros((units,), dtype=host.int32)
@@ -207,29 +200,27 @@ def _by_breadth(layout: Layout, count: int) -> Any:
     return found
 
 
-def _walk(layout: Layout) -> Any:
+def _walk(layout: Layout) -> Array:
     """The slots as a walk comes to them: from the least one that it has not come to, near ones first."""
-    host, units = host_namespace(), layout.units
-    own = kernel("graphs.breadth", host)
+    own = kernel("graphs.breadth", host_namespace())
     if own is not None:
         return own(layout.begins, layout.neighbours)
-    seen, least = host.zeros((units,), dtype=host.bool), 0
-    stretches: list[Any] = []
-    while True:
-        rest = host.nonzero(~seen[least:])[0]
-        if not rest.shape[0]:
-            return host.concat(stretches)
-        least += int(rest[0])
-        front = host.asarray([least])
-        while front.shape[0]:
-            seen[front] = True
-            stretches.append(front)
-            there = layout.neighbours[entries_of(front, layout.begins)[0]]
-            new, first = host.unique(there[~seen[there]], return_index=True)
-            front = new[host.argsort(first)]
+    begins, neighbours, walk = layout.begins.tolist(), layout.neighbours, list[int]()
+    seen = [False] * layout.units
+    for least in range(layout.units):
+        if not seen[least]:
+            seen[least] = True
+            ahead = deque([least])
+            while ahead:
+                walk.append(slot := ahead.popleft())
+                for there in neighbours[begins[slot] : begins[slot + 1]].tolist():
+                    if not seen[there]:
+                        seen[there] = True
+                        ahead.append(there)
+    return host_namespace().asarray(walk)
 
 
-def shards_of(layout: Layout, numbers: Any, clamp: Clamp | None = None) -> list[Shard]:
+def shards_of(layout: Layout, numbers: Array, clamp: Clamp | None = None) -> list[Shard]:
     """The shards of a graph.
 
     Parameters
@@ -240,50 +231,41 @@ def shards_of(layout: Layout, numbers: Any, clamp: Clamp | None = None) -> list[
         The shard of each slot: see `shard_numbers`.
     clamp : Clamp, optional
     """
-    host = host_namespace()
-    places = host.zeros((layout.units,), dtype=host.int32)  # of each slot, in the shard that is made
-    ends, found, among = host.asarray(layout.ends), [], host.zeros((layout.units,), dtype=host.int32)
-    order = host.argsort(numbers, stable=True)
-    counts = host.bincount(numbers)
-    values = host.full((layout.units,), FREE, dtype=host.int16)
+    host, units = host_namespace(), layout.units
+    ends, counts = host.asarray(layout.ends), host.bincount(numbers)
+    order, lasts = host.argsort(numbers, stable=True), host.cumulative_sum(counts)
+    own = [order[last - count : last] for last, count in zip(lasts.tolist(), counts.tolist(), strict=True)]
+    halos = []
+    for number, slots in enumerate(own):
+        there = layout.neighbours[entries_of(slots, layout.begins)[0]]
+        halos.append(host.unique_values(there[numbers[there] != number]))
+    needed = host.zeros((units,), dtype=host.bool)
+    needed[host.concat(halos)] = True
+    clamped = host.full((units,), FREE, dtype=host.int8)
     if clamp is not None:
-        values[host.argsort(layout.order)[clamp[0]]] = clamp[1]
-    for number, last in enumerate(host.cumulative_sum(counts).tolist()):
-        slots = order[last - int(counts[number]) : last]
+        clamped[host.argsort(layout.order)[clamp[0]]] = clamp[1]
+    # of a slot its place in its shard, among those of its colour that this shows, and in the shard that is made
+    among, rows, places = (host.zeros((units,), dtype=host.int32) for _ in range(3))
+    shown = [host.nonzero(needed[slots])[0] for slots in own]
+    for slots, some in zip(own, shown, strict=True):
+        among[slots] = host.arange(slots.shape[0])
+        colours = host.searchsorted(ends, slots[some], side="right")
+        rows[slots[some]] = host.arange(some.shape[0]) - host.searchsorted(colours, colours)
+    found = []
+    for slots, halo, some in zip(own, halos, shown, strict=True):
+        places[slots], places[halo] = among[slots], host.arange(halo.shape[0]) + slots.shape[0]
         entries, _ = entries_of(slots, layout.begins)
-        there = layout.neighbours[entries]
-        halo = host.unique_values(there[numbers[there] != number])
-        places[slots] = among[slots] = host.arange(slots.shape[0], dtype=host.int32)
-        places[halo] = host.arange(halo.shape[0], dtype=host.int32) + slots.shape[0]
         degrees = layout.begins[slots + 1] - layout.begins[slots]
-        none = host.zeros((0,), dtype=host.int32)
-        begins = host.concat([host.zeros((1,), dtype=host.int64), host.cumulative_sum(degrees)])
-        kept = host.concat([values[slots], values[halo]])
-        clamped = host.nonzero(kept != FREE)[0]
-        own_ends, halo_ends = (tuple(host.searchsorted(x, ends).tolist()) for x in (slots, halo))
+        own_ends, halo_ends, shown_ends = (
+            tuple(host.searchsorted(x, ends).tolist()) for x in (slots, halo, slots[some])
+        )  # fmt: skip
         found.append(
             Shard(
-                slots, host.astype(halo, host.int64), own_ends, halo_ends, begins, places[there],
-                layout.couplings[entries], layout.fields[slots, ...], numbers[halo], none, none, none, (),
-                clamped, host.astype(kept[clamped, None], host.int8),
+                slots, host.astype(halo, host.int64), own_ends, halo_ends,
+                host.concat([host.zeros((1,), dtype=host.int64), host.cumulative_sum(degrees)]),
+                places[layout.neighbours[entries]], layout.couplings[entries], layout.fields[slots, ...],
+                numbers[halo], rows[halo], among[halo], host.astype(some, host.int32), shown_ends,
+                clamped[host.concat([slots, halo])],
             )
         )  # fmt: skip
-    return _joined(found, among, layout.units)
-
-
-def _joined(shards: list[Shard], among: Any, units: int) -> list[Shard]:
-    """The same shards, which know what they show, and where what they see is among that."""
-    host = host_namespace()
-    needed = host.zeros((units,), dtype=host.bool)
-    for shard in shards:
-        needed[shard.halo] = True
-    rows = host.zeros((units,), dtype=host.int32)  # of a slot, among those of its colour that its shard shows
-    made = []
-    for shard in shards:
-        shown = host.nonzero(needed[shard.slots])[0]
-        shown_ends = tuple(host.searchsorted(shown, host.asarray(shard.ends)).tolist())
-        for colour in range(len(shard.ends)):
-            here = shard.slots[shown[_of(shown_ends, colour)]]
-            rows[here] = host.arange(here.shape[0], dtype=host.int32)
-        made.append(replace(shard, shown=host.astype(shown, host.int32), shown_ends=shown_ends, kept={}))
-    return [replace(shard, shown_rows=rows[shard.halo], rows=among[shard.halo], kept={}) for shard in made]
+    return found

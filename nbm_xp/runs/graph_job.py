@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from nbm_xp.graphs.blocks import ChainGroup, Division, Index, Schedule
-from nbm_xp.graphs.lattice_division import LatticeDivision, divided
-from nbm_xp.graphs.lattice_sweeps import Couplings
+from nbm_xp.graphs.lattice_blocks import Couplings
+from nbm_xp.graphs.lattice_sweeps import LatticeDivision, divided
 from nbm_xp.graphs.measures import labels_of
 from nbm_xp.graphs.observables import SERIES, series_variable
 from nbm_xp.graphs.shard_sweeps import ShardDivision
@@ -270,7 +270,7 @@ class LatticeJob(ChainsJob):
 
     def work_of(self, segment: int) -> int:
         """See `ChainsJob`."""
-        return self.schedule.several(segment - 1, self.checkpoint_every)[1] if segment else 0
+        return self.division.step(self.schedule, segment - 1).n_sweeps if segment else 0
 
     def given(self, place: Index) -> Couplings:
         """The couplings of a block, read from disk."""

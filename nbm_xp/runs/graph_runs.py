@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 from nbm_xp.graphs.energy_model import checked_clamp
 from nbm_xp.graphs.graph import finite
-from nbm_xp.graphs.lattice_division import check_lattice, divided
-from nbm_xp.graphs.lattice_sweeps import couplings_of
+from nbm_xp.graphs.lattice_blocks import couplings_of
+from nbm_xp.graphs.lattice_sweeps import check_lattice, divided
 from nbm_xp.graphs.measures import HELPS
 from nbm_xp.graphs.moves import check_local
 from nbm_xp.graphs.observables import checked_names

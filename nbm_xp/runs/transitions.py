@@ -15,7 +15,7 @@ import numpy as np
 from nbm_xp.files import replacing
 from nbm_xp.graphs import GraphMachine
 from nbm_xp.graphs.applications import TRANSITION_SERIES, Measured, check_temperatures, measured_at, measured_sweeps
-from nbm_xp.graphs.blocks import Schedule
+from nbm_xp.graphs.blocks import Schedule, Step
 from nbm_xp.graphs.chains import Chains, Start
 from nbm_xp.graphs.families import lattice
 from nbm_xp.graphs.observables import observers_of
@@ -78,13 +78,13 @@ class TransitionJob(Job):
         """How many tasks a block takes, one after the other."""
         return math.ceil((self.burn_in + self.n_sweeps) / self.checkpoint_every)
 
-    def _sweeps(self, segment: int) -> tuple[int, int, tuple[int, ...]]:
-        """How many sweeps come before a segment, how many it has, and after which is measured."""
-        return Schedule(0, self.burn_in, self.n_sweeps, 1).several(segment, self.checkpoint_every)
+    def _sweeps(self, segment: int) -> Step:
+        """The sweeps of a segment."""
+        return Schedule(0, self.burn_in, self.n_sweeps, 1).step(segment, self.checkpoint_every)
 
     def steps(self, block: Block, segment: int) -> int:
         """How much work a segment is: sweeps times units."""
-        return self._sweeps(segment)[1] * math.prod(self.size) * self.n_chains
+        return self._sweeps(segment).n_sweeps * math.prod(self.size) * self.n_chains
 
     def begin(self, block: Block) -> Arrays:
         """All spins equal, and nothing measured."""
@@ -94,7 +94,7 @@ class TransitionJob(Job):
     def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
         """Do the sweeps of a segment: the last states, and what all measured sweeps have shown."""
         states, measured = arrays
-        first, count, seen = self._sweeps(segment)
+        first, count, _, seen = self._sweeps(segment)
         betas = np.repeat(1.0 / np.asarray([self.temperatures[block.number]]), self.n_chains)
         start = Start(betas, hashed_seed(self.seed), block.offset, first, states)
         chains = Chains(self.machine, start, self.rule, self.library)

@@ -15,8 +15,7 @@ from nbm_xp.graphs import lattice_sweeps as lattice_chapter
 from nbm_xp.graphs import shard_sweeps as shard_chapter
 from nbm_xp.graphs.colouring import colours_of, neighbour_rows
 from nbm_xp.graphs.graph import Lattice, odd_rings, row_starts
-from nbm_xp.graphs.lattice_blocks import LatticeBlock
-from nbm_xp.graphs.lattice_sweeps import couplings_of
+from nbm_xp.graphs.lattice_blocks import LatticeBlock, couplings_of
 from nbm_xp.runs import open_dataset, sample_graph, sample_lattice
 
 pytest.importorskip("dask")
@@ -77,7 +76,7 @@ def test_a_lattice_has_the_same_draws_in_memory_on_dask_and_in_a_run(
     machine = GraphMachine(graph, units, 0.2 * (seed % 2), couplings)
     asked = asked_of(machine, rule, clamped, rng)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nbm_xp.graphs.lattice_division.LatticeDivision.sweeps_at_once", at_once)
+        patch.setattr("nbm_xp.graphs.lattice_sweeps.LatticeDivision.sweeps_at_once", at_once)
         if not loops:
             patch.setattr(lattice_chapter, "kernel", lambda *_: None)
         whole = machine.sample(**asked, random_state=seed)
@@ -174,14 +173,14 @@ def test_overlaps_and_means_of_many_chains_in_shards() -> None:
 def test_clamped_units_are_found_wherever_a_block_has_them(graph: Lattice, data: st.DataObject) -> None:
     size = tuple(data.draw(st.integers(1, n)) for n in graph.shape)
     offset = tuple(data.draw(st.integers(0, n - m)) for n, m in zip(graph.shape, size, strict=True))
-    block = LatticeBlock(graph.shape, graph.periodic, offset, size, 2 * data.draw(st.integers(0, 3)))
+    block = LatticeBlock(graph, offset, size, 2 * data.draw(st.integers(0, 3)))
     rng = np.random.default_rng(0)
     units = np.sort(rng.choice(graph.units, min(graph.units - 1, 5), replace=False))
     held = units, np.arange(1, units.size + 1, dtype=np.int8)
     whole = np.zeros(graph.units, np.int8)
     whole[units] = held[1]
     flat = np.zeros(block.units, np.int8)
-    couplings = couplings_of(GraphMachine(graph), held).of(block, graph)
+    couplings = couplings_of(GraphMachine(graph), held).of(block)
     assert couplings.clamp is not None
     flat[couplings.clamp[0]] = couplings.clamp[1]
     np.testing.assert_array_equal(flat, block.of_units(whole.reshape(graph.shape)))

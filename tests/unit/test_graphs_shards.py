@@ -14,7 +14,7 @@ from nbm_xp.graphs import GraphMachine, erdos_renyi, lattice, random_regular, sh
 from nbm_xp.graphs import moves as moving
 from nbm_xp.graphs import shard_sweeps as sweeping
 from nbm_xp.graphs import shards as dividing
-from nbm_xp.graphs.blocks import ChainGroup
+from nbm_xp.graphs.blocks import ChainGroup, Step
 from nbm_xp.graphs.shards import shard_numbers, shards_of
 from tests.unit.test_graphs_chunks import here, same
 
@@ -90,13 +90,14 @@ def test_a_task_that_is_done_again_gives_the_same() -> None:
     layout = machine.layout
     work = sweeping.ShardWork(ChainGroup(150, "binary", "metropolis", (7,) * 6, 0, (0.5, 0.9)))
     shard = shards_of(layout, shard_numbers(layout, 3))[0]
-    begun, *_ = work.step((0, 0), None, {}, (1, 0, False), shard)
+    second = Step(0, 1, 1, (1,))
+    begun, *_ = work.step((0, 0), None, {}, Step(0, 1, 0, ()), shard)
     before = [x.copy() for x in begun.own]
-    first, shown, totals = work.step((0, 0), begun, {}, (1, 1, True), shard)
-    again, shown_again, totals_again = work.step((0, 0), begun, {}, (1, 1, True), shard)
-    sent = work.step((0, 0), pickle.loads(pickle.dumps(begun)), {}, (1, 1, True), shard)[0]
-    read = work.step((0, 0), work.loaded(work.saved(begun), shard), {}, (1, 1, True), shard)[0]
-    work.step((0, 0), first, {}, (2, 0, False), shard)
+    first, shown, totals = work.step((0, 0), begun, {}, second, shard)
+    again, shown_again, totals_again = work.step((0, 0), begun, {}, second, shard)
+    sent = work.step((0, 0), pickle.loads(pickle.dumps(begun)), {}, second, shard)[0]
+    read = work.step((0, 0), work.loaded(work.saved(begun), shard), {}, second, shard)[0]
+    work.step((0, 0), first, {}, Step(1, 1, 0, ()), shard)
     assert all((a == b).all() for a, b in zip(before, begun.own, strict=True))
     for other in (again, sent, read):
         assert (work.array((0, 0), first) == work.array((0, 0), other)).all()

@@ -23,10 +23,10 @@ import pytest
 import nbm_xp
 from nbm_xp import keras2 as K
 from nbm_xp.graphs import GraphMachine, edwards_anderson, lattice
-from nbm_xp.graphs.blocks import ChainGroup
+from nbm_xp.graphs.blocks import ChainGroup, Step
 from nbm_xp.graphs.graph import Lattice
-from nbm_xp.graphs.lattice_division import divided
-from nbm_xp.graphs.lattice_sweeps import couplings_of
+from nbm_xp.graphs.lattice_blocks import couplings_of
+from nbm_xp.graphs.lattice_sweeps import divided
 from nbm_xp.graphs.shards import _by_breadth
 from nbm_xp.namespace import core, exponentials, host_namespace
 from nbm_xp.namespace.convolution import numpy_layouts
@@ -140,7 +140,7 @@ def exercise() -> None:
             begun = {(0, *block): work.begin((0, *block)) for block in division.blocks}
             shown = {block: layers for block, (_, layers) in begun.items()}
             given = division.given(couplings_of(machine), (0, 0))
-            work.step((0, 0, 0), begun[0, 0, 0][0], shown, (0, 1, (1,)), given)
+            work.step((0, 0, 0), begun[0, 0, 0][0], shown, Step(0, 1, 0, (1,)), given)
     rng = np.random.default_rng(0)
     xp, states = host_namespace(), substreams((SEED,) * 6, 770)
     advance(states, 12345)
