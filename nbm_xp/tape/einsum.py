@@ -57,7 +57,7 @@ def einsum(*operands: Any) -> Any:
     >>> einsum("ij,j->i", a, b).tolist(), float(einsum("ii", a)), einsum("...i->...", a).tolist()
     ([21.0, 43.0], 5.0, [3.0, 7.0])
     """
-    arrays, inputs, result = _interleaved(operands) if not isinstance(operands[0], str) else _written(operands)
+    arrays, inputs, result = _written(operands if isinstance(operands[0], str) else _with_letters(operands))
     arrays = list(_alike(arrays))
     parts: list[Part] = [
         (array, _named(labels, array, place)) for place, (array, labels) in enumerate(zip(arrays, inputs, strict=True))
@@ -105,23 +105,20 @@ def _letters(term: str, subscripts: str) -> Labels:
     return (*before, *([...] if dots else []), *after)
 
 
-def _interleaved(operands: Sequence[Any]) -> tuple[list[Any], list[Labels], Labels | None]:
-    """The same, of arrays and lists of axes in turn."""
-    result: Labels | None = None
-    if len(operands) % 2:
-        *operands, last = operands
-        result = _numbers(last)
-    if not operands:
-        raise TypeError("einsum needs subscripts: a string before the arrays, or a list of axes after each")
-    return list(operands[::2]), [_numbers(axes) for axes in operands[1::2]], result
-
-
-def _numbers(axes: Any) -> Labels:
-    if not isinstance(axes, (list, tuple)) or not all(axis is ... or hasattr(axis, "__index__") for axis in axes):
-        raise TypeError(
-            f"einsum needs subscripts: a string before the arrays, or a list of axes after each, got {axes!r}"
-        )
-    return tuple(axis if axis is ... else axis.__index__() for axis in axes)
+def _with_letters(operands: Sequence[Any]) -> list[Any]:
+    """Subscripts and arrays, of arrays and lists of axes in turn: axes get letters in the order of their numbers."""
+    *pairs, result = (*operands,) if len(operands) % 2 else (*operands, None)
+    lists = [*pairs[1::2], *([] if result is None else [result])]
+    for axes in lists or [result]:
+        if not isinstance(axes, (list, tuple)) or not all(axis is ... or hasattr(axis, "__index__") for axis in axes):
+            raise TypeError(
+                f"einsum needs subscripts: a string before the arrays, or a list of axes after each, got {axes!r}"
+            )
+    numbers = sorted({axis.__index__() for axes in lists for axis in axes if axis is not ...})
+    letters = dict(zip(numbers, sorted(_LETTERS), strict=False))
+    terms = ["".join("..." if axis is ... else letters[axis.__index__()] for axis in axes) for axes in lists]
+    subscripts = ",".join(terms) if result is None else f"{','.join(terms[:-1])}->{terms[-1]}"
+    return [subscripts, *pairs[::2]]
 
 
 def _named(labels: Labels, array: Any, place: int) -> Labels:
@@ -140,24 +137,15 @@ def _result_labels(result: Labels | None, inputs: Sequence[Labels], unnamed: int
     rest = tuple((-n,) for n in range(unnamed, 0, -1))
     if result is None:
         every = [label for labels in inputs for label in labels if label is not ...]
-        return (*rest, *sorted((label for label in set(every) if every.count(label) == 1), key=_rank))
+        return (*rest, *sorted((label for label in set(every) if every.count(label) == 1), key=str))
     if len(set(result)) != len(result):
-        raise ValueError(f"subscripts name an axis of the result twice, got {_shown(result)}")
+        raise ValueError(f"subscripts name an axis of the result twice, got {''.join(map(str, result))}")
     if ... not in result:
         if rest:
             raise ValueError("subscripts must have an ellipsis in the result where one of an array stands for axes")
         return result
     at = result.index(...)
     return (*result[:at], *rest, *result[at + 1 :])
-
-
-def _rank(label: Label) -> int:
-    """Where a label stands in the order of the alphabet, or of the numbers."""
-    return ord(label) if isinstance(label, str) else hash(label)
-
-
-def _shown(labels: Labels) -> str:
-    return "".join("..." if label is ... else str(label) for label in labels)
 
 
 def _contracted(xp: Any, parts: list[Part], wanted: Labels) -> Any:
@@ -196,7 +184,7 @@ def _lengths(parts: Sequence[Part]) -> dict[Label, Size]:
             if one == 1:
                 found[label] = length
             elif two not in (1, None) and one is not None and one != two:
-                raise ValueError(f"subscripts give one name to axes of lengths {one} and {two}: {_shown((label,))}")
+                raise ValueError(f"subscripts give one name to axes of lengths {one} and {two}: {label}")
     return found
 
 

@@ -9,10 +9,10 @@ another derivative in progress has marked, the result is recorded: so derivative
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from nbm_xp.namespace import (
     asarray,
@@ -22,14 +22,15 @@ from nbm_xp.namespace import (
 )
 
 from ..dtypes import as_dtype
+from ..evaluation import computed
 from ..graph import ARGUMENT, IN_PROGRESS, reachable
 from ..node import PLACEHOLDER, VARIABLE, Node
 from ..tensor import Tensor, as_tensor, is_tensor, record
 from ..trees import leaves, mapped
 
-__all__ = [
-    "Call", "argument", "called", "is_foreign", "is_output", "is_settled",
-]  # fmt: skip
+__all__ = ["Call", "argument", "called", "is_foreign", "is_output", "is_settled"]
+
+Build: TypeAlias = "Callable[[], Sequence[Tensor]]"
 
 
 def argument(value: Any) -> Tensor:
@@ -63,6 +64,13 @@ class Call:
     def outputs(self) -> list[Tensor]:
         """The Tensors among the leaves of the value, and its arrays as Tensors."""
         return [as_tensor(leaf) for leaf in leaves(self.value) if is_output(leaf)]
+
+    def computed(
+        self, kind: Hashable, roots: Sequence[Tensor], inputs: Sequence[Tensor], build: Build, given: Any = ()
+    ) -> Sequence[Any]:
+        """What `build` records, or its values where nothing recorded is involved, in `given` neither."""
+        recorded = self.recorded or any(map(is_tensor, leaves(given)))
+        return build() if recorded else computed(kind, roots, inputs, build)
 
     def filled(self, values: Sequence[Any]) -> Any:
         """The value with these in the place of its Tensors and arrays."""

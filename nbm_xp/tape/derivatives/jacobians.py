@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from ..evaluation import computed
 from ..graph import inner_placeholder
 from ..lengths import known, product
 from ..standard.creation import eye, ones, zeros
@@ -74,7 +73,7 @@ def jacobian(
             def build() -> list[Tensor]:
                 return [block for row in _blocks(outputs, targets, mode) for block in row]
 
-            found = build() if call.recorded else computed(("jacobian", mode), outputs, targets, build)
+            found = call.computed(("jacobian", mode), outputs, targets, build)
         count = len(targets)
         rows = [rebuilt(call.targets, found[start : start + count]) for start in range(0, len(found), count)]
         return call.filled([row[0] if single else tuple(row) for row in rows])

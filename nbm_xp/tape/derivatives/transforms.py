@@ -25,7 +25,7 @@ from nbm_xp.namespace import (
 )
 
 from ..dtypes import DType
-from ..evaluation import cache_key, computed, held, planned, recalled, remembered
+from ..evaluation import cache_key, held, planned, recalled, remembered
 from ..function import function
 from ..gradients import gradients, pull_back
 from ..graph import inner_placeholder
@@ -154,7 +154,7 @@ def value_and_grad(
             def build() -> list[Tensor]:
                 return [*outputs, *gradients(loss, targets, disconnected="zero")]
 
-            found = build() if call.recorded else computed("value_and_grad", outputs, targets, build)
+            found = call.computed("value_and_grad", outputs, targets, build)
         slopes = rebuilt(call.targets, found[len(outputs) :])
         return call.filled(found[: len(outputs)]), slopes[0] if single else tuple(slopes)
 
@@ -245,7 +245,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
         def build() -> list[Tensor]:
             return [*outputs, *pushed(outputs, targets, directions)]
 
-        found = _results(call, "jvp", tangents, outputs, [*targets, *directions], build)
+        found = call.computed("jvp", outputs, [*targets, *directions], build, tangents)
     count = len(outputs)
     return call.filled(found[:count]), call.filled(found[count:])
 
@@ -288,7 +288,7 @@ def hvp(fn: Callable[..., Any], primals: Any, tangents: Any) -> Any:
         def build() -> list[Tensor]:
             return pulled(gradients(loss, targets, disconnected="zero"), directions, targets)
 
-        found = _results(call, "hvp", tangents, [loss], [*targets, *directions], build)
+        found = call.computed("hvp", [loss], [*targets, *directions], build, tangents)
     products = rebuilt(call.targets, found)
     return products[0] if single else tuple(products)
 
@@ -303,18 +303,6 @@ def _directions(call: Call, tangents: Any) -> list[Tensor]:
     """A Tensor for each tangent, held to the shape and dtype of its argument."""
     given = leaves_as(call.targets, tangents, "tangents")
     return [argument(as_like(value, target, "tangents")) for value, target in zip(given, call.arguments, strict=True)]
-
-
-def _results(
-    call: Call,
-    kind: str,
-    tangents: Any,
-    roots: Sequence[Tensor],
-    inputs: Sequence[Tensor],
-    build: Callable[[], Sequence[Tensor]],
-) -> Sequence[Any]:
-    recorded = call.recorded or any(map(is_tensor, leaves(tangents)))
-    return build() if recorded else computed(kind, roots, inputs, build)
 
 
 def vjp(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:

@@ -343,24 +343,21 @@ def vmap(fn: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Calla
 
     @wraps(fn)
     def many(*args: Any, **options: Any) -> Any:
-        axes = _spread(in_axes, args, "in_axes") if _is_one(in_axes) else _each(in_axes, args)
+        axes = list(_spread(in_axes, list(args), "in_axes"))
         given = [_Leaf(leaf, axis) for leaf, axis in zip(leaves(list(args)), axes, strict=True)]
         count = _count(given)
         inner = iter([leaf.inner for leaf in given])
         value = fn(*mapped(lambda leaf: next(inner), list(args)), **options)
-        outs = [leaf for leaf in leaves(value) if is_output(leaf) or is_number(leaf)]
-        singles = [as_tensor(leaf) for leaf in outs]
-        where = [
-            axis for leaf, axis in zip(leaves(value), _spread(out_axes, value, "out_axes"), strict=True)
-            if is_output(leaf) or is_number(leaf)
-        ]  # fmt: skip
+        outs = list(zip(leaves(value), _spread(out_axes, value, "out_axes"), strict=True))
+        singles = [as_tensor(leaf) for leaf, _ in outs if _is_result(leaf)]
+        where = [axis for leaf, axis in outs if _is_result(leaf)]
         examples = {leaf.node: leaf.stacked for leaf in given if leaf.node is not None}
         _refuse_draws(singles, min(node.serial for node in examples))
         found = _placed(singles, for_each([s.node for s in singles], examples, count, "vmap"), where, examples)
         if not (any(leaf.recorded for leaf in given) or is_foreign([tensor.node for tensor in found], frozenset())):
             found = computed("vmap", found, [leaf.tensor for leaf in given if leaf.node is not None], lambda: found)
         results = iter(found)
-        return mapped(lambda leaf: next(results) if is_output(leaf) or is_number(leaf) else leaf, value)
+        return mapped(lambda leaf: next(results) if _is_result(leaf) else leaf, value)
 
     return many
 
@@ -390,30 +387,20 @@ def _is_one(axes: Axes) -> bool:
     return axes is None or hasattr(axes, "__index__")
 
 
-def _each(in_axes: Any, args: Sequence[Any]) -> list[int | None]:
-    if not isinstance(in_axes, (tuple, list)):
-        raise TypeError(
-            f"in_axes must be an int, None, or a tuple or list with an entry for each argument: {in_axes!r}"
-        )
-    if len(in_axes) != len(args):
-        raise ValueError(f"in_axes has {len(in_axes)} entries, but {len(args)} arguments were given")
-    return [axis for part, arg in zip(in_axes, args, strict=True) for axis in _spread(part, arg, "in_axes")]
+def _is_result(leaf: Any) -> bool:
+    return is_output(leaf) or is_number(leaf)
 
 
-def _spread(axes: Any, tree: Any, name: str) -> list[int | None]:
+def _spread(axes: Any, tree: Any, name: str) -> Iterator[int | None]:
     """For each leaf of a tree its axis; an axis in the place of a part of the tree is that of all its leaves."""
-    return list(_walk(axes, tree, name))
-
-
-def _walk(axes: Any, tree: Any, name: str) -> Iterator[int | None]:
     if _is_one(axes):
         yield from (None if axes is None else index(axes) for _ in leaves(tree))
     elif isinstance(axes, dict) and isinstance(tree, dict) and set(axes) == set(tree):
         for key, part in tree.items():
-            yield from _walk(axes[key], part, name)
+            yield from _spread(axes[key], part, name)
     elif isinstance(axes, (tuple, list)) and isinstance(tree, (tuple, list)) and len(axes) == len(tree):
         for axis, part in zip(axes, tree, strict=True):
-            yield from _walk(axis, part, name)
+            yield from _spread(axis, part, name)
     else:
         raise TypeError(f"{name} must hold an int, None, or what is built as the value beside it, got {axes!r}")
 

@@ -1,37 +1,39 @@
-"""What the chapters of linear algebra share: checks of shapes, adjoints, diagonals, quotients over equal values.
+"""Linear equations, inverses, determinants, the Cholesky and QR factors, and what functions of matrices share.
 
 Papers on derivatives of matrix functions pair a cotangent with its conjugate: a loss changes by the real part of
 ``tr(adjoint(G) @ dX)``. Here the rules of gradients pair it as it stands (see `elementwise`), so that rules which
 follow such a paper conjugate the cotangent when it comes and the gradient when it goes: `conj`, which does nothing to
 real numbers.
 
-The vectors that belong to equal eigenvalues or singular values may be any of their space, and what turns them into each
-other in a gradient rule is 0 over 0 there. Where a cotangent depends on the matrix by way of the vectors alone, it is
-that of their space, and the limit is zero. Otherwise the standard rule has no limit, and the gradient is NaN, as in
-JAX. A limit is known at this matrix alone, so its own slope is NaN.
+The derivative of a determinant is the matrix of cofactors, which is finite of a singular matrix too. From the second
+derivative on the inverse is used, and the matrix must be regular.
+
+QR: Walter, Lehmann, Lamour (2012), "On evaluating higher-order derivatives of the QR decomposition of tall matrices
+with full column rank in forward and reverse mode of algorithmic differentiation", and Seeger and others (2017),
+"Auto-differentiating linear algebra", for complex matrices with the real diagonal of R that LAPACK gives. A wide matrix
+is decomposed by its first columns, and the others are their multiples: ``R[:, k:] = adjoint(Q) @ x[:, k:]``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
-from ..graph import walk
-from ..lengths import Size, maximum_length, minimum_length, same_length
-from ..node import ELEMENTWISE_TAG, LEAVES, OUTPUT, Node, declare
-from ..standard.creation import arange, conj, zeros
-from ..standard.data_types import finfo
-from ..standard.elementwise import abs as abs_
-from ..standard.elementwise import maximum, where
+from nbm_xp.namespace import dtype_name
+
+from ..lengths import Size, is_number, maximum_length, minimum_length, same_length
+from ..node import Node, Operation, declare
+from ..standard.creation import arange, conj, eye, imag, ones_like, real, tril, triu, zeros, zeros_like
+from ..standard.data_types import floating, real_of, together
+from ..standard.elementwise import where
 from ..standard.manipulation import concat, expand_dims, matrix_transpose
 from ..standard.manipulation import sum as sum_
-from ..standard.shapes import not_written, of_matrices, written
-from ..standard.statistical import any as any_
-from ..tensor import Tensor, as_tensor, record
+from ..standard.products import cross, matmul, outer, tensordot, vecdot
+from ..standard.shapes import broadcast, not_written, of_matrices, written
+from ..tensor import Tensor, as_tensor, record, record_several
 
 __all__ = [
-    "adjoint", "by_columns", "check_matrices", "check_square", "diagonal", "diagonal_mask", "diagonal_matrix",
-    "over_difference", "over_gap", "over_sum", "rounding", "skew", "square_infer", "trace",
+    "cholesky", "cross", "det", "diagonal", "inv", "matmul", "matrix_power", "matrix_transpose", "outer", "pinv", "qr",
+    "slogdet", "solve", "tensordot", "trace", "vecdot",
 ]  # fmt: skip
 
 
@@ -62,11 +64,6 @@ def adjoint(x: Tensor) -> Tensor:
     return conj(matrix_transpose(x))
 
 
-def skew(x: Tensor) -> Tensor:
-    """The matrix less its adjoint."""
-    return x - adjoint(x)
-
-
 def by_columns(x: Tensor, factors: Tensor) -> Tensor:
     """Each column of `x` times its factor."""
     return x * expand_dims(factors, -2)
@@ -81,12 +78,6 @@ def diagonal_mask(n: Size) -> Tensor:
 def diagonal_matrix(values: Tensor) -> Tensor:
     """Matrices with these values on the diagonal, and zeros."""
     return where(diagonal_mask(values.node.shape[-1]), expand_dims(values, -1), 0.0)
-
-
-def rounding(values: Tensor) -> Tensor:
-    """The difference below which two of these singular or eigenvalues count as equal: several units in their sum."""
-    total = sum_(abs_(values), axis=-1, keepdims=True)
-    return total * float(8 * finfo(values).eps)
 
 
 def _diagonal_length(rows: Size, columns: Size, offset: int) -> Size:
@@ -133,55 +124,258 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     return sum_(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
-_NEAR = 0.625
-"""The power of the rounding error below which the limit is nearer to the truth than the quotient is."""
+def _infer_solve(a: Node, b: Node) -> Any:
+    check_square(a, "solve")
+    if not b.shape:
+        raise ValueError("solve needs a vector or matrices on the right, got shape ()")
+    rows = b.shape[0] if len(b.shape) == 1 else b.shape[-2]
+    if same_length(a.shape[-1], rows) is False:
+        shapes = f"{written(a.shape)} and {written(b.shape)}"
+        raise ValueError(f"solve needs as many rows in both arrays, got shapes {shapes}")
+    batch = a.shape[:-2] if len(b.shape) == 1 else broadcast(a.shape[:-2], b.shape[:-2])
+    return (*batch, *(b.shape if len(b.shape) == 1 else b.shape[-2:])), b.dtype
 
 
-def over_difference(numerator: Tensor, values: Tensor, tolerance: Tensor, of: Sequence[Tensor]) -> Tensor:
-    """A matrix over each column's value less each row's; its limit where they are equal, and zero on the diagonal."""
-    same = diagonal_mask(values.node.shape[-1])
-    sizes = abs_(values)
-    near = (expand_dims(sizes, -2) + expand_dims(sizes, -1)) * finfo(values).eps ** _NEAR
-    gap = where(same, 1.0, expand_dims(values, -2) - expand_dims(values, -1))
-    return where(same, 0.0, over_gap(numerator, gap, values, maximum(tolerance, near), of))
+def _solve_left(g: Tensor, out: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    gb = _solve_right(g, out, a, b)
+    if b.ndim == 1:
+        return -expand_dims(gb, -1) * expand_dims(out, -2)
+    return -matmul(gb, matrix_transpose(out))
 
 
-def over_sum(numerator: Tensor, values: Tensor, tolerance: Tensor, of: Sequence[Tensor]) -> Tensor:
-    """A matrix over each column's value and each row's together; its limit where both are zero."""
-    return over_gap(numerator, expand_dims(values, -2) + expand_dims(values, -1), values, tolerance, of)
+def _solve_right(g: Tensor, out: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    back = matrix_transpose(a)
+    if b.ndim == 1 and a.ndim > 2:  # one vector for a stack of matrices: its cotangents are many vectors
+        return solve(back, expand_dims(g, -1))[..., 0]
+    return solve(back, g)
 
 
-def over_gap(numerator: Tensor, gap: Tensor, values: Tensor, tolerance: Tensor, of: Sequence[Tensor]) -> Tensor:
-    """A numerator, made of the matrices `of`, over what is computed from values; its limit where that is zero."""
-    none = abs_(gap) <= tolerance
-    safe = where(none, 1.0, gap)
-    here = record(_KNOWN_HERE, expand_dims(values, -2), any_(none, axis=(-2, -1), keepdims=True))
-    if _depends_on_values(of, values.node):  # vectors that nothing depends on have cotangents that are exactly zero
-        unused = none & (numerator == 0) & (gap != 0)
-        return where(unused, here * 0.0, numerator * where(none, float("nan"), 1.0 / safe))
-    first, *others = (sum_(abs_(part), axis=(-2, -1), keepdims=True) for part in of)
-    unknown = none & (abs_(numerator) > sum(others, first) * finfo(values).eps ** 0.5)
-    # a factor, so that what is linear in the numerator knows as well that there is no answer
-    return where(none, here * 0.0, numerator / safe) + numerator * where(unknown, float("nan"), 0.0)
+_SOLVE = declare("linalg.solve", _infer_solve, (_solve_left, _solve_right))
 
 
-def _depends_on_values(of: Sequence[Tensor], values: Node) -> bool:
-    """Whether cotangents depend on the decomposed matrix otherwise than by way of its vectors."""
-    call = values.call
-
-    def operands(node: Node) -> Sequence[Node]:
-        is_of_vectors = node.op is OUTPUT and node.args[0] is call and node.args[1] != values.args[1]
-        return () if is_of_vectors else tuple(node.array_args())
-
-    own = {node for node in walk([call.args[0]], operands) if node.op in LEAVES}
-    return not own.isdisjoint(walk([part.node for part in of], operands))
+def solve(x1: Any, x2: Any, /) -> Tensor:
+    """The solution of linear equations; `x2` is one vector if it has one axis, else matrices."""
+    x1, x2 = together(floating(x1), floating(x2))
+    return record(_SOLVE, x1, x2)
 
 
-_KNOWN_HERE = declare(
-    "known_here",
-    lambda values, where: (values.shape, values.dtype),
-    (lambda g, out, values, here: g * where(here, float("nan"), 0.0), None),
-    run=lambda xp, values, where: xp.ones_like(values),
-    tags=frozenset({ELEMENTWISE_TAG}),
+def _inv_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
+    back = matrix_transpose(out)
+    return -matmul(matmul(back, g), back)
+
+
+_INV = of_matrices("linalg.inv", square_infer("inv"), (_inv_rule,))
+
+
+def inv(x: Any, /) -> Tensor:
+    """The inverse of square matrices."""
+    return record(_INV, floating(x))
+
+
+def _infer_pinv(x: Node, rtol: Any) -> Any:
+    check_matrices(x, "pinv")
+    return (*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype
+
+
+def _pinv_rule(g: Tensor, out: Tensor, x: Tensor, rtol: Any) -> Tensor:
+    """Golub and Pereyra (1973), "The differentiation of pseudo-inverses", for matrices whose rank does not change."""
+    g, inverse = conj(g), adjoint(out)
+    g_adjoint = adjoint(g)
+    wide, tall = matmul(g_adjoint, matmul(out, inverse)), matmul(matmul(inverse, out), g_adjoint)
+    result = wide - matmul(x, matmul(out, wide)) + tall - matmul(matmul(tall, out), x)
+    return conj(result - matmul(matmul(inverse, g), inverse))
+
+
+_PINV = of_matrices(
+    "linalg.pinv",
+    _infer_pinv,
+    (_pinv_rule, None),
+    run=lambda xp, x, rtol: xp.linalg.pinv(x) if rtol is None else xp.linalg.pinv(x, rtol=rtol),
 )
-"""A factor 1 that says of a product that its slope in the values is not known where a condition holds."""
+
+
+def pinv(x: Any, /, *, rtol: Any = None) -> Tensor:
+    """The pseudo-inverse; singular values of `rtol` times the largest, or less, count as zero."""
+    return record(_PINV, floating(x), tolerance_argument(rtol, "pinv"))
+
+
+def tolerance_argument(rtol: Any, name: str) -> Any:
+    """A relative tolerance as a node keeps it: None, a number, or a real Tensor with one number for each matrix."""
+    if rtol is None or is_number(rtol):
+        return rtol
+    tensor = floating(rtol)
+    if tensor.dtype != real_of(tensor.dtype):
+        raise TypeError(f"rtol must be real in {name}, got {tensor.dtype}")
+    return tensor
+
+
+def _cholesky_rule(g: Tensor, out: Tensor, x: Tensor, *, upper: bool) -> Tensor:
+    """Murray (2016), "Differentiation of the Cholesky decomposition"; the gradient is Hermitian."""
+    lower = adjoint(out) if upper else out
+    g = matrix_transpose(g) if upper else conj(g)
+    back = adjoint(lower)
+    inner = tril(matmul(back, g))
+    inner = inner * (1 - 0.5 * eye(lower.node.shape[-1], dtype=g.dtype))
+    half = solve(back, adjoint(solve(back, adjoint(inner))))
+    return conj((half + adjoint(half)) * 0.5)
+
+
+_CHOLESKY = of_matrices("linalg.cholesky", square_infer("cholesky"), (_cholesky_rule,))
+
+
+def cholesky(x: Any, /, *, upper: bool = False) -> Tensor:
+    """The Cholesky factor of Hermitian positive definite matrices."""
+    return record(_CHOLESKY, floating(x), upper=upper)
+
+
+def matrix_power(x: Any, n: int, /) -> Tensor:
+    """A whole power of square matrices, by repeated squaring; a negative one of the inverse."""
+    x = as_tensor(x)
+    check_square(x.node, "matrix_power")
+    power = n.__index__()
+    if power == 0:
+        return tril(triu(ones_like(x)))
+    if power < 0:
+        x, power = inv(x), -power
+    result: Tensor | None = None
+    while power:
+        if power % 2:
+            result = x if result is None else matmul(result, x)
+        power //= 2
+        if power:
+            x = matmul(x, x)
+    return as_tensor(result)
+
+
+class SlogdetResult(NamedTuple):
+    """The sign of a determinant, and the logarithm of its absolute value."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+def _per_matrix(x: Tensor) -> Tensor:
+    """One number for each matrix, ready to be multiplied by matrices."""
+    return expand_dims(x, (-2, -1))
+
+
+def _infer_det(x: Node) -> Any:
+    check_square(x, "det")
+    return x.shape[:-2], x.dtype
+
+
+_DET = of_matrices("linalg.det", _infer_det, (lambda g, out, x: _per_matrix(g) * record(_COFACTORS, x),))
+
+
+def det(x: Any, /) -> Tensor:
+    """The determinant of square matrices."""
+    return record(_DET, floating(x))
+
+
+def _run_cofactors(xp: Any, x: Any) -> Any:
+    """From the singular values: those of the cofactors are the products of all but one of them."""
+    if 0 in x.shape[-2:]:
+        return x
+    u, s, vh = xp.linalg.svd(x, full_matrices=False)
+    phase = xp.linalg.det(u) * xp.linalg.det(vh)
+    rows = xp.broadcast_to(s[..., None, :], (*s.shape, s.shape[-1]))
+    one = xp.tril(xp.triu(xp.ones_like(rows)))
+    products = xp.prod(xp.where(one == 1, one, rows), axis=-1)
+    if dtype_name(x)[0] == "c":
+        u, vh = xp.conj(u), xp.conj(vh)
+    return xp.matmul(u * (phase[..., None] * products)[..., None, :], vh)
+
+
+def _cofactors_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
+    """By way of the inverse, so that `x` must be regular."""
+    inverse = matrix_transpose(inv(x))
+    turned = matmul(matmul(inverse, matrix_transpose(g)), inverse)
+    return (inverse * _per_matrix(trace(matmul(matrix_transpose(inverse), g))) - turned) * _per_matrix(det(x))
+
+
+_COFACTORS: Operation = of_matrices("cofactors", square_infer("det"), (_cofactors_rule,), run=_run_cofactors)
+
+
+def _infer_slogdet(x: Node) -> Any:
+    check_square(x, "slogdet")
+    return [(x.shape[:-2], x.dtype), (x.shape[:-2], real_of(x.dtype))]
+
+
+def _slogdet_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor | None:
+    """Giles (2008), "An extended collection of matrix derivative results"; of complex matrices the sign turns."""
+    factor = g.get(1)
+    if 0 in g and x.dtype.kind == "c":
+        turning = imag(g[0] * out[0]) * 1j
+        factor = turning if factor is None else factor + turning
+    return None if factor is None else _per_matrix(factor) * matrix_transpose(inv(x))
+
+
+_SLOGDET = of_matrices("linalg.slogdet", _infer_slogdet, (_slogdet_rule,))
+
+
+def slogdet(x: Any, /) -> SlogdetResult:
+    """The sign of the determinant of square matrices, and the logarithm of its absolute value."""
+    return SlogdetResult(*record_several(_SLOGDET, floating(x)))
+
+
+class QRResult(NamedTuple):
+    """The factors of a matrix ``Q @ R``: orthonormal columns and an upper triangle."""
+
+    Q: Tensor
+    R: Tensor
+
+
+def _infer_qr(x: Node, *, mode: str) -> Any:
+    check_matrices(x, "qr")
+    *batch, rows, columns = x.shape
+    inner = rows if mode == "complete" else minimum_length((rows, columns))
+    return [((*batch, rows, inner), x.dtype), ((*batch, inner, columns), x.dtype)]
+
+
+def _qr_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, mode: str) -> Tensor:
+    rows, columns = x.node.shape[-2:]
+    rank = minimum_length((rows, columns))
+    if mode == "complete" and same_length(rows, rank) is not True:
+        raise NotImplementedError(
+            f"qr(mode='complete') of matrices with more rows than columns has no gradient, x has shape {x.shape}: "
+            "the columns of Q beyond those of x are any that complete a basis; use mode='reduced'"
+        )
+    q, r = out[0], out[1]
+    g_q, g_r = (conj(g[place]) if place in g else None for place in (0, 1))
+    if same_length(columns, rank) is True:
+        return conj(_tall_rule(q, r, g_q, g_r))
+    rest: Tensor | None = None
+    if g_r is not None:
+        g_rest = g_r[..., rank:]
+        rest = matmul(q, g_rest)
+        across = matmul(x[..., rank:], adjoint(g_rest))
+        g_q, g_r = across if g_q is None else g_q + across, g_r[..., :rank]
+    first = _tall_rule(q, r[..., :rank], g_q, g_r)
+    return conj(concat([first, zeros_like(x[..., rank:]) if rest is None else rest], axis=-1))
+
+
+def _tall_rule(q: Tensor, r: Tensor, g_q: Tensor | None, g_r: Tensor | None) -> Tensor:
+    """For a matrix with at least as many rows as columns."""
+    inner: Tensor | None = None
+    if g_r is not None:
+        inner = matmul(r, adjoint(g_r))
+    if g_q is not None:
+        turning = matmul(adjoint(g_q), q)
+        inner = -turning if inner is None else inner - turning
+    assert inner is not None
+    lower = tril(inner, k=-1)
+    mirrored = lower + adjoint(lower) + diagonal_matrix(real(diagonal(inner)))
+    total = matmul(q, mirrored)
+    if g_q is not None:
+        total = total + g_q
+    return adjoint(solve(r, adjoint(total)))
+
+
+_QR = of_matrices("linalg.qr", _infer_qr, (_qr_rule,))
+
+
+def qr(x: Any, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
+    """The decomposition of matrices into orthonormal columns and an upper triangle; gradients need full rank."""
+    if mode not in ("reduced", "complete"):
+        raise ValueError(f"mode must be 'reduced' or 'complete', got {mode!r}")
+    return QRResult(*record_several(_QR, floating(x), mode=mode))

@@ -192,19 +192,20 @@ def unary(
 
 def binary(
     name: str,
-    rules: tuple[Rule, Rule],
-    *,
+    first: Rule,
+    second: Rule,
     symbol: str | None = None,
-    cheap: bool = False,
+    *,
+    fold: Callable[[Any, Any], Any] | None = None,
     to_float: bool = False,
     to_bool: bool = False,
     real_only: bool = False,
-    fold: Callable[[Any, Any], Any] | None = None,
 ) -> Callable[[Any, Any], Tensor]:
     """Declare a function of two arrays; `symbol` is how Python writes it, `fold` what it is of two numbers."""
+    cheap = fold is not None or to_bool or name in ("maximum", "minimum")
     infer = _pair_to_bool if to_bool else _pair_spec
     emit = None if symbol is None else lambda x, y: f"({x} {symbol} {y})"
-    op = declare(name, infer, rules, emit=emit, tags=_ELEMENTWISE, symbol=symbol, cheap=cheap)
+    op = declare(name, infer, (first, second), emit=emit, tags=_ELEMENTWISE, symbol=symbol, cheap=cheap)
 
     def function(x1: Any, x2: Any, /) -> Tensor:
         if symbol is not None and _as_they_are(x1, x2):
@@ -294,85 +295,58 @@ tanh = unary("tanh", lambda g, out, x: g * (1 - out * out), to_float=True)
 trunc = unary("trunc", None, real_only=True)
 bitwise_invert = unary("bitwise_invert", None, symbol="~")
 
-add = binary("add", (lambda g, out, x, y: g, lambda g, out, x, y: g), symbol="+", cheap=True, fold=operator.add)
-subtract = binary(
-    "subtract", (lambda g, out, x, y: g, lambda g, out, x, y: -g), symbol="-", cheap=True, fold=operator.sub
-)
+add = binary("add", lambda g, out, x, y: g, lambda g, out, x, y: g, "+", fold=operator.add)
+subtract = binary("subtract", lambda g, out, x, y: g, lambda g, out, x, y: -g, "-", fold=operator.sub)
 multiply = binary(
-    "multiply",
-    (lambda g, out, x, y: _scaled(g, y), lambda g, out, x, y: _scaled(g, x)),
-    symbol="*",
-    cheap=True,
-    fold=operator.mul,
+    "multiply", lambda g, out, x, y: _scaled(g, y), lambda g, out, x, y: _scaled(g, x), "*", fold=operator.mul
 )
 divide = binary(
-    "divide",
-    (lambda g, out, x, y: g / y, lambda g, out, x, y: -g * out / y),
-    symbol="/",
-    to_float=True,
-    cheap=True,
-    fold=operator.truediv,
+    "divide", lambda g, out, x, y: g / y, lambda g, out, x, y: -g * out / y, "/", fold=operator.truediv, to_float=True
 )
-floor_divide = binary("floor_divide", (None, None), symbol="//", real_only=True)
+floor_divide = binary("floor_divide", None, None, "//", real_only=True)
 remainder = binary(
-    "remainder", (lambda g, out, x, y: g, lambda g, out, x, y: -g * floor_divide(x, y)), symbol="%", real_only=True
+    "remainder", lambda g, out, x, y: g, lambda g, out, x, y: -g * floor_divide(x, y), "%", real_only=True
 )
-pow = binary("pow", (_pow_base, _pow_exponent), symbol="**")
+pow = binary("pow", _pow_base, _pow_exponent, "**")
+_REAL_FLOATS: dict[str, Any] = {"to_float": True, "real_only": True}
 atan2 = binary(
     "atan2",
-    (lambda g, out, x, y: g * _per(y, x * x + y * y), lambda g, out, x, y: -g * _per(x, x * x + y * y)),
-    to_float=True,
-    real_only=True,
+    lambda g, out, x, y: g * _per(y, x * x + y * y),
+    lambda g, out, x, y: -g * _per(x, x * x + y * y),
+    **_REAL_FLOATS,
 )
-hypot = binary(
-    "hypot",
-    (
-        lambda g, out, x, y: g * _per(x, out),
-        lambda g, out, x, y: g * _per(y, out),
-    ),
-    to_float=True,
-    real_only=True,
-)
-copysign = binary("copysign", (lambda g, out, x, y: g * sign(x) * sign(out), None), to_float=True, real_only=True)
-nextafter = binary("nextafter", (lambda g, out, x, y: g, None), real_only=True)
+hypot = binary("hypot", lambda g, out, x, y: g * _per(x, out), lambda g, out, x, y: g * _per(y, out), **_REAL_FLOATS)
+copysign = binary("copysign", lambda g, out, x, y: g * sign(x) * sign(out), None, **_REAL_FLOATS)
+nextafter = binary("nextafter", lambda g, out, x, y: g, None, real_only=True)
 logaddexp = binary(
-    "logaddexp",
-    (lambda g, out, x, y: g * _weight(x, y), lambda g, out, x, y: g * _weight(y, x)),
-    to_float=True,
-    real_only=True,
+    "logaddexp", lambda g, out, x, y: g * _weight(x, y), lambda g, out, x, y: g * _weight(y, x), **_REAL_FLOATS
 )
 maximum = binary(
     "maximum",
-    (
-        lambda g, out, x, y: where(x >= y, _share(g, x, y), 0.0),
-        lambda g, out, x, y: where(y >= x, _share(g, x, y), 0.0),
-    ),
-    cheap=True,
+    lambda g, out, x, y: where(x >= y, _share(g, x, y), 0.0),
+    lambda g, out, x, y: where(y >= x, _share(g, x, y), 0.0),
     real_only=True,
 )
 minimum = binary(
     "minimum",
-    (
-        lambda g, out, x, y: where(x <= y, _share(g, x, y), 0.0),
-        lambda g, out, x, y: where(y <= x, _share(g, x, y), 0.0),
-    ),
-    cheap=True,
+    lambda g, out, x, y: where(x <= y, _share(g, x, y), 0.0),
+    lambda g, out, x, y: where(y <= x, _share(g, x, y), 0.0),
     real_only=True,
 )
-equal = binary("equal", (None, None), symbol="==", to_bool=True, cheap=True)
-not_equal = binary("not_equal", (None, None), symbol="!=", to_bool=True, cheap=True)
-less = binary("less", (None, None), symbol="<", to_bool=True, cheap=True, real_only=True)
-less_equal = binary("less_equal", (None, None), symbol="<=", to_bool=True, cheap=True, real_only=True)
-greater = binary("greater", (None, None), symbol=">", to_bool=True, cheap=True, real_only=True)
-greater_equal = binary("greater_equal", (None, None), symbol=">=", to_bool=True, cheap=True, real_only=True)
-logical_and = binary("logical_and", (None, None), to_bool=True, cheap=True)
-logical_or = binary("logical_or", (None, None), to_bool=True, cheap=True)
-logical_xor = binary("logical_xor", (None, None), to_bool=True)
-bitwise_and = binary("bitwise_and", (None, None), symbol="&")
-bitwise_or = binary("bitwise_or", (None, None), symbol="|")
-bitwise_xor = binary("bitwise_xor", (None, None), symbol="^")
-bitwise_left_shift = binary("bitwise_left_shift", (None, None), symbol="<<")
-bitwise_right_shift = binary("bitwise_right_shift", (None, None), symbol=">>")
+equal = binary("equal", None, None, "==", to_bool=True)
+not_equal = binary("not_equal", None, None, "!=", to_bool=True)
+less = binary("less", None, None, "<", to_bool=True, real_only=True)
+less_equal = binary("less_equal", None, None, "<=", to_bool=True, real_only=True)
+greater = binary("greater", None, None, ">", to_bool=True, real_only=True)
+greater_equal = binary("greater_equal", None, None, ">=", to_bool=True, real_only=True)
+logical_and = binary("logical_and", None, None, to_bool=True)
+logical_or = binary("logical_or", None, None, to_bool=True)
+logical_xor = binary("logical_xor", None, None, to_bool=True)
+bitwise_and = binary("bitwise_and", None, None, "&")
+bitwise_or = binary("bitwise_or", None, None, "|")
+bitwise_xor = binary("bitwise_xor", None, None, "^")
+bitwise_left_shift = binary("bitwise_left_shift", None, None, "<<")
+bitwise_right_shift = binary("bitwise_right_shift", None, None, ">>")
 
 
 def _per(x: Tensor, size: Tensor) -> Tensor:

@@ -1,0 +1,376 @@
+"""Eigenvalues, singular values, and the norms that follow from them.
+
+Eigenvalues: Giles (2008), "An extended collection of matrix derivative results for forward and reverse mode algorithmic
+differentiation". Singular values: Seeger, Hetzel, Dai, Meissner, Lawrence (2017), "Auto-differentiating linear
+algebra", and Wan and Zhang (2019), "Automatic differentiation for complex valued SVD", with the term of two singular
+values split in two: what the factors turn together, over the difference of the values, and what they turn apart, over
+the sum.
+
+Vectors are unique only up to signs, or phases: so should be what is differentiated. Those that belong to equal
+eigenvalues or singular values may be any of their space, and what turns them into each other in a gradient rule is 0
+over 0 there. Where a cotangent depends on the matrix by way of the vectors alone, it is that of their space, and the
+limit is zero. Otherwise the standard rule has no limit, and the gradient is NaN, as in JAX. A limit is known at this
+matrix alone, so its own slope is NaN.
+
+Gradients of norms are finite everywhere: zero where there is a corner, at the zero vector, an element or a singular
+value that is zero; where several elements, rows, columns or singular values are the largest (smallest) they share the
+gradient equally.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from nbm_xp.namespace.overlay import EigResult
+
+from ..graph import walk
+from ..lengths import maximum_length, minimum_length, same_length
+from ..node import ELEMENTWISE_TAG, LEAVES, OUTPUT, Node, declare
+from ..standard.creation import conj, real, zeros
+from ..standard.data_types import cast, complex_of, finfo, floating, real_of
+from ..standard.elementwise import abs as abs_
+from ..standard.elementwise import maximum, where
+from ..standard.manipulation import concat, expand_dims, matrix_transpose
+from ..standard.manipulation import sum as sum_
+from ..standard.products import matmul
+from ..standard.shapes import axes_of, of_matrices
+from ..standard.statistical import all as all_
+from ..standard.statistical import any as any_
+from ..standard.statistical import max as max_
+from ..standard.statistical import min as min_
+from ..standard.statistical import root, squared_size
+from ..tensor import Tensor, as_tensor, record, record_several
+from .matrices import (
+    adjoint,
+    by_columns,
+    check_matrices,
+    check_square,
+    diagonal,
+    diagonal_mask,
+    diagonal_matrix,
+    inv,
+    tolerance_argument,
+)
+
+__all__ = ["eig", "eigh", "eigvals", "eigvalsh", "matrix_norm", "matrix_rank", "svd", "svdvals", "vector_norm"]
+
+
+def skew(x: Tensor) -> Tensor:
+    """The matrix less its adjoint."""
+    return x - adjoint(x)
+
+
+def rounding(values: Tensor) -> Tensor:
+    """The difference below which two of these singular or eigenvalues count as equal: several units in their sum."""
+    total = sum_(abs_(values), axis=-1, keepdims=True)
+    return total * float(8 * finfo(values).eps)
+
+
+_NEAR = 0.625
+"""The power of the rounding error below which the limit is nearer to the truth than the quotient is."""
+
+
+def over_difference(numerator: Tensor, values: Tensor, tolerance: Tensor, of: Sequence[Tensor]) -> Tensor:
+    """A matrix over each column's value less each row's; its limit where they are equal, and zero on the diagonal."""
+    same = diagonal_mask(values.node.shape[-1])
+    sizes = abs_(values)
+    near = (expand_dims(sizes, -2) + expand_dims(sizes, -1)) * finfo(values).eps ** _NEAR
+    gap = where(same, 1.0, expand_dims(values, -2) - expand_dims(values, -1))
+    return where(same, 0.0, over_gap(numerator, gap, values, maximum(tolerance, near), of))
+
+
+def over_sum(numerator: Tensor, values: Tensor, tolerance: Tensor, of: Sequence[Tensor]) -> Tensor:
+    """A matrix over each column's value and each row's together; its limit where both are zero."""
+    return over_gap(numerator, expand_dims(values, -2) + expand_dims(values, -1), values, tolerance, of)
+
+
+def over_gap(numerator: Tensor, gap: Tensor, values: Tensor, tolerance: Tensor, of: Sequence[Tensor]) -> Tensor:
+    """A numerator, made of the matrices `of`, over what is computed from values; its limit where that is zero."""
+    none = abs_(gap) <= tolerance
+    safe = where(none, 1.0, gap)
+    here = record(_KNOWN_HERE, expand_dims(values, -2), any_(none, axis=(-2, -1), keepdims=True))
+    if _depends_on_values(of, values.node):  # vectors that nothing depends on have cotangents that are exactly zero
+        unused = none & (numerator == 0) & (gap != 0)
+        return where(unused, here * 0.0, numerator * where(none, float("nan"), 1.0 / safe))
+    first, *others = (sum_(abs_(part), axis=(-2, -1), keepdims=True) for part in of)
+    unknown = none & (abs_(numerator) > sum(others, first) * finfo(values).eps ** 0.5)
+    # a factor, so that what is linear in the numerator knows as well that there is no answer
+    return where(none, here * 0.0, numerator / safe) + numerator * where(unknown, float("nan"), 0.0)
+
+
+def _depends_on_values(of: Sequence[Tensor], values: Node) -> bool:
+    """Whether cotangents depend on the decomposed matrix otherwise than by way of its vectors."""
+    call = values.call
+
+    def operands(node: Node) -> Sequence[Node]:
+        is_of_vectors = node.op is OUTPUT and node.args[0] is call and node.args[1] != values.args[1]
+        return () if is_of_vectors else tuple(node.array_args())
+
+    own = {node for node in walk([call.args[0]], operands) if node.op in LEAVES}
+    return not own.isdisjoint(walk([part.node for part in of], operands))
+
+
+_KNOWN_HERE = declare(
+    "known_here",
+    lambda values, where: (values.shape, values.dtype),
+    (lambda g, out, values, here: g * where(here, float("nan"), 0.0), None),
+    run=lambda xp, values, where: xp.ones_like(values),
+    tags=frozenset({ELEMENTWISE_TAG}),
+)
+"""A factor 1 that says of a product that its slope in the values is not known where a condition holds."""
+
+
+class EighResult(NamedTuple):
+    """The eigenvalues of Hermitian matrices, ascending, and the eigenvectors in columns."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+def _infer_hermitian(x: Node, name: str) -> Any:
+    check_square(x, name)
+    return [(x.shape[:-1], real_of(x.dtype)), (x.shape, x.dtype)]
+
+
+def _infer_general(x: Node, name: str) -> Any:
+    check_square(x, name)
+    return [(x.shape[:-1], complex_of(x.dtype)), (x.shape, complex_of(x.dtype))]
+
+
+def _turned(numerator: Tensor, values: Tensor, of: Tensor) -> Tensor:
+    """What turns eigenvectors into each other, over the differences of their eigenvalues."""
+    return over_difference(numerator, values, expand_dims(rounding(values), -1), [of])
+
+
+def _eigh_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor:
+    values, vectors = out[0], out[1]
+    inner = diagonal_matrix(g[0]) if 0 in g else None
+    if 1 in g:
+        pull = matmul(adjoint(vectors), conj(g[1]))
+        turning = _turned(skew(pull) * 0.5, values, pull)
+        inner = turning if inner is None else inner + turning
+    return conj(matmul(matmul(vectors, inner), adjoint(vectors)))
+
+
+_EIGH = of_matrices("linalg.eigh", lambda x: _infer_hermitian(x, "eigh"), (_eigh_rule,))
+
+
+def eigh(x: Any, /) -> EighResult:
+    """The eigenvalues and eigenvectors of Hermitian matrices."""
+    return EighResult(*record_several(_EIGH, floating(x)))
+
+
+def _eigvalsh_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
+    vectors = eigh(x).eigenvectors
+    return conj(matmul(by_columns(vectors, g), adjoint(vectors)))
+
+
+_EIGVALSH = of_matrices("linalg.eigvalsh", lambda x: _infer_hermitian(x, "eigvalsh")[0], (_eigvalsh_rule,))
+
+
+def eigvalsh(x: Any, /) -> Tensor:
+    """The eigenvalues of Hermitian matrices, ascending."""
+    return record(_EIGVALSH, floating(x))
+
+
+def _run_general(xp: Any, x: Any, *, name: str, dtype: Any) -> Any:
+    """The library's function, its results complex also where all of them are real."""
+    result = getattr(xp.linalg, name)(x)
+    if name == "eig":
+        return tuple(xp.astype(part, dtype) for part in result)
+    return xp.astype(result, dtype)
+
+
+def _eig_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, name: str, dtype: Any) -> Tensor:
+    """The vectors have length 1, and may turn in the complex plane as they like."""
+    values, vectors = out[0], out[1]
+    inner = diagonal_matrix(g[0]) if 0 in g else None
+    if 1 in g:
+        pull = matmul(matrix_transpose(vectors), g[1])
+        growing = by_columns(conj(matmul(adjoint(vectors), vectors)), real(diagonal(pull)))
+        turning = _turned(pull - growing, values, pull)
+        inner = turning if inner is None else inner + turning
+    back = matrix_transpose(vectors)
+    return _before_inverse(back, matmul(inner, back))
+
+
+def _before_inverse(vectors: Tensor, x: Tensor) -> Tensor:
+    """The inverse of eigenvectors times a matrix; NaN where there are too few of them, and values are not smooth."""
+    inverse = inv(vectors)
+    small = abs_(inverse) * finfo(vectors).eps ** 0.5 <= 1.0
+    enough = all_(small, axis=(-2, -1), keepdims=True)
+    return where(enough, matmul(inverse, x), math.nan)
+
+
+_EIG = of_matrices("linalg.eig", lambda x, *, name, dtype: _infer_general(x, name), (_eig_rule,), run=_run_general)
+
+
+def eig(x: Any, /) -> EigResult[Tensor]:
+    """The eigenvalues and eigenvectors of square matrices, complex always."""
+    x = floating(x)
+    return EigResult(*record_several(_EIG, x, name="eig", dtype=complex_of(x.dtype)))
+
+
+def _eigvals_rule(g: Tensor, out: Tensor, x: Tensor, *, name: str, dtype: Any) -> Tensor:
+    vectors = eig(x).eigenvectors
+    back = matrix_transpose(vectors)
+    return _before_inverse(back, expand_dims(g, -1) * back)
+
+
+_EIGVALS = of_matrices(
+    "linalg.eigvals", lambda x, *, name, dtype: _infer_general(x, name)[0], (_eigvals_rule,), run=_run_general
+)
+
+
+def eigvals(x: Any, /) -> Tensor:
+    """The eigenvalues of square matrices, complex always."""
+    x = floating(x)
+    return record(_EIGVALS, x, name="eigvals", dtype=complex_of(x.dtype))
+
+
+class SVDResult(NamedTuple):
+    """The factors of a singular value decomposition, ``U @ diag(S) @ Vh``."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+def _infer_svd(x: Node, *, full_matrices: bool) -> Any:
+    check_matrices(x, "svd")
+    *batch, rows, columns = x.shape
+    rank = minimum_length((rows, columns))
+    left, right = (rows, columns) if full_matrices else (rank, rank)
+    real = real_of(x.dtype)
+    return [((*batch, rows, left), x.dtype), ((*batch, rank), real), ((*batch, right, columns), x.dtype)]
+
+
+def _svd_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, full_matrices: bool) -> Tensor:
+    s = out[1]
+    tolerance = expand_dims(rounding(s), -1)
+    u, g_u = out[0], conj(g[0]) if 0 in g else None
+    v, g_v = adjoint(out[2]), matrix_transpose(g[2]) if 2 in g else None
+    rank = s.node.shape[-1]
+    own_u, own_v = (f[..., :rank] if full_matrices else f for f in (u, v))
+    inner = diagonal_matrix(g[1]) if 1 in g else None
+    if g_u is not None or g_v is not None:
+        turns = _turns(s, tolerance, _pull(own_u, g_u, rank), _pull(own_v, g_v, rank))
+        inner = turns if inner is None else inner + turns
+    result = matmul(matmul(own_u, inner), adjoint(own_v))
+    rows, columns = x.node.shape[-2:]
+    if g_u is not None and same_length(rows, rank) is not True:
+        outside = _outside(u, own_u, g_u, rank, full_matrices)
+        result = result + matmul(over_gap(outside, expand_dims(s, -2), s, tolerance, [g_u]), adjoint(own_v))
+    if g_v is not None and same_length(columns, rank) is not True:
+        outside = _outside(v, own_v, g_v, rank, full_matrices)
+        result = result + matmul(own_u, adjoint(over_gap(outside, expand_dims(s, -2), s, tolerance, [g_v])))
+    return conj(result)
+
+
+def _pull(factor: Tensor, g: Tensor | None, rank: Any) -> Tensor | None:
+    """What the cotangent of a factor is among its columns."""
+    return None if g is None else matmul(adjoint(factor), g[..., :rank])
+
+
+def _turns(s: Tensor, tolerance: Tensor, of_u: Tensor | None, of_v: Tensor | None) -> Tensor:
+    """How the cotangents of the factors turn their columns into each other: together, and apart."""
+    pulls = [pull for pull in (of_u, of_v) if pull is not None]
+    if of_u is not None and of_v is not None:
+        together, apart = skew(of_u + of_v), skew(of_u - of_v)
+    else:
+        together = skew(pulls[0])
+        apart = -together if of_u is None else together
+    difference = over_difference(together, s, tolerance, pulls)
+    return (difference + over_sum(apart, s, tolerance, pulls)) * 0.5
+
+
+def _outside(factor: Tensor, own: Tensor, g: Tensor, rank: Any, full_matrices: bool) -> Tensor:
+    """The part of a cotangent that leads out of the space of the columns that belong to singular values."""
+    mine = g[..., :rank] if full_matrices else g
+    result = mine - matmul(own, matmul(adjoint(own), mine))
+    if full_matrices:  # as the space grows into the others, they turn back
+        others, g_others = factor[..., rank:], g[..., rank:]
+        result = result - matmul(others, matmul(adjoint(g_others), own))
+    return result
+
+
+_SVD = of_matrices("linalg.svd", _infer_svd, (_svd_rule,))
+
+
+def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
+    """The singular value decomposition."""
+    return SVDResult(*record_several(_SVD, floating(x), full_matrices=full_matrices))
+
+
+def _svdvals_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
+    factors = svd(x, full_matrices=False)
+    return conj(matmul(by_columns(factors.U, g), factors.Vh))
+
+
+_SVDVALS = of_matrices("linalg.svdvals", lambda x: _infer_svd(x, full_matrices=False)[1], (_svdvals_rule,))
+
+
+def svdvals(x: Any, /) -> Tensor:
+    """The singular values, the largest first."""
+    return record(_SVDVALS, floating(x))
+
+
+def matrix_rank(x: Any, /, *, rtol: Any = None) -> Tensor:
+    """How many singular values are larger than `rtol` times the largest."""
+    x = floating(x)
+    check_matrices(x.node, "matrix_rank")
+    rows, columns = x.node.shape[-2:]
+    values = svdvals(x)
+    if rtol is None:
+        relative: Any = maximum_length((rows, columns)) * finfo(values).eps
+    else:
+        tolerance = tolerance_argument(rtol, "matrix_rank")
+        relative = expand_dims(tolerance, -1) if isinstance(tolerance, Tensor) else tolerance
+    none = zeros((*values.node.shape[:-1], 1), dtype=values.dtype)
+    largest = max_(concat([values, none], axis=-1), axis=-1, keepdims=True)
+    return sum_(values > largest * relative, axis=-1)
+
+
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Tensor:
+    """The norm of vectors along axes, of any order, 0 and infinite ones included."""
+    x = floating(x)
+    options: dict[str, Any] = {"axis": axes_of(axis, x.ndim), "keepdims": keepdims}
+    if ord == 2:
+        return root(sum_(squared_size(x), **options), 2)
+    if ord == 0:
+        return sum_(cast(as_tensor(x != 0), abs_(x).dtype), **options)
+    size = abs_(x)
+    if ord == 1:
+        return sum_(size, **options)
+    if math.isinf(ord):
+        return (max_ if ord > 0 else min_)(size, **options)
+    none = size == 0
+    powers = where(none, 0.0 if ord > 0 else math.inf, where(none, 1.0, size) ** ord)
+    if ord > 0:
+        return root(sum_(powers, **options), ord)
+    # with a negative order one element that is zero makes the norm zero
+    some = any_(none, **options)
+    finite = sum_(where(none, 1.0, powers), **options)
+    return where(some, 0.0, where(some, 1.0, finite) ** (1 / ord))
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
+    """The norm of matrices: ``'fro'``, ``'nuc'``, or that of order 1, 2, inf, -1, -2, -inf."""
+    x = floating(x)
+    check_matrices(x.node, "matrix_norm")
+    if ord is None or (isinstance(ord, str) and ord == "fro"):
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if isinstance(ord, str) and ord == "nuc":
+        result = sum_(svdvals(x), axis=-1)
+    elif isinstance(ord, str) or ord not in (1, 2, math.inf, -1, -2, -math.inf):
+        raise ValueError(f"ord must be 'fro', 'nuc', 1, 2, inf, -1, -2 or -inf in matrix_norm, got {ord!r}")
+    else:
+        extreme = max_ if ord > 0 else min_
+        if ord in (2, -2):
+            result = extreme(svdvals(x), axis=-1)
+        else:
+            added = -2 if ord in (1, -1) else -1
+            result = extreme(sum_(abs_(x), axis=added), axis=-1)
+    return expand_dims(result, (-2, -1)) if keepdims else result
