@@ -288,6 +288,16 @@ def coverage(session: nox.Session) -> None:
 
 
 @nox.session
+def mutants(session: nox.Session) -> None:
+    """What the suite is worth: small faults in the package, and the share of them that its tests find; takes hours.
+
+    `nox -s mutants -- --count 30` makes fewer; lines of mutants.jsonl say which test found each, or that none did.
+    """
+    install(session, "test")
+    session.run("python", "-m", "tests.mutants", *session.posargs)
+
+
+@nox.session
 def statistics(session: nox.Session) -> None:
     """TestU01 on the random numbers, SmallCrush unless another battery stands after `--`; see docs/random.md.
 

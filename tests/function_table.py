@@ -53,6 +53,7 @@ def note_findings(items: list[pytest.Item]) -> None:
         library = parameters.get("library", parameters.get("stranger"))
         # Of cases that are tested together, the one that tells most tells what the others do.
         case = max(parameters.get("cases", ()), key=lambda one: one.order, default=parameters.get("case"))
+        case = max(parameters.get("records", ()), key=lambda record: record.kind == "gradient", default=case)
         for name, page in PAGES.items():
             finding = page.finding(getattr(item, "originalname", ""), case, library)
             if finding:
@@ -93,6 +94,7 @@ class Writer:
         self.functions.add(finding.function)
         for column in finding.columns:
             results = self.results[finding.function, column]
+            results.reasons += dict(report.user_properties).get("known", [])
             if report.passed:
                 results.held += 1
             elif hasattr(report, "wasxfail"):

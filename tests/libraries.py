@@ -23,8 +23,6 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import asarray, dtype_name, get_namespace, library_name, to_numpy
-from tests.golden.known import reason_of
-from tests.golden.reader import Case as RecordedCase
 
 __all__ = [
     "ABSENT",
@@ -213,14 +211,13 @@ def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     marked ``jax_at_night``.
 
     Alike are cases of one function on dtypes of one kind, in one test; on libraries that compile or lay out each of
-    them anew, of one function, and one in six is run. Everywhere the same is true of recorded cases that a library is
-    asked for in another way again.
+    them anew, of one function, and one in six is run.
     """
     found = [item for item in items if _is_at_night(item)]
     asked = set(items) - set(found)
     of_libraries = [(item, *pair) for item in items if item in asked for pair in _case_and_library(item)]
     if EVERYWHERE:
-        of_libraries = [each for each in of_libraries if _is_asked_again(*each)]
+        return found
     whole = {(_test(item), library.readonly) for item, _, library in of_libraries if library.name == "numpy"}
     met: Counter[tuple[Any, ...]] = Counter()
     for item, case, library in of_libraries:
@@ -242,16 +239,8 @@ def _is_at_night(item: pytest.Item) -> bool:
 
 
 def _kinds(case: Any) -> tuple[str, ...]:
-    """Of the dtypes of a case's arrays; of a recorded one, whether it is about a gradient."""
-    if isinstance(case, RecordedCase):
-        return (case.kind,)
+    """Of the dtypes of a case's arrays."""
     return tuple(array.dtype.kind for array in getattr(case, "arrays", ()))
-
-
-def _is_asked_again(item: pytest.Item, case: Any, library: Library) -> bool:
-    """What is known to fail is always asked: its reason stands in the tables."""
-    again = isinstance(case, RecordedCase) and not _test(item).endswith("::test_as_recorded")
-    return again and reason_of(item, case, library) is None
 
 
 def _test(item: pytest.Item) -> str:

@@ -4,11 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytest
 
 from nbm_xp import set_backend
 from nbm_xp.namespace import asarray, get_namespace, is_array, library_name
-from tests.golden.known import expect_failure
 from tests.golden.reader import Case
 from tests.golden.runner import System, check
 from tests.libraries import Library
@@ -21,9 +19,8 @@ def takes_numpy(case: Case) -> bool:
     return case.is_program and any(text in case.note for text in ("str(a.dtype)", "csr_matrix(a)", "a.astype("))
 
 
-def on_library(system: System, library: Library, case: Case, request: pytest.FixtureRequest, **checks: Any) -> System:
+def on_library(system: System, library: Library, case: Case, **checks: Any) -> System:
     """The surface on one library: what is made is made there, and arrays are of it."""
-    expect_failure(request, case, library)
     set_backend(library.name)
     system.surface.set_floatx(case.floatx)
     if takes_numpy(case):

@@ -1,8 +1,8 @@
 """keras1 answers what Keras 1.0's backend answered on Theano.
 
-Every recorded case is one test. Almost all arrays are recorded as variables; what computes from them is run twice more:
-with arrays, computed at once, and with placeholders of unknown lengths (recorded, compiled, then run). Values are once
-more computed with nothing but the standard.
+A test holds every record of a function. Almost all arrays are recorded as variables; of what computes from them one
+record is run three times more: with arrays, computed at once; with placeholders of unknown lengths (recorded, compiled,
+then run); and with nothing but the standard. With ``--everywhere`` all are.
 
 All that runs on NumPy; with ``--everywhere`` on every library.
 """
@@ -50,9 +50,8 @@ def check_truth(args: list[Any], got: Any, want: Any, case: Case) -> None:
 SYSTEM = System(K, QUIRKS, dict.fromkeys(("any", "equal", "not_equal"), check_truth), listed=True)
 
 
-@pytest.fixture
-def system(library: Library, case: Case, request: pytest.FixtureRequest) -> System:
-    return on_library(SYSTEM, library, case, request)
+def system_for(case: Case, library: Library) -> System:
+    return on_library(SYSTEM, library, case)
 
 
 def check_kept(drawn: np.ndarray, case: Case) -> None:
@@ -68,17 +67,19 @@ REMARKED = {"exp/extreme", "log/extreme", "log/extreme-float64", "pow/nan"}
 SECOND_DRAWS = [case for case in CASES if case.function == "dropout" and case.kind == "gradient"]
 
 
-@each((case for case in CASES if case not in SECOND_DRAWS), REMARKED)
-def test_as_recorded(case: Case, system: System, library: Library) -> None:
+@each((case for case in CASES if case not in SECOND_DRAWS), REMARKED, again=False)
+def test_as_recorded(case: Case, library: Library) -> None:
+    system = system_for(case, library)
     if case.kind == "statistic":
         check_kept(system.concrete(system.answer(case, system.array, system.variable)), case)
     else:
         hold_to_record(case, system, library)
 
 
-@each(SECOND_DRAWS)
-def test_gradient_of_dropout(case: Case, system: System) -> None:
+@each(SECOND_DRAWS, again=False)
+def test_gradient_of_dropout(case: Case, library: Library) -> None:
     """The gradient is taken of what is drawn when it is computed: here, after the values were, of the next draw."""
+    system = system_for(case, library)
     out, args = system.call(case, system.array, system.variable)
     gradients = system.gradients(case, out, args)
     system.concrete(out)
@@ -99,12 +100,14 @@ AT_ONCE = [case for case in COMPUTED if case.kind == "value" and not case.is_pro
 
 
 @each(AT_ONCE, REMARKED)
-def test_variables_as_arrays(case: Case, system: System) -> None:
+def test_variables_as_arrays(case: Case, library: Library) -> None:
+    system = system_for(case, library)
     system.check(system.answer(case, system.array, system.array), case)
 
 
 @each((case for case in COMPUTED if not case.is_program or case.function == "rnn"), REMARKED)
-def test_variables_as_placeholders(case: Case, system: System) -> None:
+def test_variables_as_placeholders(case: Case, library: Library) -> None:
+    system = system_for(case, library)
     system.check(system.compiled(case), case)
 
 

@@ -1,9 +1,8 @@
 """keras2 answers what Keras 2.0's backend answered on TensorFlow.
 
-Every recorded case is one test. Those that compute from floating-point arrays are run once more with arrays handed over
-as placeholders of unknown lengths (recorded, compiled, then run), or as variables where they are programs, which call
-several functions; one case of each function, and with ``--everywhere`` all, with both. Values are once more computed at
-once with nothing but the standard.
+A test holds every record of a function. Of those that compute from floating-point arrays one is run once more with
+arrays handed over as variables, one as placeholders of unknown lengths (recorded, compiled, then run), and one at once
+with nothing but the standard; with ``--everywhere`` all.
 
 All that runs on NumPy; with ``--everywhere``, which docs/keras2_functions.md is made with, on every library.
 """
@@ -19,7 +18,7 @@ from tests.golden.everywhere import library, pytest_generate_tests
 from tests.golden.keras import hold_to_record, hold_with_standard, on_library
 from tests.golden.reader import Case, read
 from tests.golden.runner import System, check, each
-from tests.libraries import EVERYWHERE, Library, why_not
+from tests.libraries import Library, why_not
 
 # The gradients of another product than the documented one, which `test_gradients_of_batches_by_the_first_axis` holds
 # to their own: see BATCHES.
@@ -82,9 +81,8 @@ REMARKED = {"log/special", "log/special-float64", "pow/negative-base-fraction"}
 __all__ = ["library", "pytest_generate_tests"]  # those of all systems
 
 
-@pytest.fixture
-def system(library: Library, case: Case, request: pytest.FixtureRequest) -> System:
-    return on_library(SYSTEM, library, case, request, ctc_decode=check_padded)
+def system_for(case: Case, library: Library) -> System:
+    return on_library(SYSTEM, library, case, ctc_decode=check_padded)
 
 
 SYSTEM = System(K, QUIRKS, listed=True)
@@ -131,8 +129,9 @@ def statistic(name: str, drawn: np.ndarray) -> float:
     return float(getattr(drawn, what)(dtype="float64") if what in ("mean", "std") else getattr(drawn, what)())
 
 
-@each(CASES, REMARKED)
-def test_as_recorded(case: Case, system: System, library: Library) -> None:
+@each(CASES, REMARKED, again=False)
+def test_as_recorded(case: Case, library: Library) -> None:
+    system = system_for(case, library)
     if case.function == "backend":
         assert K.backend() == library.name  # a name of its own, as every port has
     elif case.kind == "statistic":
@@ -158,19 +157,17 @@ RECORDED = [
     for case in COMPUTED
     if (not case.is_program or case.function in RECORDING) and case.function not in ABOUT_VARIABLES
 ]
-# What placeholders record is what variables do; of each function one case is computed without being compiled.
-_ONE_EACH = {id(case) for case in {case.function: case for case in RECORDED}.values()}
-_ALIKE = {id(case) for case in RECORDED} - _ONE_EACH
-AS_VARIABLES = [case for case in COMPUTED if EVERYWHERE or id(case) not in _ALIKE]
 
 
-@each(AS_VARIABLES, REMARKED)
-def test_arrays_as_variables(case: Case, system: System) -> None:
+@each(COMPUTED, REMARKED)
+def test_arrays_as_variables(case: Case, library: Library) -> None:
+    system = system_for(case, library)
     system.check(system.answer(case, lambda value: tensor(value, system), system.variable), case)
 
 
 @each(RECORDED, REMARKED)
-def test_arrays_as_placeholders(case: Case, system: System) -> None:
+def test_arrays_as_placeholders(case: Case, library: Library) -> None:
+    system = system_for(case, library)
     system.check(system.compiled(case, arrays="f"), case)
 
 

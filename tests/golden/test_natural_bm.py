@@ -1,8 +1,8 @@
 """natural_bm answers what natural_bm on Theano answered.
 
-Every recorded case is one test. Those that compute from arrays are run three further ways: plain arrays handed over as
-variables, variables handed over as plain arrays (computed at once), and variables handed over as placeholders of
-unknown lengths (recorded, compiled, then run).
+A test holds every record of a function. Of those that compute from arrays one is run three further ways, and with
+``--everywhere`` all are: plain arrays handed over as variables, variables handed over as plain arrays (computed at
+once), and variables handed over as placeholders of unknown lengths (recorded, compiled, then run).
 """
 
 from collections.abc import Callable
@@ -96,7 +96,7 @@ def check_statistic(got: np.ndarray, case: Case) -> None:
     assert highest is None or got.max() <= highest
 
 
-@each(CASES, REMARKED)
+@each(CASES, REMARKED, again=False)
 def test_as_recorded(case: Case) -> None:
     B.set_floatx(case.floatx)
     if case.id == "backend":

@@ -1,7 +1,7 @@
 """neon's Backend answers what neon's own CPU backend answered.
 
-Every recorded case is one test, on a backend of its own. What is handed over as a variable becomes a buffer; op-trees
-are computed into the default dtype, as neon computes them.
+A test holds every record of a function, each on a backend of its own. What is handed over as a variable becomes a
+buffer; op-trees are computed into the default dtype, as neon computes them.
 
 All that runs on NumPy; with ``--everywhere`` on every library.
 """
@@ -18,7 +18,6 @@ from nbm_xp.namespace import to_numpy
 from nbm_xp.neon import Backend, Buffer, OpTree
 from nbm_xp.tape import evaluate, gradients, is_tensor
 from tests.golden.everywhere import library, pytest_generate_tests
-from tests.golden.known import expect_failure
 from tests.golden.reader import Case, Hand, read
 from tests.golden.runner import System, check, each, plain
 from tests.libraries import Library, computing
@@ -163,18 +162,16 @@ def attribute(layer: Any, name: str) -> Any:
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
 
 
-@pytest.fixture
-def system(library: Library, case: Case, request: pytest.FixtureRequest) -> NeonSystem:
+def system_for(case: Case, library: Library) -> NeonSystem:
     """A fresh backend of one library."""
-    if case.function != "allocate_backend":  # which names its library itself
-        expect_failure(request, case, library)
     backend = Backend(rng_seed=1, default_dtype=case.floatx, library=library.name)
     checks = STATISTICS if case.kind == "statistic" else NAMES
     return NeonSystem(backend, QUIRKS, checks=checks, array=library.array)
 
 
-@each(CASES, REMARKED)
-def test_as_recorded(case: Case, system: NeonSystem) -> None:
+@each(CASES, REMARKED, again=False)
+def test_as_recorded(case: Case, library: Library) -> None:
+    system = system_for(case, library)
     if case.kind == "raises":
         run = (
             (lambda: system.run_steps(case))
