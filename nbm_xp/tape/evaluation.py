@@ -6,7 +6,6 @@ values as it goes on takes time in proportion to its steps.
 
 from __future__ import annotations
 
-import copy
 import math
 import threading
 import weakref
@@ -118,9 +117,9 @@ def _values(roots: Sequence[Node], *, own: bool) -> list[Any]:
     arrays = [kept[node] if node in kept else held(node) for node in leaves]
     key = ("values", own, len(roots), structure, cache_key(arrays))
 
-    def anew(explained: bool) -> Plan:
+    def anew() -> Plan:
         xp = running_namespace(arrays, default_namespace())
-        return planned(leaves, results, len(roots) if own else 0, xp, once=True, explained=explained)
+        return planned(leaves, results, len(roots) if own else 0, xp, once=True)
 
     values = _run(key, anew, arrays)
     for node, value in zip(results, values, strict=True):
@@ -231,33 +230,19 @@ class Plan:
 
 
 def planned(
-    inputs: Sequence[Node],
-    results: Sequence[Result],
-    returned: int,
-    xp: ModuleType,
-    *,
-    once: bool = False,
-    explained: bool = False,
+    inputs: Sequence[Node], results: Sequence[Result], returned: int, xp: ModuleType, *, once: bool = False
 ) -> Plan:
     """Compile a graph for a library; the first results, as many as are `returned`, are the user's.
 
-    With `once`, the library's own compiler is not asked: it takes longer than a few runs. With `explained`, the plan
-    holds on to its graph, from which its errors are explained.
+    With `once`, the library's own compiler is not asked: it takes longer than a few runs.
     """
     plan = compile_plan(inputs, results, xp, lazy=is_lazy(xp))
-    plan = plan if explained else _without_graph(plan)
     return Plan(
         xp,
         plan if once else compiled(plan, xp),
         tuple(i for i, r in enumerate(results[:returned]) if isinstance(r, Node) and not r.shape),
         tuple(may_share(results[:returned])),
     )
-
-
-def _without_graph(plan: Any) -> Any:
-    """The plan with nothing but notes of where its lines were recorded: the graph would keep its constants alive."""
-    plan.__kwdefaults__ = {name: copy.copy(value) for name, value in plan.__kwdefaults__.items()}
-    return plan
 
 
 _CACHE_SIZE = 512
@@ -289,22 +274,21 @@ def computed(
     arrays += [held(node) for node in nodes[len(inputs) :]]
     key = (kind, structure, cache_key(arrays))
 
-    def anew(explained: bool) -> Plan:
+    def anew() -> Plan:
         outputs = [tensor.node for tensor in build()]
-        xp = running_namespace(arrays, default_namespace())
-        return planned(nodes, outputs, len(outputs), xp, explained=explained)
+        return planned(nodes, outputs, len(outputs), running_namespace(arrays, default_namespace()))
 
     return _run(key, anew, arrays)
 
 
-def _run(key: Hashable, anew: Callable[[bool], Plan], arrays: Sequence[Any]) -> list[Any]:
+def _run(key: Hashable, anew: Callable[[], Plan], arrays: Sequence[Any]) -> list[Any]:
     """What the plan of a key computes from arrays; `anew` makes it."""
     plan: Plan | None = recalled(key)
     if plan is None:
-        plan = cast("Plan", remembered(key, anew(False)))
+        plan = cast("Plan", remembered(key, anew()))
     with suppress(Exception):
         return plan(arrays)
-    return anew(True)(arrays)  # fails again, with a note of where this graph was recorded, and of what
+    return anew()(arrays)  # fails again, with a note of where this graph was recorded
 
 
 def recalled(key: Hashable) -> Any:

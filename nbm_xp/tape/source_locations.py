@@ -15,11 +15,11 @@ from collections.abc import Iterable, Sequence
 from types import CodeType
 from typing import Any, TypeAlias
 
-from nbm_xp.namespace.errors import tell_lack
+from nbm_xp.namespace.errors import described, tell_lack
 
 __all__ = [
-    "SourceLocation", "add_note", "current_location", "described_location", "explain", "gradient_location", "met",
-    "recorded_as", "recorded_at", "recording",
+    "SourceLocation", "add_note", "current_location", "described_location", "explain", "gradient_location",
+    "recorded_at", "recorded_in", "recording",
 ]  # fmt: skip
 
 SourceLocation: TypeAlias = tuple[CodeType, int, str | None, str]
@@ -99,32 +99,31 @@ def recorded_at(location: SourceLocation | None) -> str:
     return "" if location is None else f", recorded at {described_location(location)}"
 
 
-def recorded_as(name: str, operands: Sequence[str], location: SourceLocation | None) -> str:
-    """What an error note says of a call: ``matmul of float64[3, 4] and float64[5, 6], recorded at …``."""
+def recorded_in(location: SourceLocation | str | None) -> str:
+    """What an error note says of where a call was recorded: of which operation's gradient, and its line."""
+    if location is None or isinstance(location, str):
+        return location or ""
+    return f"{(location[2] and f', in {location[2]}') or ''}{recorded_at(location)}"
+
+
+def explain(error: Exception, name: str, args: Sequence[Any], location: SourceLocation | str | None) -> None:
+    """Note on an error of a recorded call what failed: ``matmul of float64[3, 4] and float64[5, 6], recorded at …``."""
+    operands = _met(args)
     listed = " and ".join(operands) if len(operands) < 3 else f"{', '.join(operands[:-1])} and {operands[-1]}"
-    note = f"{name} of {listed}" if operands else name
-    if location is not None and location[2] is not None:
-        note += f", in {location[2]}"
-    return note + recorded_at(location)
+    add_note(error, f"{name} of {listed}{recorded_in(location)}" if operands else f"{name}{recorded_in(location)}")
+    is_named = isinstance(location, tuple) and not location[3].startswith(("_", "<"))
+    tell_lack(error, location[3] if location and is_named else name)
 
 
-def met(values: Iterable[Any]) -> list[str]:
+def _met(values: Iterable[Any]) -> list[str]:
     """The dtypes and shapes of the arrays among the arguments of a call."""
     found: list[str] = []
     for value in values:
         if hasattr(value, "shape") and hasattr(value, "dtype"):
-            dtype = str(value.dtype).rpartition(".")[2]
-            found.append(f"{dtype}[{', '.join(map(str, value.shape))}]")
+            found.append(described(value))
         elif isinstance(value, (tuple, list)):
-            found += met(value)
+            found += _met(value)
     return found
-
-
-def explain(error: Exception, name: str, operands: Sequence[str], location: SourceLocation | None) -> None:
-    """Let an error of a recorded call that runs say what the user called, and in a note where and of what."""
-    add_note(error, recorded_as(name, operands, location))
-    called = name if location is None or location[3].startswith(("_", "<")) else location[3]
-    tell_lack(error, called)
 
 
 def add_note(error: BaseException, note: str) -> None:

@@ -315,4 +315,4 @@ class TestExplain:
         x = placeholder((None,), dtype="float64")
         run = function([x], x * 2.0)
         run(np.ones(2))
-        assert cloudpickle.loads(cloudpickle.dumps(run)).explain() == "numpy: a plan"
+        assert cloudpickle.loads(cloudpickle.dumps(run)).explain() == run.explain()

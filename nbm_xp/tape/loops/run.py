@@ -69,11 +69,11 @@ class LoopWriter(PlanWriter):
         after += [f"{', '.join(self.carried)} = {', '.join(following)}"] if n else []
         after += ["_count += 1", f"if {results[-1]}: break"] if self.stops else []
         return [
-            *((line, None) for line in lines),
-            (self._head(), None),
-            *((f"    {text}", node) for text, node in statements),
-            *((f"    {line}", None) for line in after or ["pass"]),
-            (f"return {_tuple(self.carried)}, {_tuple(lists)}, _count", None),
+            *((line, ()) for line in lines),
+            (self._head(), ()),
+            *((f"    {text}", calls) for text, calls in statements),
+            *((f"    {line}", ()) for line in after or ["pass"]),
+            (f"return {_tuple(self.carried)}, {_tuple(lists)}, _count", ()),
         ]
 
     def _head(self) -> str:

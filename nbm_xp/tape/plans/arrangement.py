@@ -293,10 +293,6 @@ class Arrangement:
         node = self.givens.get(node, node)
         return self.same.get(node, node)
 
-    def forget(self) -> None:
-        """Let go of what only the whole source takes to write, not a single expression."""
-        self.order, self.paths = [], {}
-
     def _choose_inlined(self, roots: Sequence[Node]) -> set[Node]:
         """Nodes that are used exactly once, as an argument, in the branch where they are computed."""
         uses: dict[Node, int] = defaultdict(int)

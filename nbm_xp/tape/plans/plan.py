@@ -10,7 +10,7 @@ from typing import Any
 
 from ..graph import Result
 from ..node import LEAVES, Node
-from .writer import LineTable, PlanWriter, link_plan
+from .writer import BoundBlock, PlanWriter, link_plan
 
 __all__ = ["Exclusive", "compile_plan", "described_plan", "may_share"]
 
@@ -78,12 +78,9 @@ def compile_plan(
 
 def described_plan(plan: Any) -> str:
     """What a plan consists of, in words: its statements, its chains, and how its loops ran last."""
-    lines = plan.__kwdefaults__["lines"]
-    if not isinstance(lines, LineTable):  # sent here from another process, without its graph
-        return "a plan"
-    count = len({node for node in lines.nodes if node is not None})
+    count = sum(bool(calls) for calls in plan.__kwdefaults__["lines"].lines)
     parts = [f"a plan of {count} statement{'s' * (count != 1)}"]
-    if chains := len({id(chain) for chain in lines.writer.arranged.chain_of.values()}):
+    bound = plan.__globals__.values()
+    if chains := sum(isinstance(value, BoundBlock) for value in bound):
         parts.append(f"{chains} chain{'s' * (chains != 1)} of them block by block where arrays are large")
-    loops = [bound.executor for bound in lines.writer.bound.values() if hasattr(bound, "executor")]
-    return ", ".join([*parts, *(f"a loop: {executor}" for executor in loops)])
+    return ", ".join([*parts, *(f"a loop: {value.executor}" for value in bound if hasattr(value, "executor"))])

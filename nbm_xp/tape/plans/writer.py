@@ -15,23 +15,23 @@ import threading
 import weakref
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
-from itertools import islice
 from operator import attrgetter
-from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
-from typing import Any, TypeAlias, TypeVar, cast
+from types import CodeType, FunctionType, ModuleType, TracebackType
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from nbm_xp.namespace import chains as library
 from nbm_xp.namespace import concrete_int, running_dtype
 from nbm_xp.namespace.compiling import library_branch
-from nbm_xp.namespace.errors import tell_lack
+from nbm_xp.namespace.errors import FAILURES, tell_lack
 
 from ..dtypes import DTYPE_CLASSES
 from ..graph import BranchPath, Result, walk
-from ..lengths import Length, Size, known
+from ..lengths import Length, known
 from ..node import IFELSE_NAME, LEAVES, OUTPUT, SUBGRAPH_TAG, Node
 from ..printing import call_name
-from ..source_locations import add_note, explain, met, recorded_as
+from ..source_locations import SourceLocation, explain, recorded_in
 from .arrangement import Arrangement, given_to
 from .chains import Block, Chain, block_of
 
@@ -73,93 +73,47 @@ class BoundBlock:
         return library.in_blocks(self.plan, given, shapes, self.reductions)
 
 
-class _Notes:
-    """The notes alone, ready to be sent to another process."""
+class Call(NamedTuple):
+    """One call of a plan: what it is called, where it was recorded, and the source of it and of its arguments."""
 
-    def __init__(self, notes: Sequence[str | None]) -> None:
-        self.notes = notes
-
-    def explain(self, error: BaseException) -> None:
-        """Say which call raised an error in the plan."""
-        note = self.notes[cast("TracebackType", error.__traceback__).tb_lineno]
-        if note is not None:
-            add_note(error, note)
+    name: str
+    location: SourceLocation | str | None
+    source: str
+    args: tuple[str, ...]
 
 
 class LineTable:
-    """The nodes that the lines of a plan compute, counted from 1; None for a line that computes nothing.
+    """The calls on each line of a plan, counted from 1, those first that others on the line take."""
 
-    What wrote the plan, a `PlanWriter`, knows the names of values there.
-    """
+    __slots__ = ("lines",)
 
-    __slots__ = ("nodes", "source", "writer")
-
-    def __init__(self, nodes: Sequence[Node | None], source: str, writer: Any) -> None:
-        self.nodes = nodes
-        self.source = source
-        self.writer = writer
+    def __init__(self, lines: Sequence[Sequence[Call]]) -> None:
+        self.lines = lines
 
     def explain(self, error: Exception) -> None:
-        """Say which call raised an error in the plan, and in a note on what, and where it was recorded."""
+        """Say in a note which call raised an error in the plan, of what, and where it was recorded."""
         traceback = cast("TracebackType", error.__traceback__)
-        statement = self.nodes[traceback.tb_lineno]
-        if statement is None:
-            return
-        node = self._failed(statement, self._segment(traceback))
-        operands = [text for arg in node.args for text in self._operand(arg, traceback.tb_frame)]
-        explain(error, call_name(node), operands, node.source_location)
+        calls = self.lines[traceback.tb_lineno]
+        scope = traceback.tb_frame.f_globals, traceback.tb_frame.f_locals
+        if calls:
+            failed = next((one for one in calls[:-1] if not _values([one.source], *scope)), calls[-1])
+            explain(error, failed.name, _values(failed.args, *scope), failed.location)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        notes = [
-            None if node is None else recorded_as(call_name(node), [], node.source_location) for node in self.nodes
-        ]
-        return _Notes, (notes,)
-
-    def _segment(self, traceback: TracebackType) -> str | None:
-        """The part of the line that failed."""
-        positions = traceback.tb_frame.f_code.co_positions()
-        first, last, start, end = next(islice(positions, traceback.tb_lasti // 2, None), (None,) * 4)
-        if first is None or first != last or start is None:
-            return None
-        return self.source.splitlines()[first - 1].encode()[start:end].decode()
-
-    def _failed(self, statement: Node, segment: str | None) -> Node:
-        """The innermost call of a statement that the failed part of the line belongs to."""
-        if segment is None:
-            return statement
-        found = [(len(text), node) for node, text in self._calls(statement) if segment in text]
-        return min(found, key=lambda pair: pair[0])[1] if found else statement
-
-    def _calls(self, node: Node) -> Iterator[tuple[Node, str]]:
-        yield node, self.writer.expression(node)
-        for operand in self.writer.operands[node]:
-            if operand in self.writer.inlined:
-                yield from self._calls(operand)
-
-    def _operand(self, arg: Any, frame: FrameType) -> list[str]:
-        """The dtype and shape of an argument as it was met, as far as the plan still holds it."""
-        if isinstance(arg, tuple):
-            return [text for item in arg for text in self._operand(item, frame)]
-        if not isinstance(arg, Node):
-            return []
-        name = self.writer.names.get(self.writer.resolve(arg))
-        value = frame.f_locals.get(name) if name is not None else None
-        if hasattr(value, "shape"):
-            return met([value])
-        lengths = [self._length(length, frame) for length in arg.shape]
-        return [f"{arg.dtype}[{', '.join(lengths)}]"]
-
-    def _length(self, length: Size, frame: FrameType) -> str:
-        number = known(length)
-        if number is None and isinstance(length, Length):
-            try:
-                number = eval(self.writer.written(length), frame.f_globals, frame.f_locals)
-            except (ArithmeticError, AttributeError, LookupError, NameError, TypeError):  # not computed, or gone
-                return "?"
-        return str(number)
+        named = [[call._replace(location=recorded_in(call.location)) for call in line] for line in self.lines]
+        return LineTable, (named,)
 
 
-Line: TypeAlias = "tuple[str, Node | None]"
+def _values(sources: Sequence[str], *scope: Any) -> list[Any]:
+    """The values of those expressions that can be computed."""
+    found: list[Any] = []
+    for source in sources:
+        with suppress(*FAILURES):
+            found.append(eval(source, *scope))
+    return found
+
+
+Line: TypeAlias = tuple[str, Sequence[Call]]
 Group: TypeAlias = tuple[str, list[Line]]
 """The lines of one step, and how far they are indented."""
 
@@ -182,7 +136,7 @@ class PlanWriter:
         self.is_block = is_block
         self.block_functions = library.block_functions(xp)
         self.branch = library_branch(xp)
-        self._within: dict[Node, str] = {}
+        self._calls: list[Call] = []
         self.inputs = list(inputs)
         self.outputs = list(outputs)
         self.names: dict[Node, str] = {}
@@ -216,15 +170,16 @@ class PlanWriter:
         results = [self._result_source(result) for result in self.outputs]
         body = self.framed(list(self._with_deletions(groups)), results)
         parameters = ", ".join([*self.parameters(), "*", "lines"])
-        head: list[Line] = [(f"def plan({parameters}):", None), ("    try:", None)]
-        tail: list[Line] = [(f"    {text}", None) for text in _ON_ERROR]
-        lines = [*head, *((f"        {text}", node) for text, node in body), *tail]
-        text = "".join(f"{text}\n" for text, _ in lines)
-        self.names = self._within | self.names
-        self.lines = LineTable([None, *(node for _, node in lines)], text, self)
-        self.place, self._last = {}, {}  # the table keeps what writes expressions
-        self.arranged.forget()
-        return text
+        head: list[Line] = [(f"def plan({parameters}):", ()), ("    try:", ())]
+        tail: list[Line] = [(f"    {text}", ()) for text in _ON_ERROR]
+        lines = [*head, *((f"        {text}", calls) for text, calls in body), *tail]
+        self.lines = LineTable([(), *(calls for _, calls in lines)])
+        return "".join(f"{text}\n" for text, _ in lines)
+
+    def _line(self, text: str) -> Line:
+        """A line, with the calls that have been written since the last one."""
+        calls, self._calls = self._calls, []
+        return text, calls
 
     def parameters(self) -> list[str]:
         """The names that the function is called with."""
@@ -232,7 +187,7 @@ class PlanWriter:
 
     def framed(self, statements: list[Line], results: list[str]) -> list[Line]:
         """The body of the function, from the statements that compute its results."""
-        return [*statements, (f"return ({''.join(f'{result}, ' for result in results)})", None)]
+        return [*statements, self._line(f"return ({''.join(f'{result}, ' for result in results)})")]
 
     def _with_deletions(self, groups: Sequence[Group]) -> Iterator[Line]:
         """The statements, each local deleted after the last one that names it."""
@@ -240,11 +195,11 @@ class PlanWriter:
         for name, step in self._last.items():
             dead[step].append(name)
         for step, (indent, group) in enumerate(groups):
-            yield from ((f"{indent}{text}", node) for text, node in group)
+            yield from ((f"{indent}{text}", calls) for text, calls in group)
             if dead[step] and len(group) > 1:
-                yield f"{indent}{' = '.join(dead[step])} = None", None  # some exist in one branch only
+                yield f"{indent}{' = '.join(dead[step])} = None", ()  # some exist in one branch only
             elif dead[step]:
-                yield f"{indent}del {', '.join(dead[step])}", None
+                yield f"{indent}del {', '.join(dead[step])}", ()
 
     def _groups(self, nodes: Iterable[Node], indent: str = "") -> list[Group]:
         """The statements that compute these values outside of branches, each of a step of its own."""
@@ -266,7 +221,7 @@ class PlanWriter:
         results = "".join(f"{self.names[node]}, " for node in chain.outputs)
         head = f"if {self._is_large(chain, block)} and (blocks := {run}({given}, {shapes})) is not None:"
         self._step += 1
-        lines: list[Line] = [(head, None), (f"    ({results}), blocks = blocks, None", None), ("else:", None)]
+        lines = [self._line(head), self._line(f"    ({results}), blocks = blocks, None"), self._line("else:")]
         return [("", lines), *whole, ("", [])]
 
     def _is_large(self, chain: Chain, block: Block) -> str:
@@ -312,14 +267,14 @@ class PlanWriter:
                 source = self.expression(node)
                 names = self._targets(node)
                 if SUBGRAPH_TAG in node.op.tags:
-                    lines.append((f"({''.join(f'{name}, ' for name in names)}) = {source}", node))
+                    lines.append(self._line(f"({''.join(f'{name}, ' for name in names)}) = {source}"))
                 elif len(names) < _MOST_BEFORE_STAR:
-                    lines.append((f"({''.join(f'{name}, ' for name in [*names, '*_'])}) = {source}", node))
+                    lines.append(self._line(f"({''.join(f'{name}, ' for name in [*names, '*_'])}) = {source}"))
                 else:
-                    lines.append((f"({', '.join(names)}) = {source}[:{len(names)}]", node))
+                    lines.append(self._line(f"({', '.join(names)}) = {source}[:{len(names)}]"))
             else:
                 source = self.expression(node)
-                lines.append((f"{self._new_name(node)} = {source}", node))
+                lines.append(self._line(f"{self._new_name(node)} = {source}"))
         return lines
 
     def _targets(self, call: Node) -> list[str]:
@@ -342,20 +297,21 @@ class PlanWriter:
         for branch, (head, values) in enumerate(zip(heads, branches, strict=True)):
             outside = dict(self.names)
             path = (*self.arranged.paths[node], (self.resolve(condition), branch))
+            lines.append(self._line(head.format(chosen)))
             inner = self._lines(self._inside(path, [values[index] for index in targets]))
             results = [self.written(values[index]) for index in targets]
             if apart:
-                inner.append((f"return ({''.join(f'{result}, ' for result in results)})", node))
-                self._within.update(self.names)
+                inner.append(self._line(f"return ({''.join(f'{result}, ' for result in results)})"))
                 self.names = outside
             else:
-                inner += [(f"{name} = {result}", node) for name, result in zip(names, results, strict=True)]
-            lines += [(head.format(chosen), None if apart else node), *((f"    {text}", one) for text, one in inner)]
+                _, calls = self._line("")
+                inner += [(f"{name} = {result}", calls) for name, result in zip(names, results, strict=True)]
+            lines += [(f"    {text}", calls) for text, calls in inner]
         if apart:
             choose = self._bind("branch", "branch", self.branch)
             functions = ", ".join(head[4:-3] for head in heads)
             names = list(map(self._new_name, targets.values()))
-            lines.append((f"({''.join(f'{name}, ' for name in names)}) = {choose}({chosen}, {functions})", node))
+            lines.append(self._line(f"({''.join(f'{name}, ' for name in names)}) = {choose}({chosen}, {functions})"))
         return lines
 
     def _inside(self, path: BranchPath, values: Sequence[Any]) -> list[Node]:
@@ -371,27 +327,30 @@ class PlanWriter:
 
     def expression(self, node: Node) -> str:
         """Source that computes a node from named values."""
-        op = node.op
-        if op.fused and (fused := self._fused(node)):
-            return fused
+        args, text = self._fused(node) or self._plain(node)
+        self._calls.append(Call(call_name(node), node.source_location, text, tuple(args)))
+        return text
+
+    def _plain(self, node: Node) -> tuple[list[str], str]:
         args = [self.written(arg) for arg in node.args]
-        if op.emit is not None:
-            return op.emit(*args, **{key: self.written(value) for key, value in node.attributes.items()})
-        return self._call(self._function_name(node), args, node)
+        if node.op.emit is None:
+            return args, self._call(self._function_name(node), args, node)
+        return args, node.op.emit(*args, **{key: self.written(value) for key, value in node.attributes.items()})
 
     def _call(self, function: str, args: list[str], node: Node) -> str:
-        args += [f"{key}={self.written(value)}" for key, value in node.attributes.items()]
-        return f"{function}({', '.join(args)})"
+        options = [f"{key}={self.written(value)}" for key, value in node.attributes.items()]
+        return f"{function}({', '.join([*args, *options])})"
 
-    def _fused(self, node: Node) -> str | None:
+    def _fused(self, node: Node) -> tuple[list[str], str] | None:
         """Source that computes a node and one of its arguments in one call, where there is such a call."""
         for (position, *names), run in node.op.fused.items():
             given = given_to(names, node.args[position], self.resolve, self.inlined)
             if given is not None:
-                args = [*node.args[:position], *given, *node.args[position + 1 :]]
+                taken = [*node.args[:position], *given, *node.args[position + 1 :]]
+                args = list(map(self.written, taken))
                 label = "_of_".join([node.op.name, *names])
                 function = self._bind(label, (node.op, *names), BoundRun(run, self.xp))
-                return self._call(function, list(map(self.written, args)), node)
+                return args, self._call(function, args, node)
         return None
 
     def _function_name(self, node: Node) -> str:
