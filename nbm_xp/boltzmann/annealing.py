@@ -27,31 +27,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array, Chunks, Streams
 from nbm_xp.machines.randomness import ChainFunction, ChainStreams
 from nbm_xp.machines.rows import positive_int, shortened
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy, use_backend
 
-from .chains import Array, Chains, Form, Machine, Recorded, checked_states, in_order, machine_and_seed
+from .chains import Chains, Machine, States, in_order
 from .energy import Parameters, draw_layer, energy_within, local_field, mean_of, sweep, told, variable
 from .ladder import STEPS, LadderChains
 from .partition import AISEstimate, Enumerated, base_log_partition, estimate, is_enumerable
+from .recording import Form, Recorded, State
 
-__all__ = [
-    "ADAPTIVE",
-    "STAGE",
-    "AnnealedChains",
-    "Path",
-    "ReverseChains",
-    "adaptive_temperatures",
-    "ais",
-    "inverse_temperatures",
-]
-
-ADAPTIVE = "adaptive"
-"""What `n_temperatures` can be besides a number."""
+__all__ = ["STAGE", "AnnealedChains", "Path", "ReverseChains", "adaptive_temperatures", "inverse_temperatures"]
 
 STAGE = 10
 """Steps of a stage of adaptive temperatures."""
@@ -61,7 +51,7 @@ _SWEEPS = 3  # of the pilot's chains in each stage
 _HALVINGS, _LEAST = 20, 1e-4  # of an interval of inverse temperatures; the least length of a stage
 _MIXING = 1000  # sweeps to states of a machine, by default
 
-Fields = tuple[Any, Any]
+Fields: TypeAlias = tuple[Array, Array]
 
 
 def inverse_temperatures(n_temperatures: Any, betas: Sequence[float] | None) -> list[float] | None:
@@ -73,9 +63,9 @@ def inverse_temperatures(n_temperatures: Any, betas: Sequence[float] | None) -> 
         If they are something else.
     """
     if betas is None and isinstance(n_temperatures, str):
-        if n_temperatures == ADAPTIVE:
+        if n_temperatures == "adaptive":
             return None
-        raise ValueError(f"n_temperatures must be a whole number or {ADAPTIVE!r}, got {n_temperatures!r}")
+        raise ValueError(f"n_temperatures must be a whole number or 'adaptive', got {n_temperatures!r}")
     if betas is None:
         steps = positive_int(n_temperatures, "n_temperatures", 2) - 1
         return [step / steps for step in range(steps + 1)]
@@ -102,7 +92,7 @@ class Path:
         What the last model has over the first.
     """
 
-    base: Any
+    base: Array
     last: Parameters
     excess: Parameters = field(init=False)
 
@@ -110,30 +100,29 @@ class Path:
         visible, *others = self.last.biases
         object.__setattr__(self, "excess", replace(self.last, biases=(visible - self.base, *others)))
 
-    def local_fields(self, layer: int, state: Sequence[Any]) -> Fields:
+    def local_fields(self, layer: int, state: Sequence[Array]) -> Fields:
         """What a layer receives in the first model, None for nothing, and how much more in the last."""
         own = None if layer else self.last.for_each_state(self.base)
         return own, local_field(self.excess, layer, state)
 
     @staticmethod
-    def mixed(beta: Any, parts: Fields) -> Any:
+    def mixed(beta: Array, parts: Fields) -> Array:
         """What a layer receives at an inverse temperature."""
         own, more = parts
         return beta * more if own is None else own + beta * more
 
     @staticmethod
-    def start(parameters: Parameters, fields: Any, rows: int | tuple[int, ...], rng: Any) -> list[Any]:
+    def start(parameters: Parameters, fields: Array, rows: int | tuple[int, ...], rng: Streams) -> State:
         """States of ``topology.retained`` in the first model, drawn exactly, given what visible units receive there."""
         topology = parameters.topology
-        state: list[Any] = [None] * len(topology.sizes)
-        one = fields[:1, ...] if parameters.in_columns else fields[..., :1]
+        state: State = [None] * len(topology.sizes)
         for layer in topology.retained:
-            size = (topology.sizes[layer], 1) if parameters.in_columns else (topology.sizes[layer],)
-            inputs = one * 0 + B.zeros(size, dtype=B.dtype(fields)) if layer else fields
+            nothing = fields[..., :1, :] * 0 + B.zeros((topology.sizes[layer], 1), dtype=B.dtype(fields))
+            inputs = nothing if layer else fields
             state[layer] = draw_layer(parameters, layer, mean_of(parameters, layer, inputs), rows, rng, inputs)
         return state
 
-    def log_ratio(self, cold: Any, warm: Any, state: Sequence[Any]) -> tuple[Any, dict[int, Fields]]:
+    def log_ratio(self, cold: Array, warm: Array, state: Sequence[Array]) -> tuple[Array, dict[int, Fields]]:
         """The logarithm of the ratio of a state's weights at two temperatures, and what marginalised layers receive.
 
         A state has the layers of ``topology.retained``, and its weight is the sum over the states of the other layers.
@@ -148,17 +137,17 @@ class Path:
             gain = gain + B.sum(there - here, axis=axis)
         return gain, known
 
-    def sweep(self, beta: Any, state: Sequence[Any], rows: int, rng: Any, known: Mapping[int, Fields]) -> list[Any]:
+    def sweep(self, beta: Array, state: Sequence[Array], rows: int, rng: Streams, known: Mapping[int, Fields]) -> State:
         """One sweep of Gibbs sampling at an inverse temperature; `known` has what marginalised layers receive."""
 
-        def mixed_field(layer: int, states: Sequence[Any]) -> Any:
+        def mixed_field(layer: int, states: Sequence[Array]) -> Array:
             return self.mixed(beta, known[layer] if layer in known else self.local_fields(layer, states))
 
         # The marginalised layers are drawn first, so what they receive is that of the given state.
         return sweep(self.last, state, rows, rng, field=mixed_field)[0]
 
 
-def _along(factors: Any, energies: Any) -> Any:
+def _along(factors: Array, energies: Array) -> Array:
     """A factor for all states, or, of shape (replicas, 1, 1), one for each row of their energies."""
     return factors[:, :, 0] if len(factors.shape) == 3 else factors
 
@@ -189,25 +178,32 @@ class AnnealedChains(Chains):
     ((4,), True)
     """
 
+    default_purpose = "annealing"
     result_dtype = "float64"
+    is_reverse = False
 
-    def __init__(self, machine: Machine, seed: int, betas: Sequence[float], *, purpose: str = "annealing") -> None:
+    def __init__(self, machine: Machine, seed: int, betas: Sequence[float], *, purpose: str | None = None) -> None:
         super().__init__(machine, seed, layers=(), purpose=purpose)
         self.betas = tuple(betas)
 
-    def start(self, offset: int, rows: int) -> tuple[Array, ...]:
+    def start(self, offset: int, rows: int) -> States:
         """See `Chains.start`; the weights are one."""
         begin = self._compiled(_record_start, rows)
         fields = self._columns(self.machine.base_bias, offset, rows, tiled=True)
         return self.weighted(begin([fields], self._random(begin, "start", offset, 0))[0])
 
-    def weighted(self, states: Sequence[Array]) -> tuple[Array, ...]:
+    def weighted(self, states: Sequence[Array]) -> States:
         """States of ``topology.retained``, a column for each chain, and weights of one."""
         xp = self.xp
-        zeros = xp.zeros((self.rows_of(states),), dtype=xp.float64)
-        return (*in_order(states), zeros)
+        return (*in_order(states), xp.zeros((int(states[0].shape[1]),), dtype=xp.float64))
 
-    def _placed(self, states: Sequence[Array]) -> tuple[Array, ...]:
+    def log_partition(self, n_chains: int, library: str | None, chunks: Chunks) -> AISEstimate:
+        """Log Z by so many chains; see `Chains.last`."""
+        found = to_numpy(self.last(n_chains, len(self.betas) - 1, library, chunks)[0][:, 0])
+        base_log_z = base_log_partition(self.topology, self.machine.base_bias)
+        return estimate(found, base_log_z, len(self.betas), reverse=self.is_reverse)
+
+    def _placed(self, states: Sequence[Array]) -> States:
         return (*super()._placed(states[:-1]), asarray(states[-1], self.xp, "float64"))
 
     def _step(self, rows: int) -> ChainFunction:
@@ -230,7 +226,7 @@ class AnnealedChains(Chains):
 
     def ratio(self, states: Sequence[Array], cold: float, warm: float) -> Array:
         """The logarithms of the ratios of the weights of states at two temperatures."""
-        weigh = self._compiled(_record_ratio, self.rows_of(states))
+        weigh = self._compiled(_record_ratio, int(states[0].shape[1]))
         return weigh([*states[:-1], *self._constants(), cold, warm], [])[0][0]
 
 
@@ -249,6 +245,9 @@ class ReverseChains(AnnealedChains):
         States of the machine, of ``topology.retained``.
     """
 
+    default_purpose = "reverse annealing"
+    is_reverse = True
+
     def __init__(
         self,
         machine: Machine,
@@ -257,7 +256,7 @@ class ReverseChains(AnnealedChains):
         *,
         n_sweeps: int | None = None,
         initial: Mapping[int, Array] | None = None,
-        purpose: str = "reverse annealing",
+        purpose: str | None = None,
     ) -> None:
         super().__init__(machine, seed, betas, purpose=purpose)
         self.n_sweeps, self.given = n_sweeps, dict(initial or {})
@@ -275,7 +274,7 @@ class ReverseChains(AnnealedChains):
             return LadderChains(self.machine, self.seed, layers=self.topology.retained)
         return Chains(self.machine, self.seed, layers=self.topology.retained, purpose=self.purpose)
 
-    def start(self, offset: int, rows: int) -> tuple[Array, ...]:
+    def start(self, offset: int, rows: int) -> States:
         """See `AnnealedChains.start`."""
         if self.given:
             return self.weighted([self._columns(part, offset, rows) for part in self.given.values()])
@@ -306,13 +305,13 @@ class ReverseChains(AnnealedChains):
 
 
 def _record_start(form: Form, streams: ChainStreams) -> Recorded:
-    fields = B.placeholder(shape=(form.topology.sizes[0], form.rows), dtype=form.dtype)
+    fields = B.placeholder(shape=(form.topology.sizes[0], form.n_chains), dtype=form.dtype)
     parameters = Parameters(form.topology, (), (fields,), in_columns=True)
-    state = Path.start(parameters, fields, form.rows, streams)
+    state = Path.start(parameters, fields, form.n_chains, streams)
     return [fields], [told(parameters, layer, state[layer]) for layer in form.topology.retained]
 
 
-def _path(form: Form) -> tuple[list[Any], Path]:
+def _path(form: Form) -> tuple[list[Array], Path]:
     """Placeholders for a machine and the biases of the model without weights, and the path between them."""
     weights, parameters = form.parameters()
     base = B.placeholder(shape=(form.topology.sizes[0],), dtype=form.dtype)
@@ -323,10 +322,10 @@ def _record_step(form: Form, streams: ChainStreams) -> Recorded:
     """Weights change by the ratio at the two temperatures; then chains sweep at the first of them."""
     machine, path = _path(form)
     inputs, state = form.states(path.last, form.topology.retained)
-    weights = B.placeholder(shape=(form.rows,), dtype="float64")
+    weights = B.placeholder(shape=(form.n_chains,), dtype="float64")
     cold, warm = (B.placeholder(shape=(), dtype=form.dtype) for _ in range(2))
     gain, known = path.log_ratio(cold, warm, state)
-    moved = path.sweep(cold, state, form.rows, streams, known)
+    moved = path.sweep(cold, state, form.n_chains, streams, known)
     after = [told(path.last, layer, moved[layer]) for layer in form.topology.retained]
     return [*inputs, weights, *machine, cold, warm], [*after, weights + B.cast(gain, "float64")]
 
@@ -339,14 +338,14 @@ def _record_ratio(form: Form, streams: ChainStreams) -> Recorded:
 
 
 def _record_choices(form: Form, streams: ChainStreams) -> Recorded:
-    return [], [streams.uniform((1, form.rows), dtype="float64")]
+    return [], [streams.uniform((1, form.n_chains), dtype="float64")]
 
 
 def _record_exact(form: Form, streams: ChainStreams, layers: tuple[int, ...], group: tuple[int, ...]) -> Recorded:
     weights, parameters = form.parameters()
     states = Enumerated(parameters, layers, group, None)
-    numbers = B.placeholder(shape=(form.rows, states.n_sites), dtype=form.dtype)
-    state = states.drawn(numbers, form.rows, streams)
+    numbers = B.placeholder(shape=(form.n_chains, states.n_sites), dtype=form.dtype)
+    state = states.drawn(numbers, form.n_chains, streams)
     return [numbers, *weights], [told(parameters, layer, state[layer]) for layer in form.topology.retained]
 
 
@@ -385,45 +384,8 @@ def adaptive_temperatures(machine: Machine) -> list[float]:
     return found
 
 
-def _left(log_weights: Any) -> float:
+def _left(log_weights: Array) -> float:
     """The effective sample size of equal chains that get such weights, as a share of them."""
     xp = array_namespace(log_weights)
     weights = B.exp(asarray(log_weights - xp.max(log_weights), xp, "float64"))
     return float(B.mean(weights)) ** 2 / float(B.mean(B.square(weights)))
-
-
-def ais(
-    model: Any,
-    n_chains: Any,
-    n_temperatures: Any,
-    betas: Any,
-    library: str | None,
-    chunks: Any,
-    random_state: Any,
-    *,
-    reverse: bool = False,
-    initial: Any = None,
-    n_sweeps: Any = None,
-) -> AISEstimate:
-    """Log Z by annealing, or in reverse: see `RBM.ais`, `RBM.reverse_ais`."""
-    rows, topology = positive_int(n_chains, "n_chains"), model.state_.topology
-    temperatures = inverse_temperatures(n_temperatures, betas)
-    sweeps = None if n_sweeps is None else positive_int(n_sweeps, "n_sweeps", 0)
-    given: dict[int, Array] = {}
-    if initial is not None:
-        if not hasattr(initial, "__len__") or len(initial) != len(topology.sizes):
-            count = len(initial) if hasattr(initial, "__len__") else repr(initial)
-            raise ValueError(f"initial must have {len(topology.sizes)} entries, one for each layer, got {count}")
-        for layer in topology.retained:
-            given[layer] = checked_states(model, initial[layer], rows, layer, f"initial[{layer}]")
-    machine, seed, lazy = machine_and_seed(model, library, random_state, *given.values())
-    if temperatures is None:
-        temperatures = adaptive_temperatures(machine)
-    chains = (
-        ReverseChains(machine, seed, temperatures[::-1], n_sweeps=sweeps, initial=given)
-        if reverse
-        else AnnealedChains(machine, seed, temperatures)
-    )
-    log_weights = to_numpy(chains.last(rows, len(temperatures) - 1, lazy, chunks)[0][:, 0])
-    base_log_z = base_log_partition(topology, machine.base_bias)
-    return estimate(log_weights, base_log_z, len(temperatures), reverse=reverse)

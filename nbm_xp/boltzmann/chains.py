@@ -16,12 +16,11 @@ import functools
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines.estimators import check_names
+from nbm_xp.machines import Array, Chunks, Namespace, RandomState
 from nbm_xp.machines.randomness import ChainFunction, ChainStreams, entropy_of, next_seed
-from nbm_xp.machines.rows import checked_rows
 from nbm_xp.namespace import (
     array_namespace,
     asarray,
@@ -35,28 +34,22 @@ from nbm_xp.namespace import (
     use_backend,
 )
 
-from .energy import Parameters, opened, start_layer, sweep, told
-from .storage import names
+from . import storage
+from .energy import Parameters, start_layer, sweep, told
+from .recording import Form, Recorded
 from .topology import Topology
 
-__all__ = [
-    "LADDER",
-    "Chains",
-    "Draw",
-    "Form",
-    "Machine",
-    "beside",
-    "checked_layer",
-    "checked_states",
-    "in_order",
-    "machine_and_seed",
-]
+__all__ = ["Chains", "Draw", "Fitted", "Machine", "States", "beside", "in_order", "machine_and_seed"]
 
-LADDER = "ladder."
-"""What the names of the arrays of a training's ladder begin with."""
+States: TypeAlias = tuple[Array, ...]
 
-Array = Any
-Recorded = tuple[Sequence[Any], Sequence[Any]]
+
+class Fitted(Protocol):
+    """A model that has parameters."""
+
+    @property
+    def state_(self) -> Any:
+        """A `MachineState`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,24 +64,25 @@ class Machine:
     base_rate : array of shape (visible units,)
     ladder : tuple of arrays
         The same as `arrays` of the machines that it exchanged states with in training, stacked; empty if none.
-    ended : tuple of arrays of shape (machines, chains, units)
+    ended : tuple of arrays of shape (machines, units, chains)
         The last states of the chains of that training, of ``topology.retained``.
     """
 
     topology: Topology
-    arrays: tuple[Array, ...]
+    arrays: States
     base_rate: Array
-    ladder: tuple[Array, ...] = ()
-    ended: tuple[Array, ...] = ()
+    ladder: States = ()
+    ended: States = ()
 
     @classmethod
-    def of(cls, model: Any) -> Self:
+    def of(cls, model: Fitted) -> Self:
         """That of a model that has parameters."""
         state = model.state_
         kept, ladder = state.variables, {}
-        if f"{LADDER}turn" in kept:
-            ladder["ladder"] = tuple(kept[LADDER + name].value for name in names(state.topology))
-            ladder["ended"] = tuple(kept[f"{LADDER}state.{layer}"].value for layer in state.topology.retained)
+        if f"{storage.LADDER}turn" in kept:
+            ladder["ladder"] = tuple(kept[storage.LADDER + name].value for name in storage.names(state.topology))
+            ended = (kept[f"{storage.LADDER}state.{layer}"].value for layer in state.topology.retained)
+            ladder["ended"] = tuple(ended)
         return cls(state.topology, tuple(part.value for part in state.parameters), state.base_rate, **ladder)
 
     def to(self, library: str) -> Machine:
@@ -121,16 +115,12 @@ class Machine:
 
     @property
     def base_bias(self) -> Array:
-        """The visible biases of the model without weights that is most like the data, in host memory.
-
-        A unit that was always 0, or always 1, has some chance of the other state.
-        """
-        units = self.topology.units[0]
-        return units.bias(units.possible(to_numpy(self.base_rate)))
+        """The visible biases of the model without weights that is most like the data, in host memory."""
+        return self.topology.base_bias(self.base_rate)
 
 
 def machine_and_seed(
-    model: Any, library: str | None, random_state: Any, *given: Any
+    model: Fitted, library: str | None, random_state: RandomState, *given: Array
 ) -> tuple[Machine, int, str | None]:
     """The machine of a model for chains in a library, their seed, and the name of a lazy library for results.
 
@@ -141,68 +131,15 @@ def machine_and_seed(
         By default that of the first array of `given` that is not in host memory, else the model's.
     random_state : int, None, or generator
         None takes the next seed of the model's streams.
-    *given : arrays or None
+    *given : arrays
     """
-    machine = Machine.of(model)
+    machine, host = Machine.of(model), library_name(host_namespace())
     if library is None:
-        others = [library_name(array) for array in given if array is not None]
-        library = next((name for name in others if name != library_name(host_namespace())), machine.library)
-    eager = not is_lazy(get_namespace(library))
+        library = next((name for name in map(library_name, given) if name != host), machine.library)
     seed = next_seed(model.state_.rng) if random_state is None else entropy_of(random_state)
-    if eager:
+    if not is_lazy(get_namespace(library)):
         return machine.to(library), seed, None
-    if machine.is_lazy:
-        return machine, seed, None
-    return machine.to(library_name(host_namespace())), seed, library
-
-
-def checked_layer(layer: Any, count: int, name: str) -> int:
-    """The number of one of so many layers."""
-    if isinstance(layer, bool) or not hasattr(layer, "__index__") or not 0 <= layer < count:
-        raise ValueError(f"{name} must be layers from 0 to {count - 1}, got {layer!r}")
-    return int(layer)
-
-
-def checked_states(model: Any, states: Any, rows: int, layer: int, name: str) -> Array:
-    """Rows of states of a layer, one for each chain, checked against a model."""
-    state = model.state_
-    within, size = state.topology.units[layer].within, state.topology.sites(layer)
-    if not layer:
-        check_names(state.feature_names, states)
-    states = checked_rows(states, size, name=name, within=within, clip=not layer, owner=state.kind)
-    states = state.same_library(states)
-    if states.shape[0] != rows:
-        raise ValueError(f"{name} must have a row for each of {rows} chains, got {states.shape[0]} rows")
-    return states
-
-
-class Form(NamedTuple):
-    """What formulas of chains are recorded for."""
-
-    topology: Topology
-    dtype: str
-    rows: int
-    """How many chains there are."""
-
-    def parameters(self, *, in_columns: bool = True, stacked: int = 0) -> tuple[list[Any], Parameters]:
-        """Placeholders for weights and biases, and these as parameters; of several machines if `stacked`."""
-        topology, first = self.topology, (stacked,) if stacked else ()
-        shapes = [topology.weights_shape(place) for place in range(len(topology.connections))]
-        inputs = [B.placeholder(shape=(*first, *shape), dtype=self.dtype) for shape in shapes]
-        inputs += [B.placeholder(shape=(*first, size), dtype=self.dtype) for size in topology.sizes]
-        count = len(shapes)
-        split = tuple(inputs[:count]), tuple(inputs[count:])
-        return inputs, Parameters(topology, *split, in_columns=in_columns, stacked=bool(stacked))
-
-    def states(self, parameters: Parameters, layers: Collection[int], machines: int = 0) -> tuple[list[Any], list[Any]]:
-        """Placeholders for states of layers as data give them, and a whole state with None for other layers."""
-        inputs, state = [], [None] * len(self.topology.sizes)
-        for layer in layers:
-            sites = self.topology.sites(layer)
-            shape = (machines, self.rows, sites) if machines else (sites, self.rows)
-            inputs.append(B.placeholder(shape=shape, dtype=self.dtype))
-            state[layer] = opened(parameters, layer, inputs[-1])
-        return inputs, state
+    return (machine, seed, None) if machine.is_lazy else (machine.to(host), seed, library)
 
 
 class Draw(NamedTuple):
@@ -218,9 +155,9 @@ class Draw(NamedTuple):
         What else a kind of chains measures in a sweep.
     """
 
-    states: tuple[Array, ...]
-    shown: tuple[Array, ...]
-    measured: tuple[Array, ...]
+    states: States
+    shown: States
+    measured: States
 
 
 class Chains:
@@ -259,6 +196,7 @@ class Chains:
     True
     """
 
+    default_purpose = "chains"
     result_dtype: str | None = None
     """The dtype of `collect`, if it is not that of the machine."""
 
@@ -271,7 +209,7 @@ class Chains:
         means: bool = False,
         clamp: Mapping[int, Array] | None = None,
         initial: Mapping[int, Array] | None = None,
-        purpose: str = "chains",
+        purpose: str | None = None,
     ) -> None:
         self.machine = machine
         self.seed = seed
@@ -279,8 +217,8 @@ class Chains:
         self.means = means
         self.given = dict(sorted({**(initial or {}), **(clamp or {})}.items()))
         self.clamped = tuple(sorted(clamp or {}))
-        self.purpose = purpose
-        self.chunks: Any = "auto"  # of the chains, where the weights are lazy
+        self.purpose = purpose or self.default_purpose
+        self.chunks: Chunks = "auto"  # of the chains, where the weights are lazy
         self.first = 0  # the number of the chain that the first row of `given` is for
         topology = machine.topology
         free = [layer for layer in topology.layers if layer not in self.clamped]
@@ -292,11 +230,11 @@ class Chains:
         return self.machine.topology
 
     @property
-    def xp(self) -> Any:
+    def xp(self) -> Namespace:
         """The library that chains are computed in."""
         return get_namespace(self.machine.library)
 
-    def start(self, offset: int, rows: int) -> tuple[Array, ...]:
+    def start(self, offset: int, rows: int) -> States:
         """The states that a block of chains begins with, of the layers of `carried`, as data give them.
 
         Visible units are drawn with the base rate, or with `initial`; of other units every state is as likely, and
@@ -315,7 +253,7 @@ class Chains:
         """
         return self._started(offset, rows, self.carried)[0]
 
-    def _started(self, offset: int, rows: int, layers: tuple[int, ...]) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    def _started(self, offset: int, rows: int, layers: tuple[int, ...]) -> tuple[States, States]:
         """The states of some layers that chains begin with, and their means."""
         given = tuple(layer for layer in self.given if layer in layers)
         begin = self._compiled(_record_start, rows, layers, given)
@@ -324,7 +262,7 @@ class Chains:
         found, _ = begin(columns, self._random(begin, "start", offset, 0))
         return in_order(found[: len(layers)]), tuple(found[len(layers) :])
 
-    def advance(self, states: Sequence[Array], offset: int, first_sweep: int, n_sweeps: int) -> tuple[Array, ...]:
+    def advance(self, states: Sequence[Array], offset: int, first_sweep: int, n_sweeps: int) -> States:
         """Do some sweeps of a block of chains.
 
         Parameters
@@ -348,25 +286,21 @@ class Chains:
 
     def walk(self, states: Sequence[Array], offset: int, first_sweep: int, n_sweeps: int) -> Iterator[Draw]:
         """Do the sweeps of `advance`, and yield a `Draw` after each."""
-        now, rows = self._placed(states), self.rows_of(states)
+        now, rows = self._placed(states), int(states[0].shape[-1])
         move = self._step(rows)
+        fixed = [*self._constants(), *(self._columns(self.given[layer], offset, rows) for layer in self.clamped)]
         random = self._random(move, "sweeps", offset, first_sweep)
-        constant = [*self._constants(), *(self._columns(self.given[k], offset, rows) for k in self.clamped)]
-        count, last, end = len(now), len(now) + len(self.layers), first_sweep + n_sweeps
-        xp, lazy = self.xp, is_lazy(self.xp)
-        fast = move.unchecked([*now, *constant, *self._schedule(first_sweep)], random) if n_sweeps > 1 else move
-        for number in range(first_sweep, end):
-            step = fast if number < end - 1 else move  # the last result is nobody else's memory
-            found, after = step([*now, *constant, *self._schedule(number)], random)
-            random = list(after)
-            now = tuple(found[:count]) if lazy else rows_in_order(xp, found[:count])
-            yield Draw(now, tuple(found[count:last]), tuple(found[last:]))
+        step, count, last = move.function, len(now), len(now) + len(self.layers)
+        if n_sweeps > 1:
+            step = step.unchecked(*now, *fixed, *self._schedule(first_sweep), *random)
+        for number in range(first_sweep, first_sweep + n_sweeps):
+            if number == first_sweep + n_sweeps - 1:
+                step = move.function  # the last result is nobody else's memory
+            found = step(*now, *fixed, *self._schedule(number), *random)
+            now, random = tuple(found[:count]), found[move.n_outputs :]
+            yield Draw(now, tuple(found[count:last]), tuple(found[last : move.n_outputs]))
 
-    def rows_of(self, states: Sequence[Array]) -> int:
-        """How many chains states are of."""
-        return int(states[0].shape[1])
-
-    def _placed(self, states: Sequence[Array]) -> tuple[Array, ...]:
+    def _placed(self, states: Sequence[Array]) -> States:
         """States, as a checkpoint may give them, in the library and dtype of the machine."""
         return tuple(asarray(state, self.xp, self.machine.dtype) for state in states)
 
@@ -387,7 +321,7 @@ class Chains:
         with _compiling:  # a function is compiled once, whichever thread comes first
             return _compile(self.machine.library, record, form, *options)
 
-    def _random(self, function: ChainFunction, part: str, offset: int, sweeps: int) -> list[Array]:
+    def _random(self, function: ChainFunction, part: str, offset: int, sweeps: int) -> Sequence[Array]:
         return function.states(self.seed, f"{part} of {self.purpose}", offset, sweeps, self.xp)
 
     def _columns(self, values: Array, offset: int, rows: int, *, tiled: bool = False) -> Array:
@@ -415,7 +349,7 @@ class Chains:
         """How many columns `collect` gives for each layer shown."""
         return [self.topology.sizes[k] if self.means else self.topology.sites(k) for k in self.layers]
 
-    def last(self, n_chains: int, n_sweeps: int, library: str | None = None, chunks: Any = None) -> list[Array]:
+    def last(self, n_chains: int, n_sweeps: int, library: str | None = None, chunks: Chunks = None) -> list[Array]:
         """What `collect` gives of chains, an array of shape (chains, columns) for each of `widths`.
 
         Parameters
@@ -464,14 +398,14 @@ def _compile(library: str, record: Callable[..., Recorded], form: Form, *options
 
 
 def _record_start(form: Form, streams: ChainStreams, layers: tuple[int, ...], given: tuple[int, ...]) -> Recorded:
-    topology, parameters = form.topology, Parameters(form.topology, (), (), in_columns=True)
-    rates = B.placeholder(shape=(topology.sizes[0], form.rows), dtype=form.dtype)
+    topology, rates = form.topology, B.placeholder(shape=(form.topology.sizes[0], form.n_chains), dtype=form.dtype)
+    parameters = Parameters(topology, (), (rates,), in_columns=True)
     inputs, means = form.states(parameters, given)
     for layer in layers:
         if means[layer] is None:
             nothing = B.zeros((topology.sizes[layer], 1), dtype=form.dtype) + rates[:1, :] * 0
-            means[layer] = topology.units[layer].unknown(nothing, 0) if layer else rates
-    states = [start_layer(parameters, layer, means[layer], form.rows, streams) for layer in layers]
+            means[layer] = topology.units[layer].unknown(nothing, parameters.units_axis) if layer else rates
+    states = [start_layer(parameters, layer, means[layer], form.n_chains, streams) for layer in layers]
     shown = [told(parameters, layer, part) for layer, part in zip(layers, states, strict=True)]
     return [rates, *inputs], [*shown, *(means[layer] for layer in layers)]
 
@@ -486,23 +420,18 @@ def _record_sweep(
 ) -> Recorded:
     weights, parameters = form.parameters()
     inputs, state = form.states(parameters, carried)
-    held, given = form.states(parameters, clamped)
+    fixed, given = form.states(parameters, clamped)
     whole = [mine if other is None else other for mine, other in zip(state, given, strict=True)]
-    moved, drawn_with = sweep(parameters, whole, form.rows, streams, clamped)
+    moved, drawn_with = sweep(parameters, whole, form.n_chains, streams, clamped)
     shown = {layer: drawn_with[layer] if means else told(parameters, layer, moved[layer]) for layer in layers}
     after = [told(parameters, layer, moved[layer]) for layer in carried]
-    return [*inputs, *weights, *held], [*after, *(shown[layer] for layer in layers)]
+    return [*inputs, *weights, *fixed], [*after, *(shown[layer] for layer in layers)]
 
 
-def in_order(arrays: Collection[Array]) -> tuple[Array, ...]:
+def in_order(arrays: Collection[Array]) -> States:
     """Arrays whose rows lie one after the other in memory, as those read from a file do; lazy ones as they are."""
     if not arrays or is_lazy(xp := array_namespace(*arrays)):
         return tuple(arrays)
-    return rows_in_order(xp, arrays)
-
-
-def rows_in_order(xp: Any, arrays: Collection[Array]) -> tuple[Array, ...]:
-    """Arrays of a library that computes at once, as `in_order` has them."""
     return tuple(xp.reshape(xp.reshape(array, (-1,)), array.shape) for array in arrays)
 
 
@@ -521,7 +450,7 @@ def _transposed(offset: tuple[int, int], shape: tuple[int, int], values: Array, 
     return asarray(part, xp, dtype)
 
 
-def _padded(xp: Any, values: Array, width: int) -> Array:
+def _padded(xp: Namespace, values: Array, width: int) -> Array:
     """Rows with zeros after them, as the blocks of an array of other columns need them."""
     rest = width - int(values.shape[1])
     return xp.concat([values, xp.zeros((values.shape[0], rest), dtype=values.dtype)], axis=1) if rest else values

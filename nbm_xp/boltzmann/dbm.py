@@ -7,16 +7,16 @@ from functools import partial
 from typing import Any, Self
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines.rows import known_length, positive_int
+from nbm_xp.machines.rows import positive_int
 from nbm_xp.machines.units import Units, kind_of
 from nbm_xp.namespace import array_namespace, is_lazy, to_numpy
 from nbm_xp.namespace.errors import name_methods
 
-from . import sampling, storage
-from .chains import checked_states
+from . import storage
 from .model import Model
 from .optimizers import SGD, Schedule
 from .posterior import compile_mean_field
+from .recording import compile_sweep
 from .topology import Topology, hidden_kinds
 from .training_methods import TrainingMethod
 
@@ -272,13 +272,10 @@ class DBM(Model):
         list of array
             The new states of all layers. Each call draws anew.
         """
-        topology = self.state_.topology
-        if len(states) != len(topology.sizes):
-            raise ValueError(f"states must be {len(topology.sizes)}, one for each layer, got {len(states)}")
-        rows = known_length(self.state_.checked_rows(states[0], "states[0]"), "states[0]")
-        given = [checked_states(self, states[layer], rows, layer, f"states[{layer}]") for layer in topology.retained]
-        build = partial(sampling.compile_sweep, self.state_.parameters, rows, self.state_.rng)
-        return list(self.state_.function(("gibbs", rows), build)(*given))
+        given = self.state_.checked_whole(states, "states")
+        rows = int(given[0].shape[0])
+        build = partial(compile_sweep, self.state_.parameters, rows, self.state_.rng)
+        return list(self.state_.function(("gibbs", rows), build)(*given.values()))
 
     def _converge(self, X: Any, tolerance: float, max_iterations: int) -> list[Any]:
         X = self.state_.checked_rows(X)

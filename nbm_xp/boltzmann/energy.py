@@ -22,9 +22,9 @@ R. Salakhutdinov and G. Hinton, "Deep Boltzmann machines", AISTATS 2009.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Streams
@@ -68,32 +68,28 @@ class Parameters:
         One for each layer. None, here and among the weights, is for zeros that nothing is to be computed of: see
         `local_field`.
     in_columns : bool
-        Whether states are columns, of shape (units, states), in place of rows.
-    stacked : bool
-        Whether these are several machines, one after the other along a first axis of everything, states too.
+        Whether states are columns, of shape (units, states), in place of rows. Parameters of several machines are
+        stacked along a first axis, and so are their states, which are columns.
     """
 
     topology: Topology
-    weights: tuple[Any, ...]
-    biases: tuple[Any, ...]
+    weights: tuple[Array, ...]
+    biases: tuple[Array, ...]
     in_columns: bool = False
-    stacked: bool = False
 
     @classmethod
-    def of(cls, topology: Topology, values: Iterable[Array], *, stacked: bool = False) -> Parameters:
+    def of(cls, topology: Topology, values: Iterable[Array], *, in_columns: bool = False) -> Parameters:
         """Those of a topology, the weights first."""
         listed, count = tuple(values), len(topology.connections)
-        return cls(topology, listed[:count], listed[count:], stacked=stacked)
+        return cls(topology, listed[:count], listed[count:], in_columns)
 
-    def __iter__(self) -> Array:
+    def __iter__(self) -> Iterator[Array]:
         """The weights, then the biases."""
         return iter((*self.weights, *self.biases))
 
     def like(self, values: Iterable[Array]) -> Parameters:
         """Others in the same order, for the same topology."""
-        listed = tuple(values)
-        count = len(self.weights)
-        return Parameters(self.topology, listed[:count], listed[count:], self.in_columns, self.stacked)
+        return Parameters.of(self.topology, values, in_columns=self.in_columns)
 
     @property
     def dtype(self) -> Array:
@@ -103,13 +99,11 @@ class Parameters:
     @property
     def units_axis(self) -> int:
         """The axis of a state along which units lie."""
-        return 0 if self.in_columns else -1
+        return -2 if self.in_columns else -1
 
     def for_each_state(self, vector: Array) -> Array:
         """A vector over a layer's units, such that it combines with states element by element."""
-        if self.stacked:
-            return vector[:, None, :]
-        return vector[:, None] if self.in_columns else vector
+        return vector[..., None] if self.in_columns else vector
 
 
 def variable(value: Array, name: str | None = None) -> Array:
@@ -118,7 +112,7 @@ def variable(value: Array, name: str | None = None) -> Array:
         return B.variable(value, dtype=dtype_name(value), name=name)
 
 
-def shape_of(variable: Any) -> tuple[int, ...]:
+def shape_of(variable: Array) -> tuple[int, ...]:
     """The lengths of a Variable, which has no unknown ones."""
     return cast("tuple[int, ...]", B.get_variable_shape(variable))
 
@@ -144,16 +138,12 @@ def local_field(parameters: Parameters, layer: int, state: State) -> Array:
 
 def _upwards(parameters: Parameters, weights: Array, state: Array) -> Array:
     """What the higher layer of a connection receives from the lower one."""
-    if parameters.stacked:
-        return state @ weights
-    return B.dot(B.transpose(weights), state) if parameters.in_columns else B.dot(state, weights)
+    return weights.mT @ state if parameters.in_columns else B.dot(state, weights)
 
 
 def _downwards(parameters: Parameters, weights: Array, state: Array) -> Array:
     """What the lower layer of a connection receives from the higher one."""
-    if parameters.stacked:
-        return state @ weights.mT
-    return B.dot(weights, state) if parameters.in_columns else B.dot(state, B.transpose(weights))
+    return weights @ state if parameters.in_columns else B.dot(state, B.transpose(weights))
 
 
 def expectation(parameters: Parameters, layer: int, state: State) -> Array:
@@ -211,8 +201,8 @@ def gauged(topology: Topology, values: Iterable[Array]) -> list[Array]:
 
 
 def _shape(parameters: Parameters, layer: int, rows: int | tuple[int, ...]) -> tuple[int, ...]:
-    units, count = parameters.topology.sizes[layer], (rows,) if isinstance(rows, int) else rows
-    return (units, *count) if parameters.in_columns else (*count, units)
+    units, (*machines, count) = parameters.topology.sizes[layer], (rows,) if isinstance(rows, int) else rows
+    return (*machines, units, count) if parameters.in_columns else (*machines, count, units)
 
 
 def sweep(
@@ -221,7 +211,7 @@ def sweep(
     rows: int | tuple[int, ...],
     rng: Streams,
     clamped: Collection[int] = (),
-    field: Callable[[int, State], Any] | None = None,
+    field: Callable[[int, State], Array] | None = None,
 ) -> tuple[list[Array], list[Array]]:
     """One sweep of Gibbs sampling: each group of layers given all the others.
 
@@ -280,9 +270,7 @@ def energy_within(parameters: Parameters, state: State, layers: Collection[int])
 
 def _with_bias(parameters: Parameters, state: Array, bias: Array) -> Array:
     """The product of each state of a layer with its biases."""
-    if parameters.stacked:
-        return (state @ bias[:, :, None])[:, :, 0]
-    return B.dot(bias, state) if parameters.in_columns else B.dot(state, bias)
+    return (bias[..., None, :] @ state)[..., 0, :] if parameters.in_columns else B.dot(state, bias)
 
 
 def _with_own(parameters: Parameters, state: State, layers: Collection[int], total: Array) -> Array:

@@ -13,17 +13,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from nbm_xp import natural_bm as B
 from nbm_xp.machines.estimators import NotFittedError, describe_rows
 from nbm_xp.machines.randomness import entropy_of
-from nbm_xp.machines.rows import checked_values, checked_weights, known_length, numbers, sparse_rows
+from nbm_xp.machines.rows import checked_values, numbers, sparse_rows
 from nbm_xp.machines.sparse import is_sparse
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, is_complex, is_lazy, to_numpy
 
 from . import storage
-from .annealing import ais
-from .bridging import LadderEstimate
 from .diagnostics import Diagnostics
-from .ladder import STEPS, ladder_log_partition
 from .optimizers import OPTIMIZERS, SGD, Schedule
-from .partition import AISEstimate, is_enumerable, log_partition, log_z_of
 from .state import MachineState, float_dtype
 from .topology import Topology
 from .trainer import Trainer, check_hyperparameters
@@ -33,7 +29,6 @@ __all__ = ["BoltzmannEstimator", "as_plain"]
 
 _OBJECTS: dict[str, Any] = {kind.__name__: kind for kind in (*METHODS.values(), *OPTIMIZERS.values())}
 
-_SEED = 0
 _AT_ONCE = 4096  # rows of a sparse matrix that are transformed at a time
 
 
@@ -252,80 +247,6 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _represent(self, X: Any) -> Any:
         """What `transform` gives of rows that have been checked."""
         raise NotImplementedError
-
-    def log_likelihood(self, X: Any, log_z: float | AISEstimate | LadderEstimate | None = None) -> Any:
-        """The log-probability of each row; where hidden layers are connected with one another, a lower bound on it.
-
-        The bound is that of the mean-field approximation.
-
-        Parameters
-        ----------
-        X : array of shape (rows, n_features_in_)
-            Values in [0, 1], or what the visible units have in its place.
-        log_z : float or AISEstimate or LadderEstimate, optional
-            The logarithm of the partition function. Without it, it is found exactly, for models small enough.
-
-        Returns
-        -------
-        array of shape (rows,)
-        """
-        X = self.state_.checked_rows(X)
-        known = log_partition(self) if log_z is None else log_z_of(log_z)
-        return -self.free_energy(X) - known
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The mean log-likelihood of rows where it is known; else the pseudo-likelihood: the higher, the better.
-
-        It is known where `log_partition` can tell Z exactly, and where the model was trained with ``training="ptt"``,
-        whose ladder tells Z (`ladder_log_partition`). Of other models with visible units that have a list of states, it
-        is the mean of `score_samples`, an estimate of the log-pseudo-likelihood. Of all others, as deep ones and those
-        with Gaussian units, annealed importance sampling estimates Z (`ais`). Deep machines have a bound in place of
-        the likelihood.
-
-        A likelihood and a pseudo-likelihood are not to be compared: where a search has models of both kinds, use
-        ``training="ptt"`` for all of them, or give it `log_likelihood` with an estimate of Z as the scorer.
-
-        Parameters
-        ----------
-        X : array or table of shape (rows, n_features_in_)
-            Values in [0, 1], or what the visible units have in its place; others are clipped, with a warning.
-        y : optional
-            Ignored; scikit-learn passes it.
-        sample_weight : array of shape (rows,), optional
-            How much each row counts, in proportion.
-
-        Returns
-        -------
-        float
-            In nats. The same in every call: it disturbs no random numbers of the model.
-
-        Raises
-        ------
-        ValueError
-            If the rows are not what they must be, or there are none.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from nbm_xp.boltzmann import RBM
-        >>> rows = np.asarray([[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
-        >>> rbm = RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.zeros(3))
-        >>> round(rbm.score(rows), 4), round(float(np.log(1 / 8)), 4)  # all of eight rows are as likely
-        (-2.0794, -2.0794)
-        """
-        topology, X = self.state_.topology, self.state_.checked_rows(X)
-        known_length(X)
-        weights = checked_weights(sample_weight, X)
-        log_z: Any = None
-        if is_enumerable(topology):
-            log_z = log_partition(self)
-        elif self.state_.ladder is not None:
-            log_z = ladder_log_partition(self, 100, STEPS, None, None, _SEED)
-        if log_z is None and topology.is_factorial and topology.radices(0) is not None:
-            found = self.score_samples(X)
-        else:
-            found = self.log_likelihood(X, ais(self, 100, 1000, None, None, None, _SEED) if log_z is None else log_z)
-        return float(to_numpy(B.mean(found))) if weights is None else float(B.mean(weights * to_numpy(found)))
 
     @property
     def _n_features_out(self) -> int:

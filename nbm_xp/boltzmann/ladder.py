@@ -19,42 +19,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol, TypeAlias
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array, Chunks, Streams
 from nbm_xp.machines.exchanges import due, odd_pairs
 from nbm_xp.machines.randomness import ChainFunction, ChainStreams
-from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespace, to_numpy
 
-from . import storage
 from .bridging import LadderEstimate, bennett, cut_off, mixing, parting
-from .chains import LADDER, Array, Chains, Form, Machine, Recorded, beside, in_order, machine_and_seed
+from .chains import Chains, Machine, States, beside, in_order
 from .energy import Parameters, free_energy, local_field, shape_of, sweep, told
 from .partition import constant, log_partition_of_biases
+from .recording import Form, Recorded, State
+from .storage import LADDER, names
 
 __all__ = [
-    "LADDER",
-    "STEPS",
-    "Compared",
-    "Ladder",
-    "LadderChains",
-    "Move",
-    "Replicas",
-    "estimate",
-    "ladder_log_partition",
-    "ladder_of_arrays",
-    "moved",
-    "pairs_in_turn",
-    "shown_of_top",
-]
+    "STEPS", "Compared", "Ladder", "LadderChains", "LadderMeasures", "Move", "ReplicaChains", "Replicas", "estimate",
+    "ladder_of_arrays", "moved", "pairs_in_turn", "shown_of_top",
+]  # fmt: skip
 
 STEPS = 400
 """On a ladder, by default, until chains are at equilibrium and log Z is known."""
 
-State = list[Any]
-Compared = tuple[Any, Any, Callable[[Any], dict[int, Any]]]
+Compared: TypeAlias = tuple[Array, Array, Callable[[Array], dict[int, Array]]]
 
 
 class Move(NamedTuple):
@@ -63,7 +52,7 @@ class Move(NamedTuple):
     Attributes
     ----------
     state : list
-        Of each layer the new states, of shape (machines, chains, units).
+        Of each layer the new states, of shape (machines, units, chains).
     means : list
         What they were drawn with.
     turn : Tensor of shape (1,)
@@ -81,12 +70,12 @@ class Move(NamedTuple):
 
     state: State
     means: State
-    turn: Any
-    due: Any
-    chance: Any
-    swap: Any
-    up: Any
-    down: Any
+    turn: Array
+    due: Array
+    chance: Array
+    swap: Array
+    up: Array
+    down: Array
 
 
 class Replicas(Protocol):
@@ -100,20 +89,20 @@ class Replicas(Protocol):
     def pairs(self) -> int:
         """How many pairs of neighbours there are."""
 
-    def compared(self, state: State, partners: Any, chains: int) -> Compared:
+    def compared(self, state: State, partners: Array, chains: int) -> Compared:
         """`up` and `down` of a `Move`; and, from where states are exchanged, what marginalised layers then receive."""
 
-    def local_field(self, layer: int, state: Sequence[Any]) -> Any:
+    def local_field(self, layer: int, state: Sequence[Array]) -> Array:
         """What a layer of each machine receives."""
 
 
-def moved(replicas: Replicas, state: Sequence[Any], turn: Any, chains: int, rng: Any) -> Move:
+def moved(replicas: Replicas, state: Sequence[Array], turn: Array, chains: int, rng: Streams) -> Move:
     """Exchange, then sweep.
 
     Parameters
     ----------
     replicas : Replicas
-    state : sequence of Tensors of shape (machines, chains, units)
+    state : sequence of Tensors of shape (machines, units, chains)
         In the layers of ``topology.retained``; others are not read.
     turn : Tensor of shape (1,)
         0 or 1: whether even or odd pairs have their turn.
@@ -133,11 +122,11 @@ def moved(replicas: Replicas, state: Sequence[Any], turn: Any, chains: int, rng:
     chance = B.exp(B.minimum(-(up + down), 0.0))
     swap = B.cast(B.less(B.random_uniform((pairs, chains), dtype=dtype, rng=rng), chance), dtype) * paired[:, None]
     none = swap[:1, :] * 0
-    swapped = (B.concatenate([swap, none], axis=0) + B.concatenate([none, swap], axis=0))[:, :, None] > 0
+    swapped = (B.concatenate([swap, none], axis=0) + B.concatenate([none, swap], axis=0))[:, None, :] > 0
     now = [None if mine is None else xp.where(swapped, xp.take(mine, partners, axis=0), mine) for mine in now]
     known = known_after(swapped)
 
-    def field(layer: int, states: Sequence[Any]) -> Any:
+    def field(layer: int, states: Sequence[Array]) -> Array:
         return known[layer] if layer in known else replicas.local_field(layer, states)
 
     after, means = sweep(replicas.top, now, (pairs + 1, chains), rng, field=field)
@@ -162,27 +151,27 @@ class Ladder:
     top: Parameters
     pairs: int
 
-    def compared(self, state: State, partners: Any, chains: int) -> Compared:
+    def compared(self, state: State, partners: Array, chains: int) -> Compared:
         """See `Replicas`: each machine is given its own states and, beside them, its partner's."""
         xp = array_namespace(partners)
         both = [
-            None if mine is None else B.concatenate([mine, xp.take(mine, partners, axis=0)], axis=1) for mine in state
+            None if mine is None else B.concatenate([mine, xp.take(mine, partners, axis=0)], axis=2) for mine in state
         ]
         inputs = {layer: self.local_field(layer, both) for layer in self.top.topology.marginalised}
         energies = self._free_energy(both, inputs)
         own, foreign = energies[:, :chains], energies[:, chains:]
 
-        def known_after(swapped: Any) -> dict[int, Any]:
-            return {layer: xp.where(swapped, x[:, chains:, :], x[:, :chains, :]) for layer, x in inputs.items()}
+        def known_after(swapped: Array) -> dict[int, Array]:
+            return {layer: xp.where(swapped, x[:, :, chains:], x[:, :, :chains]) for layer, x in inputs.items()}
 
         return foreign[1:, :] - own[:-1, :], foreign[:-1, :] - own[1:, :], known_after
 
-    def local_field(self, layer: int, state: Sequence[Any]) -> Any:
+    def local_field(self, layer: int, state: Sequence[Array]) -> Array:
         """What a layer of each machine receives."""
         below, above = _split(state)
         return _stacked(local_field(self.rungs, layer, below), local_field(self.top, layer, above))
 
-    def _free_energy(self, state: State, inputs: Mapping[int, Any]) -> Any:
+    def _free_energy(self, state: State, inputs: Mapping[int, Array]) -> Array:
         """The free energy of each machine's states, given what the marginalised layers receive."""
         below, above = _split(state)
         return _stacked(
@@ -191,43 +180,46 @@ class Ladder:
         )
 
 
-def ladder_of_arrays(parameters: Parameters, arrays: Mapping[str, Any]) -> Ladder:
+def ladder_of_arrays(parameters: Parameters, arrays: Mapping[str, Array]) -> Ladder:
     """The ladder of a machine, from the arrays of its training by name."""
-    rungs = [arrays[LADDER + name] for name in storage.names(parameters.topology)]
-    return Ladder(
-        Parameters(
-            parameters.topology,
-            tuple(rungs[: len(parameters.weights)]),
-            tuple(rungs[len(parameters.weights) :]),
-            stacked=True,
-        ),
-        parameters,
-        shape_of(rungs[-1])[0],
-    )
+    topology = parameters.topology
+    rungs = Parameters.of(topology, (arrays[LADDER + name] for name in names(topology)), in_columns=True)
+    return Ladder(rungs, replace(parameters, in_columns=True), shape_of(rungs.biases[0])[0])
 
 
-def _split(state: Sequence[Any]) -> tuple[State, State]:
+def _split(state: Sequence[Array]) -> tuple[State, State]:
     """The states of the machines below the top, and of the top."""
     below = [None if part is None else part[:-1, :, :] for part in state]
     return below, [None if part is None else part[-1, :, :] for part in state]
 
 
-def _stacked(below: Any, above: Any) -> Any:
+def _stacked(below: Array, above: Array) -> Array:
     return B.concatenate([below, above[None, ...]], axis=0)
 
 
-class LadderChains(Chains):
-    """The chains of a machine on the ladder of its training: one of each machine, which exchange states.
+class ReplicaChains(Chains):
+    """Chains of several machines, which exchange states: a sweep is a step of `moved`.
 
-    A sweep is a step of `moved`. States that the next one needs have the shape (machines, chains, sites). Chains begin
-    where those of the training ended, over again where there are more. They measure `up` and `down` of a `Move`.
+    States that the next one needs have the shape (machines, sites, chains). What is shown is of the last machine.
+    """
+
+    def _schedule(self, number: int) -> Sequence[Array]:
+        """Whether even or odd pairs exchange."""
+        return [asarray([float(number % 2)], self.xp, self.machine.dtype)]
+
+
+class LadderChains(ReplicaChains):
+    """The chains of a machine on the ladder of its training: one of each machine.
+
+    They begin where those of the training ended, over again where there are more. They measure `up` and `down` of a
+    `Move`.
 
     Parameters
     ----------
     machine : Machine
         Of a model that was trained with ``training="ptt"``.
     seed, layers, means, purpose
-        See `Chains`; what is shown is of the last machine.
+        See `Chains`.
 
     Examples
     --------
@@ -239,34 +231,24 @@ class LadderChains(Chains):
     >>> whole = chains.advance(chains.start(0, 8), 0, 0, 10)
     >>> part = chains.advance(chains.start(5, 3), 5, 0, 4)
     >>> part = chains.advance(part, 5, 4, 6)
-    >>> bool((part[0] == whole[0][:, 5:]).all())
+    >>> bool((part[0] == whole[0][..., 5:]).all())
     True
     """
 
-    def __init__(
-        self,
-        machine: Machine,
-        seed: int,
-        *,
-        layers: Sequence[int] = (0,),
-        means: bool = False,
-        purpose: str = "chains on a ladder",
-    ) -> None:
-        super().__init__(machine, seed, layers=layers, means=means, purpose=purpose)
+    default_purpose = "chains on a ladder"
 
-    def start(self, offset: int, rows: int) -> tuple[Array, ...]:
+    def start(self, offset: int, rows: int) -> States:
         """The states that a block of chains begins with: see `Chains.start`."""
         found, topology = [], self.topology
+        columns = Parameters(topology, (), (), in_columns=True)
         for layer, states in zip(topology.retained, self.machine.ended, strict=True):
-            shape = (int(states.shape[0]), rows, topology.sites(layer))
-            split = {"chunks": (-1, self.chunks, -1)} if self.machine.is_lazy else {}
-            given = to_numpy(told(Parameters(topology, (), ()), layer, states)), offset
+            shape = (int(states.shape[0]), topology.sites(layer), rows)
+            split = {"chunks": (-1, -1, self.chunks)} if self.machine.is_lazy else {}
+            given = to_numpy(told(columns, layer, states)), offset
             found.append(from_blocks(self.xp, _again, shape, self.machine.dtype, args=given, name="ladder", **split))
         return in_order(found)
 
-    def measured(
-        self, states: Sequence[Array], offset: int, first: int, n_sweeps: int
-    ) -> tuple[tuple[Array, ...], Array, Array]:
+    def measured(self, states: Sequence[Array], offset: int, first: int, n_sweeps: int) -> tuple[States, Array, Array]:
         """The states after a number of sweeps that four divides, and `up` and `down` in the second half of them.
 
         These are of shape (looks, pairs, chains), a look at each pair when it has its turn, once in two sweeps.
@@ -287,36 +269,39 @@ class LadderChains(Chains):
     def _constants(self) -> Sequence[Array]:
         return (*self.machine.arrays, *self.machine.ladder)
 
-    def _schedule(self, number: int) -> Sequence[Any]:
-        """Whether even or odd pairs exchange."""
-        return [asarray([float(number % 2)], self.xp, self.machine.dtype)]
-
 
 def _again(offset: tuple[int, ...], shape: tuple[int, ...], states: Array, first: int) -> Array:
     """A block of chains, which repeat."""
     xp = array_namespace(states)
-    return xp.take(states, (xp.arange(shape[1]) + first + offset[1]) % states.shape[1], axis=1)
+    return xp.take(states, (xp.arange(shape[2]) + first + offset[2]) % states.shape[2], axis=2)
 
 
 def _record_ladder(form: Form, streams: ChainStreams, pairs: int, layers: tuple[int, ...], means: bool) -> Recorded:
-    weights, top = form.parameters(in_columns=False)
-    below, rungs = form.parameters(in_columns=False, stacked=pairs)
+    weights, top = form.parameters()
+    below, rungs = form.parameters(pairs)
     inputs, state = form.states(top, form.topology.retained, pairs + 1)
     turn = B.placeholder(shape=(1,), dtype=form.dtype)
-    move = moved(Ladder(rungs, top, pairs), state, turn, form.rows, streams)
+    move = moved(Ladder(rungs, top, pairs), state, turn, form.n_chains, streams)
     return [*inputs, *weights, *below, turn], [*shown_of_top(top, move, layers, means), move.up, move.down]
 
 
-def shown_of_top(top: Parameters, move: Move, layers: Sequence[int], means: bool) -> list[Any]:
-    """The states of all machines that the next step needs, and what is shown of the last machine, a column a chain."""
+def shown_of_top(top: Parameters, move: Move, layers: Sequence[int], means: bool) -> State:
+    """The states of all machines that the next step needs, and what is shown of the last machine."""
     after = [told(top, layer, part) for layer, part in enumerate(move.state)]
     shown = move.means if means else after
-    states = [after[layer] for layer in top.topology.retained]
-    return [*states, *(B.transpose(shown[layer][-1, :, :]) for layer in layers)]
+    return [*(after[layer] for layer in top.topology.retained), *(shown[layer][-1, :, :] for layer in layers)]
 
 
 class LadderMeasures(LadderChains):
     """The same, of which `collect` gives what `estimate` takes: `up`, then `down`, of the second half of the sweeps."""
+
+    def log_partition(self, n_chains: int, n_sweeps: int, library: str | None, chunks: Chunks) -> LadderEstimate:
+        """Log Z by so many sweeps, or up to three less; see `Chains.last`."""
+        host, sweeps = host_namespace(), n_sweeps - n_sweeps % 4
+        shape = sweeps // 4, self.machine.n_pairs, n_chains
+        found = self.last(n_chains, sweeps, library, chunks)
+        up, down = (host.reshape(to_numpy(part).T, shape) for part in found)
+        return estimate(self.machine, up, down)
 
     def widths(self, n_sweeps: int) -> list[int]:
         """See `Chains`."""
@@ -333,23 +318,6 @@ def pairs_in_turn(first: Array, second: Array) -> Array:
     xp = array_namespace(first)
     even = asarray([[pair % 2 == 0] for pair in range(int(first.shape[0]))], xp)
     return xp.where(even, first, second)
-
-
-def ladder_log_partition(
-    model: Any, n_chains: Any, n_sweeps: Any, library: str | None, chunks: Any, random_state: Any, stacklevel: int = 4
-) -> LadderEstimate:
-    """Log Z along the ladder of a model: see `RBM.ladder_log_partition`; `stacklevel` is that of its caller."""
-    rows, sweeps = positive_int(n_chains, "n_chains"), positive_int(n_sweeps, "n_sweeps", 4)
-    machine, seed, lazy = machine_and_seed(model, library, random_state)
-    if not machine.ladder:
-        raise ValueError('ladder_log_partition is for models trained with training="ptt": ais() is for all models')
-    found = LadderMeasures(machine, seed).last(rows, sweeps - sweeps % 4, lazy, chunks)
-    shape = sweeps // 4, machine.n_pairs, rows
-    host = host_namespace()
-    up, down = (host.reshape(to_numpy(part).T, shape) for part in found)
-    estimated = estimate(machine, up, down)
-    estimated.warn(stacklevel)
-    return estimated
 
 
 def estimate(machine: Machine, up: Array, down: Array) -> LadderEstimate:

@@ -45,7 +45,7 @@ from .energy import Parameters, expectation, gauged, variable
 from .negative_phase import NegativePhase
 from .optimizers import Descent
 from .posterior import posterior
-from .sampling import rows_placeholder
+from .recording import rows_placeholder
 from .storage import BALANCE
 from .topology import Topology
 
@@ -101,7 +101,7 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
     matrix, so each product is computed once for both.
     """
     parameters, topology = learner.parameters, learner.parameters.topology
-    told, data = rows_placeholder(parameters, rows, "data")
+    told, data = rows_placeholder(parameters, rows)
     sample_weights = B.placeholder(ndim=1, dtype=parameters.dtype, name="sample_weights")
     given, updates = _given(learner, data, rows)
     made_up, moved = learner.negative_phase.draw(given, rows, learner.rng)

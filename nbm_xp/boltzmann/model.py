@@ -6,16 +6,23 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array, Chunks, RandomState
+from nbm_xp.machines.rows import checked_weights, known_length, positive_int
+from nbm_xp.namespace import to_numpy
+
 from . import storage
-from .annealing import ais
+from .annealing import AnnealedChains, ReverseChains, adaptive_temperatures, inverse_temperatures
 from .bridging import LadderEstimate
+from .chains import Chains, machine_and_seed
 from .estimator import BoltzmannEstimator
-from .ladder import ladder_log_partition
-from .partition import AISEstimate, log_partition
-from .sampling import sample
-from .tempering import parallel_tempering
+from .ladder import STEPS, LadderChains, LadderMeasures
+from .partition import AISEstimate, is_enumerable, log_partition, log_z_of
+from .tempering import TemperingChains, adaptive_replicas
 
 __all__ = ["Model", "load"]
+
+_SEED = 0  # of what `score` estimates
 
 
 class Model(BoltzmannEstimator):
@@ -26,13 +33,13 @@ class Model(BoltzmannEstimator):
         n_chains: int = 100,
         n_sweeps: int = 1000,
         *,
-        initial: Any = None,
+        initial: Array = None,
         clamp: Mapping[int, Any] | None = None,
         layer: int | None = 0,
         probabilities: bool = False,
         library: str | None = None,
-        chunks: Any = None,
-        random_state: Any = None,
+        chunks: Chunks = None,
+        random_state: RandomState = None,
     ) -> Any:
         """States at the end of Markov chains.
 
@@ -88,10 +95,19 @@ class Model(BoltzmannEstimator):
         >>> bool((blocks == states).all())
         True
         """
-        return sample(
-            self, n_chains, n_sweeps, initial=initial, clamp=clamp, layer=layer, probabilities=probabilities,
-            library=library, chunks=chunks, random_state=random_state,
-        )  # fmt: skip
+        state, rows, sweeps = self.state_, positive_int(n_chains, "n_chains"), positive_int(n_sweeps, "n_sweeps", 0)
+        wanted = state.topology.checked_layers(layer)
+        fixed = state.topology.checked_clamp(clamp, lambda k, part: state.checked_states(part, rows, k, f"clamp[{k}]"))
+        if initial is not None and 0 in fixed:
+            raise ValueError("initial must be left out where clamp holds the visible layer")
+        first = {} if initial is None else {0: state.checked_states(initial, rows, 0, "initial")}
+        machine, seed, lazy = machine_and_seed(self, library, random_state, *first.values(), *fixed.values())
+        if machine.ladder and sweeps and not first and not fixed:
+            chains: Chains = LadderChains(machine, seed, layers=wanted, means=probabilities)
+        else:
+            chains = Chains(machine, seed, layers=wanted, means=probabilities, clamp=fixed, initial=first)
+        found = chains.last(rows, sweeps, lazy, chunks)
+        return found if layer is None else found[0]
 
     def parallel_tempering(
         self,
@@ -103,8 +119,8 @@ class Model(BoltzmannEstimator):
         layer: int | None = 0,
         exchanges: bool = False,
         library: str | None = None,
-        chunks: Any = None,
-        random_state: Any = None,
+        chunks: Chunks = None,
+        random_state: RandomState = None,
     ) -> Any:
         """States at the end of chains whose replicas at other temperatures exchange states with them.
 
@@ -154,10 +170,87 @@ class Model(BoltzmannEstimator):
         >>> bool(0.3 < rbm.parallel_tempering(100, 100, n_temperatures=6).mean() < 0.7)
         True
         """
-        return parallel_tempering(
-            self, n_chains, n_sweeps, n_temperatures=n_temperatures, betas=betas, layer=layer, exchanges=exchanges,
-            library=library, chunks=chunks, random_state=random_state,
-        )  # fmt: skip
+        rows, sweeps = positive_int(n_chains, "n_chains"), positive_int(n_sweeps, "n_sweeps")
+        wanted, known = self.state_.topology.checked_layers(layer), inverse_temperatures(n_temperatures, betas)
+        machine, seed, lazy = machine_and_seed(self, library, random_state)
+        temperatures = adaptive_replicas(machine) if known is None else known
+        *found, shares = TemperingChains(machine, seed, temperatures, layers=wanted).last(rows, sweeps, lazy, chunks)
+        states = found if layer is None else found[0]
+        return (states, shares) if exchanges else states
+
+    def log_likelihood(self, X: Array, log_z: float | AISEstimate | LadderEstimate | None = None) -> Array:
+        """The log-probability of each row; where hidden layers are connected with one another, a lower bound on it.
+
+        The bound is that of the mean-field approximation.
+
+        Parameters
+        ----------
+        X : array of shape (rows, n_features_in_)
+            Values in [0, 1], or what the visible units have in its place.
+        log_z : float or AISEstimate or LadderEstimate, optional
+            The logarithm of the partition function. Without it, it is found exactly, for models small enough.
+
+        Returns
+        -------
+        array of shape (rows,)
+        """
+        X = self.state_.checked_rows(X)
+        known = log_partition(self) if log_z is None else log_z_of(log_z)
+        return -self.free_energy(X) - known
+
+    def score(self, X: Array, y: object = None, sample_weight: Array = None) -> float:
+        """The mean log-likelihood of rows where it is known; else the pseudo-likelihood: the higher, the better.
+
+        It is known where `log_partition` can tell Z exactly, and where the model was trained with ``training="ptt"``,
+        whose ladder tells Z (`ladder_log_partition`). Of other models with visible units that have a list of states, it
+        is the mean of `score_samples`, an estimate of the log-pseudo-likelihood. Of all others, as deep ones and those
+        with Gaussian units, annealed importance sampling estimates Z (`ais`). Deep machines have a bound in place of
+        the likelihood.
+
+        A likelihood and a pseudo-likelihood are not to be compared: where a search has models of both kinds, use
+        ``training="ptt"`` for all of them, or give it `log_likelihood` with an estimate of Z as the scorer.
+
+        Parameters
+        ----------
+        X : array or table of shape (rows, n_features_in_)
+            Values in [0, 1], or what the visible units have in its place; others are clipped, with a warning.
+        y : optional
+            Ignored; scikit-learn passes it.
+        sample_weight : array of shape (rows,), optional
+            How much each row counts, in proportion.
+
+        Returns
+        -------
+        float
+            In nats. The same in every call: it disturbs no random numbers of the model.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not what they must be, or there are none.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nbm_xp.boltzmann import RBM
+        >>> rows = np.asarray([[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+        >>> rbm = RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.zeros(3))
+        >>> round(rbm.score(rows), 4), round(float(np.log(1 / 8)), 4)  # all of eight rows are as likely
+        (-2.0794, -2.0794)
+        """
+        topology, X = self.state_.topology, self.state_.checked_rows(X)
+        known_length(X)
+        weights = checked_weights(sample_weight, X)
+        log_z: AISEstimate | LadderEstimate | float | None = None
+        if is_enumerable(topology):
+            log_z = log_partition(self)
+        elif self.state_.ladder is not None:
+            log_z = self._log_partition_by_ladder(100, STEPS, random_state=_SEED)
+            log_z.warn(stacklevel=3)
+        elif not topology.is_factorial or topology.radices(0) is None:
+            log_z = self.ais(100, 1000, random_state=_SEED)
+        found = self.score_samples(X) if log_z is None else self.log_likelihood(X, log_z)
+        return float(to_numpy(B.mean(found))) if weights is None else float(B.mean(weights * to_numpy(found)))
 
     def log_partition(self) -> float:
         """Log Z, exactly, for a model with at most 20 units outside of one group of unconnected layers.
@@ -186,8 +279,8 @@ class Model(BoltzmannEstimator):
         *,
         betas: Any = None,
         library: str | None = None,
-        chunks: Any = None,
-        random_state: Any = None,
+        chunks: Chunks = None,
+        random_state: RandomState = None,
     ) -> AISEstimate:
         """Log Z estimated by annealed importance sampling, with error bars.
 
@@ -231,16 +324,19 @@ class Model(BoltzmannEstimator):
         >>> found.log_z_low < rbm.log_partition() < found.log_z_high
         True
         """
-        return ais(self, n_chains, n_temperatures, betas, library, chunks, random_state)
+        rows, known = positive_int(n_chains, "n_chains"), inverse_temperatures(n_temperatures, betas)
+        machine, seed, lazy = machine_and_seed(self, library, random_state)
+        temperatures = adaptive_temperatures(machine) if known is None else known
+        return AnnealedChains(machine, seed, temperatures).log_partition(rows, lazy, chunks)
 
     def ladder_log_partition(
         self,
         n_chains: int = 100,
-        n_sweeps: int = 400,
+        n_sweeps: int = STEPS,
         *,
         library: str | None = None,
-        chunks: Any = None,
-        random_state: Any = None,
+        chunks: Chunks = None,
+        random_state: RandomState = None,
     ) -> LadderEstimate:
         """Log Z estimated along the ladder of machines that a model learnt on, by Bennett's acceptance ratio.
 
@@ -289,7 +385,23 @@ class Model(BoltzmannEstimator):
         >>> found.log_z_low < rbm.log_partition() < found.log_z_high
         True
         """
-        return ladder_log_partition(self, n_chains, n_sweeps, library, chunks, random_state)
+        found = self._log_partition_by_ladder(n_chains, n_sweeps, library, chunks, random_state)
+        found.warn(stacklevel=3)
+        return found
+
+    def _log_partition_by_ladder(
+        self,
+        n_chains: int,
+        n_sweeps: int,
+        library: str | None = None,
+        chunks: Chunks = None,
+        random_state: RandomState = None,
+    ) -> LadderEstimate:
+        rows, sweeps = positive_int(n_chains, "n_chains"), positive_int(n_sweeps, "n_sweeps", 4)
+        machine, seed, lazy = machine_and_seed(self, library, random_state)
+        if not machine.ladder:
+            raise ValueError('ladder_log_partition is for models trained with training="ptt": ais() is for all models')
+        return LadderMeasures(machine, seed).log_partition(rows, sweeps, lazy, chunks)
 
     def reverse_ais(
         self,
@@ -297,11 +409,11 @@ class Model(BoltzmannEstimator):
         n_temperatures: int | str = 1000,
         *,
         betas: Any = None,
-        initial: Any = None,
+        initial: Array = None,
         n_sweeps: int | None = None,
         library: str | None = None,
-        chunks: Any = None,
-        random_state: Any = None,
+        chunks: Chunks = None,
+        random_state: RandomState = None,
     ) -> AISEstimate:
         """Log Z estimated by annealed importance sampling in reverse, from states of the model to the base-rate model.
 
@@ -345,8 +457,13 @@ class Model(BoltzmannEstimator):
         >>> found.log_z_low < rbm.log_partition() < found.log_z_high
         True
         """
-        options: dict[str, Any] = {"reverse": True, "initial": initial, "n_sweeps": n_sweeps}
-        return ais(self, n_chains, n_temperatures, betas, library, chunks, random_state, **options)
+        rows, known = positive_int(n_chains, "n_chains"), inverse_temperatures(n_temperatures, betas)
+        sweeps = None if n_sweeps is None else positive_int(n_sweeps, "n_sweeps", 0)
+        given = {} if initial is None else self.state_.checked_whole(initial, "initial", rows)
+        machine, seed, lazy = machine_and_seed(self, library, random_state, *given.values())
+        temperatures = adaptive_temperatures(machine) if known is None else known
+        chains = ReverseChains(machine, seed, temperatures[::-1], n_sweeps=sweeps, initial=given)
+        return chains.log_partition(rows, lazy, chunks)
 
 
 def load(path: str | os.PathLike[str], library: str | None = None) -> Model:

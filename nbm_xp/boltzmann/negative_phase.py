@@ -19,12 +19,10 @@ from nbm_xp.namespace import array_namespace
 
 from .bridging import LadderEstimate
 from .energy import Parameters, draw_layer, local_field, mean_of, shape_of, sweep, variable
-from .sampling import repeated
+from .recording import State, repeated
 from .topology import Topology
 
 __all__ = ["ContrastiveDivergence", "NegativePhase", "PersistentChains", "chain_layers"]
-
-State = list[Array]
 
 
 class NegativePhase(Protocol):

@@ -15,19 +15,17 @@ R. Salakhutdinov and G. Hinton, "Deep Boltzmann machines", AISTATS 2009.
 
 from __future__ import annotations
 
-from typing import Any
-
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Streams, Updates
-from nbm_xp.tape import function
+from nbm_xp.tape import Function, function
 
 from .energy import Parameters, expectation, free_energy, sweep
-from .sampling import column, repeated, rows_placeholder
+from .recording import State, repeated, rows_placeholder
 
 __all__ = ["compile_mean_field", "mean_sweep", "posterior"]
 
 
-def mean_sweep(parameters: Parameters, state: list[Array]) -> list[Array]:
+def mean_sweep(parameters: Parameters, state: State) -> State:
     """Let the means of each group of hidden layers follow from those of all the others."""
     states = list(state)
     for group in parameters.topology.sweep:
@@ -39,7 +37,7 @@ def mean_sweep(parameters: Parameters, state: list[Array]) -> list[Array]:
 
 def posterior(
     parameters: Parameters, data: Array, n_steps: int, *, rows: int | None = None, rng: Streams = None
-) -> tuple[list[Array], Updates]:
+) -> tuple[State, Updates]:
     """Hidden layers that go with rows of visible units after some sweeps: means, or states drawn where `rng` is given.
 
     Parameters
@@ -61,13 +59,13 @@ def posterior(
     """
     state, kept = _start(parameters, data)
 
-    def step(now: list[Array]) -> list[Array]:
+    def step(now: State) -> State:
         return mean_sweep(parameters, now) if rng is None else sweep(parameters, now, rows or 0, rng, (0,))[0]
 
     return repeated(step, state, kept, n_steps)
 
 
-def compile_mean_field(parameters: Parameters, tolerance: float, max_iterations: int, *, in_blocks: bool) -> Any:
+def compile_mean_field(parameters: Parameters, tolerance: float, max_iterations: int, *, in_blocks: bool) -> Function:
     """Compile the mean-field approximation to convergence.
 
     A row is done when no mean of its units moves by more than the tolerance in a sweep, and then stays as it is: which
@@ -93,7 +91,7 @@ def compile_mean_field(parameters: Parameters, tolerance: float, max_iterations:
     if kept:
         before = [state[layer] for layer in kept]
 
-        def step(*carried: Any) -> Any:
+        def step(*carried: Array) -> Array:
             now = list(state)
             for layer, value in zip(kept, carried, strict=True):
                 now[layer] = value
@@ -117,12 +115,12 @@ def compile_mean_field(parameters: Parameters, tolerance: float, max_iterations:
     return function([rows], [*state[1:], free], name="mean_field", batch_axis=0 if in_blocks else None)
 
 
-def _start(parameters: Parameters, data: Array) -> tuple[list[Array], list[int]]:
+def _start(parameters: Parameters, data: Array) -> tuple[State, list[int]]:
     """A state of the data and of hidden layers of no opinion; and which of these there are."""
     topology = parameters.topology
     kept = [layer for layer in topology.retained if layer]
-    nothing = column(data)
-    state: list[Array] = [data, *([None] * (len(topology.sizes) - 1))]
+    nothing = B.sum(B.zeros_like(data), axis=1, keepdims=True)
+    state: State = [data, *([None] * (len(topology.sizes) - 1))]
     for layer in kept:
         state[layer] = topology.units[layer].unknown(nothing + B.zeros_like(parameters.biases[layer]))
     return state, kept

@@ -15,10 +15,10 @@ from nbm_xp.machines.units import kind_of
 from nbm_xp.namespace import array_namespace, asarray, to_numpy
 from nbm_xp.namespace.errors import name_methods
 
-from . import sampling
 from .energy import expectation, free_energy
 from .model import Model
 from .optimizers import SGD, Schedule
+from .recording import compile_sweep, pseudo_likelihood, rows_placeholder
 from .state import transposed
 from .topology import Topology
 from .training_methods import TrainingMethod
@@ -266,7 +266,7 @@ class RBM(Model):
         return self.state_.function("transform", self._compile_transform)(X)
 
     def _compile_transform(self) -> Any:
-        rows, visible = sampling.rows_placeholder(self.state_.parameters, None)
+        rows, visible = rows_placeholder(self.state_.parameters, None)
         return B.function([rows], expectation(self.state_.parameters, 1, (visible, None)), name="transform")
 
     def free_energy(self, X: Any) -> Any:
@@ -285,7 +285,7 @@ class RBM(Model):
         return self.state_.function("free_energy", self._compile_free_energy)(X)
 
     def _compile_free_energy(self) -> Any:
-        rows, visible = sampling.rows_placeholder(self.state_.parameters, None)
+        rows, visible = rows_placeholder(self.state_.parameters, None)
         return B.function([rows], free_energy(self.state_.parameters, (visible, None)), name="free_energy")
 
     def _has_listed_states(self) -> bool:
@@ -321,8 +321,8 @@ class RBM(Model):
 
     def _compile_score(self, rows: int) -> tuple[Array, Array]:
         rng = stream(self.state_.seed, "score")
-        given, visible = sampling.rows_placeholder(self.state_.parameters, rows)
-        found = sampling.pseudo_likelihood(self.state_.parameters, visible, rows, rng)
+        given, visible = rows_placeholder(self.state_.parameters, rows)
+        found = pseudo_likelihood(self.state_.parameters, visible, rows, rng)
         return B.function([given], found, name="score"), rng
 
     def gibbs(self, v: Any) -> Any:
@@ -340,7 +340,7 @@ class RBM(Model):
         """
         v = self.state_.checked_rows(v, "v")
         rows = known_length(v, "v")
-        build = partial(sampling.compile_sweep, self.state_.parameters, rows, self.state_.rng)
+        build = partial(compile_sweep, self.state_.parameters, rows, self.state_.rng)
         return self.state_.function(("gibbs", rows), build)(v)[0]
 
     def layers_for(self, n_visible: int | None = None) -> Topology:

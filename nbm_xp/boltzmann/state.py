@@ -14,7 +14,7 @@ from typing import Any
 from nbm_xp.machines import Array
 from nbm_xp.machines.estimators import check_names
 from nbm_xp.machines.randomness import stream
-from nbm_xp.machines.rows import checked_rows
+from nbm_xp.machines.rows import checked_rows, known_length
 from nbm_xp.namespace import (
     array_namespace,
     asarray,
@@ -33,7 +33,7 @@ from nbm_xp.namespace import (
 from . import storage
 from .diagnostics import Diagnostics
 from .energy import Parameters, variable
-from .ladder import LADDER, Ladder, ladder_of_arrays
+from .ladder import Ladder, ladder_of_arrays
 from .topology import Topology
 
 __all__ = ["MachineState", "float_dtype", "transposed"]
@@ -118,16 +118,8 @@ class MachineState:
     @property
     def ladder(self) -> Ladder | None:
         """The machines that this one was before, if it was trained by parallel trajectory tempering."""
-        there = f"{LADDER}turn" in self.variables
+        there = f"{storage.LADDER}turn" in self.variables
         return ladder_of_arrays(self.parameters, self.variables) if there else None
-
-    def base_bias(self) -> Any:
-        """The visible biases of the machine without weights that is most like the data, in host memory.
-
-        Every state has some probability there: annealing could not weight states that never occur.
-        """
-        units = self.topology.units[0]
-        return units.bias(units.possible(to_numpy(self.base_rate)))
 
     def beside(self, prefix: str, make: bool = False) -> Parameters | None:
         """Variables of the shapes of the parameters under names that begin so; zeros that are made where none are."""
@@ -159,7 +151,27 @@ class MachineState:
         within = self.topology.units[0].within
         return self.same_library(checked_rows(X, self.n_features, name=name, within=within, owner=self.kind))
 
-    def same_library(self, X: Array) -> Any:
+    def checked_states(self, states: Array, rows: int, layer: int, name: str) -> Array:
+        """Rows of states of a layer, one for each chain, checked against the machine."""
+        if not layer:
+            check_names(self.feature_names, states)
+        within, sites = self.topology.units[layer].within, self.topology.sites(layer)
+        states = checked_rows(states, sites, name=name, within=within, clip=not layer, owner=self.kind)
+        if states.shape[0] != rows:
+            raise ValueError(f"{name} must have a row for each of {rows} chains, got {states.shape[0]} rows")
+        return self.same_library(states)
+
+    def checked_whole(self, states: Any, name: str, rows: int | None = None) -> dict[int, Array]:
+        """States of ``topology.retained`` from a sequence with an entry for each layer, checked; so many, if told."""
+        count = len(self.topology.sizes)
+        if not hasattr(states, "__len__") or len(states) != count:
+            found = len(states) if hasattr(states, "__len__") else repr(states)
+            raise ValueError(f"{name} must have {count} entries, one for each layer, got {found}")
+        if rows is None:
+            rows = known_length(self.checked_rows(states[0], f"{name}[0]"), f"{name}[0]")
+        return {k: self.checked_states(states[k], rows, k, f"{name}[{k}]") for k in self.topology.retained}
+
+    def same_library(self, X: Array) -> Array:
         """Raise `TypeError` for rows in host memory beside a machine on a device."""
         ours, theirs, host = self.library, library_name(X), library_name(host_namespace())
         if ours not in (theirs, host) and theirs == host and not is_lazy(array_namespace(self.like)):

@@ -25,6 +25,7 @@ from .topology import Topology
 __all__ = [
     "BALANCE",
     "FORMAT",
+    "LADDER",
     "MEAN",
     "NEGATIVE",
     "STREAMS",
@@ -38,13 +39,16 @@ __all__ = [
 ]
 
 FORMAT = "nbm_xp.boltzmann 1"
+LADDER = "ladder."
+"""What the names of the arrays of a training's ladder begin with."""
+
 BALANCE = "balance."
 """What the names of `balancing` begin with."""
 
 MEAN = "mean."
 """What the names of arrays begin with that are a mean of parameters along the last steps."""
 
-NEGATIVE = ("chain.", "ladder.", BALANCE, MEAN)
+NEGATIVE = ("chain.", LADDER, BALANCE, MEAN)
 """What the names of arrays begin with that learning goes on with, beside what optimisers keep."""
 
 STREAMS = "streams."
@@ -234,7 +238,7 @@ def _rungs(topology: Topology, rungs: int, chains: int) -> dict[str, tuple[int, 
     """The shapes of the arrays of a ladder, by name."""
     known = shapes(topology)
     found: dict[str, tuple[int, ...]] = {f"ladder.{name}": (rungs, *known[name]) for name in names(topology)}
-    found |= {f"ladder.state.{layer}": (rungs + 1, chains, topology.sizes[layer]) for layer in topology.retained}
+    found |= {f"ladder.state.{layer}": (rungs + 1, topology.sizes[layer], chains) for layer in topology.retained}
     found |= {"ladder.accepted": (rungs,), "ladder.alone": (rungs,), "ladder.free": (chains,)}
     return found | {"ladder.turn": (1,), "ladder.pace": (1,)}
 
@@ -242,7 +246,7 @@ def _rungs(topology: Topology, rungs: int, chains: int) -> dict[str, tuple[int, 
 def _check_rungs(topology: Topology, arrays: Mapping[str, Any], name: str) -> None:
     """Refuse an array of a ladder that does not go with the number of its rungs and chains."""
     first, shape = arrays.get(f"ladder.state.{topology.retained[0]}"), tuple(arrays[name].shape)
-    rungs, chains = (1, 1) if first is None or first.ndim != 3 else (max(first.shape[0] - 1, 1), max(first.shape[1], 1))
+    rungs, chains = (1, 1) if first is None or first.ndim != 3 else (max(first.shape[0] - 1, 1), max(first.shape[2], 1))
     wanted = _rungs(topology, rungs, chains)
     if name not in wanted:
         raise ValueError(f"holds an array {name!r}, which no model has")

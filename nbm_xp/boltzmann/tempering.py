@@ -14,20 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array
 from nbm_xp.machines.exchanges import distances, laid_out
 from nbm_xp.machines.randomness import ChainFunction, ChainStreams
-from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy
 
-from .annealing import STAGE, Path, adaptive_temperatures, inverse_temperatures
-from .chains import Array, Chains, Form, Machine, Recorded, beside, checked_layer, in_order, machine_and_seed
+from .annealing import STAGE, Path, adaptive_temperatures
+from .chains import Machine, States, beside, in_order
 from .energy import Parameters, told
-from .ladder import Compared, moved, shown_of_top
+from .ladder import Compared, ReplicaChains, moved, shown_of_top
+from .recording import Form, Recorded, State
 
-__all__ = ["TemperingChains", "parallel_tempering"]
+__all__ = ["TemperingChains", "adaptive_replicas"]
 
 _REPLICAS = 20  # of each temperature, in the pilot that places them
 _SETTLING, _COUNTED, _ROUNDS = 40, 60, 3  # steps of it before its exchanges count, and after; how often it is run
@@ -39,7 +39,7 @@ class Tempered:
     """The models of a path at inverse temperatures, a Tensor of shape (replicas, 1, 1), as `ladder.Replicas`."""
 
     path: Path
-    betas: Any
+    betas: Array
 
     @property
     def top(self) -> Parameters:
@@ -51,31 +51,30 @@ class Tempered:
         """One less than there are temperatures."""
         return int(self.betas.shape[0]) - 1
 
-    def compared(self, state: list[Any], partners: Any, chains: int) -> Compared:
+    def compared(self, state: State, partners: Array, chains: int) -> Compared:
         """See `Replicas`: what units receive differs by the temperature alone, and moves with the states."""
         xp = array_namespace(partners)
         there = xp.take(self.betas, partners, axis=0)
         gain, fields = self.path.log_ratio(there, self.betas, state)
 
-        def known_after(swapped: Any) -> dict[int, Any]:
-            def own(part: Any) -> Any:
+        def known_after(swapped: Array) -> dict[int, Array]:
+            def own(part: Array) -> Array:
                 return None if part is None else xp.where(swapped, xp.take(part, partners, axis=0), part)
 
             return {layer: self.path.mixed(self.betas, (own(low), own(high))) for layer, (low, high) in fields.items()}
 
         return -gain[:-1, :], -gain[1:, :], known_after
 
-    def local_field(self, layer: int, state: Sequence[Any]) -> Any:
+    def local_field(self, layer: int, state: Sequence[Array]) -> Array:
         """What a layer of each replica receives."""
         return self.path.mixed(self.betas, self.path.local_fields(layer, state))
 
 
-class TemperingChains(Chains):
+class TemperingChains(ReplicaChains):
     """The chains of parallel tempering, one at each temperature, which exchange states.
 
-    A sweep is a step of `ladder.moved`. States have the shape (replicas, chains, sites). Chains begin with states of
-    the model without weights. They measure which pairs exchanged their states; `collect` gives, after what is shown of
-    the model itself, the share of its turns in which each pair did.
+    They begin with states of the model without weights, and measure which pairs exchanged their states; `collect`
+    gives, after what is shown of the model itself, the share of its turns in which each pair did.
 
     Parameters
     ----------
@@ -85,6 +84,8 @@ class TemperingChains(Chains):
         Inverse temperatures, rising from 0 to 1.
     """
 
+    default_purpose = "parallel tempering"
+
     def __init__(
         self,
         machine: Machine,
@@ -93,12 +94,12 @@ class TemperingChains(Chains):
         *,
         layers: Sequence[int] = (0,),
         means: bool = False,
-        purpose: str = "parallel tempering",
+        purpose: str | None = None,
     ) -> None:
         super().__init__(machine, seed, layers=layers, means=means, purpose=purpose)
         self.betas = tuple(float(beta) for beta in betas)
 
-    def start(self, offset: int, rows: int) -> tuple[Array, ...]:
+    def start(self, offset: int, rows: int) -> States:
         """See `Chains.start`."""
         begin = self._compiled(_record_start, rows, len(self.betas))
         fields = self._columns(self.machine.base_bias, offset, rows, tiled=True)
@@ -111,10 +112,6 @@ class TemperingChains(Chains):
         xp, dtype = self.xp, self.machine.dtype
         return (*self.machine.arrays, asarray(self.machine.base_bias, xp, dtype), asarray(self.betas, xp, dtype))
 
-    def _schedule(self, number: int) -> Sequence[Any]:
-        """Whether even or odd pairs exchange."""
-        return [asarray([float(number % 2)], self.xp, self.machine.dtype)]
-
     def widths(self, n_sweeps: int) -> list[int]:
         """See `Chains`."""
         return [*super().widths(n_sweeps), len(self.betas) - 1]
@@ -124,11 +121,9 @@ class TemperingChains(Chains):
         shown, shares = self.counted(self.start(offset, rows), offset, 0, n_sweeps)
         return beside([self.xp.matrix_transpose(part) for part in (*shown, shares)])
 
-    def counted(
-        self, states: Sequence[Array], offset: int, first: int, n_sweeps: int
-    ) -> tuple[tuple[Array, ...], Array]:
+    def counted(self, states: Sequence[Array], offset: int, first: int, n_sweeps: int) -> tuple[States, Array]:
         """What is shown after some sweeps, and each pair's share of exchanges, of shape (pairs, chains)."""
-        made: Any = 0
+        made: Array = 0
         for draw in self.walk(states, offset, first, n_sweeps):
             made, shown = made + draw.measured[0], draw.shown
         turns = [max((n_sweeps + (pair + first + 1) % 2) // 2, 1) for pair in range(len(self.betas) - 1)]
@@ -137,52 +132,27 @@ class TemperingChains(Chains):
 
 def _record_start(form: Form, streams: ChainStreams, replicas: int) -> Recorded:
     topology = form.topology
-    fields = B.placeholder(shape=(topology.sizes[0], form.rows), dtype=form.dtype)
-    parameters = Parameters(topology, (), (fields,))
-    each = B.zeros((replicas, 1, 1), dtype=form.dtype) + B.transpose(fields)
-    state = Path.start(parameters, each, (replicas, form.rows), streams)
+    fields = B.placeholder(shape=(topology.sizes[0], form.n_chains), dtype=form.dtype)
+    parameters = Parameters(topology, (), (fields,), in_columns=True)
+    each = B.zeros((replicas, 1, 1), dtype=form.dtype) + fields
+    state = Path.start(parameters, each, (replicas, form.n_chains), streams)
     return [fields], [told(parameters, layer, state[layer]) for layer in topology.retained]
 
 
 def _record_tempering(
     form: Form, streams: ChainStreams, replicas: int, layers: tuple[int, ...], means: bool
 ) -> Recorded:
-    weights, parameters = form.parameters(in_columns=False)
+    weights, parameters = form.parameters()
     base = B.placeholder(shape=(form.topology.sizes[0],), dtype=form.dtype)
     betas = B.placeholder(shape=(replicas,), dtype=form.dtype)
     inputs, state = form.states(parameters, form.topology.retained, replicas)
     turn = B.placeholder(shape=(1,), dtype=form.dtype)
     tempered = Tempered(Path(base, parameters), B.reshape(betas, (replicas, 1, 1)))
-    move = moved(tempered, state, turn, form.rows, streams)
+    move = moved(tempered, state, turn, form.n_chains, streams)
     return [*inputs, *weights, base, betas, turn], [*shown_of_top(parameters, move, layers, means), move.swap]
 
 
-def parallel_tempering(
-    model: Any,
-    n_chains: Any,
-    n_sweeps: Any,
-    *,
-    n_temperatures: Any,
-    betas: Any,
-    layer: Any,
-    exchanges: bool,
-    library: str | None,
-    chunks: Any,
-    random_state: Any,
-) -> Any:
-    """The last states of chains of parallel tempering: see `RBM.parallel_tempering`."""
-    rows, sweeps = positive_int(n_chains, "n_chains"), positive_int(n_sweeps, "n_sweeps")
-    topology = model.state_.topology
-    wanted = tuple(topology.layers) if layer is None else (checked_layer(layer, len(topology.sizes), "layer"),)
-    known = inverse_temperatures(n_temperatures, betas)
-    machine, seed, lazy = machine_and_seed(model, library, random_state)
-    temperatures = placed_ladder(machine) if known is None else known
-    *states, shares = TemperingChains(machine, seed, temperatures, layers=wanted).last(rows, sweeps, lazy, chunks)
-    chosen = list(states) if layer is None else states[0]
-    return (chosen, shares) if exchanges else chosen
-
-
-def placed_ladder(machine: Machine) -> list[float]:
+def adaptive_replicas(machine: Machine) -> list[float]:
     """Inverse temperatures of replicas, of which all neighbours exchange states equally often, found by a pilot run.
 
     The pilot begins with the stages of annealing, and counts how often neighbours exchange states.

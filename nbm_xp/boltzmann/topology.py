@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from nbm_xp.machines import Array
 from nbm_xp.machines.units import Units, kind_of
+from nbm_xp.namespace import to_numpy
 
 __all__ = ["Topology"]
 
@@ -110,6 +112,33 @@ class Topology:
         """The layers that are not `marginalised`, rising: what a chain carries from sweep to sweep."""
         summed_out = set(self.marginalised)
         return tuple(layer for layer in self.layers if layer not in summed_out)
+
+    def base_bias(self, rate: Array) -> Array:
+        """The visible biases of the model without weights that has a base rate for its means, in host memory.
+
+        Every state has some probability there: annealing could not weight states that never occur.
+        """
+        return self.units[0].bias(self.units[0].possible(to_numpy(rate)))
+
+    def checked_layer(self, layer: Any, name: str) -> int:
+        """The number of a layer, checked."""
+        if isinstance(layer, bool) or not hasattr(layer, "__index__") or not 0 <= layer < len(self.sizes):
+            raise ValueError(f"{name} must be layers from 0 to {len(self.sizes) - 1}, got {layer!r}")
+        return int(layer)
+
+    def checked_layers(self, layer: Any) -> tuple[int, ...]:
+        """The layer that is asked for, or all of them where it is None."""
+        return tuple(self.layers) if layer is None else (self.checked_layer(layer, "layer"),)
+
+    def checked_clamp(self, clamp: Any, checked: Callable[[int, Any], Array]) -> dict[int, Array]:
+        """The states of clamped layers by the number of the layer, each as `checked` gives it."""
+        if clamp is not None and not isinstance(clamp, Mapping):
+            raise ValueError(f"clamp must map layers to their states, got {type(clamp).__name__}")
+        numbered = ((self.checked_layer(layer, "clamp"), states) for layer, states in (clamp or {}).items())
+        found = {layer: checked(layer, states) for layer, states in numbered}
+        if len(found) == len(self.sizes):
+            raise ValueError("clamp must leave a layer to draw, got states of all of them")
+        return found
 
     def with_retained(self, values: Iterable[Any]) -> list[Any]:
         """A state of these values for the layers of `retained`, rising, and None for the others.

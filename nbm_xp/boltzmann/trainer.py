@@ -240,7 +240,7 @@ class Trainer:
     def _step(self, count: int) -> tuple[Array, Array]:
         """The compiled step for minibatches of so many rows, and what each state counts in it."""
         model, state, method, phase = self.model, self.state, self.method, self.negative_phase
-        phase.begin(self._batch, state.base_bias)
+        phase.begin(self._batch, lambda: state.topology.base_bias(state.base_rate))
         # One compiled step serves minibatches of any number of rows, where nothing is drawn for each of them.
         number = count if phase.needs_rows or not method.hidden_means else None
         steps = (self.optimizer.name, self.optimizer.momentum, self.optimizer.weight_decay)

@@ -211,7 +211,7 @@ class TrainingDiagnostics:
         state, temperatures = self.model.state_, self._length - self._sweeps
         chains = AnnealedChains(Machine.of(self.model), state.seed, _even(temperatures), purpose=_purpose(epoch))
         visible, *_, log_weights = chains.advance(chains.start(0, self._chains), 0, 0, temperatures - 1)
-        base_log_z = partition.base_log_partition(state.topology, state.base_bias())
+        base_log_z = partition.base_log_partition(state.topology, state.topology.base_bias(state.base_rate))
         return partition.estimate(to_numpy(log_weights), base_log_z, temperatures), self._states(visible.T)
 
     def _by_annealing(self, epoch: int, rows: Any) -> Diagnostics:
@@ -298,7 +298,7 @@ class TrainingDiagnostics:
     def _base_log_likelihood(self) -> float:
         """The mean log-likelihood of the rows under the machine without weights that is most like the data."""
         units = self.model.state_.topology.units[0]
-        base = asarray(self.model.state_.base_bias(), host_namespace(), "float64")
+        base = asarray(Machine.of(self.model).base_bias, host_namespace(), "float64")
         rows = self._states(self._followed_rows())
         energies = -B.dot(rows, base)
         if units.has_own_energy:

@@ -2,7 +2,7 @@
 
 What is kept from step to step: the machines of the ladder (``ladder.weights.I-J`` and ``ladder.biases.I``, stacked
 along a first axis), the states of the chains of all of them and of the machine that learns (``ladder.state.I``, of
-shape (machines, chains, units)), how often neighbours exchange states, averaged over the last steps
+shape (machines, units, chains)), how often neighbours exchange states, averaged over the last steps
 (``ladder.accepted``), whose turn it is (``ladder.turn``), and what free energy the states of the machine that learns
 had when they were drawn (``ladder.free``). The machine that learns becomes a further rung, and its chains' states those
 of the rung, as soon as it exchanges fewer than a quarter of its states with the last one. Where two rungs turn out to
@@ -40,10 +40,10 @@ from . import storage
 from .bridging import LadderEstimate
 from .chains import Machine
 from .energy import Parameters, free_energy, opened, shape_of, variable
-from .ladder import LADDER, Ladder, LadderChains, estimate, ladder_of_arrays, moved
-from .negative_phase import State
+from .ladder import Ladder, LadderChains, estimate, ladder_of_arrays, moved
 from .partition import constant
-from .sampling import repeated
+from .recording import State, repeated
+from .storage import LADDER
 
 __all__ = ["TemperedChains"]
 
@@ -85,7 +85,7 @@ class TemperedChains:
     @property
     def chains(self) -> int:
         """How many chains each machine has."""
-        return shape_of(self.arrays[f"{LADDER}state.{self.parameters.topology.retained[0]}"])[1]
+        return shape_of(self.arrays[f"{LADDER}state.{self.parameters.topology.retained[0]}"])[2]
 
     @property
     def key(self) -> Hashable:
@@ -101,7 +101,7 @@ class TemperedChains:
         made = {name: xp.zeros((1, *shape), dtype=like.dtype) for name, shape in _shapes(topology).items()}
         made["biases.0"] = asarray(base(), xp, like.dtype)[None, :]
         for layer in topology.retained:
-            made[f"state.{layer}"] = xp.zeros((2, max(count, _CHAINS), topology.sizes[layer]), dtype=like.dtype)
+            made[f"state.{layer}"] = xp.zeros((2, topology.sizes[layer], max(count, _CHAINS)), dtype=like.dtype)
         made |= {"alone": xp.zeros((1,), dtype=like.dtype), "pace": xp.ones((1,), dtype=like.dtype)}
         made |= {"accepted": xp.ones((1,), dtype=like.dtype), "turn": xp.zeros((1,), dtype=like.dtype)}
         made["free"] = xp.zeros((max(count, _CHAINS),), dtype=like.dtype)
@@ -133,7 +133,7 @@ class TemperedChains:
         updates += [(self.arrays[f"{LADDER}turn"], state[count]), (self.arrays[f"{LADDER}accepted"], state[count + 1])]
         updates.append((self.arrays[f"{LADDER}alone"], state[count + 2]))
         updates.append((self.arrays[f"{LADDER}pace"], self._paced(gains)))
-        return [state[layer][-1, :, :] if layer in kept else None for layer in topology.layers], updates
+        return topology.with_retained(B.transpose(state[layer][-1, :, :]) for layer in kept), updates
 
     def go_on(self, drawn: Sequence[Any], states: Sequence[Any], rng: Any) -> Updates:
         """The chains have moved already: what energy they have now, for `_followed` to compare."""
@@ -162,7 +162,7 @@ class TemperedChains:
 
     def _gains(self) -> Any:
         """What the logarithm of the weight of each of its states has gained by the last step."""
-        return self.arrays[f"{LADDER}free"] - free_energy(self.parameters, self._tops())
+        return self.arrays[f"{LADDER}free"] - free_energy(self.ladder.top, self._tops())
 
     def _followed(self, gains: Any, rng: Any) -> list[Any]:
         """The states of all chains, those of the machine that learns being chosen anew among themselves.
@@ -181,7 +181,7 @@ class TemperedChains:
         chosen = B.sum(passed, axis=1)  # whose state each chain takes
         xp = array_namespace(chosen)
         return [
-            B.concatenate([values[:-1, :, :], xp.take(tops[layer], chosen, axis=0)[None, :, :]], axis=0)
+            B.concatenate([values[:-1, :, :], xp.take(tops[layer], chosen, axis=1)[None, :, :]], axis=0)
             for layer, values in zip(kept, states, strict=True)
         ]
 
@@ -249,8 +249,8 @@ class TemperedChains:
         chains = LadderChains(machine, next_seed(rng), layers=(), purpose="chains on the ladder of a training")
         states, up, down = chains.measured(chains.start(0, self.chains), 0, 0, count)
         for layer, kept, values in zip(topology.retained, self._states(), states, strict=True):
-            kept.set_value(asarray(opened(self.parameters, layer, values), array_namespace(kept.value)))
-        free = [(self.arrays[f"{LADDER}free"], free_energy(self.parameters, self._tops()))]
+            kept.set_value(asarray(opened(self.ladder.top, layer, values), array_namespace(kept.value)))
+        free = [(self.arrays[f"{LADDER}free"], free_energy(self.ladder.top, self._tops()))]
         compiled(("free", self.key), lambda: B.function([], [], updates=free, name="free"))()
         return estimate(machine, up, down)
 

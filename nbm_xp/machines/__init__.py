@@ -5,10 +5,16 @@
 
 from typing import Any, TypeAlias
 
-__all__ = ["Array", "DType", "Namespace", "Shape", "Streams", "Updates"]
+__all__ = ["Array", "Chunks", "DType", "Namespace", "RandomState", "Shape", "Streams", "Updates"]
 
 Array: TypeAlias = Any
 """An array of any library, or a Tensor."""
+
+Chunks: TypeAlias = Any
+"""How Dask divides an axis or an array: whatever it takes."""
+
+RandomState: TypeAlias = Any
+"""A seed, a generator that gives one, or None."""
 
 DType: TypeAlias = Any
 """A dtype of any library, or its name."""

@@ -12,18 +12,22 @@ for each unit, sweep after sweep.
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import math
 import operator
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array, DType, Namespace, Shape, Streams
 from nbm_xp.namespace import asarray, dtype_name
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, STREAM_STEPS
-from nbm_xp.rng import RandomStreams, after, check_seed, jump, substreams
+from nbm_xp.rng import RandomStreams, jump, substreams
 from nbm_xp.rng.random_streams import operations as draws
+from nbm_xp.tape import Function
 
 __all__ = ["ChainFunction", "ChainStreams", "entropy_of", "next_seed", "stream"]
 
@@ -64,7 +68,7 @@ def entropy_of(random_state: Any) -> int:
     return entropy
 
 
-def stream(entropy: int, purpose: str = "model") -> Any:
+def stream(entropy: int, purpose: str = "model") -> RandomStreams:
     """Random streams for one purpose, determined by a number.
 
     Parameters
@@ -95,7 +99,7 @@ def _words(entropy: int, purpose: str) -> list[int]:
     return [word % _LARGEST + 1 for word in words]
 
 
-def next_seed(rng: Any) -> int:
+def next_seed(rng: Streams) -> int:
     """A seed that follows from where random streams are, which move on: another one at each call.
 
     Examples
@@ -109,10 +113,10 @@ def next_seed(rng: Any) -> int:
     return int.from_bytes(hashlib.sha256(f"nbm_xp {words}".encode()).digest()[:16], "little")
 
 
-class ChainStreams(RandomStreams):
+class ChainStreams:
     """Random streams whose draws have the shape (units, chains), each chain a stream.
 
-    Recorded formulas draw from it as from any other generator. Draws of shape (machines, chains, units) are possible
+    Recorded formulas draw from it as from any other generator. Draws of shape (machines, units, chains) are possible
     too: a chain's numbers are then those of its units of one machine after the other.
 
     Examples
@@ -120,80 +124,53 @@ class ChainStreams(RandomStreams):
     Chain 2 of a block of its own has the numbers that it has among others.
 
     >>> import numpy as np
-    >>> def numbers(offset, rows, sweep):
+    >>> def numbers(offset, n_chains, sweep):
     ...     streams = ChainStreams()
-    ...     function = streams.compiled([], [streams.uniform((3, rows), dtype="float32")])
+    ...     function = streams.compiled([], [streams.uniform((3, n_chains), dtype="float32")])
     ...     return function([], function.states(1, "test", offset, sweep, np))[0][0].round(3).T.tolist()
     >>> numbers(0, 3, 1)[2] == numbers(2, 1, 1)[0]
     True
     """
 
     def __init__(self) -> None:
-        super().__init__([1] * 6)  # the states come with each call
+        self._draws: list[tuple[Array, Array, tuple[int, int]]] = []  # states before and after, numbers and chains
 
-    def uniform(
-        self,
-        size: Any,
-        low: Any = 0.0,
-        high: Any = 1.0,
-        ndim: int | None = None,
-        dtype: Any = None,
-        nstreams: int | None = None,
-    ) -> Any:
-        """Uniforms between 0 and 1, of shape (units, chains); the other arguments cannot be other than they are."""
-        _only_defaults(low=(low, 0.0), high=(high, 1.0), ndim=(ndim, None), nstreams=(nstreams, None))
-        units, chains = columns = _columns(size)
-        state = self.take_streams(columns, chains)
-        drawn, new = draws.uniform(state, size=(units, chains), dtype=dtype_name(dtype or B.floatx()))
-        return _as_asked(self.pretty_return(state, new, drawn, size=columns, nstreams=chains), size)
+    def uniform(self, size: Shape, low: float = 0.0, high: float = 1.0, dtype: DType = None) -> Array:
+        """Uniform numbers."""
+        drawn = self._drawn(draws.uniform, size, _columns(size), dtype=dtype_name(dtype or B.floatx()))
+        return drawn if (low, high) == (0.0, 1.0) else low + (high - low) * drawn
 
-    def binomial(
-        self,
-        size: Any = None,
-        n: int = 1,
-        p: Any = 0.5,
-        ndim: int | None = None,
-        dtype: Any = "int64",
-        nstreams: int | None = None,
-    ) -> Any:
-        """Ones with probabilities `p`, an array of shape (units, chains), else zeros.
+    def binomial(self, size: Shape, p: Array = 0.5, dtype: DType = "int64") -> Array:
+        """Ones with probabilities `p`, an array of the shape of the draw, else zeros.
 
         The uniforms have the dtype of the answer, whatever the configuration says: a worker may have another.
         """
-        _only_defaults(n=(n, 1), ndim=(ndim, None), nstreams=(nstreams, None))
-        _, chains = columns = _columns(size)
-        state = self.take_streams(columns, chains)
-        name, chances = dtype_name(dtype), _in_columns(p, size)
-        drawn, new = draws.binomial(state, chances, size=columns, n=1, dtype=name, precision=name)
-        return _as_asked(self.pretty_return(state, new, drawn, size=columns, nstreams=chains), size)
+        name, columns = dtype_name(dtype), _columns(size)
+        draw = functools.partial(_ones_and_zeros, p if len(size) == 2 else B.reshape(p, columns))
+        return self._drawn(draw, size, columns, dtype=name, precision=name)
 
-    def normal(
-        self,
-        size: Any,
-        avg: Any = 0.0,
-        std: Any = 1.0,
-        ndim: int | None = None,
-        dtype: Any = None,
-        nstreams: int | None = None,
-    ) -> Any:
-        """Normal numbers of shape (units, chains), by the method of Box and Muller.
+    def normal(self, size: Shape, avg: Array = 0.0, std: Array = 1.0, dtype: DType = None) -> Array:
+        """Normal numbers, by the method of Box and Muller.
 
         A chain takes an even number of uniforms, so that both of a pair are its own.
         """
-        _only_defaults(ndim=(ndim, None), nstreams=(nstreams, None))
         units, chains = _columns(size)
-        even = (units + units % 2, chains)
-        state = self.take_streams(even, chains)
-        drawn, new = draws.normal(state, size=even, dtype=dtype_name(dtype or B.floatx()))
-        numbers = self.pretty_return(state, new, drawn, size=even, nstreams=chains)[:units, :]
-        return _as_asked(numbers, size) * std + avg
+        even = units + units % 2, chains
+        return self._drawn(draws.normal, size, even, dtype=dtype_name(dtype or B.floatx())) * std + avg
 
-    def compiled(self, inputs: Sequence[Any], outputs: Sequence[Any], name: str | None = None) -> ChainFunction:
+    def _drawn(self, draw: Callable[..., Any], size: Shape, columns: tuple[int, int], **options: Any) -> Array:
+        """Record a draw of so many numbers for each of so many chains, and give as many of them as there are units."""
+        state = B.placeholder(shape=(columns[1], 6), dtype="int32")
+        drawn, after = draw(state, size=columns, **options)
+        self._draws.append((state, after, columns))
+        units = _columns(size)[0]
+        drawn = drawn if units == columns[0] else drawn[:units, :]
+        return drawn if len(size) == 2 else B.reshape(drawn, size)
+
+    def compiled(self, inputs: Sequence[Array], outputs: Sequence[Array], name: str | None = None) -> ChainFunction:
         """Compile formulas that draw into a function that holds no state, so that threads can share it."""
-        given = {state: B.placeholder(shape=tuple(state.shape), dtype="int32") for state, *_ in self.state_updates}
-        after = [new for _, new, *_ in self.state_updates]
-        function = B.function([*inputs, *given.values()], [*outputs, *after], givens=given, name=name)
-        return ChainFunction(function, len(outputs), tuple(size for _, _, size, _ in self.state_updates))
+        before, after, sizes = zip(*self._draws, strict=True) if self._draws else ((), (), ())
+        return ChainFunction(B.function([*inputs, *before], [*outputs, *after], name=name), len(outputs), tuple(sizes))
 
 
 @dataclass(frozen=True)
@@ -208,53 +185,30 @@ class ChainFunction:
         For each draw, how many numbers a chain takes, and how many chains there are.
     """
 
-    function: Any
+    function: Function
     n_outputs: int
     draws: tuple[tuple[int, int], ...]
 
-    def states(self, entropy: int, purpose: str, offset: int, sweep: int, xp: Any) -> list[Any]:
+    def states(self, entropy: int, purpose: str, offset: int, sweep: int, xp: Namespace) -> list[Array]:
         """The states of the streams of all draws before a sweep, int32 of shape (chains, 6), from chain `offset` on."""
-        seed, found = check_seed(_words(entropy, purpose)), []
+        a, b, c, d, e, f = _words(entropy, purpose)
+        found = []
         for draw, (units, chains) in enumerate(self.draws):
-            first = jump(seed, draw * DRAW_STEPS + offset * STREAM_STEPS)
-            found.append(asarray(after(substreams(first, chains), sweep * units * chains), xp))
+            first = jump((a, b, c, d, e, f), draw * DRAW_STEPS + offset * STREAM_STEPS)
+            found.append(asarray(substreams(jump(first, sweep * units), chains), xp))
         return found
 
-    def __call__(self, inputs: Sequence[Any], states: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+    def __call__(self, inputs: Sequence[Array], states: Sequence[Array]) -> tuple[Sequence[Array], Sequence[Array]]:
         """The outputs, and the states of the streams after the draws."""
         found = self.function(*inputs, *states)
         return found[: self.n_outputs], found[self.n_outputs :]
 
-    def unchecked(self, inputs: Sequence[Any], states: Sequence[Any]) -> ChainFunction:
-        """The same for a loop, whose arrays are of the dtypes and shapes of these: see `tape.Function.unchecked`."""
-        return replace(self, function=self.function.unchecked(*inputs, *states))
+
+def _ones_and_zeros(chances: Array, state: Array, **options: Any) -> Array:
+    return draws.binomial(state, chances, n=1, **options)
 
 
-def _columns(size: Any) -> tuple[int, int]:
+def _columns(size: Shape) -> tuple[int, int]:
     """How many numbers each chain takes, and how many chains there are."""
-    if len(size) == 3:
-        machines, chains, units = size
-        return machines * units, chains
-    units, chains = size
-    return units, chains
-
-
-def _in_columns(values: Any, size: Any) -> Any:
-    """What is given of shape (machines, chains, units), a column for each chain."""
-    if len(size) != 3:
-        return values
-    return B.reshape(B.permute_dimensions(values, (0, 2, 1)), _columns(size))
-
-
-def _as_asked(drawn: Any, size: Any) -> Any:
-    """Columns, of shape (machines, chains, units) where that was asked for."""
-    if len(size) != 3:
-        return drawn
-    machines, chains, units = size
-    return B.permute_dimensions(B.reshape(drawn, (machines, units, chains)), (0, 2, 1))
-
-
-def _only_defaults(**arguments: tuple[Any, Any]) -> None:
-    for name, (given, default) in arguments.items():
-        if given != default:
-            raise NotImplementedError(f"{name} must be {default!r} in draws of chains, got {given!r}")
+    *units, chains = size
+    return math.prod(units), chains

@@ -402,7 +402,7 @@ def test_error_bars_of_many_groups_of_chains_are_honest(reverse: bool) -> None:
     exact = model.log_partition()
     found = (model.reverse_ais if reverse else model.ais)(groups * chains, 200, random_state=1)
     assert abs(found.log_z - exact) < 4 * found.standard_error
-    base = base_log_partition(model.state_.topology, model.state_.base_bias())
+    base = base_log_partition(model.state_.topology, Machine.of(model).base_bias)
     beyond = 0
     for part in np.split(found.log_weights, groups):
         one = estimate(part, base, 200, reverse=reverse)

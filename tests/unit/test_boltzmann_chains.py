@@ -138,7 +138,7 @@ def test_annealed_chains_weigh_the_model_in_any_blocks() -> None:
     states = chains.advance(chains.start(50, 30), 50, 0, 20)
     part = pickle.loads(pickle.dumps(chains)).advance(states, 50, 20, 43)[-1]
     assert np.allclose(part, whole[50:80], rtol=1e-5)
-    found = estimate(whole, base_log_partition(model.state_.topology, model.state_.base_bias()), 64)
+    found = estimate(whole, base_log_partition(model.state_.topology, Machine.of(model).base_bias), 64)
     assert found.log_z_low < model.log_partition() < found.log_z_high
 
 
@@ -168,7 +168,7 @@ def test_chains_in_reverse_start_exactly_and_weigh_the_model_in_any_blocks(conne
     of_all = chains.advance(chains.start(0, 200), 0, 0, 63)[-1]
     of_some = chains.advance(chains.advance(chains.start(50, 30), 50, 0, 20), 50, 20, 43)[-1]
     np.testing.assert_allclose(of_some, of_all[50:80], rtol=1e-4, atol=1e-4)
-    result = estimate(of_all, base_log_partition(model.state_.topology, model.state_.base_bias()), 64, reverse=True)
+    result = estimate(of_all, base_log_partition(model.state_.topology, Machine.of(model).base_bias), 64, reverse=True)
     assert result.log_z_low < model.log_partition() < result.log_z_high
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from nbm_xp.boltzmann import PCD, RBM, LadderEstimate, LadderWarning, TrainingWarning, load
 from nbm_xp.boltzmann.bridging import bennett, cut_off, parting
-from nbm_xp.boltzmann.ladder import LADDER
 from nbm_xp.boltzmann.negative_phase import PersistentChains
+from nbm_xp.boltzmann.storage import LADDER
 from nbm_xp.boltzmann.training_diagnostics import TrainingDiagnostics
 from nbm_xp.boltzmann.training_methods import training_method
 from nbm_xp.boltzmann.trajectory_tempering import TemperedChains

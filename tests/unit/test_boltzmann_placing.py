@@ -12,7 +12,7 @@ import pytest
 from nbm_xp.boltzmann import DBM, RBM
 from nbm_xp.boltzmann.annealing import adaptive_temperatures
 from nbm_xp.boltzmann.chains import Machine
-from nbm_xp.boltzmann.tempering import placed_ladder
+from nbm_xp.boltzmann.tempering import adaptive_replicas
 from nbm_xp.namespace import to_numpy
 from nbm_xp.runs import evaluate, read_evaluation
 from tests.libraries import Library, libraries
@@ -98,7 +98,7 @@ def test_replicas_exchange_as_often_all_along_their_ladder(strength: float) -> N
 
 
 def test_ladders_of_strong_machines_have_more_rungs() -> None:
-    few, many = (placed_ladder(Machine.of(machine(strength))) for strength in (0.2, 3.0))
+    few, many = (adaptive_replicas(Machine.of(machine(strength))) for strength in (0.2, 3.0))
     for found in (few, many):
         assert found[0] == 0.0
         assert found[-1] == 1.0

@@ -12,8 +12,8 @@ import pytest
 from nbm_xp.boltzmann import DBM, RBM, LadderEstimate, load, storage
 from nbm_xp.boltzmann.bridging import bennett
 from nbm_xp.boltzmann.energy import variable
-from nbm_xp.boltzmann.ladder import LADDER
 from nbm_xp.boltzmann.state import MachineState
+from nbm_xp.boltzmann.storage import LADDER
 from nbm_xp.boltzmann.trainer import Trainer
 from nbm_xp.namespace import to_numpy
 from tests.libraries import Library, libraries
@@ -40,14 +40,14 @@ def rungs_of(model: Any) -> int:
 def on_a_ladder(model: Any, shares: tuple[float, ...], chains: int) -> Any:
     """A model with given parameters on a ladder of mixtures of it and the base-rate model."""
     negative = Trainer(model).negative_phase
-    negative.begin(chains, model.state_.base_bias)
+    negative.begin(chains, lambda: model.state_.topology.base_bias(model.state_.base_rate))
     topology = model.state_.topology
     first = [negative.arrays[LADDER + name].value for name in _names(model)]
     for name, base, top in zip(_names(model), first, model.state_.parameters, strict=True):
         rungs = np.stack([(1 - share) * base[0] + share * top.value for share in shares])
         negative.arrays[LADDER + name] = variable(rungs, name)
     for layer in topology.retained:
-        states = np.zeros((len(shares) + 1, negative.chains, topology.sizes[layer]))
+        states = np.zeros((len(shares) + 1, topology.sizes[layer], negative.chains))
         negative.arrays[f"{LADDER}state.{layer}"] = variable(states, f"state.{layer}")
     negative.arrays[f"{LADDER}accepted"] = variable(np.ones(len(shares)), "accepted")
     return model
@@ -210,7 +210,7 @@ def test_a_ladder_is_saved_with_its_model(tempered: RBM, tmp_path: pathlib.Path)
         ("ladder.turn", None, "lacks ladder.turn"),
         ("ladder.accepted", lambda array: array[:-1], r"ladder.accepted must have shape"),
         ("ladder.weights.0-1", lambda array: array[:, :3], r"ladder.weights.0-1 must have shape"),
-        ("ladder.state.0", lambda array: array[:, :, :3], r"ladder.state.0 must have shape"),
+        ("ladder.state.0", lambda array: array[:, :3], r"ladder.state.0 must have shape"),
         ("ladder.surprise", lambda array: np.zeros(3, "float32"), "which no model has"),
     ],
 )

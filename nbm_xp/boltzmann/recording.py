@@ -1,0 +1,146 @@
+"""What formulas of a machine are recorded on: placeholders for parameters and states, repeated steps, likelihoods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array, Shape, Streams, Updates
+from nbm_xp.machines.units import softplus
+from nbm_xp.tape import Function
+
+from .energy import Parameters, free_energy, opened, sweep, told
+from .partition import constant
+from .topology import Topology
+
+__all__ = [
+    "Form", "Recorded", "State", "compile_sweep", "pseudo_likelihood", "repeated", "rows_placeholder",
+    "state_placeholders",
+]  # fmt: skip
+
+State: TypeAlias = list[Array]
+"""An array for each layer, or None."""
+
+Recorded: TypeAlias = tuple[Sequence[Array], Sequence[Array]]
+"""The inputs and the outputs of a function of chains."""
+
+_NEVER = 1e30  # in place of the logarithm of a probability of 0
+
+
+class Form(NamedTuple):
+    """What formulas of chains are recorded for."""
+
+    topology: Topology
+    dtype: str
+    n_chains: int
+
+    def parameters(self, stacked: int = 0) -> tuple[list[Array], Parameters]:
+        """Placeholders for weights and biases, and these as parameters; of several machines if `stacked`."""
+        topology, machines = self.topology, (stacked,) if stacked else ()
+        shapes: list[Shape] = [topology.weights_shape(place) for place in range(len(topology.connections))]
+        shapes += [(size,) for size in topology.sizes]
+        inputs = [B.placeholder(shape=(*machines, *shape), dtype=self.dtype) for shape in shapes]
+        return inputs, Parameters.of(topology, inputs, in_columns=True)
+
+    def states(self, parameters: Parameters, layers: Iterable[int], machines: int = 0) -> tuple[list[Array], State]:
+        """Placeholders for states of layers as data give them, and a whole state with None for other layers."""
+        return state_placeholders(parameters, layers, self.n_chains, machines)
+
+
+def state_placeholders(
+    parameters: Parameters, layers: Iterable[int], rows: int | None, machines: int = 0
+) -> tuple[list[Array], State]:
+    """Placeholders for states of layers as data give them, and a whole state with None for other layers.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        They say whether states are rows or columns.
+    layers : iterable of int
+    rows : int or None
+        How many states; None for any number.
+    machines : int, optional
+        Of how many machines, where there are several.
+    """
+    topology = parameters.topology
+    inputs: list[Array] = []
+    state: State = [None] * len(topology.sizes)
+    for layer in layers:
+        shape = (topology.sites(layer), rows) if parameters.in_columns else (rows, topology.sites(layer))
+        shape = (machines, *shape) if machines else shape
+        inputs.append(B.placeholder(shape=shape, dtype=parameters.dtype, name=f"layer{layer}"))
+        state[layer] = opened(parameters, layer, inputs[-1])
+    return inputs, state
+
+
+def rows_placeholder(parameters: Parameters, rows: int | None) -> tuple[Array, Array]:
+    """A placeholder for rows of data, and the visible units that they give."""
+    (given,), (visible, *_) = state_placeholders(parameters, (0,), rows)
+    return given, visible
+
+
+def compile_sweep(parameters: Parameters, rows: int, rng: Streams) -> Function:
+    """Compile one sweep: the states of ``topology.retained`` in, the new ones of all layers out, as data give them."""
+    inputs, state = state_placeholders(parameters, parameters.topology.retained, rows)
+    moved, _ = sweep(parameters, state, rows, rng)
+    return B.function(inputs, [told(parameters, layer, part) for layer, part in enumerate(moved)], name="gibbs")
+
+
+def repeated(
+    step: Callable[[State], State], state: Sequence[Array], moving: Sequence[int], n_steps: int
+) -> tuple[State, Updates]:
+    """A step applied again and again to a state, of which some entries move and the rest stay as they are.
+
+    Parameters
+    ----------
+    step : callable
+        From a whole state to a whole state.
+    state : sequence of Tensors
+    moving : sequence of int
+        Which entries are carried from step to step. The step does not get what else it returned.
+    n_steps : int
+
+    Returns
+    -------
+    state : list
+        With the last values of what moved.
+    updates : list
+        Of the streams that the loop drew from.
+    """
+
+    def carry(*values: Array) -> State:
+        now = list(state)
+        for place, value in zip(moving, values, strict=True):
+            now[place] = value
+        after = step(now)
+        return [after[place] for place in moving]
+
+    results, updates = B.scan(carry, outputs_info=[state[place] for place in moving], n_steps=n_steps)
+    last = list(state)
+    for place, values in zip(moving, results if isinstance(results, (list, tuple)) else [results], strict=True):
+        last[place] = values[-1]
+    return last, list(updates.items())
+
+
+def pseudo_likelihood(parameters: Parameters, visible: Array, rows: int, rng: Streams) -> Array:
+    """The number of sites times the log-probability of one, drawn at random, given all others.
+
+    It is for two layers, visible sites having a list of states.
+    """
+    topology = parameters.topology
+    count, units, states = topology.sites(0), topology.units[0], topology.radices(0)
+    site = B.cast(B.random_uniform((rows,), dtype="float32", rng=rng) * count, "int32")
+    where = B.cast(B.one_hot(site, count), B.dtype(visible))
+    now = free_energy(parameters, (visible, None))
+    losses = [
+        now - free_energy(parameters, (units.turned(visible, where, places), None))
+        for places in range(1, max(states or (2,)))
+    ]
+    if len(losses) == 1:
+        return -count * softplus(losses[0])
+    if len(set(states or ())) > 1:  # a site has no more states than it has
+        radix = B.dot(where, constant([float(number) for number in states or ()], B.dtype(visible)))
+        lacking = [B.cast(B.less_equal(radix, float(places)), B.dtype(visible)) for places in range(1, len(losses) + 1)]
+        losses = [(1 - lack) * loss - _NEVER * lack for lack, loss in zip(lacking, losses, strict=True)]
+    return -count * B.logsumexp(B.stack([B.zeros_like(now), *losses], axis=0), axis=0)
