@@ -16,7 +16,7 @@ import functools
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Chunks, Namespace, RandomState
@@ -39,6 +39,9 @@ from .energy import Parameters, start_layer, sweep, told
 from .recording import Form, Recorded
 from .topology import Topology
 
+if TYPE_CHECKING:
+    from .state import MachineState
+
 __all__ = ["Chains", "Draw", "Fitted", "Machine", "States", "beside", "in_order", "machine_and_seed"]
 
 States: TypeAlias = tuple[Array, ...]
@@ -48,8 +51,8 @@ class Fitted(Protocol):
     """A model that has parameters."""
 
     @property
-    def state_(self) -> Any:
-        """A `MachineState`."""
+    def state_(self) -> MachineState:
+        """What has been learnt."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +80,11 @@ class Machine:
     @classmethod
     def of(cls, model: Fitted) -> Self:
         """That of a model that has parameters."""
-        state = model.state_
+        return cls.of_state(model.state_)
+
+    @classmethod
+    def of_state(cls, state: MachineState) -> Self:
+        """That of a model's state."""
         kept, ladder = state.variables, {}
         if f"{storage.LADDER}turn" in kept:
             ladder["ladder"] = tuple(kept[storage.LADDER + name].value for name in storage.names(state.topology))

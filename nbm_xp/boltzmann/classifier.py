@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, Self
 
@@ -21,11 +22,12 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines import Array
+from nbm_xp.machines import Array, RandomState, Rows
 from nbm_xp.machines.estimators import Estimator, check_names, column_names, describe_rows
 from nbm_xp.machines.rows import checked_rows, checked_weights, known_length
 from nbm_xp.machines.units import Mixed, kind_of
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_array, to_numpy
+from nbm_xp.tape import Function
 
 from . import storage
 from .energy import Parameters, marginalised_layer
@@ -50,7 +52,7 @@ class _Joint(RBM):
     def objective(self) -> dict[str, Any]:
         return {"likelihood": self.generative, "also": self._label_loss}
 
-    def _label_loss(self, parameters: Parameters, rows: Array, weights: Array) -> Any:
+    def _label_loss(self, parameters: Parameters, rows: Array, weights: Array) -> Array:
         """The mean of the negative log-probability of labels given the features, as the rows count."""
         features = parameters.topology.sizes[0] - self.n_classes
         scores = class_scores(parameters, rows[:, :features], self.n_classes)
@@ -58,6 +60,7 @@ class _Joint(RBM):
         return B.sum(weights * (B.logsumexp(scores, axis=1) - of_label))
 
 
+@dataclass(eq=False, repr=False)
 class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     """A classifier: a restricted Boltzmann machine that learns features and labels together.
 
@@ -96,43 +99,23 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     (array(['first', 'second', 'third'], dtype='<U6'), 1.0)
     """
 
-    classes_: Any
-    rbm_: RBM
+    n_components: int = 256
+    learning_rate: float = 0.1
+    batch_size: int = 10
+    n_iter: int = 10
+    verbose: int = 0
+    random_state: RandomState = None
+    _: KW_ONLY
+    training: str | TrainingMethod = "pcd"
+    n_gibbs: int = 1
+    optimizer: str | SGD = "sgd"
+    schedule: str | Schedule = "auto"
+    shuffle: bool = True
+    visible: str = "binary"
+    hidden: str = "binary"
+    generative: float = 0.01
 
-    def __init__(
-        self,
-        n_components: int = 256,
-        learning_rate: float = 0.1,
-        batch_size: int = 10,
-        n_iter: int = 10,
-        verbose: int = 0,
-        random_state: Any = None,
-        *,
-        training: str | TrainingMethod = "pcd",
-        n_gibbs: int = 1,
-        optimizer: str | SGD = "sgd",
-        schedule: str | Schedule = "auto",
-        shuffle: bool = True,
-        visible: str = "binary",
-        hidden: str = "binary",
-        generative: float = 0.01,
-    ) -> None:
-        self.n_components = n_components
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.n_iter = n_iter
-        self.verbose = verbose
-        self.random_state = random_state
-        self.training = training
-        self.n_gibbs = n_gibbs
-        self.optimizer = optimizer
-        self.schedule = schedule
-        self.shuffle = shuffle
-        self.visible = visible
-        self.hidden = hidden
-        self.generative = generative
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Rows, y: Rows, sample_weight: Rows = None) -> Self:
         """Learn from rows and their labels.
 
         Parameters
@@ -180,7 +163,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         self._name_features(names)
         return self
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Rows) -> Array:
         """The probability of each class, exactly.
 
         Parameters
@@ -194,7 +177,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         """
         return B.exp(self.predict_log_proba(X))
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: Rows) -> Array:
         """The logarithm of the probability of each class, exactly.
 
         Parameters
@@ -208,7 +191,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         found = self._scores(X)
         return found - B.logsumexp(found, axis=1, keepdims=True)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Rows) -> Array:
         """The most probable label of each row.
 
         Parameters
@@ -223,7 +206,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         found = to_numpy(B.argmax(self._scores(X), axis=1))
         return self.classes_[found]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Rows, y: Rows, sample_weight: Rows = None) -> float:
         """The share of rows whose label is predicted, as the rows count.
 
         Parameters
@@ -243,7 +226,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         weights = checked_weights(sample_weight, predicted)  # of mean 1
         return math.fsum(right if weights is None else map(operator.mul, right, weights.tolist())) / len(wanted)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Rows) -> Array:
         """The logarithms of the joint probability of rows and each class, but for what all classes share."""
         check_names(self._fitted()._features_in, X)
         within = kind_of(self.visible, "visible", hidden=False).within
@@ -251,7 +234,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         self.rbm_.state_.same_library(X)
         return self.rbm_.state_.function("classes", self._compile_scores)(X)
 
-    def _compile_scores(self) -> Any:
+    def _compile_scores(self) -> Function:
         parameters = self.rbm_.state_.parameters
         inputs = B.placeholder(shape=(None, self.n_features_in_), dtype=parameters.dtype, name="features")
         units = kind_of(self.visible, "visible", hidden=False).opened(inputs)
@@ -311,7 +294,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         return describe_rows(super().__sklearn_tags__(), self.visible)
 
 
-def class_scores(parameters: Parameters, features: Array, n_classes: int) -> Any:
+def class_scores(parameters: Parameters, features: Array, n_classes: int) -> Array:
     """The logarithms of the joint weights of visible units and each class, but for what all classes share.
 
     Parameters
@@ -337,7 +320,7 @@ def _amount(generative: Any) -> float:
     return float(generative)
 
 
-def _labels(y: Any, rows: int) -> Any:
+def _labels(y: Rows, rows: int) -> Array:
     """Labels in host memory, one for each row, checked."""
     if y is None:
         raise ValueError("y must be given: RBMClassifier requires y to be passed, but the target y is None")

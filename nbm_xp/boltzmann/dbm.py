@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Self
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array, RandomState, Rows
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.machines.units import Units, kind_of
 from nbm_xp.namespace import array_namespace, is_lazy, to_numpy
@@ -14,11 +16,9 @@ from nbm_xp.namespace.errors import name_methods
 
 from . import storage
 from .model import Model
-from .optimizers import SGD, Schedule
 from .posterior import compile_mean_field
 from .recording import compile_sweep
 from .topology import Topology, hidden_kinds
-from .training_methods import TrainingMethod
 
 __all__ = ["DBM"]
 
@@ -26,6 +26,7 @@ _TOLERANCE, _SWEEPS = 1e-4, 100
 
 
 @name_methods
+@dataclass(eq=False, repr=False)
 class DBM(Model):
     """A deep Boltzmann machine: a visible layer and any number of hidden ones.
 
@@ -92,60 +93,35 @@ class DBM(Model):
 
     is_centred = True
 
-    def __init__(
-        self,
-        layers: Sequence[int | None],
-        learning_rate: float = 0.05,
-        batch_size: int = 100,
-        n_iter: int = 10,
-        verbose: int = 0,
-        random_state: Any = None,
-        *,
-        connections: Iterable[Sequence[int]] | None = None,
-        visible: str = "binary",
-        hidden: str | Sequence[str] = "binary",
-        training: str | TrainingMethod = "pcd",
-        n_gibbs: int = 1,
-        optimizer: str | SGD = "sgd",
-        schedule: str | Schedule = "auto",
-        shuffle: bool = True,
-        diagnostics: bool | str = "auto",
-    ) -> None:
-        self.layers = layers
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.n_iter = n_iter
-        self.verbose = verbose
-        self.random_state = random_state
-        self.connections = connections
-        self.visible = visible
-        self.hidden = hidden
-        self.training = training
-        self.n_gibbs = n_gibbs
-        self.optimizer = optimizer
-        self.schedule = schedule
-        self.shuffle = shuffle
-        self.diagnostics = diagnostics
+    layers: Sequence[int | None]
+    learning_rate: float = 0.05
+    batch_size: int = 100
+    n_iter: int = 10
+    verbose: int = 0
+    random_state: RandomState = None
+    _: KW_ONLY
+    connections: Iterable[Sequence[int]] | None = None
+    hidden: str | Sequence[str] = "binary"
 
     @property
-    def coefs_(self) -> list[Any]:
+    def coefs_(self) -> list[Array]:
         """The weights of each connection."""
         return [weights.value for weights in self.state_.parameters.weights]
 
     @coefs_.setter
-    def coefs_(self, values: Sequence[Any]) -> None:
+    def coefs_(self, values: Sequence[Array]) -> None:
         self._set_all(self.state_.parameters.weights, values, "coefs_")
 
     @property
-    def intercepts_(self) -> list[Any]:
+    def intercepts_(self) -> list[Array]:
         """The biases of each layer."""
         return [biases.value for biases in self.state_.parameters.biases]
 
     @intercepts_.setter
-    def intercepts_(self, values: Sequence[Any]) -> None:
+    def intercepts_(self, values: Sequence[Array]) -> None:
         self._set_all(self.state_.parameters.biases, values, "intercepts_")
 
-    def _set_all(self, variables: Sequence[Any], values: Sequence[Any], name: str) -> None:
+    def _set_all(self, variables: Sequence[Array], values: Sequence[Array], name: str) -> None:
         if len(values) != len(variables):
             raise ValueError(f"{name} must be {len(variables)} arrays, got {len(values)}")
         self._set_parameters(variables, values, [f"{name}[{place}]" for place in range(len(values))])
@@ -153,10 +129,10 @@ class DBM(Model):
     @classmethod
     def from_parameters(
         cls,
-        coefs: Sequence[Any],
-        intercepts: Sequence[Any],
+        coefs: Sequence[Array],
+        intercepts: Sequence[Array],
         *,
-        base_rate: Any = None,
+        base_rate: Rows = None,
         **params: Any,
     ) -> Self:
         """A model with given parameters.
@@ -205,7 +181,7 @@ class DBM(Model):
         given["base_rate"] = neutral if base_rate is None else base_rate
         return model._adopt(topology, given, labels | {"base_rate": "base_rate"})
 
-    def mean_field(self, X: Any, *, tolerance: float = _TOLERANCE, max_iterations: int = _SWEEPS) -> list[Any]:
+    def mean_field(self, X: Rows, *, tolerance: float = _TOLERANCE, max_iterations: int = _SWEEPS) -> list[Array]:
         """The means of all hidden units given rows of visible units, in mean-field approximation.
 
         Parameters
@@ -230,10 +206,10 @@ class DBM(Model):
         """
         return self._converge(X, tolerance, max_iterations)[:-1]
 
-    def _represent(self, X: Any) -> Any:
+    def _represent(self, X: Rows) -> Array:
         return self.mean_field(X)[-1]
 
-    def free_energy(self, X: Any) -> Any:
+    def free_energy(self, X: Rows) -> Array:
         """An upper bound on F(v) of each row, where exp(-F(v)) / Z is its probability, in mean-field approximation.
 
         Parameters
@@ -246,7 +222,7 @@ class DBM(Model):
         """
         return self._converge(X, _TOLERANCE, _SWEEPS)[-1]
 
-    def score_samples(self, X: Any) -> Any:
+    def score_samples(self, X: Rows) -> Array:
         """The negative of `free_energy`: comparable between rows, not between models.
 
         Parameters
@@ -259,7 +235,7 @@ class DBM(Model):
         """
         return -self.free_energy(X)
 
-    def gibbs(self, states: Sequence[Any]) -> list[Any]:
+    def gibbs(self, states: Sequence[Array]) -> list[Array]:
         """One sweep of Gibbs sampling: each group of unconnected layers given all the others.
 
         Parameters
@@ -277,7 +253,7 @@ class DBM(Model):
         build = partial(compile_sweep, self.state_.parameters, rows, self.state_.rng)
         return list(self.state_.function(("gibbs", rows), build)(*given.values()))
 
-    def _converge(self, X: Any, tolerance: float, max_iterations: int) -> list[Any]:
+    def _converge(self, X: Rows, tolerance: float, max_iterations: int) -> list[Array]:
         X = self.state_.checked_rows(X)
         sweeps = positive_int(max_iterations, "max_iterations")
         if isinstance(tolerance, bool) or not hasattr(tolerance, "__float__") or not 0 <= tolerance < 1:
@@ -303,6 +279,6 @@ class DBM(Model):
         named = hidden_kinds(self.hidden, len(self.layers) - 1)
         return [kind_of(self.visible, "visible", hidden=False), *(kind_of(name, "hidden") for name in named)]
 
-    def measure(self, X: Any) -> tuple[str, float]:
+    def measure(self, X: Rows) -> tuple[str, float]:
         """What `verbose` reports about the model's fit to some rows."""
         return "free energy", float(to_numpy(B.mean(self.free_energy(X))))

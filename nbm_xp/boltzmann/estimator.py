@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array, RandomState, Rows
 from nbm_xp.machines.estimators import NotFittedError, describe_rows
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.machines.rows import checked_values, numbers, sparse_rows
@@ -32,41 +34,45 @@ _OBJECTS: dict[str, Any] = {kind.__name__: kind for kind in (*METHODS.values(), 
 _AT_ONCE = 4096  # rows of a sparse matrix that are transformed at a time
 
 
-class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class _Hyperparameters:
+    """Hyperparameters that all machines have, as `RBM` explains them, but whose places or defaults differ."""
+
+    learning_rate: float
+    batch_size: int
+    n_iter: int
+    verbose: int
+    random_state: RandomState
+
+
+@dataclass(eq=False, repr=False)
+class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A Boltzmann machine of layers; `RBM` and `DBM` say which layers it has.
 
     Attributes
     ----------
     state_ : MachineState
         What has been learnt: topology, parameters, random streams, and what training goes on with.
-    learning_rate, batch_size, n_iter, verbose, random_state, training, n_gibbs, optimizer, schedule, shuffle, visible,
-    diagnostics
-        Hyperparameters, as `RBM` explains them.
     """
+
+    _: KW_ONLY
+    training: str | TrainingMethod = "pcd"
+    n_gibbs: int = 1
+    optimizer: str | SGD = "sgd"
+    schedule: str | Schedule = "auto"
+    shuffle: bool = True
+    visible: str = "binary"
+    diagnostics: bool | str = "auto"
 
     is_centred: ClassVar[bool] = False
     """Whether learning follows the gradient of centred units, unless `training` says otherwise."""
 
-    learning_rate: float
-    batch_size: int
-    n_iter: int
-    verbose: int
-    random_state: Any
-    training: str | TrainingMethod
-    n_gibbs: int
-    optimizer: str | SGD
-    schedule: str | Schedule
-    shuffle: bool
-    visible: str
-    diagnostics: bool | str
-
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: Rows,
+        y: object = None,
+        sample_weight: Rows = None,
         *,
-        held_out: Any = None,
+        held_out: Rows = None,
         callback: Callable[[Self], object] | None = None,
         resume: bool = False,
     ) -> Self:
@@ -111,7 +117,7 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Trainer(self).fit(X, sample_weight, held_out=held_out, callback=callback, resume=resume)
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Rows, y: object = None, sample_weight: Rows = None) -> Self:
         """Learn from rows as one minibatch, going on from where the model is.
 
         Parameters
@@ -140,7 +146,7 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         raise NotImplementedError
 
-    def measure(self, X: Any) -> tuple[str, float]:
+    def measure(self, X: Rows) -> tuple[str, float]:
         """What `verbose` reports about the model's fit to some rows: its name and value."""
         raise NotImplementedError
 
@@ -169,7 +175,7 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return hasattr(self, "_state")
 
     @property
-    def base_rate_(self) -> Any:
+    def base_rate_(self) -> Array:
         """The smoothed means of the visible units in the data."""
         return self.state_.base_rate
 
@@ -179,7 +185,7 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self.state_.n_features
 
     @property
-    def feature_names_in_(self) -> Any:
+    def feature_names_in_(self) -> Array:
         """The names of the columns, where rows came in a table with names."""
         names = self.state_.feature_names
         if names is None:
@@ -206,15 +212,15 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Of each of the diagnostics: the epoch, the mean log-likelihood of rows, its standard error."""
         return [(found.epoch, found.log_likelihood, found.standard_error) for found in self.diagnostics_]
 
-    def free_energy(self, X: Any) -> Any:
+    def free_energy(self, X: Rows) -> Array:
         """F of each row, or a bound on it."""
         raise NotImplementedError
 
-    def score_samples(self, X: Any) -> Any:
+    def score_samples(self, X: Rows) -> Array:
         """How well a model fits each row."""
         raise NotImplementedError
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Rows) -> Array:
         """The means of the units of the last hidden layer given rows of visible units.
 
         Of a restricted machine that is the probability that each hidden unit is 1; of a deep one, that in mean-field
@@ -239,12 +245,12 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         found = [self._represent(rows[part, :]) for part in parts]
         return self._in_container(array_namespace(found[0]).concat(found, axis=0))
 
-    def _in_container(self, values: Any) -> Any:
+    def _in_container(self, values: Array) -> Array:
         """Values as scikit-learn can make a table of them, where it is to make one."""
         chosen = getattr(self, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
         return values if chosen == "default" else to_numpy(values)
 
-    def _represent(self, X: Any) -> Any:
+    def _represent(self, X: Rows) -> Array:
         """What `transform` gives of rows that have been checked."""
         raise NotImplementedError
 
@@ -258,7 +264,7 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _set_parameters(self, variables: Sequence[Any], values: Sequence[Any], names: Sequence[str]) -> None:
+    def _set_parameters(self, variables: Sequence[Array], values: Sequence[Array], names: Sequence[str]) -> None:
         """New values for Variables, of their libraries, dtypes and shapes: all of them, or none."""
         checked = []
         for old, value, name in zip(variables, values, names, strict=True):
@@ -269,7 +275,7 @@ class BoltzmannEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         for old, array in zip(variables, checked, strict=True):
             old.set_value(array)
 
-    def _adopt(self, topology: Topology, arrays: Mapping[str, Any], labels: Mapping[str, str]) -> Self:
+    def _adopt(self, topology: Topology, arrays: Mapping[str, Array], labels: Mapping[str, str]) -> Self:
         """Begin with parameters from outside, as arrays of the library of the first one, or lazy, and of its dtype.
 
         If that is no dtype of models, they get the one that `fit` would give them. `labels` says how messages call

@@ -35,19 +35,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines import Array, Streams, Updates
+from nbm_xp.machines import Array, Updates
 from nbm_xp.namespace import array_namespace
+from nbm_xp.tape import Function
 
-from .energy import Parameters, expectation, gauged, variable
+from .energy import Parameters, expectation, gauged
 from .negative_phase import NegativePhase
-from .optimizers import Descent
+from .optimizers import SGD
 from .posterior import posterior
-from .recording import rows_placeholder
+from .recording import State, rows_placeholder
+from .state import MachineState
 from .storage import BALANCE
-from .topology import Topology
 
 __all__ = ["Balance", "Learner", "centred", "compile_step", "gradients", "plain_steps", "sliding_means", "with_means"]
 
@@ -58,107 +58,110 @@ class Learner:
 
     Attributes
     ----------
-    parameters : Parameters of Variables
-    descent : Descent
     negative_phase : NegativePhase
-        Where the model's own states come from.
-    rng : RandomStreams
+        With the state that changes, and the training method.
+    optimizer : SGD
     offsets : tuple of Variables, or None
         The sliding means of the units of each layer that the gradient is centred on; None for the plain gradient.
-    positive : {"mean_field", "gibbs"}
-        How hidden layers that are not summed out are given for the data.
-    n_positive : int
-        Sweeps of that.
-    likelihood : float
-        How much the mean log-likelihood counts.
     balance : Balance, or None
         What the offsets follow instead of the sliding means.
+    likelihood : float
+        How much the mean log-likelihood counts.
     also : callable, or None
         From parameters, rows of visible units and what each of them counts, 1 in all, to a loss that is to fall
         besides.
     """
 
-    parameters: Parameters
-    descent: Descent
     negative_phase: NegativePhase
-    rng: Streams
-    offsets: tuple[Any, ...] | None = None
-    positive: str = "mean_field"
-    n_positive: int = 10
-    likelihood: float = 1.0
+    optimizer: SGD
+    offsets: tuple[Array, ...] | None = None
     balance: Balance | None = None
-    also: Callable[[Parameters, Any, Any], Any] | None = None
+    likelihood: float = 1.0
+    also: Callable[[Parameters, Array, Array], Array] | None = None
+
+    @property
+    def state(self) -> MachineState:
+        """What changes."""
+        return self.negative_phase.state
+
+    @property
+    def rate(self) -> Array:
+        """The learning rate."""
+        pace = self.negative_phase.pace
+        return self.state.rate if isinstance(pace, float) else self.state.rate * pace
+
+    def scaled(self, counts: Array) -> Array:
+        """A loss, or what each state counts in it, times the rate where the optimizer leaves that to the loss."""
+        return self.rate * counts if self.optimizer.in_proportion else counts
 
 
-def compile_step(learner: Learner, rows: int | None) -> Any:
+def compile_step(learner: Learner, rows: int | None) -> Function:
     """Compile one step on a minibatch, which changes the learner's Variables.
 
     How many rows there are must be said where something is drawn for each of them: where the negative phase needs it,
     or where their hidden layers are drawn; else one compiled step serves any number.
 
-    The compiled function is called with the rows and with what each state counts: the negative phase's weights, then
-    one over the number of rows for each of them. Made-up and given states go through the formulas together, as one
-    matrix, so each product is computed once for both.
+    The compiled function is called with the rows and with what each state counts: those of the negative phase, -1 in
+    all, then the rows, 1 in all. Both go through the formulas together, as one matrix, so each product is computed once
+    for both.
     """
-    parameters, topology = learner.parameters, learner.parameters.topology
-    told, data = rows_placeholder(parameters, rows)
+    phase, parameters, topology = learner.negative_phase, learner.state.parameters, learner.state.topology
+    given, data = rows_placeholder(parameters, rows)
     sample_weights = B.placeholder(ndim=1, dtype=parameters.dtype, name="sample_weights")
-    given, updates = _given(learner, data, rows)
-    made_up, moved = learner.negative_phase.draw(given, rows, learner.rng)
+    observed, updates = _observed(learner, data, rows)
+    drawn, moved = phase.draw(observed, rows)
     updates += moved
-    states: list[Array] = [
-        B.stop_gradient(B.concatenate([made_up[layer], given[layer]], axis=0)) if layer in topology.retained else None
+    states: State = [
+        B.stop_gradient(B.concatenate([drawn[layer], observed[layer]], axis=0)) if layer in topology.retained else None
         for layer in topology.layers
     ]
-    updates += learner.negative_phase.go_on(made_up, states, learner.rng)
+    updates += phase.go_on(drawn, states)
     counts = B.reshape(sample_weights, (states[0].shape[0],))  # one for each state, which the tape need not find out
-    scaled = learner.descent.scaled(counts)
-    scaled = scaled if learner.likelihood == 1.0 else learner.likelihood * scaled
-
+    first = drawn[0].shape[0]  # the rows come after these
     besides = None
     if learner.also is not None:
-        besides = learner.descent.scaled(learner.also(parameters, data, counts[made_up[0].shape[0] :]))
+        besides = learner.scaled(learner.also(parameters, data, counts[first:]))
     whole, offsets = with_means(parameters, states), None
     if learner.balance is not None:
-        first = made_up[0].shape[0]
         offsets, moved = learner.balance.followed([state[first:, :] for state in whole], counts[first:])
         updates += moved
     elif learner.offsets is not None:
         offsets = sliding_means(whole, counts, learner.offsets)
         updates += zip(learner.offsets, offsets, strict=True)
-    slopes = gradients(parameters, whole, scaled, offsets)
+    scaled = learner.scaled(counts)
+    slopes = gradients(parameters, whole, scaled if learner.likelihood == 1.0 else learner.likelihood * scaled, offsets)
     if besides is not None:
         also = B.gradients(besides, list(parameters))
         also = also if offsets is None else centred(parameters, also, offsets)
         slopes = [one + other for one, other in zip(slopes, also, strict=True)]
     updates += _descent(learner, slopes, offsets)
-    return B.function([told, sample_weights], [], updates=updates, name="contrastive_divergence")
+    return B.function([given, sample_weights], [], updates=updates, name=phase.method.name)
 
 
-def _given(learner: Learner, data: Array, rows: int | None) -> tuple[list[Array], Updates]:
+def _observed(learner: Learner, data: Array, rows: int | None) -> tuple[State, Updates]:
     """The state of the data, in the layers that are not summed out, and updates of the streams that loops drew from."""
-    parameters = learner.parameters
-    if len(parameters.topology.retained) == 1:
-        return [data, *([None] * (len(parameters.topology.sizes) - 1))], []
-    if learner.positive == "mean_field":
-        return posterior(parameters, data, learner.n_positive)
-    return posterior(parameters, data, learner.n_positive, rows=rows, rng=learner.rng)
+    state, method = learner.state, learner.negative_phase.method
+    if len(state.topology.retained) == 1:
+        return [data, *([None] * (len(state.topology.sizes) - 1))], []
+    rng = None if method.hidden_means else state.rng
+    return posterior(state.parameters, data, method.n_positive, rows=rows, rng=rng)
 
 
-def _descent(learner: Learner, gradients: Sequence[Array], offsets: Sequence[Array] | None = None) -> Updates:
+def _descent(learner: Learner, slopes: Sequence[Array], offsets: Sequence[Array] | None = None) -> Updates:
     """New values for the parameters, down the gradient.
 
     Where gradients are those of the centred model, steps are translated into those of the plain parameters.
     """
-    topology, parameters, count = learner.parameters.topology, list(learner.parameters), len(learner.parameters.weights)
-    steps, updates = learner.descent.steps(gradients, learner.parameters.weights)
+    state, topology, momentum = learner.state, learner.state.topology, learner.negative_phase.method.momentum
+    steps, updates = learner.optimizer.steps(state, learner.rate, slopes, momentum)
     steps = gauged(topology, steps)
     if offsets is not None:
-        steps = plain_steps(learner.parameters, steps, offsets)
-    moved = [old - step for old, step in zip(parameters[:count], steps, strict=False)]
-    for units, old, step in zip(topology.units, parameters[count:], steps[count:], strict=True):
+        steps = plain_steps(state.parameters, steps, offsets)
+    weights, biases = state.parameters.weights, state.parameters.biases
+    moved = [old - step for old, step in zip(weights, steps, strict=False)]
+    for units, old, step in zip(topology.units, biases, steps[len(weights) :], strict=True):
         moved.append(units.moved(old, step))
-    return updates + list(zip(parameters, moved, strict=True))
+    return updates + list(zip(state.parameters, moved, strict=True))
 
 
 SLIDING = 0.01
@@ -253,21 +256,17 @@ class Balance:
 
     Parameters
     ----------
-    topology : Topology
+    state : MachineState
+        It stores, of each layer, the mean, and how much all rows count in its offsets.
     offsets : sequence of Variables, one for each layer
         What units are centred on.
-    arrays : dict of str to Variable
-        Where it keeps what it goes on with: of each layer the mean, and how much all rows count in its offsets.
     """
 
-    def __init__(self, topology: Topology, offsets: Sequence[Array], arrays: dict[str, Array]) -> None:
-        self.topology, self.offsets, self.arrays = topology, offsets, arrays
-        xp = array_namespace(offsets[0].value)
-        for layer, offset in enumerate(offsets):
-            one = xp.ones((1,), dtype=offset.value.dtype)
-            for name, value in ((f"{BALANCE}mean.{layer}", offset.value), (f"{BALANCE}weight.{layer}", one)):
-                if name not in arrays:
-                    arrays[name] = variable(value, name)
+    def __init__(self, state: MachineState, offsets: Sequence[Array]) -> None:
+        self.topology, self.offsets = state.topology, offsets
+        one = array_namespace(state.like).ones((1,), dtype=state.like.dtype)
+        self.means = [state.stored(f"{BALANCE}mean.{layer}", offset.value) for layer, offset in enumerate(offsets)]
+        self.weights = [state.stored(f"{BALANCE}weight.{layer}", one) for layer in self.topology.layers]
 
     def followed(self, states: Sequence[Array], counts: Array) -> tuple[list[Array], Updates]:
         """The offsets after these states of data, and updates of all that is kept.
@@ -280,12 +279,12 @@ class Balance:
             What each state counts; 1 in all, or less.
         """
         distances = [
-            B.sum((state - offset) * (state - self._kept("mean", layer)), axis=1)
-            for layer, (state, offset) in enumerate(zip(states, self.offsets, strict=True))
+            B.sum((state - offset) * (state - mean), axis=1)
+            for state, offset, mean in zip(states, self.offsets, self.means, strict=True)
         ]
         offsets, moved = [], []
-        for layer, (state, offset) in enumerate(zip(states, self.offsets, strict=True)):
-            mean, weight = self._kept("mean", layer), self._kept("weight", layer)
+        kept = zip(states, self.offsets, self.means, self.weights, strict=True)
+        for layer, (state, offset, mean, weight) in enumerate(kept):
             others = [low if high == layer else high for low, high in self.topology.connections if layer in (low, high)]
             part = counts * B.maximum(sum(distances[other] for other in others), 0.0)
             total = B.reshape(B.sum(part), (1,))
@@ -295,6 +294,3 @@ class Balance:
             offsets.append(offset + step)
             moved += [(mean, mean + SLIDING * (B.dot(counts, state) - mean)), (weight, added)]
         return offsets, [*moved, *zip(self.offsets, offsets, strict=True)]
-
-    def _kept(self, name: str, layer: int) -> Any:
-        return self.arrays[f"{BALANCE}{name}.{layer}"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines import Array, Chunks, RandomState
+from nbm_xp.machines import Array, Chunks, RandomState, Rows
 from nbm_xp.machines.rows import checked_weights, known_length, positive_int
 from nbm_xp.namespace import to_numpy
 
@@ -33,7 +33,7 @@ class Model(BoltzmannEstimator):
         n_chains: int = 100,
         n_sweeps: int = 1000,
         *,
-        initial: Array = None,
+        initial: Rows = None,
         clamp: Mapping[int, Any] | None = None,
         layer: int | None = 0,
         probabilities: bool = False,
@@ -178,7 +178,7 @@ class Model(BoltzmannEstimator):
         states = found if layer is None else found[0]
         return (states, shares) if exchanges else states
 
-    def log_likelihood(self, X: Array, log_z: float | AISEstimate | LadderEstimate | None = None) -> Array:
+    def log_likelihood(self, X: Rows, log_z: float | AISEstimate | LadderEstimate | None = None) -> Array:
         """The log-probability of each row; where hidden layers are connected with one another, a lower bound on it.
 
         The bound is that of the mean-field approximation.
@@ -198,7 +198,7 @@ class Model(BoltzmannEstimator):
         known = log_partition(self) if log_z is None else log_z_of(log_z)
         return -self.free_energy(X) - known
 
-    def score(self, X: Array, y: object = None, sample_weight: Array = None) -> float:
+    def score(self, X: Rows, y: object = None, sample_weight: Rows = None) -> float:
         """The mean log-likelihood of rows where it is known; else the pseudo-likelihood: the higher, the better.
 
         It is known where `log_partition` can tell Z exactly, and where the model was trained with ``training="ptt"``,
@@ -409,7 +409,7 @@ class Model(BoltzmannEstimator):
         n_temperatures: int | str = 1000,
         *,
         betas: Any = None,
-        initial: Array = None,
+        initial: Rows = None,
         n_sweeps: int | None = None,
         library: str | None = None,
         chunks: Chunks = None,

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Self
 
 from sklearn.utils.metaestimators import available_if
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines import Array
+from nbm_xp.machines import Array, RandomState, Rows
 from nbm_xp.machines.randomness import stream
 from nbm_xp.machines.rows import known_length, positive_int
 from nbm_xp.machines.units import kind_of
 from nbm_xp.namespace import array_namespace, asarray, to_numpy
 from nbm_xp.namespace.errors import name_methods
+from nbm_xp.rng import RandomStreams
+from nbm_xp.tape import Function
 
 from .energy import expectation, free_energy
 from .model import Model
-from .optimizers import SGD, Schedule
 from .recording import compile_sweep, pseudo_likelihood, rows_placeholder
 from .state import transposed
 from .topology import Topology
-from .training_methods import TrainingMethod
 
 __all__ = ["RBM"]
 
 
 @name_methods
+@dataclass(eq=False, repr=False)
 class RBM(Model):
     """A restricted Boltzmann machine: a visible and a hidden layer, of units of any kind.
 
@@ -131,47 +133,23 @@ class RBM(Model):
     ((100, 8), (100, 4))
     """
 
-    def __init__(
-        self,
-        n_components: int = 256,
-        learning_rate: float = 0.1,
-        batch_size: int = 10,
-        n_iter: int = 10,
-        verbose: int = 0,
-        random_state: Any = None,
-        *,
-        training: str | TrainingMethod = "pcd",
-        n_gibbs: int = 1,
-        optimizer: str | SGD = "sgd",
-        schedule: str | Schedule = "auto",
-        shuffle: bool = True,
-        visible: str = "binary",
-        hidden: str = "binary",
-        diagnostics: bool | str = "auto",
-    ) -> None:
-        self.n_components = n_components
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.n_iter = n_iter
-        self.verbose = verbose
-        self.random_state = random_state
-        self.training = training
-        self.n_gibbs = n_gibbs
-        self.optimizer = optimizer
-        self.schedule = schedule
-        self.shuffle = shuffle
-        self.visible = visible
-        self.hidden = hidden
-        self.diagnostics = diagnostics
+    n_components: int = 256
+    learning_rate: float = 0.1
+    batch_size: int = 10
+    n_iter: int = 10
+    verbose: int = 0
+    random_state: RandomState = None
+    _: KW_ONLY
+    hidden: str = "binary"
 
     @classmethod
     def from_parameters(
         cls,
-        components: Any,
-        intercept_hidden: Any,
-        intercept_visible: Any,
+        components: Array,
+        intercept_hidden: Array,
+        intercept_visible: Array,
         *,
-        base_rate: Any = None,
+        base_rate: Rows = None,
         **params: Any,
     ) -> Self:
         """A model with given parameters.
@@ -224,7 +202,7 @@ class RBM(Model):
         return model._adopt(topology, arrays, labels)
 
     @property
-    def components_(self) -> Any:
+    def components_(self) -> Array:
         """The weights, an array of shape (hidden units, visible units)."""
         return self.state_.parameters.weights[0].value.T
 
@@ -237,7 +215,7 @@ class RBM(Model):
         self.state_.parameters.weights[0].set_value(transposed(value))
 
     @property
-    def intercept_hidden_(self) -> Any:
+    def intercept_hidden_(self) -> Array:
         """The biases of the hidden units, an array."""
         return self.state_.parameters.biases[1].value
 
@@ -246,7 +224,7 @@ class RBM(Model):
         self._set_parameters(self.state_.parameters.biases[1:], [value], ["intercept_hidden_"])
 
     @property
-    def intercept_visible_(self) -> Any:
+    def intercept_visible_(self) -> Array:
         """The biases of the visible units, an array."""
         return self.state_.parameters.biases[0].value
 
@@ -255,21 +233,21 @@ class RBM(Model):
         self._set_parameters(self.state_.parameters.biases[:1], [value], ["intercept_visible_"])
 
     @property
-    def h_samples_(self) -> Any:
+    def h_samples_(self) -> Array:
         """The hidden units of the persistent chains, an array of shape (chains, hidden units)."""
         variables = self.state_.variables
         if "chain.1" not in variables:
             raise AttributeError("h_samples_: there are no persistent chains yet")
         return variables["chain.1"].value
 
-    def _represent(self, X: Any) -> Any:
+    def _represent(self, X: Rows) -> Array:
         return self.state_.function("transform", self._compile_transform)(X)
 
-    def _compile_transform(self) -> Any:
+    def _compile_transform(self) -> Function:
         rows, visible = rows_placeholder(self.state_.parameters, None)
         return B.function([rows], expectation(self.state_.parameters, 1, (visible, None)), name="transform")
 
-    def free_energy(self, X: Any) -> Any:
+    def free_energy(self, X: Rows) -> Array:
         """F(v) of each row: exp(-F(v)) / Z is its probability.
 
         Parameters
@@ -284,7 +262,7 @@ class RBM(Model):
         X = self.state_.checked_rows(X)
         return self.state_.function("free_energy", self._compile_free_energy)(X)
 
-    def _compile_free_energy(self) -> Any:
+    def _compile_free_energy(self) -> Function:
         rows, visible = rows_placeholder(self.state_.parameters, None)
         return B.function([rows], free_energy(self.state_.parameters, (visible, None)), name="free_energy")
 
@@ -297,7 +275,7 @@ class RBM(Model):
         return True
 
     @available_if(_has_listed_states)  # type: ignore[untyped-decorator]
-    def score_samples(self, X: Any) -> Any:
+    def score_samples(self, X: Rows) -> Array:
         """An estimate of each row's log-pseudo-likelihood: how well each unit is told by the others.
 
         One unit of each row, chosen at random, is flipped; the logarithm of the probability of the row against the
@@ -319,13 +297,13 @@ class RBM(Model):
         rng.seed()
         return score(X)
 
-    def _compile_score(self, rows: int) -> tuple[Array, Array]:
+    def _compile_score(self, rows: int) -> tuple[Function, RandomStreams]:
         rng = stream(self.state_.seed, "score")
         given, visible = rows_placeholder(self.state_.parameters, rows)
         found = pseudo_likelihood(self.state_.parameters, visible, rows, rng)
         return B.function([given], found, name="score"), rng
 
-    def gibbs(self, v: Any) -> Any:
+    def gibbs(self, v: Rows) -> Array:
         """One sweep of Gibbs sampling: hidden units given the rows, then visible units given those.
 
         Parameters
@@ -350,7 +328,7 @@ class RBM(Model):
         sizes = [low.size(low.fewest if n_visible is None else n_visible), high.size(n_hidden)]
         return Topology(sizes, visible=self.visible, hidden=self.hidden)
 
-    def measure(self, X: Any) -> tuple[str, float]:
+    def measure(self, X: Rows) -> tuple[str, float]:
         """What `verbose` reports about the model's fit to some rows."""
         if self.state_.topology.radices(0) is None:
             return "free energy", float(to_numpy(B.mean(self.free_energy(X))))

@@ -7,10 +7,12 @@ streams that they drew from are stored by name, so that a state that is read dra
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
 from nbm_xp.machines.estimators import check_names
 from nbm_xp.machines.randomness import stream
@@ -37,6 +39,9 @@ from .ladder import Ladder, ladder_of_arrays
 from .topology import Topology
 
 __all__ = ["MachineState", "float_dtype", "transposed"]
+
+
+Built = TypeVar("Built")
 
 
 class MachineState:
@@ -121,21 +126,25 @@ class MachineState:
         there = f"{storage.LADDER}turn" in self.variables
         return ladder_of_arrays(self.parameters, self.variables) if there else None
 
-    def beside(self, prefix: str, make: bool = False) -> Parameters | None:
-        """Variables of the shapes of the parameters under names that begin so; zeros that are made where none are."""
-        xp, found = array_namespace(self.like), []
-        for name, parameter in zip(storage.names(self.topology), self.parameters, strict=True):
-            if prefix + name not in self.variables:
-                if not make:
-                    return None
-                zeros = xp.zeros(tuple(parameter.value.shape), dtype=self.like.dtype)
-                self.variables[prefix + name] = variable(zeros, prefix + name)
-            found.append(self.variables[prefix + name])
-        return self.parameters.like(found)
+    def stored(self, name: str, value: Array) -> Array:
+        """The Variable that training keeps under a name; made with this value where there is none."""
+        if name not in self.variables:
+            self.variables[name] = variable(value, name)
+        return self.variables[name]
+
+    def beside(self, prefix: str) -> Parameters:
+        """Variables of the shapes of the parameters under names that begin so; zeros where there were none."""
+        xp, named = array_namespace(self.like), zip(storage.names(self.topology), self.parameters, strict=True)
+        return self.parameters.like([self.stored(prefix + name, xp.zeros_like(now.value)) for name, now in named])
 
     def constant(self, numbers: Sequence[float]) -> Any:
         """Numbers as an array of the machine's library and dtype."""
         return asarray(numbers, array_namespace(self.like), self.like.dtype)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all parameters are numbers."""
+        return all(math.isfinite(float(B.max(B.abs(part.value)))) for part in self.parameters)
 
     def checked_rows(self, X: Array, name: str = "X") -> Any:
         """Rows of visible units, checked against the machine.
@@ -180,10 +189,11 @@ class MachineState:
             )
         return X
 
-    def function(self, key: Hashable, build: Callable[[], Any]) -> Any:
+    def function(self, key: Hashable, build: Callable[[], Built]) -> Built:
         """The compiled function of a key, built the first time; it goes on with the stored streams of that key."""
         if key in self._compiled:
-            return self._compiled[key]
+            found: Built = self._compiled[key]
+            return found
         first, place = len(self.rng.state_updates), list(self.rng.rstate)
         with use_backend(self.library):
             made = self._compiled[key] = build()

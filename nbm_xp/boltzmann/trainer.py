@@ -11,10 +11,10 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines import Array
+from nbm_xp.machines import Array, Rows
 from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.estimators import check_names, column_names
 from nbm_xp.machines.randomness import entropy_of, stream
@@ -32,26 +32,29 @@ from nbm_xp.machines.sparse import SparseRows, is_sparse
 from nbm_xp.machines.units import Units
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy
 from nbm_xp.rng import Generator
+from nbm_xp.tape import Function
 
 from . import storage
 from .diagnostics import Diagnostics
-from .energy import gauged_weights, variable
+from .energy import gauged_weights
 from .learning_step import Balance, Learner, compile_step
 from .negative_phase import NegativePhase
 from .optimizers import (
-    Averaging,
+    averaging_step,
     check_flag,
     check_number,
     check_schedule,
-    finish,
+    end_averaging,
     first_averaged,
-    forget,
     optimizer_of,
     rate_after,
 )
 from .state import MachineState, float_dtype, transposed
 from .training_diagnostics import TrainingDiagnostics
 from .training_methods import PTT, training_method
+
+if TYPE_CHECKING:
+    from .estimator import BoltzmannEstimator
 
 __all__ = ["Trainer", "check_hyperparameters"]
 
@@ -61,11 +64,11 @@ class Trainer:
 
     Parameters
     ----------
-    model : Model
+    model : BoltzmannEstimator
         Whose hyperparameters count, and whose state changes.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: BoltzmannEstimator) -> None:
         check_hyperparameters(model)
         self.model = model
         self.method = training_method(model.training)
@@ -74,15 +77,19 @@ class Trainer:
     @property
     def state(self) -> MachineState:
         """What changes."""
-        state: MachineState = self.model.state_
-        return state
+        return self.model.state_
+
+    @property
+    def negative_phase(self) -> NegativePhase:
+        """Where the model's own states come from."""
+        return self.method.negative_phase(self.state, self.model.n_gibbs)
 
     def fit(
         self,
-        X: Array,
-        sample_weight: Array,
+        X: Rows,
+        sample_weight: Rows,
         *,
-        held_out: Array,
+        held_out: Rows,
         callback: Callable[[Any], object] | None,
         resume: bool,
     ) -> None:
@@ -103,28 +110,28 @@ class Trainer:
         state = self.state
         state.n_samples = int(X.shape[0])
         diagnostics = TrainingDiagnostics(model, X, held_out, weights)
-        steps: dict[int, tuple[Array, Array]] = {}
+        steps: dict[int, tuple[Function, Array]] = {}
         while state.n_iter < model.n_iter:
             began = time.perf_counter()
             done = self._epoch(X, weights, steps)
             state.n_iter += 1
             self._end()
-            found = diagnostics.after_epoch(state.n_iter, self.negative_phase.weighed(state.function, done, state.rng))
+            found = diagnostics.after_epoch(state.n_iter, self.negative_phase.estimate(done))
             if model.verbose:
                 self._report(X, found, time.perf_counter() - began)
             if callback is not None:
                 callback(model)
                 self._end()  # if it said that this epoch was the last one
-        if not all(math.isfinite(float(B.max(B.abs(values.value)))) for values in state.parameters):
-            told = f"the parameters are not finite after {state.n_iter} epochs: a lower learning_rate may help"
-            warnings.warn(told, TrainingWarning, stacklevel=4)
+        if not state.is_finite:
+            text = f"the parameters are not finite after {state.n_iter} epochs: a lower learning_rate may help"
+            warnings.warn(text, TrainingWarning, stacklevel=4)
 
-    def _epoch(self, X: Array, weights: Array, steps: dict[int, tuple[Array, Array]]) -> int:
+    def _epoch(self, X: Array, weights: Array, steps: dict[int, tuple[Function, Array]]) -> int:
         """Go through all rows once, by steps compiled before or now; how many steps that were."""
         model, state, number, averaging = self.model, self.state, 0, None
         first = self._first_averaged()
         if first:
-            forget(state.variables)  # a mean that was begun for fewer epochs
+            end_averaging(state, adopt=False)  # a mean that was begun for fewer epochs
         schedule = self.method.schedule if _is_auto(model.schedule) else model.schedule
         rate = rate_after(schedule, model.learning_rate, state.n_iter, model.n_iter)
         state.rate.set_value(rate)
@@ -136,25 +143,26 @@ class Trainer:
                 sample_weights, part = self._weighted(counts)
                 state.rate.set_value(rate * part)
             step(rows, sample_weights)
-            if self._outgrown(phase, number):
+            if self._follow(phase, number):
                 steps.clear()
             if number >= first:
-                averaging = averaging or Averaging(state.parameters, state.variables)
-                averaging.add()
+                averaging = averaging or averaging_step(state)
+                averaging()
         return number + 1
 
     def _end(self) -> None:
         """After the last epoch, take the mean of the parameters that was begun, if one was."""
         if self.state.n_iter >= self.model.n_iter:
-            finish(self.state.parameters, self.state.variables)
+            end_averaging(self.state, adopt=True)
 
     def _first_averaged(self) -> float:
         """The first step of the next epoch whose parameters count in the mean that `fit` ends with, if any does."""
         steps = -(-self.state.n_samples // self._batch)
         first = first_averaged(self.state.n_iter, self.model.n_iter, steps)
-        return float(first) if self._is_averaged and first < steps else math.inf
+        is_averaged = self.method.is_averaged if self.method.average is None else bool(self.method.average)
+        return first if is_averaged and first < steps else math.inf
 
-    def partial_fit(self, X: Array, sample_weight: Array) -> None:
+    def partial_fit(self, X: Rows, sample_weight: Rows) -> None:
         """Learn from rows as one minibatch: see `RBM.partial_fit`."""
         model = self.model
         known = self.state if hasattr(model, "state_") else None
@@ -173,23 +181,9 @@ class Trainer:
         state.rate.set_value(model.learning_rate)
         step, sample_weights = self._step(int(X.shape[0]))
         step(X, sample_weights if weights is None else self._weighted(weights)[0])
-        self._outgrown(self.negative_phase, 0)
+        self._follow(self.negative_phase, 0)
 
-    @property
-    def negative_phase(self) -> NegativePhase:
-        """Where the model's own states come from."""
-        return self.method.negative_phase(self.state, self.model.n_gibbs)
-
-    @property
-    def _is_centred(self) -> bool:
-        default = self.method.is_centred or self.model.is_centred
-        return default if self.method.centred is None else bool(self.method.centred)
-
-    @property
-    def _is_averaged(self) -> bool:
-        return self.method.is_averaged if self.method.average is None else bool(self.method.average)
-
-    def _training_rows(self, X: Array, known: MachineState | None, units: Units) -> tuple[Any, list[str] | None]:
+    def _training_rows(self, X: Rows, known: MachineState | None, units: Units) -> tuple[Any, list[str] | None]:
         """Rows to learn from, checked, and the names of their columns."""
         names = column_names(X)
         if known is not None:
@@ -200,13 +194,13 @@ class Trainer:
             raise ValueError("X must have at least one row")
         return X, names
 
-    def _outgrown(self, phase: NegativePhase, number: int) -> bool:
-        """Let the negative phase follow the model after a step of an epoch; whether steps are to be compiled anew."""
+    def _follow(self, phase: NegativePhase, number: int) -> bool:
+        """Let the negative phase adapt to the model after a step; whether steps are to be compiled anew."""
         key = phase.key
-        outgrown = phase.follow(number)
-        if outgrown:
+        changed = phase.follow(number)
+        if changed:
             self.state.forget(key)
-        return outgrown
+        return changed
 
     @property
     def _batch(self) -> int:
@@ -223,89 +217,74 @@ class Trainer:
         if unsuited and model.diagnostics:
             warnings.warn(f"X: {unsuited}", TrainingWarning, stacklevel=5)
         seed = entropy_of(model.random_state)
-        arrays: dict[str, Any] = {}
         words = to_numpy(stream(seed, "weights").rstate).tolist()
         random = Generator(words, library_name(host_namespace()))
-        for name, shape in storage.shapes(topology).items():
-            if name.startswith("weights"):
-                drawn = transposed(random.normal(0.0, 0.01, shape[::-1], dtype))
-                low, high = topology.connections[len(arrays)]
-                arrays[name] = gauged_weights(topology, low, high, drawn)
-            else:
-                arrays[name] = [0.0] * shape[0]
+        arrays: dict[str, Any] = {name: [0.0] * shape[0] for name, shape in storage.shapes(topology).items()}
+        for place, (low, high) in enumerate(topology.connections):
+            drawn = random.normal(0.0, 0.01, topology.weights_shape(place)[::-1], dtype)
+            arrays[f"weights.{low}-{high}"] = gauged_weights(topology, low, high, transposed(drawn))
         arrays |= {"biases.0": units.bias(rate), "base_rate": rate}
         arrays = {name: asarray(value, home, dtype) for name, value in arrays.items()}
         model.state_ = MachineState(type(model).__name__, topology, arrays, seed, feature_names=names)
 
-    def _step(self, count: int) -> tuple[Array, Array]:
+    def _step(self, count: int) -> tuple[Function, Array]:
         """The compiled step for minibatches of so many rows, and what each state counts in it."""
         model, state, method, phase = self.model, self.state, self.method, self.negative_phase
-        phase.begin(self._batch, lambda: state.topology.base_bias(state.base_rate))
+        phase.begin(self._batch)
         # One compiled step serves minibatches of any number of rows, where nothing is drawn for each of them.
         number = count if phase.needs_rows or not method.hidden_means else None
         steps = (self.optimizer.name, self.optimizer.momentum, self.optimizer.weight_decay)
         key = ("step", number, phase.key, model.n_gibbs, self._is_centred, method.positive, method.n_positive, *steps)
         step = state.function(key, lambda: compile_step(self._learner(), number))
-        counts = [*phase.weights(count), *([1.0 / count] * count)]
+        counts = [*self._drawn_weights(count), *([1.0 / count] * count)]
         return step, state.function(("sample_weights", count, method.name), lambda: state.constant(counts))
 
-    def _weighted(self, weights: Array) -> tuple[Any, float]:
+    def _weighted(self, weights: Array) -> tuple[Array, float]:
         """What each state counts beside rows of these weights, whose mean is 1 over all rows, and how far to step."""
         host = to_numpy(weights)
         rows, total = int(host.shape[0]), float(B.sum(host))
         parts = host / total if total else host * 0 + 1 / rows
-        return self.state.constant([*self.negative_phase.weights(rows), *parts.tolist()]), total / rows
+        return self.state.constant([*self._drawn_weights(rows), *parts.tolist()]), total / rows
+
+    def _drawn_weights(self, rows: int) -> list[float]:
+        """What each state counts that the negative phase draws beside so many rows; -1 in all."""
+        count = self.negative_phase.count(rows)
+        return [-1.0 / count] * count
+
+    @property
+    def _is_centred(self) -> bool:
+        default = self.method.is_centred or self.model.is_centred
+        return default if self.method.centred is None else bool(self.method.centred)
 
     def _learner(self) -> Learner:
         """What a step changes, and how; what it stores is made where it is not there."""
-        state, method, phase = self.state, self.method, self.negative_phase
-        rate = state.rate if isinstance(phase.pace, float) and phase.pace == 1.0 else state.rate * phase.pace
-        offsets = self._offsets(state.variables) if self._is_centred else None
-        balance = None
-        if offsets is not None and isinstance(method, PTT):
-            balance = Balance(state.topology, offsets, state.variables)
-        return Learner(
-            parameters=state.parameters,
-            descent=self.optimizer.descent(state, rate, method.momentum),
-            negative_phase=phase,
-            rng=state.rng,
-            offsets=offsets,
-            balance=balance,
-            positive=method.positive,
-            n_positive=method.n_positive,
-            **self.model.objective(),
-        )
+        state, offsets, balance = self.state, None, None
+        if self._is_centred:  # at first on the means, as far as the biases tell them
+            pairs = enumerate(zip(state.topology.units, state.parameters.biases, strict=True))
+            offsets = tuple(state.stored(f"offset.{k}", units.mean(biases.value)) for k, (units, biases) in pairs)
+            balance = Balance(state, offsets) if isinstance(self.method, PTT) else None
+        return Learner(self.negative_phase, self.optimizer, offsets, balance, **self.model.objective())
 
-    def _offsets(self, variables: dict[str, Any]) -> tuple[Any, ...]:
-        """What units are centred on; at first their means, as far as the biases tell them."""
-        parameters, found = self.state.parameters, []
-        for layer, (units, biases) in enumerate(zip(parameters.topology.units, parameters.biases, strict=True)):
-            name = f"offset.{layer}"
-            if name not in variables:
-                variables[name] = variable(units.mean(biases.value), name)
-            found.append(variables[name])
-        return tuple(found)
-
-    def _uniforms(self, count: int) -> Any:
+    def _uniforms(self, count: int) -> Array:
         """So many random numbers in host memory, others in each call."""
         rng = self.state.rng
 
-        def build() -> Any:
+        def build() -> Function:
             return B.function([], B.random_uniform((count,), rng=rng), name="uniforms")
 
         return to_numpy(self.state.function(("uniforms", count), build)())
 
     def _report(self, X: Array, found: Diagnostics | None, seconds: float) -> None:
         """Write a line about the epoch that is done."""
-        model = self.model
+        model, text = self.model, str(found)
         if found is None:
             measure, value = model.measure(X[: min(X.shape[0], WINDOW), :] if isinstance(X, SparseRows) else X)
-        told = f"{measure} {value:.2f}" if found is None else str(found)
+            text = f"{measure} {value:.2f}"
         epoch = f"epoch {self.state.n_iter} of {model.n_iter}"
-        sys.stdout.write(f"[{type(model).__name__}] {epoch}: {told}, {seconds:.2f} s\n")
+        sys.stdout.write(f"[{type(model).__name__}] {epoch}: {text}, {seconds:.2f} s\n")
 
 
-def check_hyperparameters(model: Any) -> None:
+def check_hyperparameters(model: BoltzmannEstimator) -> None:
     """Raise `ValueError`, before any work, for hyperparameters that learning could not go on with."""
     for name, least in (("batch_size", 1), ("n_iter", 0), ("n_gibbs", 1)):
         positive_int(getattr(model, name), name, least)
@@ -318,6 +297,6 @@ def check_hyperparameters(model: Any) -> None:
         check_schedule(model.schedule)
 
 
-def _is_auto(value: Array) -> bool:
+def _is_auto(value: object) -> bool:
     """Whether a hyperparameter is left open."""
     return isinstance(value, str) and value == "auto"

@@ -126,7 +126,7 @@ class TrainingDiagnostics:
         due = self.due(epoch)
         if weighed is None and not due:
             return None
-        if not _is_finite(self.model):
+        if not self.model.state_.is_finite:
             return None
         rows = self._followed_rows()
         found = self._by_ladder(epoch, weighed, rows, due) if weighed is not None else self._by_annealing(epoch, rows)
@@ -322,11 +322,6 @@ def _repeated(rows: Any, times: int) -> Any:
 
 def _even(count: int) -> list[float]:
     return [place / (count - 1) for place in range(count)]
-
-
-def _is_finite(model: Any) -> bool:
-    """Whether a machine's parameters are numbers."""
-    return all(math.isfinite(float(B.max(B.abs(values.value)))) for values in model.state_.parameters)
 
 
 def _news(value: float) -> float:

@@ -55,6 +55,7 @@ class TrainingMethod(BaseEstimator):  # type: ignore[misc]
     """
 
     name: ClassVar[str]
+    phase: ClassVar[type[NegativePhase]]
     schedule: ClassVar[str] = "constant"
     momentum: ClassVar[float] = 0.0
     is_centred: ClassVar[bool] = False
@@ -80,7 +81,7 @@ class TrainingMethod(BaseEstimator):  # type: ignore[misc]
 
     def negative_phase(self, state: MachineState, n_gibbs: int) -> NegativePhase:
         """Where the machine's own states come from."""
-        raise NotImplementedError
+        return self.phase(state, self, n_gibbs)
 
     def check(self) -> None:
         """Raise `ValueError` for parameters that training could not go on with."""
@@ -102,10 +103,7 @@ class PCD(TrainingMethod):
     """
 
     name = "pcd"
-
-    def negative_phase(self, state: MachineState, n_gibbs: int) -> NegativePhase:
-        """Chains that go on."""
-        return PersistentChains(state.parameters, n_gibbs, state.variables)
+    phase = PersistentChains
 
 
 class CD(TrainingMethod):
@@ -119,10 +117,7 @@ class CD(TrainingMethod):
     """
 
     name = "cd"
-
-    def negative_phase(self, state: MachineState, n_gibbs: int) -> NegativePhase:
-        """Chains from the data."""
-        return ContrastiveDivergence(state.parameters, n_gibbs, self.hidden_means)
+    phase = ContrastiveDivergence
 
 
 class PTT(TrainingMethod):
@@ -139,13 +134,10 @@ class PTT(TrainingMethod):
     """
 
     name = "ptt"
+    phase = TemperedChains
     schedule = "quadratic"
     momentum = 0.75  # the chains follow steps that are four times as long
     is_centred = is_averaged = True
-
-    def negative_phase(self, state: MachineState, n_gibbs: int) -> NegativePhase:
-        """Chains on a ladder."""
-        return TemperedChains(state.parameters, n_gibbs, state.variables)
 
 
 METHODS: dict[str, type[TrainingMethod]] = {method.name: method for method in (PCD, CD, PTT)}

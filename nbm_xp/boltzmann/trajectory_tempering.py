@@ -28,22 +28,23 @@ equality", NeurIPS 2023.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines import Updates
+from nbm_xp.machines import Array, Shape, Streams, Updates
 from nbm_xp.machines.randomness import next_seed
 from nbm_xp.namespace import array_namespace, asarray, to_numpy
 
 from . import storage
 from .bridging import LadderEstimate
 from .chains import Machine
-from .energy import Parameters, free_energy, opened, shape_of, variable
+from .energy import free_energy, opened, shape_of, variable
 from .ladder import Ladder, LadderChains, estimate, ladder_of_arrays, moved
+from .negative_phase import NegativePhase
 from .partition import constant
 from .recording import State, repeated
 from .storage import LADDER
+from .topology import Topology
 
 __all__ = ["TemperedChains"]
 
@@ -58,24 +59,13 @@ _PACING = 0.02  # how fast the pace follows
 _SLOWEST = 1e-8
 
 
-class TemperedChains:
-    """Chains on a ladder, which go on from step to step.
+class TemperedChains(NegativePhase):
+    """Chains on a ladder, which go on from step to step; `n_gibbs` counts exchanges, each followed by a sweep."""
 
-    Parameters
-    ----------
-    parameters : Parameters
-    n_gibbs : int
-        Exchanges and sweeps in each step.
-    arrays : dict of str to Variable
-        What is kept.
-    """
-
-    needs_rows = False
-
-    def __init__(self, parameters: Parameters, n_gibbs: int, arrays: dict[str, Any]) -> None:
-        self.parameters = parameters
-        self.n_gibbs = n_gibbs
-        self.arrays = arrays
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """What is kept, Variables by name."""
+        return self.state.variables
 
     @property
     def ladder(self) -> Ladder:
@@ -92,14 +82,14 @@ class TemperedChains:
         """A step is compiled for so many machines."""
         return "ptt", self.ladder.pairs
 
-    def begin(self, count: int, base: Callable[[], Any]) -> None:
+    def begin(self, count: int) -> None:
         """A ladder of the base-rate machine alone, chains of zeros."""
-        topology, like = self.parameters.topology, self.parameters.biases[0].value
+        topology, like = self.parameters.topology, self.state.like
         xp = array_namespace(like)
         if f"{LADDER}turn" in self.arrays:
             return
         made = {name: xp.zeros((1, *shape), dtype=like.dtype) for name, shape in _shapes(topology).items()}
-        made["biases.0"] = asarray(base(), xp, like.dtype)[None, :]
+        made["biases.0"] = asarray(topology.base_bias(self.state.base_rate), xp, like.dtype)[None, :]
         for layer in topology.retained:
             made[f"state.{layer}"] = xp.zeros((2, topology.sizes[layer], max(count, _CHAINS)), dtype=like.dtype)
         made |= {"alone": xp.zeros((1,), dtype=like.dtype), "pace": xp.ones((1,), dtype=like.dtype)}
@@ -107,9 +97,9 @@ class TemperedChains:
         made["free"] = xp.zeros((max(count, _CHAINS),), dtype=like.dtype)
         self._keep(made)
 
-    def draw(self, given: Sequence[Any], rows: int | None, rng: Any) -> tuple[State, Updates]:
+    def draw(self, given: Sequence[Array], rows: int | None) -> tuple[State, Updates]:
         """States of the machine that learns, and whatever becomes of the ladder."""
-        topology, ladder, chains = self.parameters.topology, self.ladder, self.chains
+        topology, ladder, chains, rng = self.parameters.topology, self.ladder, self.chains, self.state.rng
         count, kept = len(topology.sizes), topology.retained
         gains = self._gains()
         state: State = topology.with_retained(self._followed(gains, rng))
@@ -120,7 +110,7 @@ class TemperedChains:
             last = now[count + 1]
             accepted = last + _MEMORY * move.due * (B.mean(move.chance, axis=1) - last)
             alone = now[count + 2]
-            alone = alone + _MEMORY * move.due * (B.mean(_alone(move.up, move.down), axis=1) - alone)
+            alone = alone + _MEMORY * move.due * (B.mean(_unreachable(move.up, move.down), axis=1) - alone)
             return [*move.state, move.turn, accepted, alone]
 
         updates: Updates = []
@@ -135,16 +125,16 @@ class TemperedChains:
         updates.append((self.arrays[f"{LADDER}pace"], self._paced(gains)))
         return topology.with_retained(B.transpose(state[layer][-1, :, :]) for layer in kept), updates
 
-    def go_on(self, drawn: Sequence[Any], states: Sequence[Any], rng: Any) -> Updates:
+    def go_on(self, drawn: Sequence[Array], states: Sequence[Array]) -> Updates:
         """The chains have moved already: what energy they have now, for `_followed` to compare."""
         return [(self.arrays[f"{LADDER}free"], free_energy(self.parameters, states)[: self.chains])]
 
     @property
-    def pace(self) -> Any:
+    def pace(self) -> Array:
         """What the learning rate is multiplied by."""
         return B.reshape(self.arrays[f"{LADDER}pace"], ())
 
-    def _paced(self, gains: Any) -> Any:
+    def _paced(self, gains: Array) -> Array:
         """The pace after a step that gave the chains so much, in logarithms.
 
         What a step changes of log-weights grows with the numbers of units, and is largest for rare states far from the
@@ -160,11 +150,11 @@ class TemperedChains:
         """The states of the machine that learns."""
         return self.parameters.topology.with_retained(values[-1, :, :] for values in self._states())
 
-    def _gains(self) -> Any:
+    def _gains(self) -> Array:
         """What the logarithm of the weight of each of its states has gained by the last step."""
         return self.arrays[f"{LADDER}free"] - free_energy(self.ladder.top, self._tops())
 
-    def _followed(self, gains: Any, rng: Any) -> list[Any]:
+    def _followed(self, gains: Array, rng: Streams) -> State:
         """The states of all chains, those of the machine that learns being chosen anew among themselves.
 
         Since they were drawn, the machine has moved: each is worth what its probability has gained. They are chosen in
@@ -185,9 +175,9 @@ class TemperedChains:
             for layer, values in zip(kept, states, strict=True)
         ]
 
-    def weights(self, rows: int) -> list[float]:
-        """The same for each chain."""
-        return [-1.0 / self.chains] * self.chains
+    def count(self, rows: int) -> int:
+        """The chains of the machine that learns."""
+        return self.chains
 
     def follow(self, number: int) -> bool:
         """Make the machine as it is a further rung, or one halfway between two that lost touch with one another."""
@@ -232,39 +222,36 @@ class TemperedChains:
         made["alone"] = xp.concat([last, fresh, fresh, alone[place:]] if below else [last, fresh], axis=0)
         self._keep(made)
 
-    def _keep(self, made: dict[str, Any]) -> None:
+    def _keep(self, made: dict[str, Array]) -> None:
         for name, value in made.items():
             self.arrays[LADDER + name] = variable(value, LADDER + name)
 
-    def weighed(self, compiled: Callable[..., Any], steps: int, rng: Any) -> LadderEstimate:
+    def estimate(self, steps: int) -> LadderEstimate:
         """Log Z, by 100 to 200 more steps of the ladder, which hold the machine as it is.
 
         The first half of them does not count: the machine was made to agree with the states that it had then.
         """
         count, topology = 4 * min(max(steps // 20, 25), 50), self.parameters.topology
-        arrays = tuple(part.value for part in self.parameters)
-        rungs = tuple(self.arrays[LADDER + name].value for name in storage.names(topology))
-        ended = tuple(variable.value for variable in self._states())
-        machine = Machine(topology, arrays, self.parameters.biases[0].value, rungs, ended)
-        chains = LadderChains(machine, next_seed(rng), layers=(), purpose="chains on the ladder of a training")
+        machine, seed = Machine.of_state(self.state), next_seed(self.state.rng)
+        chains = LadderChains(machine, seed, layers=(), purpose="chains on the ladder of a training")
         states, up, down = chains.measured(chains.start(0, self.chains), 0, 0, count)
         for layer, kept, values in zip(topology.retained, self._states(), states, strict=True):
             kept.set_value(asarray(opened(self.ladder.top, layer, values), array_namespace(kept.value)))
         free = [(self.arrays[f"{LADDER}free"], free_energy(self.ladder.top, self._tops()))]
-        compiled(("free", self.key), lambda: B.function([], [], updates=free, name="free"))()
+        self.state.function(("free", self.key), lambda: B.function([], [], updates=free, name="free"))()
         return estimate(machine, up, down)
 
-    def _states(self) -> list[Any]:
+    def _states(self) -> State:
         return [self.arrays[f"{LADDER}state.{layer}"] for layer in self.parameters.topology.retained]
 
 
-def _alone(up: Any, down: Any) -> Any:
+def _unreachable(up: Array, down: Array) -> Array:
     """1 for each state of the higher machine of a pair that the lower one hardly ever has, else 0."""
     lightest = B.min(up, axis=1, keepdims=True)
     rise = B.log(B.mean(B.exp(lightest - up), axis=1, keepdims=True)) - lightest  # of log Z
     return B.cast(B.less(rise - down, _ALONE), B.dtype(up))
 
 
-def _shapes(topology: Any) -> dict[str, tuple[int, ...]]:
+def _shapes(topology: Topology) -> dict[str, Shape]:
     shapes = storage.shapes(topology)
     return {name: shapes[name] for name in storage.names(topology)}

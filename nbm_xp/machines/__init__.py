@@ -5,7 +5,7 @@
 
 from typing import Any, TypeAlias
 
-__all__ = ["Array", "Chunks", "DType", "Namespace", "RandomState", "Shape", "Streams", "Updates"]
+__all__ = ["Array", "Chunks", "DType", "Namespace", "RandomState", "Rows", "Shape", "Streams", "Updates"]
 
 Array: TypeAlias = Any
 """An array of any library, or a Tensor."""
@@ -15,6 +15,9 @@ Chunks: TypeAlias = Any
 
 RandomState: TypeAlias = Any
 """A seed, a generator that gives one, or None."""
+
+Rows: TypeAlias = Any
+"""Rows of data as users give them: an array, a table, a nested list or a sparse matrix."""
 
 DType: TypeAlias = Any
 """A dtype of any library, or its name."""

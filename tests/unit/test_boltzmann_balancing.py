@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann import DBM, RBM, load
+from nbm_xp.boltzmann import DBM, RBM, load, storage
 from nbm_xp.boltzmann.learning_step import Balance
+from nbm_xp.boltzmann.state import MachineState
 from nbm_xp.boltzmann.storage import BALANCE
 from nbm_xp.boltzmann.topology import Topology
 
@@ -20,7 +21,9 @@ UNITS = (6, 4)
 def followed(states: list[Any], steps: int = 1200) -> Balance:
     """What the offsets come to, when the same states come again and again."""
     offsets = [B.variable(np.mean(state, axis=0), "float64") for state in states]
-    balance = Balance(Topology([state.shape[1] for state in states]), offsets, {})
+    topology = Topology([state.shape[1] for state in states])
+    arrays = {name: np.zeros(shape) for name, shape in storage.shapes(topology).items()}
+    balance = Balance(MachineState("RBM", topology, arrays, 0), offsets)
     counts = np.full(len(states[0]), 1.0 / len(states[0]))
     _, updates = balance.followed([B.variable(state, "float64") for state in states], B.variable(counts, "float64"))
     step = B.function([], [], updates=updates)

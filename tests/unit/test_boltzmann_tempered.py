@@ -40,7 +40,7 @@ def rungs_of(model: Any) -> int:
 def on_a_ladder(model: Any, shares: tuple[float, ...], chains: int) -> Any:
     """A model with given parameters on a ladder of mixtures of it and the base-rate model."""
     negative = Trainer(model).negative_phase
-    negative.begin(chains, lambda: model.state_.topology.base_bias(model.state_.base_rate))
+    negative.begin(chains)
     topology = model.state_.topology
     first = [negative.arrays[LADDER + name].value for name in _names(model)]
     for name, base, top in zip(_names(model), first, model.state_.parameters, strict=True):
