@@ -13,9 +13,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from nbm_xp.files import local_path, parsed
+from nbm_xp.machines import Array, Shape
 from nbm_xp.namespace import dtype_name
 from nbm_xp.storage.arrays import load_tensors, save_tensors
 from nbm_xp.storage.chunked import is_group, open_group, save_group
@@ -29,7 +30,6 @@ __all__ = [
     "MEAN",
     "NEGATIVE",
     "STREAMS",
-    "balance_shapes",
     "kind_of",
     "names",
     "read",
@@ -60,6 +60,9 @@ _OTHERS = (
 )  # fmt: skip
 """Endings of names that say another format."""
 
+_Lengths: TypeAlias = tuple[int | None, ...]
+"""A shape, with None for any length."""
+
 _JSON = ("topology", "params", "progress")
 _STRINGS = {"format", "model", "library", "run", *_JSON}
 
@@ -76,24 +79,18 @@ def names(topology: Topology) -> list[str]:
     return weights + [f"biases.{layer}" for layer in topology.layers]
 
 
-def shapes(topology: Topology) -> dict[str, tuple[int, ...]]:
+def shapes(topology: Topology) -> dict[str, Shape]:
     """The shapes of what every model has, by name."""
-    weights: list[tuple[int, ...]] = [topology.weights_shape(place) for place in range(len(topology.connections))]
+    weights: list[Shape] = [topology.weights_shape(place) for place in range(len(topology.connections))]
     biases = [(size,) for size in topology.sizes]
     return dict(zip(names(topology), [*weights, *biases], strict=True)) | {"base_rate": (topology.sizes[0],)}
-
-
-def balance_shapes(topology: Topology) -> dict[str, tuple[int, ...]]:
-    """The shapes of what `balancing` keeps, by name: of each layer a mean, and how much rows count in its offsets."""
-    means: dict[str, tuple[int, ...]] = {f"{BALANCE}mean.{layer}": (n,) for layer, n in enumerate(topology.sizes)}
-    return means | {f"{BALANCE}weight.{layer}": (1,) for layer in topology.layers}
 
 
 def write(
     path: str | os.PathLike[str],
     model: str,
     topology: Topology,
-    arrays: Mapping[str, Any],
+    arrays: Mapping[str, Array],
     about: Mapping[str, Any],
 ) -> None:
     """Write a model, whole or not at all.
@@ -117,7 +114,7 @@ def write(
     save(path, arrays, {"format": FORMAT, "model": model, **strings, **parts})
 
 
-def read(path: str | os.PathLike[str], model: str | None = None) -> tuple[Topology, dict[str, Any], dict[str, Any]]:
+def read(path: str | os.PathLike[str], model: str | None = None) -> tuple[Topology, dict[str, Array], dict[str, Any]]:
     """A model's layers, its arrays, in host memory or left in their folder, and what else is known about it.
 
     Parameters
@@ -178,7 +175,7 @@ def _metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     return metadata
 
 
-def _check_format(path: str | os.PathLike[str], metadata: Any) -> None:
+def _check_format(path: str | os.PathLike[str], metadata: object) -> None:
     if not isinstance(metadata, Mapping) or not all(isinstance(text, str) for text in metadata.values()):
         raise ValueError(f"{os.fspath(path)} must say what it holds in strings, got {type(metadata).__name__}")
     found = metadata.get("format")
@@ -186,69 +183,60 @@ def _check_format(path: str | os.PathLike[str], metadata: Any) -> None:
         raise ValueError(f"{os.fspath(path)} holds {found!r}, not {FORMAT!r}")
 
 
-def _check(topology: Topology, arrays: Mapping[str, Any]) -> None:
-    """Refuse arrays that are missing, superfluous, or not of the model's shapes and one dtype."""
-    wanted = shapes(topology)
+def _check(topology: Topology, arrays: Mapping[str, Array]) -> None:
+    """Raise `ValueError` for arrays that are missing, superfluous, or not of the model's shapes and one dtype."""
+    wanted: dict[str, _Lengths] = {**shapes(topology)}
     for name in wanted:
         if name not in arrays:
             raise ValueError(f"lacks {name}")
-    wanted |= {f"offset.{layer}": (size,) for layer, size in enumerate(topology.sizes) if f"offset.{layer}" in arrays}
-    if any(name.startswith("square.") for name in arrays):
-        wanted |= {"adam.steps": (1,)}
-        for name in (f"{kind}.{name}" for kind in ("square", "velocity") for name in names(topology)):
-            if name not in arrays:
-                raise ValueError(f"is damaged: it lacks {name}")
-        if "adam.steps" not in arrays:
-            raise ValueError("is damaged: it lacks adam.steps")
-    if any(name.startswith(MEAN) for name in arrays):
-        wanted |= {f"{MEAN}steps": (1,)} | {f"{MEAN}{name}": wanted[name] for name in names(topology)}
-        for name in (f"{MEAN}{name}" for name in ("steps", *names(topology))):
-            if name not in arrays:
-                raise ValueError(f"is damaged: it lacks {name}")
-    if any(name.startswith(BALANCE) for name in arrays):
-        wanted |= balance_shapes(topology)
-        for name in balance_shapes(topology):
-            if name not in arrays:
-                raise ValueError(f"is damaged: it lacks {name}")
-    columns = {f"chain.{layer}": size for layer, size in enumerate(topology.sizes)}
+    for prefix, group in _training_shapes(topology, arrays).items():
+        if any(name.startswith(prefix) for name in arrays):
+            wanted |= group
     for name, array in arrays.items():
-        shape, plain = tuple(array.shape), name.removeprefix("velocity.").removeprefix("square.")
-        if name in columns:
-            if len(shape) != 2 or shape[1] != columns[name]:
-                raise ValueError(f"is damaged: {name} must have {columns[name]} columns, got shape {shape}")
-        elif name.startswith(STREAMS):
-            if len(shape) != 2 or shape[1] != 6 or dtype_name(array) != "int32":
-                raise ValueError(f"is damaged: {name} must be int32 in 6 columns, got {dtype_name(array)} {shape}")
-        elif name.startswith("ladder."):
-            _check_rungs(topology, arrays, name)
-        elif plain not in wanted:
+        shape, dtype = tuple(array.shape), dtype_name(array)
+        if name.startswith(STREAMS):
+            if len(shape) != 2 or shape[1] != 6 or dtype != "int32":
+                raise ValueError(f"is damaged: {name} must be int32 in 6 columns, got {dtype} {shape}")
+        elif name not in wanted:
             raise ValueError(f"holds an array {name!r}, which no model has")
-        elif shape != wanted[plain]:
-            raise ValueError(f"is damaged: {name} must have shape {wanted[plain]}, got {shape}")
-    if any(name.startswith("ladder.") for name in arrays):
-        for name in _rungs(topology, 1, 1):
-            if name not in arrays:
-                raise ValueError(f"is damaged: it lacks {name}")
+        elif not _fits(shape, wanted[name]):
+            raise ValueError(f"is damaged: {name} must have shape {wanted[name]}, got {shape}")
+    for name in wanted:
+        if name not in arrays:
+            raise ValueError(f"is damaged: it lacks {name}")
     kinds = sorted({dtype_name(array) for name, array in arrays.items() if not name.startswith(STREAMS)})
     if len(kinds) > 1 or kinds[0] not in ("float32", "float64"):
         raise ValueError(f"must hold arrays of one floating dtype, got {', '.join(kinds)}")
 
 
-def _rungs(topology: Topology, rungs: int, chains: int) -> dict[str, tuple[int, ...]]:
-    """The shapes of the arrays of a ladder, by name."""
-    known = shapes(topology)
-    found: dict[str, tuple[int, ...]] = {f"ladder.{name}": (rungs, *known[name]) for name in names(topology)}
-    found |= {f"ladder.state.{layer}": (rungs + 1, topology.sizes[layer], chains) for layer in topology.retained}
-    found |= {"ladder.accepted": (rungs,), "ladder.alone": (rungs,), "ladder.free": (chains,)}
-    return found | {"ladder.turn": (1,), "ladder.pace": (1,)}
+def _fits(shape: Shape, wanted: _Lengths) -> bool:
+    return len(shape) == len(wanted) and all(k in (n, None) for n, k in zip(shape, wanted, strict=True))
 
 
-def _check_rungs(topology: Topology, arrays: Mapping[str, Any], name: str) -> None:
-    """Refuse an array of a ladder that does not go with the number of its rungs and chains."""
-    first, shape = arrays.get(f"ladder.state.{topology.retained[0]}"), tuple(arrays[name].shape)
-    rungs, chains = (1, 1) if first is None or first.ndim != 3 else (max(first.shape[0] - 1, 1), max(first.shape[2], 1))
-    wanted = _rungs(topology, rungs, chains)
-    if name not in wanted:
-        raise ValueError(f"holds an array {name!r}, which no model has")
-    if shape != wanted[name]:
-        raise ValueError(f"is damaged: {name} must have shape {wanted[name]}, got {shape}")
+def _training_shapes(topology: Topology, arrays: Mapping[str, Array]) -> dict[str, dict[str, _Lengths]]:
+    """The shapes of what training keeps, by name, for each beginning of names: of these all are there, or none."""
+    known, layers = shapes(topology), list(enumerate(topology.sizes))
+    own: dict[str, Shape] = {name: known[name] for name in names(topology)}
+
+    def beside(prefix: str, *more: int) -> dict[str, _Lengths]:
+        return {prefix + name: (*more, *shape) for name, shape in own.items()}
+
+    adam: dict[str, _Lengths] = beside("velocity.") | beside("square.") | {"adam.steps": (1,)}
+    balance: dict[str, _Lengths] = {f"{BALANCE}mean.{layer}": (size,) for layer, size in layers}
+    states = arrays.get(f"{LADDER}state.{topology.retained[0]}")
+    machines, _, chains = (2, 0, 1) if states is None or states.ndim != 3 else states.shape
+    pairs = max(machines - 1, 1)
+    ladder: dict[str, _Lengths] = beside(LADDER, pairs) | {
+        f"{LADDER}state.{layer}": (machines, topology.sizes[layer], chains) for layer in topology.retained
+    }
+    ladder |= {f"{LADDER}accepted": (pairs,), f"{LADDER}alone": (pairs,), f"{LADDER}free": (chains,)}
+    return {
+        "chain.": {f"chain.{layer}": (None, size) for layer, size in layers if f"chain.{layer}" in arrays},
+        "velocity.": beside("velocity."),
+        "square.": adam,
+        "adam.": adam,
+        "offset.": {f"offset.{layer}": (size,) for layer, size in layers},
+        MEAN: beside(MEAN) | {f"{MEAN}steps": (1,)},
+        BALANCE: balance | {f"{BALANCE}weight.{layer}": (1,) for layer, _ in layers},
+        LADDER: ladder | {f"{LADDER}turn": (1,), f"{LADDER}pace": (1,)},
+    }
