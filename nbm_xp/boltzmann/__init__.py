@@ -12,11 +12,12 @@ from .classifier import RBMClassifier
 from .dbm import DBM
 from .diagnostics import Diagnostics
 from .model import load
+from .negative_phase import TrainingMethod
 from .optimizers import SGD, Adam
 from .partition import AISEstimate
 from .rbm import RBM
 from .topology import Topology
-from .training_methods import CD, PCD, PTT, TrainingMethod
+from .training_methods import CD, PCD, PTT
 
 __all__ = [
     "CD",

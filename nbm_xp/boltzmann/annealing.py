@@ -36,7 +36,7 @@ from nbm_xp.machines.rows import positive_int, shortened
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy, use_backend
 
 from .chains import Chains, Machine, States, in_order
-from .energy import Parameters, draw_layer, energy_within, local_field, mean_of, sweep, told, variable
+from .energy import Parameters, energy_within, local_field, sample_layer, sweep, told, variable
 from .ladder import STEPS, LadderChains
 from .partition import AISEstimate, Enumerated, base_log_partition, estimate, is_enumerable
 from .recording import Form, Recorded, State
@@ -118,8 +118,7 @@ class Path:
         state: State = [None] * len(topology.sizes)
         for layer in topology.retained:
             nothing = fields[..., :1, :] * 0 + B.zeros((topology.sizes[layer], 1), dtype=B.dtype(fields))
-            inputs = nothing if layer else fields
-            state[layer] = draw_layer(parameters, layer, mean_of(parameters, layer, inputs), rows, rng, inputs)
+            state[layer], _ = sample_layer(parameters, layer, nothing if layer else fields, rows, rng)
         return state
 
     def log_ratio(self, cold: Array, warm: Array, state: Sequence[Array]) -> tuple[Array, dict[int, Fields]]:

@@ -16,7 +16,7 @@ import functools
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Chunks, Namespace, RandomState
@@ -37,10 +37,8 @@ from nbm_xp.namespace import (
 from . import storage
 from .energy import Parameters, start_layer, sweep, told
 from .recording import Form, Recorded
+from .state import MachineState
 from .topology import Topology
-
-if TYPE_CHECKING:
-    from .state import MachineState
 
 __all__ = ["Chains", "Draw", "Fitted", "Machine", "States", "beside", "in_order", "machine_and_seed"]
 

@@ -11,13 +11,13 @@ H. Larochelle and Y. Bengio, "Classification using discriminative restricted Bol
 from __future__ import annotations
 
 import math
-import operator
 import os
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, Self
 
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -32,10 +32,10 @@ from nbm_xp.tape import Function
 from . import storage
 from .energy import Parameters, marginalised_layer
 from .estimator import as_plain
+from .negative_phase import TrainingMethod
 from .optimizers import SGD, Schedule
 from .rbm import RBM
 from .state import MachineState, float_dtype
-from .training_methods import TrainingMethod
 
 __all__ = ["RBMClassifier"]
 
@@ -221,10 +221,8 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         float
         """
         predicted = self.predict(X)
-        wanted = _labels(y, known_length(predicted)).tolist()
-        right = map(operator.eq, predicted.tolist(), wanted)
-        weights = checked_weights(sample_weight, predicted)  # of mean 1
-        return math.fsum(right if weights is None else map(operator.mul, right, weights.tolist())) / len(wanted)
+        labels = _labels(y, known_length(predicted))
+        return float(accuracy_score(labels, predicted, sample_weight=checked_weights(sample_weight, predicted)))
 
     def _scores(self, X: Rows) -> Array:
         """The logarithms of the joint probability of rows and each class, but for what all classes share."""

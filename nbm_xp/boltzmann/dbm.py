@@ -7,18 +7,15 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Self
 
-from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, RandomState, Rows
 from nbm_xp.machines.rows import positive_int
-from nbm_xp.machines.units import Units, kind_of
-from nbm_xp.namespace import array_namespace, is_lazy, to_numpy
+from nbm_xp.namespace import array_namespace, is_lazy
 from nbm_xp.namespace.errors import name_methods
 
 from . import storage
 from .model import Model
 from .posterior import compile_mean_field
 from .recording import compile_sweep
-from .topology import Topology, hidden_kinds
 
 __all__ = ["DBM"]
 
@@ -168,7 +165,7 @@ class DBM(Model):
                 raise ValueError("intercepts must be arrays with one axis, one for each layer")
         model = cls(**{"layers": [0] * len(intercepts)} | params)
         if "layers" not in params:
-            pairs = zip(model._kinds(), intercepts, strict=True)
+            pairs = zip(model._kinds(len(intercepts)), intercepts, strict=True)
             model.layers = [kind.sites(int(bias.shape[0])) for kind, bias in pairs]
         topology = model.layers_for()
         names = storage.names(topology)
@@ -262,23 +259,5 @@ class DBM(Model):
         build = partial(compile_mean_field, self.state_.parameters, float(tolerance), sweeps, in_blocks=lazy)
         return list(self.state_.function(("mean_field", float(tolerance), sweeps, lazy), build)(X))
 
-    def layers_for(self, n_visible: int | None = None) -> Topology:
-        """The layers that the hyperparameters describe, for rows of so many features."""
-        kinds, layers = self._kinds(), list[Any](self.layers)
-        if layers and layers[0] is None:
-            layers[0] = kinds[0].fewest if n_visible is None else n_visible
-        sites = Topology(layers, self.connections).sizes
-        sizes = [kind.size(count) for kind, count in zip(kinds, sites, strict=True)]
-        topology = Topology(sizes, self.connections, self.visible, self.hidden)
-        if n_visible is not None and n_visible != sites[0]:
-            raise ValueError(f"X has {n_visible} features, but layers begin with {sites[0]} visible units")
-        return topology
-
-    def _kinds(self) -> list[Units]:
-        """The kind of units of each layer."""
-        named = hidden_kinds(self.hidden, len(self.layers) - 1)
-        return [kind_of(self.visible, "visible", hidden=False), *(kind_of(name, "hidden") for name in named)]
-
-    def measure(self, X: Rows) -> tuple[str, float]:
-        """What `verbose` reports about the model's fit to some rows."""
-        return "free energy", float(to_numpy(B.mean(self.free_energy(X))))
+    def _layers(self) -> tuple[list[Any], Iterable[Sequence[int]] | None]:
+        return list(self.layers), self.connections

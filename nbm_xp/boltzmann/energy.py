@@ -44,6 +44,7 @@ __all__ = [
     "mean_of",
     "opened",
     "local_field",
+    "sample_layer",
     "shape_of",
     "start_layer",
     "marginalised_layer",
@@ -164,7 +165,15 @@ def draw_layer(
     How many rows there are must be a number: how many streams a draw uses depends on it.
     """
     shape = _shape(parameters, layer, rows)
-    return parameters.topology.units[layer].draw(mean, shape, parameters.dtype, rng, parameters.units_axis, inputs)
+    return parameters.topology.units[layer].draw(mean, shape, rng, parameters.units_axis, inputs)
+
+
+def sample_layer(
+    parameters: Parameters, layer: int, inputs: Array, rows: int | tuple[int, ...], rng: Streams
+) -> tuple[Array, Array]:
+    """The units of a layer that receive these inputs, drawn, and the means that they were drawn with."""
+    mean = mean_of(parameters, layer, inputs)
+    return draw_layer(parameters, layer, mean, rows, rng, inputs), mean
 
 
 def start_layer(parameters: Parameters, layer: int, mean: Array, rows: int | tuple[int, ...], rng: Streams) -> Array:
@@ -244,8 +253,7 @@ def sweep(
         drawn = [layer for layer in group if layer not in clamped]
         inputs = {layer: field(layer, states) for layer in drawn}
         for layer in drawn:
-            means[layer] = mean_of(parameters, layer, inputs[layer])
-            states[layer] = draw_layer(parameters, layer, means[layer], rows, rng, inputs[layer])
+            states[layer], means[layer] = sample_layer(parameters, layer, inputs[layer], rows, rng)
     return states, means
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
@@ -17,15 +17,17 @@ from nbm_xp.machines.estimators import NotFittedError, describe_rows
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.machines.rows import checked_values, numbers, sparse_rows
 from nbm_xp.machines.sparse import is_sparse
+from nbm_xp.machines.units import Units, kind_of
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, is_complex, is_lazy, to_numpy
 
 from . import storage
 from .diagnostics import Diagnostics
+from .negative_phase import TrainingMethod
 from .optimizers import OPTIMIZERS, SGD, Schedule
 from .state import MachineState, float_dtype
-from .topology import Topology
+from .topology import Topology, hidden_kinds
 from .trainer import Trainer, check_hyperparameters
-from .training_methods import METHODS, TrainingMethod
+from .training_methods import METHODS
 
 __all__ = ["BoltzmannEstimator", "as_plain"]
 
@@ -42,6 +44,7 @@ class _Hyperparameters:
     n_iter: int
     verbose: int
     random_state: RandomState
+    hidden: str | Sequence[str]
 
 
 @dataclass(eq=False, repr=False)
@@ -144,11 +147,28 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         ValueError
             If they describe none.
         """
+        layers, connections = self._layers()
+        kinds = self._kinds(len(layers))
+        if layers and layers[0] is None:
+            layers[0] = kinds[0].fewest if n_visible is None else n_visible
+        sites = Topology(layers, connections).sizes
+        if n_visible is not None and n_visible != sites[0]:
+            raise ValueError(f"X has {n_visible} features, but layers begin with {sites[0]} visible units")
+        sizes = [kind.size(count) for kind, count in zip(kinds, sites, strict=True)]
+        return Topology(sizes, connections, self.visible, self.hidden)
+
+    def _layers(self) -> tuple[list[Any], Iterable[Sequence[int]] | None]:
+        """The sites of each layer, None for the features of the rows, and the connections."""
         raise NotImplementedError
+
+    def _kinds(self, n_layers: int) -> list[Units]:
+        """The kind of units of each layer."""
+        hidden = hidden_kinds(self.hidden, n_layers - 1)
+        return [kind_of(self.visible, "visible", hidden=False), *(kind_of(name, "hidden") for name in hidden)]
 
     def measure(self, X: Rows) -> tuple[str, float]:
         """What `verbose` reports about the model's fit to some rows: its name and value."""
-        raise NotImplementedError
+        return "free energy", float(to_numpy(B.mean(self.free_energy(X))))
 
     def check_hyperparameters(self) -> None:
         """Raise `ValueError`, before any work, for hyperparameters that learning could not go on with."""

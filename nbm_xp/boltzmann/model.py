@@ -244,7 +244,7 @@ class Model(BoltzmannEstimator):
         log_z: AISEstimate | LadderEstimate | float | None = None
         if is_enumerable(topology):
             log_z = log_partition(self)
-        elif self.state_.ladder is not None:
+        elif self.state_.n_pairs:
             log_z = self._log_partition_by_ladder(100, STEPS, random_state=_SEED)
             log_z.warn(stacklevel=3)
         elif not topology.is_factorial or topology.radices(0) is None:

@@ -12,21 +12,22 @@ T. Tieleman, "Training restricted Boltzmann machines using approximations to the
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING
+from typing import ClassVar
+
+from sklearn.base import BaseEstimator
 
 from nbm_xp.machines import Array, Streams, Updates
+from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import array_namespace
 
 from .bridging import LadderEstimate
-from .energy import Parameters, draw_layer, local_field, mean_of, shape_of, sweep
+from .energy import Parameters, draw_layer, local_field, mean_of, sample_layer, shape_of, sweep
+from .optimizers import check_flag
 from .recording import State, repeated
 from .state import MachineState
 from .topology import Topology
 
-if TYPE_CHECKING:
-    from .training_methods import TrainingMethod
-
-__all__ = ["ContrastiveDivergence", "NegativePhase", "PersistentChains", "chain_layers"]
+__all__ = ["ContrastiveDivergence", "NegativePhase", "PersistentChains", "TrainingMethod", "chain_layers"]
 
 
 class NegativePhase:
@@ -84,6 +85,78 @@ class NegativePhase:
         return None
 
 
+class TrainingMethod(BaseEstimator):  # type: ignore[misc]
+    """A way to train a machine.
+
+    Parameters
+    ----------
+    centred : bool, optional
+        Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
+        means: the model is the same, but learns from data and from data turned over equally well. By default deep
+        machines do, and machines that are trained by `PTT`, whose offsets are others than the means.
+    average : bool, optional
+        Whether `fit` ends with the mean of the parameters along the last quarter of its steps, later ones counting
+        more. Where the learning rate does not fall, what single minibatches and chains leave in the parameters costs
+        nats. By default `PTT` does.
+    positive : {"mean_field", "gibbs"}, optional
+        How hidden layers of a deep machine are found for the data: as means in mean-field approximation, or drawn along
+        short chains.
+    n_positive : int, optional
+        Sweeps of that.
+
+    Attributes
+    ----------
+    name : str
+    schedule : str
+        How the learning rate changes by default.
+    momentum : float
+        That of `SGD` by default.
+
+    Examples
+    --------
+    >>> from nbm_xp.boltzmann import PTT, RBM
+    >>> RBM(16, training=PTT(average=False)).get_params()["training__average"]
+    False
+    """
+
+    name: ClassVar[str]
+    phase: ClassVar[type[NegativePhase]]
+    schedule: ClassVar[str] = "constant"
+    momentum: ClassVar[float] = 0.0
+    is_centred: ClassVar[bool] = False
+    is_averaged: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        *,
+        centred: bool | None = None,
+        average: bool | None = None,
+        positive: str = "mean_field",
+        n_positive: int = 10,
+    ) -> None:
+        self.centred = centred
+        self.average = average
+        self.positive = positive
+        self.n_positive = n_positive
+
+    @property
+    def hidden_means(self) -> bool:
+        """Whether hidden layers of the data that are not summed out are means."""
+        return self.positive == "mean_field"
+
+    def negative_phase(self, state: MachineState, n_gibbs: int) -> NegativePhase:
+        """Where the machine's own states come from."""
+        return self.phase(state, self, n_gibbs)
+
+    def check(self) -> None:
+        """Raise `ValueError` for parameters that training could not go on with."""
+        for name in ("centred", "average"):
+            check_flag(getattr(self, name), name, None)
+        positive_int(self.n_positive, "n_positive")
+        if self.positive not in ("mean_field", "gibbs"):
+            raise ValueError(f"positive must be 'mean_field' or 'gibbs', got {self.positive!r}")
+
+
 class ContrastiveDivergence(NegativePhase):
     """Chains that start at the rows in each step."""
 
@@ -99,8 +172,7 @@ class ContrastiveDivergence(NegativePhase):
             drawn = layer and self.method.hidden_means  # means, to draw the first states with
             state[layer] = draw_layer(parameters, layer, given[layer], rows, rng) if drawn else given[layer]
         for layer in topology.marginalised:
-            inputs = local_field(parameters, layer, state)
-            state[layer] = draw_layer(parameters, layer, mean_of(parameters, layer, inputs), rows, rng, inputs)
+            state[layer], _ = sample_layer(parameters, layer, local_field(parameters, layer, state), rows, rng)
         return swept(parameters, state, rows, self.n_gibbs, rng)
 
     def count(self, rows: int) -> int:

@@ -22,7 +22,6 @@ from .energy import expectation, free_energy
 from .model import Model
 from .recording import compile_sweep, pseudo_likelihood, rows_placeholder
 from .state import transposed
-from .topology import Topology
 
 __all__ = ["RBM"]
 
@@ -321,15 +320,11 @@ class RBM(Model):
         build = partial(compile_sweep, self.state_.parameters, rows, self.state_.rng)
         return self.state_.function(("gibbs", rows), build)(v)[0]
 
-    def layers_for(self, n_visible: int | None = None) -> Topology:
-        """The layers that the hyperparameters describe, for rows of so many features."""
-        n_hidden = positive_int(self.n_components, "n_components")
-        low, high = kind_of(self.visible, "visible", hidden=False), kind_of(self.hidden, "hidden")
-        sizes = [low.size(low.fewest if n_visible is None else n_visible), high.size(n_hidden)]
-        return Topology(sizes, visible=self.visible, hidden=self.hidden)
+    def _layers(self) -> tuple[list[Any], None]:
+        return [None, positive_int(self.n_components, "n_components")], None
 
     def measure(self, X: Rows) -> tuple[str, float]:
         """What `verbose` reports about the model's fit to some rows."""
         if self.state_.topology.radices(0) is None:
-            return "free energy", float(to_numpy(B.mean(self.free_energy(X))))
+            return super().measure(X)
         return "pseudo-likelihood", float(to_numpy(B.mean(self.score_samples(X))))

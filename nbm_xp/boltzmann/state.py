@@ -35,7 +35,6 @@ from nbm_xp.namespace import (
 from . import storage
 from .diagnostics import Diagnostics
 from .energy import Parameters, variable
-from .ladder import Ladder, ladder_of_arrays
 from .topology import Topology
 
 __all__ = ["MachineState", "float_dtype", "transposed"]
@@ -121,10 +120,10 @@ class MachineState:
         return self.topology.sites(0)
 
     @property
-    def ladder(self) -> Ladder | None:
-        """The machines that this one was before, if it was trained by parallel trajectory tempering."""
-        there = f"{storage.LADDER}turn" in self.variables
-        return ladder_of_arrays(self.parameters, self.variables) if there else None
+    def n_pairs(self) -> int:
+        """How many pairs of neighbours the ladder has that it was trained on, if it was trained by `PTT`; else 0."""
+        accepted = self.variables.get(f"{storage.LADDER}accepted")
+        return 0 if accepted is None else int(accepted.value.shape[0])
 
     def stored(self, name: str, value: Array) -> Array:
         """The Variable that training keeps under a name; made with this value where there is none."""

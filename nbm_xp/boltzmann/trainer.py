@@ -11,7 +11,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Rows
@@ -53,9 +53,6 @@ from .state import MachineState, float_dtype, transposed
 from .training_diagnostics import TrainingDiagnostics
 from .training_methods import PTT, training_method
 
-if TYPE_CHECKING:
-    from .estimator import BoltzmannEstimator
-
 __all__ = ["Trainer", "check_hyperparameters"]
 
 
@@ -68,7 +65,7 @@ class Trainer:
         Whose hyperparameters count, and whose state changes.
     """
 
-    def __init__(self, model: BoltzmannEstimator) -> None:
+    def __init__(self, model: Any) -> None:
         check_hyperparameters(model)
         self.model = model
         self.method = training_method(model.training)
@@ -77,7 +74,8 @@ class Trainer:
     @property
     def state(self) -> MachineState:
         """What changes."""
-        return self.model.state_
+        state: MachineState = self.model.state_
+        return state
 
     @property
     def negative_phase(self) -> NegativePhase:
@@ -284,7 +282,7 @@ class Trainer:
         sys.stdout.write(f"[{type(model).__name__}] {epoch}: {text}, {seconds:.2f} s\n")
 
 
-def check_hyperparameters(model: BoltzmannEstimator) -> None:
+def check_hyperparameters(model: Any) -> None:
     """Raise `ValueError`, before any work, for hyperparameters that learning could not go on with."""
     for name, least in (("batch_size", 1), ("n_iter", 0), ("n_gibbs", 1)):
         positive_int(getattr(model, name), name, least)

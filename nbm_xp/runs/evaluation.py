@@ -150,7 +150,7 @@ def evaluate(
         raise ValueError(f"ladder_steps must be 0, or at least 4, got {ladder_steps!r}")
     if reverse not in (None, True, False):
         raise ValueError(f"reverse must be True, False or None, got {reverse!r}")
-    laddered = model.state_.ladder is not None and climbs > 0 and log_z is None
+    laddered = model.state_.n_pairs > 0 and climbs > 0 and log_z is None
     reverse = laddered if reverse is None else reverse
     if reverse and log_z is not None:
         raise ValueError("reverse must be left out where log_z is given: then nothing is annealed")

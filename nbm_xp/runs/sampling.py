@@ -199,11 +199,11 @@ def on_ladder(model: Any, wanted: bool | None, possible: bool) -> int:
     """How many machines there are on a model's ladder below it, if it is to be used; else none."""
     if wanted not in (None, True, False):
         raise ValueError(f"ladder must be True, False or None, got {wanted!r}")
-    there = model.state_.ladder
-    if wanted and not (possible and there is not None):
-        why = "must not be True beside clamp" if there is not None else 'must be of a model with training="ptt"'
+    there: int = model.state_.n_pairs
+    if wanted and not (possible and there):
+        why = "must not be True beside clamp" if there else 'must be of a model with training="ptt"'
         raise ValueError(f"ladder {why}")
-    return 0 if there is None or not possible or wanted is False else int(there.pairs)
+    return there if possible and wanted is not False else 0
 
 
 def _layers(layers: Any, count: int, clamped: Mapping[int, Any]) -> tuple[int, ...]:

@@ -303,7 +303,7 @@ def test_categorical_draws_have_their_probabilities(axis: int) -> None:
     shape = (20_000, 8) if axis else (8, 20_000)
     given = np.broadcast_to(inputs if axis else inputs[:, None], shape)
     mean = units.mean(B.variable(given.copy(), "float64"), axis)
-    drawn = np.asarray(B.eval(units.draw(mean, shape, "float64", B.make_rng(1), axis)))
+    drawn = np.asarray(B.eval(units.draw(mean, shape, B.make_rng(1), axis)))
     drawn = (drawn if axis else drawn.T).reshape(-1, 2, 4)
     assert np.array_equal(drawn.sum(axis=2), np.ones((20_000, 2)))
     found = stats.chisquare(drawn.sum(axis=0), 20_000 * probabilities, axis=1)
@@ -317,7 +317,7 @@ def test_rectified_draws_are_of_the_truncated_normal_distribution(dtype: str) ->
     inputs = np.array([-1000.0, -31.0, -29.0, -6.0, -0.5, -1e-6, 0.0, 0.7, 5.0, 40.0])
     shape = (4000, len(inputs))
     given = B.variable(np.broadcast_to(inputs, shape).copy(), dtype)
-    drawn = np.asarray(B.eval(RECTIFIED.draw(RECTIFIED.mean(given), shape, dtype, B.make_rng(1), inputs=given)))
+    drawn = np.asarray(B.eval(RECTIFIED.draw(RECTIFIED.mean(given), shape, B.make_rng(1), inputs=given)))
     assert np.all(drawn >= 0)
     for number, r in enumerate(inputs):
         values = drawn[:, number].astype("float64")
@@ -363,7 +363,7 @@ def test_units_are_the_same_on_every_library(library: Library) -> None:
         units = kind_of(name, hidden="*" not in name)
         mean = units.mean(given)
         rng = B.make_rng(3)
-        drawn = units.draw(mean, (40, 12), "float64", rng, inputs=given)
+        drawn = units.draw(mean, (40, 12), rng, inputs=given)
         outputs = [mean, units.log_normaliser(given), drawn, units.told(drawn), units.opened(units.told(drawn))]
         compute = B.function([given], outputs)
         usual = compute(inputs)

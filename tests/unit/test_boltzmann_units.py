@@ -68,7 +68,7 @@ def test_draws_have_the_mean_and_are_states(units: Units) -> None:
     inputs = np.array([-1.0, 0.0, 2.0])
     mean, shape = value(units.mean, inputs), (20_000, 3)
     given, told = (B.variable(np.broadcast_to(values, shape).copy(), "float64") for values in (inputs, mean))
-    drawn = B.eval(units.draw(told, shape, "float64", B.make_rng(1), inputs=given))
+    drawn = B.eval(units.draw(told, shape, B.make_rng(1), inputs=given))
     assert np.abs(np.asarray(drawn).mean(axis=0) - mean).max() < 0.03
     if units.states is not None:
         assert set(np.unique(drawn)) == set(units.states)

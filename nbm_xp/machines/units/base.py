@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines import Array, DType, Namespace, Shape, Streams
+from nbm_xp.machines import Array, Namespace, Shape, Streams
 from nbm_xp.namespace import dtype_of, wide_dtypes
 
 from ..rows import Values
@@ -113,15 +113,13 @@ class Units:
         """The mean of units that receive these inputs."""
         raise NotImplementedError
 
-    def draw(
-        self, mean: Array, shape: Shape, dtype: DType, rng: Streams, axis: int = -1, inputs: Array = None
-    ) -> Array:
+    def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
         """States with these means, which follow from `inputs`, where those are known."""
         raise NotImplementedError
 
     def start(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1) -> Array:
         """The states that chains start with, told where: means to draw with, or states themselves."""
-        return self.draw(mean, shape, B.dtype(mean), rng, axis)
+        return self.draw(mean, shape, rng, axis)
 
     def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
         """The logarithm of the sum over a site's states of their weights, less `constant`."""
@@ -236,7 +234,7 @@ def _by_part(name: str, sites: bool = False) -> Array:
     """A method that each part has for its own units, or sites."""
 
     def method(self: Mixed, values: Array, axis: int = -1) -> Array:
-        return self._each(lambda kind, part: getattr(kind, name)(part, axis), values, axis, sites=sites)
+        return self._each(lambda kind, part: getattr(kind, name)(part, axis), axis, values, sites=sites)
 
     return method
 
@@ -305,35 +303,31 @@ class Mixed(Units):
         found = [kind.radices(kind.size(count)) for kind, count in self.parts]
         return None if None in found else tuple(radix for each in found for radix in each or ())
 
-    def draw(
-        self, mean: Array, shape: Shape, dtype: DType, rng: Streams, axis: int = -1, inputs: Array = None
-    ) -> Array:
+    def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
         """Each part draws in turn."""
         axis = axis % len(shape)
         fields = [None] * len(self.parts) if inputs is None else self._cut(inputs, axis)
-        drawn = []
-        for (kind, count), part, own in zip(self.parts, self._cut(mean, axis), fields, strict=True):
-            of_part = (*shape[:axis], kind.size(count), *shape[axis + 1 :])
-            drawn.append(kind.draw(part, of_part, dtype, rng, axis, own))
-        return B.concatenate(drawn, axis=axis)
+        parts = zip(self.parts, self._cut(mean, axis), self._shapes(shape, axis), fields, strict=True)
+        return B.concatenate([kind.draw(part, own, rng, axis, field) for (kind, _), part, own, field in parts], axis)
 
     def start(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1) -> Array:
         """Each part in turn."""
         axis = axis % len(shape)
-        begun = []
-        for (kind, count), part in zip(self.parts, self._cut(mean, axis), strict=True):
-            of_part = (*shape[:axis], kind.size(count), *shape[axis + 1 :])
-            begun.append(kind.start(part, of_part, rng, axis))
-        return B.concatenate(begun, axis=axis)
+        parts = zip(self.parts, self._cut(mean, axis), self._shapes(shape, axis), strict=True)
+        return B.concatenate([kind.start(part, own, rng, axis) for (kind, _), part, own in parts], axis)
+
+    def _shapes(self, shape: Shape, axis: int) -> list[Shape]:
+        """The shapes of the parts of an array of units."""
+        return [(*shape[:axis], kind.size(count), *shape[axis + 1 :]) for kind, count in self.parts]
 
     def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
         """Those of all sites, nothing being left out."""
-        return self._each(lambda kind, part: kind.log_normaliser(part, axis) + kind.constant, inputs, axis)
+        return self._each(lambda kind, part: kind.log_normaliser(part, axis) + kind.constant, axis, inputs)
 
     def own_energy(self, state: Array, axis: int = -1) -> Array:
         """0 for those that have none."""
         return self._each(
-            lambda kind, part: kind.own_energy(part, axis) if kind.has_own_energy else B.zeros_like(part), state, axis
+            lambda kind, part: kind.own_energy(part, axis) if kind.has_own_energy else B.zeros_like(part), axis, state
         )
 
     def turned(self, state: Array, where: Array, places: int = 1) -> Array:
@@ -343,8 +337,7 @@ class Mixed(Units):
 
     def moved(self, biases: Array, step: Array) -> Array:
         """Each part for itself."""
-        pairs = zip(self.parts, self._cut(biases, 0), self._cut(step, 0), strict=True)
-        return B.concatenate([kind.moved(old, down) for (kind, _), old, down in pairs], axis=0)
+        return self._each(lambda kind, *parts: kind.moved(*parts), 0, biases, step)
 
     def observed(self, rows: Array) -> Array:
         """Each part for itself."""
@@ -352,20 +345,19 @@ class Mixed(Units):
 
     def followed(self, rate: Array, seen: int, mean: Array, count: int) -> Array:
         """Each part for itself."""
-        pairs = zip(self.parts, self._cut(rate, 0), self._cut(mean, 0), strict=True)
-        return B.concatenate([kind.followed(old, seen, new, count) for (kind, _), old, new in pairs], axis=0)
+        return self._each(lambda kind, old, new: kind.followed(old, seen, new, count), 0, rate, mean)
 
     def base_rate(self, mean: Array, count: int) -> Array:
         """Each part for itself."""
-        return self._each(lambda kind, part: kind.base_rate(part, count), mean, 0)
+        return self._each(lambda kind, part: kind.base_rate(part, count), 0, mean)
 
     def bias(self, rate: Array) -> Array:
         """Each part for itself."""
-        return self._each(lambda kind, part: kind.bias(part), rate, 0)
+        return self._each(lambda kind, part: kind.bias(part), 0, rate)
 
     def possible(self, rate: Array) -> Array:
         """Each part for itself."""
-        return self._each(lambda kind, part: kind.possible(part), rate, 0)
+        return self._each(lambda kind, part: kind.possible(part), 0, rate)
 
     def check_bias(self, bias: Array, name: str) -> None:
         """Each part for itself."""
@@ -385,10 +377,11 @@ class Mixed(Units):
         """Those of all parts."""
         return [rate for kind, count in self.parts for rate in kind.neutral_rates(kind.size(count))]
 
-    def _each(self, change: Callable[[Units, Any], Any], values: Array, axis: int, *, sites: bool = False) -> Array:
-        """A function of each part, side by side."""
-        axis = axis % len(values.shape)
-        return B.concatenate([change(kind, part) for kind, part in self._pairs(values, axis, sites=sites)], axis=axis)
+    def _each(self, change: Callable[..., Array], axis: int, *arrays: Array, sites: bool = False) -> Array:
+        """A function of each kind and its parts of some arrays, side by side."""
+        axis = axis % len(arrays[0].shape)
+        cut = zip(*(self._cut(values, axis, sites=sites) for values in arrays), strict=True)
+        return B.concatenate([change(kind, *own) for (kind, _), own in zip(self.parts, cut, strict=True)], axis=axis)
 
     def _pairs(self, values: Array, axis: int, *, sites: bool = False) -> Iterator[tuple[Units, Any]]:
         return zip((kind for kind, _ in self.parts), self._cut(values, axis, sites=sites), strict=True)

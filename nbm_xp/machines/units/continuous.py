@@ -20,7 +20,7 @@ import sys
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines import Array, DType, Shape, Streams
+from nbm_xp.machines import Array, Shape, Streams
 from nbm_xp.namespace import array_namespace, to_numpy
 from nbm_xp.special import erfcx, log_ndtr, ndtr, ndtri
 
@@ -57,11 +57,9 @@ class Gaussian(Units):
         """What they receive."""
         return inputs
 
-    def draw(
-        self, mean: Array, shape: Shape, dtype: DType, rng: Streams, axis: int = -1, inputs: Array = None
-    ) -> Array:
+    def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
         """A normal number for each unit."""
-        return mean + B.random_normal(shape, 0.0, 1.0, dtype=dtype, rng=rng)
+        return mean + B.random_normal(shape, 0.0, 1.0, dtype=B.dtype(mean), rng=rng)
 
     def start(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1) -> Array:
         """Where they are told to."""
@@ -123,9 +121,7 @@ class Normal(Units):
         mean = first / precision
         return _joined(mean, -0.5 * (B.square(mean) + 1 / precision), axis)
 
-    def draw(
-        self, mean: Array, shape: Shape, dtype: DType, rng: Streams, axis: int = -1, inputs: Array = None
-    ) -> Array:
+    def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
         """A normal number for each site."""
         axis = axis % len(shape)
         sites = (*shape[:axis], shape[axis] // 2, *shape[axis + 1 :])
@@ -134,7 +130,8 @@ class Normal(Units):
         else:
             first, precision = _apart(inputs, axis)
             middle, variance = first / precision, 1 / precision
-        return self.opened(middle + B.sqrt(variance) * B.random_normal(sites, 0.0, 1.0, dtype=dtype, rng=rng), axis)
+        noise = B.random_normal(sites, 0.0, 1.0, dtype=B.dtype(mean), rng=rng)
+        return self.opened(middle + B.sqrt(variance) * noise, axis)
 
     def start(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1) -> Array:
         """Where they are told to."""
@@ -242,13 +239,11 @@ class Rectified(Units):
         far = B.cast(B.less(inputs, -_FAR), B.dtype(inputs))
         return far * series + (1 - far) * direct
 
-    def draw(
-        self, mean: Array, shape: Shape, dtype: DType, rng: Streams, axis: int = -1, inputs: Array = None
-    ) -> Array:
+    def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
         """A uniform for each unit, which finds the state that as much of the distribution lies above."""
         if inputs is None:
             raise ValueError("rectified linear units are drawn from what they receive: their means do not tell it")
-        above = B.random_uniform(shape, dtype=dtype, rng=rng)
+        above = B.random_uniform(shape, dtype=B.dtype(mean), rng=rng)
         high, low = B.maximum(inputs, 0.0), B.minimum(inputs, 0.0)
         ordinary = high - ndtri(above * ndtr(high))
         rest = -B.log(above)

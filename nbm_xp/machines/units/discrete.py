@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines import Array, DType, Shape, Streams
+from nbm_xp.machines import Array, Shape, Streams
 from nbm_xp.namespace import array_namespace
 
 from .base import RAREST, TINY, Units, Values, softplus
@@ -35,9 +35,7 @@ class Binary(Units):
         """The probability of 1."""
         return B.sigmoid(inputs)
 
-    def draw(
-        self, mean: Array, shape: Shape, dtype: DType, rng: Streams, axis: int = -1, inputs: Array = None
-    ) -> Array:
+    def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
         """A uniform for each unit."""
         return B.random_binomial(shape, p=mean, dtype=B.dtype(mean), rng=rng)
 
@@ -86,9 +84,7 @@ class Spin(Units):
         """The probability of 1 less that of -1: the hyperbolic tangent."""
         return 2 * B.sigmoid(2 * inputs) - 1
 
-    def draw(
-        self, mean: Array, shape: Shape, dtype: DType, rng: Streams, axis: int = -1, inputs: Array = None
-    ) -> Array:
+    def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
         """A uniform for each unit."""
         return 2 * B.random_binomial(shape, p=0.5 * (mean + 1), dtype=B.dtype(mean), rng=rng) - 1
 
@@ -208,18 +204,16 @@ class Categorical(Units):
         """From 0 on."""
         return list(range(self.n_states))
 
-    def draw(
-        self, mean: Array, shape: Shape, dtype: DType, rng: Streams, axis: int = -1, inputs: Array = None
-    ) -> Array:
+    def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
         """A uniform for each site: its state is the number of states whose weights, and those before, it is above."""
         weights, at = self._apart(mean, axis) if inputs is None else self._weights(inputs, axis)
         before: tuple[Any, ...] = (slice(None),) * at
         place = at - 1
         sites = (*shape[:place], self.sites(shape[place]), *shape[place + 1 :])
         sums = self._sums(weights, at)
-        drawn = B.random_uniform(sites, dtype=dtype, rng=rng) * sums[(*before, -1)]
+        drawn = B.random_uniform(sites, dtype=B.dtype(mean), rng=rng) * sums[(*before, -1)]
         xp = array_namespace(drawn)
-        above = B.cast(B.less_equal(sums[(*before, slice(0, -1))], xp.expand_dims(drawn, axis=at)), dtype)
+        above = B.cast(B.less_equal(sums[(*before, slice(0, -1))], xp.expand_dims(drawn, axis=at)), B.dtype(mean))
         return self._joined(self._one_hot(B.sum(above, axis=at), at), place)
 
     def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
