@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from nbm_xp import runs
-from nbm_xp.boltzmann import DBM, RBM, SGD
+from nbm_xp.boltzmann import DBM, RBM, SGD, TrainingMethod
 from nbm_xp.boltzmann.sequences import sequence_weights
-from nbm_xp.boltzmann.training_methods import TrainingMethod, training_method
+from nbm_xp.boltzmann.training_methods import training_method
 from nbm_xp.machines.units import kind_of
 
 from .. import inputs

@@ -134,7 +134,7 @@ class Source:
         _draw_samples(to_numpy(states), f"{_FANTASIES} fantasies after {_SWEEPS:,} sweeps", out)
 
     def _diagnostics(self, lines: Sequence[Found], out: pathlib.Path) -> None:
-        laddered = self.model.state_.ladder is not None
+        laddered = self.model.state_.n_pairs > 0
         sweeps = STEPS if laddered else _SWEEPS
         states = to_numpy(self.model.sample(_FANTASIES, sweeps, random_state=self.seed))
         how = f"{_FANTASIES} samples: {sweeps:,} {'steps on the ladder' if laddered else 'sweeps'}"
