@@ -12,6 +12,7 @@ T. Tieleman, "Training restricted Boltzmann machines using approximations to the
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from sklearn.base import BaseEstimator
@@ -85,6 +86,7 @@ class NegativePhase:
         return None
 
 
+@dataclass(eq=False, repr=False)
 class TrainingMethod(BaseEstimator):  # type: ignore[misc]
     """A way to train a machine.
 
@@ -119,25 +121,18 @@ class TrainingMethod(BaseEstimator):  # type: ignore[misc]
     False
     """
 
+    _: KW_ONLY
+    centred: bool | None = None
+    average: bool | None = None
+    positive: str = "mean_field"
+    n_positive: int = 10
+
     name: ClassVar[str]
     phase: ClassVar[type[NegativePhase]]
     schedule: ClassVar[str] = "constant"
     momentum: ClassVar[float] = 0.0
     is_centred: ClassVar[bool] = False
     is_averaged: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        *,
-        centred: bool | None = None,
-        average: bool | None = None,
-        positive: str = "mean_field",
-        n_positive: int = 10,
-    ) -> None:
-        self.centred = centred
-        self.average = average
-        self.positive = positive
-        self.n_positive = n_positive
 
     @property
     def hidden_means(self) -> bool:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar, TypeAlias
 
@@ -53,6 +54,7 @@ SCHEDULES: dict[str, Schedule] = {
 down to a hundredth, by one factor in each epoch; a tenth after half of the epochs, a hundredth after three quarters."""
 
 
+@dataclass(eq=False, repr=False)
 class SGD(BaseEstimator):  # type: ignore[misc]
     """Gradient descent with momentum.
 
@@ -71,11 +73,9 @@ class SGD(BaseEstimator):  # type: ignore[misc]
     0.5
     """
 
+    momentum: float | None = None
+    weight_decay: float = 0.0
     name: ClassVar[str] = "sgd"
-
-    def __init__(self, momentum: float | None = None, weight_decay: float = 0.0) -> None:
-        self.momentum = momentum
-        self.weight_decay = weight_decay
 
     def check(self) -> None:
         """Raise `ValueError` for parameters that steps could not be made with."""
@@ -119,6 +119,7 @@ class SGD(BaseEstimator):  # type: ignore[misc]
         return [*(step + decay * old for step, old in zip(steps, weights, strict=False)), *steps[len(weights) :]]
 
 
+@dataclass(eq=False, repr=False)
 class Adam(SGD):
     """Adam, whose steps are of the size of the learning rate in each parameter: it must be far lower then, as 0.001.
 
@@ -135,10 +136,8 @@ class Adam(SGD):
     I. Loshchilov and F. Hutter, "Decoupled weight decay regularization", ICLR 2019.
     """
 
+    momentum: float | None = 0.9
     name = "adam"
-
-    def __init__(self, momentum: float = 0.9, weight_decay: float = 0.0) -> None:
-        super().__init__(momentum, weight_decay)
 
     in_proportion = False
 

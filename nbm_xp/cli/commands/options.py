@@ -83,11 +83,12 @@ def with_options_of(
     """
 
     def add(command: Callable[..., None]) -> Callable[..., None]:
-        own, theirs = (inspect.signature(function, eval_str=True) for function in (command, source))
+        own, theirs = inspect.signature(command, eval_str=True), inspect.signature(source)
+        kinds = typing.get_type_hints(source, include_extras=True)
         given = [parameter for parameter in own.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
         for name in names or theirs.parameters:
             parameter = theirs.parameters[name]
-            kind: Any = parameter.annotation
+            kind: Any = kinds[name]
             if typing.get_origin(kind) is not Annotated:
                 option = typer.Option(help=_documented(source).get(name), rich_help_panel=title)
                 kind = Annotated[_plain(kind), option]
