@@ -23,9 +23,9 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array
 from nbm_xp.namespace import array_namespace
 
 __all__ = ["LadderEstimate", "LadderWarning", "bennett", "cut_off", "mixing", "parting"]
@@ -107,7 +107,7 @@ class LadderEstimate:
         return f"log Z = {self.log_z:.2f} (3 s.e.: {self.log_z_low:.2f} to {self.log_z_high:.2f})"
 
 
-def bennett(up: Any, down: Any) -> tuple[float, float]:
+def bennett(up: Array, down: Array) -> tuple[float, float]:
     """Log Z of the last machine less that of the first, and its standard error.
 
     Parameters
@@ -143,7 +143,7 @@ def bennett(up: Any, down: Any) -> tuple[float, float]:
     return total, math.sqrt(chains * spread)
 
 
-def parting(up: Any, down: Any) -> float:
+def parting(up: Array, down: Array) -> float:
     """By how much, beyond chance, what should agree differs, over all pairs: see above.
 
     Parameters
@@ -178,7 +178,7 @@ def _halves(half: int) -> tuple[slice, slice]:
     return slice(0, half), slice(half, None)
 
 
-def _alone(exponents: Any) -> tuple[Any, Any]:
+def _alone(exponents: Array) -> tuple[Array, Array]:
     """Of each pair the logarithm of the mean of the exponentials, and the square of its standard error."""
     xp = array_namespace(exponents)
     top = xp.max(exponents, axis=(0, 2))
@@ -187,7 +187,7 @@ def _alone(exponents: Any) -> tuple[Any, Any]:
     return top + xp.log(mean), spread / mean**2
 
 
-def cut_off(up: Any, down: Any) -> float:
+def cut_off(up: Array, down: Array) -> float:
     """The largest share, over pairs, of the higher machine's states that the lower one hardly ever has.
 
     Parameters
@@ -201,7 +201,7 @@ def cut_off(up: Any, down: Any) -> float:
     return float(xp.max(xp.mean(never, axis=(0, 2))))
 
 
-def mixing(values: Any) -> tuple[float, float]:
+def mixing(values: Array) -> tuple[float, float]:
     """The effective sample size of chains, and their R-hat.
 
     Parameters
@@ -228,11 +228,11 @@ def mixing(values: Any) -> tuple[float, float]:
     return chains * min(whole / between, float(draws)), math.sqrt(whole / within) if within > 0.0 else math.inf
 
 
-def _arguments(up: Any, down: Any, constants: Any) -> tuple[Any, Any]:
+def _arguments(up: Array, down: Array, constants: Array) -> tuple[Array, Array]:
     return constants[:, None] - up, -constants[:, None] - down
 
 
-def _excess(up: Any, down: Any, constants: Any) -> Any:
+def _excess(up: Array, down: Array, constants: Array) -> Array:
     """What rises with the constants and is 0 where they are right, of each pair and chain."""
     forth, back = (B.sigmoid(part) for part in _arguments(up, down, constants))
     return forth - back

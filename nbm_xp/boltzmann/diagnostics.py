@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, to_numpy
 
 from .partition import AISEstimate
@@ -119,7 +120,7 @@ class Sides:
     The border lies halfway between the means of the two.
     """
 
-    def __init__(self, rows: Any) -> None:
+    def __init__(self, rows: Array) -> None:
         xp = array_namespace(rows)
         self._rows, centre = rows, xp.mean(rows, axis=0)
         apart = rows - centre
@@ -139,28 +140,28 @@ class Sides:
             border = 0.5 * (high + low / (places.shape[0] - many))
         self._border, self._places = border, places
 
-    def _along(self, rows: Any) -> Any:
+    def _along(self, rows: Array) -> Array:
         return B.dot(rows - self._centre, self._direction)
 
-    def along(self, states: Any) -> Any:
+    def along(self, states: Array) -> Array:
         """Where states lie."""
         return self._along(asarray(to_numpy(states), host_namespace(), "float64"))
 
-    def share(self, states: Any) -> float:
+    def share(self, states: Array) -> float:
         """How many of some states are on the upper side."""
         return float(B.mean(self.above(states)))
 
-    def weighed_share(self, states: Any, found: AISEstimate) -> float:
+    def weighed_share(self, states: Array, found: AISEstimate) -> float:
         """The same, each state counting what its chain's weight says."""
         weights = B.exp(found.log_weights - B.max(found.log_weights))
         return float(B.sum(weights * self.above(states)) / B.sum(weights))
 
-    def above(self, states: Any) -> Any:
+    def above(self, states: Array) -> Array:
         """1 for each state on the upper side, 0 for others."""
         places = self.along(states)
         return array_namespace(places).astype(places > self._border, places.dtype)
 
-    def far_apart(self, count: int) -> Any:
+    def far_apart(self, count: int) -> Array:
         """So many of the rows, evenly from one end to the other."""
         xp = array_namespace(self._places)
         order = xp.argsort(self._places)
@@ -169,7 +170,7 @@ class Sides:
         return xp.take(self._rows, asarray(chosen, xp), axis=0)
 
 
-def nested_r_hat(values: Any, groups: int) -> float:
+def nested_r_hat(values: Array, groups: int) -> float:
     """Nested R-hat of chains, of which those of a group began at the same place: after one draw of each.
 
     Parameters

@@ -78,7 +78,7 @@ class MachineState:
         self,
         kind: str,
         topology: Topology,
-        arrays: Mapping[str, Any],
+        arrays: Mapping[str, Array],
         seed: int,
         *,
         n_iter: int = 0,
@@ -102,7 +102,7 @@ class MachineState:
         self.rng = stream(seed)
         self.rate = variable(asarray(0.0, array_namespace(self.like), self.like.dtype))  # of learning
         self._compiled: dict[Hashable, Any] = {}
-        self._drawn: dict[str, Any] = {}  # states of streams by the name of a function and a number
+        self._drawn: dict[str, Array] = {}  # states of streams by the name of a function and a number
         self._stored = {
             name.removeprefix(storage.STREAMS): value
             for name, value in arrays.items()
@@ -110,7 +110,7 @@ class MachineState:
         }
 
     @property
-    def like(self) -> Any:
+    def like(self) -> Array:
         """An array of the machine's library and dtype."""
         return self.parameters.biases[0].value
 
@@ -136,7 +136,7 @@ class MachineState:
         xp, named = array_namespace(self.like), zip(storage.names(self.topology), self.parameters, strict=True)
         return self.parameters.like([self.stored(prefix + name, xp.zeros_like(now.value)) for name, now in named])
 
-    def constant(self, numbers: Sequence[float]) -> Any:
+    def constant(self, numbers: Sequence[float]) -> Array:
         """Numbers as an array of the machine's library and dtype."""
         return asarray(numbers, array_namespace(self.like), self.like.dtype)
 
@@ -145,7 +145,7 @@ class MachineState:
         """Whether all parameters are numbers."""
         return all(math.isfinite(float(B.max(B.abs(part.value)))) for part in self.parameters)
 
-    def checked_rows(self, X: Array, name: str = "X") -> Any:
+    def checked_rows(self, X: Array, name: str = "X") -> Array:
         """Rows of visible units, checked against the machine.
 
         Raises
@@ -214,7 +214,7 @@ class MachineState:
             for name in [name for name in streams if repr(part) in name]:
                 del streams[name]
 
-    def arrays(self) -> dict[str, Any]:
+    def arrays(self) -> dict[str, Array]:
         """All arrays that the machine goes on with, by their names in files."""
         found = {name: v.value for name, v in zip(storage.names(self.topology), self.parameters, strict=True)}
         found |= {"base_rate": self.base_rate} | {name: self.variables[name].value for name in sorted(self.variables)}
@@ -234,7 +234,7 @@ class MachineState:
 
     @classmethod
     def resumed(
-        cls, kind: str, topology: Topology, arrays: Mapping[str, Any], progress: Mapping[str, Any]
+        cls, kind: str, topology: Topology, arrays: Mapping[str, Array], progress: Mapping[str, Any]
     ) -> MachineState:
         """The state of what `arrays` and `progress` gave."""
         found = cls(
@@ -308,7 +308,7 @@ def float_dtype(like: Array) -> str:
     return "float32" if floatx() == "float16" else floatx()
 
 
-def transposed(matrix: Array) -> Any:
+def transposed(matrix: Array) -> Array:
     """The transpose with its rows one after the other in memory, as products and updates are fastest.
 
     Of a matrix that is computed later, tile by tile, each tile is turned where it is used.

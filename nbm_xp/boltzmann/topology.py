@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nbm_xp.machines import Array
+from nbm_xp.machines import Array, Rows
 from nbm_xp.machines.units import Units, kind_of
 from nbm_xp.namespace import to_numpy
 
@@ -126,11 +126,11 @@ class Topology:
             raise ValueError(f"{name} must be layers from 0 to {len(self.sizes) - 1}, got {layer!r}")
         return int(layer)
 
-    def checked_layers(self, layer: Any) -> tuple[int, ...]:
+    def checked_layers(self, layer: object) -> tuple[int, ...]:
         """The layer that is asked for, or all of them where it is None."""
         return tuple(self.layers) if layer is None else (self.checked_layer(layer, "layer"),)
 
-    def checked_clamp(self, clamp: Any, checked: Callable[[int, Any], Array]) -> dict[int, Array]:
+    def checked_clamp(self, clamp: object, checked: Callable[[int, Rows], Array]) -> dict[int, Array]:
         """The states of clamped layers by the number of the layer, each as `checked` gives it."""
         if clamp is not None and not isinstance(clamp, Mapping):
             raise ValueError(f"clamp must map layers to their states, got {type(clamp).__name__}")
@@ -140,7 +140,7 @@ class Topology:
             raise ValueError("clamp must leave a layer to draw, got states of all of them")
         return found
 
-    def with_retained(self, values: Iterable[Any]) -> list[Any]:
+    def with_retained(self, values: Iterable[Array]) -> list[Array]:
         """A state of these values for the layers of `retained`, rising, and None for the others.
 
         Examples

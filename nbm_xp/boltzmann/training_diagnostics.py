@@ -23,6 +23,7 @@ import warnings
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.rows import in_memory
 from nbm_xp.machines.sparse import SparseRows
@@ -63,12 +64,12 @@ class TrainingDiagnostics:
         What the rows that it learns from count, in host memory.
     """
 
-    def __init__(self, model: Any, X: Any, held_out: Any = None, weights: Any = None) -> None:
+    def __init__(self, model: Any, X: Array, held_out: Array = None, weights: Array = None) -> None:
         self.model = model
         self._X = X
         self._held_out = held_out
         self._all_weights = self._weights = weights
-        self._rows: Any = None
+        self._rows: Array = None
         self._sides: Sides | None = None
         self._told = False
         self._doubts: str | None = None  # what speaks against log Z by the ladder
@@ -140,7 +141,7 @@ class TrainingDiagnostics:
                 warnings.warn(trouble, TrainingWarning, stacklevel=5)
         return found
 
-    def _followed_rows(self) -> Any:
+    def _followed_rows(self) -> Array:
         """The rows whose log-likelihood is followed, in memory."""
         if self._rows is None:
             count, few = int(self._X.shape[0]), not self._by_ptt and not self._always
@@ -154,7 +155,7 @@ class TrainingDiagnostics:
                 self._weights = self._all_weights[:last:apart]
         return self._rows
 
-    def _mean(self, rows: Any, log_z: Any) -> float:
+    def _mean(self, rows: Array, log_z: Array) -> float:
         """The mean log-likelihood of rows: of those learnt from, as they count."""
         found = self.model.log_likelihood(rows, log_z)
         if rows is self._rows and self.model.state_.topology.radices(0) is not None:
@@ -163,16 +164,16 @@ class TrainingDiagnostics:
             return float(to_numpy(B.mean(found)))
         return self._weighed(asarray(to_numpy(found), host_namespace(), "float64"))
 
-    def _weighed(self, values: Any) -> float:
+    def _weighed(self, values: Array) -> float:
         """The mean of a number for each row that is followed, in host memory."""
         if self._weights is None:
             return float(B.mean(values))
         return float(B.sum(self._weights * values) / max(float(B.sum(self._weights)), 1e-300))
 
-    def _held_out_mean(self, log_z: Any) -> float | None:
+    def _held_out_mean(self, log_z: Array) -> float | None:
         return None if self._held_out is None else self._mean(self._held_out, log_z)
 
-    def _by_ladder(self, epoch: int, weighed: LadderEstimate, rows: Any, due: bool) -> Diagnostics:
+    def _by_ladder(self, epoch: int, weighed: LadderEstimate, rows: Array, due: bool) -> Diagnostics:
         """What the ladder that it learns on has told; now and then, whether a short annealing speaks against it.
 
         Annealing finds too little of Z, if anything: a hundred times too much once in a hundred times, no oftener. So
@@ -202,11 +203,11 @@ class TrainingDiagnostics:
         """How many steps are sweeps of chains sent off from rows."""
         return round(self._length * _SWEEPS)
 
-    def _far_apart(self, rows: Any) -> Any:
+    def _far_apart(self, rows: Array) -> Array:
         """Where chains are sent off from."""
         return _repeated(self._data_sides(rows).far_apart(_PLACES), self._chains // _PLACES)
 
-    def _annealed(self, epoch: int, rows: Any) -> tuple[partition.AISEstimate, Any]:
+    def _annealed(self, epoch: int, rows: Array) -> tuple[partition.AISEstimate, Array]:
         """Log Z by a short annealing, and the visible states that it ends with."""
         state, temperatures = self.model.state_, self._length - self._sweeps
         chains = AnnealedChains(Machine.of(self.model), state.seed, _even(temperatures), purpose=_purpose(epoch))
@@ -214,7 +215,7 @@ class TrainingDiagnostics:
         base_log_z = partition.base_log_partition(state.topology, state.topology.base_bias(state.base_rate))
         return partition.estimate(to_numpy(log_weights), base_log_z, temperatures), self._states(visible.T)
 
-    def _by_annealing(self, epoch: int, rows: Any) -> Diagnostics:
+    def _by_annealing(self, epoch: int, rows: Array) -> Diagnostics:
         """What a short annealing, and chains from rows far apart, tell."""
         model, sides = self.model, self._data_sides(rows)
         found, visible = self._annealed(epoch, rows)
@@ -236,12 +237,12 @@ class TrainingDiagnostics:
             chain_share=self._chain_share(sides),
         )
 
-    def _data_sides(self, rows: Any) -> Sides:
+    def _data_sides(self, rows: Array) -> Sides:
         if self._sides is None:
             self._sides = Sides(self._states(rows))
         return self._sides
 
-    def _states(self, rows: Any) -> Any:
+    def _states(self, rows: Array) -> Array:
         """The visible units that rows tell, in host memory."""
         host = asarray(to_numpy(rows), host_namespace(), "float64")
         return self.model.state_.topology.units[0].opened(host, -1)
@@ -314,7 +315,7 @@ def _purpose(epoch: int) -> str:
     return f"diagnostics of epoch {epoch}"
 
 
-def _repeated(rows: Any, times: int) -> Any:
+def _repeated(rows: Array, times: int) -> Array:
     """Each row so many times, one copy after the other."""
     xp = array_namespace(rows)
     return xp.take(rows, xp.arange(rows.shape[0] * times) // times, axis=0)

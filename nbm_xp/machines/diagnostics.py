@@ -20,8 +20,9 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
+from nbm_xp.machines import Array
 from nbm_xp.namespace import host_namespace
 from nbm_xp.special import ndtri
 
@@ -38,6 +39,9 @@ __all__ = [
     "tail_size",
 ]
 
+Labels: TypeAlias = Sequence[float]
+"""Of chains, their inverse temperatures."""
+
 _R_HAT = 1.05  # chains that agree stay below it
 _SIGMAS = 4.0  # of the normal quantile that R-hat of few independent draws does not exceed
 _DRIFT = 4.0  # standard errors between the beginning and the end of a record
@@ -52,7 +56,7 @@ class MixingWarning(RuntimeWarning):
     """Chains disagree, or still move away from where they began: means over them are not those of the machine."""
 
 
-def r_hat(values: Any) -> Any:
+def r_hat(values: Array) -> Array:
     """The rank-normalised split R-hat of chains: the larger one of locations and of spreads.
 
     Parameters
@@ -86,7 +90,7 @@ def r_hat(values: Any) -> Any:
         return host.fmax.reduce(host.sqrt((draws - 1) / draws + between / within), axis=0)
 
 
-def effective_size(values: Any, *, ranked: bool = True) -> Any:
+def effective_size(values: Array, *, ranked: bool = True) -> Array:
     """How many independent draws chains are worth.
 
     Parameters
@@ -112,14 +116,14 @@ def effective_size(values: Any, *, ranked: bool = True) -> Any:
     return _effective(_normal_scores(halves) if ranked else halves)
 
 
-def tail_size(values: Any) -> Any:
+def tail_size(values: Array) -> Array:
     """The smaller effective sample size of the two tails: of how often draws are below their 5 and 95 % quantiles."""
     host = host_namespace()
     ends = host.quantile(values, host.asarray([0.05, 0.95]), axis=(-2, -1))[..., None, None]
     return host.fmin.reduce(_effective(_halves(host.astype(values <= ends, host.float64))), axis=0)
 
 
-def monte_carlo_error(values: Any) -> Any:
+def monte_carlo_error(values: Array) -> Array:
     """The standard error of the mean over all chains and draws, of shape (…).
 
     Examples
@@ -144,24 +148,24 @@ class Mixing:
         R-hat above it says that chains disagree.
     """
 
-    r_hat: Any
-    ess: Any
-    mcse: Any
-    drift: Any
+    r_hat: Array
+    ess: Array
+    mcse: Array
+    drift: Array
     limit: float
 
     @property
-    def disagree(self) -> Any:
+    def disagree(self) -> Array:
         """Where chains, or their halves, tell different things."""
         return self.r_hat > self.limit
 
     @property
-    def drifts(self) -> Any:
+    def drifts(self) -> Array:
         """Where chains still move away from where they began."""
         return self.drift > _DRIFT
 
 
-def mixing(values: Any) -> Mixing:
+def mixing(values: Array) -> Mixing:
     """Diagnose records, in far less time than it takes to draw them.
 
     Parameters
@@ -237,7 +241,7 @@ class Report(NamedTuple):
             warnings.warn(text, MixingWarning, stacklevel=stacklevel + 1)
 
 
-def report(series: Mapping[str, tuple[Any, Sequence[Any] | None]]) -> Report:
+def report(series: Mapping[str, tuple[Array, Labels | None]]) -> Report:
     """Diagnose what was observed.
 
     Parameters
@@ -248,7 +252,7 @@ def report(series: Mapping[str, tuple[Any, Sequence[Any] | None]]) -> Report:
     """
     found: dict[str, Any] = {}
     apart, moving = [], []
-    alike: dict[Any, list[str]] = {}  # observables of the same chains are diagnosed together
+    alike: dict[tuple[Any, ...], list[str]] = {}  # observables of the same chains are diagnosed together
     for name, (values, labels) in series.items():
         alike.setdefault((values.shape, tuple(labels or (0.0,) * values.shape[0])), []).append(name)
     for (_, labels), names in alike.items():
@@ -268,11 +272,11 @@ def report(series: Mapping[str, tuple[Any, Sequence[Any] | None]]) -> Report:
     return Report(found, "; ".join(told) or None)
 
 
-def _by_label(records: Sequence[Any], labels: Sequence[Any]) -> list[dict[str, list[Any]]]:
+def _by_label(records: Sequence[Array], labels: Labels) -> list[dict[str, list[Any]]]:
     """Of each record, the diagnostics of the chains of each label, in rising order."""
     host = host_namespace()
     values = host.stack([host.asarray(record, dtype=host.float64) for record in records])
-    members: dict[Any, list[int]] = {}
+    members: dict[float, list[int]] = {}
     for chain, label in sorted(enumerate(labels), key=lambda place: place[1]):
         members.setdefault(label, []).append(chain)
     groups = [values[:, None, chains, :] for chains in members.values()]
@@ -291,7 +295,7 @@ def _chance(degrees: int) -> float:
     return (1.0 - share + _SIGMAS * math.sqrt(share)) ** 3
 
 
-def _drift(start: Any, kept: Any, blocks: Any) -> Any:
+def _drift(start: Array, kept: Array, blocks: Array) -> Array:
     """By how many standard errors the beginnings of records differ from their ends.
 
     Parameters
@@ -315,20 +319,20 @@ def _drift(start: Any, kept: Any, blocks: Any) -> Any:
         return host.where(odd, host.nan_to_num(host.abs(moved) / error, nan=math.inf, posinf=math.inf), 0.0)
 
 
-def _error(values: Any, chains: Any) -> Any:
+def _error(values: Array, chains: Array) -> Array:
     """The standard error of the mean of values, correlated as chains tell."""
     host = host_namespace()
     return host.sqrt(host.var(values, axis=(-2, -1), correction=1) / _effective(chains))
 
 
-def _halves(values: Any) -> Any:
+def _halves(values: Array) -> Array:
     """The two halves of each chain as chains, without the draw in the middle if there is one."""
     host, half = host_namespace(), values.shape[-1] // 2
     found = host.concat([values[..., :half], values[..., -half:]], axis=-2)
     return host.astype(found, host.float64, copy=False)
 
 
-def _normal_scores(values: Any) -> Any:
+def _normal_scores(values: Array) -> Array:
     """Normal scores of the ranks of values among all chains and draws; equal values share the mean of their ranks."""
     host = host_namespace()
     flat = host.reshape(values, (*values.shape[:-2], -1))
@@ -347,7 +351,7 @@ def _normal_scores(values: Any) -> Any:
     return host.reshape(found, values.shape)
 
 
-def _effective(chains: Any) -> Any:
+def _effective(chains: Array) -> Array:
     """The effective sample size of chains as they are, by Geyer's initial monotone sequence."""
     host = host_namespace()
     count, draws = chains.shape[-2:]

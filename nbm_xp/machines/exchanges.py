@@ -14,9 +14,8 @@ Physical Society of Japan 65 (1996), 1604-1608.
 
 from __future__ import annotations
 
-from typing import Any
-
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array
 from nbm_xp.namespace import array_namespace, host_namespace
 from nbm_xp.special import erfinv
 
@@ -28,7 +27,7 @@ def odd_pairs(count: int) -> list[float]:
     return [float(pair % 2) for pair in range(count)]
 
 
-def due(odd: Any, turn: Any) -> Any:
+def due(odd: Array, turn: Array) -> Array:
     """1 for the pairs that have their turn, else 0.
 
     Parameters
@@ -47,7 +46,7 @@ def due(odd: Any, turn: Any) -> Any:
     return odd * turn + (1 - odd) * (1 - turn)
 
 
-def exchanged(values: Any, swap: Any, axis: int) -> Any:
+def exchanged(values: Array, swap: Array, axis: int) -> Array:
     """What lies along an axis, where neighbours change places.
 
     Parameters
@@ -64,7 +63,7 @@ def exchanged(values: Any, swap: Any, axis: int) -> Any:
     [5, 7, 6]
     """
 
-    def along(array: Any, *place: int | None) -> Any:
+    def along(array: Array, *place: int | None) -> Array:
         return array[(*[slice(None)] * axis, slice(*place), ...)]
 
     end = along(swap, 0, 1) * 0
@@ -75,7 +74,7 @@ def exchanged(values: Any, swap: Any, axis: int) -> Any:
     return xp.where(after, following, xp.where(before, preceding, values))
 
 
-def distances(shares: Any) -> Any:
+def distances(shares: Array) -> Array:
     """How far apart temperatures are that exchange so often, in standard deviations of the energy; in host memory.
 
     Examples
@@ -88,7 +87,7 @@ def distances(shares: Any) -> Any:
     return 2.0 * erfinv(1.0 - host.clip(shares, 0.001, 0.999))
 
 
-def laid_out(betas: Any, between: Any, acceptance: float) -> Any:
+def laid_out(betas: Array, between: Array, acceptance: float) -> Array:
     """As many inverse temperatures as it takes for neighbours to exchange so often, between the same ends.
 
     Parameters

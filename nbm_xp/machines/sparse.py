@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from nbm_xp.machines import Array
 
 __all__ = ["SparseRows", "dense", "is_sparse"]
 
 
-def is_sparse(X: Any) -> bool:
+def is_sparse(X: object) -> bool:
     """Whether this is a sparse matrix or array of SciPy's, which is not imported for the question.
 
     Examples
@@ -19,7 +19,7 @@ def is_sparse(X: Any) -> bool:
     return type(X).__module__.startswith("scipy.sparse") and hasattr(X, "tocsr")
 
 
-def dense(X: Any) -> Any:
+def dense(X: Array) -> Array:
     """A NumPy array of what is sparse; anything else as it is."""
     return X.toarray(order="C") if is_sparse(X) else X
 
@@ -42,7 +42,7 @@ class SparseRows:
     array([[0., 0., 1.]])
     """
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Array) -> None:
         rows = X.tocsr()
         if not rows.has_canonical_format:
             rows = rows.copy()
@@ -55,17 +55,17 @@ class SparseRows:
         return (int(self._rows.shape[0]), int(self._rows.shape[1]))
 
     @property
-    def values(self) -> Any:
+    def values(self) -> Array:
         """What is stored, a NumPy array; all else is 0."""
         return self._rows.data
 
-    def with_values(self, values: Any) -> SparseRows:
+    def with_values(self, values: Array) -> SparseRows:
         """The same places with other values."""
         return SparseRows(type(self._rows)((values, self._rows.indices, self._rows.indptr), shape=self._rows.shape))
 
-    def taken(self, places: Any) -> SparseRows:
+    def taken(self, places: Array) -> SparseRows:
         """Some rows, in an order: their numbers, or a slice."""
         return SparseRows(self._rows[places])
 
-    def __getitem__(self, key: tuple[slice, slice]) -> Any:
+    def __getitem__(self, key: tuple[slice, slice]) -> Array:
         return self._rows[key[0]].toarray(order="C")[:, key[1]]

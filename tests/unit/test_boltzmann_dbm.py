@@ -189,7 +189,7 @@ def test_bad_hyperparameters_are_refused(options: dict[str, Any], message: str) 
             "leave a layer",
         ),
         (lambda dbm: dbm.sample(2, 1, layer=3), "layer must be layers from 0 to 2, got 3"),
-        (lambda dbm: dbm.gibbs([ROWS]), "states must be 3, one for each layer, got 1"),
+        (lambda dbm: dbm.gibbs([ROWS]), "states must have 3 entries, one for each layer, got 1"),
         (lambda dbm: dbm.gibbs([ROWS, None, ROWS]), r"states\[2\] has 6 features, but DBM is expecting 3"),
         (lambda dbm: dbm.mean_field(ROWS, tolerance=-1), "tolerance must be a number"),
         (lambda dbm: dbm.mean_field(ROWS, max_iterations=0), "max_iterations must be a whole number"),

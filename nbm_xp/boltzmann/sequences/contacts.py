@@ -115,7 +115,7 @@ def average_product_correction(scores: Array) -> Array:
     return (scores - common) * apart
 
 
-def effective_couplings(components: Array, intercept_hidden: Array, states: Any, n_states: int) -> Array:
+def effective_couplings(components: Array, intercept_hidden: Array, states: Array, n_states: int) -> Array:
     """Couplings between the sites of a machine with binary hidden units, to second order.
 
     What hidden units add to the logarithm of a row's weight is expanded around the rows given; the second order couples

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
@@ -26,7 +25,7 @@ __all__ = [
 ]
 
 
-def checked_states(states: Any, n_states: int | None = None, name: str = "states") -> tuple[Array, int]:
+def checked_states(states: Array, n_states: int | None = None, name: str = "states") -> tuple[Array, int]:
     """Rows of whole numbers as an array, and how many states a site has.
 
     Raises
@@ -49,7 +48,7 @@ def checked_states(states: Any, n_states: int | None = None, name: str = "states
     return states, count
 
 
-def one_hot(states: Any, count: int, dtype: str = "float32") -> Array:
+def one_hot(states: Array, count: int, dtype: str = "float32") -> Array:
     """A column for each state of each site, site by site: 1 at the state that the site is in, else 0."""
     xp = array_namespace(states)
     places = xp.arange(count, dtype=states.dtype)
@@ -60,7 +59,7 @@ def one_hot(states: Any, count: int, dtype: str = "float32") -> Array:
 _BLOCK = 4096  # sequences counted at a time
 
 
-def site_frequencies(states: Any, n_states: int | None = None, weights: Array = None) -> Array:
+def site_frequencies(states: Array, n_states: int | None = None, weights: Array = None) -> Array:
     """How often each site is in each state.
 
     Parameters
@@ -91,7 +90,9 @@ def site_frequencies(states: Any, n_states: int | None = None, weights: Array = 
     return xp.reshape(total, (states.shape[1], count))
 
 
-def pair_frequencies(states: Any, n_states: int | None = None, weights: Array = None, *, block: int = _BLOCK) -> Array:
+def pair_frequencies(
+    states: Array, n_states: int | None = None, weights: Array = None, *, block: int = _BLOCK
+) -> Array:
     """How often each two sites are in each two states.
 
     Parameters
@@ -120,7 +121,7 @@ def pair_frequencies(states: Any, n_states: int | None = None, weights: Array = 
     return array_namespace(states).reshape(total, (states.shape[1], count, states.shape[1], count))
 
 
-def connected_correlations(pairs: Any) -> Array:
+def connected_correlations(pairs: Array) -> Array:
     """How much more often two states are met together than they would be independently.
 
     Parameters
@@ -179,7 +180,7 @@ def pearson(one: Array, other: Array) -> float:
     return float(B.sum(one * other)) / spread if spread else math.nan
 
 
-def _sample_weights(states: Any, weights: Array) -> Array:
+def _sample_weights(states: Array, weights: Array) -> Array:
     """What each sequence counts; all of them one."""
     length, xp = states.shape[0], array_namespace(states)
     if weights is None:
@@ -190,13 +191,13 @@ def _sample_weights(states: Any, weights: Array) -> Array:
     return weights / B.sum(weights)
 
 
-def _blocks(states: Any, sample_weights: Array, size: int) -> Array:
+def _blocks(states: Array, sample_weights: Array, size: int) -> Array:
     for start in range(0, states.shape[0], size):
         end = min(start + size, states.shape[0])
         yield states[start:end, :], sample_weights[start:end]
 
 
-def sequence_weights(states: Any, identity: float = 0.8, *, n_states: int | None = None, block: int = 1024) -> Array:
+def sequence_weights(states: Array, identity: float = 0.8, *, n_states: int | None = None, block: int = 1024) -> Array:
     """One over the number of sequences that are the same at so many sites, each sequence itself included.
 
     Parameters
