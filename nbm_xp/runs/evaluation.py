@@ -246,7 +246,7 @@ class ReverseAnnealingJob(AnnealingJob):
         ended = read_checkpoint(self.folder(LadderJob.part), self.run, block.number)
         if ended is None:
             raise ValueError(f"{self.directory} lacks the checkpoint of block {block.number} on the ladder")
-        return tuple(states[-1].T for states in ended.arrays)
+        return tuple(states[-1] for states in ended.arrays)
 
     def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
         """Go through a segment; chains that come to the temperatures have weights of one."""
@@ -366,7 +366,7 @@ class Evaluating(Kind):
         arrays = {name: array[...] for name, array in store.open_arrays(place, self.run.result_identity).items()}
         ais = reverse = ladder = None
         if asked["betas"]:
-            base, count = base_log_partition(model.state_.topology, model.state_.base_bias()), len(asked["betas"])
+            base, count = base_log_partition(model.state_.topology, Machine.of(model).base_bias), len(asked["betas"])
             ais = estimate(arrays["log_weight"], base, count)
             if asked["reverse"]:
                 reverse = estimate(arrays["reverse_log_weight"], base, count, reverse=True)

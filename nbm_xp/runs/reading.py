@@ -11,7 +11,7 @@ import numpy as np
 
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann.energy import energy
-from nbm_xp.boltzmann.sampling import told_placeholders
+from nbm_xp.boltzmann.recording import state_placeholders
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import effective_size, monte_carlo_error, r_hat, tail_size
 from nbm_xp.machines.rows import positive_int
@@ -185,7 +185,7 @@ def _energies(run: RunDirectory, draws: Any, first: int) -> tuple[str, Any]:
         name = "free energy bound"
         if {*asked["layers"], *held} == {*topology.layers}:
             name, layers = "energy", [_states(run, layer, draws, held, first) for layer in topology.layers]
-            given, state = told_placeholders(parameters, topology.layers, None)
+            given, state = state_placeholders(parameters, topology.layers, None)
             with use_backend(model.state_.library):
                 of = B.function(given, energy(parameters, state), name="energy")
 

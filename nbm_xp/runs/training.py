@@ -239,7 +239,7 @@ class TrainingRun(Kind):
         keeping = not last and (now - self._kept_at >= _PATIENCE if every is None else not epoch % every)
         thorough = last or _is_round(epoch)
         due = epoch % (asked["score_every"] or max(1, model.n_iter // 50)) == 0
-        if due or thorough or keeping or (diagnosed and model.state_.ladder is None):
+        if due or thorough or keeping or (diagnosed and not model.state_.n_pairs):
             scores = self._scores(model, thorough or (due and asked["score_every"] is not None))
             line = {"epoch": epoch, "seconds": round(now - self._began, 3), **scores, **diagnosed}
             with open(self.run.path / CURVE, "a", encoding="utf-8") as file:
@@ -272,7 +272,7 @@ class TrainingRun(Kind):
 
     def _scores(self, model: Any, thorough: bool) -> dict[str, Any]:
         """What is known of the model: on training rows and, where it is to be thorough, on held-out rows."""
-        laddered = model.state_.ladder is not None
+        laddered = model.state_.n_pairs > 0
         if laddered and model.diagnostics_:
             found = {"train_mean_log_likelihood": model.diagnostics_[-1].log_likelihood}
         else:
