@@ -13,7 +13,7 @@ import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from nbm_xp.functions.shaping import saturate_cast
 from nbm_xp.namespace import (
@@ -39,30 +39,31 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Step(Protocol):
+class Step:
     """One step from a whole to a view of it."""
+
+    __slots__ = ()
 
     def read(self, xp: Any, whole: Any) -> Any:
         """The view of an array, or of a Tensor where `xp` is the tape's namespace."""
+        raise NotImplementedError
 
     def memory(self, xp: Any, whole: Any) -> Any:
         """The view as an array in the memory of `whole`; None where a library has to copy."""
+        return self.read(xp, whole)
 
     def restored(self, xp: Any, whole: Any, view: Any) -> Any:
         """A new array: `whole` with another view."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Part(Step):
     """Slices with positive steps, one for each axis."""
 
     index: tuple[slice, ...]
 
     def read(self, xp: Any, whole: Any) -> Any:
-        """See `Step`."""
-        return whole[self.index]
-
-    def memory(self, xp: Any, whole: Any) -> Any:
         """See `Step`."""
         return whole[self.index]
 
@@ -72,7 +73,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Flipped:
+class Flipped(Step):
     """Axes in reverse, which not every library can index."""
 
     axes: tuple[int, ...]
@@ -90,16 +91,12 @@ class Flipped:
 
 
 @dataclass(frozen=True, slots=True)
-class Permuted:
+class Permuted(Step):
     """Axes in another order."""
 
     axes: tuple[int, ...]
 
     def read(self, xp: Any, whole: Any) -> Any:
-        """See `Step`."""
-        return xp.permute_dims(whole, self.axes)
-
-    def memory(self, xp: Any, whole: Any) -> Any:
         """See `Step`."""
         return xp.permute_dims(whole, self.axes)
 
@@ -109,7 +106,7 @@ class Permuted:
 
 
 @dataclass(frozen=True, slots=True)
-class Reshaped:
+class Reshaped(Step):
     """The same elements in another shape."""
 
     shape: tuple[int, ...]
