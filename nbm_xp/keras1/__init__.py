@@ -34,53 +34,11 @@ from nbm_xp.namespace import backend, floatx, set_epsilon, set_floatx
 from nbm_xp.namespace.errors import name_errors
 from nbm_xp.package import public_names
 
-from .client import (
-    _BACKEND,
-    conv3d,
-    install_as,
-    pack,
-    pool3d,
-    random_binomial,
-    random_normal,
-    random_uniform,
-    resize_volumes,
-    spatial_3d_padding,
-)
-from .elements import (
-    any,
-    expand_dims,
-    in_test_phase,
-    in_train_phase,
-    learning_phase,
-    max,
-    maximum,
-    min,
-    minimum,
-    rnn,
-    round,
-    switch,
-)
-from .graphs import (
-    eye,
-    function,
-    gradients,
-    ones,
-    ones_like,
-    placeholder,
-    shape,
-    variable,
-    zeros,
-    zeros_like,
-)
+from .client import *
+from .elements import *
+from .graphs import *
 from .images import conv2d, pool2d, resize_images, spatial_2d_padding, temporal_padding
-from .layers import (
-    binary_crossentropy,
-    categorical_crossentropy,
-    dropout,
-    l2_normalize,
-    relu,
-    sparse_categorical_crossentropy,
-)
+from .layers import *
 
 __all__ = [
     "abs", "any", "argmax", "argmin", "batch_dot", "batch_flatten", "batch_get_value", "batch_set_value",

@@ -63,69 +63,11 @@ from nbm_xp.namespace.errors import name_errors
 from nbm_xp.package import public_names
 
 from .client import _BACKEND, conv3d_transpose, depthwise_conv2d, install_as, name_scope, pattern_broadcast
-from .convolutions import (
-    conv1d,
-    conv2d,
-    conv2d_transpose,
-    conv3d,
-    pool2d,
-    pool3d,
-    resize_images,
-    resize_volumes,
-    separable_conv2d,
-)
-from .graphs import (
-    batch_get_value,
-    concatenate,
-    dot,
-    eval,
-    function,
-    gradients,
-    identity,
-    moving_average_update,
-    placeholder,
-    variable,
-)
-from .layers import (
-    bias_add,
-    binary_crossentropy,
-    categorical_crossentropy,
-    maximum,
-    minimum,
-    one_hot,
-    relu,
-    repeat_elements,
-    softmax,
-    sparse_categorical_crossentropy,
-)
-from .settings import (
-    cast_to_floatx,
-    dtype,
-    epsilon,
-    image_dim_ordering,
-    int_shape,
-    is_keras_tensor,
-    is_sparse,
-    manual_variable_initialization,
-    ndim,
-    set_image_dim_ordering,
-    shape,
-    to_dense,
-)
-from .values import (
-    batch_set_value,
-    dropout,
-    eye,
-    ones,
-    random_binomial,
-    random_normal,
-    random_normal_variable,
-    random_uniform,
-    random_uniform_variable,
-    set_value,
-    truncated_normal,
-    zeros,
-)
+from .convolutions import *
+from .graphs import *
+from .layers import *
+from .settings import *
+from .values import *
 
 __all__ = [
     "abs", "all", "any", "arange", "argmax", "argmin", "backend", "batch_dot", "batch_flatten", "batch_get_value",
