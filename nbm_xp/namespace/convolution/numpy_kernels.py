@@ -84,11 +84,10 @@ def correlate_back(
     """See `nbm_xp.namespace.convolution.correlate_back`."""
     *sizes, groups, channels, filters = kernel.shape
     if groups == 1 and 0 not in (*y.shape, *kernel.shape, *lengths):
-        if {*strides} != {1} and numpy_layouts.has_images_last(y):
-            return numpy_layouts.correlate_back_images_last(y, kernel[..., 0, :, :], starts, strides, dilation, lengths)
         core = core_function("scatter_patches", y, kernel)
         turned = numpy_layouts.suits_winograd(y, channels, tuple(sizes), strides, dilation, lengths)
-        if core is not None and not turned and not numpy_layouts.has_images_last(y):
+        images_last = {*strides} == {1} and numpy_layouts.has_images_last(y)  # then a correlation is as fast
+        if core is not None and not turned and not images_last:
             return _scattered(core, y, kernel.reshape(-1, filters), tuple(sizes), starts, strides, dilation, lengths)
     how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
     return portably(portable.correlate_back)(y, kernel, **how)

@@ -15,7 +15,6 @@ neighbouring tiles, and 5 × 5 kernels need sixty-four products where they would
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -25,10 +24,10 @@ from numpy.lib.stride_tricks import as_strided
 
 from nbm_xp.namespace.core import functions, warn_if_missing
 
-from .portable import Lengths, overlap, residues, spans
+from .portable import Lengths, overlap, spans
 
 __all__ = [
-    "core_function", "correlate_back_images_last", "correlate_images_last", "correlate_outer_images_last",
+    "core_function", "correlate_images_last", "correlate_outer_images_last",
     "correlate_outer_winograd", "correlate_winograd", "has_images_last", "places_room", "suits_winograd",
     "windows_table",
 ]  # fmt: skip
@@ -79,27 +78,6 @@ def correlate_images_last(
     flat = out.reshape(filters, -1)
     for rows, patches in _patches(_turned(x), tuple(sizes), starts, strides, dilation, lengths):
         np.matmul(weights, patches, out=flat[:, rows.start * rest : rows.stop * rest])
-    return _turned(out)
-
-
-def correlate_back_images_last(
-    y: Any, kernel: Any, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
-) -> Any:
-    """See `nbm_xp.namespace.convolution.correlate_back`; the kernel is without the axis of groups.
-
-    Each residue of the positions by the strides is a correlation, put where it belongs.
-    """
-    *sizes, channels, _ = kernel.shape
-    axes = tuple(range(len(sizes)))
-    out = np.zeros((channels, *lengths, y.shape[0]), dtype=y.dtype)
-    plans = residues(sizes, starts, strides, dilation)
-    for offsets in itertools.product(*map(range, strides)):
-        chosen, firsts, apart = zip(*(plan[offset] for plan, offset in zip(plans, offsets, strict=True)), strict=True)
-        part = np.swapaxes(np.flip(kernel[chosen], axis=axes), -1, -2)
-        places = tuple(slice(offset, None, stride) for offset, stride in zip(offsets, strides, strict=True))
-        room = out[(slice(None), *places)]
-        if part.size and room.size:
-            room[...] = _turned(correlate_images_last(y, part, firsts, (1,) * len(axes), apart, room.shape[1:-1]))
     return _turned(out)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "beta", "beta_moment", "betainc", "betaln", "chdtr", "chdtrc", "entr", "first_of", "gamma", "gamma_moment",
+    "beta", "beta_moment", "betainc", "betaln", "chdtr", "chdtrc", "first_of", "gamma", "gamma_moment",
     "kl_div", "legendre", "log_expit", "reflected_polygamma", "rel_entr", "riemann_zeta", "stdtr", "stdtrit",
     "zeta_moment",
 ]  # fmt: skip
@@ -54,11 +54,6 @@ def first_of(xp: Any, like: Any, *cases: tuple[Any, Any], otherwise: float) -> A
 def log_expit(xp: Any, special: Any, x: Any) -> Any:
     """The logarithm of the logistic function."""
     return xp.minimum(x, 0.0) - xp.log1p(xp.exp(-xp.abs(x)))
-
-
-def entr(xp: Any, special: Any, x: Any) -> Any:
-    """``-x log(x)``; 0 at 0, minus infinity below it."""
-    return xp.where(x < 0, -math.inf, -special.xlogy(x, x))
 
 
 def rel_entr(xp: Any, special: Any, x: Any, y: Any) -> Any:
