@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from dask import _task_spec
@@ -43,7 +44,7 @@ def _stepped(
     blocks = {block: (f"{name}-begin", *block) for block in neighbours}
     if start is None:
         # nothing that one worker has and others lack is needed to begin, so all begin at once
-        tasks |= {key: (_begin, _Plain((work, block))) for block, key in blocks.items()}
+        tasks |= {key: (partial(_begin, work, block),) for block, key in blocks.items()}
     else:
         if isinstance(start, GraphArray):
             before = [start.rechunk(chunks)]
@@ -51,7 +52,7 @@ def _stepped(
         else:
             parts = {block: (f"{name}-part", *block) for block in neighbours}
             tasks |= {key: Datum(key, _part(start, chunks, block)) for block, key in parts.items()}
-        tasks |= {key: (_resume, own, _Plain(block), parts[block]) for block, key in blocks.items()}
+        tasks |= {key: (partial(_resume, block), own, parts[block]) for block, key in blocks.items()}
     shown = {block: (f"{name}-show", *block) for block in neighbours}
     tasks |= {shown[block]: (_beside, key) for block, key in blocks.items()}
     total = f"{name}-sums"
@@ -66,8 +67,7 @@ def _stepped(
                 kept[id(value)] = key = f"{name}-given-{len(kept)}"
                 tasks[key] = Datum(key, value)
             near = [shown[other] for other in others]
-            told = _Plain((block, tuple(others), step))
-            tasks[made[block]] = (_step, own, told, blocks[block], near, kept[id(value)])
+            tasks[made[block]] = (partial(_step, block, tuple(others), step), own, blocks[block], near, kept[id(value)])
         shown = {block: (f"{name}-shown-{number}", *block) for block in neighbours}
         tasks |= {shown[block]: (_beside, key) for block, key in made.items()}
         blocks = made
@@ -94,7 +94,7 @@ stepped = on_expressions(_stepped)
 
 def _arrays(name: str, own: str, blocks: Mapping[Index, Any]) -> dict[Any, Any]:
     """Tasks that give the blocks' arrays."""
-    return {(name, *block): (_array, own, _Plain(block), key) for block, key in blocks.items()}
+    return {(name, *block): (partial(_array, block), own, key) for block, key in blocks.items()}
 
 
 def _sum_of(name: str, keys: list[Any], last: Any) -> dict[Any, Any]:
@@ -115,38 +115,27 @@ def _part(array: Any, chunks: tuple[tuple[int, ...], ...], block: Index) -> Any:
     return array[tuple(slice(along[i], along[i + 1]) for along, i in zip(ends, block, strict=True))]
 
 
-class _Plain:
-    """What a task is told as it is: tuples that might be taken for keys."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __reduce__(self) -> Any:
-        return _Plain, (self.value,)
+# What is no key of the graph is bound to the functions: a tuple in a task might be taken for one.
 
 
-def _begin(told: _Plain) -> Any:
-    work, block = told.value
+def _begin(work: Any, block: Index) -> Any:
     kept, shown = work.begin(block)
     return kept, (shown, None)
 
 
-def _resume(work: Any, block: _Plain, array: Any) -> Any:
-    kept, shown = work.resume(block.value, array)
+def _resume(block: Index, work: Any, array: Any) -> Any:
+    kept, shown = work.resume(block, array)
     return kept, (shown, None)
 
 
-def _step(work: Any, told: _Plain, before: Any, near: Any, given: Any) -> Any:
-    block, others, step = told.value
+def _step(block: Index, others: tuple[Index, ...], step: Any, work: Any, before: Any, near: Any, given: Any) -> Any:
     rims = {other: shown for other, (shown, _) in zip(others, near, strict=True)}
     kept, shown, measured = work.step(block, before[0], rims, step, given)
     return kept, (shown, measured)
 
 
-def _array(work: Any, block: _Plain, made: Any) -> Any:
-    return work.array(block.value, made[0])
+def _array(block: Index, work: Any, made: Any) -> Any:
+    return work.array(block, made[0])
 
 
 def _beside(made: Any) -> Any:
