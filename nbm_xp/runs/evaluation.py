@@ -393,9 +393,6 @@ class Evaluating(Kind):
         )  # fmt: skip
 
 
-KINDS = {"evaluate": Evaluating}
-
-
 @dataclass(frozen=True)
 class Evaluation:
     """What a run of `evaluate` found.

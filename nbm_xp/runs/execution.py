@@ -33,15 +33,15 @@ Progress = Callable[[int, int], object]
 Warn = Callable[[int], object]
 """Warns of what was found, at a stack level."""
 
-_MODULES = {
-    "sample": "sampling",
-    "evaluate": "evaluation",
-    "lattice": "graph_runs",
-    "graph": "graph_runs",
-    "transition": "transitions",
-    "train": "training",
+_KINDS = {
+    "sample": ("sampling", "Sampling"),
+    "evaluate": ("evaluation", "Evaluating"),
+    "lattice": ("graph_runs", "LatticeRun"),
+    "graph": ("graph_runs", "GraphRun"),
+    "transition": ("transitions", "TransitionRun"),
+    "train": ("training", "TrainingRun"),
 }
-"""Which module has the class of each kind of run, in its `KINDS`."""
+"""The module and the class of each kind of run."""
 
 TRIES = 5
 """How often in a row a segment may lose its worker, before it is taken for the cause."""
@@ -157,9 +157,10 @@ class Kind:
 
 def kind_of(name: str) -> type[Kind]:
     """The class of a kind of run."""
-    if name not in _MODULES:
-        raise ValueError(f"runs are of the kinds {', '.join(_MODULES)}, got {name!r}")
-    found: type[Kind] = importlib.import_module(f".{_MODULES[name]}", __package__).KINDS[name]
+    if name not in _KINDS:
+        raise ValueError(f"runs are of the kinds {', '.join(_KINDS)}, got {name!r}")
+    module, kind = _KINDS[name]
+    found: type[Kind] = getattr(importlib.import_module(f".{module}", __package__), kind)
     return found
 
 
@@ -200,7 +201,7 @@ def read_result(directory: str | os.PathLike[str]) -> dict[str, Any]:
     ValueError
         If it is damaged.
     """
-    run = finished(directory, *_MODULES)
+    run = finished(directory, *_KINDS)
     return {"run": str(run.path), "kind": run.kind, "seed": run.seed, **kind_of(run.kind)(run).result()}
 
 

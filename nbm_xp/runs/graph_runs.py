@@ -29,7 +29,7 @@ from .inputs import digest_of
 from .store import Stored
 from .workers import Pool, Workers
 
-__all__ = ["KINDS", "Projected", "projected", "sample_graph", "sample_lattice"]
+__all__ = ["GraphRun", "LatticeRun", "Projected", "projected", "sample_graph", "sample_lattice"]
 
 _PROCESS = 3 * 10**8
 """Bytes of a process before it does anything."""
@@ -84,9 +84,6 @@ class GraphRun(ChainsRun):
     """Runs of `sample_graph`."""
 
     name, results, stored, job_class = "graph", (GRAPH,), GRAPH, GraphJob
-
-
-KINDS = {"lattice": LatticeRun, "graph": GraphRun}
 
 
 @dataclass(frozen=True)

@@ -81,9 +81,9 @@ def _pieces(array: Any) -> Iterator[Any]:
 
 def library_for(model: Any, library: str | None) -> str:
     """The name of the library to compute in, one that computes at once."""
-    xp = array_namespace(model.state_.like) if library is None else get_namespace(library)
-    if not is_lazy(xp):
-        return library_name(model.state_.like) if library is None else library
+    chosen = library_name(model.state_.like) if library is None else library
+    if not is_lazy(get_namespace(chosen)):
+        return chosen
     if library is not None:
         raise ValueError(f"library must be one that computes at once, got {library!r}: blocks are tasks already")
     return library_name(host_namespace())

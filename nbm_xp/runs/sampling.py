@@ -280,31 +280,24 @@ class SampleJob(SweepsJob):
 class Sampling(Kind):
     """Runs of `sample`."""
 
-    name = "sample"
-    results = (SAMPLES,)
-    stored = SAMPLES
+    name, results, stored = "sample", (SAMPLES,), SAMPLES
 
     @functools.cached_property
-    def job(self) -> SampleJob:
-        """The chains."""
-        return SampleJob.of(self.run)
-
-    @property
     def jobs(self) -> list[SampleJob]:
-        """What there is to do."""
-        return [self.job]
+        """The chains."""
+        return [SampleJob.of(self.run)]
 
     @property
     def coordinates(self) -> dict[str, Sequence[int]]:
         """The numbers of chains and draws, and how many sweeps went before each draw."""
-        job = self.job
+        (job,) = self.jobs
         sweeps = range(job.burn_in + job.thin, job.burn_in + job.n_draws * job.thin + 1, job.thin)
         return {"chain": range(job.n_chains), "draw": range(job.n_draws), "sweep": sweeps}
 
     @property
     def attributes(self) -> dict[str, Any]:
         """What the draws say of themselves."""
-        job = self.job
+        (job,) = self.jobs
         of_chains = {"chains": "on the ladder of the training"} if job.ladder else {}
         return super().attributes | {"burn_in": job.burn_in, "thin": job.thin, "library": job.library} | of_chains
 
@@ -319,7 +312,7 @@ class Sampling(Kind):
         Chains whose layers are clamped at states of their own have distributions of their own, and are not compared.
         """
         series: dict[str, tuple[Array, None]] = {}
-        if not any(states.ndim == 2 for states in self.job.clamped.values()):
+        if not any(states.ndim == 2 for states in self.jobs[0].clamped.values()):
             for name, draws in store.open_arrays(unfinished, self.run.result_identity).items():
                 mean, projection = _observed(draws)
                 series |= {f"{name}_mean": (mean, None), f"{name}_projection": (projection, None)}
@@ -338,6 +331,3 @@ def _observed(draws: Array) -> Array:
     onto = np.stack([np.ones(units), hashed], axis=1).astype("float32")
     parts = (draws[:_DIAGNOSED, first : first + each] for first in range(0, draws.shape[1], each))
     return np.moveaxis(np.concatenate([part.astype("float32") @ onto / units for part in parts], axis=1), 2, 0)
-
-
-KINDS = {"sample": Sampling}

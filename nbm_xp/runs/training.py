@@ -17,7 +17,7 @@ from nbm_xp import boltzmann
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import storage
 from nbm_xp.boltzmann.model import Model
-from nbm_xp.files import replacing, sealed, unsealed, write_whole
+from nbm_xp.files import parsed, replacing, sealed, unsealed, write_whole
 from nbm_xp.machines import Array
 from nbm_xp.machines.estimators import check_names, column_names
 from nbm_xp.machines.rows import checked_rows, checked_weights, in_memory, known_length, positive_int
@@ -34,7 +34,6 @@ __all__ = ["CURVE", "MODEL", "RESULT", "TrainingRun", "read_curve", "train", "tr
 MODEL, CURVE, RESULT = "model.safetensors", "curve.jsonl", "result.json"
 OnScore: TypeAlias = Callable[[Mapping[str, Any]], object]
 
-_ARRAYS = ("rows", "held_out", "sample_weight")
 _SCORED_ROWS = 1000
 _PATIENCE = 60.0  # seconds between checkpoints, where nobody says how many epochs
 _HELD_OUT = 100, 1000  # chains, temperatures
@@ -119,7 +118,7 @@ def train(
     X = checked_rows(X, within=within)
     known_length(X)
     model.layers_for(X.shape[1])
-    arrays: dict[str, Any] = {"rows": X, "held_out": None, "sample_weight": None}
+    arrays: dict[str, Array] = {"rows": X}
     if held_out is not None:
         arrays["held_out"] = checked_rows(held_out, X.shape[1], name="held_out", within=within)
         known_length(arrays["held_out"], "held_out")
@@ -139,7 +138,7 @@ def train(
         "score_every": score_every,
         "checkpoint_every": checkpoint_every,
         "feature_names": names,
-        **{name: None if array is None else _described(array) for name, array in arrays.items()},
+        "arrays": {name: _described(array) for name, array in arrays.items()},
         "notes": notes or {},
     }
     return begin(
@@ -159,8 +158,7 @@ def _save(arrays: Mapping[str, Any], folder: pathlib.Path) -> None:
     place = folder / "checkpoints"
     place.mkdir()
     for name, array in arrays.items():
-        if array is not None:
-            save_rows(array, place, f"{name}.npy")
+        save_rows(array, place, f"{name}.npy")
 
 
 class TrainingRun(Kind):
@@ -188,7 +186,7 @@ class TrainingRun(Kind):
         if asked["model"] not in boltzmann.__all__:
             raise ValueError(f"{run.path}: nbm_xp.boltzmann has no model {asked['model']!r}")
         kind: type[Model] = getattr(boltzmann, asked["model"])
-        self._rows, self._held_out, weights = map(self._array, _ARRAYS)
+        self._rows, self._held_out, weights = map(self._array, ("rows", "held_out", "sample_weight"))
         checkpoint, done = checked_checkpoint(run), 0
         if checkpoint is None:
             model = kind.of_params(asked["params"] | {"random_state": run.seed})
@@ -215,7 +213,7 @@ class TrainingRun(Kind):
 
     def _array(self, name: str) -> Array:
         """An array to learn from, in the library that it came in; None where there is none."""
-        about, place = self.run.configuration[name], self.run.path / "checkpoints" / f"{name}.npy"
+        about, place = self.run.configuration["arrays"].get(name), self.run.path / "checkpoints" / f"{name}.npy"
         if about is None:
             return None
         if not place.is_file():
@@ -327,14 +325,9 @@ def read_lines(path: pathlib.Path) -> list[dict[str, Any]]:
     ValueError
         If one is damaged.
     """
-    if not path.is_file():
-        return []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        # A process that was killed may have left a part of a last line.
-        return [unsealed(json.loads(line), path) for line in lines if line[-1:] == "\n"]
-    except (RecursionError, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is damaged: {error}") from error
+    lines = path.read_bytes().splitlines(keepends=True) if path.is_file() else []
+    # A process that was killed may have left a part of a last line.
+    return [unsealed(parsed(line, path), path) for line in lines if line.endswith(b"\n")]
 
 
 def checked_checkpoint(run: RunDirectory) -> pathlib.Path | None:
@@ -403,6 +396,3 @@ def read_curve(directory: str | os.PathLike[str]) -> list[dict[str, Any]]:
         If a line is damaged, or the directory is not a training's.
     """
     return read_lines(RunDirectory.open(directory, "train").path / CURVE)
-
-
-KINDS = {"train": TrainingRun}

@@ -243,6 +243,3 @@ def read_transition(directory: str | os.PathLike[str]) -> dict[str, Any]:
         If it is damaged, or another kind of run.
     """
     return TransitionRun(finished(directory, "transition")).read_document()
-
-
-KINDS = {"transition": TransitionRun}

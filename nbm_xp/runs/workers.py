@@ -331,14 +331,13 @@ class Workers:
         existing = scheduler not in _KINDS
         if existing and n_workers is not None:
             raise ValueError(f"n_workers must not be given with the cluster {scheduler}: it has its own")
-        if memory_limit is not None and scheduler != "local":
-            raise ValueError(f"memory_limit is for scheduler='local', which can keep to one, not for {scheduler!r}")
+        for name, given in (("memory_limit", memory_limit), ("dashboard_address", dashboard_address)):
+            if given is not None and scheduler != "local":
+                raise ValueError(f"{name} is for scheduler='local', not for {scheduler!r}")
         try:
             dask.utils.parse_bytes(memory_limit or 0)
         except ValueError as error:
             raise ValueError(f"memory_limit must be a size in bytes or as '4GB', got {memory_limit!r}") from error
-        if dashboard_address is not None and scheduler != "local":
-            raise ValueError(f"dashboard_address is for scheduler='local', not for {scheduler!r}")
         if dashboard_address is not None and not re.fullmatch(r"[^:\s/]*:[0-9]{1,5}", str(dashboard_address)):
             raise ValueError(f"dashboard_address must be as '127.0.0.1:8787' or ':8787', got {dashboard_address!r}")
         seconds: Any = worker_timeout

@@ -324,7 +324,7 @@ def test_what_is_damaged_in_a_training_is_said_in_a_line() -> None:
     assert "result.json is not JSON" in refused("info", "run")
     result.write_text(told_there)
     looks.write_text("?\n" + looks.read_text())
-    assert "curve.jsonl is damaged" in refused("plot", "run", "--what", "curve")
+    assert "curve.jsonl is not JSON" in refused("plot", "run", "--what", "curve")
 
 
 def test_a_flipped_bit_in_any_file_of_a_training_is_told() -> None:
@@ -357,10 +357,10 @@ def test_a_checkpoint_or_a_model_of_another_training_is_told() -> None:
     kept = pathlib.Path("run", MODEL).read_bytes()
     pathlib.Path("run", MODEL).write_bytes(pathlib.Path("other", MODEL).read_bytes())
     for command in (("info", "run"), ("sample", "--model", "run")):
-        assert "is not the model that the run ended with" in refused(*command)
+        assert "is not what the run ended with" in refused(*command)
     resumed = run("resume", "run")
     assert (resumed.exit_code, resumed.stderr.count("\n")) == (2, 1)
-    assert "is not the model that the run ended with" in resumed.stderr
+    assert "is not what the run ended with" in resumed.stderr
     pathlib.Path("run/result.json").unlink()
     pathlib.Path("run", MODEL).unlink()
     foreign = RBM.load(f"other/{MODEL}")
