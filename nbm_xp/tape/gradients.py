@@ -16,12 +16,13 @@ from typing import Any, Literal, cast, overload
 from nbm_xp.namespace import floatx
 
 from .control import ifelse
+from .dtypes import as_dtype
 from .graph import STOP, BranchPath, reachable, recorded_paths
 from .lengths import same_length, same_shape
 from .node import ELEMENTWISE_TAG, IFELSE_NAME, OUTPUT, Joint, Node, Shape
 from .source_locations import gradient_location, recorded_at, recording
-from .standard.creation import asarray, real, zeros_like
-from .standard.data_types import astype
+from .standard.creation import real, zeros_like
+from .standard.data_types import astype, scalar
 from .standard.elementwise import where
 from .standard.manipulation import broadcast_to, reshape, sum_to
 from .tensor import Tensor, as_tensor, is_tensor, record, result
@@ -349,7 +350,7 @@ def gradients(
         if not isinstance(target, Tensor):
             raise TypeError(f"variables must be Tensors, got {type(target).__name__}")
     found = pull_back(
-        [loss.node], [asarray(1.0, dtype=_real(loss))], [target.node for target in targets], keep_dtype=keep_dtype
+        [loss.node], [scalar(1.0, _real(loss))], [target.node for target in targets], keep_dtype=keep_dtype
     )
     results = []
     for target, gradient in zip(targets, found, strict=True):
@@ -362,7 +363,7 @@ def gradients(
 
 
 def _real(loss: Tensor) -> Any:
-    return loss.dtype if loss.dtype.kind in "fc" else floatx()
+    return loss.dtype if loss.dtype.kind in "fc" else as_dtype(floatx())
 
 
 def _depends(loss: Node, target: Node) -> bool:
