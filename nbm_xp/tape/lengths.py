@@ -28,6 +28,36 @@ Monomial: TypeAlias = frozenset[tuple[Atom, int]]
 ONE: Monomial = frozenset()
 
 
+Method: TypeAlias = "Callable[[Any, Any], Any]"
+
+
+def _arithmetic(exact: Callable[[Size, Size], Size] | None, operate: Method) -> tuple[Method, Method]:
+    """An operator and its reflection: exact for integers and lengths, and else recorded on scalar Tensors."""
+
+    def recorded(length: Length, other: Any) -> tuple[Any, Any]:
+        record = partial(recording_namespace().asarray, dtype=floatx())
+        return record(length), record(other) if isinstance(other, Length) else other
+
+    def forward(self: Length, other: Any) -> Any:
+        if exact is not None and is_size(other):
+            return exact(self, other)
+        return operate(*recorded(self, other)) if isinstance(other, (int, float, Length)) else NotImplemented
+
+    def reflected(self: Length, other: Any) -> Any:
+        if exact is not None and is_size(other):
+            return exact(other, self)
+        return operate(*recorded(self, other)[::-1]) if isinstance(other, (int, float)) else NotImplemented
+
+    return forward, reflected
+
+
+def _comparison(compare: Callable[[int, int], bool]) -> Callable[[Any, object], bool]:
+    def operate(self: Any, other: Any) -> bool:
+        return compare(self.__index__(), int(other)) if is_size(other) else cast("bool", NotImplemented)
+
+    return operate
+
+
 class Length:
     """An integer that is known only when a graph runs.
 
@@ -132,73 +162,17 @@ class Length:
 
         return f"Length{self.source(atom_name)}"
 
-    def __add__(self, other: Any) -> Any:
-        return _combine(self, other, 1) if is_size(other) else self._leave(other, operator.add)
-
-    def __radd__(self, other: Any) -> Any:
-        return self + other
-
-    def __sub__(self, other: Any) -> Any:
-        return _combine(self, other, -1) if is_size(other) else self._leave(other, operator.sub)
-
-    def __rsub__(self, other: Any) -> Any:
-        if is_size(other):
-            return _combine(_multiply(self, -1), other, 1)
-        return self._leave(other, lambda length, number: number - length)
-
     def __neg__(self) -> Size:
         return _multiply(self, -1)
 
-    def __mul__(self, other: Any) -> Any:
-        return _multiply(self, other) if is_size(other) else self._leave(other, operator.mul)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self * other
-
-    def __floordiv__(self, other: Any) -> Any:
-        return quotient(self, other) if is_size(other) else self._leave(other, operator.floordiv)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return quotient(other, self) if is_size(other) else NotImplemented
-
-    def __mod__(self, other: Any) -> Any:
-        return remainder(self, other) if is_size(other) else NotImplemented
-
-    def __rmod__(self, other: Any) -> Any:
-        return remainder(other, self) if is_size(other) else NotImplemented
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._leave(other, operator.truediv)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._leave(other, lambda length, number: number / length)
-
-    def __pow__(self, other: Any) -> Any:
-        return self._leave(other, operator.pow)
-
-    def _leave(self, other: Any, operate: Callable[[Any, Any], Any]) -> Any:
-        """Arithmetic whose result is no length: recorded on a scalar Tensor."""
-        if not isinstance(other, (int, float, Length)):
-            return NotImplemented
-        record = partial(recording_namespace().asarray, dtype=floatx())
-        return operate(record(self), record(other) if isinstance(other, Length) else other)
-
-    def _compare(self, other: Any, compare: Callable[[int, int], bool]) -> bool:
-        if not is_size(other):
-            return cast("bool", NotImplemented)
-        return compare(self.__index__(), int(other))
-
-    def __lt__(self, other: object) -> bool:
-        return self._compare(other, int.__lt__)
-
-    def __le__(self, other: object) -> bool:
-        return self._compare(other, int.__le__)
-
-    def __gt__(self, other: object) -> bool:
-        return self._compare(other, int.__gt__)
-
-    def __ge__(self, other: object) -> bool:
-        return self._compare(other, int.__ge__)
+    __add__, __radd__ = _arithmetic(lambda a, b: _add(a, b), operator.add)
+    __sub__, __rsub__ = _arithmetic(lambda a, b: _add(a, _multiply(b, -1)), operator.sub)
+    __mul__, __rmul__ = _arithmetic(lambda a, b: _multiply(a, b), operator.mul)
+    __floordiv__, __rfloordiv__ = _arithmetic(lambda a, b: quotient(a, b), operator.floordiv)
+    __mod__, __rmod__ = _arithmetic(lambda a, b: remainder(a, b), operator.mod)
+    __truediv__, __rtruediv__ = _arithmetic(None, operator.truediv)
+    __pow__, __rpow__ = _arithmetic(None, operator.pow)
+    __lt__, __le__, __gt__, __ge__ = map(_comparison, (operator.lt, operator.le, operator.gt, operator.ge))
 
 
 _NUMBERS = frozenset({bool, int, float, complex})
@@ -291,10 +265,10 @@ def _from_terms(terms: dict[Monomial, int]) -> Size:
     return Length(terms) if any(monomial for monomial in terms) else terms.get(ONE, 0)
 
 
-def _combine(a: Size, b: Size, sign: int) -> Size:
+def _add(a: Size, b: Size) -> Size:
     terms = dict(_terms(a))
     for monomial, coefficient in _terms(b).items():
-        terms[monomial] = terms.get(monomial, 0) + sign * coefficient
+        terms[monomial] = terms.get(monomial, 0) + coefficient
     return _from_terms(terms)
 
 

@@ -25,7 +25,6 @@ from .standard import fft, special
 from .standard import indexing as _indexing
 from .standard import manipulation as _manipulation
 from .standard import products as _products
-from .standard import searching as _searching
 from .standard import statistical as _statistical
 from .standard.assignment import assign, share, updated
 from .standard.creation import *
@@ -36,7 +35,6 @@ from .standard.indexing import *
 from .standard.indexing import getitem
 from .standard.manipulation import *
 from .standard.products import *
-from .standard.searching import *
 from .standard.statistical import *
 from .tensor import API_VERSIONS, Tensor
 from .tensor import as_tensor as _as_tensor
@@ -44,7 +42,7 @@ from .tensor import as_tensor as _as_tensor
 __all__ = ["__array_api_version__", "__array_namespace_info__", "e", "einsum", "fft", "inf", "linalg", "nan", "newaxis",
            "pi", "special"]  # fmt: skip
 __all__ += _dtypes.__all__ + _creation.__all__ + _data_types.__all__ + _elementwise.__all__ + _indexing.__all__
-__all__ += _manipulation.__all__ + _products.__all__ + _searching.__all__ + _statistical.__all__
+__all__ += _manipulation.__all__ + _products.__all__ + _statistical.__all__
 
 __array_api_version__ = API_VERSIONS[-1]
 __array_namespace_info__ = Info

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 from nbm_xp.namespace import host_namespace
 
@@ -28,15 +28,6 @@ __all__ = [
 
 _LONGEST = 32
 
-
-class _HasShape(Protocol):
-    """A node, as far as its shape goes."""
-
-    shape: Any
-    hidden: Any
-
-
-N = TypeVar("N", bound=_HasShape)
 
 _shape_changes = itertools.count(1)
 _shapes_version = 0
@@ -73,20 +64,6 @@ class Hidden:
             hidden.version = now
             stack.pop()
         return self.numbers
-
-
-def with_short_lengths(node: N) -> N:
-    """The node, its lengths replaced by symbols of its own where they take too long to write."""
-    for length in node.shape:
-        if type(length) is Length and length.weight > _LONGEST:
-            node.hidden = Hidden(node.shape)
-            node.shape = tuple(
-                axis_length(node, axis) if isinstance(size, Length) and size.weight > _LONGEST else size
-                for axis, size in enumerate(node.shape)
-            )
-            node.hidden.values()
-            break
-    return node
 
 
 Shape: TypeAlias = tuple[Size, ...]
@@ -237,15 +214,8 @@ class Node:
         self.inputs: tuple[Node, ...] = _inputs(args, attributes)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        left = (
-            "__weakref__",
-            "evaluator",
-            "memo",
-            "source_location",
-            "reader",
-        )  # what belongs to this process
-        state = {name: getattr(self, name) for name in Node.__slots__ if name not in left}
-        return None, {**state, "evaluator": None, "memo": None, "source_location": None, "reader": None}
+        state = {name: getattr(self, name) for name in Node.__slots__ if name != "__weakref__"}
+        return None, state | dict.fromkeys(("evaluator", "memo", "source_location", "reader"))  # of this process
 
     @property
     def is_call(self) -> bool:
@@ -276,6 +246,20 @@ class Node:
 
 
 _CALL = host_namespace().dtype("V")
+
+
+def with_short_lengths(node: Node) -> Node:
+    """The node, its lengths replaced by symbols of its own where they take too long to write."""
+    for length in node.shape:
+        if type(length) is Length and length.weight > _LONGEST:
+            node.hidden = Hidden(node.shape)
+            node.shape = tuple(
+                axis_length(node, axis) if isinstance(size, Length) and size.weight > _LONGEST else size
+                for axis, size in enumerate(node.shape)
+            )
+            node.hidden.values()
+            break
+    return node
 
 
 def call_of(
@@ -369,25 +353,22 @@ def leaf(
 OPERATIONS: dict[str, Operation] = {}
 """Every declared operation by name."""
 
-P = ParamSpec("P")
-
 _rule_changes = itertools.count()
 _rules_version = next(_rule_changes)
 
 
-def _entering(make: Callable[P, Operation]) -> Callable[P, Operation]:
-    def declare(*args: P.args, **facts: P.kwargs) -> Operation:
-        """Make an operation of what `Operation` takes, and enter it into the registry; a name is declared once."""
-        op = make(*args, **facts)
-        if op.name in OPERATIONS:
-            raise ValueError(f"operation {op.name!r} is declared already")
-        OPERATIONS[op.name] = op
-        return op
-
-    return declare
-
-
-declare = _entering(Operation)
+def declare(
+    name: str,
+    infer: Callable[..., Any],
+    gradient: tuple[Rule, ...] | Joint | None = None,
+    run: Callable[..., Any] | None = None,
+    **facts: Any,
+) -> Operation:
+    """Make an operation of what `Operation` takes, and enter it into the registry; a name is declared once."""
+    if name in OPERATIONS:
+        raise ValueError(f"operation {name!r} is declared already")
+    OPERATIONS[name] = op = Operation(name, infer, gradient, run, **facts)
+    return op
 
 
 def register_gradient(name: str, *rules: Rule, joint: Callable[..., Sequence[Any]] | None = None) -> None:
