@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines.enumeration import state_digits
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, to_numpy, use_backend, wide_dtypes
 
 from .bridging import LadderEstimate
@@ -102,7 +103,10 @@ def log_weights(parameters: Parameters) -> tuple[Any, list[int], tuple[int, ...]
     while high and at_once * radices[high - 1] <= _AT_ONCE:
         high -= 1
         at_once *= radices[high]
-    fast, slow = (constant(_digits(part), "float64") for part in (radices[high:], radices[:high]))
+    fast, slow = (
+        constant(state_digits(host_namespace().arange(math.prod(part)), part), "float64")
+        for part in (radices[high:], radices[:high])
+    )
 
     def part(numbers: Any) -> Any:
         sites = B.concatenate([B.zeros((at_once, high), dtype="float64") + numbers, fast], axis=1)
@@ -175,10 +179,7 @@ class Enumerated:
         """The numbers of states of these layers' sites, of shape (rows, n_sites), a uniform having chosen each."""
         xp = array_namespace(uniforms)
         chosen = xp.searchsorted(self.bounds, uniforms, side="right")
-        radices = _radices(self.parameters.topology, self.layers)
-        places = [math.prod(radices[site + 1 :]) for site in range(len(radices))]
-        steps, counts = (asarray(numbers, xp, chosen.dtype) for numbers in (places, radices))
-        return (chosen[:, None] // steps) % counts
+        return state_digits(chosen, _radices(self.parameters.topology, self.layers))
 
     def drawn(self, numbers: Any, rows: int, rng: Any) -> list[Any]:
         """Whole states, as formulas: the other layers are drawn given these, of which `chosen` tells the numbers."""
@@ -193,14 +194,6 @@ class Enumerated:
 def _radices(topology: Topology, layers: Sequence[int]) -> list[int]:
     """How many states each site of some layers has, which have a list of them."""
     return [radix for layer in layers for radix in topology.radices(layer) or ()]
-
-
-def _digits(radices: Sequence[int]) -> Any:
-    """All states of sites with so many, a row each, those of the last one running fastest, in host memory."""
-    xp = host_namespace()
-    numbers = xp.arange(math.prod(radices))
-    columns = [numbers // math.prod(radices[site + 1 :]) % radix for site, radix in enumerate(radices)]
-    return xp.stack(columns, axis=1) if columns else xp.zeros((1, 0))
 
 
 def _split(parameters: Parameters, layers: Sequence[int], numbers: Any) -> list[Any]:

@@ -6,17 +6,18 @@ unit after unit, in the order of their numbers, gets the first colour that none 
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
 
+from nbm_xp.machines import Array
 from nbm_xp.namespace import host_namespace, kernel
 
 __all__ = ["Rows", "colours_of", "entries_of", "neighbour_rows", "reordered_rows"]
 
-Rows = tuple[Any, Any, Any]
+Rows = tuple[Array, Array, Array]
 """Where each unit's neighbours begin (int64, of shape (units + 1,)), the neighbours (int32), and the edge of each."""
 
 
-def neighbour_rows(units: int, first: Any, second: Any) -> Rows:
+def neighbour_rows(units: int, first: Array, second: Array) -> Rows:
     """The neighbours of each unit: first those of edges that begin there, then of those that end there.
 
     Examples
@@ -40,8 +41,8 @@ def neighbour_rows(units: int, first: Any, second: Any) -> Rows:
     return begins, host.astype(neighbours, host.int32), host.astype(edges, host.int32)
 
 
-def reordered_rows(order: Any, slots: Any, rows: Rows) -> Rows:
-    """Rows of units as those of their slots: what `neighbour_rows` would give for these, in less time.
+def reordered_rows(order: Array, slots: Array, rows: Rows, first: Array, second: Array) -> Rows:
+    """Rows of units as those of their slots: what `neighbour_rows` gives for these, in less time.
 
     Parameters
     ----------
@@ -50,28 +51,18 @@ def reordered_rows(order: Any, slots: Any, rows: Rows) -> Rows:
     slots : array
         int32: the slot of each unit.
     rows : Rows
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = neighbour_rows(3, np.asarray([0, 2]), np.asarray([1, 1]))
-    >>> begins, neighbours, edges = reordered_rows(np.asarray([1, 0, 2]), np.asarray([1, 0, 2], dtype=np.int32), rows)
-    >>> begins.tolist(), neighbours.tolist(), edges.tolist()
-    ([0, 2, 3, 4], [1, 2, 0, 0], [0, 1, 0, 1])
+        Of units.
+    first, second : arrays
+        The slots of each edge.
     """
-    host = host_namespace()
-    own = kernel("graphs.reordered", host)
-    if own is not None:
-        found: Rows = own(order, slots, *rows)
-        return found
-    begins, neighbours, edges = rows
-    places, _ = entries_of(order, begins)
-    degrees = begins[order + 1] - begins[order]
-    moved = host.concat([host.zeros((1,), dtype=host.int64), host.cumulative_sum(degrees)])
-    return moved, slots[neighbours[places]], edges[places]
+    own = kernel("graphs.reordered", host_namespace())
+    if own is None:
+        return neighbour_rows(order.shape[0], first, second)
+    found: Rows = own(order, slots, *rows)
+    return found
 
 
-def colours_of(units: int, rows: Rows) -> Any:
+def colours_of(rows: Rows) -> Array:
     """A colour for each unit, int32, from 0 on.
 
     Raises
@@ -82,60 +73,32 @@ def colours_of(units: int, rows: Rows) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> colours_of(4, neighbour_rows(4, np.asarray([0, 1, 2]), np.asarray([1, 2, 3]))).tolist()
+    >>> colours_of(neighbour_rows(4, np.asarray([0, 1, 2]), np.asarray([1, 2, 3]))).tolist()
     [0, 1, 0, 1]
     """
-    host = host_namespace()
     begins, neighbours, _ = rows
-    own = kernel("graphs.colours", host)
-    if own is not None:
-        colours, twice = own(begins, neighbours)
-    else:
-        colours, twice = _in_rounds(units, begins, neighbours)
+    own = kernel("graphs.colours", host_namespace())
+    colours, twice = (own or _in_turn)(begins, neighbours)
     if twice is not None:
         raise ValueError(f"edges must name each pair once, got {twice} twice")
     return colours
 
 
-def _in_rounds(units: int, begins: Any, neighbours: Any) -> tuple[Any, tuple[int, int] | None]:
-    """Colour all units at once whose lesser neighbours have colours, until all have.
-
-    That gives each unit what it would get in its turn: a neighbour of a greater number has no colour yet.
-    """
-    host = host_namespace()
-    degrees = begins[1:] - begins[:-1]
-    owner = host.repeat(host.arange(units, dtype=host.int64), degrees)
-    keys = host.sort(owner * units + neighbours)
-    same = host.nonzero(keys[1:] == keys[:-1])[0]
-    if same.shape[0]:
-        i, j = divmod(int(keys[same[0]]), units)
-        return None, (i, j)
-    lesser = neighbours < owner
-    waiting = host.bincount(owner[lesser], minlength=units)
-    colours = host.full((units,), -1, dtype=host.int32)
-    ready = host.nonzero(waiting == 0)[0]
-    while ready.shape[0]:
-        entries, of = entries_of(ready, begins)
-        known = lesser[entries]
-        taken, of_taken = colours[neighbours[entries[known]]], of[known]
-        pairs = host.unique_values(of_taken * (units + 1) + taken)  # each colour of a unit once, in order
-        who, taken = pairs // (units + 1), pairs % (units + 1)
-        counts = host.bincount(who, minlength=ready.shape[0])
-        before = host.cumulative_sum(counts) - counts
-        rank = host.arange(who.shape[0]) - before[who]
-        # colours 0, 1, … of a unit are taken as long as they stand in the place of their number
-        fits = taken == rank
-        colours[ready] = host.bincount(who[fits], minlength=ready.shape[0])
-        later = neighbours[entries[~known]]
-        waiting -= host.bincount(later, minlength=units) if later.shape[0] > units // 8 else 0
-        if later.shape[0] <= units // 8:
-            host.subtract.at(waiting, later, 1)
-        later = host.unique_values(later)
-        ready = host.astype(later[(waiting[later] == 0) & (colours[later] < 0)], host.int64)
-    return colours, None
+def _in_turn(begins: Array, neighbours: Array) -> tuple[Array, tuple[int, int] | None]:
+    """Colour one unit after the other; and two units that are joined twice, if there are any."""
+    host, ends = host_namespace(), begins.tolist()
+    colours: list[int] = []
+    for unit, (begin, end) in enumerate(itertools.pairwise(ends)):
+        joined = neighbours[begin:end].tolist()
+        if len(set(joined)) < len(joined):
+            other = next(one for one in joined if joined.count(one) > 1)
+            return None, (min(unit, other), max(unit, other))
+        taken = {colours[other] for other in joined if other < unit}
+        colours.append(next(colour for colour in itertools.count() if colour not in taken))
+    return host.asarray(colours, dtype=host.int32), None
 
 
-def entries_of(units: Any, begins: Any) -> tuple[Any, Any]:
+def entries_of(units: Array, begins: Array) -> tuple[Array, Array]:
     """The places of the rows of some units one after the other, and the place among these units of each."""
     host = host_namespace()
     lengths = begins[units + 1] - begins[units]

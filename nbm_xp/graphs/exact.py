@@ -8,75 +8,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from nbm_xp.machines import Array
+from nbm_xp.machines.enumeration import Enumeration, state_digits
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import host_namespace
 
 from .energy_model import EnergyModel, check_machine
 from .graph import Lattice
+from .moves import energies
 
-__all__ = ["Enumeration", "SquareLattice", "enumerated", "onsager", "strip_energy", "strip_log_partition"]
+__all__ = ["SquareLattice", "enumerated", "onsager", "strip_energy", "strip_log_partition"]
 
 MOST_STATES: Final = 2**25
+AT_ONCE: Final = 2**16
+"""So many states are made at once."""
 WIDEST: Final = 16
 WIDEST_JOINED: Final = 10
 _STEP = 1e-30
 _FROZEN: Final = 100.0
 """Beyond it, in units of the coupling, all that a float64 can tell of a lattice is of its two ground states."""
-
-
-@dataclass(frozen=True, eq=False)
-class Enumeration:
-    """The energies of all states of a machine.
-
-    Parameters
-    ----------
-    energies : array
-        float64; state k is that whose units' values are the digits of k, the last unit's the most significant.
-    units : int
-        How many there are.
-    """
-
-    energies: Any
-    units: int
-
-    def probabilities(self, beta: float = 1.0) -> Any:
-        """Of each state.
-
-        Examples
-        --------
-        >>> from nbm_xp.graphs import GraphMachine
-        >>> enumerated(GraphMachine([[0, 1]])).probabilities(0.0).tolist()
-        [0.25, 0.25, 0.25, 0.25]
-        """
-        host = host_namespace()
-        weights = host.exp(-beta * (self.energies - self._least(beta)))
-        return weights / host.sum(weights)
-
-    def log_partition(self, beta: float = 1.0) -> float:
-        """The logarithm of the sum of ``exp(-β E)`` over all states."""
-        host, least = host_namespace(), self._least(beta)
-        return float(host.log(host.sum(host.exp(-beta * (self.energies - least)))) - beta * least)
-
-    def energy(self, beta: float = 1.0) -> float:
-        """The mean energy a unit."""
-        return float(host_namespace().sum(self.probabilities(beta) * self.energies)) / self.units
-
-    def specific_heat(self, beta: float = 1.0) -> float:
-        """The specific heat a unit."""
-        host, p = host_namespace(), self.probabilities(beta)
-        mean = host.sum(p * self.energies)
-        return float(beta**2 * host.sum(p * (self.energies - mean) ** 2)) / self.units
-
-    @property
-    def ground_energy(self) -> float:
-        """The least energy, of all units."""
-        return float(host_namespace().min(self.energies))
-
-    def _least(self, beta: float) -> float:
-        host = host_namespace()
-        return float((host.min if beta >= 0 else host.max)(self.energies))
 
 
 def enumerated(machine: EnergyModel) -> Enumeration:
@@ -94,32 +46,22 @@ def enumerated(machine: EnergyModel) -> Enumeration:
     -18.0
     """
     check_machine(machine)
-    host = host_namespace()
-    values, layout, n = machine.kind, machine.layout, machine.n_units
-    if values.count**n > MOST_STATES:
-        raise ValueError(f"machine has {values.count}**{n} states to enumerate, and they must be 2**25 at most")
-    unit = layout.order.tolist()  # slots by units' numbers: the states are those of units
-    lesser: list[list[tuple[int, float]]] = [[] for _ in range(n)]
-    for a, b, w in zip(layout.first.tolist(), layout.second.tolist(), layout.weights.tolist(), strict=True):
-        i, j = unit[a], unit[b]
-        lesser[max(i, j)].append((min(i, j), w))
-    fields = layout.fields[host.argsort(layout.order), ...]
-    energies = host.zeros((1,))
-    for i in range(n):
-        joined = dict(lesser[i])
-        parts = []
-        for k, value in enumerate(values.values):
-            if values.is_categorical:
-                start, each = float(fields[i, k]), [1.0 if other == value else 0.0 for other in values.values]
-            else:
-                start, each = value * float(fields[i]), [float(value * other) for other in values.values]
-            local = host.asarray([start])
-            for j in range(i):
-                w = joined.get(j, 0.0)
-                local = host.concat([local + w * factor for factor in each])
-            parts.append(energies - local)
-        energies = host.concat(parts)
-    return Enumeration(energies, n)
+    host, kind, n = host_namespace(), machine.kind, machine.n_units
+    total = kind.count**n
+    if total > MOST_STATES:
+        raise ValueError(f"machine has {kind.count}**{n} states to enumerate, and they must be 2**25 at most")
+    found = []
+    for first in range(0, total, AT_ONCE):
+        states = states_of(machine, first, min(first + AT_ONCE, total))[:, machine.layout.order].T
+        found.append(energies(host, machine.layout, kind, host.ascontiguousarray(states)))
+    return Enumeration(host.concat(found), n)
+
+
+def states_of(machine: EnergyModel, first: int, last: int) -> Array:
+    """Some of all states by their numbers, int8 of shape (states, units): the first unit's value changes fastest."""
+    host, kind = host_namespace(), machine.kind
+    digits = state_digits(host.arange(first, last), [kind.count] * machine.n_units)[:, ::-1]
+    return host.astype(digits * int(kind.step) + kind.least, host.int8)
 
 
 @dataclass(frozen=True)
@@ -187,7 +129,7 @@ def onsager(shape: tuple[int, int], beta: float, coupling: float = 1.0) -> Squar
     slope = first / root
     bend = (second - (1 + lift) * slope**2) / root
 
-    def product(which: Any, sign: int) -> tuple[float, float, float]:
+    def product(which: Array, sign: int) -> tuple[float, float, float]:
         """Logarithm, and its derivatives, of the product of 2 cosh or 2 sinh of m γ / 2."""
         g, g1, g2 = (m / 2 * x[which] for x in (gamma, slope, bend))
         tail = sign * host.exp(-2 * g)
@@ -262,7 +204,7 @@ def strip_energy(machine: EnergyModel, beta: float = 1.0) -> float:
     return -float(_log_partition(machine, complex(beta, _STEP)).imag) / _STEP / machine.n_units
 
 
-def _log_partition(machine: EnergyModel, beta: complex) -> Any:
+def _log_partition(machine: EnergyModel, beta: complex) -> Array:
     host = host_namespace()
     across, down, fields, joined = _strip_couplings(machine)
     length, width = fields.shape
@@ -285,7 +227,7 @@ def _log_partition(machine: EnergyModel, beta: complex) -> Any:
     return log + host.log(total)
 
 
-def _exchanged(table: Any, size: int, width: int, unit: int, beta: complex, coupling: float) -> Any:
+def _exchanged(table: Array, size: int, width: int, unit: int, beta: complex, coupling: float) -> Array:
     """Sum over a unit of one row, coupled with that of the next row in its place; in parts of the larger weight."""
     host = host_namespace()
     parts = host.reshape(table, (size, 2**unit, 2, 2 ** (width - 1 - unit)))
@@ -294,10 +236,10 @@ def _exchanged(table: Any, size: int, width: int, unit: int, beta: complex, coup
     return host.reshape(host.stack([alike * up + other * down, other * up + alike * down], axis=2), (size, -1))
 
 
-def _strip_couplings(machine: EnergyModel) -> tuple[Any, Any, Any, bool]:
+def _strip_couplings(machine: EnergyModel) -> tuple[Array, Array, Array, bool]:
     """The couplings within rows and with the next row, and the fields, each of shape (length, width)."""
     check_machine(machine)
-    host, graph, layout = host_namespace(), machine.graph, machine.layout
+    host, graph = host_namespace(), machine.graph
     if not isinstance(graph, Lattice) or len(graph.shape) != 2 or machine.kind.name != "spin":
         raise ValueError("machine must be of spins on a lattice of two axes")
     length, width = graph.shape
@@ -309,11 +251,8 @@ def _strip_couplings(machine: EnergyModel) -> tuple[Any, Any, Any, bool]:
             f"machine must have a last axis of {widest} units at most where the first is {ends}, got {width}"
         )
     across, down = host.zeros((length, width)), host.zeros((length, width))
-    for a, b, w in zip(graph.first.tolist(), graph.second.tolist(), layout.weights.tolist(), strict=True):
-        (row, column), (other_row, other_column) = divmod(a, width), divmod(b, width)
-        if row == other_row:
-            across[row, column if (column + 1) % width == other_column else other_column] = w
-        else:
-            down[row if (row + 1) % length == other_row else other_row, column] = w
-    fields = host.reshape(layout.fields[host.argsort(layout.order)], (length, width))
-    return across, down, fields, joined
+    weights, fields = machine.by_edge_and_unit
+    (rows, _), (_, columns) = graph.edge_shapes
+    down[:rows, :] = host.reshape(weights[: rows * width], (rows, width))
+    across[:, :columns] = host.reshape(weights[rows * width :], (length, columns))
+    return across, down, host.reshape(fields, (length, width)), joined

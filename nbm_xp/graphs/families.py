@@ -20,16 +20,9 @@ from nbm_xp.rng import Generator
 from .graph import Graph, Lattice, as_graph
 
 __all__ = [
-    "chimera",
-    "edwards_anderson",
-    "erdos_renyi",
-    "lattice",
-    "pegasus",
-    "random_regular",
-    "read_gset",
-    "sherrington_kirkpatrick",
-    "zephyr",
-]
+    "chimera", "edwards_anderson", "erdos_renyi", "lattice", "pegasus", "random_regular", "read_gset",
+    "sherrington_kirkpatrick", "zephyr",
+]  # fmt: skip
 
 
 def lattice(shape: int | Sequence[int], periodic: bool | Sequence[bool] = True) -> Lattice:

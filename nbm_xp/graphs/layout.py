@@ -19,18 +19,9 @@ from .colouring import Rows, colours_of, neighbour_rows, reordered_rows
 from .graph import Graph, uniform_value
 
 __all__ = [
-    "Colour",
-    "Layout",
-    "LayoutArrays",
-    "check_sums",
-    "components",
-    "laid_out",
-    "multiples_of",
-    "resolution_of",
-    "reweighed",
-    "roots_of",
-    "rounded",
-]
+    "Colour", "Layout", "LayoutArrays", "check_sums", "components", "laid_out", "multiples_of", "resolution_of",
+    "reweighed", "roots_of", "rounded",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,14 +150,17 @@ def laid_out(graph: Graph, couplings: Any, fields: Any) -> Layout:
     colours, rows = graph.colours, None
     if colours is None:
         rows = neighbour_rows(graph.units, graph.first, graph.second)
-        colours = colours_of(graph.units, rows)
+        colours = colours_of(rows)
     few = int(host.max(colours)) < 2**16  # NumPy sorts short integers in one pass for each byte
     order = host.argsort(host.astype(colours, host.uint16) if few else colours, stable=True)
     ends = tuple(host.cumulative_sum(host.bincount(colours)).tolist())
     slots = host.zeros((graph.units,), dtype=host.int32)
     slots[order] = host.arange(graph.units, dtype=host.int32)
     first, second = slots[graph.first], slots[graph.second]
-    rows = neighbour_rows(graph.units, first, second) if rows is None else reordered_rows(order, slots, rows)
+    if rows is None:
+        rows = neighbour_rows(graph.units, first, second)
+    else:
+        rows = reordered_rows(order, slots, rows, first, second)
     return _layout_of(order, ends, first, second, rows, couplings, fields)
 
 

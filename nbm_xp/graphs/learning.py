@@ -29,7 +29,7 @@ from nbm_xp.package import need
 from .chains import Chains, started
 from .energy_model import EnergyModel
 from .exact import enumerated
-from .likelihoods import MOST_STATES, Objective, fields_of, joined
+from .likelihoods import MOST_STATES, Neighbourhood, Objective, fields_of, joined
 from .tempering import Tempering, placed_ladder
 
 __all__ = ["TRAININGS", "Learning"]
@@ -50,14 +50,26 @@ OUT_OF_STEPS: Final = 1
 class Learning(EnergyModel, Estimator):
     """A machine that learns its couplings and fields from states; `GraphMachine` explains the parameters."""
 
-    training: str
-    n_iter: int
-    learning_rate: float
-    weight_decay: float
-    n_chains: int
-    n_sweeps: int
-    tol: float
-    random_state: Any
+    def __init__(
+        self,
+        graph: Any,
+        units: Any = "spin",
+        fields: Any = 0.0,
+        couplings: Any = None,
+        *,
+        training: str = "pseudo_likelihood",
+        n_iter: int = 500,
+        learning_rate: float = 0.5,
+        weight_decay: float = 0.0,
+        n_chains: int = 256,
+        n_sweeps: int = 1,
+        tol: float = 1e-6,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(graph, units, fields, couplings)
+        self.training, self.n_iter, self.n_chains, self.n_sweeps = training, n_iter, n_chains, n_sweeps
+        self.learning_rate, self.weight_decay = learning_rate, weight_decay
+        self.tol, self.random_state = tol, random_state
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name; a machine that is described anew forgets what it has learnt.
@@ -189,7 +201,7 @@ class Learning(EnergyModel, Estimator):
         >>> GraphMachine([[0, 1]], couplings=0.0).score_samples([[1, 1]])
         array([-1.38629436])
         """
-        return Objective(self, X).scores(self._place())
+        return Objective(self, X).scores(Neighbourhood.pseudo, self._place())
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The mean of `score_samples`: the higher, the better.
@@ -206,7 +218,7 @@ class Learning(EnergyModel, Estimator):
         -1.627
         """
         aim = Objective(self, X, sample_weight)
-        found = aim.scores(self._place())
+        found = aim.scores(Neighbourhood.pseudo, self._place())
         return float(host_namespace().mean(found if aim.weights is None else found * aim.weights))
 
     def log_likelihood(self, X: Any) -> Any:
@@ -233,7 +245,7 @@ class Learning(EnergyModel, Estimator):
         array([-1.38629436])
         """
         log_z = enumerated(self).log_partition()
-        return Objective(self, X).shares(self._place()) - log_z
+        return Objective(self, X).scores(Neighbourhood.shares, self._place()) - log_z
 
     def _check_learning(self) -> None:
         """Raise, before any work, for what learning could not go on with."""
@@ -347,7 +359,6 @@ class ModelChains:
             states = chains.by_unit()
             if self.tempering is not None:
                 states = xp.take(states, asarray(self.tempering.order[:, -1], xp, "int64"), axis=1)
-            count = states.shape[1]
-            counts = asarray(host_namespace().full((count,), 1.0 / count), xp, "float64")
-            found = self.table.moments(xp.matrix_transpose(states), counts)
-        return to_numpy(found[0]), to_numpy(found[1])
+            rows = xp.matrix_transpose(states)
+        pairs, units = self.table.moments(rows, host_namespace().full((rows.shape[0],), 1.0 / rows.shape[0]))
+        return to_numpy(pairs), to_numpy(units)

@@ -21,8 +21,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array, Namespace
+from nbm_xp.machines.enumeration import Enumeration
 from nbm_xp.machines.rows import checked_rows, checked_weights, known_length, minibatches
-from nbm_xp.machines.units import Units
+from nbm_xp.machines.units import Units, softplus
 from nbm_xp.namespace import (
     array_namespace,
     asarray,
@@ -33,10 +36,11 @@ from nbm_xp.namespace import (
     to_numpy,
     wide_dtypes,
 )
+from nbm_xp.tape import value_and_grad
 
 from .colouring import neighbour_rows
 from .energy_model import EnergyModel
-from .exact import Enumeration, enumerated
+from .exact import enumerated, states_of
 from .graph import Graph
 from .layout import reweighed
 
@@ -65,82 +69,44 @@ class Neighbourhood:
     xp : namespace
     kind : Units
         What a unit can be.
+    units, n_edges : int
+        How many there are.
+    values : array of shape (values, 1)
+        All that it can be.
     neighbours : array or None
         Of shape (units, width); None where a table has a column for each unit.
     edges : array
-        Of shape (units * width,): the edge that leads there; the number of edges where there is none.
-    one, other : arrays
-        Of each edge, its two places in that table.
+        Of shape (units * width,): the edge that leads there; `n_edges` where there is none.
     """
 
-    xp: Any
+    xp: Namespace
     kind: Units
     units: int
-    neighbours: Any
-    edges: Any
-    one: Any
-    other: Any
+    n_edges: int
+    values: Array
+    neighbours: Array | None
+    edges: Array
 
-    def channels(self, rows: Any) -> Any:
+    def channels(self, rows: Array) -> Array:
         """States as float64 numbers of shape (rows, channels, units): values, or for each Potts value a 0 or 1."""
-        xp = self.xp
-        float64 = dtype_of(xp, "float64")
-        if not self.kind.is_categorical:
-            return xp.astype(rows, float64)[:, None, :]
-        return xp.stack([xp.astype(rows == k, float64) for k in self.kind.values], axis=1)
+        xp, states = array_namespace(rows), rows[:, None, :]
+        return xp.astype(states == self.values if self.kind.is_categorical else states, dtype_of(xp, "float64"))
 
-    def sums(self, states: Any, couplings: Any) -> Any:
+    def sums(self, states: Array, couplings: Array) -> Array:
         """The sums over all neighbours of couplings times channels, of the shape of `states`."""
-        xp = self.xp
+        xp = array_namespace(couplings)
         weights = xp.concat([couplings, xp.zeros((1,), dtype=couplings.dtype)])
         table = xp.reshape(xp.take(weights, self.edges), (self.units, -1))
+        flat = xp.reshape(states, (-1, self.units))
         if self.neighbours is None:
-            return xp.matmul(states, table)  # which is symmetric
-        total = xp.zeros(states.shape, dtype=states.dtype)
-        for column in range(table.shape[1]):
-            total = total + xp.take(states, self.neighbours[:, column], axis=2) * table[:, column]
-        return total
+            return xp.reshape(xp.matmul(flat, table), states.shape)  # the table is symmetric
+        total = flat * 0.0
+        for column in range(self.neighbours.shape[1]):
+            total = total + xp.take(flat, self.neighbours[:, column], axis=1) * table[:, column]
+        return xp.reshape(total, states.shape)
 
-    def products(self, ours: Any, theirs: Any) -> Any:
-        """The sums over rows and channels of one unit's numbers times those of each neighbour, along the table."""
-        xp = self.xp
-        if self.neighbours is None:
-            ours, theirs = (xp.reshape(x, (-1, self.units)) for x in (ours, theirs))
-            return xp.reshape(xp.matmul(xp.matrix_transpose(ours), theirs), (-1,))
-        columns = [
-            xp.sum(ours * xp.take(theirs, self.neighbours[:, column], axis=2), axis=(0, 1))
-            for column in range(self.neighbours.shape[1])
-        ]
-        return xp.reshape(xp.stack(columns, axis=1), (-1,))
-
-    def moments(self, rows: Any, counts: Any) -> tuple[Any, Any]:
-        """The sums over rows of what couplings and fields are multiplied with in the energy, but for the sign.
-
-        Parameters
-        ----------
-        rows : array of shape (rows, units)
-        counts : array of shape (rows,)
-            What each counts, float64.
-
-        Returns
-        -------
-        pairs, units : arrays
-            Of shape (edges,) and (channels, units).
-        """
-        with wide_dtypes(self.xp):
-            states = self.channels(rows)
-            counted = states * counts[:, None, None]
-            pairs = self.xp.take(self.products(counted, states), self.one)
-            return pairs, self.xp.sum(counted, axis=0)
-
-    def shares(self, rows: Any, couplings: Any, fields: Any) -> Any:
-        """The sums of couplings and fields times what they are multiplied with in each row: minus its energy."""
-        with wide_dtypes(self.xp):
-            states = self.channels(rows)
-            return self.xp.sum(states * (self.sums(states, couplings) / 2.0 + fields), axis=(1, 2))
-
-    def pseudo(self, rows: Any, couplings: Any, fields: Any) -> tuple[Any, Any, Any]:
-        """The logarithm of the pseudo-likelihood of each row, its channels, and the residuals.
+    def shares(self, rows: Array, couplings: Array, fields: Array) -> Array:
+        """The sum of couplings and fields times what they are multiplied with in each row: minus its energy.
 
         Parameters
         ----------
@@ -148,35 +114,43 @@ class Neighbourhood:
         couplings : array of shape (edges,)
         fields : array of shape (channels, units)
         """
-        xp = self.xp
+        states = self.channels(rows)
+        return B.sum(states * (self.sums(states, couplings) / 2.0 + fields), axis=(1, 2))
+
+    def pseudo(self, rows: Array, couplings: Array, fields: Array) -> Array:
+        """The logarithm of the pseudo-likelihood of each row; see `shares`."""
         states = self.channels(rows)
         local = self.sums(states, couplings) + fields
         if self.kind.is_categorical:
-            largest = xp.max(local, axis=1, keepdims=True)
-            powers = xp.exp(local - largest)
-            sums = xp.sum(powers, axis=1, keepdims=True)
-            found = xp.sum(states * local, axis=1, keepdims=True) - largest - xp.log(sums)
-            return xp.sum(found, axis=(1, 2)), states, states - powers / sums
-        odds = self.kind.step * local
-        upper = (states - float(self.kind.least)) / self.kind.step
-        towards = (2.0 * upper - 1.0) * odds
-        found = xp.minimum(towards, xp.zeros_like(towards)) - xp.log1p(xp.exp(-xp.abs(towards)))
-        means = 0.5 + 0.5 * xp.tanh(0.5 * odds)
-        return xp.sum(found, axis=(1, 2)), states, self.kind.step * (upper - means)
+            return B.sum(B.sum(states * local, axis=1) - B.logsumexp(local, axis=1), axis=1)
+        upwards = 2.0 * (states - float(self.kind.least)) / self.kind.step - 1.0
+        return -B.sum(softplus(-self.kind.step * upwards * local), axis=(1, 2))
 
-    def pseudo_gradient(self, rows: Any, counts: Any, couplings: Any, fields: Any) -> tuple[Any, Any, Any]:
-        """The sum over rows of the logarithms of their pseudo-likelihoods, and its gradients."""
-        with wide_dtypes(self.xp):
-            found, states, residuals = self.pseudo(rows, couplings, fields)
-            residuals = residuals * counts[:, None, None]
-            table = self.products(residuals, states)
-            pairs = self.xp.take(table, self.one) + self.xp.take(table, self.other)
-            return self.xp.sum(found * counts), pairs, self.xp.sum(residuals, axis=0)
+    def summed(self, score: Score, rows: Array, counts: Array, couplings: Array, fields: Array) -> tuple[Array, ...]:
+        """The sum over rows of what each counts times its score, and its gradients by couplings and fields."""
 
-    def on_side(self, couplings: Any, fields: Any) -> tuple[Any, Any]:
-        """Couplings and fields from the host's memory, in this library."""
+        def total(rows: Array, counts: Array, couplings: Array, fields: Array) -> Array:
+            return B.sum(score(self, rows, couplings, fields) * counts)
+
         with wide_dtypes(self.xp):
-            return asarray(couplings, self.xp, "float64"), asarray(fields, self.xp, "float64")
+            given = (asarray(x, self.xp, "float64") for x in (counts, couplings, fields))
+            value, slopes = value_and_grad(total, (2, 3))(rows, *given)
+        return value, *slopes
+
+    def moments(self, rows: Array, counts: Array) -> Moments:
+        """The sums over rows of what couplings and fields are multiplied with in the energy, but for the sign."""
+        host, channels = host_namespace(), self.values.shape[0] if self.kind.is_categorical else 1
+        nothing = host.zeros((self.n_edges,)), host.zeros((channels, self.units))
+        return self.summed(Neighbourhood.shares, rows, counts, *nothing)[1:]
+
+    def scores(self, score: Score, rows: Array, couplings: Array, fields: Array) -> Array:
+        """The score of each row, in the host's memory."""
+        with wide_dtypes(self.xp):
+            given = (asarray(x, self.xp, "float64") for x in (couplings, fields))
+            return to_numpy(score(self, rows, *given))
+
+
+Score = Callable[[Neighbourhood, Array, Array, Array], Array]
 
 
 def neighbourhood(graph: Graph, values: Units, xp: Any) -> Neighbourhood:
@@ -208,11 +182,11 @@ def neighbourhood(graph: Graph, values: Units, xp: Any) -> Neighbourhood:
         there = host.zeros((n * width,), dtype=host.int64)
         there[entries] = others
         there = host.reshape(there, (n, width))
-    places = host.reshape(entries[host.argsort(edges, stable=True)], (-1, 2))
     with wide_dtypes(xp):
-        ours = None if there is None else asarray(there, xp, "int64")
-        kept = (asarray(x, xp, "int64") for x in (table, places[:, 0], places[:, 1]))
-        return Neighbourhood(xp, values, n, ours, *kept)
+        return Neighbourhood(
+            xp, values, n, graph.edges, asarray([[value] for value in values.values], xp, "int64"),
+            None if there is None else asarray(there, xp, "int64"), asarray(table, xp, "int64"),
+        )  # fmt: skip
 
 
 def fields_of(machine: EnergyModel) -> Any:
@@ -285,24 +259,15 @@ class Objective:
     def pseudo(self, place: Any) -> tuple[float, Any]:
         """The mean log-pseudo-likelihood, and its gradient."""
 
-        def measure(table: Neighbourhood, rows: Any, counts: Any) -> tuple[Any, ...]:
-            return table.pseudo_gradient(rows, counts, *table.on_side(*self.split(place)))
+        def measure(table: Neighbourhood, rows: Array, counts: Array) -> tuple[Array, ...]:
+            return table.summed(Neighbourhood.pseudo, rows, counts, *self.split(place))
 
         value, *slope = self._mean(measure)
         return self._decayed(place, float(value), joined(*slope))
 
-    def scores(self, place: Any) -> Any:
-        """The log-pseudo-likelihood of each row."""
-        found = []
-        for table, rows, _ in self._parts():
-            with wide_dtypes(table.xp):
-                found.append(to_numpy(table.pseudo(rows, *table.on_side(*self.split(place)))[0]))
-        return host_namespace().concat(found)
-
-    def shares(self, place: Any) -> Any:
-        """Minus the energy of each row."""
-        parts = self._parts()
-        found = [to_numpy(table.shares(rows, *table.on_side(*self.split(place)))) for table, rows, _ in parts]
+    def scores(self, score: Score, place: Array) -> Array:
+        """The log-pseudo-likelihood of each row, or minus its energy: one of the scores of `Neighbourhood`."""
+        found = [table.scores(score, rows, *self.split(place)) for table, rows, _ in self._parts()]
         return host_namespace().concat(found)
 
     def likelihood(self, place: Any) -> tuple[float, Any]:
@@ -315,15 +280,11 @@ class Objective:
 
     def exactly(self, states: Enumeration) -> Moments:
         """What a machine has in place of `wanted`, by all of its states."""
-        host, values, n = host_namespace(), self.machine.kind, self.machine.n_units
-        table, chances = self.table(host), states.probabilities()
-        size = max(1, AT_ONCE // n)
-        totals: list[Any] = [0.0, 0.0]
-        powers = values.count ** host.arange(n)
+        table, chances = self.table(host_namespace()), states.probabilities()
+        size, totals = max(1, AT_ONCE // self.machine.n_units), [0.0, 0.0]
         for first in range(0, chances.shape[0], size):
             part = chances[first : first + size]
-            digits = host.arange(first, first + part.shape[0])[:, None] // powers % values.count
-            found = table.moments(digits * int(values.step) + values.least, part)
+            found = table.moments(states_of(self.machine, first, first + part.shape[0]), part)
             totals = [a + b for a, b in zip(totals, found, strict=True)]
         return totals[0], totals[1]
 
@@ -343,8 +304,8 @@ class Objective:
             direction = direction / float(host.linalg.vector_norm(direction))
 
             def measure(table: Neighbourhood, rows: Any, counts: Any, way: Any = direction) -> tuple[Any, ...]:
-                weights = counts * table.shares(rows, *table.on_side(*self.split(way)))
-                return table.moments(rows, weights)
+                shares = table.scores(Neighbourhood.shares, rows, *self.split(way))
+                return table.moments(rows, counts * shares)
 
             turned = joined(*self._mean(measure)) - mean * float(host.vecdot(mean, direction))
             found = float(host.linalg.vector_norm(turned))
@@ -366,10 +327,8 @@ class Objective:
         channels = values.count if values.is_categorical else 1
         size = max(1, AT_ONCE // (channels * self.machine.n_units))
         for rows, weights in minibatches(self.rows, size, weights=self.weights):
-            table = self.table(array_namespace(rows))
             counts = host.ones((rows.shape[0],)) if weights is None else weights
-            with wide_dtypes(table.xp):
-                yield table, rows, asarray(counts, table.xp, "float64")
+            yield self.table(array_namespace(rows)), rows, counts
 
     def _mean(self, measure: Callable[[Neighbourhood, Any, Any], tuple[Any, ...]]) -> Any:
         """The means, in the host's memory, of what is summed over some rows at a time."""

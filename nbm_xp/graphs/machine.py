@@ -96,27 +96,6 @@ class GraphMachine(Learning):
     (True, True)
     """
 
-    def __init__(
-        self,
-        graph: Any,
-        units: Any = "spin",
-        fields: Any = 0.0,
-        couplings: Any = None,
-        *,
-        training: str = "pseudo_likelihood",
-        n_iter: int = 500,
-        learning_rate: float = 0.5,
-        weight_decay: float = 0.0,
-        n_chains: int = 256,
-        n_sweeps: int = 1,
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(graph, units, fields, couplings)
-        self.training, self.n_iter, self.n_chains, self.n_sweeps = training, n_iter, n_chains, n_sweeps
-        self.learning_rate, self.weight_decay = learning_rate, weight_decay
-        self.tol, self.random_state = tol, random_state
-
     def energy(self, states: Any) -> Any:
         """The energies of states.
 

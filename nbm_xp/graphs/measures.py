@@ -14,16 +14,9 @@ from nbm_xp.machines.rows import numbers, positive_int
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
 
 __all__ = [
-    "HELPS",
-    "autocorrelation_time",
-    "binder",
-    "diagnose",
-    "energy_histogram",
-    "jackknife_error",
-    "labels_of",
-    "specific_heat",
-    "standard_error",
-]
+    "HELPS", "autocorrelation_time", "binder", "diagnose", "energy_histogram", "jackknife_error", "labels_of",
+    "specific_heat", "standard_error",
+]  # fmt: skip
 
 HELPS = (
     'a longer burn_in, more sweeps, cluster moves (rule="swendsen_wang" or "wolff", where fields and couplings allow '

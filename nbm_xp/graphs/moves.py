@@ -31,17 +31,9 @@ from .energy_model import EnergyModel
 from .layout import Colour, Layout, roots_of
 
 __all__ = [
-    "LANES",
-    "MOVES",
-    "ClusterMove",
-    "LocalMove",
-    "Move",
-    "Source",
-    "check_local",
-    "energies",
-    "local_fields",
+    "LANES", "MOVES", "ClusterMove", "LocalMove", "Move", "Source", "check_local", "energies", "local_fields",
     "move_of",
-]
+]  # fmt: skip
 
 LANES: Final = 64
 """The random streams of a chain: enough to fill vector instructions, few enough to stay in the first cache."""

@@ -46,7 +46,7 @@ def equal(whole: Any, blocks: Any, names: tuple[str, ...] = ("energy", "magnetis
 @settings(max_examples=60, deadline=None)
 @given(lattices())
 def test_colours_and_slots_are_those_of_units_in_their_turn(graph: Lattice) -> None:
-    turn = colours_of(graph.units, neighbour_rows(graph.units, graph.first, graph.second))
+    turn = colours_of(neighbour_rows(graph.units, graph.first, graph.second))
     np.testing.assert_array_equal(graph.colours, turn)
     assert graph.colour_count == turn.max() + 1 <= graph.reach
     slots, length = np.argsort(np.argsort(turn, kind="stable")), graph.shape[-1]

@@ -270,12 +270,12 @@ def test_graphs_of_annealers(make: Any, size: tuple[int, ...], units: int) -> No
 )
 def test_colours_are_those_of_units_in_their_turn(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = colouring.neighbour_rows(graph.units, graph.first, graph.second)
-    colours = colouring.colours_of(graph.units, rows)
+    colours = colouring.colours_of(rows)
     monkeypatch.setattr(colouring, "kernel", lambda *_: None)
     portable = colouring.neighbour_rows(graph.units, graph.first, graph.second)
     for a, b in zip(rows, portable, strict=True):
         np.testing.assert_array_equal(a, b)
-    np.testing.assert_array_equal(colouring.colours_of(graph.units, rows), colours)
+    np.testing.assert_array_equal(colouring.colours_of(rows), colours)
     want: list[int] = []
     for unit in range(graph.units):
         taken = {want[v] for v in rows[1][rows[0][unit] : rows[0][unit + 1]] if v < unit}
@@ -286,12 +286,14 @@ def test_colours_are_those_of_units_in_their_turn(graph: Graph, monkeypatch: pyt
     moved = colouring.neighbour_rows(graph.units, slots[graph.first], slots[graph.second])
     for reorder in (lambda: None, monkeypatch.undo):
         reorder()
-        for a, b in zip(colouring.reordered_rows(order, slots, rows), moved, strict=True):
+        for a, b in zip(
+            colouring.reordered_rows(order, slots, rows, slots[graph.first], slots[graph.second]), moved, strict=True
+        ):
             np.testing.assert_array_equal(a, b)
     monkeypatch.setattr(colouring, "kernel", lambda *_: None)
     twice = colouring.neighbour_rows(3, np.asarray([0, 2, 1]), np.asarray([1, 1, 0]))
     with pytest.raises(ValueError, match=r"got \(0, 1\) twice"):
-        colouring.colours_of(3, twice)
+        colouring.colours_of(twice)
 
 
 # --- the same bits

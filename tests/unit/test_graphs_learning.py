@@ -11,7 +11,7 @@ import pytest
 
 from nbm_xp.graphs import GraphMachine, enumerated, erdos_renyi, lattice, random_regular, sherrington_kirkpatrick
 from nbm_xp.graphs import likelihoods as likelihoods_chapter
-from nbm_xp.graphs.likelihoods import Objective, joined
+from nbm_xp.graphs.likelihoods import Neighbourhood, Objective, joined
 from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.estimators import NotFittedError
 from tests.libraries import LIBRARIES, Library, libraries
@@ -183,9 +183,13 @@ def test_tables_of_neighbours_and_of_all_pairs_say_the_same(
         monkeypatch.setattr(likelihoods_chapter, "FEW_UNITS", few)
         aim = Objective(machine, rows)
         value, slope = aim.pseudo(place)
-        found.append(np.hstack([value, slope, joined(*aim.wanted), aim.shares(place), aim.largest_curvature()]))
+        found.append(
+            np.hstack(
+                [value, slope, joined(*aim.wanted), aim.scores(Neighbourhood.shares, place), aim.largest_curvature()]
+            )
+        )
     np.testing.assert_allclose(*found, atol=1e-9)
-    np.testing.assert_allclose(aim.shares(place), -aim.machine_at(place).energy(rows))
+    np.testing.assert_allclose(aim.scores(Neighbourhood.shares, place), -aim.machine_at(place).energy(rows))
 
 
 def test_the_largest_curvature_is_that_of_the_covariance() -> None:
