@@ -111,11 +111,11 @@ def host_kernels(tmp_path_factory: pytest.TempPathFactory) -> HostKernels:
 @pytest.fixture
 def on_host(monkeypatch: pytest.MonkeyPatch, host_kernels: HostKernels) -> list[str]:
     """CUDA kernels run on the host, on NumPy's arrays; gives the names of those that were launched."""
-    from nbm_xp.namespace.mrg31k3p import cuda_draws, cuda_launching, cuda_samplers
+    from nbm_xp.namespace.mrg31k3p import cuda_draws
 
     devices: list[Any] = []
     launched: list[str] = []
-    texts = set(cuda_launching.every_text().values())
+    texts = set(cuda_draws.every_text().values())
 
     @contextmanager
     def on_device_of(x: Any) -> Iterator[None]:
@@ -129,9 +129,8 @@ def on_host(monkeypatch: pytest.MonkeyPatch, host_kernels: HostKernels) -> list[
         launched.append(name)
         return host_kernels.kernel(text, name)
 
-    monkeypatch.setattr(cuda_launching, "_kernel", kernel)
-    for module in (cuda_draws, cuda_samplers):
-        monkeypatch.setattr(module, "on_device_of", on_device_of)
+    monkeypatch.setattr(cuda_draws, "_kernel", kernel)
+    monkeypatch.setattr(cuda_draws, "on_device_of", on_device_of)
     return launched
 
 
@@ -139,17 +138,16 @@ def on_host(monkeypatch: pytest.MonkeyPatch, host_kernels: HostKernels) -> list[
 def cuda_kernels(on_host: list[str], monkeypatch: pytest.MonkeyPatch) -> InPlace:
     """A context in which CUDA kernels on the host take the places of those that NumPy's arrays have."""
     from nbm_xp.namespace import kernels
-    from nbm_xp.namespace.mrg31k3p import _CUDA
+    from nbm_xp.namespace.mrg31k3p import ON_DEVICES
 
     @contextmanager
     def in_place() -> Iterator[list[str]]:
         on_host.clear()
         with monkeypatch.context() as patch:
-            for name in [name for names in _CUDA.values() for name in names]:
+            for name in ON_DEVICES:
                 found = kernels.kernel(f"rng.{name}", "cupy")
                 patch.setitem(kernels._KERNELS, (f"rng.{name}", "numpy"), found)
-            for name in ("whole_digits",):  # which devices do without
-                patch.delitem(kernels._KERNELS, (f"rng.{name}", "numpy"), raising=False)
+            patch.delitem(kernels._KERNELS, ("rng.whole_digits", "numpy"), raising=False)  # devices do without
             yield on_host
 
     return in_place

@@ -39,9 +39,8 @@ _PARTS: dict[str, str] = {
 _REGISTERED: dict[str, str] = {
     "graphs": "breadth brick colours energies part reordered roots rows sweeps words",
     "rng": (
-        "advance bernoulli bernoulli_of_sigmoid bernoulli_of_sum binomial binomial_search box_muller digits draw "
-        "draw_wide exp log log_gamma normal_quantile normals poisson poisson_search rows runs runs_wide sqrt "
-        "substreams truncated_normals whole_digits wide_integers"
+        "advance bernoulli bernoulli_of_sigmoid bernoulli_of_sum box_muller draw elementwise normals rows runs sampled "
+        "substreams whole_digits"
     ),
 }
 OPERATIONS: frozenset[str] = frozenset(

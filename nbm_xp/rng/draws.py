@@ -129,7 +129,7 @@ def trials(
     whole = is_array(p) and tuple(p.shape) == shape
     compiled = kernel("rng.bernoulli", xp)
     if compiled is not None and 0 not in shape and (whole or not is_array(p)):
-        bounds = p if whole else asarray([p], xp, precision)
+        bounds = p if whole else xp.full((1,), p, dtype=dtype_of(xp, precision))
         if type(states) is not type(bounds) and library_name(states) == HOST:
             states = convert(states, xp)
         same = type(states) is type(bounds)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from nbm_xp.namespace import asarray, concrete_int, convert, get_namespace, host_namespace, wide_dtypes
+from nbm_xp.namespace import asarray, convert, get_namespace, host_namespace, wide_dtypes
 from nbm_xp.namespace.compiling import is_traced
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, Followed
@@ -28,6 +28,8 @@ from .uniforms import (
     elements,
     normal_of_pairs,
     numbers,
+    places_of,
+    span_of,
     stepwise_normals,
     touched_streams,
     two_draws,
@@ -48,6 +50,8 @@ class ElementUniforms:
         How many elements the whole array has.
     begins, lengths : numpy.ndarray
         Which of them the block has, in runs.
+    count : int
+        How many these are.
     library : str
         The library of the uniforms.
     first, step : int
@@ -58,6 +62,7 @@ class ElementUniforms:
     n: int
     begins: Any
     lengths: Any
+    count: int
     library: str
     first: int = 0
     step: int = 1
@@ -74,14 +79,9 @@ class ElementUniforms:
         return max(1, min(self.n, MAX_STREAMS))
 
     @property
-    def count(self) -> int:
-        """How many elements the block has."""
-        return concrete_int(host_namespace().sum(self.lengths))
-
-    @property
     def is_whole(self) -> bool:
         """Whether the block is the array."""
-        return self.lengths.shape[0] == 1 and concrete_int(self.lengths[0]) == self.n
+        return self.count == self.n
 
     def every(self, first: int, step: int) -> ElementUniforms:
         """The same, of which only every so manieth output is counted."""
@@ -101,7 +101,7 @@ class ElementUniforms:
         here = (ends > start) & (starts < stop)
         since = host.maximum(starts[here], start)
         begins, lengths = self.begins[here] + (since - starts[here]), host.minimum(ends[here], stop) - since
-        return replace(self, begins=begins, lengths=lengths)
+        return replace(self, begins=begins, lengths=lengths, count=stop - start)
 
     def states(self) -> Any:
         """The states in which the streams of the whole array start."""
@@ -124,9 +124,9 @@ class ElementUniforms:
         return recurrence.rows_of(self.streams)(self.begins if places is None else places)
 
     def own(self, name: str) -> Callable[..., Any] | None:
-        """The kernel that makes numbers of these uniforms, ``kernel(uniforms, *parameters)``, or None."""
-        compiled = kernel(f"rng.{name}", self.library)
-        return None if compiled is None or not self.count else partial(compiled, self)
+        """What makes numbers of these uniforms by a kernel, called with parameters, or None."""
+        compiled = kernel("rng.sampled", self.library)
+        return None if compiled is None or not self.count else partial(compiled, name, self)
 
     def drawn(self, dtype: str, output: int = 0, line: Any = (), threads: int = 1, out: Any = None) -> Any:
         """Give a uniform of each element.
@@ -179,14 +179,11 @@ class ElementUniforms:
         output = self.first + j * self.step
         if among is None:
             return self.drawn(dtype, output)
-        host, xp = host_namespace(), self.xp
-        within = host.arange(self.count) - host.repeat(host.cumulative_sum(self.lengths) - self.lengths, self.lengths)
-        places = xp.take(asarray(host.repeat(self.begins, self.lengths) + within, xp), among, axis=0)
+        xp, runs = self.xp, (self.begins, self.lengths)
+        places = xp.take(asarray(places_of(*runs), xp), among, axis=0)
         if self.library == HOST and kernel("rng.runs", HOST) is not None:
-            ones = host.ones_like(places)
-            return elements(self.states(), self.streams, places, ones, dtype, self.library, output)
-        span = concrete_int(host.min(self.begins)), concrete_int(host.max(self.begins + self.lengths)) - 1
-        return at_places(xp, convert(self.states(), xp), self.streams, places, span, dtype, output)
+            return elements(self.states(), self.streams, places, xp.ones_like(places), dtype, self.library, output)
+        return at_places(xp, convert(self.states(), xp), self.streams, places, span_of(*runs), dtype, output)
 
     def normals(self, dtype: str, line: Any = (), threads: int = 1, out: Any = None) -> Any:
         """Give a standard normal number of each element, by the method of Box and Muller.
@@ -226,4 +223,4 @@ def of_block(state: Followed, whole: Shape, offset: Shape, shape: Shape, library
     >>> of_block((234,) * 6, (2, 3), (0, 1), (2, 1), "numpy").uniform(0).round(3).tolist()
     [0.306, 0.574]
     """
-    return ElementUniforms(state, math.prod(whole), *block_runs(whole, offset, shape), library)
+    return ElementUniforms(state, math.prod(whole), *block_runs(whole, offset, shape), math.prod(shape), library)

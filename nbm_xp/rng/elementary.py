@@ -71,9 +71,9 @@ def log(x: Any) -> Any:
     array([-0.69314718,  0.        ,  2.30258509])
     """
     xp = array_namespace(x)
-    compiled = kernel("rng.log", xp)
-    if compiled is not None:
-        return compiled(x)
+    own = kernel("rng.elementwise", xp)
+    if own is not None:
+        return own("log", x)
     k = xp.round(xp.log2(x))
     m = x * _looked_up(xp, _powers(), -k - _LOWEST)
     for wrong, factor, step in ((m >= ROOT_TWO, 0.5, 1.0), (m < 0.5 * ROOT_TWO, 2.0, -1.0)):
@@ -91,9 +91,9 @@ def sqrt(x: Any) -> Any:
     array([0.        , 1.41421356, 3.        ])
     """
     xp = array_namespace(x)
-    exact = kernel("rng.sqrt", xp)
-    if exact is not None:
-        return exact(x)
+    own = kernel("rng.elementwise", xp)
+    if own is not None:
+        return own("sqrt", x)
     root = xp.sqrt(x)
     shifted = root * 134217729.0
     high = shifted - (shifted - root)
@@ -114,9 +114,9 @@ def exp(x: Any) -> Any:
     array([0.        , 1.        , 2.71828183])
     """
     xp = array_namespace(x)
-    compiled = kernel("rng.exp", xp)
-    if compiled is not None:
-        return compiled(x)
+    own = kernel("rng.elementwise", xp)
+    if own is not None:
+        return own("exp", x)
     inside = xp.minimum(xp.maximum(x, _LEAST), _MOST)
     k = xp.round(inside * 1.44269504088896338700e00)
     value = exp_near_zero(inside - k * LN2_HIGH, k * LN2_LOW) * _looked_up(xp, _powers(), k - _LOWEST)
@@ -240,9 +240,9 @@ def normal_quantile(p: Any) -> Any:
     array([0.        , 1.95996398])
     """
     xp = array_namespace(p)
-    compiled = kernel("rng.normal_quantile", xp)
-    if compiled is not None:
-        return compiled(p)
+    own = kernel("rng.elementwise", xp)
+    if own is not None:
+        return own("normal_quantile", p)
     tail = xp.maximum(xp.minimum(p, 1.0 - p), LEAST_TAIL)
     root = sqrt(-log(tail))
     is_far = root > FAR_TAIL

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from nbm_xp.namespace import (
     Derivatives,
-    asarray,
     dtype_of,
     from_blocks,
     get_namespace,
@@ -99,12 +98,12 @@ class Draw:
 
     def columns(self, shape: Shape, blocks: tuple[Any, ...], dtype: str) -> list[Any]:
         """All parameters as arrays of shape (count,) or (1,)."""
-        xp, waiting = self.xp, iter(blocks)
+        xp, waiting, kind = self.xp, iter(blocks), dtype_of(self.xp, dtype)
 
         def spread(block: Any) -> Any:
-            return xp.reshape(xp.broadcast_to(xp.astype(block, dtype_of(xp, dtype)), shape), (-1,))
+            return xp.reshape(xp.broadcast_to(xp.astype(block, kind), shape), (-1,))
 
-        return [spread(next(waiting)) if n is None else asarray([n], xp, dtype) for n in self.numbers]
+        return [spread(next(waiting)) if n is None else xp.full((1,), n, dtype=kind) for n in self.numbers]
 
     def sampled(self, sample: Callable[..., Any], uniforms: ElementUniforms, *columns: Any) -> Any:
         """What ``sample(uniforms, *columns)`` makes, a stretch at a time, which stays in the processor's caches."""

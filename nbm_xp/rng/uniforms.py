@@ -44,7 +44,8 @@ from .elementary import cos, log, sin, sqrt
 
 __all__ = [
     "DTYPES", "HOST", "Shape", "advance", "at_places", "block_runs", "elements", "from_integers", "normal_of_pairs",
-    "numbers", "paired", "stepwise_normals", "stream_count", "substreams", "touched_streams", "two_draws",
+    "numbers", "paired", "places_of", "span_of", "stepwise_normals", "stream_count", "substreams", "touched_streams",
+    "two_draws",
 ]  # fmt: skip
 
 Shape: TypeAlias = tuple[int, ...]
@@ -153,17 +154,14 @@ def numbers(
     array
         `out`, where the numbers are there; else of shape (n,). Element ``i`` comes from stream ``i mod count``.
     """
-    wide = dtype == "wide"
+    own, kind = kernel("rng.draw", xp), "float64" if dtype == "wide" else dtype
     if not n:
-        return xp.zeros((0,), dtype=dtype_of(xp, "float64" if wide else dtype))
-    own = kernel("rng.draw_wide" if wide else "rng.draw", xp)
+        return xp.zeros((0,), dtype=dtype_of(xp, kind))
     states = convert(states, xp)
-    if own is not None and wide:
-        return own(states, n, scale_and_shift, threads, out)
     if own is not None and dtype != "float16":
         return own(states, n, dtype, scale_and_shift, threads, out)[0]
     # an error at once where the library, as it is set now, lacks the dtype, or there is no memory for so many
-    xp.empty((n,), dtype=dtype_of(xp, "float64" if wide else dtype))
+    xp.empty((n,), dtype=dtype_of(xp, kind))
     if own is not None:
         u = own(states, n, dtype)[0]
     else:
@@ -231,19 +229,35 @@ def elements(
     total = int(host.sum(lengths))
     if not total:
         return xp.zeros((0,), dtype=dtype_of(xp, "float64" if dtype == "wide" else dtype))
-    span = int(host.min(begins)), int(host.max(begins + lengths)) - 1
-    own = kernel("rng.runs_wide" if dtype == "wide" else "rng.runs", library)
+    own = kernel("rng.runs", library)
     if own is not None and streams <= max(total, MAX_STREAMS):
-        first, last = span[0] // streams, span[1] // streams
         states = substreams(source, streams) if isinstance(source, tuple) else source
-        rows = lambda places: recurrence.rows_at(host, places // streams, (first, last), output)  # noqa: E731
-        kind = () if dtype == "wide" else (dtype,)
-        return own(begins, lengths, rows, convert(states, xp), *kind)
-    within = host.arange(total) - host.repeat(host.cumulative_sum(lengths) - lengths, lengths)
+        return own(begins, lengths, recurrence.rows_of(streams, output), convert(states, xp), dtype)
     with wide_dtypes(xp):
-        places = asarray(host.repeat(begins, lengths) + within, xp)
         source = source if isinstance(source, tuple) else convert(source, xp)
-        return at_places(xp, source, streams, places, span, dtype, output)
+        return at_places(
+            xp, source, streams, asarray(places_of(begins, lengths), xp), span_of(begins, lengths), dtype, output
+        )
+
+
+def places_of(begins: Any, lengths: Any) -> Any:
+    """The places of all elements of runs, a NumPy array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> places_of(np.asarray([5, 1]), np.asarray([2, 1])).tolist()
+    [5, 6, 1]
+    """
+    host = host_namespace()
+    since = host.cumulative_sum(lengths) - lengths
+    return host.repeat(begins - since, lengths) + host.arange(int(host.sum(lengths)))
+
+
+def span_of(begins: Any, lengths: Any) -> tuple[int, int]:
+    """The first and the last place of the elements of runs."""
+    host = host_namespace()
+    return int(host.min(begins)), int(host.max(begins + lengths)) - 1
 
 
 def at_places(

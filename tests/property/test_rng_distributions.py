@@ -114,7 +114,7 @@ def test_those_that_fail_are_tried_again_alone(monkeypatch: pytest.MonkeyPatch, 
         ]
 
     want = drawn()
-    for name in ("log_gamma", "poisson", "binomial", "digits", "runs"):
+    for name in ("sampled", "runs"):
         if f"rng.{name}" != compiled:
             assert kernel(f"rng.{name}", "numpy") is not None
             monkeypatch.delitem(kernels._KERNELS, (f"rng.{name}", "numpy"))
@@ -167,10 +167,7 @@ def test_threads_change_no_number() -> None:
     assert one == four
 
 
-KERNELS = (
-    "binomial", "binomial_search", "digits", "draw", "draw_wide", "exp", "log", "log_gamma", "normal_quantile",
-    "normals", "poisson", "poisson_search", "runs", "runs_wide", "whole_digits", "wide_integers",
-)  # fmt: skip
+KERNELS = ("draw", "elementwise", "normals", "runs", "sampled", "whole_digits")
 
 
 def as_without_kernels(draw: Any) -> None:
@@ -261,10 +258,10 @@ def test_parameters_are_asked_together(draw: Any, monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_element_that_nothing_becomes_of_is_an_error() -> None:
-    from nbm_xp.namespace.mrg31k3p import numpy_samplers
-
+    own = of_block((5,) * 6, (9,), (0,), (9,), "numpy").own("wide_integers")
+    assert own is not None
     with pytest.raises(RuntimeError, match="attempts were not enough for"):
-        numpy_samplers.wide_integers(of_block((5,) * 6, (9,), (0,), (9,), "numpy"), 0, -(2**63) + 2**20)
+        own(np.asarray([0]), np.asarray([-(2**63) + 2**20]))
 
 
 @given(seeds, st.sampled_from(["float32", "float64"]), sizes)

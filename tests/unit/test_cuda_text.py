@@ -13,7 +13,7 @@ import subprocess
 import pytest
 
 from nbm_xp.namespace import core
-from nbm_xp.namespace.mrg31k3p.cuda_launching import OPTIONS, every_text
+from nbm_xp.namespace.mrg31k3p.cuda_draws import OPTIONS, every_text
 from tests import nvrtc
 from tests.libraries import EVERYWHERE
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 from nbm_xp.namespace.mrg31k3p import cuda_draws as cuda
-from nbm_xp.namespace.mrg31k3p.cuda_launching import SAMPLES
+from nbm_xp.namespace.mrg31k3p.cuda_draws import SAMPLES
 from nbm_xp.rng import after, bernoulli, draw, substreams
 from nbm_xp.rng.draws import normal
 from nbm_xp.rng.element_uniforms import of_block
@@ -108,10 +108,10 @@ def test_the_text_makes_uniforms_of_53_bits_as_the_host_does(line: Any) -> None:
     for streams, n in DRAWS:
         states = substreams((12345, 1, 2, 3, 4, 5), streams)
         want = numbers(NP, states, n, "wide", line)
-        np.testing.assert_array_equal(cuda.draw_wide(states, n, line), want, strict=True)
+        np.testing.assert_array_equal(cuda.draw(states, n, "wide", line)[0], want, strict=True)
         begins, lengths = np.asarray([0, n // 2]), np.asarray([n // 2 + 1, n - n // 2])
         if not line:
-            runs = cuda.runs_wide(begins, lengths, rows_of(streams), states)
+            runs = cuda.runs(begins, lengths, rows_of(streams), states, "wide")
             np.testing.assert_array_equal(runs, np.concatenate([want[: n // 2 + 1], want[n // 2 :]]), strict=True)
 
 

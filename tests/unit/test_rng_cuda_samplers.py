@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import to_numpy
-from nbm_xp.namespace.mrg31k3p import _CUDA, cuda_samplers
+from nbm_xp.namespace.mrg31k3p import cuda_draws as cuda
 from nbm_xp.rng import Generator
 from nbm_xp.rng.distributions.counts import _poisson_constants
 from nbm_xp.rng.element_uniforms import of_block
@@ -34,21 +35,21 @@ CALLS: dict[str, tuple[set[str], Callable[[Any, Callable[[Any], Any]], Any]]] = 
         {"digits", "digits_of_two"},
         lambda g, array: g.integers(0, array(np.asarray([3, 2**20, 2**35])), (700, 3)),
     ),
-    "exponential": ({"logs"}, lambda g, array: g.exponential(2.0, SIZE)),
-    "gumbel": ({"logs"}, lambda g, array: g.gumbel(0.5, 2.0, SIZE, dtype="float32")),
-    "truncated normal": ({"truncated_normals"}, lambda g, array: g.truncated_normal(0.5, 2.0, SIZE)),
-    "gamma": ({"log_gamma", "exponentials"}, lambda g, array: g.gamma(2.5, 1.5, SIZE)),
-    "small gamma": ({"log_gamma", "exponentials", "logs"}, lambda g, array: g.gamma(0.1, 1.5, SIZE)),
-    "gamma of many": ({"log_gamma", "roots"}, lambda g, array: g.gamma(array(SHAPES), 1.0, SIZE)),
-    "beta": ({"log_gamma", "exponentials"}, lambda g, array: g.beta(0.4, array(SHAPES), SIZE)),
-    "few events": ({"poisson_searches"}, lambda g, array: g.poisson(3.0, SIZE)),
+    "exponential": ({"log_of_each"}, lambda g, array: g.exponential(2.0, SIZE)),
+    "gumbel": ({"log_of_each"}, lambda g, array: g.gumbel(0.5, 2.0, SIZE, dtype="float32")),
+    "truncated normal": ({"truncated_normals_of_each"}, lambda g, array: g.truncated_normal(0.5, 2.0, SIZE)),
+    "gamma": ({"log_gamma", "exp_of_each"}, lambda g, array: g.gamma(2.5, 1.5, SIZE)),
+    "small gamma": ({"log_gamma", "exp_of_each", "log_of_each"}, lambda g, array: g.gamma(0.1, 1.5, SIZE)),
+    "gamma of many": ({"log_gamma", "sqrt_of_each"}, lambda g, array: g.gamma(array(SHAPES), 1.0, SIZE)),
+    "beta": ({"log_gamma", "exp_of_each"}, lambda g, array: g.beta(0.4, array(SHAPES), SIZE)),
+    "few events": ({"poisson_search_of_each"}, lambda g, array: g.poisson(3.0, SIZE)),
     "events": ({"poisson"}, lambda g, array: g.poisson(45.0, SIZE)),
     "very many events": ({"poisson"}, lambda g, array: g.poisson(3e12, SIZE)),
-    "events of many": ({"poisson", "poisson_searches"}, lambda g, array: g.poisson(array(MEANS), SIZE)),
-    "few successes": ({"binomial_searches"}, lambda g, array: g.binomial(20, 0.3, SIZE)),
+    "events of many": ({"poisson", "poisson_search_of_each"}, lambda g, array: g.poisson(array(MEANS), SIZE)),
+    "few successes": ({"binomial_search_of_each"}, lambda g, array: g.binomial(20, 0.3, SIZE)),
     "successes": ({"binomial"}, lambda g, array: g.binomial(1000, 0.4, SIZE)),
     "successes of many": (
-        {"binomial", "binomial_searches"},
+        {"binomial", "binomial_search_of_each"},
         lambda g, array: g.binomial(array(TRIALS), 0.7, (SIZE[1], SIZE[0])),
     ),
     "choice": ({"digits"}, lambda g, array: g.choice(17, SIZE)),
@@ -64,10 +65,9 @@ CALLS: dict[str, tuple[set[str], Callable[[Any, Callable[[Any], Any]], Any]]] = 
 
 
 def test_every_sampler_is_called() -> None:
-    called = set().union(*(kernels for kernels, _ in CALLS.values()))
-    plural = {"poisson_search": "poisson_searches", "binomial_search": "binomial_searches"}
-    of_each = {"exp", "log", "normal_quantile", "sqrt"}  # which have a test of their own
-    assert {plural.get(name, name) for name in _CUDA["cuda_samplers"]} - of_each <= called
+    texts = cuda.every_text()
+    found = {name for file in ("samplers", "searches") for name in re.findall(r"__global__ void (\w+)", texts[file])}
+    assert found <= set().union(*(kernels for kernels, _ in CALLS.values()))
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -90,9 +90,9 @@ def test_the_elements_of_a_block_are_those_of_the_whole(
     low, span = np.asarray([5]), np.arange(1, uniforms.count + 1) * 7 * 10**4
     own = uniforms.own("digits")
     assert own is not None
-    want = own(1, low, span)
+    want = own(low, span)
     with cuda_kernels():
-        np.testing.assert_array_equal(cuda_samplers.digits(uniforms, 1, low, span), want, strict=True)
+        np.testing.assert_array_equal(cuda.sampled("digits", uniforms, low, span), want, strict=True)
 
 
 def never_for_four(array: Callable[[Any], Any]) -> list[Any]:
@@ -105,7 +105,7 @@ def never_for_four(array: Callable[[Any], Any]) -> list[Any]:
 def test_elements_that_no_attempt_serves_are_counted(cuda_kernels: InPlace) -> None:
     uniforms = of_block((12345,) * 6, (10,), (0,), (10,), "numpy")
     with cuda_kernels(), pytest.raises(RuntimeError, match="were not enough for 4 elements"):
-        cuda_samplers.poisson(uniforms, *never_for_four(np.asarray))
+        cuda.sampled("poisson", uniforms, *never_for_four(np.asarray))
 
 
 @pytest.mark.usefixtures("on_host")
@@ -113,19 +113,19 @@ def test_elementary_functions_have_the_bits_of_the_host() -> None:
     x = np.geomspace(1e-300, 1e300, 3001)
     p = np.random.default_rng(0).random((40, 50))
     cases = [
-        (cuda_samplers.log, log, x),
-        (cuda_samplers.sqrt, sqrt, x),
-        (cuda_samplers.exp, exp, np.linspace(-760.0, 720.0, 3001)),
-        (cuda_samplers.normal_quantile, normal_quantile, p),
-        (cuda_samplers.normal_quantile, normal_quantile, p.T[::2]),
-        (cuda_samplers.truncated_normal, lambda u: truncated_normal(u, normal_quantile), p),
-        (cuda_samplers.normal_quantile, normal_quantile, np.geomspace(1e-300, 1e-3, 3001)),
-        (cuda_samplers.log, log, np.asarray(2.5)),
-        (cuda_samplers.log, log, np.zeros((0, 3))),
-        (cuda_samplers.log, log, np.broadcast_to(np.asarray(2.5), (3, 4))),
+        ("log", log, x),
+        ("sqrt", sqrt, x),
+        ("exp", exp, np.linspace(-760.0, 720.0, 3001)),
+        ("normal_quantile", normal_quantile, p),
+        ("normal_quantile", normal_quantile, p.T[::2]),
+        ("truncated_normals", lambda u: truncated_normal(u, normal_quantile), p),
+        ("normal_quantile", normal_quantile, np.geomspace(1e-300, 1e-3, 3001)),
+        ("log", log, np.asarray(2.5)),
+        ("log", log, np.zeros((0, 3))),
+        ("log", log, np.broadcast_to(np.asarray(2.5), (3, 4))),
     ]
-    for own, everyone, argument in cases:
-        np.testing.assert_array_equal(own(argument), everyone(argument), strict=True)
+    for name, everyone, argument in cases:
+        np.testing.assert_array_equal(cuda.elementwise(name, argument), everyone(argument), strict=True)
 
 
 @pytest.mark.parametrize("library", libraries("cupy", without=("dask-cupy",)))
@@ -140,4 +140,4 @@ def test_cupy_makes_the_numbers_of_the_host(library: Library, name: str) -> None
 def test_cupy_counts_elements_that_no_attempt_serves(library: Library) -> None:
     uniforms = of_block((12345,) * 6, (10,), (0,), (10,), library.name)
     with pytest.raises(RuntimeError, match="were not enough for 4 elements"):
-        cuda_samplers.poisson(uniforms, *never_for_four(library.array))
+        cuda.sampled("poisson", uniforms, *never_for_four(library.array))

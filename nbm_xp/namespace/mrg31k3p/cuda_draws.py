@@ -1,7 +1,10 @@
-"""MRG31k3p for CuPy arrays: uniforms, normal numbers, ones and zeros, runs of uniforms, and states after draws.
+"""MRG31k3p for CuPy arrays: states, uniforms, normal numbers, ones and zeros, and samplers, as CUDA kernels.
 
-Contract: the bits of `nbm_xp.rng.uniforms`; one launch for a draw and the states after it;
-neighbouring threads write neighbouring elements.
+Contract: the bits of `nbm_xp.rng`. One text for processors and devices: what happens to one element stands in the
+core's ``elements/*.h``, the kernels around it in ``devices/*.cuh``; products are rounded before anything is added. A
+kernel runs on the device where its arrays lie, on that device's current stream, and nothing comes back to the host
+unasked, but for how many elements no attempt of a sampler served. CuPy is taken from the namespace of the arrays,
+never imported.
 
 In a whole draw a thread carries one stream over some steps: it jumps to the first by matrices, then takes one after
 the other; the thread that takes a stream's last step leaves its state behind. Runs of elements from anywhere in a draw,
@@ -11,30 +14,108 @@ works out, with the state in which a stream starts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Final
 
-from nbm_xp.namespace.conversion import asarray
+from nbm_xp.namespace import core
+from nbm_xp.namespace.conversion import asarray, concrete_int, convert
 from nbm_xp.namespace.dispatch import array_namespace
 from nbm_xp.namespace.dtypes import dtype_name, dtype_of
 from nbm_xp.namespace.libraries import host_namespace
 
-from .cuda_launching import (
-    P_TYPES,
-    REALS,
-    SAMPLES,
-    consecutive,
-    launch,
-    matrices,
-    number_by_number,
-    on_device_of,
-    source,
-)
+from .integers import OUTPUT_STEPS, transition
 from .numpy_draws import cut_at_steps
 
 __all__ = [
-    "advance", "bernoulli", "box_muller", "divided", "draw", "draw_wide", "normals", "pieces", "runs", "runs_wide",
+    "OPTIONS", "P_TYPES", "REALS", "SAMPLES", "advance", "bernoulli", "box_muller", "divided", "draw", "elementwise",
+    "every_text", "normals", "pieces", "runs", "sampled", "source",
 ]  # fmt: skip
+
+OPTIONS: Final = ("--fmad=false",)
+"""What the compiler is told: a product is rounded before anything is added."""
+
+THREADS: Final = 256
+"""How many threads a block has."""
+
+_FLOAT: Final = {"REAL": "float", "UNIFORM": "uniform_float", "ROOT": "rootf_of"}
+_DOUBLE: Final = {"REAL": "double", "UNIFORM": "uniform_double", "ROOT": "root_of"}
+REALS: Final = {"float16": {"REAL": "u16", "UNIFORM": "uniform_half"}, "float32": _FLOAT, "float64": _DOUBLE}
+"""What stands for each dtype of uniforms in the texts."""
+
+SAMPLES: Final = {"bool": "bool", "int8": "i8", "int32": "i32", "int64": "i64", "float32": "float", "float64": "double"}
+"""The dtypes of ones and zeros, and their types in the texts."""
+
+P_TYPES: Final = {"float32": "float", "float64": "double"}
+"""The dtypes of probabilities, and their types in the texts."""
+
+
+@lru_cache(maxsize=64)
+def source(name: str, **types: str) -> str:
+    """The text of a file of kernels, without includes, with the types that it is written for.
+
+    Examples
+    --------
+    >>> source("runs", **REALS["float32"]).splitlines()[0]
+    '#define REAL float'
+    """
+    lines = [f"#define {key} {value}\n" for key, value in types.items()]
+    return "".join([*lines, core.whole_text(f"devices/{name}.cuh")])
+
+
+def every_text() -> dict[str, str]:
+    """All texts that may be compiled, by what they are for.
+
+    Examples
+    --------
+    >>> "runs float16" in every_text()
+    True
+    """
+    texts = {name: source(name) for name in ("advance", "elementary", "samplers", "searches", "wide")}
+    for dtype, types in REALS.items():
+        for name in ("draw", "runs") if dtype == "float16" else ("draw", "runs", "box_muller"):
+            texts[f"{name} {dtype}"] = source(name, **types)
+    for dtype, outputs in (("float32", "1"), ("float64", "2")):
+        texts[f"normals {dtype}"] = source("normals", **REALS[dtype], OUTPUTS=outputs)
+    for dtype in P_TYPES:
+        for probability, p_type in P_TYPES.items():
+            for sample, out in SAMPLES.items():
+                text = source("bernoulli", **REALS[dtype], P=p_type, OUT=out)
+                texts[f"bernoulli {dtype} {probability} {sample}"] = text
+    return texts
+
+
+def on_device_of(x: Any) -> Any:
+    """A context in which the device of a CuPy array is the current one, so that memory and kernels are there."""
+    return x.device
+
+
+@lru_cache(maxsize=64)
+def _kernel(xp: Any, text: str, name: str) -> Any:
+    return xp.RawKernel(text, name, options=OPTIONS)
+
+
+def launch(xp: Any, text: str, name: str, threads: int, *arguments: Any) -> None:
+    """Launch a kernel with at least so many threads; a number among the arguments is a 64-bit integer."""
+    wide = host_namespace().int64
+    sized = tuple(wide(value) if isinstance(value, int) else value for value in arguments)
+    _kernel(xp, text, name)((-(-threads // THREADS),), (THREADS,), sized)
+
+
+def consecutive(x: Any, dtype: str) -> Any:
+    """A CuPy array as a kernel takes it: of some dtype, its elements one after the other."""
+    xp = array_namespace(x)
+    return xp.ascontiguousarray(x, dtype=dtype_of(xp, dtype))
+
+
+def number_by_number(states: Any) -> Any:
+    """States of shape (count, 6) as kernels take them: all first numbers, then all second ones, and so on."""
+    return consecutive(states.T, "int32")
+
+
+def matrices(xp: Any, steps: Sequence[int]) -> Any:
+    """The matrices that take a state so many steps on, each count's in turn, on the current device."""
+    return asarray([transition(count) for count in steps], xp, "uint32")
 
 
 def divided(streams: int, n: int) -> tuple[int, int, list[int]]:
@@ -94,6 +175,8 @@ def draw(
     states: Any, n: int, dtype: str, scale_and_shift: Any = (), threads: int = 1, out: Any = None
 ) -> tuple[Any, Any]:
     """Draw the next `n` uniforms of the streams: see `numpy_draws.draw`; `threads` says nothing here."""
+    if dtype == "wide":
+        return _whole("draw_wide", source("wide"), states, n, "float64", scale_and_shift, out), None
     with on_device_of(states):
         out = _memory(states, n, dtype, out)
         line = _line(states, dtype, scale_and_shift)
@@ -132,11 +215,6 @@ def _whole(name: str, text: str, states: Any, n: int, dtype: str, scale_and_shif
     return out
 
 
-def draw_wide(states: Any, n: int, scale_and_shift: Any = (), threads: int = 1, out: Any = None) -> Any:
-    """Draw the next `n` uniforms of the streams, of 53 bits: see `numpy_draws.draw_wide`."""
-    return _whole("draw_wide", source("wide"), states, n, "float64", scale_and_shift, out)
-
-
 def normals(
     states: Any, rows: Any, n: int, dtype: str, scale_and_shift: Any = (), threads: int = 1, out: Any = None
 ) -> Any:
@@ -155,19 +233,11 @@ def box_muller(u1: Any, u2: Any) -> None:
 
 def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
     """Draw runs of consecutive elements of a draw: see `numpy_draws.runs`."""
-    return _runs("runs", source("runs", **REALS[dtype]), begins, lengths, rows, states, dtype)
-
-
-def runs_wide(begins: Any, lengths: Any, rows: Any, states: Any) -> Any:
-    """Draw runs of consecutive elements of a draw, of 53 bits: see `numpy_draws.runs`."""
-    return _runs("runs_wide", source("wide"), begins, lengths, rows, states, "float64")
-
-
-def _runs(name: str, text: str, begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
-    xp = array_namespace(states)
+    xp, wide = array_namespace(states), dtype == "wide"
+    text, name = (source("wide"), "runs_wide") if wide else (source("runs", **REALS[dtype]), "runs")
     with on_device_of(states):
         n, *tables = pieces(xp, begins, lengths, rows, states.shape[0])
-        out = xp.empty((n,), dtype=dtype_of(xp, dtype))
+        out = xp.empty((n,), dtype=dtype_of(xp, "float64" if wide else dtype))
         launch(xp, text, name, n, number_by_number(states), *tables, out)
     return out
 
@@ -212,3 +282,37 @@ def pieces(xp: Any, begins: Any, lengths: Any, rows: Callable[[Any], Any], strea
     head = host.asarray([n, streams, ends.shape[0]])
     places = host.concat([head, begins % streams, ends])
     return n, asarray(host.stack(rows(begins)), xp, "uint32"), asarray(places, xp, "int64")
+
+
+def _each(columns: Sequence[Any]) -> int:
+    """Bit k says whether column k has a parameter for each element."""
+    return sum((column.size > 1) << k for k, column in enumerate(columns))
+
+
+def elementwise(name: str, x: Any, *constants: Any) -> Any:
+    """What a kernel makes of each element, as float64, and of constants for all elements or for each."""
+    xp, text = array_namespace(x), source("searches" if constants else "elementary")
+    with on_device_of(x):
+        x, *own = (consecutive(column, "float64").reshape(column.shape) for column in (x, *constants))
+        out, said = xp.empty_like(x), [_each(own)] if own else []
+        if x.size:
+            launch(xp, text, f"{name}_of_each", x.size, x, x.size, *own, *said, out)
+    return out
+
+
+def sampled(name: str, draws: Any, *columns: Any) -> Any:
+    """A number for each element of a block, by a kernel: see `numpy_draws.sampled`."""
+    if not columns:
+        return elementwise(name, draws.fine(0))
+    xp, dtype = draws.xp, dtype_name(columns[0])
+    with on_device_of(columns[0]):
+        states = number_by_number(convert(draws.states(), xp))
+        n, *tables = pieces(xp, draws.begins, draws.lengths, draws.rows, draws.streams)
+        jumps = matrices(xp, [draws.first * OUTPUT_STEPS, draws.step * OUTPUT_STEPS])
+        own = [consecutive(column, dtype) for column in columns]
+        out, lost = xp.empty((n,), dtype=dtype_of(xp, dtype)), xp.zeros((1,), dtype=dtype_of(xp, "int32"))
+        launch(xp, source("samplers"), name, n, states, *tables, jumps, *own, _each(own), out, lost)
+        failed = concrete_int(lost[0])
+    if failed:
+        raise RuntimeError(f"a thousand attempts were not enough for {failed} elements")
+    return out

@@ -1,6 +1,6 @@
 """MRG31k3p for NumPy arrays: the states and numbers that the compiled core makes.
 
-Contract: the bits of `nbm_xp.rng.recurrence` and `nbm_xp.rng.uniforms`; no lock is held, so that
+Contract: the bits of `nbm_xp.rng.recurrence`, `uniforms`, `elementary` and `distributions`; no lock is held, so that
 threads run side by side.
 """
 
@@ -20,8 +20,9 @@ from nbm_xp.namespace.core import ROOM, functions, room
 from .integers import OUTPUT_STEPS, STREAM_STEPS, State, transition
 
 __all__ = [
-    "advance", "box_muller", "completed", "contiguous", "cut_at_steps", "draw", "draw_wide", "normals",
-    "number_by_number", "room_for", "rows", "runs", "runs_wide", "side_by_side", "substreams", "together",
+    "advance", "box_muller", "completed", "contiguous", "cut_at_steps", "draw", "elementwise", "normals",
+    "number_by_number", "room_for", "rows", "runs", "sampled", "side_by_side", "substreams", "together",
+    "whole_digits",
 ]  # fmt: skip
 
 _INT32, _UINT32 = np.dtype("int32"), np.dtype("uint32")
@@ -83,8 +84,8 @@ def draw(
         int32, of shape (count, 6).
     n : int
         How many.
-    dtype : {"float16", "float32", "float64"}
-        Of what dtype.
+    dtype : {"float16", "float32", "float64", "wide"}
+        Of what dtype: see `nbm_xp.rng.uniforms.numbers`.
     scale_and_shift : two floats, optional
         What each uniform is multiplied by, and what is added then; not for float16.
     threads : int
@@ -97,8 +98,10 @@ def draw(
     uniforms : numpy.ndarray
         `out`, where they are there; else of shape (n,).
     new : numpy.ndarray
-        The states after the draw, int32, of shape (count, 6).
+        The states after the draw, int32, of shape (count, 6); None where the uniforms are wide.
     """
+    if dtype == "wide":
+        return _draw_wide(states, n, scale_and_shift, threads, out), None
     numbers = number_by_number(states, n)
     after = room_for(numbers.shape[1])
     line, uniforms = _memory(n, dtype, out)
@@ -108,8 +111,8 @@ def draw(
     return uniforms, completed(after, states)
 
 
-def draw_wide(states: Any, n: int, scale_and_shift: Any = (), threads: int = 1, out: Any = None) -> Any:
-    """Draw the next `n` uniforms of the streams, of 53 bits: see `draw`, and `nbm_xp.rng.uniforms.numbers`."""
+def _draw_wide(states: Any, n: int, scale_and_shift: Any, threads: int, out: Any) -> Any:
+    """Draw the next `n` uniforms of the streams, of 53 bits: see `draw`."""
     count = min(n, states.shape[0])
     planes = np.empty((2, 6, count), np.uint32)
     planes[0] = number_by_number(states, count)
@@ -242,7 +245,7 @@ def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
         ``rows(places)`` gives the rows of the elements at some places, not centred.
     states : numpy.ndarray
         The states in which all the streams start, of shape (streams, 6).
-    dtype : {"float16", "float32", "float64"}
+    dtype : {"float16", "float32", "float64", "wide"}
         Of what dtype.
 
     Returns
@@ -256,11 +259,6 @@ def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
     states = number_by_number(states, states.shape[0])
     functions[f"runs_{kind}"](contiguous(begins), contiguous(lengths), table, states, out)
     return _float16()[out & 0x7FFF].view(np.float16) if dtype == "float16" else out
-
-
-def runs_wide(begins: Any, lengths: Any, rows: Any, states: Any) -> Any:
-    """Draw runs of consecutive elements of a draw, of 53 bits: see `runs`."""
-    return runs(begins, lengths, rows, states, "wide")
 
 
 def _memory(n: int, dtype: str, out: Any) -> tuple[Any, Any]:
@@ -305,3 +303,50 @@ def completed(after: Any, states: Any) -> Any:
     if moved.shape[1] < states.shape[0]:
         moved = np.concatenate([moved, states[moved.shape[1] :].T], axis=1)
     return moved.T
+
+
+def elementwise(name: str, x: Any, *constants: Any) -> Any:
+    """What a function of the core makes of each element of a float64 array, and of constants for all or for each."""
+    if name == "sqrt":
+        return np.sqrt(x)  # the processor's, which IEEE 754 fixes
+    if name in ("log", "exp"):
+        out = np.array(x, np.float64, order="C").reshape(-1)
+        functions[name](out)
+    else:
+        out = np.empty(x.size)
+        functions[name](contiguous(x), *map(contiguous, constants), out)
+    return out.reshape(x.shape)
+
+
+def sampled(name: str, draws: Any, *columns: Any) -> Any:
+    """A number for each element of a block, by a function of the core that draws its uniforms until one is accepted.
+
+    Parameters
+    ----------
+    name : str
+        The function: see ``loops/samplers.h``.
+    draws : ElementUniforms
+        Which uniforms the elements have.
+    *columns
+        Parameters for all elements or for each, of the dtype of the numbers; those without any are float64.
+    """
+    out = np.empty(draws.count, columns[0].dtype if columns else np.float64)
+    states = number_by_number(draws.states(), draws.streams)
+    row = np.stack(draws.rows(), axis=-1).astype(np.uint32)
+    own = map(contiguous, columns)
+    runs = contiguous(draws.begins), contiguous(draws.lengths)
+    lost = functions[name](states, draws.first, draws.step, *runs, row, out, *own)
+    if lost:
+        raise RuntimeError(f"a thousand attempts were not enough for {lost} elements")
+    return out
+
+
+def whole_digits(states: Any, n: int, low: int, span: int, dtype: str, threads: int) -> Any:
+    """Integers of one output each for a draw of `n`, one span for all; None where any output has to be refused."""
+    numbers, out = number_by_number(states, n).copy(), np.empty(n, dtype)
+    if out.itemsize == 2:
+        return None
+    fill, bits = functions[f"whole_digits_{out.itemsize}"], out.view(f"i{out.itemsize}")
+    low = (low + 2**63) % 2**64 - 2**63  # sums wrap around
+    refused = together(threads, numbers.shape[1], n, lambda claims: fill(numbers, low, span, bits, claims))
+    return None if any(refused) else out

@@ -70,9 +70,9 @@ def poisson(uniforms: ElementUniforms, lam: Any) -> Any:
     some_small, some_not = which_of(xp, small, ~small)
     if some_small:
         mean = xp.where(small, lam, 1.0)
-        search = kernel("rng.poisson_search", uniforms.library)
+        search = kernel("rng.elementwise", uniforms.library)
         u, first = uniforms.uniform(0), exp(-mean)
-        few = _searched(u, first, lambda k: mean / k) if search is None else search(u, first, mean)
+        few = _searched(u, first, lambda k: mean / k) if search is None else search("poisson_search", u, first, mean)
     if some_not:
         constants = _poisson_constants(xp.where(small, _SEARCHED, lam))
         own = uniforms.own("poisson")
@@ -127,9 +127,12 @@ def large_binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
     if some_small:
         rare = xp.where(small, p, 0.0)
         odds = rare / (1.0 - rare)
-        search = kernel("rng.binomial_search", uniforms.library)
+        search = kernel("rng.elementwise", uniforms.library)
         u, first = uniforms.uniform(0), exp(n * _log_of_rest(rare))
-        few = _searched(u, first, lambda k: (n + 1.0 - k) / k * odds) if search is None else search(u, first, n, odds)
+        if search is None:
+            few = _searched(u, first, lambda k: (n + 1.0 - k) / k * odds)
+        else:
+            few = search("binomial_search", u, first, n, odds)
         few = xp.minimum(few, n)
     if some_not:
         constants = _binomial_constants(xp.where(small, 20.0, n), xp.where(small, 0.5, p))

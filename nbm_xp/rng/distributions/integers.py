@@ -74,9 +74,9 @@ def _hardly_rejected(span: int, n: int) -> bool:
 
 def _digits(uniforms: ElementUniforms, outputs: int, low: Any, span: Any) -> Any:
     """Integers from `low` on, of so many outputs of the recurrence each."""
-    own = uniforms.own("digits")
+    own = uniforms.own("digits" if outputs == 1 else "digits_of_two")
     if own is not None:
-        return own(outputs, low, span)
+        return own(low, span)
     xp, values = uniforms.xp, M1**outputs
 
     def attempt(*u_and_span: Any) -> tuple[Any, Any]:
@@ -96,7 +96,7 @@ def _wide_integers(uniforms: ElementUniforms, low: int, span: int) -> Any:
     start = (low + 2**63 + 2**63) % 2**64 - 2**63  # of the least value, -2**63, and wrapped around
     own = uniforms.own("wide_integers")
     if own is not None:
-        return own(start, span - 2**63 - 1)
+        return own(*(asarray([bound], xp, "int64") for bound in (start, span - 2**63 - 1)))
 
     def attempt(u: Any, v: Any, w: Any) -> tuple[Any, Any]:
         value, fits = xp.zeros_like(u, dtype=dtype_of(xp, "int64")), u > 0.0
@@ -246,7 +246,7 @@ def random_order(
         return draw.zeros(shape)
     assert draw.state is not None
     begins, lengths = host.asarray([0]), host.asarray([population])
-    uniforms = ElementUniforms(draw.state, population, begins, lengths, draw.library)
+    uniforms = ElementUniforms(draw.state, population, begins, lengths, population, draw.library)
     with wide_dtypes(xp):
         p = None
         if arrays and axis is None:
