@@ -246,10 +246,10 @@ def _compact(states: Any) -> Any:
     host, rest = host_namespace(), states
     found: list[tuple[int, ...]] = []
     while rest.shape[0] and len(found) < 2:
-        a, b, c, d, e, f = rest[0, :].tolist()
-        count = int(host.argmax(host.any(substreams((a, b, c, d, e, f), rest.shape[0]) != rest, axis=1)))
+        first = tuple(rest[0, :].tolist())
+        count = int(host.argmax(host.any(substreams(first, rest.shape[0]) != rest, axis=1)))
         count = count or rest.shape[0]  # the first is never another
-        found.append((a, b, c, d, e, f, count))
+        found.append((*first, count))
         rest = rest[count:, :]
     return states if rest.shape[0] else host.asarray(found)
 

@@ -188,7 +188,7 @@ def real_dtype(dtype: Any, *parameters: Any) -> str:
     return dtype_among(dtype, DTYPES)
 
 
-def count_of(name: str, value: Any, least: int = 0, bits: int | None = None) -> int:
+def count_of(name: str, value: Any, least: int = 0, bits: int | None = None, what: str = "an int") -> int:
     """Give an int that is not less than some number, and at most a power of two.
 
     Examples
@@ -199,7 +199,7 @@ def count_of(name: str, value: Any, least: int = 0, bits: int | None = None) -> 
     try:
         count = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be an int, got {value!r}") from None
+        raise TypeError(f"{name} must be {what}, got {value!r}") from None
     if count < least:
         raise ValueError(f"{name} must be {least} or more, got {count}")
     if bits is not None and count > 2**bits:

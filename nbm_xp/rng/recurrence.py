@@ -35,7 +35,7 @@ __all__ = [
     "starts_at", "substreams",
 ]  # fmt: skip
 
-Six: TypeAlias = tuple[Any, Any, Any, Any, Any, Any]
+Six: TypeAlias = tuple[Any, ...]
 
 ELEMENTS_AT_ONCE: Final = 2**20
 """How many elements are worked on at once: bounds the memory for intermediate values."""
@@ -47,8 +47,7 @@ LONGEST_TABLE: Final = 1024
 def split(xp: Any, states: Any) -> Six:
     """Take an array of states of shape (count, 6) apart into six 64-bit arrays of shape (count,)."""
     wide = xp.astype(states, dtype_of(xp, "int64"))
-    a, b, c, d, e, f = (wide[..., k] for k in range(6))
-    return a, b, c, d, e, f
+    return tuple(wide[..., k] for k in range(6))
 
 
 def join(xp: Any, six: Six) -> Any:
@@ -58,10 +57,8 @@ def join(xp: Any, six: Six) -> Any:
 
 def _times(matrices: Transition, x: Six) -> Six:
     """Multiply states by two matrices with centred entries."""
-    (p, q), (x1, x2, x3, y1, y2, y3) = matrices, x
-    a, b, c = ((r * x1 + s * x2 + t * x3) % M1 for r, s, t in p)
-    d, e, f = ((r * y1 + s * y2 + t * y3) % M2 for r, s, t in q)
-    return a, b, c, d, e, f
+    halves = zip(matrices, (x[:3], x[3:]), (M1, M2), strict=True)
+    return tuple((r * a + s * b + t * c) % m for rows, (a, b, c), m in halves for r, s, t in rows)
 
 
 def orbit(xp: Any, start: Six, steps: int, count: int, *, rows: bool = False) -> Six:
@@ -73,15 +70,14 @@ def orbit(xp: Any, start: Six, steps: int, count: int, *, rows: bool = False) ->
     while length < count:
         matrices = centred(transition(steps * length), transpose=rows)
         more = _times(matrices, _each(out, (slice(min(length, count - length)), ...)))
-        a, b, c, d, e, f = (xp.concat(pair, axis=0) for pair in zip(out, more, strict=True))
-        out, length = (a, b, c, d, e, f), min(2 * length, count)
+        out = tuple(xp.concat(pair, axis=0) for pair in zip(out, more, strict=True))
+        length = min(2 * length, count)
     return out
 
 
 def _each(six: Six, key: Any) -> Six:
     """Index all six."""
-    a, b, c, d, e, f = (value[key] for value in six)
-    return a, b, c, d, e, f
+    return tuple(value[key] for value in six)
 
 
 def _ladder(xp: Any, start: Six, steps: int, exponents: Any, largest: int, *, rows: bool = False) -> Six:
@@ -90,18 +86,16 @@ def _ladder(xp: Any, start: Six, steps: int, exponents: Any, largest: int, *, ro
     for bit in range(largest.bit_length()):
         moved = _times(centred(transition(steps << bit), transpose=rows), out)
         taken = (exponents >> bit) % 2 == 1
-        a, b, c, d, e, f = (xp.where(taken, new, old) for new, old in zip(moved, out, strict=True))
-        out = a, b, c, d, e, f
+        out = tuple(xp.where(taken, new, old) for new, old in zip(moved, out, strict=True))
     return out
 
 
 def _constant(xp: Any, values: Sequence[Any]) -> Six:
     """Six arrays of shape (1,) from six integers, or from six arrays without axes."""
     kind = dtype_of(xp, "int64")
-    a, b, c, d, e, f = (
+    return tuple(
         asarray([v], xp, "int64") if isinstance(v, int) else xp.reshape(xp.astype(v, kind), (1,)) for v in values
     )
-    return a, b, c, d, e, f
 
 
 def _first_row(steps: int, output: int = 0) -> tuple[int, ...]:
@@ -119,8 +113,7 @@ def _first_row(steps: int, output: int = 0) -> tuple[int, ...]:
 def _centre(xp: Any, rows: Six) -> Six:
     """Write the entries of rows as residues nearest to zero; see `centred`."""
     moduli = (M1, M1, M1, M2, M2, M2)
-    a, b, c, d, e, f = (xp.where(v > m // 2, v - m, v) for v, m in zip(rows, moduli, strict=True))
-    return a, b, c, d, e, f
+    return tuple(xp.where(v > m // 2, v - m, v) for v, m in zip(rows, moduli, strict=True))
 
 
 @lru_cache(maxsize=64)
@@ -219,13 +212,13 @@ def integers(xp: Any, states: Any, n: int) -> Any:
     steps = -(-n // count)
     panels = -(-steps // min(LONGEST_TABLE, max(1, ELEMENTS_AT_ONCE // count)))
     length = -(-steps // panels)
-    a, b, c, d, e, f = (asarray(row, xp)[None, :, None] for row in _table(length))
+    rows = tuple(asarray(row, xp)[None, :, None] for row in _table(length))
     starts = orbit(xp, _each(split(xp, states[:count, :]), (None, ...)), length, panels)
     group = max(1, ELEMENTS_AT_ONCE // (length * count))
     parts = []
     for panel in range(0, panels, group):
         x = _each(starts, (slice(panel, min(panel + group, panels)), None, slice(None)))
-        parts.append(xp.reshape(_outputs(xp, (a, b, c, d, e, f), x), (-1,)))
+        parts.append(xp.reshape(_outputs(xp, rows, x), (-1,)))
     return (xp.concat(parts, axis=0) if len(parts) > 1 else parts[0])[:n]
 
 
@@ -281,5 +274,4 @@ def starts_at(xp: Any, source: State | Any, streams: int, which: Any) -> Six:
 
 def _gathered(xp: Any, six: Six, index: Any) -> Six:
     """Take the elements at `index` of all six."""
-    a, b, c, d, e, f = (xp.take(value, index, axis=0) for value in six)
-    return a, b, c, d, e, f
+    return tuple(xp.take(value, index, axis=0) for value in six)

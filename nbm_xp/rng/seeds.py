@@ -126,8 +126,7 @@ def _check_six(seed: object) -> State:
             raise ValueError(f"the {which} three integers of seed must be from 0 to {modulus - 1}, got {values}")
         if not any(three):
             raise ValueError(f"the {which} three integers of seed must not all be 0, got {values}")
-    a, b, c, d, e, f = values
-    return a, b, c, d, e, f
+    return tuple(values)
 
 
 def hashed(entropy: Sequence[Any]) -> State:

@@ -30,11 +30,12 @@ __all__ = [
 M1: Final = 2**31 - 1
 M2: Final = 2**31 - 21069
 
-State: TypeAlias = tuple[int, int, int, int, int, int]
-Followed: TypeAlias = tuple[Any, Any, Any, Any, Any, Any]
+State: TypeAlias = tuple[int, ...]
+"""Six ints."""
+Followed: TypeAlias = tuple[Any, ...]
 """A state of six ints, or of six arrays without axes whose values a compiler follows."""
 
-Matrix: TypeAlias = tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int]]
+Matrix: TypeAlias = tuple[tuple[int, ...], ...]
 Transition: TypeAlias = tuple[Matrix, Matrix]
 
 ONE_STEP: Final[Transition] = (
@@ -57,16 +58,8 @@ MAX_STREAMS: Final = 60 * 256
 
 def _product(a: Matrix, b: Matrix, modulus: int) -> Matrix:
     """Multiply two 3 by 3 matrices modulo `modulus`."""
-    (b00, b01, b02), (b10, b11, b12), (b20, b21, b22) = b
-    r0, r1, r2 = (
-        (
-            (p * b00 + q * b10 + r * b20) % modulus,
-            (p * b01 + q * b11 + r * b21) % modulus,
-            (p * b02 + q * b12 + r * b22) % modulus,
-        )
-        for p, q, r in a
-    )
-    return r0, r1, r2
+    columns = tuple(zip(*b, strict=True))
+    return tuple(tuple((p * x + q * y + r * z) % modulus for x, y, z in columns) for p, q, r in a)
 
 
 def _power(matrix: Matrix, exponent: int, modulus: int) -> Matrix:
@@ -130,10 +123,8 @@ def centred(matrices: Transition, *, transpose: bool = False) -> Transition:
     """
 
     def nearest(matrix: Matrix, modulus: int) -> Matrix:
-        r0, r1, r2 = (tuple(v - modulus if 2 * v > modulus else v for v in row) for row in matrix)
-        if transpose:
-            r0, r1, r2 = zip(r0, r1, r2, strict=True)
-        return (r0[0], r0[1], r0[2]), (r1[0], r1[1], r1[2]), (r2[0], r2[1], r2[2])
+        rows = tuple(tuple(v - modulus if 2 * v > modulus else v for v in row) for row in matrix)
+        return tuple(zip(*rows, strict=True)) if transpose else rows
 
     return nearest(matrices[0], M1), nearest(matrices[1], M2)
 
@@ -161,6 +152,5 @@ def jump(state: State, steps: int) -> State:
     """
     first, second = transition(steps)
     x1, x2, x3, y1, y2, y3 = state
-    a, b, c = ((p * x1 + q * x2 + r * x3) % M1 for p, q, r in first)
-    d, e, f = ((p * y1 + q * y2 + r * y3) % M2 for p, q, r in second)
-    return a, b, c, d, e, f
+    x = [(p * x1 + q * x2 + r * x3) % M1 for p, q, r in first]
+    return (*x, *[(p * y1 + q * y2 + r * y3) % M2 for p, q, r in second])

@@ -13,13 +13,12 @@ from .counts import Counts
 from .real_numbers import RealNumbers
 from .spawning import Spawning
 from .tailed_numbers import TailedNumbers
-from .uniforms import Uniforms
 from .vectors import Vectors
 
 __all__ = ["Generator"]
 
 
-class Generator(Uniforms, RealNumbers, TailedNumbers, Counts, Vectors, Choices, Spawning):
+class Generator(RealNumbers, TailedNumbers, Counts, Vectors, Choices, Spawning):
     """A source of random arrays.
 
     Parameters

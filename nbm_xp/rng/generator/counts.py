@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from nbm_xp.namespace import dtype_name, dtype_of, is_array, wide_dtypes
+from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_array, wide_dtypes
 from nbm_xp.namespace.errors import check_flag
 
 from ..distributions.integers import integers_of_draw, multinomial, require_bounds
@@ -16,6 +16,7 @@ from ..parameters import (
     COUNTING,
     INTEGERS,
     Size,
+    checked,
     chunks_of,
     counts_on,
     dtype_among,
@@ -24,6 +25,7 @@ from ..parameters import (
     with_whole_axis,
 )
 from ..rules import TRIALS, integer, interval, require, require_weights
+from ..uniforms import DTYPES
 from .state import GeneratorState
 
 __all__ = ["Counts"]
@@ -101,6 +103,34 @@ class Counts(GeneratorState):
                 require_bounds(low, span, bounds)
         chunks = chunks_of(chunks, shape, low, span)
         return self._draw(xp, integers_of_draw, (low, span), shape, name, chunks=chunks, bounds=bounds)
+
+    def bernoulli(self, p: Any = 0.5, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
+        """Draw ones with probability `p`, else zeros.
+
+        Parameters
+        ----------
+        p : number or array
+            The probabilities, from 0 to 1.
+        size, chunks
+            See `Generator`.
+        dtype : str, optional
+            Any dtype. By default that of `p` where it is a floating-point array, else ``floatx``.
+
+        Returns
+        -------
+        array
+            1 where a uniform of dtype ``floatx`` is less than `p`, else 0.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(31).bernoulli(0.5, size=8).tolist()
+        [1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0]
+        """
+        if dtype is None:
+            own = dtype_name(checked("p", p)) if is_array(p) else ""
+            dtype = own if own in DTYPES else floatx()
+        return self._ones_added(1, p, size, dtype_name(dtype), chunks)
 
     def binomial(self, n: Any, p: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
         """Count the successes of `n` trials.

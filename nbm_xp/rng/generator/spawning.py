@@ -193,7 +193,7 @@ class Spawning(GeneratorState):
         if not count:
             return []
         states = starts(host_namespace(), self._state, count, _WORKER_STEPS)
-        return [self._at((a, b, c, d, e, f)) for a, b, c, d, e, f in states.tolist()]
+        return [self._at(tuple(state)) for state in states.tolist()]
 
     def _hashed(self, *data: int) -> Self:
         """A generator whose state is the hash of this one's and of some numbers."""
@@ -212,8 +212,7 @@ class Spawning(GeneratorState):
             low, high = size & (2**32 - 1), size >> 32 & (2**32 - 1)
             words = [*entropy, *_words(_NUMBER), 1, xp.astype(is_negative, wide.dtype)]
             one, two = hashed([*words, 1, low]), hashed([*words, 2, low, high])
-            a, b, c, d, e, f = (xp.where(high == 0, short, long) for short, long in zip(one, two, strict=True))
-            made = self._at((a, b, c, d, e, f))
+            made = self._at(tuple(xp.where(high == 0, short, long) for short, long in zip(one, two, strict=True)))
         made._trace = current_trace()
         return made
 

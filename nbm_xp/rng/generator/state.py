@@ -32,7 +32,7 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.compiling import current_trace, is_traced, register_pytree, register_waiting, require_eager
 from nbm_xp.namespace.libraries import imported
-from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, Followed, State, jump
+from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, Followed, jump
 
 from ..distributions import DISTRIBUTIONS, LINES, derivatives, independent, line_of
 from ..distributions.integers import outcomes, successes
@@ -73,7 +73,7 @@ class GeneratorState:
 
     def __init__(self, seed: object = None, library: Any = None, *, threads: int | None = 1) -> None:
         require_eager("a Generator")
-        self._state, self._spawned = (_fresh_state(), 0) if seed is None else _checked_state(seed)
+        self._state, self._spawned = _checked_state(seed)
         self._trace = None if seed is None else current_trace()
         register_waiting()
         self._library = None if library is None else library_name(get_namespace(library))
@@ -122,8 +122,7 @@ class GeneratorState:
             xp = array_namespace(origin)
             with wide_dtypes(xp):
                 return split(xp, origin)
-        a, b, c, d, e, f = to_numpy(origin).tolist()
-        self._state = state = (a, b, c, d, e, f)
+        self._state = state = tuple(to_numpy(origin).tolist())
         return state
 
     @_state.setter
@@ -365,18 +364,16 @@ def _packed(state: Followed) -> Any:
 
 def _checked_state(seed: Any) -> tuple[Followed, int]:
     """The six integers and the counter of a seed, or of a state."""
-    if isinstance(seed, (tuple, list)) and len(seed) in (6, 7) and is_traced(seed):
-        xp = array_namespace(*(number for number in seed[:6] if is_array(number)))
-        with wide_dtypes(xp):
-            a, b, c, d, e, f = (asarray(number, xp, "int64") for number in seed[:6])
-        return (a, b, c, d, e, f), count_of("the counter of the state", seed[6]) if len(seed) == 7 else 0
-    if isinstance(seed, (tuple, list)) and len(seed) == 7:
-        return hashed_seed(seed[:6]), count_of("the counter of the state", seed[6])
-    return hashed_seed(seed), 0
-
-
-def _fresh_state() -> State:
-    return from_words([secrets.randbits(64) for _ in range(6)])
+    if seed is None:
+        return from_words([secrets.randbits(64) for _ in range(6)]), 0
+    if not isinstance(seed, (tuple, list)) or len(seed) not in (6, 7):
+        return hashed_seed(seed), 0
+    spawned = count_of("the counter of the state", seed[6]) if len(seed) == 7 else 0
+    if not is_traced(seed):
+        return hashed_seed(seed[:6]), spawned
+    xp = array_namespace(*(number for number in seed[:6] if is_array(number)))
+    with wide_dtypes(xp):
+        return tuple(asarray(number, xp, "int64") for number in seed[:6]), spawned
 
 
 def _checked_threads(threads: Any) -> int:

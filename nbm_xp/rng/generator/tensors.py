@@ -18,8 +18,7 @@ from nbm_xp.tape.node import Joint
 
 from ..distributions import LINES, derivatives, differentiated, line_of
 from ..parameters import chunks_of, scaled_and_shifted
-from ..random_streams.operations import rounded_product
-from ..random_streams.sizes import as_parameter
+from ..random_streams.operations import as_parameter, rounded_product
 from ..tasks import Draw, library_of_blocks, made
 
 __all__ = ["as_parameters", "recorded_draw"]

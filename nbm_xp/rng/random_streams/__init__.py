@@ -10,7 +10,7 @@ References
 
 from __future__ import annotations
 
-import operator
+import math
 from typing import Any
 
 from nbm_xp.namespace import dtype_name, floatx, is_complex, promote_types
@@ -19,14 +19,13 @@ from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS
 from nbm_xp.tape import Tensor
 from nbm_xp.tape import namespace as recorded
 
-from ..parameters import line_between, most_of, real_dtype, scaled_and_shifted
+from ..parameters import count_of, line_between, most_of, real_dtype, scaled_and_shifted
 from . import operations
-from .sizes import (
+from .operations import (
     as_parameter,
     as_wide_as,
-    count_of,
-    elements_of,
     equal_chances,
+    recorded_count,
     recorded_shape,
     size_or_parameters,
     things_of,
@@ -115,9 +114,7 @@ class RandomStreams(StreamStates):
         size, shape = recorded_shape(size_or_parameters(size, low, high), ndim)
         as_wide_as(shape, low=low, high=high)
         with self.recording():
-            state = self.take_streams(size, nstreams)
-            u, new = operations.uniform(state, size=shape, dtype=name)
-            self.pretty_return(state, new, u, size=size, nstreams=nstreams)
+            u = self._drawn(operations.uniform, size, shape, nstreams, dtype=name)
             low, scale = line_between(recorded, low, high, name)
             drawn: Tensor = scaled_and_shifted(recorded, u, low, scale, name, operations.rounded_product)
             return drawn
@@ -155,23 +152,12 @@ class RandomStreams(StreamStates):
         [1, 1, 0, 0, 1, 1, 0, 1]
         """
         p = as_parameter("p", p)
-        try:
-            trials = operator.index(n)
-        except TypeError:
-            raise TypeError(f"n must be an int, got {n!r}") from None
-        if trials < 1:
-            raise ValueError(f"n must be 1 or more, got {n}")
+        trials = count_of("n", n, 1)
         _require_room(trials, dtype_name(dtype))
         size, shape = recorded_shape(size_or_parameters(size, p), ndim)
         as_wide_as(shape, p=p)
-        sample: Tensor
-        with self.recording():
-            state = self.take_streams(size, nstreams)
-            sample, new = operations.binomial(
-                state, p, size=shape, n=trials, dtype=dtype_name(dtype), precision=floatx()
-            )
-            self.pretty_return(state, new, sample, size=size, nstreams=nstreams)
-        return sample
+        how = {"n": trials, "dtype": dtype_name(dtype), "precision": floatx()}
+        return self._drawn(operations.binomial, size, shape, nstreams, p, **how)
 
     def normal(
         self,
@@ -211,9 +197,7 @@ class RandomStreams(StreamStates):
         as_wide_as(shape, avg=avg, std=std)
         nstreams, wide = MAX_STREAMS if nstreams is None else nstreams, promote_types(name, floatx())
         with self.recording():
-            state = self.take_streams(size, nstreams)
-            z, new = operations.normal(state, size=shape, dtype=name)
-            self.pretty_return(state, new, z, size=size, nstreams=nstreams)
+            z = self._drawn(operations.normal, size, shape, nstreams, dtype=name)
             drawn: Tensor = scaled_and_shifted(
                 recorded, recorded.astype(z, wide), avg, std, wide, operations.rounded_product
             )
@@ -262,7 +246,7 @@ class RandomStreams(StreamStates):
             raise ValueError(f"size must not be given, the rows of pvals say how many; got {size!r}")
         if ndim is not None:
             raise ValueError(f"ndim must not be given, it is that of pvals; got {ndim!r}")
-        rows, count = as_parameter("pvals", pvals, axes=1), count_of("n", n)
+        rows, count = as_parameter("pvals", pvals, axes=1), recorded_count("n", n)
         _require_room(count, dtype_name(dtype))
         with self.recording():
             u = self._for_each_row(rows, count, nstreams)
@@ -325,7 +309,7 @@ class RandomStreams(StreamStates):
             raise TypeError(f"a must be None where p is given and replace is False, outcomes are numbered; got {a!r}")
         if ndim is not None:
             raise ValueError(f"ndim must not be given, it is that of p; got {ndim!r}")
-        count, things = count_of("size", size), things_of("a", a)
+        count, things = recorded_count("size", size), things_of("a", a)
         if p is None and a is None:
             raise TypeError("p must be given")
         rows = equal_chances(things) if p is None else as_parameter("p", p, axes=1)
@@ -378,7 +362,7 @@ class RandomStreams(StreamStates):
 
     def _for_each_row(self, p: Tensor, count: Any, nstreams: int | None) -> Tensor:
         """Draw `count` uniforms for each row of probabilities."""
-        size = elements_of(p.node.shape[:-1]) * count
+        size = math.prod(p.node.shape[:-1]) * count
         return self.uniform((size,), nstreams=MAX_STREAMS if nstreams is None else nstreams)
 
 

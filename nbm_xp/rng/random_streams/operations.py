@@ -1,24 +1,182 @@
-"""The draws that a graph records: what each computes, and its shape and dtype.
+"""What a graph records for draws: their sizes and parameters, and an operation of the tape for each kind of draw.
 
-Contract: an operation of the tape for each kind of draw, which takes the state of the streams and
-gives the numbers and the state after them. Nothing flows back through a draw: it is constant almost everywhere.
+Contract: whatever the documents take as a size becomes a tuple of ints and lengths; an error names the parameter, what
+it was and what is allowed. An operation takes the state of the streams and gives the numbers and the state after them.
+Nothing flows back through a draw: it is constant almost everywhere.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+import operator
+from functools import partial, reduce
+from typing import Any, Final, TypeAlias
 
-from nbm_xp.namespace import array_namespace, dtype_name, dtype_of
+from nbm_xp.namespace import (
+    array_namespace,
+    asarray,
+    brought,
+    default_namespace,
+    dtype_name,
+    dtype_of,
+    get_namespace,
+    host_namespace,
+    is_array,
+    is_lazy,
+    library_name,
+    to_numpy,
+)
 from nbm_xp.namespace.compiling import as_rounded
-from nbm_xp.tape import composite, operation
+from nbm_xp.tape import KnownLength, Length, Tensor, as_tensor, composite, is_tensor, operation
+from nbm_xp.tape import namespace as recorded
 from nbm_xp.tape.composite import sigmoid
+from nbm_xp.tape.concrete import recorded_length
 from nbm_xp.tape.dtypes import as_dtype, int32
 from nbm_xp.tape.node import FLAT, Node, Shape, Spec
 
 from .. import draws
+from ..parameters import count_of, countable, is_double, is_number, known_integer
 
-__all__ = ["binomial", "choice", "multinomial", "normal", "rounded_product", "uniform"]
+__all__ = [
+    "Lengths", "as_parameter", "as_wide_as", "binomial", "choice", "equal_chances", "multinomial", "normal",
+    "recorded_count", "recorded_shape", "rounded_product", "size_or_parameters", "things_of", "uniform",
+]  # fmt: skip
+
+Lengths: TypeAlias = tuple["int | Length", ...]
+
+
+def recorded_shape(size: Any, ndim: int | None) -> tuple[Any, Lengths]:
+    """Read the size of a draw.
+
+    Parameters
+    ----------
+    size : tuple of ints, lengths and integer Tensors; or one of these; or an integer Tensor with one axis
+        The size as it was given.
+    ndim : int or None
+        How many axes there are to be.
+
+    Returns
+    -------
+    size
+        The shape where it is known for good, else the size as it was given.
+    shape : tuple of ints and Lengths
+        The shape.
+
+    Examples
+    --------
+    >>> recorded_shape([2, 3], None)
+    ((2, 3), (2, 3))
+    """
+    if is_array(size) and not is_lazy(get_namespace(library_name(size))):
+        size = to_numpy(size).tolist()
+    if is_tensor(size) and size.ndim:
+        shape: Lengths = tuple(recorded_length(size[axis]) for axis in range(_axes(size, ndim)))
+    elif isinstance(size, (tuple, list)):
+        shape = tuple(_length(size, length) for length in size)
+    else:
+        shape = (_length(size, size),)
+    ndim = known_integer(ndim)
+    if ndim is not None and (is_array(ndim) or ndim != len(shape)):
+        raise ValueError(f"ndim must be the number of lengths in size, {len(shape)}; got {ndim}")
+    if any(isinstance(length, int) and length < 1 for length in shape):
+        raise ValueError(f"size must hold lengths of 1 or more, got {size!r}")
+    known = tuple(length for length in shape if isinstance(length, int))
+    return (countable(known) if len(known) == len(shape) else size), shape
+
+
+def size_or_parameters(size: Any, *parameters: Any) -> Any:
+    """Give a size, or what parameters broadcast to where it is None and one of them is a Tensor."""
+    tensors = [value for value in parameters if is_tensor(value)]
+    if size is not None or not tensors:
+        return size
+    return tuple(reduce(operator.add, tensors).shape)  # recorded for its shape; no plan computes it
+
+
+def _axes(size: Tensor, ndim: int | None) -> int:
+    """How many lengths a Tensor holds."""
+    if size.ndim > 1:
+        raise TypeError(f"size must have one axis where it is a Tensor, got {size!r}")
+    length = size.shape[0]
+    if isinstance(length, int):
+        return length
+    if ndim is None:
+        raise TypeError("ndim must be given where size is a Tensor of unknown length")
+    return ndim
+
+
+def _length(size: Any, length: Any) -> Any:
+    """One length, as an int or a Length; Tensors stay Lengths, which decide how many streams are drawn from."""
+    if isinstance(length, (Length, KnownLength)) or is_tensor(length):
+        return recorded_length(length)
+    try:
+        return operator.index(length)
+    except TypeError:
+        raise TypeError(f"size must be a tuple of ints, lengths or integer Tensors, got {size!r}") from None
+
+
+def recorded_count(name: str, value: Any) -> Any:
+    """Read a number of draws: an int of 1 or more, or an integer Tensor."""
+    if not is_tensor(value) and not isinstance(value, (Length, KnownLength)):
+        return count_of(name, value, 1, what="an int or an integer Tensor")
+    return recorded_length(value)
+
+
+def as_parameter(name: str, value: Any, axes: int = 0) -> Any:
+    """Read a parameter: a number stays one, anything else becomes a Tensor of so many axes or more."""
+    if not axes and is_number(value):
+        if not is_double(value):
+            raise ValueError(f"{name} must be within what float64 holds, got {value!r}")
+        return value
+    if not (is_tensor(value) or is_array(value) or isinstance(value, (list, tuple))):
+        raise TypeError(f"{name} must be a number, an array or a Tensor, got {type(value).__name__}")
+    try:
+        tensor = value if is_tensor(value) else as_tensor(_at_home(value))
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be a number, an array of numbers or a Tensor, got {value!r}") from error
+    if tensor.ndim < axes:
+        raise ValueError(f"{name} must have {axes} axes or more, got shape {tensor.shape}")
+    return tensor
+
+
+def _at_home(value: Any) -> Any:
+    """A list, or an array of the host, as an array of the default library, where the states of draws are."""
+    if is_array(value) and library_name(value) != library_name(host_namespace()):
+        return value
+    xp = default_namespace()
+    return brought(value, xp) if is_array(value) else asarray(value, xp)
+
+
+def as_wide_as(shape: Lengths, **parameters: Any) -> None:
+    """Check that parameters broadcast to the shape of a draw, as far as it is known."""
+    for name, value in parameters.items():
+        if not is_tensor(value):
+            continue
+        known = zip(reversed(value.shape), reversed(shape), strict=False)
+        fits = all(a in (1, b) for a, b in known if isinstance(a, int) and isinstance(b, int))
+        if value.ndim > len(shape) or not fits:
+            raise ValueError(f"size must hold what {name} broadcasts to, {value.shape}; got {shape}")
+
+
+def things_of(name: str, a: Any) -> Any:
+    """Read what there is to choose from: None, an int of 1 or more, or a vector as a Tensor."""
+    a = known_integer(a)
+    if a is None:
+        return None
+    if is_number(a):
+        return count_of(name, a, 1, 31, "an int or a vector")  # each has its probability in the graph
+    things = as_parameter(name, a, axes=1)
+    if things.ndim != 1:
+        raise ValueError(f"{name} must have one axis, got shape {things.shape}")
+    return things
+
+
+def equal_chances(things: Any) -> Tensor:
+    """Make probabilities that are all the same, in double precision, for a number of things or a vector of them."""
+    if isinstance(things, int):
+        return as_tensor(asarray([1.0 / things] * things, default_namespace()))
+    ones = recorded.ones_like(things, dtype=recorded.float64)
+    chances: Tensor = ones / recorded.sum(ones)
+    return chances
 
 
 _AT_ONCE: Final = 2**15  # probabilities that are compared with uniforms in one go
@@ -127,57 +285,40 @@ def _binomial_of_affine(
     return draws.binomial(xp, states, n, sigmoid(xp.matmul(a, b) + bias), size, dtype, precision)
 
 
-uniform = operation(
+_stateful = partial(operation, gradient=FLAT, several=True, may_overlap=False)
+
+uniform = _stateful(
     "random_uniform",
-    infer=lambda state, size, dtype: _numbers_and_state(state, size, dtype),
+    infer=_numbers_and_state,
     run=lambda xp, states, size, dtype: _as_drawn(xp, draws.draw(xp, states, size, dtype)),
-    gradient=FLAT,
-    several=True,
-    may_overlap=False,
 )
 
-normal = operation(
+normal = _stateful(
     "random_normal",
-    infer=lambda state, size, dtype: _numbers_and_state(state, size, dtype),
+    infer=_numbers_and_state,
     run=lambda xp, states, size, dtype: _as_drawn(xp, draws.normal(xp, states, size, dtype)),
-    gradient=FLAT,
-    several=True,
-    may_overlap=False,
 )
 
-binomial = operation(
+binomial = _stateful(
     "random_binomial",
     infer=lambda state, p, size, n, dtype, precision: _numbers_and_state(state, size, dtype),
     run=lambda xp, states, p, size, n, dtype, precision: draws.binomial(xp, states, n, p, size, dtype, precision),
     fused={(1, "sigmoid", "add", "matmul"): _binomial_of_affine, (1, "sigmoid"): _binomial_of_sigmoid},
-    gradient=FLAT,
-    several=True,
-    may_overlap=False,
 )
-
-
-def _counts(p: Node, u: Any, n: Any, dtype: str) -> Spec:
-    return p.shape, as_dtype(dtype)
-
 
 multinomial = operation(
     "random_multinomial",
-    infer=_counts,
-    run=lambda xp, p, u, n, dtype: multinomial_counts(xp, p, u, n, dtype),
+    infer=lambda p, u, n, dtype: (p.shape, as_dtype(dtype)),
+    run=multinomial_counts,
     gradient=FLAT,
     may_overlap=False,
 )
-
-
-def _choices(p: Node, u: Any, size: Any, dtype: str, replace: bool) -> Spec:
-    return (*p.shape[:-1], size), as_dtype(dtype)
-
 
 _CHOOSING = {True: with_replacement, False: without_replacement}
 
 choice = operation(
     "random_choice",
-    infer=_choices,
+    infer=lambda p, u, size, dtype, replace: ((*p.shape[:-1], size), as_dtype(dtype)),
     run=lambda xp, p, u, size, dtype, replace: _CHOOSING[replace](xp, p, u, size, dtype),
     gradient=FLAT,
     may_overlap=False,

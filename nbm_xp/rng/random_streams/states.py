@@ -285,3 +285,13 @@ class StreamStates:
         """
         streams = self.n_streams(size) if nstreams is None else count_of("nstreams", nstreams, 1, bits=31)
         return Variable(self.get_substream_rstates(streams, "float32"), name="random streams", is_state=True)
+
+    def _drawn(
+        self, operation: Any, size: Any, shape: Any, nstreams: int | None, *inputs: Any, **options: Any
+    ) -> Tensor:
+        """Record an operation that draws from streams of its own: see `operations`."""
+        with self.recording():
+            state = self.take_streams(size, nstreams)
+            sample, new = operation(state, *inputs, size=shape, **options)
+            drawn: Tensor = self.pretty_return(state, new, sample, size=size, nstreams=nstreams)
+            return drawn
