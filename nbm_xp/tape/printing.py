@@ -6,15 +6,16 @@ of that.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, host_namespace, library_name
 
 from .dtypes import DTYPE_CLASSES, DType
-from .lengths import Length, known
+from .lengths import Length, Size, known
 from .node import CONSTANT, OUTPUT, PLACEHOLDER, SUBGRAPH_TAG, VARIABLE, Node, Shape
 
-__all__ = ["call_name", "described", "described_kind", "expression", "held_values", "short", "telling_options"]
+__all__ = ["call_name", "described", "described_kind", "expression"]
 
 _RECORDED_BY = {"loop": "scan"}
 _DEEPEST = 6
@@ -33,18 +34,22 @@ def described(node: Node, kind: str) -> str:
         return f"<{label} placeholder: {what}>"
     if node.op is VARIABLE:
         library = library_name(node.payload.value)
-        values = held_values(node.payload.value)
+        values = _held_values(node.payload.value)
         return f"<{label}{f' = {values}' if values else ''}: {what} in {library}>"
     if node.op is CONSTANT:
-        return f"<{label} {f'= {held_values(node.payload)}' if held_values(node.payload) else 'constant'}: {what}>"
+        return f"<{label} {f'= {_held_values(node.payload)}' if _held_values(node.payload) else 'constant'}: {what}>"
     text = expression(node)
     return f"<{label} = {text if len(text) <= _LONGEST else text[: _LONGEST - 1] + _MORE}: {what}>"
 
 
 def described_kind(dtype: DType, shape: Shape) -> str:
     """A dtype and shape, unknown lengths as question marks: ``float32[?, 500]``."""
-    lengths = ("?" if length is None else str(length) for length in map(known, shape))
-    return f"{dtype}[{', '.join(lengths)}]"
+    return f"{dtype}[{', '.join(map(_length, shape))}]"
+
+
+def _length(size: Size) -> str:
+    number = known(size)
+    return "?" if number is None else str(number)
 
 
 def call_name(node: Node) -> str:
@@ -54,33 +59,16 @@ def call_name(node: Node) -> str:
     return node.name or _RECORDED_BY.get(node.op.name, node.op.name)
 
 
-def held_values(array: Any) -> str:
+def _held_values(array: Any) -> str:
     """The values of a small array in the host's memory; nothing for any other."""
     if array_namespace(array) is not host_namespace() or array.size > _MOST_ELEMENTS:
         return ""
     return str(array.tolist())
 
 
-def expression(node: Node) -> str:
-    """The expression that a node was recorded as, named values in it by their names."""
-    return _Printer().call(node, _DEEPEST)[0]
-
-
-def short(value: Any) -> str:
-    """An argument by itself, in few words; an index as it stands between brackets."""
-    return _Printer().index(value, 2) if isinstance(value, tuple) else _Printer().part(value, 2)
-
-
-def telling_options(node: Node) -> list[str]:
-    """The options of a call that say more than that they were not used."""
-    return [f"{key}={short_option(value)}" for key, value in node.attributes.items() if _tells(value, node)]
-
-
-def short_option(value: Any) -> str:
-    """The value of an option; one axis without brackets."""
-    if isinstance(value, tuple) and len(value) == 1:
-        value = value[0]
-    return _Printer().plain(value, 2)
+def expression(node: Node, depth: int = _DEEPEST) -> str:
+    """The expression that a node was recorded as, named values in it by their names; calls as deep as that."""
+    return _Printer().call(node, depth)[0]
 
 
 class _Printer:
@@ -89,71 +77,64 @@ class _Printer:
     def __init__(self) -> None:
         self.calls = 0
 
-    def value(self, value: Any, depth: int) -> tuple[str, bool]:
-        """Source of a value, and whether it must stand in brackets beside an operator."""
-        if not isinstance(value, Node):
-            return self.plain(value, depth), False
-        if value.name:
-            return value.name, False
-        if value.op is CONSTANT:
-            return held_values(value.payload) or described_kind(value.dtype, value.shape), False
-        if value.op in (PLACEHOLDER, VARIABLE):
-            return f"{value.op.name} {described_kind(value.dtype, value.shape)}", True
-        return self.call(value, depth - 1)
+    def text(self, value: Any, depth: int, *, beside_operator: bool = False) -> str:
+        """Source of a value."""
+        if isinstance(value, Node):
+            text, is_loose = self.node(value, depth)
+            return f"({text})" if is_loose and beside_operator else text
+        if isinstance(value, (tuple, list)):
+            return f"({self.listed(value, depth)}{',' if len(value) == 1 else ''})"
+        if isinstance(value, slice):
+            start, stop, step = (
+                "" if v is None else self.text(v, depth) for v in (value.start, value.stop, value.step)
+            )
+            return f"{start}:{stop}:{step}" if step and step != "1" else f"{start}:{stop}"
+        if isinstance(value, Length):
+            return _length(value)
+        text = "..." if value is Ellipsis else str(value) if type(value) in DTYPE_CLASSES else repr(value)
+        return text if len(text) <= _LONGEST // 4 else _MORE
+
+    def listed(self, values: Sequence[Any], depth: int) -> str:
+        """Values one after another, as many as are shown."""
+        shown = [self.text(value, depth) for value in values[:_MOST_ARGUMENTS]]
+        return ", ".join([*shown, *[_MORE] * (len(values) > _MOST_ARGUMENTS)])
+
+    def node(self, node: Node, depth: int) -> tuple[str, bool]:
+        """Source of a node, and whether it must stand in brackets beside an operator."""
+        if node.name:
+            return node.name, False
+        if node.op is CONSTANT:
+            return _held_values(node.payload) or described_kind(node.dtype, node.shape), False
+        if node.op in (PLACEHOLDER, VARIABLE):
+            return f"{node.op.name} {described_kind(node.dtype, node.shape)}", True
+        if node.op.name == "scalar":
+            return self.text(node.args[0], depth), False
+        return self.call(node, depth - 1)
 
     def call(self, node: Node, depth: int) -> tuple[str, bool]:
+        """The call that a node is, and whether it must stand in brackets beside an operator."""
         self.calls += 1
         if depth <= 0 or self.calls > _MOST_CALLS:
             return _MORE, False
-        name, args = node.op.name, node.args
+        name, args, symbol = node.op.name, node.args, node.op.symbol
         if node.op is OUTPUT:
-            return f"{self.value(args[0], depth)[0]}[{args[1]}]", False
-        if name == "scalar":
-            return self.plain(args[0], depth), False
-        if node.op.symbol and len(args) == 2:
-            left, right = (self.operand(arg, depth) for arg in args)
-            return f"{left} {node.op.symbol} {right}", True
-        if node.op.symbol:
-            return f"{node.op.symbol}{self.operand(args[0], depth)}", True
+            return f"{self.text(args[0], depth)}[{args[1]}]", False
+        if symbol:
+            operands = [self.text(arg, depth, beside_operator=True) for arg in args]
+            return (f" {symbol} " if len(args) == 2 else symbol).join(
+                operands if len(args) == 2 else ["", *operands]
+            ), True
         if name == "getitem" and len(args) == 2:
-            return f"{self.operand(args[0], depth)}[{self.index(args[1], depth)}]", False
+            index = args[1] if isinstance(args[1], tuple) else (args[1],)
+            return f"{self.text(args[0], depth, beside_operator=True)}[{self.listed(index, depth)}]", False
         if SUBGRAPH_TAG in node.op.tags:
             return f"{call_name(node)}({_MORE})", False
-        shown = [self.value(arg, depth)[0] for arg in args[:_MOST_ARGUMENTS]]
-        shown += [_MORE] if len(args) > _MOST_ARGUMENTS else []
-        shown += telling_options(node)
-        return f"{name}({', '.join(shown)})", False
+        options = [f"{key}={self.option(value)}" for key, value in node.attributes.items() if _tells(value, node)]
+        return f"{name}({', '.join(filter(None, [self.listed(args, depth), *options]))})", False
 
-    def operand(self, value: Any, depth: int) -> str:
-        text, loose = self.value(value, depth)
-        return f"({text})" if loose else text
-
-    def index(self, value: Any, depth: int) -> str:
-        parts = value if isinstance(value, tuple) else (value,)
-        return ", ".join(self.part(part, depth) for part in parts[:_MOST_ARGUMENTS])
-
-    def part(self, value: Any, depth: int) -> str:
-        if value is Ellipsis:
-            return "..."
-        if not isinstance(value, slice):
-            return self.value(value, depth)[0]
-        start, stop, step = ("" if v is None else self.plain(v, depth) for v in (value.start, value.stop, value.step))
-        return f"{start}:{stop}:{step}" if step and step != "1" else f"{start}:{stop}"
-
-    def plain(self, value: Any, depth: int) -> str:
-        if isinstance(value, Node):
-            return self.value(value, depth)[0]
-        if isinstance(value, (tuple, list)):
-            shown = [self.plain(item, depth) for item in value[:_MOST_ARGUMENTS]]
-            more = f", {_MORE}" if len(value) > _MOST_ARGUMENTS else "," if len(value) == 1 else ""
-            return f"({', '.join(shown)}{more})"
-        if type(value) in DTYPE_CLASSES:
-            return str(value)
-        if isinstance(value, Length):
-            number = known(value)
-            return "?" if number is None else str(number)
-        text = repr(value)
-        return text if len(text) <= _LONGEST // 4 else _MORE
+    def option(self, value: Any) -> str:
+        """The value of an option; one axis without brackets."""
+        return self.text(value[0] if isinstance(value, tuple) and len(value) == 1 else value, 2)
 
 
 def _tells(value: Any, node: Node) -> bool:

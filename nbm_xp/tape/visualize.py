@@ -11,8 +11,8 @@ from typing import Any
 from nbm_xp.files import local_path, replacing
 
 from .graph import reachable
-from .node import CONSTANT, OUTPUT, PLACEHOLDER, SUBGRAPH_TAG, VARIABLE, Node
-from .printing import call_name, described_kind, held_values, short, telling_options
+from .node import CONSTANT, OUTPUT, PLACEHOLDER, VARIABLE, Node
+from .printing import described_kind, expression
 from .source_locations import recorded_at
 from .tensor import Tensor
 
@@ -106,21 +106,10 @@ def _lines(
 
 
 def _title(node: Node) -> str:
-    """The operation, with what it was given besides arrays: ``sum(axis=0)``, ``· ** 2``."""
+    """What a node is in one expression: ``sum(…, axis=0)``, ``x ** 2``."""
     if node.op in _COLOURS:
-        values = held_values(node.payload) if node.op is CONSTANT else ""
-        return node.name or values or node.op.name
-    named = f"{node.name} = " if node.name else ""
-    if SUBGRAPH_TAG in node.op.tags:
-        return call_name(node)
-    shown = ["·" if isinstance(arg, Node) and arg.op.name != "scalar" else short(arg) for arg in node.args]
-    symbol = node.op.symbol
-    if symbol and len(shown) == 2:
-        return f"{named}{shown[0]} {symbol} {shown[1]}"
-    if node.op.name == "getitem":
-        return f"{named}·[{shown[1]}]"
-    given = ", ".join([*(text for text in shown if "·" not in text), *telling_options(node)])
-    return f"{named}{node.op.name}({given})" if given else f"{named}{node.op.name}"
+        return node.name or expression(node, 1)
+    return f"{node.name} = {expression(node, 1)}" if node.name and not node.is_call else expression(node, 1)
 
 
 def _step(body: Any) -> tuple[list[Node], list[Node], dict[Node, str]]:
