@@ -10,7 +10,6 @@ Lengths that are not known yet are taken to be equal; where they turn out not to
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from typing import Any, NamedTuple
 from nbm_xp.namespace.chains import Reduction
 
 from ..dtypes import DTYPE_CLASSES
-from ..graph import BranchPath
+from ..graph import BranchPath, walk
 from ..lengths import Length, is_number, known
 from ..node import ELEMENTWISE_TAG, LEAVES, ChainStep, Node, Shape, nodes_in
 
@@ -227,36 +226,16 @@ def in_chains(order: Sequence[Node], operands: Mapping[Node, Sequence[Node]], ch
 
     A chain is computed where the last of its values was, or as late as its users allow.
     """
-    if not chains:
-        return list(order)
-    operands = _among(order, operands)
-    place = {node: index for index, node in enumerate(order)}
-    unit: dict[Node, int] = dict(place)
-    members: dict[int, list[Node]] = {index: [node] for node, index in place.items()}
-    for chain in chains:
-        last = max(place[node] for node in chain.members)
-        for node in chain.members:
-            del members[place[node]]
-            unit[node] = last
-        members[last] = chain.members
-    waits: dict[int, int] = {}
-    users: dict[int, list[int]] = defaultdict(list)
-    for index, nodes in members.items():
-        needed = {unit[operand] for node in nodes for operand in operands[node]} - {index}
-        waits[index] = len(needed)
-        for other in needed:
-            users[other].append(index)
-    ready = [index for index, count in waits.items() if not count]
-    heapq.heapify(ready)
-    found: list[Node] = []
-    while ready:
-        index = heapq.heappop(ready)
-        found += members[index]
-        for user in users[index]:
-            waits[user] -= 1
-            if not waits[user]:
-                heapq.heappush(ready, user)
-    return found
+    members = {chain.members[-1]: chain.members for chain in chains}
+    unit = {node: last for last, nodes in members.items() for node in nodes}
+    present = frozenset(order)
+
+    def needed(node: Node) -> list[Node]:
+        found = [unit.get(one, one) for member in members.get(node, (node,)) for one in operands[member]]
+        return [one for one in dict.fromkeys(found) if one is not node and one in present]
+
+    units = walk([node for node in order if unit.get(node, node) is node], needed)
+    return [member for node in units for member in members.get(node, (node,))]
 
 
 def crosses(chain_of: Mapping[Node, Chain], other: Node, node: Node) -> bool:
