@@ -125,8 +125,6 @@ class Operation:
         Which argument is the shape of the result, if one is: its lengths are those of a block where there are blocks.
     length_at
         Which argument is a length, if one is, in the form that it has in shapes.
-    cheap
-        Whether to compute a large result again costs less than to read it from memory.
     vmap_rule
         How a call is recorded for many examples (`derivatives.batching`), where tags do not tell.
     chain_step
@@ -150,7 +148,6 @@ class Operation:
     symbol: str | None = None
     shape_at: int | None = None
     length_at: int | None = None
-    cheap: bool = False
     vmap_rule: Callable[..., Any] | None = None
     chain_step: Callable[[Node], ChainStep | None] | None = None
     adds_up: bool = False

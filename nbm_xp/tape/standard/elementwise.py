@@ -202,10 +202,9 @@ def binary(
     real_only: bool = False,
 ) -> Callable[[Any, Any], Tensor]:
     """Declare a function of two arrays; `symbol` is how Python writes it, `fold` what it is of two numbers."""
-    cheap = fold is not None or to_bool or name in ("maximum", "minimum")
     infer = _pair_to_bool if to_bool else _pair_spec
     emit = None if symbol is None else lambda x, y: f"({x} {symbol} {y})"
-    op = declare(name, infer, (first, second), emit=emit, tags=_ELEMENTWISE, symbol=symbol, cheap=cheap)
+    op = declare(name, infer, (first, second), emit=emit, tags=_ELEMENTWISE, symbol=symbol)
 
     def function(x1: Any, x2: Any, /) -> Tensor:
         if symbol is not None and _as_they_are(x1, x2):
@@ -279,8 +278,8 @@ isnan = unary("isnan", None, infer=_unary_to_bool)
 log1p = unary("log1p", lambda g, out, x: g / (1 + x), to_float=True)
 log2 = unary("log2", lambda g, out, x: g / (x * _LN2), to_float=True)
 log10 = unary("log10", lambda g, out, x: g / (x * _LN10), to_float=True)
-logical_not = unary("logical_not", None, infer=_unary_to_bool, cheap=True)
-_negative = unary("negative", lambda g, out, x: -g, symbol="-", tags=_LINEAR, cheap=True, emit=lambda x: f"(-{x})")
+logical_not = unary("logical_not", None, infer=_unary_to_bool)
+_negative = unary("negative", lambda g, out, x: -g, symbol="-", tags=_LINEAR, emit=lambda x: f"(-{x})")
 positive = unary("positive", lambda g, out, x: g, tags=_LINEAR, may_overlap=True)
 reciprocal = unary("reciprocal", lambda g, out, x: -g * out * out, to_float=True)
 round = unary("round", None)
@@ -289,7 +288,7 @@ signbit = unary("signbit", None, infer=_unary_to_bool, real_only=True)
 sin: Unary = unary("sin", lambda g, out, x: g * cos(x), to_float=True)
 sinh: Unary = unary("sinh", lambda g, out, x: g * cosh(x), to_float=True)
 sqrt: Unary = unary("sqrt", lambda g, out, x: g * 0.5 / out, to_float=True)
-square = unary("square", lambda g, out, x: g * (2 * x), cheap=True)
+square = unary("square", lambda g, out, x: g * (2 * x))
 tan = unary("tan", lambda g, out, x: g * (1 + out * out), to_float=True)
 tanh = unary("tanh", lambda g, out, x: g * (1 - out * out), to_float=True)
 trunc = unary("trunc", None, real_only=True)
