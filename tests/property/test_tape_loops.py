@@ -64,10 +64,10 @@ STEPS: dict[str, Step] = {step.__name__: step for step in (plain, gated, shapes,
 _looping: list[bool] = [True]
 
 
-def steps_of(step: Step, sequences: list[Any], h: Any, **options: Any) -> Any:
+def steps_of(step: Step, sequences: list[Any], h: Any) -> Any:
     """The states of a loop, or of its steps written out."""
     if _looping[0]:
-        return scan(step, sequences, h, **options)[0]
+        return scan(step, sequences, h)[0]
     states = []
     for t in range(int(sequences[0].shape[0])):
         h = step(*[s[t, ...] for s in sequences], h)
@@ -83,10 +83,10 @@ def written_out(fn: Callable[[], Any]) -> Any:
         _looping[0] = True
 
 
-def derivatives(step: Step, arrays: list[Any], order: int = 2, **options: Any) -> list[Any]:
+def derivatives(step: Step, arrays: list[Any], order: int = 2) -> list[Any]:
     """The states, the gradients of a loss, and the gradients of a function of these."""
     x, h, w, b = variables = [Variable(a) for a in arrays]
-    states = steps_of(lambda x, h: step(x, h, w, b), [x], h, **options)
+    states = steps_of(lambda x, h: step(x, h, w, b), [x], h)
     loss = xp.sum(xp.sin(states)) + xp.sum(states[-1, ...] ** 2)
     first = gradients(loss, variables, disconnected="zero")
     if order == 1:
@@ -105,12 +105,12 @@ def test_a_loop_is_its_steps(name: str, library: Library) -> None:
         np.testing.assert_allclose(library.numpy(got), want, rtol=1e-9, atol=1e-12)
 
 
-@given(st.sampled_from(sorted(STEPS)), st.integers(1, 6), st.sampled_from([False, True, 1, 2, 4, 9]), st.booleans())
-def test_of_any_length_and_checkpointed(name: str, length: int, segment: bool | int, each: bool) -> None:
+@given(st.sampled_from(sorted(STEPS)), st.integers(1, 6), st.booleans())
+def test_of_any_length_and_checkpointed(name: str, length: int, each: bool) -> None:
     x = values(length, 2, 3, low=-1.0, high=1.0)
     expected = evaluate(written_out(lambda: derivatives(STEPS[name], [x, H, W, B])))
     step = checkpoint(STEPS[name]) if each else STEPS[name]
-    for got, want in zip(evaluate(derivatives(step, [x, H, W, B], checkpoint=segment)), expected, strict=True):
+    for got, want in zip(evaluate(derivatives(step, [x, H, W, B])), expected, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
 
 

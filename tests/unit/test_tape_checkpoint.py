@@ -166,31 +166,29 @@ class TestScans:
         assert float(count) == 8.0
 
     def test_states_of_draws_move_on_in_segments(self) -> None:
-        def run(**options: Any) -> list[Any]:
+        def run(segment: Any, x: Variable) -> list[Any]:
             state = Variable(1.0, dtype="float64")
             state.default_update = state * 1.5 + 1.0
-            x = Variable(np.linspace(0.1, 0.9, 7))
-            outputs, updates = scan(lambda e, h: xp.sin(h * state + e), x, Variable(0.2, dtype="float64"), **options)
+
+            def step(e: Tensor, h: Tensor) -> Tensor:
+                return xp.sin(h * state + e)
+
+            outputs, updates = segment(step, x, Variable(0.2, dtype="float64"))
             assert list(updates) == [state]
-            run = function([], [outputs, gradients(xp.sum(outputs), x)])
+            run = function([], [outputs[-1], xp.reshape(gradients(outputs[-1], x), (6,))])
             return [*run(), *run(), state.get_value()]
 
-        expected = run()
-        for checkpointed in (True, 1, 3, 7, 20):
-            for got, want in zip(run(checkpoint=checkpointed), expected, strict=True):
-                np.testing.assert_allclose(got, want, rtol=1e-12)
+        def in_segments(step: Any, x: Variable, h: Variable) -> Any:
+            def segment(rows: Tensor, h: Tensor) -> Any:
+                outputs, updates = scan(step, rows, h)
+                return outputs[-1], updates
 
-    @pytest.mark.parametrize("checkpointed", [True, 5])
-    def test_unknown_numbers_of_steps(self, checkpointed: Any) -> None:
-        x = placeholder((None, 2), dtype="float64")
-        both = []
-        for option in (False, checkpointed):
-            outputs, _ = scan(lambda e, h: xp.tanh(h + e), x, xp.zeros(2, dtype="float64"), checkpoint=option)
-            both.append(function([x], [outputs, outputs[-1], gradients(xp.sum(outputs * outputs), x)]))
-        for steps in (0, 1, 5, 32, 47):
-            rows = np.random.default_rng(steps).normal(size=(steps, 2))
-            for got, want in zip(both[1](rows), both[0](rows), strict=True):
-                np.testing.assert_allclose(got, want, rtol=1e-12)
+            return scan(checkpoint(segment), x, h)
+
+        numbers = np.linspace(0.1, 0.9, 6)
+        expected = run(scan, Variable(numbers))
+        for got, want in zip(run(in_segments, Variable(numbers.reshape(2, 3))), expected, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-12)
 
     def test_memory(self) -> None:
         """The square root of the number of steps, not the number; and none of the inner values of a step."""
@@ -200,23 +198,14 @@ class TestScans:
         def step(h: Tensor) -> Tensor:
             return xp.tanh(xp.exp(xp.sin(h) * 0.5) - xp.cos(h * h))
 
-        def most(wrap: Any, **options: Any) -> float:
-            outputs, _ = scan(wrap(step), outputs_info=start, n_steps=steps, **options)
+        def most(step: Any, steps: int = steps) -> float:
+            outputs, _ = scan(step, outputs_info=start, n_steps=steps)
             loss = xp.sum(outputs[-1])
             return peak(function([], [loss, gradients(loss, start)])) / (8 * size)
 
-        kept, each, segments = most(lambda f: f), most(checkpoint), most(lambda f: f, checkpoint=True)
-        assert kept > 2 * steps
-        assert each < steps + 15
-        assert segments < 10 + 10 * 7 + 15
-        assert most(checkpoint, checkpoint=True) < 20 + 20
+        def segment(h: Tensor) -> Tensor:
+            return scan(checkpoint(step), outputs_info=h, n_steps=10)[0][-1]
 
-    def test_what_it_may_be(self) -> None:
-        start = Variable(1.0)
-        for wrong in (0, -3, 2.5, "all"):
-            with pytest.raises((TypeError, ValueError), match="checkpoint must be"):
-                scan(lambda h: h, outputs_info=start, n_steps=4, checkpoint=wrong)  # type: ignore[arg-type]
-        with pytest.raises(ValueError, match="checkpoint cannot be combined"):
-            scan(lambda h: h, outputs_info=start, n_steps=4, checkpoint=True, truncate_gradient=2)
-        with pytest.raises(ValueError, match="checkpoint cannot be combined"):
-            scan(lambda h: (h, until(h > 1)), outputs_info=start, n_steps=4, checkpoint=2)
+        assert most(step) > 2 * steps
+        assert most(checkpoint(step)) < steps + 15
+        assert most(checkpoint(segment), steps=10) < 20 + 20

@@ -1,16 +1,13 @@
-"""`checkpoint`: values that are computed again for the gradient, not kept for it; loops in segments; `until`.
+"""`checkpoint`: values that are computed again for the gradient, not kept for it; and `until`.
 
 What a function computes is recorded as one call. Its reverse is another call, which starts from the arguments: it
-computes the function again, and then its gradient. So nothing but the arguments lives from one pass to the other. A
-segment of a loop is such a call; with about as many segments as steps in each, a loop of n steps keeps about the square
-root of n values twice, and costs one more forward pass.
+computes the function again, and then its gradient. So nothing but the arguments lives from one pass to the other.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import wraps
 from types import ModuleType
 from typing import Any, TypeVar
@@ -20,18 +17,14 @@ from nbm_xp.namespace.compiling import library_barrier
 
 from ..gradients import pull_back
 from ..graph import inner_placeholder, reachable, walk
-from ..lengths import Size, known, same_length
-from ..node import LEAVES, SUBGRAPH_TAG, VARIABLE, Joint, Node, Spec, call_of, declare
+from ..node import LEAVES, SUBGRAPH_TAG, Joint, Node, Spec, call_of, declare
 from ..plans.plan import compile_plan
-from ..standard.indexing import stands_for_last
-from ..standard.manipulation import concat, reshape
 from ..tensor import Tensor, as_tensor, result
 from ..trees import leaves, mapped
 from ..variable import Variable
-from .body import LoopBody
-from .run import automatic_updates, loop, results_of
+from .run import automatic_updates
 
-__all__ = ["Remade", "Until", "checkpoint", "loop_in_segments", "remade", "steps_in_segment", "until"]
+__all__ = ["Remade", "Until", "checkpoint", "remade", "until"]
 
 
 class Until:
@@ -215,8 +208,8 @@ def checkpoint(function: F) -> F:
 
     Notes
     -----
-    A `scan` of a checkpointed step keeps only the carried values of each step; ``scan(…, checkpoint=True)`` keeps them
-    only for about the square root of the number of steps.
+    A `scan` of a checkpointed step keeps only the carried values of each step. A `scan` of a checkpointed function that
+    is itself a `scan`, over as many steps as there are such segments, keeps them for the square root of their number.
 
     Examples
     --------
@@ -282,81 +275,3 @@ def _computed(leaf: Any) -> Node | None:
     if isinstance(leaf, Until):
         return leaf.condition.node
     return leaf.node if isinstance(leaf, Tensor) and not isinstance(leaf, Variable) else None
-
-
-_UNKNOWN = 32
-"""How many steps a segment has where their number is not known."""
-
-
-def steps_in_segment(checkpoint: object, count: Size) -> int:
-    """How many steps are computed again together.
-
-    Raises
-    ------
-    ValueError
-        If `checkpoint` is neither True nor a number of steps.
-    """
-    if checkpoint is True:
-        steps = known(count)
-        return _UNKNOWN if steps is None else max(1, math.isqrt(steps))
-    if not isinstance(checkpoint, int) or checkpoint < 1:
-        raise ValueError(f"checkpoint must be True, False or a number of steps, got {checkpoint!r}")
-    return checkpoint
-
-
-def loop_in_segments(
-    body: LoopBody, count: Size, sequences: Sequence[Tensor], initials: Sequence[Tensor], every: int
-) -> tuple[list[Tensor], list[Tensor]]:
-    """Record a loop of which a gradient keeps only every so many carried values.
-
-    Parameters
-    ----------
-    body
-        Its step.
-    count
-        How many steps there are.
-    sequences, initials
-        What they read, and the first carried values.
-    every
-        How many steps there are in a segment.
-
-    Returns
-    -------
-    finals, stacked
-        The final carried values and the outputs of all steps.
-    """
-    whole = count // every
-    length = whole * every
-    slices = [inner_placeholder((every, *node.shape), node.dtype) for node in body.sequences]
-    carries = [_stand_in(node) for node in body.carries]
-    first = inner_placeholder((), "bool").serial
-    inner = loop(replace(body), every, list(map(Tensor, slices)), list(map(Tensor, carries)))
-    finals, stacked = results_of(inner)
-    results = remade(
-        [*slices, *carries],
-        list(map(Tensor, [*slices, *carries])),
-        [tensor.node for tensor in (*finals, *stacked)],
-        lambda node: node.serial < first,
-    )
-    segments = LoopBody(
-        sequences=slices,
-        carries=carries,
-        following=[tensor.node for tensor in results[: len(finals)]],
-        outputs=[tensor.node for tensor in results[len(finals) :]],
-        name=body.name,
-    )
-    fed = [reshape(s[:length], (whole, every, *s.node.shape[1:])) for s in sequences]
-    finals, found = results_of(loop(segments, whole, fed, initials))
-    stacked = [reshape(x, (length, *x.node.shape[2:])) for x in found]
-    if same_length(length, count) is not True:
-        rest = loop(replace(body), count - length, [s[length:count] for s in sequences], finals)
-        finals, last = results_of(rest)
-        stacked = [concat([x, y], axis=0) for x, y in zip(stacked, last, strict=True)]
-    for position, carry in body.fed_back.items():
-        stands_for_last(stacked[position].node, finals[carry].node)
-    return finals, stacked
-
-
-def _stand_in(carry: Node) -> Node:
-    """A variable stands for itself, so that its updates are found."""
-    return carry if carry.op is VARIABLE else inner_placeholder(carry.shape, carry.dtype)

@@ -15,7 +15,7 @@ from ..tensor import Tensor, as_tensor
 from ..variable import Variable, new_value
 from . import gradient  # noqa: F401  (gives loops their gradient rule)
 from .body import LoopBody
-from .checkpoint import Until, loop_in_segments, steps_in_segment, until
+from .checkpoint import Until, until
 from .run import automatic_updates, loop, results_of
 
 __all__ = ["Until", "scan", "until"]
@@ -150,8 +150,6 @@ def scan(
     truncate_gradient: int = -1,
     go_backwards: bool = False,
     name: str | None = None,
-    *,
-    checkpoint: bool | int = False,
 ) -> tuple[Any, OrderedDict[Variable, Tensor]]:
     """Apply a step again and again.
 
@@ -178,10 +176,6 @@ def scan(
         Whether sequences are read from their end; outputs stay in the order of the steps.
     name : str, optional
         A name for error messages.
-    checkpoint : bool or int
-        Whether a gradient keeps what it needs of each step (False, the fastest), or only the carried values after
-        every so many steps, and computes the steps between them again; True for about the square root of the number
-        of steps (32 where that is not known). To compute each step again by itself, give ``checkpoint(function)``.
 
     Returns
     -------
@@ -225,14 +219,7 @@ def scan(
         truncate=None if truncate_gradient in (-1, None) else int(truncate_gradient),
         name=name,
     )
-    if checkpoint is False:
-        finals, stacked = results_of(loop(body, count, feeds, carried.initials))
-    else:
-        if condition is not None or body.truncate is not None:
-            raise ValueError(
-                "checkpoint cannot be combined with until or truncate_gradient: checkpoint the step instead"
-            )
-        finals, stacked = loop_in_segments(body, count, feeds, carried.initials, steps_in_segment(checkpoint, count))
+    finals, stacked = results_of(loop(body, count, feeds, carried.initials))
     states = OrderedDict(zip(updates, finals[len(finals) - len(updates) :], strict=True))
     return (stacked[0] if len(stacked) == 1 else stacked), states
 
