@@ -144,10 +144,7 @@ def put(x: Any, places: Any, values: Any, axis: int) -> Any:
 
 def special_blocks(name: str, *arrays: Any, **options: Any) -> Any:
     """A function of Dask arrays of one dtype."""
-    dtype = arrays[0].dtype
-    xp = array_namespace(arrays[0]._meta)
-    meta = xp.empty((0,) * max(x.ndim for x in arrays), dtype=dtype)
-    return da.map_blocks(functools.partial(_special_on_block, name, **options), *arrays, dtype=dtype, meta=meta)
+    return _each_block(functools.partial(_special_on_block, name, **options), *arrays)
 
 
 def _special_on_block(name: str, *blocks: Any, **options: Any) -> Any:
@@ -156,20 +153,23 @@ def _special_on_block(name: str, *blocks: Any, **options: Any) -> Any:
 
 def sigmoid(x: Any) -> Any:
     """The sigmoid of a Dask array."""
-    return _each_block(sigmoid_for, x)
+    return _each_block(functools.partial(_of_dtype, sigmoid_for), x)
 
 
 def softplus(x: Any) -> Any:
     """The softplus of a Dask array."""
-    return _each_block(softplus_for, x)
-
-
-def _each_block(function_for: Any, x: Any) -> Any:
-    return da.map_blocks(functools.partial(_of_dtype, function_for), x, dtype=x.dtype, meta=x._meta)
+    return _each_block(functools.partial(_of_dtype, softplus_for), x)
 
 
 def _of_dtype(function_for: Any, block: Any) -> Any:
     return function_for(array_namespace(block), dtype_name(block))(block)
+
+
+def _each_block(function: Callable[..., Any], *arrays: Any) -> Any:
+    """A function of blocks of one dtype, which gives as many elements as they have."""
+    dtype, ndim = arrays[0].dtype, max(x.ndim for x in arrays)
+    meta = array_namespace(arrays[0]._meta).empty((0,) * ndim, dtype=dtype)
+    return da.map_blocks(function, *arrays, dtype=dtype, meta=meta)
 
 
 def _block(name: str, *arrays: Any, **how: Any) -> Any:
@@ -205,49 +205,43 @@ def _each(name: str, images: Sequence[Any], others: Sequence[Any], tail: Sequenc
     )  # fmt: skip
 
 
-def correlate(x: Any, kernel: Any, *, lengths: Lengths, **how: Any) -> Any:
-    """See `nbm_xp.namespace.convolution.correlate`."""
-    tail = (*lengths, kernel.shape[-3] * kernel.shape[-1])
-    return _each("correlate", [x], [kernel], tail, {"lengths": lengths, **how})
+def _over_images(name: str, images: int, tail: Callable[[Any, Lengths, Any], Sequence[int]]) -> Callable[..., Any]:
+    """A function of sliding windows, whose first arrays are split by images."""
 
-
-def correlate_back(y: Any, kernel: Any, *, lengths: Lengths, **how: Any) -> Any:
-    """See `nbm_xp.namespace.convolution.correlate_back`."""
-    tail = (*lengths, kernel.shape[-3] * kernel.shape[-2])
-    return _each("correlate_back", [y], [kernel], tail, {"lengths": lengths, **how})
-
-
-def correlate_outer(x: Any, y: Any, *, lengths: Lengths, groups: int, **how: Any) -> Any:
-    """See `nbm_xp.namespace.convolution.correlate_outer`."""
-    tail = (*lengths, groups, x.shape[-1] // groups, y.shape[-1] // groups)
-    blocks = _each("correlate_outer", [x, y], [], tail, {"lengths": lengths, "groups": groups, **how})
-    return blocks.sum(axis=0, dtype=blocks.dtype)
-
-
-def gather_windows(x: Any, *, sizes: Lengths, lengths: Lengths, **how: Any) -> Any:
-    """See `nbm_xp.namespace.convolution.gather_windows`."""
-    tail = (*lengths, math.prod(sizes), x.shape[-1])
-    return _each("gather_windows", [x], [], tail, {"sizes": sizes, "lengths": lengths, **how})
-
-
-def _of_windows(name: str, count: int, tail: Callable[[Any, Lengths], Lengths]) -> Callable[..., Any]:
-    def function(*images: Any, lengths: Lengths, **how: Any) -> Any:
-        return _each(name, images[:count], [], tail(images, lengths), {"lengths": lengths, **how})
+    def function(*arrays: Any, lengths: Lengths, **how: Any) -> Any:
+        found = _each(name, arrays[:images], arrays[images:], tail(arrays, lengths, how), {"lengths": lengths, **how})
+        return found.sum(axis=0, dtype=found.dtype) if name == "correlate_outer" else found
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"See `nbm_xp.namespace.convolution.{name}`."
     return function
 
 
-def _windows(images: Any, lengths: Lengths) -> Lengths:
-    return (*lengths, images[0].shape[-1])
+def _windows(arrays: Any, lengths: Lengths, how: Any) -> Lengths:
+    return (*lengths, arrays[0].shape[-1])
 
 
-maxima = _of_windows("maxima", 1, _windows)
-sum_windows = _of_windows("sum_windows", 1, _windows)
-spread_windows = _of_windows("spread_windows", 1, _windows)
-mean_windows = _of_windows("mean_windows", 1, _windows)
-spread_means = _of_windows("spread_means", 1, _windows)
-scatter_windows = _of_windows("scatter_windows", 1, _windows)
-pick_maxima = _of_windows("pick_maxima", 3, _windows)
-place_maxima = _of_windows("place_maxima", 3, lambda images, lengths: tuple(images[1].shape[1:]))
+def _filters(arrays: Any, lengths: Lengths, how: Any) -> Lengths:
+    return (*lengths, arrays[1].shape[-3] * arrays[1].shape[-1])
+
+
+def _channels(arrays: Any, lengths: Lengths, how: Any) -> Lengths:
+    return (*lengths, arrays[1].shape[-3] * arrays[1].shape[-2])
+
+
+def _kernel(arrays: Any, lengths: Lengths, how: Any) -> Lengths:
+    return (*lengths, how["groups"], *(x.shape[-1] // how["groups"] for x in arrays))
+
+
+correlate = _over_images("correlate", 1, _filters)
+correlate_back = _over_images("correlate_back", 1, _channels)
+correlate_outer = _over_images("correlate_outer", 2, _kernel)
+gather_windows = _over_images(
+    "gather_windows", 1, lambda arrays, lengths, how: (*lengths, math.prod(how["sizes"]), arrays[0].shape[-1])
+)
+maxima, sum_windows, spread_windows, mean_windows, spread_means, scatter_windows = (
+    _over_images(name, 1, _windows)
+    for name in ("maxima", "sum_windows", "spread_windows", "mean_windows", "spread_means", "scatter_windows")
+)
+pick_maxima = _over_images("pick_maxima", 3, _windows)
+place_maxima = _over_images("place_maxima", 3, lambda arrays, lengths, how: tuple(arrays[1].shape[1:]))
