@@ -262,7 +262,9 @@ def test_from_blocks_on_other_libraries(library: Library) -> None:
     np.testing.assert_array_equal(library.numpy(result), coordinates((0, 0), (3, 2)))
 
 
-@pytest.mark.parametrize("library", libraries("numpy", "dask", "torch", "array_api_strict"), indirect=True)
+@pytest.mark.parametrize(
+    "library", libraries("numpy", "dask", "torch", "array_api_strict", without=("dask-cupy",)), indirect=True
+)
 @pytest.mark.parametrize("beyond", [3, -4, 9])
 def test_places_beyond_the_axis_are_errors(library: Library, beyond: int) -> None:
     """At once, or where Dask computes; JAX and CuPy, which could tell only by waiting for the device, do not."""
