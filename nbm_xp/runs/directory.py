@@ -124,9 +124,9 @@ class RunDirectory:
         self.seed = int(about["seed"])
         self.versions: dict[str, str] = about["versions"]
         self.created: str = about["created"]
-        self._model: Mapping[str, str] = {} if about["model"] is None else about["model"]
+        self._model: str | None = about["model"]
         self._files: Mapping[str, str] = about["files"]
-        for name in ("configuration", "versions", "files", *(("model",) if about["model"] is not None else ())):
+        for name in ("configuration", "versions", "files"):
             if not isinstance(about[name], Mapping):
                 raise TypeError(f"{name} must be a mapping, got {about[name]!r}")
         if any(pathlib.PurePath(name).name != name for name in self._files):
@@ -184,7 +184,7 @@ class RunDirectory:
             "seed": entropy_of(random_state),
             "versions": _versions(),
             "created": _now(),
-            "model": None if model is None else {"class": type(model).__name__},
+            "model": None if model is None else type(model).__name__,
         }
         with disk_errors(place):
             lock_file = _make(place, about, model, save)
@@ -279,7 +279,7 @@ class RunDirectory:
     @property
     def has_model(self) -> bool:
         """Whether the run began with a model, whose copy it holds."""
-        return bool(self._model)
+        return self._model is not None
 
     def load_model(self, library: str | None = None) -> Model:
         """The model that the run began with.
@@ -294,12 +294,12 @@ class RunDirectory:
         ValueError
             If the run began without one, or it is damaged.
         """
-        if not self._model:
+        if self._model is None:
             raise ValueError(f"{self.path} holds no model: the run began without one")
-        if (name := self._model.get("class")) not in boltzmann.__all__:
-            raise ValueError(f"{self.path} holds a model of class {name!r}, which nbm_xp.boltzmann does not have")
+        if self._model not in boltzmann.__all__:
+            raise ValueError(f"{self.path} holds a {self._model!r}, which nbm_xp.boltzmann does not have")
         self._verify(_MODEL)
-        model: Model = getattr(boltzmann, name).load(self.path / _MODEL, library)
+        model: Model = getattr(boltzmann, self._model).load(self.path / _MODEL, library)
         return model
 
     def log(self, message: str) -> None:

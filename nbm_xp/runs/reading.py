@@ -178,11 +178,10 @@ def _energies(run: RunDirectory, draws: Any, first: int) -> tuple[str, Any]:
     model = run.load_model(asked["library"])
     topology, parameters = model.state_.topology, model.state_.parameters
     xp, dtype = get_namespace(asked["library"]), str(parameters.dtype)
-    name, layers = "free energy", [draws]
+    name, layers = "free energy" if topology.is_factorial else "free energy bound", [draws]
     of: Callable[..., Array] = model.free_energy
     if not topology.is_factorial:
         held = {int(layer) for layer in asked["clamp"]}
-        name = "free energy bound"
         if {*asked["layers"], *held} == {*topology.layers}:
             name, layers = "energy", [_states(run, layer, draws, held, first) for layer in topology.layers]
             given, state = state_placeholders(parameters, topology.layers, None)
@@ -205,9 +204,6 @@ def _states(run: RunDirectory, layer: int, draws: Any, held: Collection[int], fi
     """The states of a layer along the draws: those kept, or those that it was held at."""
     if layer not in held:
         return open_samples(run.path, "visible" if layer == 0 else f"hidden_{layer}")[:, first:]
-    values = saved_clamped(run.path)[layer]
-    shape = (*draws.shape[:2], values.shape[-1])
-    rows = np.broadcast_to(values, (shape[0], shape[2]))[:, None, :]
-    split = dask.array.from_array(rows, chunks=(draws.chunks[0], 1, -1))  # type: ignore[no-untyped-call]
-    chunks = (*draws.chunks[:2], (shape[2],))
-    return get_namespace("dask").broadcast_to(split, shape, chunks=chunks)
+    values = saved_clamped(run.path)[layer][..., None, :]
+    whole = np.broadcast_to(values, (*draws.shape[:2], values.shape[-1]))
+    return dask.array.from_array(whole, (*draws.chunks[:2], -1), name=False)  # type: ignore[no-untyped-call]

@@ -95,7 +95,6 @@ ABOUT = (
         ("[]", "must have the format"),
         (ABOUT % ("3", "{}", "null"), "is damaged: .*configuration must be a mapping, got 3"),
         (ABOUT % ("{}", "null", "null"), "is damaged: .*versions must be a mapping, got None"),
-        (ABOUT % ("{}", "{}", "3"), "is damaged: .*model must be a mapping, got 3"),
     ],
 )
 def test_a_damaged_one_is_refused(tmp_path: pathlib.Path, content: str, says: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pathlib
-import shutil
 import socket
 from typing import Any
 
@@ -209,23 +208,6 @@ def test_no_directory_is_made_where_there_is_no_cluster(
         with pytest.raises(RunError, match="no Dask cluster"):
             begin(ordinary(), tmp_path / "run", scheduler="tcp://127.0.0.1:1")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_draws_that_are_gone_or_damaged_are_no_zeros(tmp_path: pathlib.Path, whole: RunDirectory) -> None:
-    place = tmp_path / "copy"
-    shutil.copytree(whole.path, place)
-    chunk = place / "samples.zarr" / "visible" / "c.1.2.0"
-    chunk.write_bytes(chunk.read_bytes()[:30])
-    draws = open_samples(place)
-    np.testing.assert_array_equal(draws[:8].compute(), open_samples(whole.path)[:8].compute())
-    with pytest.raises(ValueError, match="visible is damaged"):
-        draws.compute()
-    chunk.unlink()
-    with pytest.raises(ValueError, match=r"visible is damaged: it lacks the chunk c\.1\.2\.0"):
-        open_samples(place)
-    (place / "samples.zarr" / "zarr.json").write_text("{")
-    with pytest.raises(ValueError, match=r"samples.zarr is damaged"):
-        open_samples(place)
 
 
 def test_a_layer_that_was_not_kept_is_refused(whole: RunDirectory) -> None:

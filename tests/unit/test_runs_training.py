@@ -20,7 +20,6 @@ from nbm_xp.runs import (
     RunError,
     evaluate,
     measure_lattice,
-    open_samples,
     read_evaluation,
     resume,
     sample,
@@ -31,7 +30,7 @@ from nbm_xp.runs import (
 from nbm_xp.runs.training import MODEL, TrainingRun
 
 from ..command import run as command
-from ..runs import SAMPLE, files_of, ordinary
+from ..runs import files_of
 
 ROWS = (np.random.default_rng(0).random((30, 9)) < 0.4).astype("float32")
 LEARNING: dict[str, Callable[[], Any]] = {
@@ -163,23 +162,6 @@ def test_a_training_of_the_command_goes_on_from_python(tmp_path: pathlib.Path, m
     assert files(pathlib.Path("run")) == files(pathlib.Path("whole"))
 
 
-def test_resume_knows_all_of_a_run_of_chains(tmp_path: pathlib.Path) -> None:
-    pytest.importorskip("zarr")
-    whole = sample(ordinary(), tmp_path / "whole", **SAMPLE)
-
-    def stop(done: int, total: int) -> None:
-        if done > total / 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sample(ordinary(), tmp_path / "run", progress=stop, **SAMPLE)
-    told: list[int] = []
-    run = resume(tmp_path / "run", n_workers=1, progress=lambda done, total: told.append(done))
-    assert told[0] > 0
-    assert files_of(run.path / "samples.zarr") == files_of(whole.path / "samples.zarr")
-    assert (open_samples(run.path).compute() == open_samples(whole.path).compute()).all()
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -277,7 +259,6 @@ def test_a_resumed_run_keeps_the_names_of_columns(tmp_path: pathlib.Path) -> Non
     [
         (ROWS[:0], {}, "X must have at least one row"),
         (ROWS, {"held_out": ROWS[:0]}, "held_out must have at least one row"),
-        (ROWS, {"progress": 3}, "progress must be callable, got 3"),
     ],
 )
 def test_what_cannot_be_learnt_begins_no_run(

@@ -1,0 +1,164 @@
+"""What the tasks of an evaluation compute: annealing both ways, chains on the ladder, free energies of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nbm_xp.boltzmann.annealing import AnnealedChains, ReverseChains
+from nbm_xp.boltzmann.chains import Chains, Draw
+from nbm_xp.boltzmann.ladder import LadderChains, pairs_in_turn
+from nbm_xp.machines import Array
+from nbm_xp.namespace import asarray, get_namespace, to_numpy
+
+from .inputs import rows_of
+from .job import Arrays, Block, MachineJob, Stopping, Sweeps, SweepsJob, blocks_of, chains_of, read_checkpoint
+from .store import Stored
+
+__all__ = ["LADDER_ARRAYS", "AnnealingJob", "FreeEnergyJob", "LadderJob", "ReverseAnnealingJob"]
+
+LADDER_ARRAYS = ("ladder_up", "ladder_down")
+_ROWS_IN_A_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class AnnealingJob(SweepsJob):
+    """Annealed importance sampling: a sweep is a step from one of the temperatures to the next."""
+
+    betas: tuple[float, ...]
+
+    part, weights = "annealing", "log_weight"
+
+    @property
+    def stages(self) -> Sequence[Sweeps]:
+        """The temperatures."""
+        return (Sweeps(0, len(self.betas) - 1, self.checkpoint_every),)
+
+    def chains(self, stage: int) -> Chains:
+        """See `SweepsJob`."""
+        return AnnealedChains(self.machine, self.seed, self.betas)
+
+    @property
+    def stored(self) -> list[Stored]:
+        """The logarithms of the chains' weights."""
+        return [Stored(self.weights, ("chain",), (self.n_chains,), (self.chunks,), "float64", {})]
+
+    def write_shown(self, block: Block, segment: int, shown: list[list[Array]], states: Arrays) -> None:
+        """Write the weights after the last temperature."""
+        if segment == -(-(len(self.betas) - 1) // self.checkpoint_every) - 1:
+            self.write(self.stored[0], (block.number,), states[-1])
+
+
+@dataclass(frozen=True)
+class ReverseAnnealingJob(AnnealingJob):
+    """The same in reverse, from states of the model.
+
+    They are drawn exactly or, where that cannot be, those that the chains on the ladder ended with; of a model without
+    one, those that chains come to by sweeps.
+    """
+
+    reverse: str
+    n_sweeps: int
+
+    part, weights = "reverse", "reverse_log_weight"
+
+    @property
+    def stages(self) -> Sequence[Sweeps]:
+        """Sweeps to states of the model, and the temperatures."""
+        return Sweeps(0, self.n_sweeps, self.checkpoint_every), *super().stages
+
+    def chains(self, stage: int) -> Chains:
+        """See `SweepsJob`."""
+        chains = ReverseChains(self.machine, self.seed, self.betas[::-1], n_sweeps=0)
+        return chains if stage else chains.mixing
+
+    def begin(self, block: Block) -> Arrays:
+        """See `SweepsJob`."""
+        if self.reverse != "the ladder":
+            return super().begin(block)
+        ended = read_checkpoint(self.folder(LadderJob.part), self.run, block.number)
+        if ended is None:
+            raise ValueError(f"{self.directory} lacks the checkpoint of block {block.number} on the ladder")
+        return tuple(states[-1] for states in ended.arrays)
+
+    def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
+        """Go through a segment; chains that come to the temperatures have weights of one."""
+        chains = chains_of(self, self.segment(segment).stage)
+        if isinstance(chains, ReverseChains) and len(arrays) == len(chains.carried):
+            arrays = chains.weighted(arrays)
+        return super().advance(block, segment, arrays, stopping)
+
+
+@dataclass(frozen=True)
+class LadderJob(SweepsJob):
+    """Chains on the ladder that the model learnt on: the first half of the steps does not count.
+
+    In the other half each pair of neighbours is measured whenever it has its turn, once in two steps.
+    """
+
+    ladder_steps: int
+
+    part = "ladder"
+
+    @property
+    def stages(self) -> Sequence[Sweeps]:
+        """Two halves."""
+        half, each = self.ladder_steps // 4 * 2, max(2, self.checkpoint_every // 2 * 2)
+        return Sweeps(0, half, each), Sweeps(half, half, each)
+
+    def chains(self, stage: int) -> Chains:
+        """See `SweepsJob`."""
+        return LadderChains(self.machine, self.seed, layers=())
+
+    @property
+    def stored(self) -> list[Stored]:
+        """What pairs have measured."""
+        machine, (_, half, each) = chains_of(self, 1).machine, self.stages[1]
+        shape, chunks = (
+            (half // 2, machine.n_pairs, self.n_chains),
+            (min(each, half) // 2, machine.n_pairs, self.chunks),
+        )
+        return [Stored(name, ("step", "pair", "chain"), shape, chunks, machine.dtype, {}) for name in LADDER_ARRAYS]
+
+    def shown(self, now: Draw, sweep: int) -> Sequence[Array]:
+        """What pairs measured in a step."""
+        return now.measured
+
+    def write_shown(self, block: Block, segment: int, shown: list[list[Array]], states: Arrays) -> None:
+        """Write what pairs measured when they had their turn."""
+        for array, steps in zip(self.stored, zip(*shown, strict=True), strict=True):
+            in_turn = [pairs_in_turn(*steps[k : k + 2]) for k in range(0, len(steps), 2)]
+            self.write(array, (segment, 0, block.number), np.stack(in_turn))
+
+
+@dataclass(frozen=True)
+class FreeEnergyJob(MachineJob):
+    """Free energies of rows in blocks, or what mean field finds for them; a block is one segment."""
+
+    n_rows: int
+
+    part, n_segments = "rows", 1
+
+    @property
+    def blocks(self) -> list[Block]:
+        """See `Job`."""
+        return blocks_of(self.n_rows, _ROWS_IN_A_BLOCK)
+
+    def steps(self, block: Block, segment: int) -> int:
+        """How much work a segment is: its rows."""
+        return block.rows
+
+    @property
+    def stored(self) -> list[Stored]:
+        """The free energies."""
+        chunks = (min(self.n_rows, _ROWS_IN_A_BLOCK),)
+        return [Stored("free_energy", ("row",), (self.n_rows,), chunks, self.machine.dtype, {})]
+
+    def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
+        """Compute the free energies of a block."""
+        (array,) = self.stored
+        rows = asarray(rows_of(self.directory, block.offset, block.rows), get_namespace(self.library), array.dtype)
+        self.write(array, (block.number,), to_numpy(self.loaded.free_energy(rows)))
+        return ()
