@@ -37,14 +37,15 @@ __all__ = [
     "libraries",
     "not_every_day",
     "on_libraries",
+    "today",
 ]
 
 EVERYWHERE = "--everywhere" in sys.argv or "TESTS_EVERYWHERE" in os.environ
 if EVERYWHERE:
     os.environ["TESTS_EVERYWHERE"] = "1"  # for the workers of pytest-xdist
 
-AGAIN = ("jax",) if EVERYWHERE else ()
-"""What compiles for each shape, for the lists of tests that ask for what another test asked it for already."""
+AGAIN = ("dask-halves", "dask-ragged", "torch", "jax") if EVERYWHERE else ()
+"""What is asked at night alone for what another test has asked it for: values of Tensors beside those of arrays."""
 ONE_CASE_IN = 3
 
 
@@ -200,6 +201,19 @@ def on_libraries(cases: Mapping[str, Any], among: Sequence[Any]) -> list[Any]:
 LIBRARIES = libraries()
 EAGER = libraries(without=("dask",))
 DASK = libraries("dask")
+
+
+def today(cases: Sequence[Any], library: Library) -> list[Any]:
+    """Which cases of a function are run on a library by day, of a test of all of them: see `not_every_day`."""
+    if EVERYWHERE or library.name == "numpy":
+        return list(cases)
+    prepared, met, found = library.name in ("jax", "dask"), Counter[tuple[str, ...]](), []
+    for case in cases:
+        alike = () if prepared else _kinds(case)
+        if met[alike] % (2 * ONE_CASE_IN if prepared else ONE_CASE_IN) == 0:
+            found.append(case)
+        met[alike] += 1
+    return found
 
 
 def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:

@@ -9,10 +9,11 @@ import pytest
 
 from nbm_xp import natural_bm as B
 from nbm_xp.tape import Variable, evaluate, is_tensor
-from tests.libraries import AGAIN, Library, libraries
+from tests.libraries import AGAIN, Library, libraries, today
 from tests.property.function_cases import CASES, FunctionCase
+from tests.tables import by_function, told
 
-SOME = libraries("numpy", "array_api_strict", "dask-ragged", "torch", "cupy", *AGAIN, without=("numpy-readonly",))
+SOME = libraries("numpy", "array_api_strict", "cupy", *AGAIN, without=("numpy-readonly", "dask-halves"))
 
 SUBSTITUTES = {("torch", "uint64"): "int64"}
 """Dtypes that a library gives in the place of another: PyTorch adds up unsigned integers as int64."""
@@ -25,8 +26,14 @@ def check(case: FunctionCase, result: Any, library: Library) -> None:
     assert got.shape == want.shape
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_of_arrays(case: FunctionCase, library: Library) -> None:
+@pytest.mark.parametrize("cases", by_function(CASES))
+def test_of_arrays(cases: list[FunctionCase], library: Library) -> None:
+    for case in today(cases, library):
+        with told(case):
+            of_arrays(case, library)
+
+
+def of_arrays(case: FunctionCase, library: Library) -> None:
     arrays = [library.array(a) for a in case.arrays]
     before = [a.copy() for a in case.arrays]
     check(case, case.call(B, *arrays), library)
@@ -35,8 +42,14 @@ def test_of_arrays(case: FunctionCase, library: Library) -> None:
 
 
 @pytest.mark.parametrize("library", SOME, indirect=True)
-@pytest.mark.parametrize("case", [case for case in CASES if case.recorded], ids=str)
-def test_of_variables(case: FunctionCase, library: Library) -> None:
+@pytest.mark.parametrize("cases", by_function(case for case in CASES if case.recorded))
+def test_of_variables(cases: list[FunctionCase], library: Library) -> None:
+    for case in today(cases, library):
+        with told(case):
+            of_variables(case, library)
+
+
+def of_variables(case: FunctionCase, library: Library) -> None:
     result = case.call(B, *(Variable(library.array(a)) for a in case.arrays))
     assert is_tensor(result)
     want = np.asarray(case.reference(*case.arrays))
@@ -45,8 +58,14 @@ def test_of_variables(case: FunctionCase, library: Library) -> None:
 
 
 @pytest.mark.parametrize("library", SOME, indirect=True)
-@pytest.mark.parametrize("case", [case for case in CASES if case.recorded and case.unknown], ids=str)
-def test_of_placeholders(case: FunctionCase, library: Library) -> None:
+@pytest.mark.parametrize("cases", by_function(case for case in CASES if case.recorded and case.unknown))
+def test_of_placeholders(cases: list[FunctionCase], library: Library) -> None:
+    for case in today(cases, library):
+        with told(case):
+            of_placeholders(case, library)
+
+
+def of_placeholders(case: FunctionCase, library: Library) -> None:
     inputs = [B.placeholder(ndim=a.ndim, dtype=str(a.dtype)) for a in case.arrays]
     result = case.call(B, *inputs)
     assert result.dtype == str(np.asarray(case.reference(*case.arrays)).dtype)

@@ -25,10 +25,10 @@ from nbm_xp.tape.graph import reachable
 from nbm_xp.tape.node import IDENTITY_TAG, LEAVES, VARIABLE, Node
 from nbm_xp.tape.plans.plan import compile_plan
 from tests.gradcheck import flat_list, inner_product
-from tests.libraries import EVERYWHERE, Library, libraries
+from tests.libraries import Library, libraries, today
 from tests.property.function_cases import CASES as FUNCTION_CASES
 from tests.tables import CASES, Case, by_function, told
-from tests.tables.known import is_known
+from tests.tables.known import reason_of
 
 MUTABLE = libraries("numpy", "torch", "dask-ragged", without=("numpy-readonly",))
 
@@ -67,18 +67,20 @@ def misdeclared(results: list[Any], variables: list[Variable], order: int) -> li
 @pytest.mark.parametrize("cases", by_function(CASES))
 def test_of_the_standard(cases: list[Case], library: Library) -> None:
     """Of NumPy's arrays in every case; elsewhere what differs is what the library's function does with memory."""
-    able = [case for case in cases if not is_known(case, library)]
-    for case in able if library.name == "numpy" or EVERYWHERE else able[::6]:
+    able = [case for case in cases if reason_of(case, library) is None]
+    for case in today(able, library):
         with told(case), use_backend(library.name):
             variables = [Variable(library.array(a)) for a in case.arrays]
             assert not misdeclared(flat_list(case.call(tape, *variables)), variables, case.order)
 
 
 @pytest.mark.parametrize("library", MUTABLE, indirect=True)
-@pytest.mark.parametrize("case", [case for case in FUNCTION_CASES if case.recorded], ids=str)
-def test_of_documented_functions(case: Any, library: Library) -> None:
-    variables = [Variable(library.array(a)) for a in case.arrays]
-    assert not misdeclared(flat_list(case.call(B, *variables)), variables, case.order)
+@pytest.mark.parametrize("cases", by_function(case for case in FUNCTION_CASES if case.recorded))
+def test_of_documented_functions(cases: list[Any], library: Library) -> None:
+    for case in today(cases, library):
+        with told(case):
+            variables = [Variable(library.array(a)) for a in case.arrays]
+            assert not misdeclared(flat_list(case.call(B, *variables)), variables, case.order)
 
 
 NOTHING_TO_DO: dict[str, Any] = {
