@@ -99,7 +99,7 @@ def _values(roots: Sequence[Node], *, own: bool) -> list[Any]:
     if asked is not None:
         leaves, made_for, plan = asked
         arrays = list(map(held, leaves))
-        if made_for == (own, cache_key(arrays)):
+        if made_for == (own, cache_key(arrays)) and not any(map(_needs_function, leaves)):
             with suppress(Exception):
                 return plan(arrays)
     kept: dict[Node, Any] = {}  # another thread may make room meanwhile

@@ -8,9 +8,8 @@ sum of matrix products, or over axes, it becomes one operation on stacks after t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from nbm_xp.namespace import is_lazy
 
@@ -27,7 +26,7 @@ from ..tensor import Tensor, record, result
 from .body import LoopBody, varying_in
 from .run import LOOP, loop
 
-__all__ = ["VIEWS", "Sums", "Term", "loop_rule", "residuals_of", "sums_over_steps"]
+__all__ = ["VIEWS", "Term", "loop_rule", "residuals_of", "sums_over_steps"]
 
 VIEWS = frozenset({"broadcast_to", "permute_dims", "reshape", "transpose"})
 """What costs nothing, for all of it is there already."""
@@ -97,24 +96,15 @@ _LARGE_FACTOR = 2**17
 """From how many elements in a step on its factors are not kept for later."""
 
 
-@dataclass
-class Term:
+class Term(NamedTuple):
     """A sum over steps that is taken of the stacks of its factors."""
 
     factors: tuple[Node, ...]
     finish: Callable[[Sequence[Tensor]], Tensor]
 
 
-@dataclass
-class Sums:
-    """What is to be added up: terms after the loop, and the rest, of each step, in it."""
-
-    after: list[Term]
-    inside: Node | None
-
-
-def sums_over_steps(node: Node, varying: Collection[Node]) -> Sums:
-    """How to add up a value over the steps.
+def sums_over_steps(node: Node, varying: Collection[Node]) -> tuple[list[Term], Node | None]:
+    """How to add up a value over the steps: terms after the loop, and the rest in it, which each step computes.
 
     Parameters
     ----------
@@ -124,19 +114,14 @@ def sums_over_steps(node: Node, varying: Collection[Node]) -> Sums:
         What changes from step to step.
     """
     after: list[Term] = []
-    inside: list[Node] = []
-    for term in _summands(node):
-        found = _term(term, varying)
-        if found is None or not all(_is_kept_easily(factor, varying) for factor in found.factors):
-            inside.append(term)
+    inside: Tensor | None = None
+    for summand in _summands(node):
+        term = _term(summand, varying)
+        if term is not None and all(_is_kept_easily(factor, varying) for factor in term.factors):
+            after.append(term)
         else:
-            after.append(found)
-    if not after:
-        return Sums([], node)
-    rest = None
-    for term in inside:
-        rest = Tensor(term) if rest is None else rest + Tensor(term)
-    return Sums(after, None if rest is None else rest.node)
+            inside = Tensor(summand) if inside is None else inside + Tensor(summand)
+    return after, None if inside is None else inside.node
 
 
 def _is_kept_easily(factor: Node, varying: Collection[Node]) -> bool:
@@ -144,9 +129,8 @@ def _is_kept_easily(factor: Node, varying: Collection[Node]) -> bool:
     return factor in varying and (size is None or size < _LARGE_FACTOR)
 
 
-def _summands(node: Node) -> list[Node]:
+def _summands(node: Node) -> Iterator[Node]:
     """The values whose sum this is, all of its shape."""
-    found: list[Node] = []
     stack = [node]
     while stack:
         one = stack.pop()
@@ -154,138 +138,34 @@ def _summands(node: Node) -> list[Node]:
         if one.op.name == "add" and len(parts) == 2 and all(same_shape(part.shape, node.shape) for part in parts):
             stack += reversed(parts)
         else:
-            found.append(one)
-    return found
+            yield one
 
 
 def _term(node: Node, varying: Collection[Node]) -> Term | None:
     """A value as a linear function of factors, taken of their stacks."""
-    name = node.op.name
-    if name in _OUTER:
-        left = node.args[0]
-        found = _matrix_product(node) if name == "matmul" else Term(node.args, _outer)
-        return found if left in varying else None
-    if name in ("sum", "sum_to"):
-        return Term((node.args[0],), _sum_after(node))
-    others = node.args[1:]
+    if not node.args:
+        return None
+    name, (first, *others) = node.op.name, node.args
+    if name == "matmul" and len(first.shape) == len(others[0].shape) == 2:
+        return Term((_transposed(first), others[0]), lambda stacks: sum_of_outer_products(*stacks))
+    if name == "sum_of_outer_products":
+        return Term(node.args, lambda stacks: sum_of_outer_products(*stacks))
+    if name == "sum_to":
+        return Term((first,), lambda stacks: sum_to(stacks[0], node.shape))
+    if name == "sum":
+        axes = (0, *(axis + 1 for axis in node.attributes["axis"]))
+        return Term((first,), lambda stacks: reshape(sum_(stacks[0], axis=axes, dtype=node.dtype), node.shape))
     linear = LINEAR_TAG in node.op.tags and not any(other in varying for other in nodes_in(others))
-    inner = _term(node.args[0], varying) if linear else None
+    inner = _term(first, varying) if linear and isinstance(first, Node) else None
     if inner is None:
         return None
-    finish = inner.finish
-    return Term(inner.factors, lambda stacks: record(node.op, finish(stacks), *others, **node.attributes))
-
-
-_OUTER = frozenset({"matmul", "sum_of_outer_products"})
-
-
-def _outer(stacks: Sequence[Tensor]) -> Tensor:
-    return sum_of_outer_products(stacks[0], stacks[1])
+    return Term(inner.factors, lambda stacks: record(node.op, inner.finish(stacks), *others, **node.attributes))
 
 
 def _transposed(node: Node) -> Node:
     turned = matrix_transpose(Tensor(node)).node
     inner: Node = node.args[0] if node.args else node
-    if node.op is turned.op and node.args[1:] == turned.args[1:]:
-        return inner
-    return turned
-
-
-def _matrix_product(node: Node) -> Term | None:
-    left, right = node.args
-    return Term((_transposed(left), right), _outer) if len(left.shape) == len(right.shape) == 2 else None
-
-
-def _sum_after(node: Node) -> Callable[[Sequence[Tensor]], Tensor]:
-    if node.op.name == "sum_to":
-        return lambda stacks: sum_to(stacks[0], node.shape)
-    axes = (0, *(axis + 1 for axis in node.attributes["axis"]))
-
-    def total(stacks: Sequence[Tensor]) -> Tensor:
-        summed = sum_(stacks[0], axis=axes, dtype=node.dtype)
-        return reshape(summed, node.shape) if node.attributes["keepdims"] else summed
-
-    return total
-
-
-@dataclass
-class _Window:
-    """The steps that a gradient goes back through: `count` of them, from the step `first` on."""
-
-    first: Size
-    count: Size
-
-    def of(self, x: Tensor) -> Tensor:
-        """The entries of a stack that belong to them, and what follows."""
-        return x if type(self.first) is int and self.first == 0 else x[self.first :]
-
-
-@dataclass
-class _ReverseStep:
-    """One step differentiated by itself.
-
-    Parameters
-    ----------
-    back
-        By position of a carried value, the stand-in for the cotangent of what it becomes.
-    arriving
-        For the stand-in of each cotangent that comes in step by step, those of all steps.
-    partial
-        The gradients in what the step reads.
-    """
-
-    back: dict[int, Node]
-    arriving: dict[Node, Tensor]
-    partial: dict[Node, Tensor | None]
-
-    def sums(self, body: LoopBody) -> dict[Node, Sums]:
-        """How the gradient in each captured value is added up over the steps."""
-        found = {node: _node_of(gradient) for node, gradient in self.partial.items() if gradient is not None}
-        starts = [*body.sequences, *body.carries, *self.back.values(), *self.arriving]
-        _, varying = varying_in(list(found.values()), starts)
-        return {node: sums_over_steps(found[node], varying) for node in body.captured if node in found}
-
-
-@dataclass
-class _ReverseLoop:
-    """The recorded loop, and the stacks that it reads step by step."""
-
-    body: LoopBody
-    call: Node
-    stacks: dict[Node, Tensor]
-    count: Size
-
-    def stacked(self, node: Node) -> Tensor:
-        """A value of all its steps, as many entries as there are steps."""
-        stack = self.stacks.get(node)
-        if stack is None:
-            return result(self.call, self.body.tap(node))
-        return stack if same_length(stack.node.shape[0], self.count) is True else stack[: self.count]
-
-
-def _window(body: LoopBody, n_steps: Any, out: Any) -> _Window:
-    count = n_steps if body.stop is None else value_length(out[body.steps].node)
-    if body.truncate is None:
-        return _Window(0, count)
-    last = minimum_length((body.truncate, count))
-    return _Window(count - last, last)
-
-
-def _reverse_step(body: LoopBody, g: dict[int, Tensor], window: _Window) -> _ReverseStep:
-    """Differentiate a step: cotangents of carried values come from the step after it, others step by step."""
-    back = {
-        position: inner_placeholder(carry.shape, carry.dtype)
-        for position, carry in enumerate(body.carries)
-        if carry.dtype.kind in "fc"
-    }
-    tapped = {index: body.tapped_at(index) for index in sorted(g) if index >= body.first_tap}
-    slices = [inner_placeholder(g[index].node.shape[1:], g[index].dtype) for index in tapped]
-    roots = [*(body.following[position] for position in back), *tapped.values()]
-    seeds = list(map(Tensor, [*back.values(), *slices]))
-    targets = [*body.sequences, *body.carries, *body.captured]
-    partial = dict(zip(targets, pull_back(roots, seeds, targets, as_leaves=True), strict=True))
-    arriving = {one: window.of(g[index]) for one, index in zip(slices, tapped, strict=True)}
-    return _ReverseStep(back, arriving, partial)
+    return inner if node.op is turned.op and node.args[1:] == turned.args[1:] else turned
 
 
 def loop_rule(
@@ -300,53 +180,83 @@ def loop_rule(
 ) -> list[Any]:
     """The gradients in the sequences, the initial values and what was captured."""
     body = payload
-    window = _window(body, n_steps, out)
-    step = _reverse_step(body, g, window)
-    sums = step.sums(body)
+    count: Size = n_steps if body.stop is None else value_length(out[body.steps].node)
+    first: Size = 0  # the step from which on a gradient goes back
+    if body.truncate is not None:
+        last = minimum_length((body.truncate, count))
+        first, count = count - last, last
 
-    following = [_or_zeros(step.partial[body.carries[position]], body.carries[position]) for position in step.back]
-    start = [g.get(position, zeros_like(initials[position])) for position in step.back]
+    def of_window(x: Tensor) -> Tensor:
+        return x if type(first) is int and first == 0 else x[first:]
+
+    back = {  # stand-ins for the cotangents of carried values, which come from the step after
+        position: inner_placeholder(carry.shape, carry.dtype)
+        for position, carry in enumerate(body.carries)
+        if carry.dtype.kind in "fc"
+    }
+    tapped = [index for index in sorted(g) if index >= body.first_tap]
+    arriving = {  # and for those that come in step by step
+        inner_placeholder(g[index].node.shape[1:], g[index].dtype): of_window(g[index]) for index in tapped
+    }
+    roots = [*(body.following[position] for position in back), *map(body.tapped_at, tapped)]
+    targets = [*body.sequences, *body.carries, *body.captured]
+    found = pull_back(roots, [Tensor(seed) for seed in (*back.values(), *arriving)], targets, as_leaves=True)
+    partial = {node: slope.node for node, slope in zip(targets, found, strict=True) if slope is not None}
+    starts = [*body.sequences, *body.carries, *back.values(), *arriving]
+    _, varying = varying_in(list(partial.values()), starts)
+    sums = {node: sums_over_steps(partial[node], varying) for node in body.captured if node in partial}
+
+    following, start = [], []
+    for position in back:
+        carry = body.carries[position]
+        following.append(partial.get(carry) or zeros_like(Tensor(carry)).node)
+        start.append(g.get(position, zeros_like(initials[position])))
     totals: dict[Node, Node] = {}
-    for node, found in sums.items():
-        if found.inside is not None:
+    for node, (_, inside) in sums.items():
+        if inside is not None:
             totals[node] = inner_placeholder(node.shape, node.dtype)
-            following.append((Tensor(totals[node]) + Tensor(found.inside)).node)
+            following.append((Tensor(totals[node]) + Tensor(inside)).node)
             start.append(zeros_like(Tensor(node)))
-    to_rows = [gradient.node for node in body.sequences if (gradient := step.partial[node]) is not None]
-    factors = [factor for found in sums.values() for term in found.after for factor in term.factors]
+    to_rows = [partial[node] for node in body.sequences if node in partial]
+    factors = [factor for after, _ in sums.values() for term in after for factor in term.factors]
 
-    needed = residuals_of(body, [*following, *to_rows, *factors])
     given = dict(zip(body.sequences, sequences, strict=True))
-    stacks = {node: window.of(given[node] if node in given else out[body.tap(node)]) for node in needed}
-    stacks |= step.arriving
-    outputs = list(dict.fromkeys(node for node in (*to_rows, *factors) if node not in stacks))
+    stacks = {
+        node: of_window(given[node] if node in given else out[body.tap(node)])
+        for node in residuals_of(body, [*following, *to_rows, *factors])
+    } | arriving
     reverse = LoopBody(
         sequences=list(stacks),
-        carries=[*step.back.values(), *totals.values()],
+        carries=[*back.values(), *totals.values()],
         following=following,
-        outputs=outputs,
+        outputs=list(dict.fromkeys(node for node in (*to_rows, *factors) if node not in stacks)),
         reverse=not body.reverse,
         name=f"gradient of {body.name or 'scan'}",
     )
     if not reverse.carries and not to_rows and not factors:
         return [None, [None] * len(sequences), [None] * len(initials), [None] * len(captured)]
-    made = _ReverseLoop(reverse, loop(reverse, window.count, list(stacks.values()), start), stacks, window.count)
+    call = loop(reverse, count, list(stacks.values()), start)
+
+    def stacked(node: Node) -> Tensor:
+        """A value of all steps, as many entries as there are steps."""
+        if node not in stacks:
+            return result(call, reverse.tap(node))
+        stack = stacks[node]
+        return stack if same_length(stack.node.shape[0], count) is True else stack[:count]
 
     def total(node: Node) -> Tensor:
         """The gradient in a captured value."""
-        parts = [term.finish([made.stacked(factor) for factor in term.factors]) for term in sums[node].after]
+        parts = [term.finish([stacked(factor) for factor in term.factors]) for term in sums[node][0]]
         if node in totals:
-            parts.append(result(made.call, len(step.back) + list(totals).index(node)))
+            parts.append(result(call, len(back) + list(totals).index(node)))
         return sum(parts[1:], start=parts[0])
 
-    finals = {position: result(made.call, index) for index, position in enumerate(step.back)}
     to_sequences = [
-        None
-        if (gradient := step.partial[node]) is None
-        else _padded(made.stacked(gradient.node), window.first, sequence)
+        _padded(stacked(partial[node]), first, sequence) if node in partial else None
         for node, sequence in zip(body.sequences, sequences, strict=True)
     ]
-    to_initials = [_reaching_start(p, finals, body.shifts, window.first) for p in range(len(body.carries))]
+    finals = {position: result(call, index) for index, position in enumerate(back)}
+    to_initials = [_reaching_start(p, finals, body.shifts, first) for p in range(len(body.carries))]
     return [None, to_sequences, to_initials, [total(node) if node in sums else None for node in body.captured]]
 
 
@@ -367,15 +277,6 @@ def _reaching_start(
         carrier = next((after for after, before in shifts.items() if before == carrier), None)
         distance += 1
     return found
-
-
-def _or_zeros(gradient: Tensor | None, node: Node) -> Node:
-    return _node_of(zeros_like(Tensor(node)) if gradient is None else gradient)
-
-
-def _node_of(tensor: Tensor | None) -> Node:
-    assert tensor is not None
-    return tensor.node
 
 
 def _padded(gradient: Tensor, first: Size, sequence: Tensor) -> Tensor:
