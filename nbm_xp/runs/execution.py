@@ -23,7 +23,7 @@ from nbm_xp.package import need
 
 from . import store
 from .directory import RunDirectory, RunError, check_new, disk_errors, resuming
-from .job import Job, read_checkpoint
+from .job import Job, segments_done
 from .store import Stored
 from .workers import Pool, WorkerLostError, Workers, workers_of
 
@@ -108,10 +108,14 @@ class Kind:
             store.open_arrays(self.run.path / self.stored, self.run.result_identity)
         return self.read_document() if self.document else {}
 
+    def _digests(self) -> dict[str, str]:
+        """The digests of the files beside the document."""
+        files = [name for name in self.results if name not in (self.stored, self.document)]
+        return {name: digest_of_file(self.run.path / name) for name in files}
+
     def write_document(self, found: Mapping[str, Any]) -> None:
         """Write what a run came to, with digests of the files beside it."""
-        files = [name for name in self.results if name not in (self.stored, self.document)]
-        about = {"identity": self.run.result_identity, "files": {x: digest_of_file(self.run.path / x) for x in files}}
+        about = {"identity": self.run.result_identity, "files": self._digests()}
         write_json(self.run.path / self.document, sealed({**found, **about}))
 
     def read_document(self) -> dict[str, Any]:
@@ -126,8 +130,9 @@ class Kind:
         found = unsealed(read_record(place), place)
         if found.pop("identity", None) != self.run.result_identity:
             raise ValueError(f"{place} is of another run than {self.run.path}")
-        for name, digest in found.pop("files").items():
-            if digest_of_file(self.run.path / name) != digest:
+        written = found.pop("files", {})
+        for name, digest in self._digests().items():
+            if written.get(name) != digest:
                 raise ValueError(f"{self.run.path / name} is not what the run ended with: it is damaged or exchanged")
         return found
 
@@ -381,8 +386,7 @@ def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Callable[[int]
     """Do all tasks of a job that are not done yet."""
     folder, blocks = run.checkpoints / job.part, {block.number: block for block in job.blocks}
     folder.mkdir(exist_ok=True)
-    checkpoints = {number: read_checkpoint(folder, job.run, number) for number in blocks}
-    at = {number: 0 if found is None else found.done for number, found in checkpoints.items()}
+    at = {number: segments_done(folder, job.run, number) for number in blocks}
     done = sum(job.steps(block, segment) for block in blocks.values() for segment in range(at[block.number]))
     if done:
         run.log(f"{job.part}: {done} of {total} steps are done")

@@ -38,7 +38,7 @@ from .store import Stored
 
 __all__ = [
     "Arrays", "Block", "Checkpoint", "Job", "MachineJob", "StoppedError", "Stopping", "Sweeps", "SweepsJob",
-    "block_length", "blocks_of", "chains_of", "one_thread", "read_checkpoint", "run_segment",
+    "block_length", "blocks_of", "chains_of", "one_thread", "read_checkpoint", "run_segment", "segments_done",
     "write_checkpoint",
 ]  # fmt: skip
 
@@ -209,6 +209,12 @@ def read_checkpoint(folder: pathlib.Path, run: str, block: int, done: int | None
     if about.get("owner") != _owner(folder, run, block) or path != _path(folder, block, found):
         raise ValueError(f"{path} is a checkpoint of another run or block")
     return Checkpoint(found, tuple(arrays[str(place)] for place in range(len(arrays))))
+
+
+def segments_done(folder: pathlib.Path, run: str, block: int) -> int:
+    """How many segments of a block are done."""
+    found = read_checkpoint(folder, run, block)
+    return 0 if found is None else found.done
 
 
 class StoppedError(Exception):
@@ -388,9 +394,9 @@ _making = threading.Lock()
 def chains_of(job: SweepsJob, stage: int) -> Chains:
     """The chains of a stage of a job, made once in each process."""
     with _making:
-        return _madechains_of(job, stage)
+        return _made_chains(job, stage)
 
 
 @functools.lru_cache(maxsize=4)
-def _madechains_of(job: SweepsJob, stage: int) -> Chains:
+def _made_chains(job: SweepsJob, stage: int) -> Chains:
     return job.chains(stage)

@@ -144,7 +144,6 @@ def finish(unfinished: pathlib.Path, place: pathlib.Path, arrays: Sequence[Store
         check_chunks(unfinished / array.name, array.shape, array.chunks)
     os.rename(unfinished, place)
     flush_folder(place.parent)
-    flush_folder(unfinished.parent)
 
 
 def check(unfinished: pathlib.Path, arrays: Sequence[Stored], run: str) -> None:
