@@ -16,6 +16,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from nbm_xp.machines import Array, Namespace
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import (
@@ -74,7 +75,7 @@ class Numbers:
         """How many steps of each stream a sweep takes."""
         return -(-self.units // LANES)
 
-    def states(self, first_chain: int, chains: int, sweep: int) -> Any:
+    def states(self, first_chain: int, chains: int, sweep: int) -> Array:
         """The states of all streams of some chains before a sweep, int32 in the host's memory.
 
         Of shape (LANES * chains, 6): all chains' first stream, then all chains' second one.
@@ -84,17 +85,17 @@ class Numbers:
         lanes_first = host.permute_dims(host.reshape(made, (chains, LANES, 6)), (1, 0, 2))
         return self.after(host.reshape(lanes_first, (chains * LANES, 6)), sweep)
 
-    def after(self, states: Any, sweeps: int = 1) -> Any:
+    def after(self, states: Array, sweeps: int = 1) -> Array:
         """The states after so many sweeps more."""
         return advance(states, sweeps * self.steps * int(states.shape[0]))
 
-    def sweep(self, xp: Any, states: Any, chains: int) -> Any:
+    def sweep(self, xp: Namespace, states: Array, chains: int) -> Array:
         """The numbers of the next sweep, float64 of shape (units, chains), of a library."""
         with wide_dtypes(xp):
             drawn = numbers(xp, convert(states, xp), self.units * chains, "float64")
             return xp.reshape(drawn, (self.units, chains))
 
-    def some(self, chain: int, sweep: int, begin: int, end: int) -> Any:
+    def some(self, chain: int, sweep: int, begin: int, end: int) -> Array:
         """The numbers of some slots of one chain alone, in the host's memory."""
         host = host_namespace()
         first = jump(self.seed, chain * LANES * STREAM_STEPS)
@@ -119,18 +120,18 @@ class Start:
     clamp : Clamp or None
     """
 
-    betas: Any
+    betas: Array
     seed: State
     first_chain: int = 0
     sweep: int = 0
-    states: Any = None
+    states: Array = None
     clamp: Clamp | None = None
 
 
 def started(
     machine: EnergyModel,
     n_chains: int,
-    beta: Any,
+    beta: Array,
     random_state: Any,
     *,
     initial: Any = None,
@@ -224,7 +225,7 @@ class Chains:
         with wide_dtypes(xp):
             self._by_unit = asarray(host.argsort(layout.order), xp, "int64")
 
-    def _streams(self, numbers: Numbers, sweep: int, group: int = 1) -> Any:
+    def _streams(self, numbers: Numbers, sweep: int, group: int = 1) -> Array:
         return numbers.states(self.first_chain // group, self.count // group, sweep)
 
     def step(self, count: int = 1) -> None:
@@ -243,23 +244,23 @@ class Chains:
             self.states = self.move.sweep(self, uniforms)
             self.sweep += 1
 
-    def set_betas(self, betas: Any) -> None:
+    def set_betas(self, betas: Array) -> None:
         """Give the chains other inverse temperatures."""
         self.move.check(self.machine, betas, self.first_chain, self._clamp)
         self.betas = betas
         with wide_dtypes(self.xp):
             self.beta = asarray(host_namespace().reshape(betas, (1, -1)), self.xp, "float64")
 
-    def energies(self) -> Any:
+    def energies(self) -> Array:
         """The energy of each chain, float64 of shape (chains,)."""
         return moves.energies(self.xp, self.machine.layout, self.machine.kind, self.states)
 
-    def by_unit(self) -> Any:
+    def by_unit(self) -> Array:
         """The states in the order of units, of shape (units, chains)."""
         with wide_dtypes(self.xp):
             return self.xp.take(self.states, self._by_unit, axis=0)
 
-    def rows(self, which: Any = None) -> Any:
+    def rows(self, which: Array = None) -> Array:
         """The states of all chains, or of some, as a NumPy array of shape (chains, units)."""
         states = self.states
         with wide_dtypes(self.xp):

@@ -12,13 +12,14 @@ from typing import Any, Final
 import numpy as np
 
 from nbm_xp.machines import Array
+from nbm_xp.machines.units import Units
 from nbm_xp.namespace.core import functions
 from nbm_xp.namespace.mrg31k3p.integers import transition
 from nbm_xp.namespace.mrg31k3p.numpy_draws import number_by_number
 
 from .blocks import ChainGroup
 from .lattice_blocks import Couplings, LatticeBlock, SlotRuns
-from .layout import multiples_of
+from .layout import Layout, multiples_of
 from .shards import Shard
 
 __all__ = [
@@ -35,7 +36,7 @@ _FEW_LEVELS: Final = 8
 """So many levels are compared with one after the other; for more the table is looked up."""
 
 
-def rows(units: int, first: Any, second: Any) -> Any:
+def rows(units: int, first: Array, second: Array) -> Array:
     """See `nbm_xp.graphs.colouring.neighbour_rows`."""
     begins, neighbours = np.empty(units + 1, np.int64), np.empty(2 * first.size, np.int32)
     edges = np.empty_like(neighbours)
@@ -44,14 +45,14 @@ def rows(units: int, first: Any, second: Any) -> Any:
     return begins, neighbours, edges
 
 
-def reordered(order: Any, slots: Any, begins: Any, neighbours: Any, edges: Any) -> Any:
+def reordered(order: Array, slots: Array, begins: Array, neighbours: Array, edges: Array) -> Array:
     """See `nbm_xp.graphs.colouring.reordered_rows`."""
     found = np.empty_like(begins), np.empty_like(neighbours), np.empty_like(edges)
     functions["graph_reordered"](order, slots, begins, neighbours, edges, *found)
     return found
 
 
-def colours(begins: Any, neighbours: Any) -> tuple[Any, tuple[int, int] | None]:
+def colours(begins: Array, neighbours: Array) -> tuple[Any, tuple[int, int] | None]:
     """Give a colour to each unit, and two units that are joined twice, if there are any."""
     units = begins.size - 1
     found, seen, used = np.empty(units, np.int32), np.full(units, -1, np.int32), np.full(units + 1, -1, np.int32)
@@ -66,7 +67,7 @@ def colours(begins: Any, neighbours: Any) -> tuple[Any, tuple[int, int] | None]:
 class _Loops:
     """What the loops need of a layout: couplings, in the order of runs where there are some, or as small multiples."""
 
-    couplings: Any
+    couplings: Array
     multiples: Any
     runs: Any
     unit: float
@@ -74,7 +75,7 @@ class _Loops:
     stride: int
 
 
-def _along_runs(layout: Any) -> tuple[Any, Any]:
+def _along_runs(layout: Layout) -> tuple[Array, Array]:
     """Couplings in the order of runs, and these, where they are long; else couplings as they are, and none."""
     kept = layout.kept.get("runs")
     if kept is None:
@@ -84,14 +85,14 @@ def _along_runs(layout: Any) -> tuple[Any, Any]:
             kept = np.empty_like(layout.couplings), found[: count + 1].copy()
             functions["graph_by_run"](kept[1], layout.begins, layout.couplings, kept[0])
         layout.kept["runs"] = kept
-    return kept  # type: ignore[no-any-return]
+    return kept
 
 
-def _for_potts(couplings: Any) -> _Loops:
+def _for_potts(couplings: Array) -> _Loops:
     return _Loops(couplings, NO_MULTIPLES, _NO_RUNS, 0.0, 0, 1)
 
 
-def loops_of(layout: Any, values: Any, single: bool) -> _Loops:
+def loops_of(layout: Layout, values: Units, single: bool) -> _Loops:
     """Look for runs, for one chain, and for couplings that are small multiples of one number."""
     kept = layout.kept.get(("loops", values, single))
     if kept is not None:
@@ -113,8 +114,8 @@ def loops_of(layout: Any, values: Any, single: bool) -> _Loops:
 
 
 def table_of(
-    most: int, stride: int, unit: float, field: float, values: Any, metropolis: bool, beta: Any
-) -> tuple[Any, Any]:
+    most: int, stride: int, unit: float, field: float, values: Units, metropolis: bool, beta: Array
+) -> tuple[Array, Array]:
     """The levels of whole sums, and up to which integer each draws the upper value, or a change of either value.
 
     Parameters
@@ -140,8 +141,8 @@ def table_of(
 
 
 def sweeps(
-    layout: Any, values: Any, rule: str, states: Any, streams: Any, beta: Any, free: Any, count: int
-) -> tuple[Any, Any] | None:
+    layout: Layout, values: Units, rule: str, states: Array, streams: Array, beta: Array, free: Any, count: int
+) -> tuple[Array, Array] | None:
     """Make sweeps: the states after them, and those of the streams; None for what there is no loop for."""
     if rule not in RULES:
         return None
@@ -162,7 +163,7 @@ def sweeps(
     return spins, numbers.view(np.int32).T
 
 
-def energies(layout: Any, values: Any, states: Any) -> Any:
+def energies(layout: Layout, values: Units, states: Array) -> Array:
     """See `nbm_xp.graphs.moves.energies`."""
     found = np.empty(states.shape[1])
     given = (layout.begins, layout.neighbours, layout.couplings, layout.fields, np.ascontiguousarray(states), found)
@@ -173,7 +174,7 @@ def energies(layout: Any, values: Any, states: Any) -> Any:
     return found
 
 
-def roots(layout: Any, joined: Any) -> Any:
+def roots(layout: Layout, joined: Array) -> Array:
     """See `nbm_xp.graphs.layout`: the first slot of each unit's cluster in each chain."""
     found, one = np.empty((layout.units, joined.shape[1]), np.int32), np.empty(layout.units, np.int32)
     for chain in range(joined.shape[1]):
@@ -183,7 +184,9 @@ def roots(layout: Any, joined: Any) -> Any:
     return found
 
 
-def words(layout: Any, states: Any, shared: Any, own: Any, bounds: list[int], count: int) -> tuple[Any, Any]:
+def words(
+    layout: Layout, states: Array, shared: Array, own: Array, bounds: list[int], count: int
+) -> tuple[Array, Array]:
     """See `nbm_xp.graphs.moves`: the states after some sweeps, and those of the streams that chains share."""
     units, chains = states.shape
     lanes, groups = shared.shape[0] // (chains // 64), chains // 64
@@ -292,7 +295,7 @@ class Bricks:
         return np.stack([found[:, 0] * self.unit, alone, found[:, 2]])
 
 
-def breadth(begins: Any, neighbours: Any) -> Any:
+def breadth(begins: Array, neighbours: Array) -> Array:
     """See `nbm_xp.graphs.shards`: the slots as a walk comes to them."""
     order = np.empty(begins.size - 1, np.int32)
     functions["graph_breadth"](begins, neighbours, order, np.zeros(order.size, np.int8))

@@ -9,6 +9,7 @@ import warnings
 from operator import index
 from typing import Any
 
+from nbm_xp.machines import Array
 from nbm_xp.machines.rows import numbers
 from nbm_xp.machines.units import Units, kind_of
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
@@ -18,7 +19,7 @@ from .layout import Layout, check_sums, components, laid_out, resolution_of
 
 __all__ = ["Clamp", "ClampWarning", "EnergyModel", "check_machine", "checked_clamp", "checked_states", "units_of"]
 
-Clamp = tuple[Any, Any]
+Clamp = tuple[Array, Array]
 """The clamped units, int64, in rising order, and their values, int8."""
 
 
@@ -57,7 +58,7 @@ def units_of(units: Any) -> Units:
 class EnergyModel:
     """The energy of states of units on a graph; the parameters are those of `GraphMachine`."""
 
-    def __init__(self, graph: Any, units: Any = "spin", fields: Any = 0.0, couplings: Any = None) -> None:
+    def __init__(self, graph: Any, units: Any = "spin", fields: Any = 0.0, couplings: Array = None) -> None:
         host = host_namespace()
         self.kind = units_of(units)
         self.units, self.fields, self.couplings = units, fields, couplings
@@ -93,7 +94,7 @@ class EnergyModel:
         return self._layout is not None
 
     @property
-    def by_edge_and_unit(self) -> tuple[Any, Any]:
+    def by_edge_and_unit(self) -> tuple[Array, Array]:
         """The couplings of edges and the fields of units; not rounded yet where there is no layout."""
         if self._weights is not None:
             return self._weights, self._fields
@@ -130,7 +131,7 @@ def check_machine(machine: Any) -> None:
         raise TypeError(f"machine must be a GraphMachine, got {type(machine).__name__}")
 
 
-def checked_states(machine: EnergyModel, states: Any, chains: int | None = None) -> Any:
+def checked_states(machine: EnergyModel, states: Array, chains: int | None = None) -> Array:
     """States that a machine can have, as an int8 array of shape (chains, units) in host memory.
 
     Raises

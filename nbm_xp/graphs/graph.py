@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
+from nbm_xp.machines import Array
 from nbm_xp.machines.rows import numbers, positive_int
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
 
@@ -69,11 +70,11 @@ class Graph:
 
     units: int
     first: Any
-    second: Any
-    weights: Any = None
+    second: Array
+    weights: Array = None
     shape: tuple[int, ...] | None = None
     periodic: tuple[bool, ...] | None = None
-    colours: Any = None
+    colours: Array = None
     name: str = "graph"
 
     def __post_init__(self) -> None:
@@ -105,7 +106,7 @@ class Graph:
         return f"<{self.name}: {self.units} units, {self.edges} edges>"
 
 
-def finite(values: Any, name: str, shape: tuple[int, ...]) -> Any:
+def finite(values: Any, name: str, shape: tuple[int, ...]) -> Array:
     """Numbers as a float64 array of one shape, to which a single number is broadcast.
 
     Raises
@@ -123,7 +124,7 @@ def finite(values: Any, name: str, shape: tuple[int, ...]) -> Any:
     return host.broadcast_to(array, shape)
 
 
-def uniform_value(array: Any) -> float | None:
+def uniform_value(array: Array) -> float | None:
     """The one number that `finite` broadcast to an array; None where there may be several.
 
     Examples
@@ -189,7 +190,7 @@ def as_graph(graph: Any, units: int | None = None) -> Graph:
     return Graph(count, array[:, 0], array[:, 1])
 
 
-def _from_entries(rows: Any, columns: Any, values: Any, shape: Any) -> Graph:
+def _from_entries(rows: Array, columns: Any, values: Any, shape: Any) -> Graph:
     """A graph of the entries of a matrix that are not zero."""
     host = host_namespace()
     if len(shape) != 2 or shape[0] != shape[1]:
@@ -255,7 +256,7 @@ class Lattice(Graph):
     periodic: tuple[bool, ...]
 
     def __init__(
-        self, shape: tuple[int, ...], periodic: tuple[bool, ...], weights: Any = None, name: str | None = None
+        self, shape: tuple[int, ...], periodic: tuple[bool, ...], weights: Array = None, name: str | None = None
     ) -> None:
         units = math.prod(shape)
         if not 0 < units <= MOST_UNITS:
@@ -289,7 +290,7 @@ class Lattice(Graph):
         return -(-self.colour_count // 2) * 2
 
     @cached_property
-    def _ends(self) -> tuple[Any, Any]:
+    def _ends(self) -> tuple[Array, Array]:
         host = host_namespace()
         place = host.reshape(host.arange(self.units, dtype=host.int32), self.shape)
         first, second = [], []
@@ -301,17 +302,17 @@ class Lattice(Graph):
         return host.concat(first), host.concat(second)
 
     @property
-    def first(self) -> Any:
+    def first(self) -> Array:
         """The first units of all edges."""
         return self._ends[0]
 
     @property
-    def second(self) -> Any:
+    def second(self) -> Array:
         """The second units of all edges."""
         return self._ends[1]
 
     @cached_property
-    def colours(self) -> Any:
+    def colours(self) -> Array:
         """A colour for each unit."""
         host = host_namespace()
         found = host.zeros((), dtype=host.uint8)
@@ -336,7 +337,7 @@ def _counts(shape: tuple[int, ...], odd: tuple[bool, ...]) -> tuple[tuple[int, .
     return tuple(found)
 
 
-def row_starts(shape: tuple[int, ...], odd: tuple[bool, ...], rows: Any, colour: int) -> tuple[Any, Any]:
+def row_starts(shape: tuple[int, ...], odd: tuple[bool, ...], rows: Array, colour: int) -> tuple[Array, Array]:
     """Where the units of a colour begin that lie in rows along the last axis.
 
     Parameters

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from nbm_xp.machines import Array, Namespace
 from nbm_xp.namespace import asarray, convert, host_namespace, wide_dtypes
 from nbm_xp.namespace.kernels import kernel
 
@@ -46,15 +47,15 @@ class Layout:
         What was made of all this for single libraries.
     """
 
-    order: Any
+    order: Array
     ends: tuple[int, ...]
-    begins: Any
-    neighbours: Any
-    couplings: Any
-    first: Any
-    second: Any
-    weights: Any
-    fields: Any
+    begins: Array
+    neighbours: Array
+    couplings: Array
+    first: Array
+    second: Array
+    weights: Array
+    fields: Array
     resolution: float
     kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
@@ -63,7 +64,7 @@ class Layout:
         """How many slots there are."""
         return int(self.order.shape[0])
 
-    def on(self, xp: Any) -> LayoutArrays:
+    def on(self, xp: Namespace) -> LayoutArrays:
         """What the sweeps of a library need, as its arrays."""
         if xp not in self.kept:
             with wide_dtypes(xp):
@@ -80,10 +81,10 @@ class LayoutArrays:
     """A layout in a library: of each colour its slots, and sums over the neighbours of each of these."""
 
     colours: tuple[Colour, ...]
-    first: Any
-    second: Any
-    weights: Any
-    fields: Any
+    first: Array
+    second: Array
+    weights: Array
+    fields: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,13 +107,13 @@ class Colour:
 
     begin: int
     end: int
-    neighbours: Any
-    couplings: Any
+    neighbours: Array
+    couplings: Array
     degree: int | None
-    edges: Any
-    fields: Any
+    edges: Array
+    fields: Array
 
-    def sums(self, xp: Any, values: Any) -> Any:
+    def sums(self, xp: Namespace, values: Array) -> Array:
         """The sums, over the neighbours of each slot, of couplings times float64 values of all neighbours.
 
         Parameters
@@ -135,7 +136,7 @@ class Colour:
         return ends[1:, :] - ends[:-1, :]
 
 
-def laid_out(graph: Graph, couplings: Any, fields: Any) -> Layout:
+def laid_out(graph: Graph, couplings: Array, fields: Array) -> Layout:
     """Lay a graph out.
 
     Parameters
@@ -164,14 +165,14 @@ def laid_out(graph: Graph, couplings: Any, fields: Any) -> Layout:
     return _layout_of(order, ends, first, second, rows, couplings, fields)
 
 
-def reweighed(layout: Layout, couplings: Any, fields: Any) -> Layout:
+def reweighed(layout: Layout, couplings: Array, fields: Array) -> Layout:
     """The same graph, laid out in the same way, with other couplings and fields; see `laid_out`."""
     rows = neighbour_rows(layout.units, layout.first, layout.second)
     return _layout_of(layout.order, layout.ends, layout.first, layout.second, rows, couplings, fields)
 
 
 def _layout_of(
-    order: Any, ends: tuple[int, ...], first: Any, second: Any, rows: Rows, couplings: Any, fields: Any
+    order: Array, ends: tuple[int, ...], first: Array, second: Array, rows: Rows, couplings: Array, fields: Array
 ) -> Layout:
     host = host_namespace()
     begins, neighbours, edges = rows
@@ -184,7 +185,7 @@ def _layout_of(
     return Layout(order, ends, begins, neighbours, by_rows, first, second, weights, fields[order, ...], resolution)
 
 
-def resolution_of(couplings: Any, fields: Any) -> float:
+def resolution_of(couplings: Array, fields: Array) -> float:
     """The power of two of which all couplings and fields become multiples.
 
     Examples
@@ -197,7 +198,7 @@ def resolution_of(couplings: Any, fields: Any) -> float:
     return math.ldexp(1.0, math.frexp(total)[1] - 52) if total else 0.0
 
 
-def multiples_of(weights: Any) -> tuple[float, Any, int]:
+def multiples_of(weights: Array) -> tuple[float, Any, int]:
     """The least size of weights, the weights as int8 multiples of it, and the largest of these; or 1, None and 0.
 
     Examples
@@ -217,7 +218,7 @@ def multiples_of(weights: Any) -> tuple[float, Any, int]:
     return unit, host.astype(whole, host.int8), int(largest)
 
 
-def check_sums(couplings: Any, fields: Any) -> None:
+def check_sums(couplings: Array, fields: Array) -> None:
     """Raise for numbers whose sums are not finite.
 
     Raises
@@ -233,19 +234,19 @@ def check_sums(couplings: Any, fields: Any) -> None:
             raise ValueError(f"{name} must be so small that their sum is finite, got {float(host.max(values)):g}")
 
 
-def _size(numbers: Any) -> float:
+def _size(numbers: Array) -> float:
     """The sum of all sizes; of one number that was stretched, without going through all of it."""
     host = host_namespace()
     one = uniform_value(numbers)
     return float(host.sum(host.abs(numbers))) if one is None else abs(one) * numbers.size
 
 
-def rounded(numbers: Any, resolution: float) -> Any:
+def rounded(numbers: Array, resolution: float) -> Array:
     """Numbers as multiples of a resolution."""
     return host_namespace().round(numbers / resolution) * resolution if resolution else numbers
 
 
-def _arrays_of(layout: Layout, xp: Any) -> LayoutArrays:
+def _arrays_of(layout: Layout, xp: Namespace) -> LayoutArrays:
     host = host_namespace()
     fields = layout.fields if layout.fields.ndim == 2 else layout.fields[:, None]
     colours, begin = [], 0
@@ -270,7 +271,7 @@ def _arrays_of(layout: Layout, xp: Any) -> LayoutArrays:
     return LayoutArrays(tuple(colours), first, second, asarray(layout.weights[:, None], xp), asarray(fields, xp))
 
 
-def components(layout: Layout) -> Any:
+def components(layout: Layout) -> Array:
     """The first slot of the connected component of each slot, of shape (units,)."""
     if "components" not in layout.kept:
         host = host_namespace()
@@ -279,7 +280,7 @@ def components(layout: Layout) -> Any:
     return layout.kept["components"]
 
 
-def roots_of(xp: Any, layout: Layout, joined: Any) -> Any:
+def roots_of(xp: Namespace, layout: Layout, joined: Array) -> Array:
     """The first slot of each unit's cluster in each chain, int64 of shape (units, chains).
 
     Trees of units, at first one of each, grow together: as long as edges lead from one tree to another, each tree is

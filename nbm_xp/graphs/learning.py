@@ -19,6 +19,7 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any, Final, Self
 
+from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.estimators import Estimator
 from nbm_xp.machines.randomness import entropy_of
@@ -55,7 +56,7 @@ class Learning(EnergyModel, Estimator):
         graph: Any,
         units: Any = "spin",
         fields: Any = 0.0,
-        couplings: Any = None,
+        couplings: Array = None,
         *,
         training: str = "pseudo_likelihood",
         n_iter: int = 500,
@@ -183,7 +184,7 @@ class Learning(EnergyModel, Estimator):
         self._take(aim, place + self.learning_rate * slope, getattr(self, "n_iter_", 0) + 1)
         return self
 
-    def score_samples(self, X: Any) -> Any:
+    def score_samples(self, X: Any) -> Array:
         """The logarithm of the pseudo-likelihood of each row: the sum over units of what it is given all others.
 
         Parameters
@@ -221,7 +222,7 @@ class Learning(EnergyModel, Estimator):
         found = aim.scores(Neighbourhood.pseudo, self._place())
         return float(host_namespace().mean(found if aim.weights is None else found * aim.weights))
 
-    def log_likelihood(self, X: Any) -> Any:
+    def log_likelihood(self, X: Any) -> Array:
         """The logarithm of the probability of each row, of a machine whose states `enumerated` can go through.
 
         Parameters
@@ -264,7 +265,7 @@ class Learning(EnergyModel, Estimator):
         if self.training == "exact" and states > MOST_STATES:
             raise ValueError(f"training 'exact' goes through all states, and {states:.3g} are more than {MOST_STATES}")
 
-    def _check_maximum(self, means: Any) -> None:
+    def _check_maximum(self, means: Array) -> None:
         """Raise for data to which no field is large enough."""
         host, values = host_namespace(), self.kind
         if values.is_categorical:
@@ -280,10 +281,10 @@ class Learning(EnergyModel, Estimator):
                 "field is large enough: a weight_decay above 0 holds it"
             )
 
-    def _place(self) -> Any:
+    def _place(self) -> Array:
         return joined(self.layout.weights, fields_of(self))
 
-    def _take(self, aim: Objective, place: Any, steps: int) -> None:
+    def _take(self, aim: Objective, place: Array, steps: int) -> None:
         """Become what was learnt."""
         self.layout = aim.machine_at(place).layout
         fields = fields_of(self)
@@ -291,7 +292,7 @@ class Learning(EnergyModel, Estimator):
         self.fields_ = fields.T if self.kind.is_categorical else fields[0]
         self.n_features_in_, self.n_iter_ = self.n_units, steps
 
-    def _followed(self, aim: Objective, place: Any) -> Any:
+    def _followed(self, aim: Objective, place: Array) -> Array:
         """The mean of the places of the later half of the steps, each along the gradient that chains tell."""
         machine = aim.machine_at(place)
         chains = ModelChains(machine, aim, self, entropy_of(self.random_state))
@@ -307,7 +308,7 @@ class Learning(EnergyModel, Estimator):
 def _climbed(value_and_gradient: Callable[[Any], tuple[float, Any]], start: Any, most: int, tolerance: float) -> Any:
     """Where a concave function is largest: SciPy's `OptimizeResult`."""
 
-    def downwards(place: Any) -> tuple[float, Any]:
+    def downwards(place: Array) -> tuple[float, Any]:
         value, slope = value_and_gradient(place)
         return -value, -slope
 
@@ -346,7 +347,7 @@ class ModelChains:
         for _ in range(SETTLING):
             self.tempering.step()
 
-    def moments(self, machine: EnergyModel) -> tuple[Any, Any]:
+    def moments(self, machine: EnergyModel) -> tuple[Array, Array]:
         """What the states show of pairs and units, after more sweeps of a machine as it is now."""
         chains, xp = self.chains, self.table.xp
         chains.machine = machine

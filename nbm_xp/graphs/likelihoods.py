@@ -56,7 +56,7 @@ FEW_UNITS = 2048
 """So many have a table of all pairs, for one product of matrices is quicker than many sums."""
 MOST_ENTRIES = 2**28
 
-Moments = tuple[Any, Any]
+Moments = tuple[Array, Array]
 """The sums of what couplings and fields are multiplied with in the energy, but for the sign."""
 
 
@@ -153,7 +153,7 @@ class Neighbourhood:
 Score = Callable[[Neighbourhood, Array, Array, Array], Array]
 
 
-def neighbourhood(graph: Graph, values: Units, xp: Any) -> Neighbourhood:
+def neighbourhood(graph: Graph, values: Units, xp: Namespace) -> Neighbourhood:
     """The table of a graph in a library.
 
     Raises
@@ -189,14 +189,14 @@ def neighbourhood(graph: Graph, values: Units, xp: Any) -> Neighbourhood:
         )  # fmt: skip
 
 
-def fields_of(machine: EnergyModel) -> Any:
+def fields_of(machine: EnergyModel) -> Array:
     """The fields of a machine, of shape (channels, units)."""
     host = host_namespace()
     found = machine.layout.fields[host.argsort(machine.layout.order), ...]
     return found.T if found.ndim == 2 else found[None, :]
 
 
-def joined(couplings: Any, fields: Any) -> Any:
+def joined(couplings: Array, fields: Array) -> Array:
     """Couplings and fields as one vector."""
     host = host_namespace()
     return host.concat([couplings, host.reshape(fields, (-1,))])
@@ -233,30 +233,30 @@ class Objective:
         self._tables: dict[Any, Neighbourhood] = {}
         self.wanted: Moments = self._mean(self._checked_moments)
 
-    def library(self) -> Any:
+    def library(self) -> Array:
         """Where chains run beside these rows."""
         xp = array_namespace(self.rows)
         return default_namespace() if is_lazy(xp) else xp
 
-    def table(self, xp: Any) -> Neighbourhood:
+    def table(self, xp: Namespace) -> Neighbourhood:
         """The neighbours in a library."""
         if xp not in self._tables:
             self._tables[xp] = neighbourhood(self.machine.graph, self.machine.kind, xp)
         return self._tables[xp]
 
-    def split(self, place: Any) -> Moments:
+    def split(self, place: Array) -> Moments:
         """Couplings, and fields of shape (channels, units), of a vector."""
         edges = self.machine.graph.edges
         return place[:edges], host_namespace().reshape(place[edges:], (-1, self.machine.n_units))
 
-    def machine_at(self, place: Any) -> EnergyModel:
+    def machine_at(self, place: Array) -> EnergyModel:
         """A machine with these couplings and fields."""
         couplings, fields = self.split(place)
         found = copy.copy(self.machine)
         found.layout = reweighed(found.layout, couplings, fields.T if found.kind.is_categorical else fields[0])
         return found
 
-    def pseudo(self, place: Any) -> tuple[float, Any]:
+    def pseudo(self, place: Array) -> tuple[float, Any]:
         """The mean log-pseudo-likelihood, and its gradient."""
 
         def measure(table: Neighbourhood, rows: Array, counts: Array) -> tuple[Array, ...]:
@@ -270,7 +270,7 @@ class Objective:
         found = [table.scores(score, rows, *self.split(place)) for table, rows, _ in self._parts()]
         return host_namespace().concat(found)
 
-    def likelihood(self, place: Any) -> tuple[float, Any]:
+    def likelihood(self, place: Array) -> tuple[float, Any]:
         """The mean log-likelihood, and its gradient, by all states."""
         host = host_namespace()
         machine = self.machine_at(place)
@@ -288,7 +288,7 @@ class Objective:
             totals = [a + b for a, b in zip(totals, found, strict=True)]
         return totals[0], totals[1]
 
-    def beside(self, place: Any, of_model: Moments) -> Any:
+    def beside(self, place: Array, of_model: Moments) -> Array:
         """The gradient of the mean log-likelihood, where a machine has these in place of `wanted`."""
         return self._decayed(place, 0.0, self._slope(of_model))[1]
 
@@ -303,7 +303,7 @@ class Objective:
         for _ in range(TURNS):
             direction = direction / float(host.linalg.vector_norm(direction))
 
-            def measure(table: Neighbourhood, rows: Any, counts: Any, way: Any = direction) -> tuple[Any, ...]:
+            def measure(table: Neighbourhood, rows: Array, counts: Array, way: Any = direction) -> tuple[Array, ...]:
                 shares = table.scores(Neighbourhood.shares, rows, *self.split(way))
                 return table.moments(rows, counts * shares)
 
@@ -314,10 +314,10 @@ class Objective:
             direction = turned
         return found + self.weight_decay
 
-    def _slope(self, of_model: Moments) -> Any:
+    def _slope(self, of_model: Moments) -> Array:
         return joined(*(a - b for a, b in zip(self.wanted, of_model, strict=True)))
 
-    def _decayed(self, place: Any, value: float, slope: Any) -> tuple[float, Any]:
+    def _decayed(self, place: Array, value: float, slope: Array) -> tuple[float, Any]:
         squares = float(host_namespace().vecdot(place, place))
         return value - 0.5 * self.weight_decay * squares, slope - self.weight_decay * place
 
@@ -330,15 +330,15 @@ class Objective:
             counts = host.ones((rows.shape[0],)) if weights is None else weights
             yield self.table(array_namespace(rows)), rows, counts
 
-    def _mean(self, measure: Callable[[Neighbourhood, Any, Any], tuple[Any, ...]]) -> Any:
+    def _mean(self, measure: Callable[[Neighbourhood, Any, Any], tuple[Array, ...]]) -> Array:
         """The means, in the host's memory, of what is summed over some rows at a time."""
-        totals: tuple[Any, ...] = ()
+        totals: tuple[Array, ...] = ()
         for part in self._parts():
             found = tuple(map(to_numpy, measure(*part)))
             totals = tuple(a + b for a, b in zip(totals, found, strict=True)) if totals else found
         return tuple(total / self.count for total in totals)
 
-    def _checked_moments(self, table: Neighbourhood, rows: Any, counts: Any) -> Moments:
+    def _checked_moments(self, table: Neighbourhood, rows: Array, counts: Array) -> Moments:
         allowed, xp = self.machine.kind.values, table.xp
         known = rows == allowed[0]
         for value in allowed[1:]:

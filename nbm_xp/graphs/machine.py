@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from nbm_xp.machines import Array
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import host_namespace
@@ -25,7 +26,7 @@ from .measures import diagnose
 from .moves import check_local
 from .observables import INVERSE_TEMPERATURE, STATES, SWEEPS, about, checked_names, coordinates_of, observers_of
 from .shard_sweeps import sharded
-from .tempering import Tempering, annealed, checked_betas, placed_ladder
+from .tempering import LowestStates, Tempering, checked_betas, finite_betas, placed_ladder
 
 __all__ = ["GraphMachine"]
 
@@ -96,7 +97,7 @@ class GraphMachine(Learning):
     (True, True)
     """
 
-    def energy(self, states: Any) -> Any:
+    def energy(self, states: Array) -> Any:
         """The energies of states.
 
         Parameters
@@ -318,10 +319,18 @@ class GraphMachine(Learning):
         >>> float(found["energy"].min()) == enumerated(machine).ground_energy
         True
         """
-        xarray = need("xarray")
-        running, best = annealed(
-            self, n_chains, n_sweeps, betas, thin, random_state, rule, library, clamp=clamp, initial=initial
-        )
+        xarray, host = need("xarray"), host_namespace()
+        schedule, thin = finite_betas(betas), positive_int(thin, "thin")
+        if schedule.shape[0] == 2:
+            schedule = host.linspace(schedule[0], schedule[1], positive_int(n_sweeps, "n_sweeps"))
+        start = started(self, n_chains, float(schedule[0]), random_state, initial=initial, clamp=clamp)
+        running = Chains(self, start, rule, library)
+        best = LowestStates(running)
+        for k, beta in enumerate(schedule.tolist(), 1):
+            running.set_betas(host.full((running.count,), beta))
+            running.step()
+            if k % thin == 0 or k == schedule.shape[0]:
+                best.see()
         found = {
             "energy": (("chain",), best.energies, about("least energy")),
             "state": (("chain", "unit"), best.states, about("state of the least energy")),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import report
 from nbm_xp.machines.rows import numbers, positive_int
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
@@ -24,7 +25,7 @@ HELPS = (
 )
 
 
-def _series(values: Any, name: str) -> Any:
+def _series(values: Any, name: str) -> Array:
     found = getattr(values, "values", values)
     array = numbers(to_numpy(found) if is_array(found) else found, name, host_namespace(), "float64")
     if not array.ndim or array.shape[-1] < 2:
@@ -32,7 +33,7 @@ def _series(values: Any, name: str) -> Any:
     return array
 
 
-def autocorrelation_time(series: Any, window: float = 6.0) -> Any:
+def autocorrelation_time(series: Any, window: float = 6.0) -> Array:
     """The integrated autocorrelation time of a series: so many sweeps are worth one draw of its own.
 
     Parameters
@@ -146,7 +147,7 @@ def specific_heat(energy: Any, beta: float, units: int) -> float:
     return float(beta**2 * units * host_namespace().var(_series(energy, "energy")))
 
 
-def energy_histogram(energy: Any, bins: int = 64) -> tuple[Any, Any]:
+def energy_histogram(energy: Any, bins: int = 64) -> tuple[Array, Array]:
     """How often energies fall between edges: the counts of all chains, and the edges.
 
     Examples
@@ -202,7 +203,7 @@ def diagnose(draws: Any, *, stacklevel: int = 2) -> dict[str, Any]:
     (True, True)
     """
     host = host_namespace()
-    series: dict[str, tuple[Any, Any]] = {}
+    series: dict[str, tuple[Array, Array]] = {}
     betas = draws.variables["beta"].values if "beta" in draws.variables else None
     for name in draws.data_vars:
         variable = draws.variables[name]
@@ -217,7 +218,7 @@ def diagnose(draws: Any, *, stacklevel: int = 2) -> dict[str, Any]:
     return found.attributes
 
 
-def labels_of(betas: Any, along: str) -> list[Any] | None:
+def labels_of(betas: Any, along: str) -> list[Array] | None:
     """What tells chains, or pairs of them, at different inverse temperatures apart."""
     if betas is None:
         return None

@@ -21,14 +21,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from nbm_xp.machines import Array, Namespace
+from nbm_xp.machines.units import Units
 from nbm_xp.namespace import asarray, dtype_of, host_namespace, wide_dtypes
 from nbm_xp.namespace.kernels import kernel
 from nbm_xp.rng.elementary import exp
 
 from .energy_model import EnergyModel
 from .layout import Colour, Layout, roots_of
+
+if TYPE_CHECKING:
+    from .chains import Chains
 
 __all__ = [
     "LANES", "MOVES", "ClusterMove", "LocalMove", "Move", "Source", "check_local", "energies", "local_fields",
@@ -37,18 +42,6 @@ __all__ = [
 
 LANES: Final = 64
 """The random streams of a chain: enough to fill vector instructions, few enough to stay in the first cache."""
-
-
-class MovingChains(Protocol):
-    """What a move needs of `Chains`."""
-
-    machine: EnergyModel
-    xp: Any
-    states: Any
-    betas: Any
-    beta: Any
-    free: Any
-    numbers: list[Any]
 
 
 class Source(NamedTuple):
@@ -73,18 +66,18 @@ class Move:
     name: str
     kernel: str | None = None
 
-    def check(self, machine: EnergyModel, betas: Any, first_chain: int, clamp: Any) -> None:
+    def check(self, machine: EnergyModel, betas: Array, first_chain: int, clamp: Any) -> None:
         """Raise `ValueError` if such chains cannot move so."""
 
     def sources(self, machine: EnergyModel) -> tuple[Source, ...]:
         """The random numbers that a sweep takes; sweep 0 of draw 0 makes the first states."""
         return (Source(0, machine.n_units, first=1),)
 
-    def sweep(self, chains: MovingChains, uniforms: list[Any]) -> Any:
+    def sweep(self, chains: Chains, uniforms: list[Array]) -> Array:
         """The states after a sweep, by the uniforms of each source, of shape (count, chains)."""
         raise NotImplementedError
 
-    def compiled(self, chains: MovingChains, streams: list[Any], count: int) -> tuple[Any, list[Any]] | None:
+    def compiled(self, chains: Chains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
         """The states, and the streams of each source, after some sweeps by a compiled loop; None without one."""
         return None
 
@@ -110,7 +103,7 @@ class LocalMove(Move):
         """What gives the new values of a colour's units."""
         return self._many if potts else self._two
 
-    def sweep(self, chains: MovingChains, uniforms: list[Any]) -> Any:
+    def sweep(self, chains: Chains, uniforms: list[Array]) -> Array:
         """See `Move`."""
         xp, values, states = chains.xp, chains.machine.kind, chains.states
         change = self.change(values.is_categorical)
@@ -124,7 +117,7 @@ class LocalMove(Move):
                 states = xp.concat([states[:begin, :], new, states[end:, :]], axis=0)
         return states
 
-    def compiled(self, chains: MovingChains, streams: list[Any], count: int) -> tuple[Any, list[Any]] | None:
+    def compiled(self, chains: Chains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
         """See `Move`."""
         own = kernel(self.kernel, chains.xp) if self.kernel else None
         layout, values = chains.machine.layout, chains.machine.kind
@@ -132,25 +125,27 @@ class LocalMove(Move):
         return found and (found[0], [found[1]])
 
 
-def local_fields(xp: Any, colour: Colour, states: Any) -> Any:
+def local_fields(xp: Namespace, colour: Colour, states: Array) -> Array:
     """The local fields of a colour's units, of shape (slots, chains)."""
     wide = xp.astype(xp.take(states, colour.neighbours, axis=0), dtype_of(xp, "float64"))
     return colour.sums(xp, wide) + colour.fields
 
 
-def _local_of_each(xp: Any, colour: Colour, states: Any, count: int) -> list[Any]:
+def _local_of_each(xp: Namespace, colour: Colour, states: Array, count: int) -> list[Array]:
     """The local fields of each value of Potts units."""
     around = xp.take(states, colour.neighbours, axis=0)
     float64 = dtype_of(xp, "float64")
     return [colour.sums(xp, xp.astype(around == k, float64)) + colour.fields[:, k : k + 1] for k in range(count)]
 
 
-def _heat_bath(xp: Any, colour: Colour, values: Any, states: Any, old: Any, u: Any, beta: Any) -> Any:
+def _heat_bath(xp: Namespace, colour: Colour, values: Units, states: Array, old: Array, u: Array, beta: Array) -> Array:
     x = (beta * values.step) * local_fields(xp, colour, states)
     return values.of_bool(xp, u < 1.0 / (1.0 + exp(-x)))
 
 
-def _heat_bath_potts(xp: Any, colour: Colour, values: Any, states: Any, old: Any, u: Any, beta: Any) -> Any:
+def _heat_bath_potts(
+    xp: Namespace, colour: Colour, values: Units, states: Array, old: Array, u: Array, beta: Array
+) -> Array:
     x = [beta * f for f in _local_of_each(xp, colour, states, values.count)]
     largest = x[0]
     for other in x[1:]:
@@ -165,14 +160,18 @@ def _heat_bath_potts(xp: Any, colour: Colour, values: Any, states: Any, old: Any
     return new
 
 
-def _metropolis(xp: Any, colour: Colour, values: Any, states: Any, old: Any, u: Any, beta: Any) -> Any:
+def _metropolis(
+    xp: Namespace, colour: Colour, values: Units, states: Array, old: Array, u: Array, beta: Array
+) -> Array:
     x = (beta * values.step) * local_fields(xp, colour, states)
     upper = old == 1
     taken = u < exp(xp.where(upper, -x, x))
     return values.of_bool(xp, upper != taken)
 
 
-def _metropolis_potts(xp: Any, colour: Colour, values: Any, states: Any, old: Any, u: Any, beta: Any) -> Any:
+def _metropolis_potts(
+    xp: Namespace, colour: Colour, values: Units, states: Array, old: Array, u: Array, beta: Array
+) -> Array:
     f = _local_of_each(xp, colour, states, values.count)
     scaled = u * (values.count - 1.0)
     which = xp.floor(scaled)
@@ -197,7 +196,7 @@ class ClusterMove(Move):
     def __init__(self, name: str, change: Callable[..., Any]) -> None:
         self.name, self._change = name, change
 
-    def check(self, machine: EnergyModel, betas: Any, first_chain: int, clamp: Any) -> None:
+    def check(self, machine: EnergyModel, betas: Array, first_chain: int, clamp: Any) -> None:
         """See `Move`."""
         host, layout = host_namespace(), machine.layout
         _raise(self.name, {
@@ -211,7 +210,7 @@ class ClusterMove(Move):
         """See `Move`."""
         return (Source(2, machine.graph.edges + machine.n_units),)
 
-    def sweep(self, chains: MovingChains, uniforms: list[Any]) -> Any:
+    def sweep(self, chains: Chains, uniforms: list[Array]) -> Array:
         """See `Move`."""
         xp, values, states, layout = chains.xp, chains.machine.kind, chains.states, chains.machine.layout
         placed, edges = layout.on(xp), int(layout.first.shape[0])
@@ -222,7 +221,7 @@ class ClusterMove(Move):
             return self._change(xp, values, states, roots, uniforms[0][edges:, :])
 
 
-def _weights(xp: Any, layout: Layout) -> Any:
+def _weights(xp: Namespace, layout: Layout) -> Array:
     """The couplings of all edges, of shape (edges, 1); of shape (1, 1) where they are equal."""
     if "equal" not in layout.kept:
         host = host_namespace()
@@ -231,12 +230,12 @@ def _weights(xp: Any, layout: Layout) -> Any:
     return weights[:1, :] if layout.kept["equal"] else weights
 
 
-def _swendsen_wang(xp: Any, values: Any, states: Any, roots: Any, uniforms: Any) -> Any:
+def _swendsen_wang(xp: Namespace, values: Units, states: Array, roots: Array, uniforms: Array) -> Array:
     """All clusters are drawn anew, each by the number of the first of its slots."""
     return xp.take_along_axis(values.at_random(xp, uniforms), roots, axis=0)
 
 
-def _wolff(xp: Any, values: Any, states: Any, roots: Any, uniforms: Any) -> Any:
+def _wolff(xp: Namespace, values: Units, states: Array, roots: Array, uniforms: Array) -> Array:
     """The cluster of the unit that the first number chooses gets another value, which the second one chooses."""
     units = int(states.shape[0])
     unit = xp.astype(xp.floor(uniforms[:1, :] * float(units)), dtype_of(xp, "int64"))
@@ -255,7 +254,7 @@ class MultiSpin(Move):
     GROUP, PLANES, MOST_NEIGHBOURS = 64, 10, 7
     STEPS = 2 * PLANES + 1
 
-    def check(self, machine: EnergyModel, betas: Any, first_chain: int, clamp: Any) -> None:
+    def check(self, machine: EnergyModel, betas: Array, first_chain: int, clamp: Any) -> None:
         """See `Move`."""
         host, layout = host_namespace(), machine.layout
         degrees, most, group = layout.begins[1:] - layout.begins[:-1], self.MOST_NEIGHBOURS, self.GROUP
@@ -275,14 +274,14 @@ class MultiSpin(Move):
         shared = -(-machine.n_units // LANES) * LANES * self.STEPS
         return Source(0, machine.n_units, first=1), Source(3, shared, self.GROUP)
 
-    def _thresholds(self, chains: MovingChains) -> list[int]:
+    def _thresholds(self, chains: Chains) -> list[int]:
         """Below which integer u a spin turns against a field of the largest size, of two neighbours less, and so on."""
         host, layout = host_namespace(), chains.machine.layout
         size, degree = abs(float(layout.weights[0])), int(layout.begins[1])
         fields = host.asarray(range(degree, -1, -2), dtype=host.float64) * size
         return [math.ceil(q * 2.0**41) for q in (1.0 / (1.0 + exp((float(chains.betas[0]) * 2.0) * fields))).tolist()]
 
-    def compiled(self, chains: MovingChains, streams: list[Any], count: int) -> tuple[Any, list[Any]] | None:
+    def compiled(self, chains: Chains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
         """See `Move`."""
         own = kernel(self.kernel, chains.xp)
         if own is None:
@@ -292,7 +291,7 @@ class MultiSpin(Move):
         )  # fmt: skip
         return states, [chains.numbers[0].after(streams[0], count), shared]
 
-    def sweep(self, chains: MovingChains, uniforms: list[Any]) -> Any:
+    def sweep(self, chains: Chains, uniforms: list[Array]) -> Array:
         """See `Move`."""
         xp, layout, states, (own, shared) = chains.xp, chains.machine.layout, chains.states, uniforms
         n, count = states.shape
@@ -358,7 +357,7 @@ def check_local(rule: str, where: str) -> None:
         )
 
 
-def energies(xp: Any, layout: Layout, values: Any, states: Any) -> Any:
+def energies(xp: Namespace, layout: Layout, values: Units, states: Array) -> Array:
     """The energy of each chain, float64 of shape (chains,); no sum is rounded."""
     own = kernel("graphs.energies", xp)
     found = None if own is None else own(layout, values, states)

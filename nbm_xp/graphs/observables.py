@@ -54,7 +54,7 @@ def coordinates_of(first_chain: int, betas: Any, sweeps: Any) -> dict[str, Any]:
 # Series: a sum over all units for each chain and sweep
 
 
-def series_variable(values: Any, n_units: int, name: str, totals: Any) -> tuple[str, Any]:
+def series_variable(values: Any, n_units: int, name: str, totals: Array) -> tuple[str, Any]:
     """What a series is called, and what it is, a unit.
 
     Parameters
@@ -119,7 +119,7 @@ class _Series(Observer):
     """A number for each chain, or pair of chains, and sweep."""
 
     def __init__(self, name: str, chains: Chains) -> None:
-        self.name, self.machine, self.found = name, chains.machine, list[Any]()
+        self.name, self.machine, self.found = name, chains.machine, list[Array]()
 
     def see(self, chains: Chains) -> None:
         """Take note of the states."""
@@ -150,7 +150,7 @@ class Correlations:
             raise ValueError("observe: correlations are those of units with two values on a lattice")
         self.lattice = machine.graph
 
-    def sums(self, xp: Any, states: Any) -> list[Any]:
+    def sums(self, xp: Namespace, states: Array) -> list[Array]:
         """Of each axis, for each distance the sum of the products of all pairs of units so far apart.
 
         Parameters
@@ -177,7 +177,7 @@ class Correlations:
             found.append(xp.astype(xp.round(sums[:far, :]), dtype_of(xp, "int64")))
         return found
 
-    def variables(self, xp: Any, sums: list[Any], count: int, axes: tuple[str, ...]) -> Variables:
+    def variables(self, xp: Namespace, sums: list[Array], count: int, axes: tuple[str, ...]) -> Variables:
         """The means over so many states, by axis and distance; nan where an axis is not as long."""
         host, found = host_namespace(), []
         most = max(total.shape[0] for total in sums)
@@ -203,7 +203,7 @@ class Means:
             raise ValueError("observe: means are those of units with two values")
         self.graph = machine.graph
 
-    def sums(self, xp: Any, states: Any) -> list[Any]:
+    def sums(self, xp: Namespace, states: Array) -> list[Array]:
         """The states and the products of joined units, int64: those along each axis of a lattice, or all at once."""
         if isinstance(self.graph, Lattice):
             found = [_next_products(xp, states, axis, ring) for axis, ring in enumerate(self.graph.periodic)]
@@ -213,7 +213,7 @@ class Means:
             found = [first * second]
         return [xp.astype(x, dtype_of(xp, "int64")) for x in (states, *found)]
 
-    def variables(self, xp: Any, sums: list[Any], count: int, axes: tuple[str, ...]) -> Variables:
+    def variables(self, xp: Namespace, sums: list[Array], count: int, axes: tuple[str, ...]) -> Variables:
         """The means over so many states."""
         units, *pairs = (xp.moveaxis(x, -1, 0) / count for x in sums)
         units = xp.reshape(units, (units.shape[0], -1)) if len(axes) == 1 else units
@@ -224,7 +224,7 @@ class Means:
         }
 
 
-def _next_products(xp: Any, states: Any, axis: int, ring: bool) -> Any:
+def _next_products(xp: Namespace, states: Array, axis: int, ring: bool) -> Array:
     """The products of units and the next ones along an axis."""
     if ring:
         return states * xp.roll(states, -1, axis=axis)
@@ -237,7 +237,7 @@ STATES: Final[dict[str, Any]] = {"correlations": Correlations, "means": Means}
 
 
 def state_variables(
-    xp: Any, machine: EnergyModel, names: Iterable[str], seen: list[Any], axes: tuple[str, ...]
+    xp: Namespace, machine: EnergyModel, names: Iterable[str], seen: list[Array], axes: tuple[str, ...]
 ) -> Variables:
     """The means over states that were seen, of shape (graph's shape, chains), which may be lazy."""
     found: Variables = {}
@@ -255,7 +255,7 @@ class _OfStates(Observer):
     """Means of chains in memory."""
 
     def __init__(self, name: str, chains: Chains) -> None:
-        self.observable, self.count, self.totals = STATES[name](chains.machine), 0, list[Any]()
+        self.observable, self.count, self.totals = STATES[name](chains.machine), 0, list[Array]()
         self.shape = chains.machine.state_shape
 
     def see(self, chains: Chains) -> None:

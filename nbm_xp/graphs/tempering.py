@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbm_xp.machines import Array
 from nbm_xp.machines.exchanges import distances, due, exchanged, laid_out, odd_pairs
 from nbm_xp.machines.rows import numbers, positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy
@@ -23,7 +24,7 @@ from nbm_xp.rng.elementary import exp
 from .chains import Chains, Numbers, started
 from .energy_model import EnergyModel
 
-__all__ = ["LowestStates", "Tempering", "annealed", "checked_betas", "placed_ladder"]
+__all__ = ["LowestStates", "Tempering", "checked_betas", "finite_betas", "placed_ladder"]
 
 
 class LowestStates:
@@ -40,7 +41,7 @@ class LowestStates:
         self.energies = host.full((chains.count,), host.inf)
         self.states = chains.rows()
 
-    def see(self) -> Any:
+    def see(self) -> Array:
         """Take note of the chains; gives their energies."""
         host = host_namespace()
         now = to_numpy(self._chains.energies())
@@ -50,31 +51,6 @@ class LowestStates:
             which = host.nonzero(better)[0]
             self.states[which, :] = self._chains.rows(which)
         return now
-
-
-def annealed(
-    machine: EnergyModel,
-    n_chains: int,
-    n_sweeps: int,
-    betas: Any,
-    thin: int,
-    random_state: Any,
-    rule: str,
-    library: Any,
-    **start: Any,
-) -> tuple[Chains, LowestStates]:
-    """Cool chains down; see `GraphMachine.anneal`."""
-    host, schedule, thin = host_namespace(), _finite(betas), positive_int(thin, "thin")
-    if schedule.shape[0] == 2:
-        schedule = host.linspace(schedule[0], schedule[1], positive_int(n_sweeps, "n_sweeps"))
-    running = Chains(machine, started(machine, n_chains, float(schedule[0]), random_state, **start), rule, library)
-    lowest = LowestStates(running)
-    for k, beta in enumerate(schedule.tolist(), 1):
-        running.set_betas(host.full((running.count,), beta))
-        running.step()
-        if k % thin == 0 or k == schedule.shape[0]:
-            lowest.see()
-    return running, lowest
 
 
 class Tempering:
@@ -127,11 +103,11 @@ class Tempering:
         self.tried, self.made = (host.zeros((self.betas.shape[0] - 1,)) for _ in range(2))
 
     @property
-    def acceptance(self) -> Any:
+    def acceptance(self) -> Array:
         """The share of exchanges that were made, of each pair of neighbours."""
         return self.made / host_namespace().maximum(self.tried, 1.0)
 
-    def step(self) -> Any:
+    def step(self) -> Array:
         """A sweep of all chains, then exchanges; gives energies, of shape (sets, temperatures), before these."""
         host = host_namespace()
         self.running.step()
@@ -149,7 +125,7 @@ class Tempering:
         return now
 
 
-def _finite(betas: Any) -> Any:
+def finite_betas(betas: Any) -> Array:
     """Two finite numbers or more."""
     host = host_namespace()
     found = numbers(betas, "betas", host, "float64")
@@ -158,7 +134,7 @@ def _finite(betas: Any) -> Any:
     return asarray(found, host)
 
 
-def checked_betas(betas: Any) -> Any:
+def checked_betas(betas: Any) -> Array:
     """Rising inverse temperatures.
 
     Raises
@@ -166,7 +142,7 @@ def checked_betas(betas: Any) -> Any:
     ValueError
         If they are fewer than two, not finite, or do not rise.
     """
-    found = _finite(betas)
+    found = finite_betas(betas)
     if not host_namespace().all(found[1:] > found[:-1]):
         raise ValueError(f"betas must rise, got {found.tolist()}")
     return found
@@ -184,7 +160,7 @@ def placed_ladder(
     rule: str = "heat_bath",
     clamp: dict[int, int] | None = None,
     library: Any = None,
-) -> Any:
+) -> Array:
     """Inverse temperatures from one to another, between which neighbours exchange equally often.
 
     Parameters
