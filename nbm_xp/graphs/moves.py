@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from nbm_xp.machines import Array, Namespace
 from nbm_xp.machines.units import Units
@@ -32,9 +32,6 @@ from nbm_xp.rng.elementary import exp
 from .energy_model import EnergyModel
 from .layout import Colour, Layout, roots_of
 
-if TYPE_CHECKING:
-    from .chains import Chains
-
 __all__ = [
     "LANES", "MOVES", "ClusterMove", "LocalMove", "Move", "Source", "check_local", "energies", "local_fields",
     "move_of",
@@ -42,6 +39,18 @@ __all__ = [
 
 LANES: Final = 64
 """The random streams of a chain: enough to fill vector instructions, few enough to stay in the first cache."""
+
+
+class MovingChains(Protocol):
+    """What a move needs of `Chains`."""
+
+    machine: EnergyModel
+    xp: Namespace
+    states: Array
+    betas: Array
+    beta: Array
+    free: Array
+    numbers: list[Any]
 
 
 class Source(NamedTuple):
@@ -73,11 +82,11 @@ class Move:
         """The random numbers that a sweep takes; sweep 0 of draw 0 makes the first states."""
         return (Source(0, machine.n_units, first=1),)
 
-    def sweep(self, chains: Chains, uniforms: list[Array]) -> Array:
+    def sweep(self, chains: MovingChains, uniforms: list[Array]) -> Array:
         """The states after a sweep, by the uniforms of each source, of shape (count, chains)."""
         raise NotImplementedError
 
-    def compiled(self, chains: Chains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
+    def compiled(self, chains: MovingChains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
         """The states, and the streams of each source, after some sweeps by a compiled loop; None without one."""
         return None
 
@@ -103,7 +112,7 @@ class LocalMove(Move):
         """What gives the new values of a colour's units."""
         return self._many if potts else self._two
 
-    def sweep(self, chains: Chains, uniforms: list[Array]) -> Array:
+    def sweep(self, chains: MovingChains, uniforms: list[Array]) -> Array:
         """See `Move`."""
         xp, values, states = chains.xp, chains.machine.kind, chains.states
         change = self.change(values.is_categorical)
@@ -117,7 +126,7 @@ class LocalMove(Move):
                 states = xp.concat([states[:begin, :], new, states[end:, :]], axis=0)
         return states
 
-    def compiled(self, chains: Chains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
+    def compiled(self, chains: MovingChains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
         """See `Move`."""
         own = kernel(self.kernel, chains.xp) if self.kernel else None
         layout, values = chains.machine.layout, chains.machine.kind
@@ -210,7 +219,7 @@ class ClusterMove(Move):
         """See `Move`."""
         return (Source(2, machine.graph.edges + machine.n_units),)
 
-    def sweep(self, chains: Chains, uniforms: list[Array]) -> Array:
+    def sweep(self, chains: MovingChains, uniforms: list[Array]) -> Array:
         """See `Move`."""
         xp, values, states, layout = chains.xp, chains.machine.kind, chains.states, chains.machine.layout
         placed, edges = layout.on(xp), int(layout.first.shape[0])
@@ -274,14 +283,14 @@ class MultiSpin(Move):
         shared = -(-machine.n_units // LANES) * LANES * self.STEPS
         return Source(0, machine.n_units, first=1), Source(3, shared, self.GROUP)
 
-    def _thresholds(self, chains: Chains) -> list[int]:
+    def _thresholds(self, chains: MovingChains) -> list[int]:
         """Below which integer u a spin turns against a field of the largest size, of two neighbours less, and so on."""
         host, layout = host_namespace(), chains.machine.layout
         size, degree = abs(float(layout.weights[0])), int(layout.begins[1])
         fields = host.asarray(range(degree, -1, -2), dtype=host.float64) * size
         return [math.ceil(q * 2.0**41) for q in (1.0 / (1.0 + exp((float(chains.betas[0]) * 2.0) * fields))).tolist()]
 
-    def compiled(self, chains: Chains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
+    def compiled(self, chains: MovingChains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
         """See `Move`."""
         own = kernel(self.kernel, chains.xp)
         if own is None:
@@ -291,7 +300,7 @@ class MultiSpin(Move):
         )  # fmt: skip
         return states, [chains.numbers[0].after(streams[0], count), shared]
 
-    def sweep(self, chains: Chains, uniforms: list[Array]) -> Array:
+    def sweep(self, chains: MovingChains, uniforms: list[Array]) -> Array:
         """See `Move`."""
         xp, layout, states, (own, shared) = chains.xp, chains.machine.layout, chains.states, uniforms
         n, count = states.shape
