@@ -268,7 +268,7 @@ class GeneratorState:
         """
         recorded = recorded or any_tensor(*parameters)
         numbers = tuple(value if is_number(value) else None for value in parameters)
-        lazy, library, threads = is_lazy(xp), HOST, self._threads
+        lazy, library, threads = is_lazy(xp), HOST, 1 if recorded else self._threads
         if lazy:
             library, threads = library_of_blocks(xp, *parameters, *args), 1
         elif xp is not host_namespace() and not recorded:
