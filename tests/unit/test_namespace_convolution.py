@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tracemalloc
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +16,7 @@ from nbm_xp.namespace.convolution import numpy_kernels, numpy_layouts
 from nbm_xp.namespace.convolution.portable import correlate_in_groups
 from nbm_xp.namespace.kernels import portably
 from tests.libraries import Library, libraries
+from tests.tables import told
 
 ONES = {"strides": (1, 1), "dilation": (1, 1)}
 ODD = [
@@ -109,16 +111,19 @@ WINDOWS = [
 ]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("channels", [1, 3, 8, 19])
-@pytest.mark.parametrize(("shape", "sizes", "starts", "strides", "dilation", "lengths"), WINDOWS)
+@pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.usefixtures("level")
-def test_windows_are_the_portable_ones_on_each_level(
-    shape: Any, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any, channels: int, dtype: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    """Whole numbers, of which every sum is exact: not one bit may differ, in whatever order sums are taken."""
+def test_windows_are_the_portable_ones_on_each_level(window: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numpy_kernels, "_BLOCK", 2**11)
+    for channels, dtype in itertools.product((1, 3, 8, 19), ("float32", "float64")):
+        with told((channels, dtype)):
+            windows_are_the_portable_ones(*window, channels, dtype)
+
+
+def windows_are_the_portable_ones(
+    shape: Any, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any, channels: int, dtype: str
+) -> None:
+    """Whole numbers, of which every sum is exact: not one bit may differ, in whatever order sums are taken."""
     x, kernel, y = (
         np.rint(4.0 * numbers(*shape, dtype=dtype))
         for shape in ((4, *shape, channels), (*sizes, 1, channels, 3), (4, *lengths, 3))
@@ -141,15 +146,19 @@ INSIDE = [
 ]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize(("channels", "filters"), [(1, 9), (3, 16), (5, 37), (2, 127)])
-@pytest.mark.parametrize(("shape", "sizes", "starts", "strides", "dilation", "lengths"), [*WINDOWS, *INSIDE])
+@pytest.mark.parametrize("window", [*WINDOWS, *INSIDE])
 @pytest.mark.usefixtures("level")
-def test_sums_without_patches_are_the_portable_ones_on_each_level(
-    shape: Any, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any, channels: int, filters: int,
-    dtype: str, monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+def test_sums_without_patches_are_the_portable_ones_on_each_level(window: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numpy_kernels, "_BLOCK", 2**11)
+    for sizes, dtype in itertools.product(((1, 9), (3, 16), (5, 37), (2, 127)), ("float32", "float64")):
+        with told((sizes, dtype)):
+            sums_without_patches_are_the_portable_ones(*window, *sizes, dtype)
+
+
+def sums_without_patches_are_the_portable_ones(
+    shape: Any, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any, channels: int, filters: int,
+    dtype: str,
+) -> None:  # fmt: skip
     x = np.rint(4.0 * numbers(4, *shape, channels, dtype=dtype))[::-1]
     kernel = np.rint(4.0 * numbers(*sizes, 1, channels, filters, dtype=dtype))
     how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
@@ -158,11 +167,15 @@ def test_sums_without_patches_are_the_portable_ones_on_each_level(
         np.testing.assert_array_equal(sliding.correlate(given, kernel, **how), want, strict=True)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("channels", [3, 8, 19])
-@pytest.mark.parametrize(("shape", "sizes", "starts", "strides", "dilation", "lengths"), WINDOWS)
+@pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.usefixtures("level")
-def test_pooling_is_the_portable_one_on_each_level(
+def test_pooling_is_the_portable_one_on_each_level(window: Any) -> None:
+    for channels, dtype in itertools.product((3, 8, 19), ("float32", "float64")):
+        with told((channels, dtype)):
+            pooling_is_the_portable_one(*window, channels, dtype)
+
+
+def pooling_is_the_portable_one(
     shape: Any, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any, channels: int, dtype: str
 ) -> None:
     """Whole numbers, many of them alike, some not finite."""
