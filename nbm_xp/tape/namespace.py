@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nbm_xp.namespace import DTYPE_NAMES, host_namespace
 from nbm_xp.namespace.errors import name_errors as _name_errors
 
-from . import dtypes as _dtypes
 from . import linear_algebra as linalg
 from .concrete import is_lasting, present_integer  # with the next three, what methods of Tensors call besides
-from .dtypes import *
 from .einsum import einsum as _einsum
 from .evaluation import evaluate, look
 from .standard import creation as _creation
@@ -41,11 +40,16 @@ from .tensor import as_tensor as _as_tensor
 
 __all__ = ["__array_api_version__", "__array_namespace_info__", "e", "einsum", "fft", "inf", "linalg", "nan", "newaxis",
            "pi", "special"]  # fmt: skip
-__all__ += _dtypes.__all__ + _creation.__all__ + _data_types.__all__ + _elementwise.__all__ + _indexing.__all__
+__all__ += [*DTYPE_NAMES, *_creation.__all__, *_data_types.__all__, *_elementwise.__all__, *_indexing.__all__]
 __all__ += _manipulation.__all__ + _products.__all__ + _statistical.__all__
 
 __array_api_version__ = API_VERSIONS[-1]
 __array_namespace_info__ = Info
+
+# As in NumPy, the types of its scalars: equal to the dtypes, and to nothing else, as the dtypes are to None.
+(
+    bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, complex64, complex128,
+) = (getattr(host_namespace(), name) for name in DTYPE_NAMES)  # fmt: skip
 
 e = math.e
 inf = math.inf

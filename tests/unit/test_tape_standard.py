@@ -116,7 +116,7 @@ class TestLimits:
     @pytest.mark.parametrize("name", ["float32", "float64", "complex64", "complex128"])
     def test_of_floating_dtypes(self, name: str) -> None:
         found, wanted = xp.finfo(getattr(xp, name)), np.finfo(name)
-        assert found.dtype is getattr(xp, str(wanted.dtype))
+        assert found.dtype == getattr(xp, str(wanted.dtype))
         assert found.bits == wanted.bits
         for key in ("eps", "max", "min", "smallest_normal"):
             assert type(getattr(found, key)) is float
@@ -126,7 +126,7 @@ class TestLimits:
     def test_of_integer_dtypes(self, name: str) -> None:
         found, wanted = xp.iinfo(Variable(np.ones(2, dtype=name))), np.iinfo(name)
         assert (found.bits, found.min, found.max) == (wanted.bits, wanted.min, wanted.max)
-        assert found.dtype is getattr(xp, name)
+        assert found.dtype == getattr(xp, name)
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "complex64"])
