@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from nbm_xp.boltzmann import RBM
-from nbm_xp.boltzmann.chains import Chains, Machine
+from nbm_xp.boltzmann.chains import Chains
+from nbm_xp.boltzmann.machine import Machine
 from nbm_xp.runs import sample
 
 from .harness import Contender, Row

@@ -20,25 +20,9 @@ from .topology import Topology
 from .training_methods import CD, PCD, PTT
 
 __all__ = [
-    "CD",
-    "DBM",
-    "PCD",
-    "PTT",
-    "RBM",
-    "SGD",
-    "AISEstimate",
-    "Adam",
-    "Diagnostics",
-    "LadderEstimate",
-    "LadderWarning",
-    "MixingWarning",
-    "NotFittedError",
-    "RBMClassifier",
-    "Topology",
-    "TrainingMethod",
-    "TrainingWarning",
-    "load",
+    "CD", "DBM", "PCD", "PTT", "RBM", "SGD", "AISEstimate", "Adam", "Diagnostics", "LadderEstimate", "LadderWarning",
+    "MixingWarning", "NotFittedError", "RBMClassifier", "Topology", "TrainingMethod", "TrainingWarning", "load",
     "sequences",
-]
+]  # fmt: skip
 
 public_names(globals())

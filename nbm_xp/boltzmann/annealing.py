@@ -35,9 +35,10 @@ from nbm_xp.machines.randomness import ChainFunction, ChainStreams
 from nbm_xp.machines.rows import positive_int, shortened
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy, use_backend
 
-from .chains import Chains, Machine, States, in_order
+from .chains import Chains, States, in_order
 from .energy import Parameters, energy_within, local_field, sample_layer, sweep, told, variable
 from .ladder import STEPS, LadderChains
+from .machine import Machine
 from .partition import AISEstimate, Enumerated, base_log_partition, estimate, is_enumerable
 from .recording import Form, Recorded, State
 

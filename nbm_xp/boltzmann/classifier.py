@@ -31,11 +31,11 @@ from nbm_xp.tape import Function
 
 from . import storage
 from .energy import Parameters, marginalised_layer
-from .estimator import as_plain
 from .negative_phase import TrainingMethod
 from .optimizers import SGD, Schedule
 from .rbm import RBM
 from .state import MachineState, float_dtype
+from .training_methods import as_plain
 
 __all__ = ["RBMClassifier"]
 

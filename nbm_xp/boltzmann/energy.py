@@ -33,25 +33,10 @@ from nbm_xp.namespace import dtype_name, library_name, use_backend
 from .topology import Topology
 
 __all__ = [
-    "Parameters",
-    "draw_layer",
-    "energy",
-    "energy_within",
-    "expectation",
-    "free_energy",
-    "gauged",
-    "gauged_weights",
-    "mean_of",
-    "opened",
-    "local_field",
-    "sample_layer",
-    "shape_of",
-    "start_layer",
-    "marginalised_layer",
-    "sweep",
-    "told",
-    "variable",
-]
+    "Parameters", "draw_layer", "energy", "energy_within", "expectation", "free_energy", "gauged", "gauged_weights",
+    "mean_of", "opened", "local_field", "sample_layer", "shape_of", "start_layer", "marginalised_layer", "sweep",
+    "told", "variable",
+]  # fmt: skip
 
 State = Sequence[Array]
 

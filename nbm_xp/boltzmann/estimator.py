@@ -14,24 +14,22 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, RandomState, Rows
 from nbm_xp.machines.estimators import NotFittedError, describe_rows
+from nbm_xp.machines.minibatches import is_sparse
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.machines.rows import checked_values, numbers, sparse_rows
-from nbm_xp.machines.sparse import is_sparse
 from nbm_xp.machines.units import Units, kind_of
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, is_complex, is_lazy, to_numpy
 
 from . import storage
 from .diagnostics import Diagnostics
 from .negative_phase import TrainingMethod
-from .optimizers import OPTIMIZERS, SGD, Schedule
+from .optimizers import SGD, Schedule
 from .state import MachineState, float_dtype
 from .topology import Topology, hidden_kinds
 from .trainer import Trainer, check_hyperparameters
-from .training_methods import METHODS
+from .training_methods import as_plain, from_plain, is_plain
 
-__all__ = ["BoltzmannEstimator", "as_plain"]
-
-_OBJECTS: dict[str, Any] = {kind.__name__: kind for kind in (*METHODS.values(), *OPTIMIZERS.values())}
+__all__ = ["BoltzmannEstimator"]
 
 _AT_ONCE = 4096  # rows of a sparse matrix that are transformed at a time
 
@@ -367,12 +365,12 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         """The hyperparameters as JSON can write them; those that are no plain values as their defaults."""
         known = inspect.signature(type(self)).parameters
         given = {name: as_plain(value) for name, value in self.get_params(deep=False).items()}
-        return {name: value if _is_plain(value) else known[name].default for name, value in given.items()}
+        return {name: value if is_plain(value) else known[name].default for name, value in given.items()}
 
     @classmethod
     def of_params(cls, params: Mapping[str, Any]) -> Self:
         """A model, not fitted, with hyperparameters that `plain_params` gave."""
-        return cls(**{name: _object(value) for name, value in params.items()})
+        return cls(**{name: from_plain(value) for name, value in params.items()})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], library: str | None = None) -> Self:
@@ -398,39 +396,3 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
             raise ValueError(f"{os.fspath(path)} holds no {cls.__name__} of this release: {error}") from error
         model.state_ = state
         return model
-
-
-def as_plain(value: Any) -> Any:
-    """A hyperparameter as JSON writes it: numbers of array libraries as Python's, objects by their parameters.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> as_plain((np.int64(3), np.bool_(True))), as_plain(np.asarray([6, 4]))
-    ([3, True], [6, 4])
-    >>> as_plain(SGD(momentum=0.5))
-    {'SGD': {'momentum': 0.5, 'weight_decay': 0.0}}
-    """
-    if isinstance(value, (list, tuple)):
-        return [as_plain(item) for item in value]
-    if type(value) in _OBJECTS.values():
-        return {type(value).__name__: as_plain(value.get_params())}
-    if isinstance(value, dict):
-        return {name: as_plain(item) for name, item in value.items()}
-    return value.tolist() if hasattr(value, "tolist") else value
-
-
-def _object(value: Any) -> Any:
-    """A hyperparameter that `as_plain` wrote."""
-    if isinstance(value, Mapping):
-        ((name, params),) = value.items()
-        return _OBJECTS[name](**params)
-    return value
-
-
-def _is_plain(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return all(_is_plain(item) for item in value)
-    if isinstance(value, dict):
-        return all(_is_plain(item) for item in value.values())
-    return value is None or isinstance(value, (bool, int, float, str))

@@ -29,8 +29,9 @@ from nbm_xp.machines.randomness import ChainFunction, ChainStreams
 from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespace, to_numpy
 
 from .bridging import LadderEstimate, bennett, cut_off, mixing, parting
-from .chains import Chains, Machine, States, beside, in_order
+from .chains import Chains, States, beside, in_order
 from .energy import Parameters, free_energy, local_field, shape_of, sweep, told
+from .machine import Machine
 from .partition import constant, log_partition_of_biases
 from .recording import Form, Recorded, State
 from .storage import LADDER, names

@@ -22,20 +22,9 @@ from .energy import Parameters, draw_layer, free_energy, local_field, marginalis
 from .topology import Topology
 
 __all__ = [
-    "LARGEST",
-    "AISEstimate",
-    "Enumerated",
-    "base_log_partition",
-    "constant",
-    "enumerable_group",
-    "estimate",
-    "exact_log_partition",
-    "is_enumerable",
-    "log_partition",
-    "log_weights",
-    "log_z_of",
-    "log_partition_of_biases",
-]
+    "LARGEST", "AISEstimate", "Enumerated", "base_log_partition", "constant", "enumerable_group", "estimate",
+    "exact_log_partition", "is_enumerable", "log_partition", "log_weights", "log_z_of", "log_partition_of_biases",
+]  # fmt: skip
 
 LARGEST = 20
 _AT_ONCE = 2**12  # states in one matrix product

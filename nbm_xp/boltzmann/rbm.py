@@ -94,8 +94,8 @@ class RBM(Model):
         Visible units; passes of `fit` that are done; rows learnt from.
     feature_names_in_ : numpy.ndarray of str objects
         The names of the columns, if rows came in a table with names.
-    diagnostics_ : list of Look
-        What was found at each look, after each pass of tempered training: see `nbm_xp.boltzmann.Look`.
+    diagnostics_ : list of Diagnostics
+        What was found of the machine in training, with ``"ptt"`` after each epoch.
     log_likelihoods_ : list of tuple
         The same in short: the number of passes, the mean log-likelihood of rows (of tempered training 10,000 at most),
         and its standard error.

@@ -22,9 +22,10 @@ from nbm_xp.machines.randomness import ChainFunction, ChainStreams
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy
 
 from .annealing import STAGE, Path, adaptive_temperatures
-from .chains import Machine, States, beside, in_order
+from .chains import States, beside, in_order
 from .energy import Parameters, told
 from .ladder import Compared, ReplicaChains, moved, shown_of_top
+from .machine import Machine
 from .recording import Form, Recorded, State
 
 __all__ = ["TemperingChains", "adaptive_replicas"]

@@ -17,18 +17,9 @@ from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Rows
 from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.estimators import check_names, column_names
+from nbm_xp.machines.minibatches import WINDOW, SparseRows, in_memory, is_sparse, minibatches, observed
 from nbm_xp.machines.randomness import entropy_of, stream
-from nbm_xp.machines.rows import (
-    WINDOW,
-    checked_rows,
-    checked_weights,
-    in_memory,
-    minibatches,
-    observed,
-    positive_int,
-    sparse_rows,
-)
-from nbm_xp.machines.sparse import SparseRows, is_sparse
+from nbm_xp.machines.rows import checked_rows, checked_weights, positive_int, sparse_rows
 from nbm_xp.machines.units import Units
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy
 from nbm_xp.rng import Generator

@@ -25,16 +25,16 @@ from typing import Any
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import TrainingWarning
-from nbm_xp.machines.rows import in_memory
-from nbm_xp.machines.sparse import SparseRows
+from nbm_xp.machines.minibatches import SparseRows, in_memory
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy, to_numpy
 
 from . import partition
 from .annealing import AnnealedChains
 from .bridging import LadderEstimate
-from .chains import Chains, Machine
+from .chains import Chains
 from .diagnostics import Diagnostics, Sides, nested_r_hat, warning_text
 from .energy import expectation, marginalised_layer
+from .machine import Machine
 from .training_methods import PTT, training_method
 
 __all__ = ["TrainingDiagnostics"]

@@ -6,10 +6,14 @@ training ends with a mean of parameters, and how the hidden layers of the data a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from .negative_phase import ContrastiveDivergence, PersistentChains, TrainingMethod
+from .optimizers import OPTIMIZERS
 from .trajectory_tempering import TemperedChains
 
-__all__ = ["CD", "METHODS", "PCD", "PTT", "training_method"]
+__all__ = ["CD", "METHODS", "PCD", "PTT", "as_plain", "from_plain", "is_plain", "training_method"]
 
 
 class PCD(TrainingMethod):
@@ -77,3 +81,44 @@ def training_method(training: str | TrainingMethod) -> TrainingMethod:
     if isinstance(training, str) and training in METHODS:
         return METHODS[training]()
     raise ValueError(f"training must be one of {list(METHODS)} or a PCD, CD or PTT object, got {training!r}")
+
+
+_OBJECTS: dict[str, Any] = {kind.__name__: kind for kind in (*METHODS.values(), *OPTIMIZERS.values())}
+
+
+def as_plain(value: Any) -> Any:
+    """A hyperparameter as JSON writes it: numbers of array libraries as Python's, objects by their parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_plain((np.int64(3), np.bool_(True))), as_plain(np.asarray([6, 4]))
+    ([3, True], [6, 4])
+    >>> from nbm_xp.boltzmann import SGD
+    >>> as_plain(SGD(momentum=0.5))
+    {'SGD': {'momentum': 0.5, 'weight_decay': 0.0}}
+    """
+    if isinstance(value, (list, tuple)):
+        return [as_plain(item) for item in value]
+    if type(value) in _OBJECTS.values():
+        return {type(value).__name__: as_plain(value.get_params())}
+    if isinstance(value, dict):
+        return {name: as_plain(item) for name, item in value.items()}
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def from_plain(value: Any) -> Any:
+    """A hyperparameter that `as_plain` wrote."""
+    if isinstance(value, Mapping):
+        ((name, params),) = value.items()
+        return _OBJECTS[name](**params)
+    return value
+
+
+def is_plain(value: Any) -> bool:
+    """Whether JSON can write a value as it is."""
+    if isinstance(value, (list, tuple)):
+        return all(is_plain(item) for item in value)
+    if isinstance(value, dict):
+        return all(is_plain(item) for item in value.values())
+    return value is None or isinstance(value, (bool, int, float, str))

@@ -37,9 +37,9 @@ from nbm_xp.namespace import array_namespace, asarray, to_numpy
 
 from . import storage
 from .bridging import LadderEstimate
-from .chains import Machine
 from .energy import free_energy, opened, shape_of, variable
 from .ladder import Ladder, LadderChains, estimate, ladder_of_arrays, moved
+from .machine import Machine
 from .negative_phase import NegativePhase
 from .partition import constant
 from .recording import State, repeated

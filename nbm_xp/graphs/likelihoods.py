@@ -24,7 +24,8 @@ from typing import Any, Final
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Namespace
 from nbm_xp.machines.enumeration import Enumeration
-from nbm_xp.machines.rows import checked_rows, checked_weights, known_length, minibatches
+from nbm_xp.machines.minibatches import minibatches
+from nbm_xp.machines.rows import checked_rows, checked_weights, known_length
 from nbm_xp.machines.units import Units, softplus
 from nbm_xp.namespace import (
     array_namespace,

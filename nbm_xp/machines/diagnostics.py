@@ -27,17 +27,9 @@ from nbm_xp.namespace import host_namespace
 from nbm_xp.special import ndtri
 
 __all__ = [
-    "Mixing",
-    "MixingWarning",
-    "Report",
-    "TrainingWarning",
-    "effective_size",
-    "mixing",
-    "monte_carlo_error",
-    "r_hat",
-    "report",
-    "tail_size",
-]
+    "Mixing", "MixingWarning", "Report", "TrainingWarning", "effective_size", "mixing", "monte_carlo_error", "r_hat",
+    "report", "tail_size",
+]  # fmt: skip
 
 Labels: TypeAlias = Sequence[float]
 """Of chains, their inverse temperatures."""

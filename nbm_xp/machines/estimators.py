@@ -14,12 +14,8 @@ from nbm_xp.namespace import host_namespace
 from .units import kind_of
 
 __all__ = [
-    "Estimator",
-    "NotFittedError",
-    "check_names",
-    "column_names",
-    "describe_rows",
-]
+    "Estimator", "NotFittedError", "check_names", "column_names", "describe_rows",
+]  # fmt: skip
 
 
 def column_names(X: Any) -> list[str] | None:

@@ -6,11 +6,9 @@ training computes them a window of rows at a time, openly.
 
 from __future__ import annotations
 
-import functools
 import operator
 import sys
 import warnings
-from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -29,33 +27,18 @@ from nbm_xp.namespace import (
     is_integer,
     is_lazy,
     library_name,
-    running_dtype,
     to_numpy,
 )
 from nbm_xp.namespace.compiling import is_traced
 
-from .sparse import SparseRows, dense
+from .minibatches import WINDOW, SparseRows, dense, minibatches
 
 __all__ = [
-    "WINDOW",
-    "Values",
-    "checked_rows",
-    "checked_values",
-    "checked_weights",
-    "in_memory",
-    "known_length",
-    "minibatches",
-    "numbers",
-    "observed",
-    "positive_int",
-    "shortened",
-    "sparse_rows",
-]
+    "Values", "checked_rows", "checked_values", "checked_weights", "known_length", "numbers", "positive_int",
+    "shortened", "sparse_rows",
+]  # fmt: skip
 
 _ROUNDING = 1e-6  # by which scalers exceed their range
-_FEW = 1024  # rows of a sparse matrix that are made dense at a time
-WINDOW = 16_384
-"""Rows that training holds, and shuffles, at a time."""
 
 
 class Values(NamedTuple):
@@ -323,11 +306,6 @@ def known_length(X: Array, name: str = "X") -> int:
     return int(length)
 
 
-def in_memory(X: Array) -> Array:
-    """An array computed, where its library computes later."""
-    return X.compute() if is_lazy(array_namespace(X)) else X
-
-
 def checked_weights(weights: Array, X: Array) -> Array:
     """How much each row counts, in host memory, their mean being 1; None where nobody says.
 
@@ -357,69 +335,3 @@ def checked_weights(weights: Array, X: Array) -> Array:
 
 def _namespace_of(values: Array) -> Array:
     return array_namespace(values) if is_array(values) else host_namespace()
-
-
-def observed(units: Any, X: Array, weights: Array = None) -> Array:
-    """The mean of each visible unit in rows of data, each counting its weight."""
-    if weights is None and not isinstance(X, SparseRows):
-        return units.observed(X)
-    total, parts = 0.0, []
-    for rows, given in minibatches(X, _FEW if isinstance(X, SparseRows) else WINDOW, weights=weights):
-        home = array_namespace(rows)
-        double = running_dtype(home, "float64")
-        opened = home.astype(units.opened(rows, -1), double)
-        counts = home.ones(rows.shape[0], dtype=double) if given is None else asarray(given, home, double)
-        parts.append(B.dot(counts, opened))
-        total += float(B.sum(counts))
-    return functools.reduce(operator.add, parts) / total
-
-
-def minibatches(
-    X: Array, size: int, uniforms: Callable[[int], Any] | None = None, weights: Array = None
-) -> Iterator[tuple[Array, Array]]:
-    """The rows of an array, so many at a time, and what they count; the last ones may be fewer.
-
-    Parameters
-    ----------
-    X : array
-    size : int
-    uniforms : callable, optional
-        Gives so many random numbers, in host memory, to shuffle by. Then windows of rows come in random order, and
-        the rows of each in random order: a window fits into memory, and the order has nothing to do with how `X` is
-        stored. Without it, rows come as they are.
-    weights : array of shape (rows,), optional
-        What rows count, in host memory.
-
-    Yields
-    ------
-    rows : array
-        In memory.
-    weights : array, or None
-
-    Examples
-    --------
-    >>> [batch.shape[0] for batch, _ in minibatches(asarray([[0.0]] * 5, host_namespace()), 2)]
-    [2, 2, 1]
-    """
-    length = max(1, WINDOW // size) * size
-    windows = range(0, X.shape[0], length)
-    order = range(len(windows))
-    if uniforms is not None and len(windows) > 1:
-        order = uniforms(len(windows)).argsort(kind="stable")
-    for position in order:
-        first = windows[position]
-        last = min(first + length, X.shape[0])
-        part = X.taken(slice(first, last)) if isinstance(X, SparseRows) else in_memory(X[first:last, :])
-        counts = None if weights is None else weights[first:last]
-        if uniforms is not None:
-            places = uniforms(last - first).argsort(kind="stable")
-            counts = None if counts is None else array_namespace(counts).take(counts, places)
-            part = part.taken(places) if isinstance(part, SparseRows) else _taken(part, places)
-        for start in range(0, last - first, size):
-            end = min(start + size, last - first)
-            yield part[start:end, :], None if counts is None else counts[start:end]
-
-
-def _taken(rows: Array, places: Any) -> Array:
-    home = array_namespace(rows)
-    return home.take(rows, asarray(places, home, running_dtype(home, places.dtype)), axis=0)

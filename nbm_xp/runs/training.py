@@ -20,7 +20,8 @@ from nbm_xp.boltzmann.model import Model
 from nbm_xp.files import parsed, replacing, sealed, unsealed, write_whole
 from nbm_xp.machines import Array
 from nbm_xp.machines.estimators import check_names, column_names
-from nbm_xp.machines.rows import checked_rows, checked_weights, in_memory, known_length, positive_int
+from nbm_xp.machines.minibatches import in_memory
+from nbm_xp.machines.rows import checked_rows, checked_weights, known_length, positive_int
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_lazy, library_name, to_numpy
 from nbm_xp.storage.chunked import open_array
 

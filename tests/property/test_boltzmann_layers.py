@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import DBM, RBM, SGD, Topology
 from nbm_xp.boltzmann.annealing import ReverseChains
-from nbm_xp.boltzmann.chains import Machine
 from nbm_xp.boltzmann.energy import energy, expectation, free_energy
 from nbm_xp.boltzmann.learning_step import centred, gradients, plain_steps, with_means
+from nbm_xp.boltzmann.machine import Machine
 from nbm_xp.boltzmann.partition import base_log_partition, estimate
 from nbm_xp.namespace import to_numpy
 from tests.libraries import DASK, LIBRARIES, Library, computing, guard, libraries

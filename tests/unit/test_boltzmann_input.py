@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, PCD, RBM, SGD
-from nbm_xp.machines.rows import WINDOW, minibatches
+from nbm_xp.machines.minibatches import WINDOW, minibatches
 from tests.libraries import DASK, LIBRARIES, Library, guard, libraries
 
 GOOD = (np.random.default_rng(0).random((12, 4)) < 0.5).astype("float32")

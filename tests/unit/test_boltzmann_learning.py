@@ -10,7 +10,7 @@ import pytest
 
 from nbm_xp.boltzmann import DBM, PCD, RBM, SGD, Adam, load
 from nbm_xp.boltzmann.state import MachineState
-from nbm_xp.machines.sparse import SparseRows
+from nbm_xp.machines.minibatches import SparseRows
 from nbm_xp.namespace import to_numpy
 from tests.libraries import Library, libraries
 

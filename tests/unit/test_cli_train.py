@@ -429,6 +429,6 @@ def test_units_can_be_of_any_kind() -> None:
         found = told("evaluate", "--model", name, "--data", "sites.npy", "--n-chains", "20", "--n-temperatures", "20")
         assert -6 < found["mean_log_likelihood"] < -3
     wrong = refused("train", *potts, "--hidden", "spin,spin", "--out", "wrong")
-    assert "hidden must be one of binary, gaussian" in wrong
+    assert "hidden must be a kind of units, or 1 of them" in wrong
     np.save("sites.npy", np.minimum(sites + 0.5, 2))
     assert "must have whole numbers in [0, 2]" in refused("train", *potts, "--out", "wrong")

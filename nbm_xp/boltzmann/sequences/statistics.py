@@ -14,15 +14,9 @@ from nbm_xp.machines.rows import numbers, positive_int
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, is_bool, is_integer, is_lazy
 
 __all__ = [
-    "checked_states",
-    "connected_correlations",
-    "one_hot",
-    "pair_frequencies",
-    "pearson",
-    "sequence_weights",
-    "site_frequencies",
-    "site_pairs",
-]
+    "checked_states", "connected_correlations", "one_hot", "pair_frequencies", "pearson", "sequence_weights",
+    "site_frequencies", "site_pairs",
+]  # fmt: skip
 
 
 def checked_states(states: Array, n_states: int | None = None, name: str = "states") -> tuple[Array, int]:

@@ -13,25 +13,9 @@ from .continuous import GAUSSIAN, NORMAL, RECTIFIED, Gaussian, Normal, Rectified
 from .discrete import BINARY, SPIN, Binary, Categorical, Spin
 
 __all__ = [
-    "BINARY",
-    "GAUSSIAN",
-    "KINDS",
-    "MOST_STATES",
-    "NORMAL",
-    "RECTIFIED",
-    "SPIN",
-    "Binary",
-    "Categorical",
-    "Gaussian",
-    "Mixed",
-    "Normal",
-    "Rectified",
-    "Spin",
-    "Units",
-    "Values",
-    "kind_of",
-    "softplus",
-]
+    "BINARY", "GAUSSIAN", "KINDS", "MOST_STATES", "NORMAL", "RECTIFIED", "SPIN", "Binary", "Categorical", "Gaussian",
+    "Mixed", "Normal", "Rectified", "Spin", "Units", "Values", "kind_of", "softplus",
+]  # fmt: skip
 
 KINDS: dict[str, Units] = {kind.name: kind for kind in (BINARY, GAUSSIAN, SPIN, RECTIFIED, NORMAL)}
 """The kinds of units by name, of which each is a site."""

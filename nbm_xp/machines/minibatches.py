@@ -1,0 +1,153 @@
+"""How training reads rows: minibatch by minibatch, a window of a lazy array, or of a sparse matrix, at a time."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array
+from nbm_xp.namespace import array_namespace, asarray, is_lazy, running_dtype
+
+__all__ = ["WINDOW", "SparseRows", "dense", "in_memory", "is_sparse", "minibatches", "observed"]
+
+_FEW = 1024  # rows of a sparse matrix that are made dense at a time
+WINDOW = 16_384
+"""Rows that training holds, and shuffles, at a time."""
+
+
+def is_sparse(X: object) -> bool:
+    """Whether this is a sparse matrix or array of SciPy's, which is not imported for the question.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> is_sparse(scipy.sparse.eye_array(2)), is_sparse([[0.0]])
+    (True, False)
+    """
+    return type(X).__module__.startswith("scipy.sparse") and hasattr(X, "tocsr")
+
+
+def dense(X: Array) -> Array:
+    """A NumPy array of what is sparse; anything else as it is."""
+    return X.toarray(order="C") if is_sparse(X) else X
+
+
+class SparseRows:
+    """The rows of a sparse matrix: slices of them are NumPy arrays.
+
+    Parameters
+    ----------
+    X : sparse matrix or array of SciPy's
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> rows = SparseRows(scipy.sparse.eye_array(3))
+    >>> rows[1:, :]
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
+    >>> rows.taken([2, 0])[:1, :]
+    array([[0., 0., 1.]])
+    """
+
+    def __init__(self, X: Array) -> None:
+        rows = X.tocsr()
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        self._rows = rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return (int(self._rows.shape[0]), int(self._rows.shape[1]))
+
+    @property
+    def values(self) -> Array:
+        """What is stored, a NumPy array; all else is 0."""
+        return self._rows.data
+
+    def with_values(self, values: Array) -> SparseRows:
+        """The same places with other values."""
+        return SparseRows(type(self._rows)((values, self._rows.indices, self._rows.indptr), shape=self._rows.shape))
+
+    def taken(self, places: Array) -> SparseRows:
+        """Some rows, in an order: their numbers, or a slice."""
+        return SparseRows(self._rows[places])
+
+    def __getitem__(self, key: tuple[slice, slice]) -> Array:
+        return self._rows[key[0]].toarray(order="C")[:, key[1]]
+
+
+def in_memory(X: Array) -> Array:
+    """An array computed, where its library computes later."""
+    return X.compute() if is_lazy(array_namespace(X)) else X
+
+
+def observed(units: Any, X: Array, weights: Array = None) -> Array:
+    """The mean of each visible unit in rows of data, each counting its weight."""
+    if weights is None and not isinstance(X, SparseRows):
+        return units.observed(X)
+    total, parts = 0.0, []
+    for rows, given in minibatches(X, _FEW if isinstance(X, SparseRows) else WINDOW, weights=weights):
+        home = array_namespace(rows)
+        double = running_dtype(home, "float64")
+        opened = home.astype(units.opened(rows, -1), double)
+        counts = home.ones(rows.shape[0], dtype=double) if given is None else asarray(given, home, double)
+        parts.append(B.dot(counts, opened))
+        total += float(B.sum(counts))
+    return functools.reduce(operator.add, parts) / total
+
+
+def minibatches(
+    X: Array, size: int, uniforms: Callable[[int], Array] | None = None, weights: Array = None
+) -> Iterator[tuple[Array, Array]]:
+    """The rows of an array, so many at a time, and what they count; the last ones may be fewer.
+
+    Parameters
+    ----------
+    X : array
+    size : int
+    uniforms : callable, optional
+        Gives so many random numbers, in host memory, to shuffle by. Then windows of rows come in random order, and
+        the rows of each in random order: a window fits into memory, and the order has nothing to do with how `X` is
+        stored. Without it, rows come as they are.
+    weights : array of shape (rows,), optional
+        What rows count, in host memory.
+
+    Yields
+    ------
+    rows : array
+        In memory.
+    weights : array, or None
+
+    Examples
+    --------
+    >>> [batch.shape[0] for batch, _ in minibatches(asarray([[0.0]] * 5, host_namespace()), 2)]
+    [2, 2, 1]
+    """
+    length = max(1, WINDOW // size) * size
+    windows = range(0, X.shape[0], length)
+    order = range(len(windows))
+    if uniforms is not None and len(windows) > 1:
+        order = uniforms(len(windows)).argsort(kind="stable")
+    for position in order:
+        first = windows[position]
+        last = min(first + length, X.shape[0])
+        part = X.taken(slice(first, last)) if isinstance(X, SparseRows) else in_memory(X[first:last, :])
+        counts = None if weights is None else weights[first:last]
+        if uniforms is not None:
+            places = uniforms(last - first).argsort(kind="stable")
+            counts = None if counts is None else array_namespace(counts).take(counts, places)
+            part = part.taken(places) if isinstance(part, SparseRows) else _taken(part, places)
+        for start in range(0, last - first, size):
+            end = min(start + size, last - first)
+            yield part[start:end, :], None if counts is None else counts[start:end]
+
+
+def _taken(rows: Array, places: Array) -> Array:
+    home = array_namespace(rows)
+    return home.take(rows, asarray(places, home, running_dtype(home, places.dtype)), axis=0)
