@@ -121,7 +121,8 @@ def machine_and_seed(
     machine, host = Machine.of(model), library_name(host_namespace())
     if library is None:
         library = next((name for name in map(library_name, given) if name != host), machine.library)
+    lazy = is_lazy(get_namespace(library))
     seed = next_seed(model.state_.rng) if random_state is None else entropy_of(random_state)
-    if not is_lazy(get_namespace(library)):
+    if not lazy:
         return machine.to(library), seed, None
     return (machine, seed, None) if machine.is_lazy else (machine.to(host), seed, library)

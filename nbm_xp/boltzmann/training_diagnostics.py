@@ -287,11 +287,14 @@ class TrainingDiagnostics:
     def _is_misplaced(self, now: Diagnostics) -> bool:
         """Whether the machine gives the sides of the data other shares than the data has, at a price in nats.
 
-        That is the divergence of the shares; as much as one more chain of the data's could tell is left out.
+        That is the divergence of the shares. As few chains tell little, they count with one more of the data's, and
+        their share is taken to be a standard error closer to the data's.
         """
         if now.share is None or now.data_share is None or now.effective < _EVEN:
             return False
         own = (now.share * now.effective + now.data_share) / (now.effective + 1)
+        apart = now.data_share - own
+        own += math.copysign(min(math.sqrt(own * (1 - own) / (now.effective + 1)), abs(apart)), apart)
         pairs = ((now.data_share, own), (1 - now.data_share, 1 - own))
         price = sum(there * math.log(there / here) for there, here in pairs if there > 0)
         return price > _news(now.log_likelihood)
