@@ -36,7 +36,7 @@ from nbm_xp.machines.rows import positive_int, shortened
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy, use_backend
 
 from .chains import Chains, States, in_order
-from .energy import Parameters, energy_within, local_field, sample_layer, sweep, told, variable
+from .energy import Parameters, decoded, energy_within, local_field, sample_layer, sweep, variable
 from .ladder import STEPS, LadderChains
 from .machine import Machine
 from .partition import AISEstimate, Enumerated, base_log_partition, estimate, is_enumerable
@@ -308,7 +308,7 @@ def _record_start(form: Form, streams: ChainStreams) -> Recorded:
     fields = B.placeholder(shape=(form.topology.sizes[0], form.n_chains), dtype=form.dtype)
     parameters = Parameters(form.topology, (), (fields,), in_columns=True)
     state = Path.start(parameters, fields, form.n_chains, streams)
-    return [fields], [told(parameters, layer, state[layer]) for layer in form.topology.retained]
+    return [fields], [decoded(parameters, layer, state[layer]) for layer in form.topology.retained]
 
 
 def _path(form: Form) -> tuple[list[Array], Path]:
@@ -326,7 +326,7 @@ def _record_step(form: Form, streams: ChainStreams) -> Recorded:
     cold, warm = (B.placeholder(shape=(), dtype=form.dtype) for _ in range(2))
     gain, known = path.log_ratio(cold, warm, state)
     moved = path.sweep(cold, state, form.n_chains, streams, known)
-    after = [told(path.last, layer, moved[layer]) for layer in form.topology.retained]
+    after = [decoded(path.last, layer, moved[layer]) for layer in form.topology.retained]
     return [*inputs, weights, *machine, cold, warm], [*after, weights + B.cast(gain, "float64")]
 
 
@@ -346,7 +346,7 @@ def _record_exact(form: Form, streams: ChainStreams, layers: tuple[int, ...], gr
     states = Enumerated(parameters, layers, group, None)
     numbers = B.placeholder(shape=(form.n_chains, states.n_sites), dtype=form.dtype)
     state = states.drawn(numbers, form.n_chains, streams)
-    return [numbers, *weights], [told(parameters, layer, state[layer]) for layer in form.topology.retained]
+    return [numbers, *weights], [decoded(parameters, layer, state[layer]) for layer in form.topology.retained]
 
 
 def adaptive_temperatures(machine: Machine) -> list[float]:

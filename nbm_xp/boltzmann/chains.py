@@ -29,7 +29,7 @@ from nbm_xp.namespace import (
     use_backend,
 )
 
-from .energy import Parameters, start_layer, sweep, told
+from .energy import Parameters, decoded, start_layer, sweep
 from .machine import Machine
 from .recording import Form, Recorded
 from .topology import Topology
@@ -301,9 +301,9 @@ def _record_start(form: Form, streams: ChainStreams, layers: tuple[int, ...], gi
     for layer in layers:
         if means[layer] is None:
             nothing = B.zeros((topology.sizes[layer], 1), dtype=form.dtype) + rates[:1, :] * 0
-            means[layer] = topology.units[layer].unknown(nothing, parameters.units_axis) if layer else rates
+            means[layer] = topology.units[layer].uninformed(nothing, parameters.units_axis) if layer else rates
     states = [start_layer(parameters, layer, means[layer], form.n_chains, streams) for layer in layers]
-    shown = [told(parameters, layer, part) for layer, part in zip(layers, states, strict=True)]
+    shown = [decoded(parameters, layer, part) for layer, part in zip(layers, states, strict=True)]
     return [rates, *inputs], [*shown, *(means[layer] for layer in layers)]
 
 
@@ -320,8 +320,8 @@ def _record_sweep(
     fixed, given = form.states(parameters, clamped)
     whole = [mine if other is None else other for mine, other in zip(state, given, strict=True)]
     moved, drawn_with = sweep(parameters, whole, form.n_chains, streams, clamped)
-    shown = {layer: drawn_with[layer] if means else told(parameters, layer, moved[layer]) for layer in layers}
-    after = [told(parameters, layer, moved[layer]) for layer in carried]
+    shown = {layer: drawn_with[layer] if means else decoded(parameters, layer, moved[layer]) for layer in layers}
+    after = [decoded(parameters, layer, moved[layer]) for layer in carried]
     return [*inputs, *weights, *fixed], [*after, *(shown[layer] for layer in layers)]
 
 

@@ -235,7 +235,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     def _compile_scores(self) -> Function:
         parameters = self.rbm_.state_.parameters
         inputs = B.placeholder(shape=(None, self.n_features_in_), dtype=parameters.dtype, name="features")
-        units = kind_of(self.visible, "visible", hidden=False).opened(inputs)
+        units = kind_of(self.visible, "visible", hidden=False).encoded(inputs)
         return B.function([inputs], class_scores(parameters, units, len(self.classes_)), name="classes")
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -34,8 +34,8 @@ from .topology import Topology
 
 __all__ = [
     "Parameters", "draw_layer", "energy", "energy_within", "expectation", "free_energy", "gauged", "gauged_weights",
-    "mean_of", "opened", "local_field", "sample_layer", "shape_of", "start_layer", "marginalised_layer", "sweep",
-    "told", "variable",
+    "mean_of", "encoded", "local_field", "sample_layer", "shape_of", "start_layer", "marginalised_layer", "sweep",
+    "decoded", "variable",
 ]  # fmt: skip
 
 State = Sequence[Array]
@@ -166,14 +166,14 @@ def start_layer(parameters: Parameters, layer: int, mean: Array, rows: int | tup
     return parameters.topology.units[layer].start(mean, _shape(parameters, layer, rows), rng, parameters.units_axis)
 
 
-def opened(parameters: Parameters, layer: int, told: Array) -> Array:
-    """The units of a layer whose states are told as data tell them, by a number for each site."""
-    return parameters.topology.units[layer].opened(told, parameters.units_axis)
+def encoded(parameters: Parameters, layer: int, states: Array) -> Array:
+    """The units of a layer of states as data give them, a number for each site."""
+    return parameters.topology.units[layer].encoded(states, parameters.units_axis)
 
 
-def told(parameters: Parameters, layer: int, state: Array) -> Array:
-    """The states of a layer as data tell them."""
-    return parameters.topology.units[layer].told(state, parameters.units_axis)
+def decoded(parameters: Parameters, layer: int, state: Array) -> Array:
+    """The states of a layer as data give them."""
+    return parameters.topology.units[layer].decoded(state, parameters.units_axis)
 
 
 def gauged_weights(topology: Topology, low: int, high: int, weights: Array) -> Array:

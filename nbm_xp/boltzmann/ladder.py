@@ -30,7 +30,7 @@ from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespa
 
 from .bridging import LadderEstimate, bennett, cut_off, mixing, parting
 from .chains import Chains, States, beside, in_order
-from .energy import Parameters, free_energy, local_field, shape_of, sweep, told
+from .energy import Parameters, decoded, free_energy, local_field, shape_of, sweep
 from .machine import Machine
 from .partition import constant, log_partition_of_biases
 from .recording import Form, Recorded, State
@@ -245,7 +245,7 @@ class LadderChains(ReplicaChains):
         for layer, states in zip(topology.retained, self.machine.ended, strict=True):
             shape = (int(states.shape[0]), topology.sites(layer), rows)
             split = {"chunks": (-1, -1, self.chunks)} if self.machine.is_lazy else {}
-            given = to_numpy(told(columns, layer, states)), offset
+            given = to_numpy(decoded(columns, layer, states)), offset
             found.append(from_blocks(self.xp, _again, shape, self.machine.dtype, args=given, name="ladder", **split))
         return in_order(found)
 
@@ -288,7 +288,7 @@ def _record_ladder(form: Form, streams: ChainStreams, pairs: int, layers: tuple[
 
 def shown_of_top(top: Parameters, move: Move, layers: Sequence[int], means: bool) -> State:
     """The states of all machines that the next step needs, and what is shown of the last machine."""
-    after = [told(top, layer, part) for layer, part in enumerate(move.state)]
+    after = [decoded(top, layer, part) for layer, part in enumerate(move.state)]
     shown = move.means if means else after
     return [*(after[layer] for layer in top.topology.retained), *(shown[layer][-1, :, :] for layer in layers)]
 

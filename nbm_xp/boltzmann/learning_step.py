@@ -160,7 +160,7 @@ def _descent(learner: Learner, slopes: Sequence[Array], offsets: Sequence[Array]
     weights, biases = state.parameters.weights, state.parameters.biases
     moved = [old - step for old, step in zip(weights, steps, strict=False)]
     for units, old, step in zip(topology.units, biases, steps[len(weights) :], strict=True):
-        moved.append(units.moved(old, step))
+        moved.append(units.stepped(old, step))
     return updates + list(zip(state.parameters, moved, strict=True))
 
 

@@ -192,7 +192,7 @@ def _split(parameters: Parameters, layers: Sequence[int], numbers: Any) -> list[
     start = 0
     for layer in layers:
         end = start + topology.sites(layer)
-        part = topology.units[layer].listed(numbers[:, start:end])
+        part = topology.units[layer].of_indices(numbers[:, start:end])
         state[layer] = B.transpose(part) if parameters.in_columns else part
         start = end
     return state

@@ -122,5 +122,5 @@ def _start(parameters: Parameters, data: Array) -> tuple[State, list[int]]:
     nothing = B.sum(B.zeros_like(data), axis=1, keepdims=True)
     state: State = [data, *([None] * (len(topology.sizes) - 1))]
     for layer in kept:
-        state[layer] = topology.units[layer].unknown(nothing + B.zeros_like(parameters.biases[layer]))
+        state[layer] = topology.units[layer].uninformed(nothing + B.zeros_like(parameters.biases[layer]))
     return state, kept

@@ -10,7 +10,7 @@ from nbm_xp.machines import Array, Shape, Streams, Updates
 from nbm_xp.machines.units import softplus
 from nbm_xp.tape import Function
 
-from .energy import Parameters, free_energy, opened, sweep, told
+from .energy import Parameters, decoded, encoded, free_energy, sweep
 from .partition import constant
 from .topology import Topology
 
@@ -70,7 +70,7 @@ def state_placeholders(
         shape = (topology.sites(layer), rows) if parameters.in_columns else (rows, topology.sites(layer))
         shape = (machines, *shape) if machines else shape
         inputs.append(B.placeholder(shape=shape, dtype=parameters.dtype, name=f"layer{layer}"))
-        state[layer] = opened(parameters, layer, inputs[-1])
+        state[layer] = encoded(parameters, layer, inputs[-1])
     return inputs, state
 
 
@@ -84,7 +84,7 @@ def compile_sweep(parameters: Parameters, rows: int, rng: Streams) -> Function:
     """Compile one sweep: the states of ``topology.retained`` in, the new ones of all layers out, as data give them."""
     inputs, state = state_placeholders(parameters, parameters.topology.retained, rows)
     moved, _ = sweep(parameters, state, rows, rng)
-    return B.function(inputs, [told(parameters, layer, part) for layer, part in enumerate(moved)], name="gibbs")
+    return B.function(inputs, [decoded(parameters, layer, part) for layer, part in enumerate(moved)], name="gibbs")
 
 
 def repeated(
@@ -134,7 +134,7 @@ def pseudo_likelihood(parameters: Parameters, visible: Array, rows: int, rng: St
     where = B.cast(B.one_hot(site, count), B.dtype(visible))
     now = free_energy(parameters, (visible, None))
     losses = [
-        now - free_energy(parameters, (units.turned(visible, where, places), None))
+        now - free_energy(parameters, (units.shifted(visible, where, places), None))
         for places in range(1, max(states or (2,)))
     ]
     if len(losses) == 1:

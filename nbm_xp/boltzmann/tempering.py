@@ -23,7 +23,7 @@ from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_n
 
 from .annealing import STAGE, Path, adaptive_temperatures
 from .chains import States, beside, in_order
-from .energy import Parameters, told
+from .energy import Parameters, decoded
 from .ladder import Compared, ReplicaChains, moved, shown_of_top
 from .machine import Machine
 from .recording import Form, Recorded, State
@@ -137,7 +137,7 @@ def _record_start(form: Form, streams: ChainStreams, replicas: int) -> Recorded:
     parameters = Parameters(topology, (), (fields,), in_columns=True)
     each = B.zeros((replicas, 1, 1), dtype=form.dtype) + fields
     state = Path.start(parameters, each, (replicas, form.n_chains), streams)
-    return [fields], [told(parameters, layer, state[layer]) for layer in topology.retained]
+    return [fields], [decoded(parameters, layer, state[layer]) for layer in topology.retained]
 
 
 def _record_tempering(

@@ -164,7 +164,7 @@ class Trainer:
             known.same_library(X[:1, :])
             units = known.topology.units[0]
             mean = B.cast(observed(units, X, weights), known.parameters.dtype)
-            known.base_rate = units.followed(known.base_rate, known.n_samples, mean, X.shape[0])
+            known.base_rate = units.updated_rate(known.base_rate, known.n_samples, mean, X.shape[0])
         state = self.state
         state.n_samples += int(X.shape[0])
         state.rate.set_value(model.learning_rate)
@@ -202,7 +202,7 @@ class Trainer:
         topology, home, dtype = model.layers_for(int(X.shape[1])), array_namespace(first), float_dtype(first)
         units = topology.units[0]
         rate = units.base_rate(to_numpy(observed(units, X, weights)), X.shape[0])
-        unsuited = units.unsuited(rate)
+        unsuited = units.scaling_advice(rate)
         if unsuited and model.diagnostics:
             warnings.warn(f"X: {unsuited}", TrainingWarning, stacklevel=5)
         seed = entropy_of(model.random_state)

@@ -219,7 +219,7 @@ class TrainingDiagnostics:
         """What a short annealing, and chains from rows far apart, tell."""
         model, sides = self.model, self._data_sides(rows)
         found, visible = self._annealed(epoch, rows)
-        first = model.state_.topology.units[0].told(self._far_apart(rows))
+        first = model.state_.topology.units[0].decoded(self._far_apart(rows))
         chains = Chains(Machine.of(model), model.state_.seed, initial={0: first}, purpose=f"rows, {_purpose(epoch)}")
         moved = self._states(chains.advance(chains.start(0, self._chains), 0, 0, self._sweeps)[0].T)
         measure, value = model.measure(rows)
@@ -245,7 +245,7 @@ class TrainingDiagnostics:
     def _states(self, rows: Array) -> Array:
         """The visible units that rows tell, in host memory."""
         host = asarray(to_numpy(rows), host_namespace(), "float64")
-        return self.model.state_.topology.units[0].opened(host, -1)
+        return self.model.state_.topology.units[0].encoded(host, -1)
 
     def _chain_share(self, sides: Sides) -> float | None:
         """Where the chains are that the machine learns from, if it has any that go on."""

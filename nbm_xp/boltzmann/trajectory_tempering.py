@@ -37,7 +37,7 @@ from nbm_xp.namespace import array_namespace, asarray, to_numpy
 
 from . import storage
 from .bridging import LadderEstimate
-from .energy import free_energy, opened, shape_of, variable
+from .energy import encoded, free_energy, shape_of, variable
 from .ladder import Ladder, LadderChains, estimate, ladder_of_arrays, moved
 from .machine import Machine
 from .negative_phase import NegativePhase
@@ -236,7 +236,7 @@ class TemperedChains(NegativePhase):
         chains = LadderChains(machine, seed, layers=(), purpose="chains on the ladder of a training")
         states, up, down = chains.measured(chains.start(0, self.chains), 0, 0, count)
         for layer, kept, values in zip(topology.retained, self._states(), states, strict=True):
-            kept.set_value(asarray(opened(self.ladder.top, layer, values), array_namespace(kept.value)))
+            kept.set_value(asarray(encoded(self.ladder.top, layer, values), array_namespace(kept.value)))
         free = [(self.arrays[f"{LADDER}free"], free_energy(self.ladder.top, self._tops()))]
         self.state.function(("free", self.key), lambda: B.function([], [], updates=free, name="free"))()
         return estimate(machine, up, down)

@@ -206,7 +206,7 @@ class Chains:
         self.set_betas(start.betas)
         layout, first = machine.layout, Numbers(start.seed, machine.n_units)
         if start.states is None:
-            made = machine.kind.at_random(host, first.sweep(host, self._streams(first, 0), self.count))
+            made = machine.kind.uniform_states(host, first.sweep(host, self._streams(first, 0), self.count))
         else:
             made = host.take(checked_states(machine, start.states, self.count), layout.order, axis=1).T
         self.free = None

@@ -165,7 +165,7 @@ class LatticeWork(Work):
             for runs in memory.runs(0, colour).parts(AT_ONCE):
                 if kind.is_categorical:
                     uniforms = self.group.uniforms(runs.slots, 0, runs.counts)
-                    flat[:, runs.each()[0]] = kind.at_random(host_namespace(), uniforms).T
+                    flat[:, runs.each()[0]] = kind.uniform_states(host_namespace(), uniforms).T
                 else:
                     sweeps.draw(flat, runs, 0)
         if not kind.is_categorical:  # at β = 0 lesser numbers draw the upper value, and `at_random` takes greater ones

@@ -241,7 +241,7 @@ def _weights(xp: Namespace, layout: Layout) -> Array:
 
 def _swendsen_wang(xp: Namespace, values: Units, states: Array, roots: Array, uniforms: Array) -> Array:
     """All clusters are drawn anew, each by the number of the first of its slots."""
-    return xp.take_along_axis(values.at_random(xp, uniforms), roots, axis=0)
+    return xp.take_along_axis(values.uniform_states(xp, uniforms), roots, axis=0)
 
 
 def _wolff(xp: Namespace, values: Units, states: Array, roots: Array, uniforms: Array) -> Array:

@@ -196,7 +196,7 @@ class ShardWork(Work):
         if given is None:
             every = max(1, AT_ONCE // group.n_chains)
             for k in range(0, slots.shape[0], every):
-                whole[k : k + every] = group.kind.at_random(host, group.uniforms(slots[k : k + every], 0))
+                whole[k : k + every] = group.kind.uniform_states(host, group.uniforms(slots[k : k + every], 0))
         else:
             whole[:n] = given.T
             for number in shard.near:

@@ -95,7 +95,7 @@ def observed(units: Any, X: Array, weights: Array = None) -> Array:
     for rows, given in minibatches(X, _FEW if isinstance(X, SparseRows) else WINDOW, weights=weights):
         home = array_namespace(rows)
         double = running_dtype(home, "float64")
-        opened = home.astype(units.opened(rows, -1), double)
+        opened = home.astype(units.encoded(rows, -1), double)
         counts = home.ones(rows.shape[0], dtype=double) if given is None else asarray(given, home, double)
         parts.append(B.dot(counts, opened))
         total += float(B.sum(counts))

@@ -137,7 +137,7 @@ def test_gradients_are_those_of_the_tape(visible: str, hidden: str) -> None:
     sizes = parameters.topology.sizes
     kind, radices = parameters.topology.units[0], parameters.topology.radices(0)
     told = random.normal(size=(4, SITES)) if radices is None else random.integers(0, radices, size=(4, SITES))
-    units = B.eval((kind.opened if radices is None else kind.listed)(B.variable(told, "float64")))
+    units = B.eval((kind.encoded if radices is None else kind.of_indices)(B.variable(told, "float64")))
     counts = B.variable([0.7, 0.3, -0.4, -0.6], "float64")
     offsets = [B.variable(random.random(size), "float64") for size in sizes]
     states = (B.variable(units, "float64"), None)
@@ -154,7 +154,7 @@ def test_gradients_are_those_of_finite_differences(visible: str, hidden: str) ->
     rbm = machine(visible, hidden)
     parameters = rbm.state_.parameters
     told = rbm.sample(3, 2, random_state=3).astype("float64")
-    units = parameters.topology.units[0].opened(told)
+    units = parameters.topology.units[0].encoded(told)
     loss = B.sum(free_energy(parameters, (B.variable(units, "float64"), None)))
     slopes = B.function([], B.gradients(loss, list(parameters)))()
     value = B.function([], loss)
@@ -308,8 +308,8 @@ def test_categorical_draws_have_their_probabilities(axis: int) -> None:
     assert np.array_equal(drawn.sum(axis=2), np.ones((20_000, 2)))
     found = stats.chisquare(drawn.sum(axis=0), 20_000 * probabilities, axis=1)
     assert found.pvalue.min() > 1e-3
-    told = units.told(drawn.reshape(-1, 8))
-    assert np.array_equal(units.opened(told), drawn.reshape(-1, 8))
+    told = units.decoded(drawn.reshape(-1, 8))
+    assert np.array_equal(units.encoded(told), drawn.reshape(-1, 8))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -364,7 +364,7 @@ def test_units_are_the_same_on_every_library(library: Library) -> None:
         mean = units.mean(given)
         rng = B.make_rng(3)
         drawn = units.draw(mean, (40, 12), rng, inputs=given)
-        outputs = [mean, units.log_normaliser(given), drawn, units.told(drawn), units.opened(units.told(drawn))]
+        outputs = [mean, units.log_normaliser(given), drawn, units.decoded(drawn), units.encoded(units.decoded(drawn))]
         compute = B.function([given], outputs)
         usual = compute(inputs)
         rng.seed()  # the same numbers again

@@ -53,7 +53,7 @@ def test_it_has_the_distribution_of_its_energy() -> None:
 def test_gradients_are_those_of_finite_differences() -> None:
     parameters = machine("spin").state_.parameters
     rows = np.random.default_rng(1).normal(size=(3, 3))
-    loss = B.sum(free_energy(parameters, (B.variable(NORMAL.opened(rows), "float64"), None)))
+    loss = B.sum(free_energy(parameters, (B.variable(NORMAL.encoded(rows), "float64"), None)))
     loss = loss + B.sum(NORMAL.log_normaliser(parameters.biases[0]))
     slopes, value = B.function([], B.gradients(loss, list(parameters)))(), B.function([], loss)
     for variable, slope in zip(parameters, slopes, strict=True):

@@ -59,7 +59,7 @@ def test_a_base_rate_has_the_bias_that_gives_it(units: Units) -> None:
         pytest.skip("units that are hidden alone have no base rate")
     rows = np.array([[0.0, 1.0, 1.0], [0.0, 1.0, 0.0]])
     rate = units.base_rate(rows.mean(axis=0), len(rows))
-    bias = units.bias(units.possible(rate))
+    bias = units.bias(units.bounded_rate(rate))
     assert np.all(np.isfinite(bias))
     np.testing.assert_allclose(value(units.mean, bias), rate, rtol=1e-12)
 
@@ -74,9 +74,9 @@ def test_draws_have_the_mean_and_are_states(units: Units) -> None:
         assert set(np.unique(drawn)) == set(units.states)
         assert units.stored is not None
         assert np.array_equal(np.asarray(units.states, dtype=units.stored), np.asarray(units.states))
-        turned = value(lambda state: units.turned(state, 1.0), np.asarray(units.states))
+        turned = value(lambda state: units.shifted(state, 1.0), np.asarray(units.states))
         assert list(turned) == list(reversed(units.states))
-        listed = value(units.listed, np.arange(len(units.states)))
+        listed = value(units.of_indices, np.arange(len(units.states)))
         assert tuple(listed) == units.states
 
 

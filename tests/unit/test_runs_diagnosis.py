@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM, MixingWarning
-from nbm_xp.boltzmann.energy import energy, opened
+from nbm_xp.boltzmann.energy import encoded, energy
 from nbm_xp.namespace import to_numpy
 from nbm_xp.runs import diagnose, open_dataset, open_samples, sample
 from tests.runs import SAMPLE, deep, ordinary
@@ -98,7 +98,7 @@ def test_units_of_other_kinds_have_the_energy_of_what_their_states_tell(
     found = diagnose(run.path, units=1)
     kept = [open_samples(run.path, name).compute() for name in ("visible", "hidden_1", "hidden_2")]
     parameters = model.state_.parameters
-    states = [opened(parameters, layer, part.reshape(-1, part.shape[2])) for layer, part in enumerate(kept)]
+    states = [encoded(parameters, layer, part.reshape(-1, part.shape[2])) for layer, part in enumerate(kept)]
     expected = to_numpy(energy(parameters, states).eval())
     assert list(found.index) == ["energy", "unit 0"]
     assert found["mean"].iloc[0] == pytest.approx(expected.mean(), rel=1e-5)

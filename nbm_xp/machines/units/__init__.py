@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import Mixed, Units, Values, softplus
+from .base import Units, Values, softplus
 from .continuous import GAUSSIAN, NORMAL, RECTIFIED, Gaussian, Normal, Rectified
 from .discrete import BINARY, SPIN, Binary, Categorical, Spin
+from .mixed import Mixed
 
 __all__ = [
     "BINARY", "GAUSSIAN", "KINDS", "MOST_STATES", "NORMAL", "RECTIFIED", "SPIN", "Binary", "Categorical", "Gaussian",

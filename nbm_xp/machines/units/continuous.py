@@ -107,11 +107,11 @@ class Normal(Units):
             raise ValueError(f"layers of {self.name} units must have two for each site, got {size}")
         return size // 2
 
-    def opened(self, told: Array, axis: int = -1) -> Array:
+    def encoded(self, states: Array, axis: int = -1) -> Array:
         """A number, and half of its square, less than 0."""
-        return _joined(told, -0.5 * B.square(told), axis)
+        return _joined(states, -0.5 * B.square(states), axis)
 
-    def told(self, state: Array, axis: int = -1) -> Array:
+    def decoded(self, state: Array, axis: int = -1) -> Array:
         """The number."""
         return _apart(state, axis)[0]
 
@@ -131,18 +131,18 @@ class Normal(Units):
             first, precision = _apart(inputs, axis)
             middle, variance = first / precision, 1 / precision
         noise = B.random_normal(sites, 0.0, 1.0, dtype=B.dtype(mean), rng=rng)
-        return self.opened(middle + B.sqrt(variance) * noise, axis)
+        return self.encoded(middle + B.sqrt(variance) * noise, axis)
 
     def start(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1) -> Array:
         """Where they are told to."""
-        return self.opened(self.told(mean, axis), axis)
+        return self.encoded(self.decoded(mean, axis), axis)
 
     def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
         """The integral."""
         first, precision = _apart(inputs, axis)
         return 0.5 * (B.square(first) / precision - B.log(precision) + math.log(2 * math.pi))
 
-    def unknown(self, zeros: Array, axis: int = -1) -> Array:
+    def uninformed(self, zeros: Array, axis: int = -1) -> Array:
         """0, with a variance of 1."""
         number, square = _apart(zeros, axis)
         return _joined(number, square - 0.5, axis)
@@ -152,7 +152,7 @@ class Normal(Units):
         first, second = _apart(weights, axis)
         return _joined(first, second * 0, axis)
 
-    def moved(self, biases: Array, step: Array) -> Array:
+    def stepped(self, biases: Array, step: Array) -> Array:
         """A step of the logarithms of the precisions, which so stay above 0 and move alike whatever the scale is."""
         (first, precision), (of_first, of_precision) = _apart(biases, 0), _apart(step, 0)
         down = B.minimum(B.maximum(precision * of_precision, -1.0), 1.0)
@@ -175,7 +175,7 @@ class Normal(Units):
                 f"{name} must hold a precision above 0 in the second place of each normal site, got {least:g}"
             )
 
-    def unsuited(self, rate: Array, first: int = 0) -> str:
+    def scaling_advice(self, rate: Array, first: int = 0) -> str:
         """Columns far from a mean of 0 and a variance of 1, for which steps are too long."""
         middle, variance = (to_numpy(part).tolist() for part in _moments(rate, 0))
         for number, (mean, deviation) in enumerate(zip(middle, map(math.sqrt, variance), strict=True), first):

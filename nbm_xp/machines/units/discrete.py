@@ -48,7 +48,7 @@ class Binary(Units):
         off = 1 - mean
         return -(mean * B.log(B.maximum(mean, TINY)) + off * B.log(B.maximum(off, TINY)))
 
-    def turned(self, state: Array, where: Array, places: int = 1) -> Array:
+    def shifted(self, state: Array, where: Array, places: int = 1) -> Array:
         """1 in place of 0, 0 in place of 1."""
         return state + where * (1 - 2 * state)
 
@@ -60,7 +60,7 @@ class Binary(Units):
         """The log-odds."""
         return B.log(rate) - B.log(1.0 - rate)
 
-    def possible(self, rate: Array) -> Array:
+    def bounded_rate(self, rate: Array) -> Array:
         """Neither 0 nor 1."""
         return B.minimum(B.maximum(rate, RAREST), 1 - RAREST)
 
@@ -97,11 +97,11 @@ class Spin(Units):
         on, off = 0.5 * (1 + mean), 0.5 * (1 - mean)
         return -(on * B.log(B.maximum(on, TINY)) + off * B.log(B.maximum(off, TINY)))
 
-    def listed(self, numbers: Array, axis: int = -1) -> Array:
+    def of_indices(self, numbers: Array, axis: int = -1) -> Array:
         """From 0 and 1."""
         return 2 * numbers - 1
 
-    def turned(self, state: Array, where: Array, places: int = 1) -> Array:
+    def shifted(self, state: Array, where: Array, places: int = 1) -> Array:
         """1 in place of -1, -1 in place of 1."""
         return state * (1 - 2 * where)
 
@@ -113,7 +113,7 @@ class Spin(Units):
         """Half of the log-odds."""
         return 0.5 * (B.log(1.0 + rate) - B.log(1.0 - rate))
 
-    def possible(self, rate: Array) -> Array:
+    def bounded_rate(self, rate: Array) -> Array:
         """Neither -1 nor 1."""
         return B.minimum(B.maximum(rate, 2 * RAREST - 1), 1 - 2 * RAREST)
 
@@ -133,7 +133,7 @@ class Categorical(Units):
     --------
     >>> import numpy as np
     >>> units = Categorical(3)
-    >>> units.opened(np.asarray([[0.0, 2.0]])), units.told(np.asarray([[1.0, 0.0, 0.0, 0.0, 0.0, 1.0]]))
+    >>> units.encoded(np.asarray([[0.0, 2.0]])), units.decoded(np.asarray([[1.0, 0.0, 0.0, 0.0, 0.0, 1.0]]))
     (array([[1., 0., 0., 0., 0., 1.]]), array([[0., 2.]]))
     """
 
@@ -180,16 +180,16 @@ class Categorical(Units):
         """The same for each site."""
         return (self.n_states,) * self.sites(size)
 
-    def opened(self, told: Array, axis: int = -1) -> Array:
+    def encoded(self, states: Array, axis: int = -1) -> Array:
         """A 1 at each site's state."""
-        axis = axis % len(told.shape)
-        return self._joined(self._one_hot(told, axis + 1), axis)
+        axis = axis % len(states.shape)
+        return self._joined(self._one_hot(states, axis + 1), axis)
 
-    def listed(self, numbers: Array, axis: int = -1) -> Array:
+    def of_indices(self, numbers: Array, axis: int = -1) -> Array:
         """States are numbered as data tell them."""
-        return self.opened(numbers, axis)
+        return self.encoded(numbers, axis)
 
-    def told(self, state: Array, axis: int = -1) -> Array:
+    def decoded(self, state: Array, axis: int = -1) -> Array:
         """Where each site has its 1."""
         apart, at = self._apart(state, axis)
         return B.cast(B.argmax(apart, axis=at), B.dtype(state))
@@ -225,7 +225,7 @@ class Categorical(Units):
         """Of independent sites: each state's part of it."""
         return -mean * B.log(B.maximum(mean, TINY))
 
-    def turned(self, state: Array, where: Array, places: int = 1) -> Array:
+    def shifted(self, state: Array, where: Array, places: int = 1) -> Array:
         """The state so many places further, the first one after the last."""
         apart, at = self._apart(state, -1)
         places = places % self.n_states
@@ -250,7 +250,7 @@ class Categorical(Units):
         """The logarithm, less its mean over the states."""
         return self.gauged(B.log(rate))
 
-    def possible(self, rate: Array) -> Array:
+    def bounded_rate(self, rate: Array) -> Array:
         """No state without a chance."""
         apart, at = self._apart(B.maximum(rate, RAREST), -1)
         return self._joined(apart / B.sum(apart, axis=at, keepdims=True), at - 1)
