@@ -97,9 +97,6 @@ def report_unused(unused: Sequence[Node], action: str) -> None:
     warnings.warn(message, stacklevel=3)
 
 
-Updates = "Mapping[Variable, Any] | Iterable[tuple[Variable, Any]]"
-
-
 @dataclass(slots=True)
 class _Route:
     """How to run for one combination of array types: the library, its plan, and what to convert on the way.
