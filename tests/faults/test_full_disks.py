@@ -8,6 +8,7 @@ import pathlib
 from typing import Any
 
 import pytest
+import safetensors.numpy
 
 from nbm_xp.runs import RunError, open_samples, resume, sample
 from tests.runs import SAMPLE, files_of, ordinary, program
@@ -66,18 +67,28 @@ def test_a_disk_that_is_full_at_any_write(
 ) -> None:
     """Chunks and checkpoints take turns: each kind fails in its time, after half of its bytes."""
     count = 0
-    write = pathlib.Path.write_bytes
+    write, save = pathlib.Path.write_bytes, safetensors.numpy.save_file
 
-    def limited(path: pathlib.Path, content: Any) -> int:
+    def is_full() -> bool:
         nonlocal count
         count += 1
-        if count > 5 * at + 1:
+        return count > 5 * at + 1
+
+    def limited(path: pathlib.Path, content: Any) -> int:
+        if is_full():
             write(path, bytes(content)[: len(content) // 2])
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
         return write(path, content)
 
+    def limited_tensors(arrays: Any, path: pathlib.Path, metadata: Any) -> None:
+        save(arrays, path, metadata)
+        if is_full():
+            os.truncate(path, path.stat().st_size // 2)
+            raise safetensors.SafetensorError("I/O error: No space left on device (os error 28)")
+
     told = [0]
     monkeypatch.setattr(pathlib.Path, "write_bytes", limited)
+    monkeypatch.setattr(safetensors.numpy, "save_file", limited_tensors)
     with pytest.raises(RunError, match=r"the disk of .*run is full.*No space left on device"):
         sample(ordinary(), tmp_path / "run", n_workers=1, progress=lambda done, _: told.append(done), **SAMPLE)
     monkeypatch.undo()
