@@ -408,7 +408,7 @@ def as_tensor(value: Any) -> Tensor:
     return cast("Tensor", recording_namespace().asarray(value))
 
 
-_AS_IT_IS = (bool, int, float, complex, Length, Node, str, slice, *DTYPE_CLASSES)
+_AS_IT_IS = (bool, int, float, complex, Length, Node, str, slice)
 
 
 def as_argument(value: Any) -> Any:
@@ -417,7 +417,7 @@ def as_argument(value: Any) -> Any:
         return value.node
     if type(value) is KnownLength:
         return value.length
-    if value is None or value is Ellipsis or isinstance(value, _AS_IT_IS):
+    if value is None or value is Ellipsis or type(value) in DTYPE_CLASSES or isinstance(value, _AS_IT_IS):
         return value
     if isinstance(value, (tuple, list)):
         return tuple(as_argument(item) for item in value)
