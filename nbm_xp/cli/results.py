@@ -21,7 +21,7 @@ from .errors import resumable
 from .inputs import input_errors
 from .output import Bar, answer, signed, work_bar
 
-__all__ = ["SCORES", "Found", "compute_run", "estimates_table", "likelihood_words", "score_note", "show_run"]
+__all__ = ["SCORES", "Found", "compute_run", "likelihood_words", "score_note"]
 
 Found: TypeAlias = Mapping[str, Any]
 """What JSON says that a run came to."""
@@ -43,7 +43,7 @@ def compute_run(
     *,
     unit: str = "sweeps",
     scale: int = 1,
-    show: Callable[[RunDirectory, bool, Found], None] | None = None,
+    about: Found | None = None,
 ) -> None:
     """Compute a run where the options say, and show what came of it.
 
@@ -60,15 +60,16 @@ def compute_run(
         The options of `Where`, of a run that is computed in tasks.
     unit, scale : optional
         What progress is counted in, and how much of it there is in a step.
-    show : callable, optional
-        In place of `show_run`.
+    about : mapping, optional
+        What to answer besides what the run came to.
     """
     began, more = time.perf_counter(), dict[str, Any]()
     with _workers(where) as workers, work_bar(label, unit, scale) as bar, resumable(out), input_errors():
         run = work(bar, workers)
         if workers is not None:
             more = {"seconds": round(time.perf_counter() - began, 3), "dashboard": workers.dashboard}
-    (show or show_run)(run, as_json, more)
+    found = {**runs.read_result(run.path), **more, **(about or {})}
+    answer(found, _LINES[run.kind](found) if run.kind in _LINES else [f"finished the run in {run.path}"], as_json)
 
 
 @contextlib.contextmanager
@@ -84,12 +85,6 @@ def _workers(where: Mapping[str, Any] | None) -> Iterator[Workers | None]:
             sys.stderr.write(f"dashboard: {started.dashboard}\n")
             sys.stderr.flush()
         yield started
-
-
-def show_run(run: RunDirectory, as_json: bool, more: Found) -> None:
-    """Answer with what a finished run came to."""
-    found = {**runs.read_result(run.path), **more}
-    answer(found, _LINES[run.kind](found) if run.kind in _LINES else [f"finished the run in {run.path}"], as_json)
 
 
 def score_note(line: Found) -> str:
@@ -134,11 +129,7 @@ def _measured(found: Found) -> list[str]:
 
 
 def _evaluated(found: Found) -> list[Table]:
-    return [estimates_table(found, [found["ais"]] if found["ais"] else [])]
-
-
-def estimates_table(found: Found, annealed: Sequence[Found]) -> Table:
-    """The result of an evaluation, with estimates of log Z by AIS, in rising order of their temperatures."""
+    """The result of an evaluation: each estimate of log Z, and the mean log-likelihood under it."""
     mean, has_rows = found["mean_log_likelihood"], found["n_rows"] > 0
     chains = f"of {found['n_chains']:,}"
     shown = Table(box=None, pad_edge=False)
@@ -156,18 +147,17 @@ def estimates_table(found: Found, annealed: Sequence[Found]) -> Table:
     def estimated(label: str, estimate: Found, even: str = "") -> None:
         row(label, estimate["log_z"], [estimate["log_z_low"], estimate["log_z_high"]], even)
 
-    for estimate in annealed:
-        estimated(f"{estimate['n_temperatures']:,}", estimate, f"{signed(estimate['effective_runs'])} {chains}")
-    if found["reverse"]:
-        back = found["reverse"]
-        estimated(f"{back['n_temperatures']:,} in reverse", back, f"{signed(back['effective_runs'])} {chains}")
+    for name, words in (("ais", ""), ("reverse", " in reverse")):
+        if estimate := found[name]:
+            even = f"{signed(estimate['effective_runs'])} {chains}"
+            estimated(f"{estimate['n_temperatures']:,}{words}", estimate, even)
     if found["ladder"]:
         estimated("ladder", found["ladder"])
     if found["given"] is not None:
         row("given", found["given"])
     if found["exact"] is not None:
         row("exact", found["exact"])
-    return shown
+    return [shown]
 
 
 _LINES: dict[str, Callable[[Found], Sequence[RenderableType]]] = {

@@ -130,7 +130,7 @@ def test_the_same_seed_gives_the_same_numbers_as_in_memory(model: RBM) -> None:
     states = model.sample(6, 5, random_state=7)
     np.testing.assert_array_equal(np.load("states.npy"), states)
     np.testing.assert_array_equal(open_samples("drawn")[:, 0], states)
-    found = told("evaluate", *M, "--n-temperatures", "30", "--n-chains", "20", "--once", "--seed", "7")
+    found = told("evaluate", *M, "--n-temperatures", "30", "--n-chains", "20", "--seed", "7")
     assert found["ais"]["log_z"] == model.ais(20, 30, random_state=7).log_z
 
 
@@ -148,13 +148,13 @@ def test_evaluate_finds_what_there_is_to_find(model: RBM) -> None:
     found = told("evaluate", *M, "--data", "scans.npy", "--n-temperatures", "400")
     assert found["exact"] == pytest.approx(model.log_partition())
     assert found["log_z"] == found["exact"]
-    assert [estimate["n_temperatures"] for estimate in found["convergence"]] == [10, 40, 100]
+    assert found["ais"]["n_temperatures"] == 400
     assert found["ais"]["log_z"] == pytest.approx(found["exact"], abs=0.1)
     assert found["mean_log_likelihood"] == pytest.approx(float(model.log_likelihood(SCANS).mean()), rel=1e-5)
     assert found["n_rows"] == 30
     again = told("evaluate", *M, "--data", "scans.npy", "--n-temperatures", "400")
     assert again | {"seconds": 0} == found | {"seconds": 0}
-    shown = ran("evaluate", *M, "--n-temperatures", "50", "--once")
+    shown = ran("evaluate", *M, "--n-temperatures", "50")
     assert "exact" in shown
     assert " 50 " in shown
 
@@ -163,15 +163,15 @@ def test_a_model_too_large_to_enumerate_is_estimated_with_bounds() -> None:
     RBM(25, n_iter=2, random_state=0).fit((np.random.default_rng(0).random((40, 30)) < 0.4).astype("float32")).save(
         "large.safetensors"
     )
-    found = told("evaluate", "--model", "large.safetensors", "--n-temperatures", "200", "--once")
+    found = told("evaluate", "--model", "large.safetensors", "--n-temperatures", "200")
     assert found["exact"] is None
     assert found["log_z_low"] < found["log_z"] < found["log_z_high"]
 
 
 def test_evaluate_takes_the_rows_to_test_with() -> None:
     np.savez("mnist.npz", **{"train.data": SCANS, "test.data": SCANS[:7], "valid.data": SCANS[:3]})
-    assert told("evaluate", *M, "--data", "mnist.npz", "--once", "--n-temperatures", "9")["n_rows"] == 7
-    assert told("evaluate", *M, "--data", "mnist.npz:valid.data", "--once", "--n-temperatures", "9")["n_rows"] == 3
+    assert told("evaluate", *M, "--data", "mnist.npz", "--n-temperatures", "9")["n_rows"] == 7
+    assert told("evaluate", *M, "--data", "mnist.npz:valid.data", "--n-temperatures", "9")["n_rows"] == 3
 
 
 def test_evaluate_is_a_run_with_a_folder(model: RBM) -> None:
@@ -189,7 +189,7 @@ def test_a_deep_machine_is_weighed_in_a_run_as_at_once() -> None:
     deep = DBM([9, 5, 4], n_iter=2, batch_size=10, random_state=0).fit(SCANS)
     deep.save("deep.safetensors")
     asked = ("evaluate", "--model", "deep.safetensors", "--data", "scans.npy", "--n-temperatures", "80", "--reverse")
-    at_once = told(*asked, "--once")
+    at_once = told(*asked)
     found = told(*asked, "--chunks", "30", "--checkpoint-every", "25", "--out", "weighed")
     assert at_once["lower_bound"] is found["lower_bound"] is True
     assert found["mean_log_likelihood"] == pytest.approx(at_once["mean_log_likelihood"], abs=1e-5)
@@ -207,7 +207,7 @@ def test_a_deep_machine_is_weighed_in_a_run_as_at_once() -> None:
 
 
 def test_chains_in_reverse_are_computed_in_blocks() -> None:
-    asked = ("evaluate", *M, "--n-temperatures", "30", "--once", "--reverse", "--n-chains", "20")
+    asked = ("evaluate", *M, "--n-temperatures", "30", "--reverse", "--n-chains", "20")
     blocks = told(*asked, "--chunks", "7")
     assert blocks["reverse"]["log_z"] == pytest.approx(told(*asked)["reverse"]["log_z"], rel=1e-6)
 
@@ -298,11 +298,11 @@ def test_a_log_z_that_was_given_stays_given(model: RBM) -> None:
 def test_sweeps_before_annealing_in_reverse_can_be_chosen() -> None:
     large = RBM.from_parameters(np.full((25, 30), 0.5), np.zeros(25), np.full(30, -3.0))
     large.save("large.safetensors")
-    asked = ("evaluate", "--model", "large.safetensors", "--n-temperatures", "20", "--n-chains", "20", "--once")
+    asked = ("evaluate", "--model", "large.safetensors", "--n-temperatures", "20", "--n-chains", "20")
     assert "--n-sweeps is for chains in reverse" in refused(*asked, "--n-sweeps", "3")
     few, many = (told(*asked, "--reverse", "--n-sweeps", steps)["reverse"] for steps in ("0", "50"))
     assert few["log_z"] != many["log_z"]
-    run = (*asked[:-1], "--reverse", "--n-sweeps", "7", "--out", "weighed")
+    run = (*asked, "--reverse", "--n-sweeps", "7", "--out", "weighed")
     first = told(*run)
     about = json.loads(pathlib.Path("weighed/run.json").read_text())
     assert (about["configuration"]["reverse"], about["configuration"]["n_sweeps"]) == ("chains", 7)

@@ -165,7 +165,8 @@ def _draw(
         panels.images(top[0], rows[1][:100], 8, "100 of the test scans")
         panels.images(top[1], fantasies, 8, f"{len(fantasies)} fantasies of the model")
         panels.filters(top[2], large.model.components_, 8, words="blue: ink, orange: none")
-        panels.level(bottom[0], baseline[1], "independent pixels", epochs[-1])
+        name = f"independent pixels {signed(baseline[1])}"
+        bottom[0].axhline(baseline[1], color=panels.GREY, linestyle=(0, (4, 3)), linewidth=1.8, label=name)
         panels.learning_curve(bottom[0], epochs, {"train": train, "test": test}, "mean log-likelihood (nats)")
         for axes, learnt in zip(bottom[1:], found.values(), strict=True):
             title = f"Partition function, {learnt.n_hidden} hidden units"

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import pathlib
 import tempfile
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
 from nbm_xp import runs
-from nbm_xp.boltzmann.model import Model
 
 from .. import inputs
 from ..errors import InputError
-from ..output import Bar, answer
-from ..results import Found, compute_run, estimates_table
+from ..output import Bar
+from ..results import compute_run
 from . import options
 
-__all__ = ["EXAMPLES", "counts_of", "evaluate", "evaluations_of"]
+__all__ = ["EXAMPLES", "evaluate"]
 
 EXAMPLES = (
     "Examples: [bold]nbm-xp evaluate --model run --data digits:test[/bold]\n\n"
@@ -37,13 +35,6 @@ def evaluate(
     threshold: options.Threshold = None,
     n_chains: Annotated[int, typer.Option(min=2, help="Chains of the annealing: error bars come from them.")] = 100,
     n_temperatures: Annotated[int, typer.Option(min=2, help="Temperatures that each chain goes through.")] = 1000,
-    convergence: Annotated[
-        bool,
-        typer.Option(
-            "--convergence/--once",
-            help="Also estimate with fewer temperatures, to see whether it converges; without --out by default.",
-        ),
-    ] = True,
     reverse: Annotated[
         bool | None,
         typer.Option(
@@ -52,9 +43,9 @@ def evaluate(
         ),
     ] = None,
     n_sweeps: Annotated[
-        int | None,
+        int,
         typer.Option(min=0, help="With --reverse: sweeps to its first states, where these cannot be drawn exactly."),
-    ] = None,
+    ] = 1000,
     out: Annotated[pathlib.Path | None, typer.Option(help="The run's directory; without it, nothing is kept.")] = None,
     checkpoint_every: Annotated[
         int | None, typer.Option(min=1, help="Temperatures between two checkpoints of a block.")
@@ -68,7 +59,7 @@ def evaluate(
     """Estimate a model's partition function, exactly where it is small, and by annealed importance sampling."""
     if threshold is not None and data is None:
         raise InputError("--threshold is for the rows of --data")
-    if n_sweeps is not None and not reverse:
+    if options.is_given(context, "n_sweeps") and not reverse:
         raise InputError("--n-sweeps is for chains in reverse: --reverse")
     if out is not None:
         inputs.check_new_run(out)
@@ -76,47 +67,14 @@ def evaluate(
     rows = None if data is None else inputs.rows_for(machine, model, data, threshold, "test")
     settings: dict[str, Any] = {
         name: context.params[name]
-        for name in ("n_chains", "n_temperatures", "reverse", "chunks", "checkpoint_every", "library")
+        for name in ("n_chains", "n_temperatures", "reverse", "n_sweeps", "chunks", "checkpoint_every", "library")
     } | {"random_state": seed}
-    fewer: list[Found] = []
-    if convergence and (out is None or options.is_given(context, "convergence")):
-        alone = {name: settings[name] for name in ("n_chains", "chunks", "library", "random_state")}
-        alone |= {"n_workers": where["n_workers"], "reverse": False, "ladder_steps": 0}
-        fewer = [found["ais"] for found in evaluations_of(machine, counts_of(n_temperatures)[:-1], **alone)]
-
-    def show(run: runs.RunDirectory, as_json: bool, more: Found) -> None:
-        found = {**runs.read_result(run.path), **more, "model": str(model), "data": data, "convergence": fewer}
-        if out is None:
-            found.pop("run")
-        answer(found, [estimates_table(found, [*fewer, found["ais"]])], as_json)
 
     with tempfile.TemporaryDirectory() as nowhere:
         place = pathlib.Path(nowhere) / "run" if out is None else out
-        settings |= {"n_sweeps": n_sweeps} if n_sweeps is not None else {}
 
         def estimate(bar: Bar, workers: Any) -> runs.RunDirectory:
             return runs.evaluate(machine, place, rows, scheduler=workers, progress=bar.advance, **settings)
 
-        compute_run("evaluating", place, estimate, as_json, where, unit="steps", show=show)
-
-
-def counts_of(n_temperatures: int) -> list[int]:
-    """How many temperatures estimates go through, to see whether they converge.
-
-    Examples
-    --------
-    >>> counts_of(1000)
-    [30, 100, 300, 1000]
-    """
-    fewer = {max(2, int(float(f"{n_temperatures * 10 ** (-step / 2):.1g}"))) for step in (1, 2, 3)}
-    return sorted(fewer | {n_temperatures})
-
-
-def evaluations_of(model: Model, counts: Sequence[int], **settings: Any) -> list[Found]:
-    """Evaluations of a model by annealing through so many temperatures each, whose runs are not kept."""
-    found: list[Found] = []
-    with tempfile.TemporaryDirectory() as nowhere, inputs.input_errors():
-        for count in counts:
-            run = runs.evaluate(model, pathlib.Path(nowhere) / str(count), n_temperatures=count, **settings)
-            found.append(runs.read_result(run.path))
-    return found
+        about = {"model": str(model), "data": data} | ({"run": None} if out is None else {})
+        compute_run("evaluating", place, estimate, as_json, where, unit="steps", about=about)

@@ -11,6 +11,7 @@ from nbm_xp import runs
 
 from .. import inputs
 from ..errors import InputError
+from ..output import Bar
 from ..results import compute_run
 from . import options
 
@@ -34,16 +35,11 @@ def resume(
     run = inputs.run_at(path)
     if run is None:
         raise InputError(f"{path}: a model, and no run's directory")
-    if run.kind == "train":
+    trains = run.kind == "train"
+    if trains:  # in this process, whatever else was asked for is an error of the library's
         del where["worker_timeout"]
-        compute_run(
-            "training", path, lambda bar, _: runs.resume(path, progress=bar.advance, **where), as_json, unit="epochs"
-        )
-        return
-    compute_run(
-        "resuming",
-        path,
-        lambda bar, workers: runs.resume(path, scheduler=workers, progress=bar.advance),
-        as_json,
-        where,
-    )
+
+    def go_on(bar: Bar, workers: Any) -> runs.RunDirectory:
+        return runs.resume(path, progress=bar.advance, **({"scheduler": workers} if workers else where))
+
+    compute_run("resuming", path, go_on, as_json, None if trains else where, unit="epochs" if trains else "sweeps")

@@ -18,7 +18,7 @@ from ..inputs import side
 from ..output import signed
 from ..results import Found
 from . import panels
-from .panels import BLUE, GREY, ORANGE, SUBTLE, drawn
+from .panels import BLUE, GREY, ORANGE, SUBTLE, along_epochs, drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,6 @@ __all__ = ["draw_diagnostics"]
 _GREEN = "#3b8f6b"
 _BAR = 3  # standard errors
 _WANTED, _MIXED = 0.25, 1.2  # of the exchanges; R-hat of chains that have forgotten where they began
-_EPOCHS = "epochs"
 
 
 def draw_diagnostics(
@@ -71,17 +70,6 @@ def _line(axes: Axes, lines: Sequence[Found], name: str, **style: Any) -> bool:
     return bool(known)
 
 
-def _along_epochs(axes: Axes, lines: Sequence[Found], title: str, value: str, legend: Any = "best") -> None:
-    epochs = [line["epoch"] for line in lines]
-    if epochs[-1] >= 10 * max(epochs[0], 1):
-        axes.set_xscale("log")
-        axes.set_xlim(max(epochs[0], 1) * 0.9, epochs[-1] * 1.12)
-    panels.whole_numbers(axes)
-    axes.set(xlabel=_EPOCHS, ylabel=value, title=title)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(loc=legend)
-
-
 def _likelihood(axes: Axes, lines: Sequence[Found]) -> None:
     """The mean log-likelihood of the rows with its bars, and what would be taken for it."""
     known = [line for line in lines if line.get("log_likelihood") is not None]
@@ -94,7 +82,9 @@ def _likelihood(axes: Axes, lines: Sequence[Found]) -> None:
         axes.errorbar(epochs, middle, yerr=bars, color=BLUE, capsize=3, elinewidth=1.4, label=label, **few)
         _line(axes, lines, "held_out", color=ORANGE, label="held-out rows")
         _line(axes, lines, "pseudo_likelihood", color=GREY, linestyle=(0, (4, 3)), label="pseudo-likelihood")
-    _along_epochs(axes, lines, "Log-likelihood", "mean log-likelihood (nats a row)", "lower right")
+    along_epochs(
+        axes, [line["epoch"] for line in lines], "Log-likelihood", "mean log-likelihood (nats a row)", "lower right"
+    )
 
 
 def _acceptance(axes: Axes, lines: Sequence[Found]) -> None:
@@ -125,7 +115,7 @@ def _shares(axes: Axes, lines: Sequence[Found]) -> None:
     _line(axes, lines, "share", color=BLUE, label="of the machine's probability")
     axes.set_ylim(-0.02, 1.02)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    _along_epochs(axes, lines, "Shares of one side of the data", "share on that side (%)")
+    along_epochs(axes, [line["epoch"] for line in lines], "Shares of one side of the data", "share on that side (%)")
 
 
 def _effective(axes: Axes, lines: Sequence[Found]) -> None:
@@ -133,7 +123,9 @@ def _effective(axes: Axes, lines: Sequence[Found]) -> None:
     _line(axes, lines, "effective", color=BLUE)
     axes.set_ylim(0, 1.1 * max((line["effective"] for line in lines if line.get("effective")), default=1.0))
     axes.yaxis.set_major_formatter("{x:,.0f}")
-    _along_epochs(axes, lines, "What log Z rests on", "effective sample size (independent chains)")
+    along_epochs(
+        axes, [line["epoch"] for line in lines], "What log Z rests on", "effective sample size (independent chains)"
+    )
 
 
 def _mixing(axes: Axes, lines: Sequence[Found]) -> None:
@@ -147,4 +139,4 @@ def _mixing(axes: Axes, lines: Sequence[Found]) -> None:
         axes.set_ylim(0.95, max(1.3, 1.05 * max(values, default=1.0)))
     if not shown:
         axes.annotate("not known of these epochs", (0.5, 0.5), xycoords="axes fraction", ha="center", color=SUBTLE)
-    _along_epochs(axes, lines, "Whether chains mix", "R-hat (1: they tell the same)")
+    along_epochs(axes, [line["epoch"] for line in lines], "Whether chains mix", "R-hat (1: they tell the same)")

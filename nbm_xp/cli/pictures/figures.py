@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pathlib
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
@@ -25,10 +26,9 @@ from nbm_xp.graphs import onsager
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import effective_size, r_hat
 from nbm_xp.namespace import to_numpy
-from nbm_xp.runs import RunError, open_samples, read_curve, read_evaluation, read_transition
+from nbm_xp.runs import RunError, evaluate, open_samples, read_curve, read_evaluation, read_result, read_transition
 
 from .. import inputs
-from ..commands.evaluate import counts_of, evaluations_of
 from ..errors import InputError
 from ..output import signed
 from ..results import SCORES, Found
@@ -45,7 +45,7 @@ PICTURES = (
 _Pictures: TypeAlias = dict[str, Callable[[pathlib.Path], None]]
 _FANTASIES, _SWEEPS = 100, 1000
 _SEQUENCES, _STEPS = 1000, 500
-_RUNS, _TEMPERATURES = 100, 1000
+_RUNS, _TEMPERATURES = 100, (30, 100, 300, 1000)
 _CHAINS, _DRAWS = 100, 500  # at most, of those that traces are drawn and judged by
 _POINTS = 300
 _DOWN = "#e8eaee"
@@ -153,14 +153,22 @@ class Source:
 
     def _convergence(self, out: pathlib.Path) -> None:
         """Estimates of log Z over the number of temperatures."""
-        asked = {"n_chains": _RUNS, "random_state": self.seed, "ladder_steps": 0}
-        found = evaluations_of(self.model, counts_of(_TEMPERATURES), **asked)
+        found: list[Found] = []
+        with tempfile.TemporaryDirectory() as nowhere, inputs.input_errors():
+            for count in _TEMPERATURES:
+                asked: dict[str, Any] = {
+                    "n_chains": _RUNS,
+                    "n_temperatures": count,
+                    "random_state": self.seed,
+                    "ladder_steps": 0,
+                }
+                found.append(read_result(evaluate(self.model, pathlib.Path(nowhere) / str(count), **asked).path))
         title = f"Partition function, {len(inputs.weights_of(self.model)):,} hidden units"
         with drawn(out, 7.6, 5.4) as figure:
             panels.convergence(figure.subplots(), [each["ais"] for each in found], title, found[-1]["exact"])
 
     def _weights(self, out: pathlib.Path) -> None:
-        """How an estimate settles with the number of chains, and how even their weights are: a run keeps these."""
+        """The weights of an evaluation's chains, and log Z."""
         with inputs.input_errors(RunError):
             found = read_evaluation(self.path)
         estimate = found.ais
@@ -168,11 +176,8 @@ class Source:
             raise InputError(f"{self.path}: log Z was given there, not estimated")
         if not math.isfinite(estimate.log_z):
             raise InputError(f"{self.path}: the estimate of log Z there is not finite, as of a model that diverged")
-        with drawn(out, 15.2, 5.4) as figure:
-            left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
-            title = f"Partition function, {estimate.n_temperatures:,} temperatures"
-            panels.settling(left, estimate, title, found.exact)
-            panels.weights(right, estimate)
+        with drawn(out, 7.6, 5.4) as figure:
+            panels.weights(figure.subplots(), estimate, found.exact)
 
     def _draws(self, out: pathlib.Path) -> None:
         with inputs.input_errors(RunError):

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "BLUE", "FEW", "GREY", "INK", "ORANGE", "STYLE", "SUBTLE", "agreement", "contacts", "convergence", "draw_states",
-    "drawn", "filters", "images", "learning_curve", "level", "settling", "sheet", "strongest", "traces", "weights",
+    "BLUE", "FEW", "GREY", "INK", "ORANGE", "STYLE", "SUBTLE", "agreement", "along_epochs", "contacts", "convergence",
+    "draw_states", "drawn", "filters", "images", "learning_curve", "sheet", "strongest", "traces", "weights",
     "whole_numbers", "write",
 ]  # fmt: skip
 
@@ -160,19 +160,18 @@ def learning_curve(
         label = f"{name}, at the end {signed(values[-1])}"
         marker = "o" if len(epochs) <= FEW else ""  # many of them would hide the line
         axes.plot(epochs, values, "-", marker=marker, color=colour, markersize=5, label=label, clip_on=False)
-    axes.legend(loc="best")
-    if epochs[-1] > epochs[0]:
+    along_epochs(axes, epochs, title, value)
+
+
+def along_epochs(axes: Axes, epochs: Sequence[int], title: str, value: str, legend: Any = "best") -> None:
+    """Label a panel whose horizontal axis counts epochs: logarithmic where they span a decade."""
+    if epochs[-1] >= 10 * max(epochs[0], 1):
         axes.set_xscale("log")
         axes.set_xlim(max(epochs[0], 1) * 0.9, epochs[-1] * 1.12)
     whole_numbers(axes)
     axes.set(xlabel="epochs", ylabel=value, title=title)
-
-
-def level(axes: Axes, value: float, name: str, at: float) -> None:
-    """A value to compare with, as a broken line with its name."""
-    axes.axhline(value, color=GREY, linestyle=(0, (4, 3)), linewidth=1.8)
-    text = f"{name} {signed(value)}"
-    axes.annotate(text, (at, value), (0, -16), textcoords="offset points", ha="right", color="#666b74")
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(loc=legend)
 
 
 def agreement(axes: Axes, data: Array, model: Array, title: str) -> None:
@@ -230,40 +229,18 @@ def _number(value: float | None, missing: float) -> float:
     return missing if value is None else float(value)
 
 
-def settling(axes: Axes, estimate: AISEstimate, title: str, exact: float | None = None) -> None:
-    """The estimate of log Z from the first chains, the more and more of them, with its bounds."""
-    weights = np.exp(estimate.log_weights - estimate.log_weights.max())
-    offset = estimate.log_z - np.log(weights.mean())
-    count = np.arange(1, len(weights) + 1)
-    mean = np.cumsum(weights) / count
-    spread = np.maximum(np.cumsum(weights**2) / count - mean**2, 0.0) * count / np.maximum(count - 1, 1)
-    relative = 3 * np.sqrt(spread / count) / mean
-    shown = slice(min(4, len(weights) - 1), None)  # fewer chains do not tell their own spread
-    middle = np.log(mean) + offset
-    # Where three standard errors exceed the estimate there is no lower bound: the band ends as far below as above.
-    below = np.where(relative < 1, np.log1p(-np.minimum(relative, 0.999)), -2 * np.log1p(relative))
-    low, high = middle + below, middle + np.log1p(relative)
-    axes.fill_between(count[shown], low[shown], high[shown], color=BLUE, alpha=0.16, linewidth=0)
-    axes.plot(count[shown], middle[shown], color=BLUE, label=f"AIS, ± 3 standard errors: {estimate.log_z:.2f}")
-    if exact is not None:
-        axes.axhline(exact, color=ORANGE, linewidth=1.8, label=f"exact: {exact:.2f}", zorder=0)
-    whole_numbers(axes)
-    axes.set(xlabel="chains", ylabel="log Z", title=title)
-    axes.legend(loc="best")
-
-
-def weights(axes: Axes, estimate: AISEstimate) -> None:
-    """The weights of the chains, each as the log Z that it alone would tell."""
+def weights(axes: Axes, estimate: AISEstimate, exact: float | None = None) -> None:
+    """The weights of the chains, each as the log Z that it alone would give."""
     shift = estimate.log_z - np.log(np.mean(np.exp(estimate.log_weights - estimate.log_weights.max())))
-    told = estimate.log_weights - estimate.log_weights.max() + shift
-    axes.hist(told, bins=max(8, min(40, len(told) // 8)), color=BLUE, alpha=0.85)
-    axes.axvline(estimate.log_z, color=ORANGE, linewidth=1.8, label=f"log Z: {estimate.log_z:.2f}")
+    alone = estimate.log_weights - estimate.log_weights.max() + shift
+    axes.hist(alone, bins=max(8, min(40, len(alone) // 8)), color=BLUE, alpha=0.85)
+    bounds = f"{estimate.log_z_low:.2f} to {estimate.log_z_high:.2f}"
+    axes.axvline(estimate.log_z, color=ORANGE, linewidth=1.8, label=f"log Z: {estimate.log_z:.2f} ({bounds})")
+    if exact is not None:
+        axes.axvline(exact, color=INK, linewidth=1.4, linestyle=(0, (4, 3)), label=f"exact: {exact:.2f}")
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set(
-        xlabel="log Z by one chain alone",
-        ylabel="chains",
-        title=f"Weights: {estimate.effective_runs:.0f} of {len(told):,} chains count",
-    )
+    effective = f"effective sample size {estimate.effective_runs:.0f} of {len(alone):,} chains"
+    axes.set(xlabel="log Z by one chain alone", ylabel="chains", title=f"Partition function, {effective}")
     axes.legend(loc="best")
 
 
