@@ -251,7 +251,7 @@ def averaging_step(state: MachineState) -> Function:
     >>> rbm = RBM.from_parameters(np.zeros((1, 2)), np.zeros(1), np.zeros(2))
     >>> for bias in (1.0, 2.0, 6.0):
     ...     rbm.intercept_hidden_ = np.array([bias])
-    ...     averaging_step(rbm.state_)()
+    ...     _ = averaging_step(rbm.state_)()
     >>> end_averaging(rbm.state_, adopt=True)
     >>> rbm.intercept_hidden_.round(6), rbm.state_.variables  # (1 + 2 * 2 + 3 * 6) / (1 + 2 + 3)
     (array([3.833333]), {})

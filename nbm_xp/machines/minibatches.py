@@ -126,6 +126,7 @@ def minibatches(
 
     Examples
     --------
+    >>> from nbm_xp.namespace import host_namespace
     >>> [batch.shape[0] for batch, _ in minibatches(asarray([[0.0]] * 5, host_namespace()), 2)]
     [2, 2, 1]
     """

@@ -225,7 +225,8 @@ def _raise(error: Exception, name: str, given: Mapping[str, Any], annotations: M
         raise TypeError(f"{name}: {fault}") from error
     if isinstance(error, _ACCIDENTS):
         raise TypeError(f"{name} cannot be computed of {listed}") from error
-    error.add_note(f"{name} was given {listed}")
+    if not any(", recorded at " in note for note in getattr(error, "__notes__", ())):  # that says more
+        error.add_note(f"{name} was given {listed}")
     raise error
 
 

@@ -107,12 +107,14 @@ def recorded_in(location: SourceLocation | str | None) -> str:
 
 
 def explain(error: Exception, name: str, args: Sequence[Any], location: SourceLocation | str | None) -> None:
-    """Note on an error of a recorded call what failed: ``matmul of float64[3, 4] and float64[5, 6], recorded at …``."""
+    """Note on an error of a recorded call what failed: ``take of float64[3] and int64[1] in gather, recorded at …``."""
     operands = _met(args)
     listed = " and ".join(operands) if len(operands) < 3 else f"{', '.join(operands[:-1])} and {operands[-1]}"
-    add_note(error, f"{name} of {listed}{recorded_in(location)}" if operands else f"{name}{recorded_in(location)}")
     is_named = isinstance(location, tuple) and not location[3].startswith(("_", "<"))
-    tell_lack(error, location[3] if location and is_named else name)
+    caller = location[3] if location and is_named else name
+    call = (f"{name} of {listed}" if operands else name) + ("" if caller == name else f" in {caller}")
+    add_note(error, f"{call}{recorded_in(location)}")
+    tell_lack(error, caller)
 
 
 def _met(values: Iterable[Any]) -> list[str]:

@@ -142,7 +142,7 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
         ),
         (["train", "--hours", "0"], "--hours"),
         (["train", "--visible", "gaussian", "--hidden", "relu"], "connections must not join layers of gaussian"),
-        (["train", "--hidden", "spin,binary"], "hidden must be one of binary, gaussian"),
+        (["train", "--hidden", "spin,binary"], "--hidden must be a kind of units"),
         (["lattice", "--size", "1", "--out", "a"], "size must be a whole number, at least 2, got 1"),
         (["lattice", "--n-sweeps", "2", "--n-chains", "1", "--out", "a"], "sweeps must be a whole number, at least 3"),
         (["sample", *M, "--out", "nowhere/samples.npy"], "there is no folder nowhere"),
