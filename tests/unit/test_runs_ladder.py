@@ -201,11 +201,11 @@ def test_one_table_tells_the_ladder_and_both_ways_of_annealing(
     model.save("model.safetensors")
     asked = ("evaluate", "--model", "model.safetensors", "--n-temperatures", "50", "--n-chains", "20")
     for out in ((), ("--out", "weighed")):
-        lines = [line.split()[0] for line in ran(*asked, *out, *(() if out else ("--once",))).splitlines()]
+        lines = [line.split()[0] for line in ran(*asked, *out).splitlines()]
         assert lines == ["AIS", "50", "50", "ladder", "exact"]
     found = told("resume", "weighed")
     assert {"ladder", "reverse", "exact"} <= found.keys()
-    assert told(*asked, "--once", "--no-reverse")["reverse"] is None
+    assert told(*asked, "--no-reverse")["reverse"] is None
     drawn = told("sample", "--model", "model.safetensors", "--out", "chains", "--n-chains", "9", "--n-draws", "4")
     assert drawn["n_draws"] == 4
     assert told("resume", "chains")["n_chains"] == 9

@@ -73,7 +73,7 @@ class GeneratorState:
 
     def __init__(self, seed: object = None, library: Any = None, *, threads: int | None = 1) -> None:
         require_eager("a Generator")
-        self._state, self._spawned = _checked_state(seed)
+        self._state, self._spawned = (_fresh_state(), 0) if seed is None else _checked_state(seed)
         self._trace = None if seed is None else current_trace()
         register_waiting()
         self._library = None if library is None else library_name(get_namespace(library))
@@ -364,8 +364,6 @@ def _packed(state: Followed) -> Any:
 
 def _checked_state(seed: Any) -> tuple[Followed, int]:
     """The six integers and the counter of a seed, or of a state."""
-    if seed is None:
-        return from_words([secrets.randbits(64) for _ in range(6)]), 0
     if not isinstance(seed, (tuple, list)) or len(seed) not in (6, 7):
         return hashed_seed(seed), 0
     spawned = count_of("the counter of the state", seed[6]) if len(seed) == 7 else 0
@@ -374,6 +372,10 @@ def _checked_state(seed: Any) -> tuple[Followed, int]:
     xp = array_namespace(*(number for number in seed[:6] if is_array(number)))
     with wide_dtypes(xp):
         return tuple(asarray(number, xp, "int64") for number in seed[:6]), spawned
+
+
+def _fresh_state() -> Followed:
+    return from_words([secrets.randbits(64) for _ in range(6)])
 
 
 def _checked_threads(threads: Any) -> int:
