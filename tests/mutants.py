@@ -201,13 +201,15 @@ def judged(
     options = ("-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", *(["-p", plugin] if plugin else []))
     try:
         file.write_text(applied(mutant, whole), "utf-8")
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", *options, *tests], cwd=copy, env=environment, capture_output=True,
-            text=True, check=False, timeout=60 * seconds,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)),
+        done = subprocess.Popen(
+            [sys.executable, "-m", "pytest", *options, *tests], cwd=copy, env=environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
-        code, output = done.returncode, done.stdout + done.stderr
+        resource.prlimit(done.pid, resource.RLIMIT_CPU, (seconds, seconds))
+        output, _ = done.communicate(timeout=60 * seconds)
+        code = done.returncode
     except subprocess.TimeoutExpired:
+        done.kill()
         code, output = -1, ""
     finally:
         file.write_text(whole, "utf-8")
