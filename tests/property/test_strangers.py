@@ -28,7 +28,7 @@ from nbm_xp.namespace import (
     to_numpy,
     use_backend,
 )
-from nbm_xp.namespace.libraries import WRONG
+from nbm_xp.namespace.libraries import LIBRARIES, WRONG
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Variable, evaluate, function, gradients, is_tensor, placeholder, value_and_grad
 from nbm_xp.tape import namespace as recorded
@@ -395,10 +395,10 @@ def test_strict_is_by_the_strangers_way() -> None:
     """Were the entry there all the same, these tests would say nothing."""
     (strict,) = [each for each in STRANGERS if each.name == "array_api_strict"]
     pytest.importorskip("array_api_strict")
-    assert kernel("to_numpy", library_name(strict.xp)) is not None
+    assert "array_api_strict" in LIBRARIES
     with left_out("array_api_strict"):
-        assert kernel("to_numpy", "array_api_strict") is None
+        assert "array_api_strict" not in LIBRARIES
         with pytest.raises(ValueError, match="library must be one of"):
             get_namespace("an unlisted library")
         assert library_name(strict.array([1.0])) == "array_api_strict"
-    assert kernel("to_numpy", library_name(strict.xp)) is not None
+    assert "array_api_strict" in LIBRARIES

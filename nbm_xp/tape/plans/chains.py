@@ -93,7 +93,8 @@ def chains_of(
                 outside[operand] = None
     for chain in found:
         inside = frozenset(chain.members)
-        chain.members = [n for n in chain.members if n not in outside or _stand_in(n, resolve, inside) in inside]
+        apart = {one for node in chain.members if node in outside for one in _given_through(node, resolve, inside)}
+        chain.members = [node for node in chain.members if node not in apart]
         chain.outputs = [node for node in chain.members if node in outside]
     return found
 
@@ -104,6 +105,15 @@ def _stand_in(node: Node, resolve: Callable[[Node], Node], inside: Collection[No
     while node in inside and (step := _step(node)) is not None:
         node = resolve(step.value)
     return node
+
+
+def _given_through(node: Node, resolve: Callable[[Node], Node], inside: Collection[Node]) -> list[Node]:
+    """The broadcasts between a value and what a block is given in its place; none where the block computes that."""
+    found = []
+    while node in inside and (step := _step(node)) is not None:
+        found.append(node)
+        node = resolve(step.value)
+    return [] if node in inside else found
 
 
 def _step(node: Node) -> ChainStep | None:
