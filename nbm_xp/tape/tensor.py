@@ -85,19 +85,22 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 def _operators(name: str, operator: str) -> tuple[Method, Method, Method]:
-    """``x + y``, ``y + x`` and ``x += y`` for a function of the namespace, and what Python calls its operator."""
+    """``x + y``, ``y + x`` and ``x += y`` for a function of the namespace, and what Python calls its operator.
 
-    def operate(self: Any, other: Any) -> Any:
+    Names that begin with an underscore are passed over where an error names what was called.
+    """
+
+    def _operator(self: Any, other: Any) -> Any:
         return _function(name)(self, other) if _is_operand(other) else NotImplemented
 
-    def reflected(self: Any, other: Any) -> Any:
+    def _reflected(self: Any, other: Any) -> Any:
         return _function(name)(other, self) if _is_operand(other) else NotImplemented
 
-    def in_place(self: Any, other: Any) -> Any:
+    def _in_place(self: Any, other: Any) -> Any:
         is_statement = is_operator(sys._getframe(1))
         if is_statement and (self.viewed is None or looked_up_by_identity()):
             return NotImplemented
-        result = operate(self, other)
+        result = _operator(self, other)
         if result is NotImplemented:
             return result
         if is_statement:
@@ -105,9 +108,9 @@ def _operators(name: str, operator: str) -> tuple[Method, Method, Method]:
         self[...] = result
         return self
 
-    for function, form in ((operate, "__{}__"), (reflected, "__r{}__"), (in_place, "__i{}__")):
+    for function, form in ((_operator, "__{}__"), (_reflected, "__r{}__"), (_in_place, "__i{}__")):
         function.__name__ = function.__qualname__ = form.format(operator)
-    return operate, reflected, in_place
+    return _operator, _reflected, _in_place
 
 
 def _is_operand(other: Any) -> bool:
