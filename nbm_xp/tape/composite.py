@@ -166,11 +166,11 @@ def operation(
     rules = gradient if isinstance(gradient, (tuple, Joint)) or gradient is None else (gradient,)
     op = declare(name, infer, rules, run=run, fused=fused or {}, may_overlap=may_overlap)
 
-    def recorded(*args: Any, **attributes: Any) -> Any:
+    def _recorded(*args: Any, **attributes: Any) -> Any:
         return (record_several if several else record)(op, *args, **attributes)
 
-    recorded.__name__ = recorded.__qualname__ = name
-    return recorded
+    _recorded.__name__ = _recorded.__qualname__ = name
+    return _recorded
 
 
 @composite(gradient=lambda g, out, x: g * (out * (1 - out)), elementwise=True)

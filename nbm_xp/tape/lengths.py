@@ -38,17 +38,17 @@ def _arithmetic(exact: Callable[[Size, Size], Size] | None, operate: Method) -> 
         record = partial(recording_namespace().asarray, dtype=floatx())
         return record(length), record(other) if isinstance(other, Length) else other
 
-    def forward(self: Length, other: Any) -> Any:
+    def _forward(self: Length, other: Any) -> Any:
         if exact is not None and is_size(other):
             return exact(self, other)
         return operate(*recorded(self, other)) if isinstance(other, (int, float, Length)) else NotImplemented
 
-    def reflected(self: Length, other: Any) -> Any:
+    def _reflected(self: Length, other: Any) -> Any:
         if exact is not None and is_size(other):
             return exact(other, self)
         return operate(*recorded(self, other)[::-1]) if isinstance(other, (int, float)) else NotImplemented
 
-    return forward, reflected
+    return _forward, _reflected
 
 
 def _comparison(compare: Callable[[int, int], bool]) -> Callable[[Any, object], bool]:
