@@ -162,11 +162,11 @@ def _draw(
         figure.text(0.055, 0.952, "A restricted Boltzmann machine learns handwritten digits", size=21, weight="bold")
         figure.text(0.055, 0.918, subtitle, size=13.5, color=panels.SUBTLE)
         top, bottom = ([figure.add_subplot(grid[row, column]) for column in range(3)] for row in range(2))
-        panels.images(top[0], rows[1][:100], 8, "100 of the test scans")
-        panels.images(top[1], fantasies, 8, f"{len(fantasies)} fantasies of the model")
+        panels.images(top[0], rows[1][:100], 8, "100 test images")
+        panels.images(top[1], fantasies, 8, f"{len(fantasies)} samples of the model")
         panels.filters(top[2], large.model.components_, 8, words="blue: ink, orange: none")
         name = f"independent pixels {signed(baseline[1])}"
-        bottom[0].axhline(baseline[1], color=panels.GREY, linestyle=(0, (4, 3)), linewidth=1.8, label=name)
+        bottom[0].axhline(baseline[1], color=panels.GREY, linestyle="--", label=name)
         panels.learning_curve(bottom[0], epochs, {"train": train, "test": test}, "mean log-likelihood (nats)")
         for axes, learnt in zip(bottom[1:], found.values(), strict=True):
             title = f"Partition function, {learnt.n_hidden} hidden units"

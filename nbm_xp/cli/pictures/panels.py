@@ -160,7 +160,7 @@ def learning_curve(
         label = f"{name}, at the end {signed(values[-1])}"
         marker = "o" if len(epochs) <= FEW else ""  # many of them would hide the line
         axes.plot(epochs, values, "-", marker=marker, color=colour, markersize=5, label=label, clip_on=False)
-    along_epochs(axes, epochs, title, value)
+    along_epochs(axes, epochs, title, value, "upper left")  # most curves rise
 
 
 def along_epochs(axes: Axes, epochs: Sequence[int], title: str, value: str, legend: Any = "best") -> None:
