@@ -27,12 +27,12 @@ TORCH = "torch==2.13.0"  # pinned: its results and its wheels change from releas
 WHEN_IMPORTED = "--no-compile"  # pip makes no bytecode: most modules that it installs are never imported
 LARGEST_WHEEL = 3_000_000  # bytes
 KERNEL_TESTS = [  # in which every function of the compiled core is called, with memory that is not its own at the ends
-    "tests/unit/test_namespace_core.py",
-    "tests/unit/test_namespace_exponentials.py",
-    "tests/unit/test_namespace_ufuncs.py",
-    "tests/unit/test_namespace_convolution.py",
-    "tests/unit/test_rng_mrg31k3p.py",
-    "tests/unit/test_rng_threads.py",
+    "tests/namespace/test_core.py",
+    "tests/namespace/test_exponentials.py",
+    "tests/namespace/test_ufuncs.py",
+    "tests/namespace/test_convolution.py",
+    "tests/rng/test_mrg31k3p.py",
+    "tests/rng/test_threads.py",
     "tests/property/test_rng_bits.py",
 ]
 
@@ -55,7 +55,7 @@ def pytest(session: nox.Session, *arguments: str, **environment: str) -> None:
 def run_on_expressions(session: nox.Session, *chosen: str) -> None:
     """Run what is tested on Dask, all of it or in the files given, on its arrays that are expressions."""
     environment = ONE_THREAD | {"DASK_ARRAY__QUERY_PLANNING": "True"}
-    where = chosen or ("tests/unit", "tests/property")
+    where = chosen or ("tests",)
     session.run("pytest", "-m", "not slow", "-k", "dask or mixed or tiles", *PARALLEL, *where, env=environment)
 
 
@@ -75,9 +75,9 @@ def build_site(session: nox.Session) -> None:
 
 
 QUICK = [
-    *("tests/unit/test_public_names.py", "tests/unit/test_namespace_dispatch.py", "tests/unit/test_tape_function.py"),
-    *("tests/golden/test_random_numbers.py", "tests/unit/test_boltzmann_dbm.py", "tests/unit/test_runs_directory.py"),
-    "tests/unit/test_docs.py::test_a_page_runs[README.md]",
+    *("tests/project/test_public_names.py", "tests/namespace/test_dispatch.py", "tests/tape/test_function.py"),
+    *("tests/golden/test_random_numbers.py", "tests/boltzmann/test_dbm.py", "tests/runs/test_directory.py"),
+    "tests/project/test_docs.py::test_a_page_runs[README.md]",
 ]
 
 
@@ -156,12 +156,12 @@ def dask_expressions(session: nox.Session) -> None:
 
 # Where a difference between CuPy and NumPy would show; what else is tested on CuPy calls the same functions.
 STANDIN = [
-    "tests/unit/test_boltzmann_input.py",
-    "tests/unit/test_neon_buffers.py",
-    "tests/unit/test_rng_cuda.py",
-    "tests/unit/test_rng_generator.py",
-    "tests/unit/test_rng_errors.py",
-    "tests/unit/test_standin_cupy.py",
+    "tests/boltzmann/test_input.py",
+    "tests/neon/test_buffers.py",
+    "tests/rng/test_cuda.py",
+    "tests/rng/test_generator.py",
+    "tests/rng/test_errors.py",
+    "tests/project/test_standin_cupy.py",
     "tests/property/test_boltzmann.py",
     "tests/property/test_boltzmann_layers.py",
     "tests/property/test_functions_values.py",
@@ -193,8 +193,7 @@ def cuda(session: nox.Session) -> None:
 def cuda_text(session: nox.Session) -> None:
     """What CUDA devices would launch, by NVIDIA's compiler for four capabilities and run on the host; no device."""
     install(session, "test", "cuda-text")
-    names = ("test_cuda_text", "test_rng_cuda", "test_rng_cuda_samplers")
-    pytest(session, *(f"tests/unit/{name}.py" for name in names))
+    pytest(session, "tests/namespace/test_cuda_text.py", "tests/rng/test_cuda.py", "tests/rng/test_cuda_samplers.py")
 
 
 @nox.session
@@ -208,7 +207,7 @@ def clients(session: nox.Session) -> None:
 def natural_bm(session: nox.Session) -> None:
     """natural_bm itself, unmodified, on this package; it is on no index: NATURAL_BM names a copy of its repository."""
     install(session, "test", packages=("h5py", "pandas", "pillow", "matplotlib", "scikit-image"))
-    pytest(session, "tests/clients/test_natural_bm_models.py", "tests/unit/test_natural_bm.py")
+    pytest(session, "tests/clients/test_natural_bm_models.py", "tests/natural_bm/test_natural_bm.py")
 
 
 @nox.session

@@ -19,17 +19,17 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if "--standin-cupy" in sys.argv or "STANDIN_CUPY" in os.environ:  # before anything asks which libraries are there
-    from tests.standin_cupy import install
+    from tests.helpers.standin_cupy import install
 
     os.environ["STANDIN_CUPY"] = "1"  # for the workers of pytest-xdist
     install()
 
 from nbm_xp.namespace import reset_configuration
-from tests.clusters import two_processes
-from tests.dask_expressions import expect_error, mark_known
-from tests.function_table import note_findings, pytest_addoption, pytest_configure
-from tests.host_kernels import COMPILER, HostKernels, InPlace
-from tests.libraries import ABSENT, LIBRARIES, Library, guard, not_every_day
+from tests.helpers.clusters import two_processes
+from tests.helpers.dask_expressions import expect_error, mark_known
+from tests.helpers.function_table import note_findings, pytest_addoption, pytest_configure
+from tests.helpers.host_kernels import COMPILER, HostKernels, InPlace
+from tests.helpers.libraries import ABSENT, LIBRARIES, Library, guard, not_every_day
 
 __all__ = ["pytest_addoption", "pytest_configure"]  # those of the tables
 

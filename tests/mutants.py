@@ -152,7 +152,8 @@ def relevant_tests(file: str, root: pathlib.Path = ROOT, most: int = FILES) -> l
 
     def score(path: pathlib.Path) -> float:
         known = weights.keys() & tests[path]
-        return sum(weights[word] * math.log(len(tests) / often[word]) for word in known) * (1 + (folder in path.stem))
+        own = folder in f"{path.parent.name}/{path.name}"
+        return sum(weights[word] * math.log(len(tests) / often[word]) for word in known) * (1 + own)
 
     best = sorted(tests, key=lambda path: (-score(path), path))
     return [f"{path.relative_to(root)}" for path in best[:most] if score(path) > 0]

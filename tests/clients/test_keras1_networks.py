@@ -10,7 +10,7 @@ import pytest
 from nbm_xp import keras1 as K
 from nbm_xp.namespace import use_backend
 from tests.clients.keras1_networks import NETWORKS, STEPS, trained
-from tests.libraries import Library, libraries
+from tests.helpers.libraries import Library, libraries
 
 RECORDED = json.loads((pathlib.Path(__file__).parent / "keras1_losses.json").read_text(encoding="utf-8"))["networks"]
 BY_NAME = pytest.mark.parametrize("network", NETWORKS, ids=lambda network: network.__name__)

@@ -17,7 +17,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.namespace import use_backend
 from tests.clients import boltzmann_client, natural_bm_models
 from tests.clients.natural_bm_models import CHAIN_PROGRAMS, MACHINES, TRAINING_PROGRAMS, shortened, title
-from tests.libraries import Library, libraries
+from tests.helpers.libraries import Library, libraries
 
 RECORDED = json.loads((pathlib.Path(__file__).parent / "natural_bm_recorded.json").read_text(encoding="utf-8"))
 PROGRAMS = [

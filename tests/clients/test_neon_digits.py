@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.neon import Backend, gradients
-from tests.libraries import Library, libraries
+from tests.helpers.libraries import Library, libraries
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 

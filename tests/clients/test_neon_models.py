@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.neon import Autodiff, Backend, compute_on
-from tests.libraries import Library, libraries
+from tests.helpers.libraries import Library, libraries
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # neon's, of NumPy and Python in 2017
 

@@ -13,7 +13,7 @@ import pytest
 
 from nbm_xp.boltzmann import DBM
 from nbm_xp.runs import Workers, evaluate, read_evaluation, resume
-from tests.runs import deep, files_of, program
+from tests.helpers.runs import deep, files_of, program
 
 pytest.importorskip("zarr")
 

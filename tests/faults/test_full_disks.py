@@ -11,14 +11,14 @@ import pytest
 import safetensors.numpy
 
 from nbm_xp.runs import RunError, open_samples, resume, sample
-from tests.runs import SAMPLE, files_of, ordinary, program
+from tests.helpers.runs import SAMPLE, files_of, ordinary, program
 
 pytest.importorskip("zarr")
 
 LIMITED = """
 import resource
 from nbm_xp.runs import RunError, sample
-from tests.runs import SAMPLE, ordinary
+from tests.helpers.runs import SAMPLE, ordinary
 
 told = []
 def tell(done, total):

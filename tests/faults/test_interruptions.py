@@ -10,14 +10,14 @@ import time
 import pytest
 
 from nbm_xp.runs import RunError, open_samples, resume, sample
-from tests.runs import SAMPLE, files_of, ordinary, program
+from tests.helpers.runs import SAMPLE, files_of, ordinary, program
 
 pytest.importorskip("zarr")
 
 CLIENT = """
 import sys
 from nbm_xp.runs import sample
-from tests.runs import SAMPLE, ordinary
+from tests.helpers.runs import SAMPLE, ordinary
 
 def tell(done, total):
     print(done, flush=True)

@@ -18,7 +18,7 @@ from nbm_xp.boltzmann import RBM
 from nbm_xp.runs import RunDirectory, RunError, Workers, evaluate, sample
 from nbm_xp.runs.execution import carry_out
 from nbm_xp.runs.job import Block, Job, blocks_of
-from tests.runs import SAMPLE, files_of, ordinary
+from tests.helpers.runs import SAMPLE, files_of, ordinary
 
 pytest.importorskip("distributed")
 pytest.importorskip("zarr")

@@ -13,7 +13,7 @@ from nbm_xp.graphs import GraphMachine, edwards_anderson
 from nbm_xp.runs import Workers, resume, sample_lattice
 from nbm_xp.runs.graph_job import LATTICE
 from tests.faults.test_killed_workers import Killer, pids_of
-from tests.runs import files_of, program
+from tests.helpers.runs import files_of, program
 
 pytest.importorskip("distributed")
 pytest.importorskip("zarr")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from nbm_xp.runs import RunError, Workers, resume, sample
-from tests.runs import SAMPLE, files_of, ordinary
+from tests.helpers.runs import SAMPLE, files_of, ordinary
 
 pytest.importorskip("distributed")
 pytest.importorskip("zarr")

@@ -14,7 +14,7 @@ import pytest
 from nbm_xp.boltzmann import RBM
 from nbm_xp.runs import resume, train
 from nbm_xp.runs.training import MODEL
-from tests.runs import program
+from tests.helpers.runs import program
 
 ROWS = (np.random.default_rng(0).random((200, 16)) < 0.4).astype("float32")
 CLIENT = """

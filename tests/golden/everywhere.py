@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.libraries import Library, guard, libraries
+from tests.helpers.libraries import Library, guard, libraries
 
 __all__ = ["library", "pytest_generate_tests"]
 

@@ -9,7 +9,7 @@ from nbm_xp import set_backend
 from nbm_xp.namespace import asarray, get_namespace, is_array, library_name
 from tests.golden.reader import Case
 from tests.golden.runner import System, check
-from tests.libraries import Library
+from tests.helpers.libraries import Library
 
 __all__ = ["hold_to_record", "hold_with_standard", "on_library", "run_steps"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tests.golden.reader import Case
 
 if TYPE_CHECKING:
-    from tests.libraries import Library
+    from tests.helpers.libraries import Library
 
 __all__ = ["reason_of"]
 

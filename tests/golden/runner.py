@@ -18,7 +18,7 @@ from nbm_xp.tape import is_tensor
 from tests.golden import limits
 from tests.golden.known import reason_of
 from tests.golden.reader import Case, Hand
-from tests.libraries import EVERYWHERE, computing
+from tests.helpers.libraries import EVERYWHERE, computing
 
 __all__ = ["REFUSALS", "System", "check", "each", "plain"]
 

@@ -18,7 +18,7 @@ from tests.golden.everywhere import library, pytest_generate_tests
 from tests.golden.keras import hold_to_record, hold_with_standard, on_library
 from tests.golden.reader import Case, read
 from tests.golden.runner import System, check, each
-from tests.libraries import Library, why_not
+from tests.helpers.libraries import Library, why_not
 
 __all__ = ["library", "pytest_generate_tests"]  # those of all systems
 

@@ -18,7 +18,7 @@ from tests.golden.everywhere import library, pytest_generate_tests
 from tests.golden.keras import hold_to_record, hold_with_standard, on_library
 from tests.golden.reader import Case, read
 from tests.golden.runner import System, check, each
-from tests.libraries import Library, why_not
+from tests.helpers.libraries import Library, why_not
 
 # The gradients of another product than the documented one, which `test_gradients_of_batches_by_the_first_axis` holds
 # to their own: see BATCHES.

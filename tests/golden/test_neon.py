@@ -20,7 +20,7 @@ from nbm_xp.tape import evaluate, gradients, is_tensor
 from tests.golden.everywhere import library, pytest_generate_tests
 from tests.golden.reader import Case, Hand, read
 from tests.golden.runner import System, check, each, plain
-from tests.libraries import Library, computing
+from tests.helpers.libraries import Library, computing
 
 __all__ = ["library", "pytest_generate_tests"]  # those of all systems
 

@@ -11,8 +11,8 @@ import pytest
 from nbm_xp.namespace import kernels
 from nbm_xp.rng import Generator
 from tests.golden.mrg import COMPONENTS, advanced
-from tests.promise import FILE, PROMISES, SEED, written
-from tests.streams import scaled, starts, stepped
+from tests.helpers.promise import FILE, PROMISES, SEED, written
+from tests.helpers.streams import scaled, starts, stepped
 
 RECORDED = json.loads(FILE.read_text(encoding="utf-8"))
 MODULI = [modulus for modulus, _ in COMPONENTS for _ in range(3)]
@@ -81,7 +81,7 @@ def test_the_portable_form_keeps_every_promise(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_every_draw_is_promised() -> None:
-    assert set(PROMISES) == set(RECORDED), "python -m tests.promise records new draws"
+    assert set(PROMISES) == set(RECORDED), "python -m tests.helpers.promise records new draws"
     methods = {name for name in dir(Generator) if not name.startswith("_")}
     beside = {"state", "library", "seed_from_entropy", "advance", "spawn", "substreams"}
     beside |= {"fold_in", "shuffle", "split"}

@@ -6,8 +6,8 @@ from typing import Any
 
 import einops.array_api as einops
 
+from tests.helpers.tables.case import values
 from tests.interop.case import Foreign, foreign
-from tests.tables.case import values
 
 __all__ = ["CASES"]
 

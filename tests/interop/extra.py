@@ -8,8 +8,8 @@ import array_api_extra as xpx
 import numpy as np
 from array_api_compat import array_namespace
 
+from tests.helpers.tables.case import values, whole
 from tests.interop.case import Foreign, foreign
-from tests.tables.case import values, whole
 
 __all__ = ["CASES"]
 

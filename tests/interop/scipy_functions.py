@@ -10,8 +10,8 @@ from array_api_compat import array_namespace
 from scipy import cluster, differentiate, fft, integrate, linalg, ndimage, optimize, signal, special, stats
 from scipy.optimize import elementwise  # noqa: F401  (a module of its own)
 
+from tests.helpers.tables.case import values
 from tests.interop.case import Foreign, foreign
-from tests.tables.case import values
 
 __all__ = ["CASES", "SIMPSON_LEAVES"]
 

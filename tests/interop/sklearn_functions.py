@@ -19,8 +19,8 @@ from sklearn import (
 )
 from sklearn.metrics import pairwise
 
+from tests.helpers.tables.case import values, whole
 from tests.interop.case import Foreign, foreign
-from tests.tables.case import values, whole
 
 __all__ = ["CASES"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from importlib import import_module
 
+from tests.helpers.pages import ROOT
 from tests.interop.case import Foreign
-from tests.pages import ROOT
 
 __all__ = ["PAGES", "table", "with_table"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from nbm_xp.tape import Tensor, Variable, is_tensor, placeholder
 from nbm_xp.tape import namespace as xp
-from tests.libraries import Library
+from tests.helpers.libraries import Library
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ import pytest
 
 from nbm_xp.namespace import to_numpy
 from nbm_xp.tape import Variable, evaluate, function, grad, is_tensor, placeholder
-from tests.gradcheck import STEP, flat_list, inner_product
+from tests.helpers.gradcheck import STEP, flat_list, inner_product
+from tests.helpers.libraries import Library, libraries
+from tests.helpers.pages import ROOT
 from tests.interop import cases
 from tests.interop.case import Foreign
 from tests.interop.table import PAGES, with_table
-from tests.libraries import Library, libraries
-from tests.pages import ROOT
 
 BENEATH = libraries("numpy", "array_api_strict", "torch", without=("numpy-readonly",))
 

@@ -9,8 +9,8 @@ import numpy as np
 import xarray as xr
 from array_api_compat import array_namespace
 
+from tests.helpers.tables.case import values
 from tests.interop.case import Foreign, foreign
-from tests.tables.case import values
 
 __all__ = ["CASES"]
 

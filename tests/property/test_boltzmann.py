@@ -19,7 +19,7 @@ from nbm_xp.boltzmann import RBM, SGD
 from nbm_xp.boltzmann.energy import Parameters, free_energy
 from nbm_xp.boltzmann.topology import Topology
 from nbm_xp.namespace import to_numpy
-from tests.libraries import DASK, LIBRARIES, Library, guard, libraries
+from tests.helpers.libraries import DASK, LIBRARIES, Library, guard, libraries
 
 CHI_SQUARE_7_1E6 = 40.52  # a chi-square variable with 7 degrees of freedom exceeds it once in a million times
 CHI_SQUARE_15_1E6 = 56.49  # the same with 15 degrees of freedom

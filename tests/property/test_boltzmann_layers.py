@@ -22,7 +22,7 @@ from nbm_xp.boltzmann.learning_step import centred, gradients, plain_steps, with
 from nbm_xp.boltzmann.machine import Machine
 from nbm_xp.boltzmann.partition import base_log_partition, estimate
 from nbm_xp.namespace import to_numpy
-from tests.libraries import DASK, LIBRARIES, Library, computing, guard, libraries
+from tests.helpers.libraries import DASK, LIBRARIES, Library, computing, guard, libraries
 
 CHI_SQUARE_31_1E6 = 84.0  # a chi-square variable with 31 degrees of freedom exceeds it once in a million times
 CHI_SQUARE_7_1E6 = 40.52  # the same with 7 degrees of freedom

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from nbm_xp.boltzmann import RBM
 from nbm_xp.namespace import get_namespace
 from nbm_xp.storage.chunked import open_array
-from tests.libraries import computing, guard
+from tests.helpers.libraries import computing, guard
 
 SHAPE = (23, 31)  # hidden and visible units
 FILES = ("npy", "zarr")

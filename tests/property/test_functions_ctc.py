@@ -15,8 +15,8 @@ from nbm_xp import natural_bm as B
 from nbm_xp.functions.ctc import ctc_batch_cost, ctc_label_dense_to_sparse
 from nbm_xp.functions.ctc_decoding import ctc_decode
 from nbm_xp.tape import Variable, evaluate, gradients, is_tensor, placeholder
-from tests.gradcheck import check_gradient
-from tests.libraries import EVERYWHERE, Library, libraries
+from tests.helpers.gradcheck import check_gradient
+from tests.helpers.libraries import EVERYWHERE, Library, libraries
 
 SOME = libraries("numpy", "array_api_strict", "dask-halves", "torch", "jax", "cupy", without=("numpy-readonly",))
 

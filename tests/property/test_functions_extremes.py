@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from nbm_xp import natural_bm as B
 from nbm_xp.functions import neural
 from nbm_xp.tape import Variable, evaluate, gradients
-from tests.gradcheck import check_gradient
-from tests.libraries import Library, libraries
+from tests.helpers.gradcheck import check_gradient
+from tests.helpers.libraries import Library, libraries
 
 pytestmark = pytest.mark.jax_at_night
 

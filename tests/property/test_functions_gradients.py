@@ -7,7 +7,7 @@ import pytest
 
 from nbm_xp import natural_bm as B
 from nbm_xp.tape import Variable, evaluate, gradients
-from tests.gradcheck import check_gradient
+from tests.helpers.gradcheck import check_gradient
 from tests.property.function_cases import CASES, FunctionCase
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbm_xp import keras2 as K
-from tests.libraries import Library, libraries
+from tests.helpers.libraries import Library, libraries
 
 SOME = libraries("numpy-readonly", "array_api_strict", "torch", "cupy")  # the formulas are the same on all
 LOGITS = st.sampled_from([-1e30, -1e4, -80.0, -1.0, 0.0, 1e-30, 1.0, 80.0, 1e4, 1e30])

@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as hnp
 
 from nbm_xp import natural_bm as B
 from nbm_xp.tape import Variable, evaluate
-from tests.libraries import Library, libraries
+from tests.helpers.libraries import Library, libraries
 
 pytestmark = pytest.mark.jax_at_night
 

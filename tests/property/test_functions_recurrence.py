@@ -14,9 +14,9 @@ from nbm_xp.functions.activations import tanh
 from nbm_xp.functions.recurrence import foldl, foldr, map_fn, rnn
 from nbm_xp.tape import Variable, evaluate, grad, is_tensor, placeholder
 from nbm_xp.tape import namespace as xp
-from tests.gradcheck import check_gradient
-from tests.libraries import Library, libraries
-from tests.tables.case import values
+from tests.helpers.gradcheck import check_gradient
+from tests.helpers.libraries import Library, libraries
+from tests.helpers.tables.case import values
 
 SOME = libraries("numpy", "array_api_strict", "dask-ragged", "torch", "jax", "cupy", without=("numpy-readonly",))
 BOOLEANS = st.booleans()

@@ -9,9 +9,9 @@ import pytest
 
 from nbm_xp import natural_bm as B
 from nbm_xp.tape import Variable, evaluate, is_tensor
-from tests.libraries import AGAIN, Library, libraries, today
+from tests.helpers.libraries import AGAIN, Library, libraries, today
+from tests.helpers.tables import by_function, told
 from tests.property.function_cases import CASES, FunctionCase
-from tests.tables import by_function, told
 
 SOME = libraries("numpy", "array_api_strict", "cupy", *AGAIN, without=("numpy-readonly", "dask-halves"))
 

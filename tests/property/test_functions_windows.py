@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from nbm_xp.functions.convolution import conv, conv_kernel, conv_transpose
 from nbm_xp.functions.pooling import pool
-from tests.libraries import Library, libraries
-from tests.windows import channels_last, convolved, pooled, transposed, where
+from tests.helpers.libraries import Library, libraries
+from tests.helpers.windows import channels_last, convolved, pooled, transposed, where
 
 QUICK = libraries("numpy", "dask-halves", "dask-singles", "array_api_strict", "torch")
 COMPILED = libraries("jax", "cupy")

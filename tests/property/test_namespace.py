@@ -25,7 +25,7 @@ from nbm_xp.namespace import (
     to_floating,
     to_numpy,
 )
-from tests.libraries import guard
+from tests.helpers.libraries import guard
 
 SHAPES = hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=6)
 NUMBERS = [name for name in DTYPE_NAMES if name not in ("float16", "uint16", "uint32", "uint64")]

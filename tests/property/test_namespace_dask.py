@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import get_namespace
-from tests.gradcheck import flat_list
-from tests.libraries import Library, libraries
-from tests.tables import CASES, Case
+from tests.helpers.gradcheck import flat_list
+from tests.helpers.libraries import Library, libraries
+from tests.helpers.tables import CASES, Case
 
 OF_THE_ARRAY_ITSELF = ("getitem-*", "setitem-*", "matrix_transpose-attribute-*", "matrix_transpose-mT-*")
 """What a Dask array does by its own methods, which no namespace can mend; the tape's functions do without them."""

@@ -9,10 +9,10 @@ import pytest
 
 from nbm_xp.namespace import get_namespace
 from nbm_xp.tape import namespace as tape
-from tests.gradcheck import flat_list
-from tests.libraries import Library, libraries
-from tests.tables import Case, by_function, decompositions, fft, linalg
-from tests.tables.known import KNOWN_IN_NAMESPACE, hold
+from tests.helpers.gradcheck import flat_list
+from tests.helpers.libraries import Library, libraries
+from tests.helpers.tables import Case, by_function, decompositions, fft, linalg
+from tests.helpers.tables.known import KNOWN_IN_NAMESPACE, hold
 
 pytestmark = pytest.mark.jax_at_night
 

@@ -18,11 +18,11 @@ from nbm_xp.boltzmann import RBM
 from nbm_xp.namespace import array_namespace, get_namespace, to_numpy, use_backend
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Variable, evaluate, function, placeholder, value_and_grad
-from tests.gradcheck import flat_list
-from tests.libraries import Library, computing, libraries
+from tests.helpers.gradcheck import flat_list
+from tests.helpers.libraries import Library, computing, libraries
+from tests.helpers.tables import CASES as STANDARD
+from tests.helpers.tables import Case
 from tests.property.function_cases import CASES, FunctionCase
-from tests.tables import CASES as STANDARD
-from tests.tables import Case
 
 LAZY = libraries("dask-halves")
 

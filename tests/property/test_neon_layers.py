@@ -15,8 +15,8 @@ from nbm_xp.functions.joining import gather
 from nbm_xp.neon import Backend
 from nbm_xp.tape import Variable, evaluate, gradients
 from nbm_xp.tape import namespace as recorded
-from tests.libraries import Library, libraries
-from tests.windows import convolved, from_maps, pooled, to_maps
+from tests.helpers.libraries import Library, libraries
+from tests.helpers.windows import convolved, from_maps, pooled, to_maps
 
 OTHERS = libraries("array_api_strict", "dask", "torch", without=("dask-singles", "dask-ragged", "dask-halves"))
 COMPILED = libraries("jax", "cupy")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbm_xp.neon import Backend, Buffer
-from tests.libraries import Library, computing
+from tests.helpers.libraries import Library, computing
 
 pytestmark = pytest.mark.jax_at_night
 

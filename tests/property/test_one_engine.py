@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from nbm_xp.boltzmann import DBM, RBM
 from nbm_xp.namespace import get_namespace
 from nbm_xp.runs import evaluate, open_samples, read_evaluation, sample
-from tests.libraries import computing, guard
+from tests.helpers.libraries import computing, guard
 
 CHAINS = 11
 

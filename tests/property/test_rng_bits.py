@@ -20,8 +20,8 @@ from nbm_xp.rng.tasks import Draw
 from nbm_xp.rng.uniforms import elements, from_integers
 from nbm_xp.tape import function, placeholder
 from nbm_xp.tape.composite import sigmoid
-from tests.libraries import LIBRARIES, Library, guard, libraries
-from tests.streams import scaled, starts, stepped
+from tests.helpers.libraries import LIBRARIES, Library, guard, libraries
+from tests.helpers.streams import scaled, starts, stepped
 
 NP = get_namespace("numpy")
 DTYPES = ("float16", "float32", "float64")

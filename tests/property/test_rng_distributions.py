@@ -29,8 +29,8 @@ from nbm_xp.rng.distributions.gammas import gamma
 from nbm_xp.rng.distributions.integers import integers
 from nbm_xp.rng.element_uniforms import of_block
 from nbm_xp.rng.parameters import INTEGERS
-from tests.distributions import DRAWS, REAL, VECTORS, WITH_ARRAYS
-from tests.libraries import AGAIN, Library, guard, libraries, on_libraries
+from tests.helpers.distributions import DRAWS, REAL, VECTORS, WITH_ARRAYS
+from tests.helpers.libraries import AGAIN, Library, guard, libraries, on_libraries
 
 OTHERS = libraries("dask-ragged", "array_api_strict", "torch", *AGAIN, "cupy")
 seeds = st.integers(1, M2 - 1)

@@ -14,7 +14,7 @@ import pytest
 
 from nbm_xp.namespace import use_backend
 from nbm_xp.rng import Generator, RandomStreams
-from tests.libraries import AGAIN, Library, libraries
+from tests.helpers.libraries import AGAIN, Library, libraries
 
 Call: TypeAlias = tuple[str, dict[str, Any]]
 

@@ -12,7 +12,7 @@ from nbm_xp.namespace import get_namespace, wide_dtypes
 from nbm_xp.namespace.compat import TWICE_ROUNDED
 from nbm_xp.namespace.compat.cupy import astype_once
 from nbm_xp.rng import Generator
-from tests.libraries import Library, libraries
+from tests.helpers.libraries import Library, libraries
 
 pytestmark = pytest.mark.jax_at_night
 

@@ -14,7 +14,7 @@ from nbm_xp.rng.distributions import DISTRIBUTIONS
 from nbm_xp.rng.distributions.derivatives import log_gamma_in_shape, logit_beta_in_a
 from nbm_xp.tape import Variable, function, gradients, placeholder
 from nbm_xp.tape import namespace as recorded
-from tests.libraries import libraries
+from tests.helpers.libraries import libraries
 
 SEED = 20
 SHAPES = (0.1, 0.5, 1.0, 2.0, 20.0)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from nbm_xp.namespace import to_numpy
 from nbm_xp.rng import Generator
-from tests.distributions import LONG
-from tests.libraries import Library, libraries
+from tests.helpers.distributions import LONG
+from tests.helpers.libraries import Library, libraries
 from tests.testu01.sources import FEW, SOURCES
 
 STREAMS = 15_360

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.rng import Generator
-from tests.libraries import Library, libraries
+from tests.helpers.libraries import Library, libraries
 
 pytestmark = pytest.mark.jax_at_night
 

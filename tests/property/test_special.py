@@ -17,8 +17,8 @@ from nbm_xp.namespace import array_namespace, get_namespace
 from nbm_xp.namespace.special import ARITY, forms, special_of
 from nbm_xp.tape import Variable, evaluate, function, grad, placeholder
 from nbm_xp.tape import namespace as tape_xp
-from tests.gradcheck import check_gradient
-from tests.libraries import Library, libraries
+from tests.helpers.gradcheck import check_gradient
+from tests.helpers.libraries import Library, libraries
 
 scipy_special = pytest.importorskip("scipy.special")
 

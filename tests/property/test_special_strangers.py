@@ -11,8 +11,8 @@ import pytest
 from nbm_xp import special
 from nbm_xp.tape import Variable, evaluate, gradients
 from nbm_xp.tape import namespace as recorded
+from tests.helpers.strangers import IN_BLOCKS, STRANGERS, Stranger, met, on_strangers, strangers
 from tests.property.test_special import ANY, DOMAINS, ELEMENTWISE, called, wanted
-from tests.strangers import IN_BLOCKS, STRANGERS, Stranger, met, on_strangers, strangers
 
 KNOWN: list[tuple[str, str, str]] = [
     ("ndonnx", "test_numbers_and_dtypes-*", "SciPy, which computes them, cannot read arrays of ndonnx"),

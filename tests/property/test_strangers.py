@@ -32,9 +32,19 @@ from nbm_xp.namespace.libraries import LIBRARIES, WRONG
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Variable, evaluate, function, gradients, is_tensor, placeholder, value_and_grad
 from nbm_xp.tape import namespace as recorded
-from tests.distributions import DRAWS, WITH_ARRAYS
+from tests.helpers.distributions import DRAWS, WITH_ARRAYS
+from tests.helpers.strangers import (
+    ABSENT,
+    IN_BLOCKS,
+    STRANGERS,
+    Stranger,
+    asked,
+    left_out,
+    met,
+    on_strangers,
+    strangers,
+)
 from tests.property.function_cases import CASES, FunctionCase
-from tests.strangers import ABSENT, IN_BLOCKS, STRANGERS, Stranger, asked, left_out, met, on_strangers, strangers
 
 pytestmark = pytest.mark.filterwarnings("ignore:numpy.core:DeprecationWarning")  # cubed's moveaxis imports from there
 

@@ -10,7 +10,7 @@ import pytest
 
 from nbm_xp.tape import checkpoint, grad, gradients, hvp, jvp, scan
 from nbm_xp.tape import namespace as xp
-from tests.libraries import Library, libraries
+from tests.helpers.libraries import Library, libraries
 
 W = np.random.default_rng(7).normal(size=(3, 3))
 Q = np.linalg.qr(np.random.default_rng(8).normal(size=(3, 3)))[0]

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbm_xp.tape import Variable, einsum, evaluate, function, placeholder, vmap
-from tests.gradcheck import check_gradient
-from tests.libraries import Library, libraries
+from tests.helpers.gradcheck import check_gradient
+from tests.helpers.libraries import Library, libraries
 
 LENGTHS = {"i": 2, "j": 3, "k": 4, "l": 2, "b": 5, "Z": 1}
 SUBSCRIPTS = [

@@ -11,7 +11,7 @@ import pytest
 
 from nbm_xp.tape import Variable, evaluate, gradients, sigmoid, softplus
 from nbm_xp.tape import namespace as xp
-from tests.libraries import Library, libraries
+from tests.helpers.libraries import Library, libraries
 
 pytestmark = pytest.mark.jax_at_night
 

@@ -10,9 +10,9 @@ import pytest
 from nbm_xp.tape import Variable, evaluate, function, gradients, placeholder
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.node import OPERATIONS
-from tests.gradcheck import DOUBLES, check_gradient, flat_list, inner_product, real_parts
-from tests.libraries import EVERYWHERE, Library, libraries
-from tests.tables import CASES, Case, by_function, told
+from tests.helpers.gradcheck import DOUBLES, check_gradient, flat_list, inner_product, real_parts
+from tests.helpers.libraries import EVERYWHERE, Library, libraries
+from tests.helpers.tables import CASES, Case, by_function, told
 
 FLAT = frozenset({
     "all", "any", "argmax", "argmin", "argsort", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or",

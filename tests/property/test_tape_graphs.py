@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nbm_xp.namespace import get_namespace
 from nbm_xp.tape import Tensor, Variable, evaluate, function, gradients, ifelse, placeholder, scan
 from nbm_xp.tape import namespace as tape
-from tests.libraries import Library, libraries
+from tests.helpers.libraries import Library, libraries
 
 HOST = get_namespace("numpy")
 SHAPES: list[tuple[int, ...]] = [(2, 3), (3,), (2, 1), (), (1, 3)]

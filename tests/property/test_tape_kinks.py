@@ -11,7 +11,7 @@ import pytest
 from nbm_xp import keras2 as K
 from nbm_xp.tape import checkpoint, grad, hvp, jvp
 from nbm_xp.tape import namespace as xp
-from tests.libraries import Library, libraries
+from tests.helpers.libraries import Library, libraries
 
 W = np.asarray([1.0, 2.0, -1.0])
 SOME = libraries("numpy", "torch", "jax", "array_api_strict", without=("numpy-readonly",))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nbm_xp.tape import Length, Tensor, Variable, evaluate, function, gradients, placeholder
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.lengths import broadcast_length, maximum_length, minimum_length
-from tests.libraries import Library, libraries
+from tests.helpers.libraries import Library, libraries
 
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod}
 EXTREMES = {"min": (minimum_length, min), "max": (maximum_length, max)}

@@ -24,11 +24,11 @@ from nbm_xp.tape import namespace as tape
 from nbm_xp.tape.graph import reachable
 from nbm_xp.tape.node import IDENTITY_TAG, LEAVES, VARIABLE, Node
 from nbm_xp.tape.plans.plan import compile_plan
-from tests.gradcheck import flat_list, inner_product
-from tests.libraries import Library, libraries, today
+from tests.helpers.gradcheck import flat_list, inner_product
+from tests.helpers.libraries import Library, libraries, today
+from tests.helpers.tables import CASES, Case, by_function, told
+from tests.helpers.tables.known import reason_of
 from tests.property.function_cases import CASES as FUNCTION_CASES
-from tests.tables import CASES, Case, by_function, told
-from tests.tables.known import reason_of
 
 MUTABLE = libraries("numpy", "torch", "dask-ragged", without=("numpy-readonly",))
 

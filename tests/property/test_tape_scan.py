@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from nbm_xp.tape import Tensor, Variable, evaluate, function, gradients, placeholder, scan, until
 from nbm_xp.tape import namespace as xp
-from tests.gradcheck import check_gradient
-from tests.libraries import Library, libraries
-from tests.tables.case import values
+from tests.helpers.gradcheck import check_gradient
+from tests.helpers.libraries import Library, libraries
+from tests.helpers.tables.case import values
 
 EVERY = libraries("numpy", "array_api_strict", "dask-halves", "torch", "jax", "cupy", without=("numpy-readonly",))
 

@@ -9,9 +9,9 @@ import pytest
 
 from nbm_xp.tape import as_tensor, jacobian, jvp
 from nbm_xp.tape import namespace as xp
-from tests.gradcheck import DOUBLES, real_parts
+from tests.helpers.gradcheck import DOUBLES, real_parts
+from tests.helpers.tables import Case
 from tests.property.test_tape_gradients import ONE_EACH
-from tests.tables import Case
 
 
 def places_and_function(case: Case) -> tuple[list[int], Any]:

@@ -12,10 +12,10 @@ import pytest
 from nbm_xp.namespace import use_backend
 from nbm_xp.tape import Length, Tensor, Variable, evaluate, function, placeholder
 from nbm_xp.tape import namespace as tape
-from tests.gradcheck import flat_list
-from tests.libraries import AGAIN, Library, libraries
-from tests.tables import CASES, Case, by_function, told
-from tests.tables.known import hold
+from tests.helpers.gradcheck import flat_list
+from tests.helpers.libraries import AGAIN, Library, libraries
+from tests.helpers.tables import CASES, Case, by_function, told
+from tests.helpers.tables.known import hold
 
 NUMPY = Library("numpy", "numpy")
 
@@ -92,8 +92,8 @@ def test_every_public_function_has_a_case() -> None:
     public |= {f"linalg.{name}" for name in tape.linalg.__all__} | {f"fft.{name}" for name in tape.fft.__all__}
     kinds = {name for name in public if isinstance(getattr(tape, name, None), (str, type))}
     elsewhere = {
-        "can_cast", "finfo", "iinfo", "isdtype", "result_type",  # of dtypes: tests/unit/test_tape_dtypes.py
-        "broadcast_shapes",  # of shapes: tests/unit/test_tape_standard.py
+        "can_cast", "finfo", "iinfo", "isdtype", "result_type",  # of dtypes: tests/tape/test_dtypes.py
+        "broadcast_shapes",  # of shapes: tests/tape/test_standard.py
         "from_dlpack", "dtype_name", "promote_types", "floatx", "as_dtype", "host_namespace",
     }  # fmt: skip
     missing = public - kinds - elsewhere - {case.function for case in CASES}

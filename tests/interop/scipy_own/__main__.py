@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tests.pages import ROOT
+from tests.helpers.pages import ROOT
 
 __all__ = ["MODULES", "compared", "counts", "gradients_table", "main"]
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from nbm_xp.functions import compound, feature_maps, joining, pooling
 from nbm_xp.namespace import array_namespace
-from tests.tables.case import values, whole
-from tests.windows import convolved, from_maps, pooled, to_maps, transposed
+from tests.helpers.tables.case import values, whole
+from tests.helpers.windows import convolved, from_maps, pooled, to_maps, transposed
 
 from .case import FunctionCase, case
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbm_xp.functions import activations, comparison, joining, linear_algebra, neural, normalization, phases, shaping
-from tests.tables.case import values, whole
+from tests.helpers.tables.case import values, whole
 
 from .case import FunctionCase, case, floating
 

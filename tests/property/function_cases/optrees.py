@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbm_xp.functions import arithmetic, elementwise, extremes, joining, normalization
-from tests.tables.case import values, whole
+from tests.helpers.tables.case import values, whole
 
 from .case import INTEGERS, FunctionCase, floating
 

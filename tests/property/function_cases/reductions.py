@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.tables.case import values, whole
+from tests.helpers.tables.case import values, whole
 
 from .case import INTEGERS, FunctionCase, case, floating
 

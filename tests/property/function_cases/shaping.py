@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.tables.case import values, whole
+from tests.helpers.tables.case import values, whole
 
 from .case import FunctionCase, case
 

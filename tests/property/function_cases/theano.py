@@ -9,8 +9,8 @@ import numpy as np
 
 from nbm_xp import keras1
 from nbm_xp.functions import activations, comparison, convolution, elementwise, neural, padding, shaping
-from tests.tables.case import values, whole
-from tests.windows import convolved
+from tests.helpers.tables.case import values, whole
+from tests.helpers.windows import convolved
 
 from .case import FunctionCase, case
 

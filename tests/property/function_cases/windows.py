@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from nbm_xp.functions import convolution, convolution_local, padding, pooling
-from tests.tables.case import values, whole
-from tests.windows import channels_last, convolved, pooled, separated, transposed, unshared
+from tests.helpers.tables.case import values, whole
+from tests.helpers.windows import channels_last, convolved, pooled, separated, transposed, unshared
 
 from .case import FunctionCase, case
 

@@ -1,0 +1,166 @@
+"""A machine of features and labels: probabilities of classes are those of its energy, and it learns to tell them."""
+
+from __future__ import annotations
+
+import pathlib
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp import natural_bm as B
+from nbm_xp.boltzmann import PCD, RBM, SGD, RBMClassifier
+from nbm_xp.boltzmann.classifier import _Joint
+from nbm_xp.namespace import array_namespace, is_lazy, library_name
+from tests.helpers.libraries import DASK, LIBRARIES, Library
+
+
+def clusters(seed: int = 0) -> tuple[Any, Any]:
+    """Rows around three patterns, and texts that name them."""
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, 3, 150)
+    rows = np.repeat(np.eye(3), 4, axis=1)[labels]
+    flipped = random.random(rows.shape) < 0.1
+    return np.abs(rows - flipped).astype("float32"), np.array(["ant", "bee", "cat"])[labels]
+
+
+def fitted(**settings: Any) -> RBMClassifier:
+    return RBMClassifier(12, n_iter=40, random_state=0, **settings).fit(*clusters())
+
+
+@pytest.mark.parametrize("hidden", ["binary", "relu"])
+@pytest.mark.parametrize("visible", ["binary", "12*binary", "6*spin+6*categorical:2"])
+def test_probabilities_are_those_of_the_joint_machine(visible: str, hidden: str) -> None:
+    rows, labels = clusters()
+    if "spin" in visible:
+        rows[:, :6] = 2 * rows[:, :6] - 1
+    model = RBMClassifier(5, n_iter=2, visible=visible, hidden=hidden, random_state=0).fit(rows, labels)
+    joint = [np.concatenate([rows, np.full((len(rows), 1), number, "float32")], axis=1) for number in range(3)]
+    weights = np.exp(-np.stack([model.rbm_.free_energy(each) for each in joint], axis=1).astype("float64"))
+    found = model.predict_proba(rows)
+    np.testing.assert_allclose(found, weights / weights.sum(axis=1, keepdims=True), rtol=1e-4)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(rows)), found, rtol=1e-5)
+    assert np.array_equal(model.predict(rows), model.classes_[found.argmax(axis=1)])
+    assert list(model.classes_) == ["ant", "bee", "cat"]
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"generative": 1.0, "training": PCD(centred=True)}, {"generative": 0, "optimizer": SGD(0.5)}]
+)
+def test_it_learns_to_tell_classes(settings: dict[str, Any]) -> None:
+    assert fitted(**settings).score(*clusters(1)) > 0.95
+
+
+def test_what_is_as_for_the_machine_is_so_by_default() -> None:
+    own, machine = RBMClassifier().get_params(), RBM().get_params()
+    assert {name: own[name] for name in own.keys() & machine.keys()}.items() <= machine.items()
+
+
+def test_its_loss_is_the_mean_of_what_it_gives_to_the_labels() -> None:
+    model, (rows, labels) = fitted(), clusters()
+    numbers = np.searchsorted(model.classes_, labels)
+    joint = _Joint(**model.rbm_.get_params())
+    joint.n_classes, joint.generative = 3, 1.0
+    units = np.concatenate([rows, np.eye(3, dtype="float32")[numbers]], axis=1)
+    of_rows = B.variable(np.full(len(rows), 1 / len(rows)), "float32")
+    loss = float(B.eval(joint._label_loss(model.rbm_.state_.parameters, B.variable(units, "float32"), of_rows)))
+    told = model.predict_log_proba(rows)[np.arange(len(rows)), numbers]
+    assert loss == pytest.approx(-told.mean(), rel=1e-4)
+
+
+@pytest.mark.parametrize("generative", [0.0, 0.5])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_a_row_counts_as_often_as_its_weight_says(generative: float, shuffle: bool) -> None:
+    rows, labels = clusters()
+    times = np.random.default_rng(1).permutation(np.repeat([0, 1, 2], 50))  # as many rows as there were
+    settings: dict[str, Any] = {"generative": generative, "batch_size": 150, "shuffle": shuffle, "random_state": 0}
+    weighted = RBMClassifier(6, n_iter=8, **settings).fit(rows, labels, sample_weight=10 * times)
+    repeated = RBMClassifier(6, n_iter=8, **settings).fit(np.repeat(rows, times, axis=0), np.repeat(labels, times))
+    found, wanted = weighted.rbm_.components_, repeated.rbm_.components_
+    np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=1e-4)
+    told = weighted.score(rows, labels, sample_weight=times)
+    assert told == pytest.approx(weighted.score(np.repeat(rows, times, axis=0), np.repeat(labels, times)), abs=1e-12)
+
+
+def test_rows_of_no_weight_teach_nothing() -> None:
+    (rows, labels), (wrong, _) = clusters(), clusters(2)
+    weights = np.repeat([1.0, 0.0], 150)
+    given = np.concatenate([rows, wrong]), np.concatenate([labels, np.full(150, "ant")])
+    assert RBMClassifier(12, n_iter=20, random_state=0).fit(*given, sample_weight=weights).score(*clusters(1)) > 0.95
+
+
+@pytest.mark.parametrize("weights", [[1.0], [-1.0] * 150, [0.0] * 150, ["a"] * 150], ids=str)
+def test_weights_are_checked_first(weights: Any) -> None:
+    model = RBMClassifier(3)
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.fit(*clusters(), sample_weight=weights)
+    assert not hasattr(model, "classes_")
+
+
+def test_it_is_saved_and_pickled(tmp_path: pathlib.Path) -> None:
+    model, (rows, _) = fitted(schedule="linear"), clusters()
+    model.save(tmp_path / "model.safetensors")
+    for again in (RBMClassifier.load(tmp_path / "model.safetensors"), pickle.loads(pickle.dumps(model))):
+        assert again.get_params() == model.get_params()
+        np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
+        assert np.array_equal(again.predict(rows), model.predict(rows))
+    model.rbm_.save(tmp_path / "machine.safetensors")
+    with pytest.raises(ValueError, match="holds a model of the kind 'RBM', not 'RBMClassifier'"):
+        RBMClassifier.load(tmp_path / "machine.safetensors")
+
+
+def test_its_machine_makes_rows_of_a_label_up() -> None:
+    drawn = fitted(generative=1.0, n_gibbs=3).rbm_.sample(2000, 200, random_state=0)
+    assert drawn.shape == (2000, 13)
+    of_bee = drawn[drawn[:, -1] == 1, :-1].mean(axis=0)
+    assert of_bee[4:8].min() > 0.6 > 0.4 > of_bee[:4].max()
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "y must be given"),
+        (["ant"] * 149, "y must have a label for each of 150 rows, got 149"),
+        (["ant"] * 150, "y must have labels of at least two classes, got 1 class"),
+        ([0.5] * 150, "Unknown label type: continuous"),
+        ([float("nan")] * 150, "Input y contains NaN"),
+        (np.zeros((150, 2)), "y should be a 1d array"),
+    ],
+)
+def test_labels_are_checked_first(y: Any, message: str) -> None:
+    model = RBMClassifier(3)
+    with pytest.raises(ValueError, match=message):
+        model.fit(clusters()[0], y)
+    assert not hasattr(model, "rbm_")
+
+
+@pytest.mark.parametrize("value", [-1, float("inf"), True, "much"])
+def test_generative_is_checked(value: Any) -> None:
+    with pytest.raises(ValueError, match="generative must be a number, at least 0"):
+        RBMClassifier(3, generative=value).fit(*clusters())
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_it_is_the_same_on_every_library(library: Library) -> None:
+    model, (rows, _) = fitted(), clusters()
+    usual, given = model.predict_proba(rows), library.array(rows)
+    if not is_lazy(array_namespace(given)):
+        model.rbm_.to(library_name(given))
+    np.testing.assert_allclose(library.numpy(model.predict_proba(given)), usual, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("library", DASK)
+def test_it_learns_from_blocks_what_it_learns_from_the_whole(library: Library) -> None:
+    rows, labels = clusters()
+    found, usual = (
+        RBMClassifier(5, n_iter=1, random_state=0).fit(given, labels) for given in (library.array(rows), rows)
+    )
+    np.testing.assert_allclose(found.predict_proba(rows), usual.predict_proba(rows), rtol=1e-4, atol=1e-6)
+
+
+def test_no_rows_have_no_score() -> None:
+    rows, labels = np.eye(4, dtype="float32"), np.array([0, 1, 0, 1])
+    model = RBMClassifier(2, n_iter=1, generative=np.float32(0.25)).fit(rows, labels)
+    with pytest.raises(ValueError, match="must have at least one row"):
+        model.score(rows[:0], labels[:0])

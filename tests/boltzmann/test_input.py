@@ -1,0 +1,271 @@
+"""What a model refuses, it refuses before any work, naming the argument."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.boltzmann import DBM, PCD, RBM, SGD
+from nbm_xp.machines.minibatches import WINDOW, minibatches
+from tests.helpers.libraries import DASK, LIBRARIES, Library, guard, libraries
+
+GOOD = (np.random.default_rng(0).random((12, 4)) < 0.5).astype("float32")
+
+
+def with_value(value: float) -> Any:
+    bad = GOOD.copy()
+    bad[5, 2] = value
+    return bad
+
+
+BAD_VALUES = {
+    "nan": (with_value(np.nan), r"X must have values in \[0, 1\], got NaN"),
+    "infinite": (with_value(np.inf), r"X must have values in \[0, 1\]"),
+}
+BAD_KINDS = {
+    "one axis": (GOOD[0], r"X must have two axes, \(rows, features\), got an array of shape \(4,\)"),
+    "three axes": (GOOD[None], "X must have two axes"),
+    "complex": (GOOD.astype("complex64"), "X must hold real numbers"),
+}
+BAD_OBJECTS = {
+    "strings": ([["a", "b"]], "X must be an array of numbers"),
+    "nothing": (None, "X must be an array of numbers"),
+    "ragged": ([[1, 0], [1]], "X must be an array of numbers"),
+    "objects": (np.full((2, 4), "one", dtype=object), "X must be an array of numbers"),
+}
+METHODS = ("transform", "free_energy", "score_samples", "log_likelihood", "partial_fit")
+
+
+@pytest.fixture
+def rbm() -> RBM:
+    return RBM(3, n_iter=1, random_state=0).fit(GOOD)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("case", BAD_VALUES | BAD_KINDS | BAD_OBJECTS)
+def test_bad_rows_are_refused(rbm: RBM, method: str, case: str) -> None:
+    bad, message = (BAD_VALUES | BAD_KINDS | BAD_OBJECTS)[case]
+    before = rbm.components_.copy()
+    with pytest.raises(ValueError, match=message):
+        getattr(rbm, method)(bad)
+    with pytest.raises(ValueError, match=message):
+        RBM().fit(bad)
+    np.testing.assert_array_equal(rbm.components_, before)
+
+
+@pytest.mark.parametrize("library", libraries("array_api_strict", "torch", "jax", "cupy"))
+@pytest.mark.parametrize("case", BAD_VALUES | BAD_KINDS)
+def test_bad_rows_of_other_libraries_are_refused(library: Library, case: str) -> None:
+    bad, message = (BAD_VALUES | BAD_KINDS)[case]
+    with pytest.raises(ValueError, match=message):
+        RBM().fit(library.array(bad))
+
+
+@pytest.mark.parametrize("library", DASK)
+@pytest.mark.parametrize("case", BAD_VALUES)
+def test_bad_values_on_dask_are_refused_when_they_are_computed(rbm: RBM, library: Library, case: str) -> None:
+    bad, message = library.array(BAD_VALUES[case][0]), r"X must have values in \[0, 1\]"
+    with guard():
+        promised = rbm.transform(bad)
+    with pytest.raises(ValueError, match=message):
+        promised.compute(scheduler="synchronous")
+    with pytest.raises(ValueError, match=message):
+        RBM().fit(bad)
+
+
+@pytest.mark.parametrize("method", [*METHODS, "gibbs"])
+def test_other_numbers_of_features_are_refused(rbm: RBM, method: str) -> None:
+    with pytest.raises(ValueError, match="has 3 features, but RBM is expecting 4"):
+        getattr(rbm, method)(GOOD[:, :3])
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_no_rows_give_no_rows(rbm: RBM, library: Library) -> None:
+    nothing = library.array(GOOD[:0])
+    with guard():
+        hidden, energy = rbm.transform(nothing), rbm.free_energy(nothing)
+    assert library.numpy(hidden).shape == (0, 3)
+    assert library.numpy(energy).shape == (0,)
+    if not library.lazy:
+        with pytest.raises(ValueError, match="at least one row"):
+            RBM().fit(nothing)
+
+
+def test_lists_are_rows_too(rbm: RBM) -> None:
+    np.testing.assert_array_equal(rbm.transform(GOOD.tolist()), rbm.transform(GOOD))
+    np.testing.assert_array_equal(rbm.transform(GOOD.astype(int).tolist()), rbm.transform(GOOD))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_components", 0),
+        ("n_components", 2.5),
+        ("batch_size", 0),
+        ("batch_size", True),
+        ("n_iter", -1),
+        ("n_gibbs", 0),
+        ("learning_rate", 0.0),
+        ("learning_rate", -0.1),
+        ("learning_rate", float("nan")),
+        ("learning_rate", float("inf")),
+        ("learning_rate", "fast"),
+        ("momentum", SGD(1.0)),
+        ("momentum", SGD(-0.5)),
+        ("weight_decay", SGD(weight_decay=-1e-3)),
+        ("schedule", "cosine"),
+        ("random_state", -1),
+        ("shuffle", "yes"),
+        ("average", PCD(average="last")),
+    ],
+)
+def test_bad_hyperparameters_are_refused(name: str, value: Any) -> None:
+    argument = {SGD: "optimizer", PCD: "training"}.get(type(value), name)
+    rbm = RBM(**{argument: value})
+    with pytest.raises(ValueError, match=name):
+        rbm.fit(GOOD)
+    assert not hasattr(rbm, "n_features_in_")
+    with pytest.raises(ValueError, match=name):
+        rbm.partial_fit(GOOD)
+
+
+def test_what_is_no_seed_is_refused() -> None:
+    with pytest.raises(TypeError, match="random_state must be"):
+        RBM(random_state="today").fit(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda rbm: rbm.sample(0), "n_chains must be a whole number, at least 1"),
+        (lambda rbm: rbm.sample(2, -1), "n_sweeps must be a whole number, at least 0"),
+        (lambda rbm: rbm.sample(2, 1.5), "n_sweeps must be an integer, got 1.5"),
+        (lambda rbm: rbm.sample(3, 1, initial=GOOD), "initial must have a row for each of 3 chains, got 12"),
+        (lambda rbm: rbm.sample(12, 1, initial=GOOD * np.nan), r"initial must have values in \[0, 1\]"),
+        (lambda rbm: rbm.sample(2, 1, library="beer"), "beer"),
+        (lambda rbm: rbm.gibbs(GOOD * np.nan), r"v must have values in \[0, 1\]"),
+        (lambda rbm: rbm.ais(0), "n_chains"),
+        (lambda rbm: rbm.ais(5, 1), "n_temperatures must be a whole number, at least 2"),
+        (lambda rbm: rbm.ais(5, betas=[0.0, 0.7, 0.5, 1.0]), "betas must rise from 0 to 1"),
+        (lambda rbm: rbm.ais(5, betas=[0.1, 1.0]), "betas must rise from 0 to 1"),
+        (lambda rbm: rbm.ais(5, betas=[]), "betas must rise from 0 to 1"),
+        (lambda rbm: rbm.ais(5, betas=3), "betas must be numbers that rise from 0 to 1, got 3"),
+        (lambda rbm: rbm.ais(5, betas="abc"), "betas must be numbers that rise from 0 to 1, got 'abc'"),
+        (lambda rbm: rbm.reverse_ais(5, 5, initial=5), "initial must have 2 entries, one for each layer, got 5"),
+        (lambda rbm: rbm.sample(2, 3, clamp=[1, 2]), "clamp must map layers to their states, got list"),
+        (lambda rbm: rbm.gibbs(GOOD[:0]), "v must have at least one row"),
+        (lambda rbm: rbm.score_samples(GOOD[:0]), "X must have at least one row"),
+        (
+            lambda rbm: rbm.log_likelihood(GOOD, float("nan")),
+            "log_z must be a finite number, an AISEstimate or a LadderEstimate, got nan",
+        ),
+        (lambda rbm: rbm.log_likelihood(GOOD, "many"), "log_z must be a finite number, .*, got 'many'"),
+        (lambda rbm: rbm.log_likelihood(GOOD, np.zeros(2)), "log_z must be a finite number, .*, got array"),
+        (lambda rbm: rbm.ais(5, 5, library="beer"), "beer"),
+        (lambda rbm: rbm.parallel_tempering(5, 5, library="beer"), "beer"),
+        (lambda rbm: RBM(training=PCD(average=3)).fit(GOOD), "average must be None, True or False, got 3"),
+        (lambda rbm: RBM(optimizer=SGD(2)).fit(GOOD), "momentum must be a number, at least 0 and below 1, got 2"),
+        (lambda rbm: RBM(2, schedule=lambda done, total: "a").fit(GOOD), "schedule must give a finite factor"),
+        (lambda rbm: DBM([4, 2], connections=7).fit(GOOD), "connections must be pairs of layers, got 7"),
+        (lambda rbm: rbm.to("beer"), "beer"),
+        (lambda rbm: RBM.from_parameters([1.0], [0.0], [0.0]), "components must be an array"),
+        (lambda rbm: RBM.from_parameters(np.ones((2, 3)), np.ones(3), np.ones(3)), r"intercept_hidden must have shape"),
+        (lambda rbm: with_parameters(intercept_hidden=None), "intercept_hidden must be an array of numbers, got None"),
+        (
+            lambda rbm: with_parameters(components=np.full((2, 3), np.nan)),
+            "components must have finite values, got NaN",
+        ),
+        (lambda rbm: with_parameters(intercept_visible=[0, np.inf, 0]), "intercept_visible must have finite values"),
+        (lambda rbm: with_parameters(components=np.ones((2, 3), "complex64")), "components must hold real numbers"),
+        (lambda rbm: with_parameters(base_rate=[0, 0.5, 2]), r"base_rate must have values in \[0, 1\]"),
+        (lambda rbm: with_parameters(n_components=7), "n_components must be the 2 rows of components, got 7"),
+    ],
+)
+def test_bad_arguments_are_refused(rbm: RBM, call: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        call(rbm)
+
+
+def with_parameters(**others: Any) -> RBM:
+    parameters = {"components": np.ones((2, 3)), "intercept_hidden": np.zeros(2), "intercept_visible": np.zeros(3)}
+    return RBM.from_parameters(**parameters | others)
+
+
+def test_parameters_that_are_whole_numbers_make_a_model_as_others_do() -> None:
+    whole = with_parameters(components=np.ones((2, 3), dtype="int64"), random_state=0)
+    as_floats = with_parameters(components=np.ones((2, 3), dtype="float64"), random_state=0)
+    assert whole.components_.dtype == "float64"
+    np.testing.assert_array_equal(whole.sample(8, 5), as_floats.sample(8, 5))
+    assert whole.log_partition() == as_floats.log_partition()
+
+
+def test_the_exact_partition_function_has_its_limit() -> None:
+    RBM.from_parameters(np.zeros((20, 30)), np.zeros(20), np.zeros(30))
+    big = RBM.from_parameters(np.zeros((21, 22)), np.zeros(21), np.zeros(22))
+    with pytest.raises(ValueError, match=r"at most 20 binary units outside of one group .* layers of \[22, 21\] units"):
+        big.log_partition()
+
+
+def test_rows_in_unknown_number_are_refused_where_the_number_counts(rbm: RBM) -> None:
+    import dask.array as da
+
+    rows = da.from_array(GOOD, chunks=(5, 4))
+    unknown = rows[rows[:, 0] >= 0]
+    for method in (rbm.gibbs, rbm.score_samples):
+        with pytest.raises(ValueError, match="known number of rows"):
+            method(unknown)
+    np.testing.assert_allclose(rbm.transform(unknown).compute(scheduler="synchronous"), rbm.transform(GOOD), rtol=1e-6)
+
+
+def test_minibatches_hold_every_row_once_in_windows() -> None:
+    X = np.arange(2 * WINDOW + 7.0)[:, None]
+    random = np.random.default_rng(0)
+    batches = [rows for rows, _ in minibatches(X, 10, random.random)]
+    seen = np.concatenate(batches)[:, 0]
+    np.testing.assert_array_equal(np.sort(seen), X[:, 0])
+    assert sorted({len(batch) for batch in batches}) == [5, 10]
+    length = WINDOW // 10 * 10
+    assert all(np.ptp(batch // length) == 0 for batch in batches)
+    np.testing.assert_array_equal(np.concatenate([rows for rows, _ in minibatches(X, 10)]), X)
+
+
+def test_sparse_rows_of_several_kinds_are_held_to_the_kinds_of_their_columns() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    settings: dict[str, Any] = {"visible": "2*categorical:3+2*binary", "n_iter": 1, "random_state": 0}
+    rows = np.array([[2.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 0.0]])
+    of_sparse, of_dense = (RBM(2, **settings).fit(X).components_ for X in (sparse.csr_array(rows), rows))
+    np.testing.assert_array_equal(of_sparse, of_dense)
+    rows[1, 2] = 2.0
+    with pytest.raises(ValueError, match=r"X\[..., 2:4\] must have values in \[0, 1\]"):
+        RBM(2, **settings).fit(sparse.csr_array(rows))
+
+
+def test_tables_of_columns_of_several_dtypes_are_rows() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"height": [1.0, 0.5, -1.0], "smoker": [True, False, True]})
+    settings: dict[str, Any] = {"visible": "1*gaussian+1*binary", "n_iter": 1, "random_state": 0}
+    of_table = RBM(2, **settings).fit(table)
+    np.testing.assert_array_equal(of_table.components_, RBM(2, **settings).fit(table.to_numpy("float64")).components_)
+    nullable = pandas.DataFrame({"a": [0, 1, 1], "b": [1, 0, 1]}).astype("Int64")
+    RBM(2, n_iter=1).fit(nullable)
+    nullable.loc[1, "b"] = pandas.NA
+    with pytest.raises(ValueError, match="got NaN"):
+        RBM(2, n_iter=1).fit(nullable)
+    with pytest.raises(ValueError, match="X must hold numbers in all columns, got others in 'smoker'"):
+        RBM(2, n_iter=1).fit(table.assign(smoker=["yes", "no", "yes"]))
+
+
+def test_held_out_rows_and_starts_are_held_to_names_and_clipped_as_rows_are() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame((np.random.default_rng(0).random((20, 3)) < 0.5).astype("float32"), columns=list("abc"))
+    turned = table[list("cba")]
+    with pytest.raises(ValueError, match="in the same order"):
+        RBM(2, n_iter=1).fit(table, held_out=turned)
+    with pytest.raises(ValueError, match="in the same order"):
+        RBM(2, n_iter=1).fit(table).sample(20, 1, initial=turned)
+    with pytest.warns(UserWarning, match="held_out has values from 0 to 2, those outside"):
+        rbm = RBM(2, n_iter=1).fit(table, held_out=2 * table)
+    with pytest.warns(UserWarning, match="initial has values from 0 to 2, those outside"):
+        rbm.sample(20, 1, initial=2 * table)

@@ -1,0 +1,218 @@
+"""What learning takes besides rows of an array: weights of rows, sparse rows, Adam's steps."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.boltzmann import DBM, PCD, RBM, SGD, Adam, load
+from nbm_xp.boltzmann.state import MachineState
+from nbm_xp.machines.minibatches import SparseRows
+from nbm_xp.namespace import to_numpy
+from tests.helpers.libraries import Library, libraries
+
+ROWS = (np.random.default_rng(0).random((40, 9)) < 0.3).astype("float32")
+WEIGHTS = np.random.default_rng(1).integers(0, 4, 40)
+REPEATED = np.repeat(ROWS, WEIGHTS, axis=0)
+
+
+def begun(**settings: Any) -> Any:
+    random = np.random.default_rng(2)
+    parameters = (random.normal(size=shape).astype("float32") for shape in ((4, 9), (4,), (9,)))
+    return RBM.from_parameters(*parameters, random_state=0, batch_size=5, **settings)
+
+
+@pytest.mark.parametrize("settings", [{}, {"training": PCD(centred=True)}, {"optimizer": SGD(0.5, 0.1)}], ids=str)
+@pytest.mark.parametrize("scale", [1, 0.01])
+def test_a_row_of_weight_two_is_as_two_rows(settings: dict[str, Any], scale: float) -> None:
+    one, other = begun(**settings), begun(**settings)
+    for _ in range(3):
+        one.partial_fit(ROWS, sample_weight=scale * WEIGHTS)
+        other.partial_fit(REPEATED)
+    np.testing.assert_allclose(one.components_, other.components_, rtol=2e-4, atol=2e-6)
+    assert one.score(ROWS, sample_weight=scale * WEIGHTS) == pytest.approx(other.score(REPEATED), rel=1e-4)
+
+
+@pytest.mark.parametrize("training", ["pcd", "cd", "ptt"])
+def test_weights_that_are_all_equal_change_nothing(training: str) -> None:
+    settings: dict[str, Any] = {"n_iter": 3, "random_state": 3, "training": training, "batch_size": 10}
+    plain = RBM(4, **settings).fit(ROWS)
+    weighed = RBM(4, **settings).fit(ROWS, sample_weight=np.full(40, 7.0))
+    np.testing.assert_allclose(weighed.components_, plain.components_, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(weighed.base_rate_, plain.base_rate_, rtol=1e-6)
+
+
+def test_rows_of_weight_zero_are_not_learnt_from() -> None:
+    rows = np.repeat(np.eye(2, dtype="float32"), 6, axis=1).repeat(50, axis=0)
+    weights = np.repeat([1.0, 0.0], 50)
+    rbm = RBM(3, n_iter=20, random_state=0).fit(rows, sample_weight=weights)
+    assert rbm.score(rows, sample_weight=weights) > rbm.score(rows[:50]) - 1e-5
+    assert rbm.score(rows[:50]) > -1.5 > rbm.score(rows[50:])
+    only_zeros = begun()
+    before = only_zeros.components_.copy()
+    only_zeros.n_iter, only_zeros.shuffle = 1, False
+    only_zeros.fit(ROWS[:10], resume=True, sample_weight=[1.0] * 5 + [0.0] * 5)
+    assert not np.array_equal(only_zeros.components_, before)
+
+
+@pytest.mark.parametrize("library", libraries("dask", "array_api_strict", "torch", "cupy"))
+@pytest.mark.parametrize("visible", ["binary", "categorical:2"])
+def test_weights_are_the_same_on_every_library(visible: str, library: Library) -> None:
+    rows = ROWS.astype("float64")
+    settings: dict[str, Any] = {"n_iter": 2, "random_state": 0, "visible": visible}
+    host = RBM(3, **settings).fit(rows, sample_weight=WEIGHTS)
+    there = RBM(3, **settings).fit(library.array(rows), sample_weight=WEIGHTS)
+    np.testing.assert_allclose(to_numpy(there.components_), host.components_, rtol=1e-8)
+    score = there.score(library.array(rows), sample_weight=WEIGHTS)
+    assert score == pytest.approx(host.score(rows, sample_weight=WEIGHTS))
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0] * 39, r"sample_weight must have one axis, a weight for each of 40 rows, got an array of shape \(39,\)"),
+        (np.ones((40, 1)), r"for each of 40 rows, got an array of shape \(40, 1\)"),
+        (
+            [-1.0] + [1.0] * 39,
+            r"sample_weight must have finite weights of at least 0, and not all zero, got .* from -1",
+        ),
+        ([np.nan] + [1.0] * 39, "sample_weight must have finite weights"),
+        (np.zeros(40), "not all zero, got weights from 0, 0 in all"),
+        (["a"] * 40, "sample_weight must be an array of numbers"),
+    ],
+)
+def test_weights_that_mean_nothing_are_refused(weights: Any, message: str) -> None:
+    rbm = begun()
+    before = rbm.components_.copy()
+    for use in (rbm.fit, rbm.partial_fit, rbm.score):
+        with pytest.raises(ValueError, match=message):
+            use(ROWS, sample_weight=weights)
+    np.testing.assert_array_equal(rbm.components_, before)
+
+
+def test_what_is_watched_counts_rows_by_their_weights() -> None:
+    rows = np.repeat(np.eye(2, dtype="float32"), 4, axis=1).repeat(50, axis=0)
+    weights = np.repeat([9.0, 1.0], 50)
+    rbm = RBM(3, n_iter=30, learning_rate=0.05, random_state=0, diagnostics=True)
+    with np.errstate(all="ignore"):
+        rbm.fit(rows, sample_weight=weights)
+    look = rbm.diagnostics_[-1]
+    assert min(look.data_share or 0, 1 - (look.data_share or 0)) == pytest.approx(0.1)
+    assert abs(look.log_likelihood - rbm.score(rows, sample_weight=weights)) < 5 * look.standard_error + 0.02
+
+
+@pytest.mark.parametrize("make", ["csr_matrix", "csc_array", "coo_array", "lil_matrix"])
+def test_sparse_rows_are_as_dense_ones(make: str) -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    rows = getattr(sparse, make)(ROWS)
+    settings: dict[str, Any] = {"n_iter": 2, "random_state": 0, "diagnostics": True}
+    dense, other = RBM(3, **settings).fit(ROWS), RBM(3, **settings).fit(rows)
+    np.testing.assert_allclose(other.components_, dense.components_, rtol=1e-6)
+    np.testing.assert_array_equal(dense.transform(rows), dense.transform(ROWS))
+    np.testing.assert_array_equal(dense.free_energy(rows), dense.free_energy(ROWS))
+    assert dense.score(rows) == dense.score(ROWS)
+    weighed = RBM(3, **settings).fit(rows, sample_weight=WEIGHTS)
+    np.testing.assert_allclose(
+        weighed.components_, RBM(3, **settings).fit(ROWS, sample_weight=WEIGHTS).components_, rtol=1e-5, atol=1e-7
+    )
+    np.testing.assert_array_equal(
+        DBM([9, 3, 2], n_iter=1, random_state=0).fit(rows).transform(rows),
+        DBM([9, 3, 2], n_iter=1, random_state=0).fit(ROWS).transform(ROWS),
+    )
+
+
+def test_sparse_rows_become_dense_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    rows = sparse.random_array((5000, 300), density=0.01, format="csr", dtype="float32", rng=np.random.default_rng(0))
+    seen: list[int] = []
+    dense_part = SparseRows.__getitem__
+
+    def noted(self: SparseRows, key: tuple[slice, slice]) -> Any:
+        part = dense_part(self, key)
+        seen.append(part.shape[0])
+        return part
+
+    monkeypatch.setattr(SparseRows, "__getitem__", noted)
+    RBM(2, n_iter=1, batch_size=50, random_state=0).fit(rows)
+    assert max(seen) <= 1024
+    assert sum(count == 50 for count in seen) == 100
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: np.nan * rows, r"got NaN"),
+        (lambda rows: rows[:0], "X must have at least one row"),
+    ],
+)
+def test_sparse_rows_are_checked(change: Any, message: str) -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(ValueError, match=message):
+        RBM(2).fit(change(sparse.csr_array(ROWS)))
+    with pytest.warns(UserWarning, match="X has values from 2 to 2, those outside"):
+        clipped = RBM(2, n_iter=1, random_state=0).fit(2 * sparse.csr_array(ROWS))
+    np.testing.assert_allclose(clipped.components_, RBM(2, n_iter=1, random_state=0).fit(ROWS).components_, rtol=1e-6)
+    with pytest.raises(ValueError, match="expecting 9 features"):
+        clipped.transform(sparse.csr_array(ROWS[:, :3]))
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"training": PCD(centred=True)}, {"training": "ptt"}, {"optimizer": Adam(0.5)}], ids=str
+)
+def test_adams_first_step_is_as_long_as_the_rate_in_each_weight(settings: dict[str, Any]) -> None:
+    rbm = begun(**{"optimizer": "adam", "learning_rate": 0.01} | settings)
+    before = rbm.components_.copy()
+    rbm.partial_fit(ROWS)
+    np.testing.assert_allclose(np.abs(rbm.components_ - before), 0.01, rtol=1e-2)
+
+
+def test_adam_takes_the_steps_that_its_paper_has() -> None:
+    rate, first, second = 0.02, 0.9, 0.999
+    rbm = begun(optimizer="adam", learning_rate=rate)
+    mean = spread = np.zeros((4, 9))
+    for done in range(1, 6):
+        before = rbm.components_.copy()
+        rbm.partial_fit(ROWS)
+        kept = rbm.state_.arrays()
+        gradient = (kept["velocity.weights.0-1"].T - first * mean) / (1 - first)
+        mean, spread = first * mean + (1 - first) * gradient, second * spread + (1 - second) * gradient**2
+        np.testing.assert_allclose(kept["square.weights.0-1"].T, spread, rtol=1e-2, atol=1e-9)
+        step = rate * (mean / (1 - first**done)) / (np.sqrt(spread / (1 - second**done)) + 1e-8)
+        np.testing.assert_allclose(before - rbm.components_, step, rtol=1e-2, atol=1e-5)
+
+
+@pytest.mark.parametrize("library", libraries("dask", "array_api_strict", "torch", "cupy"))
+def test_adam_is_the_same_on_every_library(library: Library) -> None:
+    rows = ROWS.astype("float64")
+    settings: dict[str, Any] = {"n_iter": 2, "random_state": 0, "optimizer": "adam", "learning_rate": 0.01}
+    host, there = RBM(3, **settings).fit(rows), RBM(3, **settings).fit(library.array(rows))
+    np.testing.assert_allclose(to_numpy(there.components_), host.components_, rtol=1e-8)
+
+
+def test_adam_learns_and_its_state_is_saved(tmp_path: pathlib.Path) -> None:
+    pairs = np.tile(np.array([[0, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1, 1]], dtype="float32"), (25, 1))
+    rbm = RBM(8, n_iter=150, optimizer="adam", learning_rate=0.01, random_state=0).fit(pairs)
+    assert rbm.score(pairs) > -1.8
+    rbm.save(tmp_path / "model.safetensors")
+    arrays = load(tmp_path / "model.safetensors").state_.arrays()
+    assert float(arrays["adam.steps"][0]) == 1500
+    for name, value in rbm.state_.arrays().items():
+        np.testing.assert_array_equal(arrays[name], value)
+    with pytest.raises(
+        ValueError, match=r"optimizer must be one of \['sgd', 'adam'\] or an SGD or Adam object, got 'newton'"
+    ):
+        RBM(2, optimizer="newton").fit(pairs)
+
+
+@pytest.mark.parametrize("gone", ["adam.steps", "velocity.weights.0-1", "square.biases.0"])
+def test_a_damaged_state_of_adam_is_refused(gone: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rbm = begun(optimizer="adam").partial_fit(ROWS)
+    arrays = rbm.state_.arrays()
+    del arrays[gone]
+    monkeypatch.setattr(MachineState, "arrays", lambda self: arrays)
+    rbm.save(tmp_path / "model.safetensors")
+    with pytest.raises(ValueError, match=f"is damaged: it lacks {gone}"):
+        RBM.load(tmp_path / "model.safetensors")

@@ -1,0 +1,433 @@
+"""Training at the command line: a run's directory, checkpoints, and a model that no interruption changes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import pathlib
+import signal
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+pytest.importorskip("typer")
+pytest.importorskip("matplotlib")
+pytest.importorskip("sklearn")
+
+from nbm_xp import runs
+from nbm_xp.boltzmann import RBM
+from nbm_xp.runs import RunDirectory
+from nbm_xp.runs.training import MODEL, TrainingRun
+from tests.helpers.command import ran, refused, run, started, told, wait_until
+
+SCANS = (np.random.default_rng(0).random((30, 9)) < 0.4).astype("float32")
+SMALL = ("train", "--data", "scans.npy", "--n-components", "3", "--seed", "5")
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("scans.npy", SCANS)
+
+
+def model(folder: str = "run") -> bytes:
+    return (pathlib.Path(folder) / MODEL).read_bytes()
+
+
+def curve(folder: str = "run") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (pathlib.Path(folder) / "curve.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("source", ["scans.npy", "one.npz", "several.npz", "several.npz:other", "mnist.npz"])
+def test_train_reads_files(source: str) -> None:
+    np.savez("one.npz", anything=SCANS)
+    np.savez("several.npz", x_train=SCANS, other=SCANS[:20])
+    np.savez("mnist.npz", **{"test.data": SCANS[:5], "train.lbl": np.arange(30), "train.data": SCANS})
+    said = ran("train", "--data", source, "--n-components", "3", "--n-iter", "2")
+    assert f"{20 if source.endswith('other') else 30} rows of 9 on numpy" in said
+    assert RBM.load(f"run/{MODEL}").components_.shape == (3, 9)
+
+
+@pytest.mark.parametrize("visible", ["normal", "4*binary+5*normal"])
+def test_train_takes_every_kind_of_visible_units(visible: str) -> None:
+    np.save("scans.npy", SCANS)
+    ran(*SMALL, "--n-iter", "1", "--visible", visible)
+    assert RBM.load(f"run/{MODEL}").visible == visible
+
+
+def test_the_demo_leaves_a_run_alone() -> None:
+    np.save("scans.npy", SCANS)
+    ran(*SMALL, "--n-iter", "1")
+    before = model()
+    assert "--out: run holds a run: name another folder" in run("demo", "--out", "run", "--n-iter", "1").stderr
+    assert model() == before
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float64"])
+def test_train_reads_all_kinds_of_numbers(dtype: str) -> None:
+    np.save("scans.npy", SCANS.astype(dtype))
+    ran(*SMALL, "--n-iter", "1")
+    assert RBM.load(f"run/{MODEL}").components_.dtype == ("float64" if dtype == "float64" else "float32")
+
+
+def test_a_run_s_directory_says_all_about_it() -> None:
+    found = told(*SMALL, "--n-iter", "4", "--held-out", "scans.npy")
+    about = json.loads(pathlib.Path("run/run.json").read_text())
+    assert about["kind"] == "train"
+    assert about["seed"] == 5
+    assert about["configuration"]["params"]["n_components"] == 3
+    assert about["configuration"]["notes"]["data"] == str(pathlib.Path("scans.npy").resolve())
+    assert {"numpy", "python"} <= about["versions"].keys()
+    assert "finished" in pathlib.Path("run/run.log").read_text()
+    assert [look["epoch"] for look in curve()] == [1, 2, 3, 4]
+    assert found["epochs"] == 4
+    assert found["mean_log_likelihood"] == curve()[-1]["mean_log_likelihood"]
+    written = json.loads(pathlib.Path("run/result.json").read_text())
+    assert all(found[name] == written[name] for name in found.keys() - {"run", "kind", "seed"})
+    assert (found["run"], found["kind"], found["seed"]) == ("run", "train", 5)
+    assert not any(pathlib.Path("run").rglob("*.unfinished*"))
+
+
+def test_what_is_followed_is_the_log_likelihood_of_the_held_out_rows() -> None:
+    held = SCANS[:7]
+    np.save("held.npy", held)
+    ran(*SMALL, "--n-iter", "3", "--held-out", "held.npy")
+    exact = RBM.load(f"run/{MODEL}").log_likelihood(held).mean()
+    assert abs(curve()[-1]["mean_log_likelihood"] - exact) < 0.02
+    assert curve()[0]["mean_log_likelihood"] != curve()[-1]["mean_log_likelihood"]
+
+
+def test_train_is_reproducible_and_says_the_same_on_dask() -> None:
+    for library, out in (("numpy", "a"), ("numpy", "b"), ("dask", "c")):
+        ran(*SMALL, "--n-iter", "2", "--library", library, "--out", out)
+    assert model("a") == model("b")
+    first, other = (RBM.load(f"{out}/{MODEL}").components_ for out in ("a", "c"))
+    np.testing.assert_array_equal(first, other)
+
+
+def test_neither_looks_nor_checkpoints_change_the_model() -> None:
+    ran(*SMALL, "--n-iter", "6", "--out", "plain")
+    ran(*SMALL, "--n-iter", "6", "--out", "kept", "--checkpoint-every", "1")
+    assert model("plain") == model("kept")
+    ran(*SMALL, "--n-iter", "6", "--out", "looked", "--score-every", "2", "--held-out", "scans.npy")
+    assert model("plain") == model("looked")
+    assert [look["epoch"] for look in curve("looked")] == [1, 2, 4, 5, 6]
+
+
+LEARNING = {
+    "plain": ["--n-components", "3"],
+    "contrastive divergence": ["--n-components", "3", "--training", "cd", "--n-gibbs", "2"],
+    "momentum": ["--n-components", "3", "--momentum", "0.5", "--weight-decay", "0.01", "--schedule", "constant"],
+    "deep": ["--layers", "9,4,2", "--momentum", "0.5"],
+    "ptt": ["--n-components", "3", "--training", "ptt", "--learning-rate", "2"],
+}
+
+
+@pytest.mark.parametrize(("options", "last"), list(zip(LEARNING.values(), (1, 4, 5, 3, 3), strict=True)), ids=LEARNING)
+def test_an_interrupted_training_goes_on_to_the_same_bytes(
+    monkeypatch: pytest.MonkeyPatch, options: list[str], last: int
+) -> None:
+    asked = ["train", "--data", "scans.npy", "--seed", "5", "--n-iter", "7", *options]
+    ran(*asked, "--out", "whole")
+    after_a_pass = TrainingRun._after_epoch
+
+    def interrupted(self: TrainingRun, model: Any) -> None:
+        after_a_pass(self, model)
+        if model.n_iter_ == last:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(TrainingRun, "_after_epoch", interrupted)
+    result = run(*asked, "--checkpoint-every", "2")
+    assert result.exit_code == 130
+    assert result.stderr.endswith("resume it by: nbm-xp resume run\n")
+    assert result.stderr.count("\n") == 1
+    assert not pathlib.Path("run", MODEL).exists()
+    monkeypatch.setattr(TrainingRun, "_after_epoch", after_a_pass)
+    ran("resume", "run")  # all else stands in the run's directory
+    assert model() == model("whole")
+    assert [look["epoch"] for look in curve()] == [1, 2, 3, 4, 5, 6, 7]
+    log = pathlib.Path("run/run.log").read_text()
+    assert ("the checkpoint of epoch" in log) == (last > 1)
+    assert f"ended after epoch {last}: KeyboardInterrupt" in log
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"), [("9,4", "log-likelihood"), ("9,4,2", "lower bound on the log-likelihood")]
+)
+def test_a_bound_is_called_a_bound(sizes: str, words: str) -> None:
+    told = ran("train", "--data", "scans.npy", "--layers", sizes, "--n-iter", "1", "--held-out", "scans.npy")
+    assert f"\nmean {words} of the held-out rows" in told
+    told = ran("evaluate", "--model", "run", "--data", "scans.npy", "--n-temperatures", "20")
+    assert ("log-likelihood ≥" in told) == ("bound" in words)
+
+
+def test_a_killed_training_goes_on_to_the_same_bytes() -> None:
+    """Really killed, in the middle of whatever it is doing."""
+    arguments = [*SMALL, "--n-iter", "400", "--checkpoint-every", "5", "--score-every", "100"]
+    with started(*arguments, "--out", "killed") as process:
+        try:
+            kept = pathlib.Path("killed/checkpoints", MODEL)
+            wait_until(kept.exists, process)
+        finally:
+            process.kill()
+    assert process.returncode == -signal.SIGKILL
+    assert not pathlib.Path("killed", MODEL).exists()
+    ran("resume", "killed")
+    ran(*arguments, "--out", "whole")
+    assert model("killed") == model("whole")
+    assert not any(".unfinished" in path.name for path in pathlib.Path("killed").rglob("*"))
+
+
+def test_a_real_interruption_leaves_a_run_to_go_on_with() -> None:
+    with started(*SMALL, "--n-iter", "100000000", "--checkpoint-every", "1") as process:
+        try:
+            kept = pathlib.Path("run/checkpoints", MODEL)
+            wait_until(kept.exists, process)
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=300)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    hint = "resume it by: nbm-xp resume run"
+    assert said == ("", f"nbm-xp: interrupted; nothing half-written is left; {hint}\n")
+    assert RBM.load(kept).n_iter_ >= 1
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_training_that_diverges_is_told_of_and_drawn() -> None:
+    asked = (
+        "--data",
+        "scans.npy",
+        "--n-iter",
+        "9",
+        "--learning-rate",
+        "999",
+        "--batch-size",
+        "3",
+        "--visible",
+        "gaussian",
+    )
+    result = run("train", *asked, "--held-out", "scans.npy")
+    assert result.exit_code == 0, result.output
+    assert "mean free energy not finite" in result.stdout
+    assert "log-likelihood of the held-out rows not finite" in result.stdout
+    assert run("plot", "run", "--what", "curve").exit_code == 0
+    weigh = ("evaluate", "--model", "run", "--n-temperatures", "5", "--n-chains", "5")
+    assert "not finite" in run(*weigh, "--out", "weighed").stdout
+    assert "log Z there is not finite" in refused("plot", "weighed", "--what", "convergence")
+    assert run("info", "run", "--json").exit_code == 0
+
+
+def test_a_place_that_is_taken_is_refused() -> None:
+    ran(*SMALL, "--n-iter", "1")
+    assert "run is not empty: `nbm-xp resume run` goes on with the run in it" in refused(*SMALL)
+    os.mkdir("other")
+    pathlib.Path("other/file").touch()
+    assert "other is not empty" in refused(*SMALL, "--out", "other")
+    assert "it has no run.json" in refused("resume", "other")
+    assert "scans.npy is a file, and a run needs a folder" in refused(*SMALL, "--out", "scans.npy")
+    assert "there is no folder nowhere" in refused(*SMALL, "--out", "nowhere/run")
+
+
+def test_two_processes_never_work_on_one_run() -> None:
+    with started(*SMALL, "--n-iter", "100000000", "--checkpoint-every", "1") as process:
+        try:
+            wait_until(pathlib.Path("run/checkpoints").exists, process)
+            result = run("resume", "run")
+        finally:
+            process.kill()
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "nbm-xp: another process works on the run in run: wait for it, or end it\n"
+
+
+def test_hours_say_how_long_to_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.count()
+    clock = SimpleNamespace(perf_counter=lambda: next(ticks) / 64)
+    monkeypatch.setattr("nbm_xp.runs.training.time", clock)
+    found = told(*SMALL, "--hours", str(2 / 3600))
+    assert found["epochs"] > 3
+    assert abs(found["seconds"] - 2) < 0.1
+    looks = curve()
+    assert looks[-1]["epoch"] == found["epochs"]
+    assert RBM.load(f"run/{MODEL}").n_iter == found["epochs"]
+
+
+def test_the_last_pass_of_so_many_hours_is_known_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though one took longer than was thought: then `fit` ends with the mean, and what is told is true of it."""
+    ends, said, after = [0.0, 1.0, 2.0, 3.0, 4.0, 6.9, 8.0], [], TrainingRun._after_epoch
+    clock = SimpleNamespace(perf_counter=lambda: ends[len(said)])
+    monkeypatch.setattr("nbm_xp.runs.training.time", clock)
+    monkeypatch.setattr(TrainingRun, "_after_epoch", lambda run, model: said.append(model.n_iter) or after(run, model))
+    found = told(*SMALL, "--training", "ptt", "--hours", str(7.2 / 3600))
+    assert found["epochs"] == len(said) == said[-1] == 6
+    assert "mean.steps" not in RBM.load(f"run/{MODEL}").state_.variables
+
+
+def test_one_pass_is_no_passes() -> None:
+    assert ", 1 epoch in" in ran(*SMALL, "--n-iter", "1")
+
+
+def test_no_pass_makes_a_model_all_the_same() -> None:
+    assert told(*SMALL, "--n-iter", "0")["epochs"] == 0
+    assert pathlib.Path("run", MODEL).exists()
+
+
+def test_a_threshold_makes_scans_binary() -> None:
+    np.save("grey.npy", np.arange(0, 180, 5, dtype="uint8").reshape(4, 9))
+    assert "--threshold" in refused("train", "--data", "grey.npy")
+    ran("train", "--data", "grey.npy", "--threshold", "90", "--n-iter", "1")
+
+
+@pytest.mark.parametrize("said", ["by the system", "by safetensors"])
+def test_a_full_disk_is_no_bad_input(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    def full(*args: Any, **kwargs: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        if said == "by the system":
+            patched.setattr(RBM, "save", full)
+        else:
+            patched.setattr(safetensors.numpy, "save_file", without_room)
+        result = run(*SMALL, "--n-iter", "2")
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "the disk of run is full" in result.stderr
+    assert "`nbm-xp resume run`" in result.stderr
+    ran(*(("resume", "run") if pathlib.Path("run").exists() else (*SMALL, "--n-iter", "2")))
+
+
+def without_room(*args: Any, **kwargs: Any) -> None:
+    raise safetensors.SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+
+def test_passes_and_hours_are_not_both_taken() -> None:
+    assert "--n-iter and --hours both say how long to learn" in refused(*SMALL, "--hours", "1", "--n-iter", "2")
+
+
+def test_a_finished_training_that_was_moved_says_where_it_is() -> None:
+    ran(*SMALL, "--n-iter", "2")
+    pathlib.Path("run").rename("moved")
+    assert told("resume", "moved")["run"] == "moved"
+    pathlib.Path("moved", MODEL).unlink()
+    assert "moved lacks rows.npy, which a training needs until it is finished" in run("resume", "moved").stderr
+
+
+def test_what_is_damaged_in_a_training_is_said_in_a_line() -> None:
+    ran(*SMALL, "--n-iter", "2")
+    result, looks = pathlib.Path("run/result.json"), pathlib.Path("run/curve.jsonl")
+    told_there = result.read_text()
+    result.write_text(told_there[:10])
+    assert "result.json is not JSON" in refused("info", "run")
+    result.write_text(told_there)
+    looks.write_text("?\n" + looks.read_text())
+    assert "curve.jsonl is not JSON" in refused("plot", "run", "--what", "curve")
+
+
+def test_a_flipped_bit_in_any_file_of_a_training_is_told() -> None:
+    """Finished, and broken off; the log holds nothing that anything depends on."""
+    ran(*SMALL, "--n-iter", "2")
+    ran(*SMALL, "--n-iter", "2", "--out", "broken")
+    training = RunDirectory.open("broken")
+    kept = RBM.load(f"broken/{MODEL}")
+    pathlib.Path("broken", MODEL).unlink()
+    pathlib.Path("broken/result.json").unlink()
+    kept.state_.save(training.checkpoints / MODEL, kept.plain_params(), training.identity)
+    for folder in ("run", "broken"):
+        for file in sorted(path for path in pathlib.Path(folder).rglob("*") if path.is_file()):
+            if file.name in ("run.log", "run.lock"):
+                continue
+            whole = file.read_bytes()
+            for place in (3, len(whole) // 2, len(whole) - 2):
+                file.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
+                asked = ("plot", folder, "--what", "curve") if file.name == "curve.jsonl" else ("info", folder)
+                assert folder in refused(*asked), (file, place)
+            file.write_bytes(whole)
+    np.save(training.checkpoints / "rows.npy", SCANS)
+    told("resume", "broken")
+
+
+def test_a_checkpoint_or_a_model_of_another_training_is_told() -> None:
+    ran(*SMALL, "--n-iter", "2")
+    ran(*SMALL[:-1], "6", "--n-iter", "2", "--out", "other")
+    mine, other = RunDirectory.open("run"), RunDirectory.open("other")
+    kept = pathlib.Path("run", MODEL).read_bytes()
+    pathlib.Path("run", MODEL).write_bytes(pathlib.Path("other", MODEL).read_bytes())
+    for command in (("info", "run"), ("sample", "--model", "run")):
+        assert "is not what the run ended with" in refused(*command)
+    resumed = run("resume", "run")
+    assert (resumed.exit_code, resumed.stderr.count("\n")) == (2, 1)
+    assert "is not what the run ended with" in resumed.stderr
+    pathlib.Path("run/result.json").unlink()
+    pathlib.Path("run", MODEL).unlink()
+    foreign = RBM.load(f"other/{MODEL}")
+    foreign.state_.save(mine.checkpoints / MODEL, foreign.plain_params(), other.identity)
+    np.save(mine.checkpoints / "rows.npy", SCANS)
+    for command in (("info", "run"), ("sample", "--model", "run")):
+        assert "is a checkpoint of another run" in refused(*command)
+    resumed = run("resume", "run")
+    assert (resumed.exit_code, resumed.stderr.count("\n")) == (2, 1)
+    assert "is a checkpoint of another run" in resumed.stderr
+    assert kept != pathlib.Path("other", MODEL).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (*SMALL, "--out", "http://example.org/run"),
+        ("train", "--data", "https://example.org/scans.npy"),
+        ("train", "--data", "s3://bucket/scans.npz:x"),
+        ("sample", "--model", "s3://bucket/run"),
+        ("sample", "--out", "s3://bucket/run"),
+        ("evaluate", "--out", "s3://bucket/run"),
+        ("evaluate", "--model", "memory://run"),
+        ("plot", "http://example.org/run"),
+        ("plot", "run", "--out", "http://example.org/x.png"),
+        ("info", "http://example.org/run"),
+        ("demo", "--out", "http://example.org/demo"),
+    ],
+    ids=" ".join,
+)
+def test_addresses_are_no_paths(arguments: tuple[str, ...]) -> None:
+    assert "must be a path of this machine's files, not an address" in refused(*arguments)
+    assert [path.name for path in pathlib.Path().iterdir()] == ["scans.npy"]
+
+
+def test_data_claim_no_more_than_they_hold() -> None:
+    text = "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000, 1000000), }\n"
+    pathlib.Path("x.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode())
+    assert "claims 4,000,000,000,000,000 bytes" in refused("train", "--data", "x.npy")
+
+
+def test_a_run_that_was_begun_in_python_goes_on() -> None:
+    def break_off(done: int, total: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    model = RBM(3, n_iter=4, random_state=1)
+    with pytest.raises(KeyboardInterrupt):
+        runs.train(model, "run", SCANS, checkpoint_every=1, progress=break_off)
+    assert "30 rows of 9 on numpy, 4 epochs" in ran("resume", "run")
+    np.testing.assert_array_equal(runs.trained_model("run").components_, model.fit(SCANS).components_)
+
+
+def test_units_can_be_of_any_kind() -> None:
+    sites = np.random.default_rng(0).integers(0, 3, (30, 4))
+    np.save("sites.npy", sites)
+    potts = ("--data", "sites.npy", "--visible", "categorical:3", "--n-iter", "2")
+    ran("train", *potts, "--n-components", "3", "--hidden", "spin", "--out", "shallow")
+    ran("train", *potts, "--layers", "4,3,2", "--hidden", "spin,categorical:2", "--out", "deep")
+    for name in ("shallow", "deep"):
+        ran("resume", name)
+        ran("sample", "--model", name, "--n-chains", "5", "--n-sweeps", "3", "--out", f"{name}.npy")
+        drawn = np.load(f"{name}.npy")
+        assert drawn.shape == (5, 4)
+        assert set(np.unique(drawn)) <= {0, 1, 2}
+        found = told("evaluate", "--model", name, "--data", "sites.npy", "--n-chains", "20", "--n-temperatures", "20")
+        assert -6 < found["mean_log_likelihood"] < -3
+    wrong = refused("train", *potts, "--hidden", "spin,spin", "--out", "wrong")
+    assert "hidden must be a kind of units, or 1 of them" in wrong
+    np.save("sites.npy", np.minimum(sites + 0.5, 2))
+    assert "must have whole numbers in [0, 2]" in refused("train", *potts, "--out", "wrong")

@@ -1,0 +1,301 @@
+"""Machines on graphs that learn from states: gradients, what is recovered, every library, and scikit-learn's tools."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.graphs import GraphMachine, enumerated, erdos_renyi, lattice, random_regular, sherrington_kirkpatrick
+from nbm_xp.graphs import likelihoods as likelihoods_chapter
+from nbm_xp.graphs.likelihoods import Neighbourhood, Objective, joined
+from nbm_xp.machines.diagnostics import TrainingWarning
+from nbm_xp.machines.estimators import NotFittedError
+from tests.helpers.libraries import LIBRARIES, Library, libraries
+
+RNG = np.random.default_rng(7)
+COUPLINGS, FIELDS = RNG.normal(0.0, 0.4, 18), RNG.normal(0.0, 0.3, 9)
+SQUARE = lattice((3, 3))
+TRUTHS = {
+    "spin": GraphMachine(SQUARE, "spin", FIELDS, COUPLINGS),
+    "binary": GraphMachine(SQUARE, "binary", FIELDS, 2 * COUPLINGS),
+    "potts": GraphMachine(SQUARE, 3, RNG.normal(0.0, 0.3, (9, 3)), 1.5 * COUPLINGS),
+}
+
+
+def exact_states(machine: GraphMachine, count: int, seed: int = 1) -> Any:
+    """Independent states of a small machine, by its probabilities."""
+    chances = enumerated(machine).probabilities()
+    which = np.random.default_rng(seed).choice(chances.size, count, p=chances)
+    values = machine.kind
+    digits = which[:, None] // values.count ** np.arange(machine.n_units) % values.count
+    return (digits * int(values.step) + values.least).astype(np.int8)
+
+
+def differences(function: Any, place: Any, h: float = 1e-5) -> Any:
+    found = []
+    for k in range(place.size):
+        step = np.zeros_like(place)
+        step[k] = h
+        found.append((function(place + step) - function(place - step)) / (2 * h))
+    return np.asarray(found)
+
+
+@pytest.mark.parametrize("kind", TRUTHS)
+@pytest.mark.parametrize("objective", ["likelihood", "pseudo"])
+def test_gradients_are_those_of_finite_differences(kind: str, objective: str) -> None:
+    machine = TRUTHS[kind]
+    rows, weights = exact_states(machine, 30), np.linspace(0.5, 3.0, 30)
+    aim = Objective(machine, rows, weights, weight_decay=0.1)
+    place = np.random.default_rng(3).normal(0.0, 0.5, machine.graph.edges + machine.layout.fields.size)
+    climb = getattr(aim, objective)
+    np.testing.assert_allclose(climb(place)[1], differences(lambda x: climb(x)[0], place), atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", TRUTHS)
+def test_values_are_those_of_enumeration(kind: str) -> None:
+    machine = TRUTHS[kind]
+    rows = exact_states(machine, 20)
+    states = enumerated(machine)
+    log_p = np.log(states.probabilities())
+    values = machine.kind
+    digits = (rows.astype(int) - values.least) // int(values.step)
+    places = (digits * values.count ** np.arange(9)).sum(axis=1)
+    np.testing.assert_allclose(machine.log_likelihood(rows), log_p[places])
+    want = np.zeros(20)
+    for unit in range(9):  # of a unit given the others: its state among those that differ in it alone
+        power = values.count**unit
+        others = np.stack([log_p[places + (k - digits[:, unit]) * power] for k in range(values.count)])
+        want += log_p[places] - np.log(np.exp(others).sum(axis=0))
+    np.testing.assert_allclose(machine.score_samples(rows), want)
+    weights = np.arange(20.0)
+    assert machine.score(rows, sample_weight=weights) == pytest.approx(float((want * weights).sum() / weights.sum()))
+
+
+def gauged(machine: GraphMachine) -> Any:
+    """What data can tell of fields: those of a Potts unit matter up to a constant."""
+    fields = machine.fields_ if not machine.kind.is_categorical else machine.fields_[:, 1:] - machine.fields_[:, :1]
+    return np.concatenate([machine.couplings_, fields.reshape(-1)])
+
+
+def standard_errors(machine: GraphMachine, rows: Any) -> Any:
+    """Of what is learnt by all states, by Fisher's information: the covariance of what they are multiplied with."""
+    aim = Objective(machine, rows)
+    place = joined(machine.couplings_, machine.fields_.T)
+    hessian = np.stack(
+        [
+            (aim.likelihood(place + step)[1] - aim.likelihood(place - step)[1]) / 2e-4
+            for step in 1e-4 * np.eye(place.size)
+        ]
+    )
+    if machine.kind.is_categorical:
+        count, q, edges = machine.n_units, machine.kind.count, machine.graph.edges
+        differ = np.zeros((edges + count * (q - 1), place.size))
+        differ[:edges, :edges] = np.eye(edges)
+        for unit in range(count):
+            for k in range(1, q):
+                row = edges + unit * (q - 1) + k - 1
+                differ[row, edges + k * count + unit], differ[row, edges + unit] = 1.0, -1.0
+        return np.sqrt(np.diag(differ @ np.linalg.pinv(-hessian, rcond=1e-9) @ differ.T) / len(rows))
+    return np.sqrt(np.diag(np.linalg.inv(-hessian)) / len(rows))
+
+
+@pytest.mark.parametrize("kind", TRUTHS)
+@pytest.mark.parametrize("training", ["pseudo_likelihood", "exact"])
+def test_parameters_are_recovered_within_statistical_errors(kind: str, training: str) -> None:
+    truth = TRUTHS[kind]
+    rows = exact_states(truth, 4000)
+    learnt = GraphMachine(SQUARE, truth.units, training=training).fit(rows)
+    truth.couplings_, truth.fields_ = truth.couplings, np.asarray(truth.fields)
+    z = (gauged(learnt) - gauged(truth)) / standard_errors(learnt, rows)
+    assert np.abs(z).max() < (4.0 if training == "exact" else 4.5), z
+    assert 0.5 < np.sqrt(np.mean(z**2)) < 1.5, z
+    if training == "exact":  # at the maximum, the machine shows what the data shows
+        made = Objective(learnt, rows)
+        for a, b in zip(made.exactly(enumerated(learnt)), made.wanted, strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+@pytest.mark.parametrize("training", ["pcd", "ptt"])
+@pytest.mark.parametrize("kind", TRUTHS)
+def test_chains_lead_to_the_maximum_of_the_likelihood(kind: str, training: str) -> None:
+    rows = exact_states(TRUTHS[kind], 500)
+    exact = GraphMachine(SQUARE, TRUTHS[kind].units, training="exact", weight_decay=0.01).fit(rows)
+    how = {"n_iter": 400, "n_chains": 128, "random_state": 3, "weight_decay": 0.01}
+    learnt = GraphMachine(SQUARE, TRUTHS[kind].units, training=training, **how).fit(rows)
+    lost = float(np.mean(exact.log_likelihood(rows) - learnt.log_likelihood(rows)))
+    assert abs(lost) < 0.01
+    again = GraphMachine(SQUARE, TRUTHS[kind].units, training=training, **how).fit(rows)
+    np.testing.assert_array_equal(again.couplings_, learnt.couplings_)
+
+
+def test_chains_exchange_where_sweeps_alone_stay_on_one_side() -> None:
+    graph = lattice((4, 4))
+    rows = np.ones((200, 16), dtype=np.int8)
+    rows[:140] *= -1  # two valleys, of shares 0.7 and 0.3
+    flips = np.random.default_rng(1).random(rows.shape) < 0.03
+    rows = np.where(flips, -rows, rows)
+    how = {"n_iter": 600, "n_chains": 64, "weight_decay": 1e-3, "random_state": 1}
+    learnt = GraphMachine(graph, training="ptt", **how).fit(rows)
+    exact = GraphMachine(graph, training="exact", weight_decay=1e-3).fit(rows)
+    assert abs(float(np.mean(exact.log_likelihood(rows) - learnt.log_likelihood(rows)))) < 0.05
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("kind", TRUTHS)
+def test_every_library_learns_the_same(kind: str, library: Library) -> None:
+    truth = TRUTHS[kind]
+    rows, weights = exact_states(truth, 60), np.linspace(1.0, 2.0, 60)
+    want = GraphMachine(SQUARE, truth.units, weight_decay=0.05).fit(rows, sample_weight=weights)
+    machine = GraphMachine(SQUARE, truth.units, weight_decay=0.05)
+    got = machine.fit(library.array(rows), sample_weight=weights)
+    np.testing.assert_allclose(got.couplings_, want.couplings_, atol=1e-5)
+    np.testing.assert_allclose(got.fields_, want.fields_, atol=1e-5)
+    np.testing.assert_allclose(got.score_samples(library.array(rows)), want.score_samples(rows), atol=1e-5)
+
+
+@pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", "torch"))
+def test_chains_run_where_the_rows_lie(library: Library) -> None:
+    training = "ptt" if library.name == "torch" else "pcd"
+    rows = exact_states(TRUTHS["spin"], 60)
+    how = {"training": training, "n_iter": 4, "n_chains": 6, "weight_decay": 0.1, "random_state": 2}
+    want = GraphMachine(SQUARE, **how).fit(rows)
+    got = GraphMachine(SQUARE, **how).fit(library.array(rows))
+    np.testing.assert_allclose(got.couplings_, want.couplings_, atol=1e-5)
+
+
+@pytest.mark.parametrize("units", ["spin", 3])
+@pytest.mark.parametrize(
+    "graph", [lattice((4, 6)), random_regular(40, 3, 1), erdos_renyi(30, 0.05, 1), sherrington_kirkpatrick(12, 1)]
+)
+def test_tables_of_neighbours_and_of_all_pairs_say_the_same(
+    graph: Any, units: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = np.random.default_rng(1).integers(0, 2, (25, graph.units)) * (2 if units == "spin" else 1)
+    rows = rows - 1 if units == "spin" else rows
+    machine = GraphMachine(graph, units)
+    place = np.random.default_rng(2).normal(size=graph.edges + machine.layout.fields.size)
+    found = []
+    for few in (likelihoods_chapter.FEW_UNITS, 0):
+        monkeypatch.setattr(likelihoods_chapter, "FEW_UNITS", few)
+        aim = Objective(machine, rows)
+        value, slope = aim.pseudo(place)
+        found.append(
+            np.hstack(
+                [value, slope, joined(*aim.wanted), aim.scores(Neighbourhood.shares, place), aim.largest_curvature()]
+            )
+        )
+    np.testing.assert_allclose(*found, atol=1e-9)
+    np.testing.assert_allclose(aim.scores(Neighbourhood.shares, place), -aim.machine_at(place).energy(rows))
+
+
+def test_the_largest_curvature_is_that_of_the_covariance() -> None:
+    rows = exact_states(TRUTHS["spin"], 300)
+    aim = Objective(TRUTHS["spin"], rows)
+    pairs = rows[:, SQUARE.first] * rows[:, SQUARE.second]
+    covariance = np.cov(np.concatenate([pairs, rows], axis=1).astype(float).T, bias=True)
+    assert aim.largest_curvature() == pytest.approx(np.linalg.eigvalsh(covariance)[-1], rel=0.05)
+
+
+def test_batches_lead_there_too() -> None:
+    truth = TRUTHS["spin"]
+    rows = exact_states(truth, 3000)
+    whole = GraphMachine(SQUARE).fit(rows)
+    for training, rate in (("pseudo_likelihood", 0.1), ("pcd", 0.05)):
+        machine = GraphMachine(SQUARE, couplings=0.0, training=training, learning_rate=rate, random_state=1)
+        for _ in range(20):
+            for batch in np.split(rows, 10):
+                machine.partial_fit(batch)
+        assert machine.n_iter_ == 200
+        assert np.abs(machine.couplings_ - whole.couplings_).max() < 0.2
+
+
+def test_scikit_learn_takes_machines_as_estimators() -> None:
+    sklearn = pytest.importorskip("sklearn")
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.utils.validation import check_is_fitted
+
+    rows = exact_states(TRUTHS["spin"], 300)
+    machine = GraphMachine(SQUARE, fields=FIELDS, weight_decay=0.3)
+    copied = sklearn.base.clone(machine.fit(rows))
+    assert copied is not machine
+    np.testing.assert_array_equal(copied.energy(rows), GraphMachine(SQUARE, fields=FIELDS).energy(rows))
+    with pytest.raises((NotFittedError, sklearn.exceptions.NotFittedError)):
+        check_is_fitted(copied)
+    check_is_fitted(machine)
+    search = GridSearchCV(copied, {"weight_decay": [10.0, 0.01]}, cv=3).fit(rows)
+    assert search.best_params_ == {"weight_decay": 0.01}
+    assert search.best_estimator_.score(rows) > GraphMachine(SQUARE, weight_decay=10.0).fit(rows).score(rows)
+    assert machine.get_params()["graph"] is SQUARE
+
+
+def test_parameters_are_set_by_name() -> None:
+    machine = GraphMachine([[0, 1]], weight_decay=0.1)
+    assert machine.set_params(couplings=0.25, n_iter=3) is machine
+    assert machine.energy([[1, 1]]).tolist() == [-0.25]
+    assert (machine.n_iter, machine.weight_decay) == (3, 0.1)
+    with pytest.raises(ValueError, match="GraphMachine has no parameter 'coupling'"):
+        machine.set_params(coupling=1.0)
+    with pytest.raises(ValueError, match="couplings must be finite, got nan"):
+        machine.set_params(couplings=math.nan, n_iter=9)
+    assert (machine.n_iter, machine.couplings) == (3, 0.25)
+
+
+def test_what_was_learnt_is_drawn_from() -> None:
+    pytest.importorskip("xarray")
+    rows = exact_states(TRUTHS["spin"], 2000)
+    learnt = GraphMachine(SQUARE).fit(rows)
+    draws = learnt.sample(n_chains=64, n_sweeps=400, burn_in=50, observe="means", random_state=1)
+    means = draws["edge_means"].values.mean(axis=0)
+    np.testing.assert_allclose(means, (rows[:, SQUARE.first] * rows[:, SQUARE.second]).mean(axis=0), atol=0.05)
+
+
+GOOD = np.asarray([[1] * 9, [-1] * 9])
+WRONG: list[tuple[dict[str, Any], Any, str]] = [
+    ({}, np.ones((2, 8)), "X has 8 features, but GraphMachine is expecting 9 features"),
+    ({}, np.ones(9), "X must have two axes"),
+    ({}, np.zeros((2, 9)), "X must hold -1, 1, got 0"),
+    ({"units": "binary"}, GOOD, "X must hold 0, 1, got -1"),
+    ({"units": 3}, np.full((2, 9), 3), "X must hold 0, 1, 2, got 3"),
+    ({}, np.where(GOOD > 0, np.nan, GOOD), "X must have finite values, got NaN"),
+    ({}, np.ones((0, 9)), "X must have at least one row"),
+    ({}, np.ones((2, 9)), "unit 0 is never -1, to which no field is large enough"),
+    ({"units": 3}, np.where(GOOD > 0, 2, 0), "unit 0 is never 1, to which no field is large enough"),
+    ({"training": "gibbs"}, GOOD, r"training must be one of \['pseudo_likelihood', 'pcd'"),
+    ({"n_iter": 0}, GOOD, "n_iter must be a whole number, at least 1, got 0"),
+    ({"n_chains": 0}, GOOD, "n_chains must be a whole number, at least 1, got 0"),
+    ({"n_sweeps": 1.5}, GOOD, "n_sweeps must be a whole number, at least 1, got 1.5"),
+    ({"learning_rate": 0}, GOOD, "learning_rate must be a finite number above 0, got 0"),
+    ({"weight_decay": -1.0}, GOOD, "weight_decay must be a finite number of at least 0, got -1.0"),
+    ({"tol": math.inf}, GOOD, "tol must be a finite number above 0, got inf"),
+]
+
+
+@pytest.mark.parametrize("case", range(len(WRONG)))
+def test_what_cannot_be_learnt_is_said_and_changes_nothing(case: int) -> None:
+    arguments, rows, message = WRONG[case]
+    machine = GraphMachine(SQUARE, **arguments)
+    before = dict(machine.__dict__)
+    with pytest.raises(ValueError, match=message):
+        machine.fit(rows)
+    assert machine.__dict__ == before
+
+
+def test_too_many_states_are_not_gone_through() -> None:
+    machine = GraphMachine(lattice((5, 5)), training="exact")
+    with pytest.raises(ValueError, match=r"training 'exact' goes through all states, and 3.36e\+07 are more"):
+        machine.fit(np.ones((2, 25)))
+    with pytest.raises(ValueError, match="sample_weight must have one axis"):
+        GraphMachine(SQUARE).fit(GOOD, sample_weight=[1.0])
+
+
+def test_learning_that_stops_early_warns() -> None:
+    rows = exact_states(TRUTHS["spin"], 300)
+    with pytest.warns(TrainingWarning, match="learning stopped after 2 steps"):
+        GraphMachine(SQUARE, n_iter=2).fit(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GraphMachine(SQUARE).fit(rows)

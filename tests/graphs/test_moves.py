@@ -1,0 +1,328 @@
+"""Clusters, annealing, tempering and cuts on graphs, held to what is exact."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.graphs import (
+    Graph,
+    GraphMachine,
+    as_graph,
+    autocorrelation_time,
+    cut_value,
+    edwards_anderson,
+    enumerated,
+    erdos_renyi,
+    lattice,
+    max_cut,
+    placed_ladder,
+    random_regular,
+    sherrington_kirkpatrick,
+    standard_error,
+)
+from nbm_xp.graphs import layout as layout_chapter
+from nbm_xp.graphs import moves as moves_chapter
+from tests.helpers.libraries import Library, libraries
+
+CLUSTERS = ["swendsen_wang", "wolff"]
+CRITICAL = math.log(1 + math.sqrt(2)) / 2
+
+
+@pytest.mark.parametrize("rule", ["swendsen_wang", "wolff"])
+@pytest.mark.parametrize("name", ["square", "weights", "potts"])
+def test_clusters_give_what_is_exact(rule: str, name: str) -> None:
+    pytest.importorskip("xarray")
+    graph = erdos_renyi(9, 0.4, 1)
+    machine = {
+        "square": GraphMachine(lattice((4, 4))),
+        "weights": GraphMachine(graph, couplings=np.linspace(0.0, 1.5, graph.edges)),
+        "potts": GraphMachine(lattice((3, 3)), 3),
+    }[name]
+    beta = 0.8 if name == "potts" else 0.4
+    states = enumerated(machine)
+    found = machine.sample(n_chains=16, n_sweeps=1000, burn_in=50, beta=beta, rule=rule, random_state=2)
+    energy = found["energy"].values
+    error = standard_error(energy)
+    assert abs(energy.mean() - states.energy(beta)) < 4 * error < 0.04
+    heat = beta**2 * machine.n_units * energy.var()
+    assert heat == pytest.approx(states.specific_heat(beta), rel=0.1)
+
+
+def test_clusters_are_the_same_however_they_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = GraphMachine(random_regular(300, 3, 1), 4)
+    how = {"beta": [0.5, 0.9, 1.2, 2.0], "random_state": 4}
+    found = []
+    for kernel in (layout_chapter.kernel, lambda *_: None):
+        monkeypatch.setattr(layout_chapter, "kernel", kernel)
+        for rule in CLUSTERS:
+            chains = machine.chains(4, rule=rule, **how)
+            chains.step(5)
+            found.append(chains.rows())
+    np.testing.assert_array_equal(found[0], found[2])
+    np.testing.assert_array_equal(found[1], found[3])
+    chains = machine.chains(2, [1.2, 2.0], 4, rule="wolff", first_chain=2)
+    chains.step(5)
+    np.testing.assert_array_equal(chains.rows(), found[1][2:])
+
+
+@pytest.mark.jax_at_night
+@pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", "torch", "jax"))
+@pytest.mark.parametrize("rule", CLUSTERS)
+def test_clusters_are_the_same_on_every_library(rule: str, library: Library) -> None:
+    graph = erdos_renyi(40, 0.1, 1)
+    machines = {
+        "lattice": GraphMachine(lattice((4, 6)), 3),
+        "couplings of each": GraphMachine(graph, couplings=np.linspace(0.0, 1.5, graph.edges)),
+        "no edges": GraphMachine(Graph(3, *np.zeros((2, 0), int))),
+        "one unit": GraphMachine(Graph(1, *np.zeros((2, 0), int))),
+    }
+    for name in ("lattice",) if library.name == "jax" else machines:  # which compiles all of it for each
+        found = []
+        for where in (None, library.name):
+            chains = machines[name].chains(3, [0.3, 0.9, 1.5], 4, rule=rule, library=where)
+            chains.step(4)
+            found.append(chains.rows())
+        np.testing.assert_array_equal(*found)
+
+
+def test_clusters_are_found_on_chains_of_units_in_any_order() -> None:
+    count = 500
+    order = np.random.default_rng(1).permutation(count)
+    graph = Graph(count, order[:-1], order[1:])
+    machine = GraphMachine(graph, couplings=20.0)
+    found = []
+    for library in ("numpy", "array_api_strict"):
+        chains = machine.chains(2, 1.0, 3, rule="wolff", library=library, initial=np.ones((2, count), np.int8))
+        chains.step(1)
+        found.append(chains.rows())
+        assert (found[-1] == -1).all()  # all of them are one cluster
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("rule", ["swendsen_wang", "wolff"])
+def test_clusters_go_on_where_they_were_broken_off(rule: str) -> None:
+    pytest.importorskip("xarray")
+    machine = GraphMachine(lattice((8, 8)))
+    whole = machine.sample(n_chains=2, n_sweeps=6, beta=0.4, rule=rule, random_state=1)
+    begun = machine.sample(n_chains=2, n_sweeps=2, beta=0.4, rule=rule, random_state=1)
+    rest = machine.sample(n_chains=2, n_sweeps=4, beta=0.4, rule=rule, initial=begun)
+    np.testing.assert_array_equal(rest["energy"].values, whole["energy"].values[:, 2:])
+
+
+@pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # Metropolis is slow there
+def test_clusters_are_quicker_at_the_critical_point() -> None:
+    pytest.importorskip("xarray")
+    machine = GraphMachine(lattice((32, 32)))
+    times = {}
+    for rule, sweeps in (("wolff", 1000), ("metropolis", 6000)):
+        found = machine.sample(n_chains=4, n_sweeps=sweeps, burn_in=500, beta=CRITICAL, rule=rule, random_state=3)
+        times[rule] = float(autocorrelation_time(found["magnetisation"].values ** 2).mean())
+    assert times["wolff"] < times["metropolis"] / 5
+
+
+@pytest.mark.parametrize(
+    ("machine", "arguments", "message"),
+    [
+        (GraphMachine([[0, 1]], "binary"), {}, "is for spins and Potts units"),
+        (GraphMachine([[0, 1]], fields=0.1), {}, "is for machines without fields"),
+        (GraphMachine([[0, 1]], couplings=-1.0), {}, "is for ferromagnets: couplings must not be negative"),
+        (GraphMachine([[0, 1]]), {"clamp": {0: 1}}, "cannot clamp units: clamp must be None"),
+    ],
+)
+def test_what_clusters_are_not_for(machine: GraphMachine, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"rule 'wolff' {message}"):
+        machine.chains(1, 1.0, 1, rule="wolff", **arguments)
+
+
+@pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", "torch"))
+@pytest.mark.parametrize("name", ["lattice", "regular", "cube", "pairs"])
+def test_words_and_arrays_give_the_same_bits(name: str, library: Library) -> None:
+    machine = {
+        "lattice": lambda: GraphMachine(lattice((6, 10)), couplings=1.5),
+        "regular": lambda: GraphMachine(random_regular(150, 7, 1), couplings=-0.5),
+        "cube": lambda: GraphMachine(edwards_anderson((4, 4, 6), random_state=1)),
+        "pairs": lambda: GraphMachine([[0, 1], [2, 3]]),
+    }[name]()
+    whole = machine.chains(128, 0.35, 1, rule="multi_spin")
+    whole.step(4)
+    arrays = machine.chains(64, 0.35, 1, rule="multi_spin", first_chain=64, library=library.name)
+    arrays.step(1)
+    arrays.step(3)
+    np.testing.assert_array_equal(arrays.rows(), whole.rows()[64:])
+
+
+def test_words_can_be_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = GraphMachine(random_regular(70, 5, 1))
+    rows = []
+    for kernel in (moves_chapter.kernel, lambda *_: None):
+        monkeypatch.setattr(moves_chapter, "kernel", kernel)
+        chains = machine.chains(128, [0.0] * 128, 1, rule="multi_spin")
+        for beta in (0.0, 0.4, 30.0):
+            chains.set_betas(np.full(128, beta))
+            chains.step(2)
+        rows.append(chains.rows())
+    np.testing.assert_array_equal(*rows)
+
+
+@pytest.mark.parametrize("name", ["square", "odd", "glass"])
+def test_words_give_what_is_exact(name: str) -> None:
+    pytest.importorskip("xarray")
+    machine = {
+        "square": GraphMachine(lattice((4, 4))),
+        "odd": GraphMachine(random_regular(12, 3, 1)),
+        "glass": GraphMachine(edwards_anderson((4, 3), random_state=1)),
+    }[name]
+    states, beta = enumerated(machine), 0.4
+    found = machine.sample(n_chains=64, n_sweeps=1500, burn_in=50, beta=beta, rule="multi_spin", random_state=2)
+    energy = found["energy"].values
+    error = standard_error(energy)
+    assert abs(energy.mean() - states.energy(beta)) < 4 * error < 0.02
+    heat = beta**2 * machine.n_units * energy.var()
+    assert heat == pytest.approx(states.specific_heat(beta), rel=0.05)
+    half = machine.sample(n_chains=64, n_sweeps=700, burn_in=50, beta=beta, rule="multi_spin", random_state=2)
+    rest = machine.sample(n_chains=64, n_sweeps=800, beta=beta, rule="multi_spin", initial=half)
+    np.testing.assert_array_equal(rest["energy"].values, energy[:, 700:])
+
+
+@pytest.mark.parametrize(
+    ("machine", "arguments", "message"),
+    [
+        (GraphMachine([[0, 1]], "binary"), {}, "is for spins without fields"),
+        (GraphMachine([[0, 1]], fields=0.5), {}, "is for spins without fields"),
+        (GraphMachine(lattice((4, 4), False)), {}, "is for units with as many neighbours each, from 1 to 7"),
+        (GraphMachine(random_regular(12, 8, 1)), {}, "is for units with as many neighbours each, from 1 to 7"),
+        (GraphMachine(edwards_anderson((4, 4), "normal", random_state=1)), {}, "is for couplings of one size"),
+        (GraphMachine([[0, 1]]), {"n_chains": 63}, "takes 64 chains together"),
+        (GraphMachine([[0, 1]]), {"first_chain": 1}, "takes 64 chains together"),
+        (GraphMachine([[0, 1]]), {"beta": -1.0}, "is for chains of one inverse temperature, not negative"),
+        (GraphMachine([[0, 1]]), {"clamp": {0: 1}}, "cannot clamp units: clamp must be None"),
+    ],
+)
+def test_what_words_are_not_for(machine: GraphMachine, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"rule 'multi_spin' {message}"):
+        machine.chains(**({"n_chains": 64, "beta": 1.0, "rule": "multi_spin"} | arguments))
+
+
+GLASSES = {
+    "signs": GraphMachine(edwards_anderson((4, 5), random_state=3)),
+    "normal": GraphMachine(edwards_anderson((4, 5), "normal", random_state=4), fields=0.1),
+    "all pairs": GraphMachine(sherrington_kirkpatrick(16, 2)),
+}
+
+
+@pytest.mark.parametrize("name", GLASSES)
+@pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # the least energies, not means
+def test_annealing_and_tempering_find_ground_states(name: str) -> None:
+    pytest.importorskip("xarray")
+    machine = GLASSES[name]
+    least = enumerated(machine).ground_energy
+    cooled = machine.anneal(n_chains=16, n_sweeps=300, betas=(0.1, 4.0), random_state=1)
+    np.testing.assert_allclose(machine.energy(cooled["state"].values), cooled["energy"].values)
+    assert float(cooled["energy"].min()) == pytest.approx(least)
+    tempered = machine.temper(betas=np.linspace(0.2, 3.0, 8), n_sweeps=300, random_state=1)
+    np.testing.assert_allclose(machine.energy(tempered["best_state"].values), tempered["best_energy"].values)
+    np.testing.assert_allclose(tempered["best_energy"].values, least)
+
+
+def test_tempering_gives_what_is_exact_at_every_temperature() -> None:
+    pytest.importorskip("xarray")
+    machine = GLASSES["signs"]
+    states = enumerated(machine)
+    found = machine.temper(betas=[0.3, 0.8, 1.6], n_chains=24, n_sweeps=1500, burn_in=100, random_state=2)
+    for k, beta in enumerate(found["beta"].values):
+        energy = found["energy"].values[:, k]
+        error = standard_error(energy)
+        assert abs(energy.mean() - states.energy(float(beta))) < 4 * error < 0.02
+    last = machine.energy(found["state"].values[:, 2])
+    assert last.mean() / 20 == pytest.approx(states.energy(1.6), abs=0.1)
+
+
+def test_annealing_and_tempering_follow_from_their_seeds() -> None:
+    pytest.importorskip("xarray")
+    machine = GLASSES["normal"]
+    how: dict[str, Any] = {"random_state": 5, "n_sweeps": 12}
+    cooled = machine.anneal(n_chains=3, **how)
+    assert cooled.equals(machine.anneal(n_chains=3, library="array_api_strict", **how))
+    tempered = machine.temper(betas=[0.2, 0.7, 1.0], **how)
+    assert tempered.equals(machine.temper(betas=[0.2, 0.7, 1.0], library="array_api_strict", **how))
+    assert not tempered.equals(machine.temper(betas=[0.2, 0.7, 1.0], **(how | {"random_state": 6})))
+
+
+def test_ladders_exchange_as_often_as_they_are_told() -> None:
+    pytest.importorskip("xarray")
+    machine = GraphMachine(edwards_anderson((4, 4, 6), random_state=1))
+    ladder = placed_ladder(machine, 0.2, 1.2, 0.3, n_sweeps=150, random_state=1)
+    found = machine.temper(betas=ladder, n_chains=4, n_sweeps=400, burn_in=50, random_state=2)
+    shares = found["acceptance"].values
+    assert ladder[0] == 0.2
+    assert ladder[-1] == 1.2
+    assert 0.2 < shares.min() < shares.max() < 0.4, shares
+    small = GLASSES["signs"]
+    same = small.temper(betas=[0.2, 1.2], acceptance=0.3, n_chains=1, n_sweeps=2, random_state=1)
+    np.testing.assert_array_equal(same["beta"].values, placed_ladder(small, 0.2, 1.2, 0.3, random_state=1))
+
+
+def test_units_that_are_held_stay_as_they_are() -> None:
+    pytest.importorskip("xarray")
+    machine = GLASSES["normal"]
+    for found in (
+        machine.anneal(n_chains=4, n_sweeps=30, clamp={0: 1, 5: -1}, random_state=1)["state"].values,
+        machine.temper(betas=[0.3, 0.9], n_sweeps=15, clamp={0: 1, 5: -1}, random_state=1)["best_state"].values,
+    ):
+        assert set(found[:, 0].tolist()) == {1}
+        assert set(found[:, 5].tolist()) == {-1}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: m.anneal(betas=1.0), "betas must be two finite numbers or more, got 1.0"),
+        (lambda m: m.anneal(betas=(0.1, math.inf)), "betas must be two finite numbers or more"),
+        (lambda m: m.anneal(n_sweeps=0), "n_sweeps must be a whole number, at least 1, got 0"),
+        (lambda m: m.temper(betas=[1.0]), r"betas must be two finite numbers or more, got \[1.0\]"),
+        (lambda m: m.temper(betas=[1.0, 0.5]), r"betas must rise, got \[1.0, 0.5\]"),
+        (lambda m: m.temper(betas=[0.1, 0.5], n_chains=0), "n_chains must be a whole number, at least 1, got 0"),
+        (lambda m: m.temper(betas=[0.1, 0.5], acceptance=1.5), "acceptance must be between 0 and 1, got 1.5"),
+        (lambda m: cut_value(m.graph, [1, 2]), r"sides must be of shape \(20,\), got \(2,\)"),
+    ],
+)
+def test_what_is_wrong_with_a_search_is_said(call: Any, message: str) -> None:
+    pytest.importorskip("xarray")
+    with pytest.raises(ValueError, match=message):
+        call(GLASSES["signs"])
+
+
+@pytest.mark.parametrize("library", libraries("numpy", "array_api_strict"))
+def test_the_largest_cut_is_found_everywhere(library: Library) -> None:
+    pytest.importorskip("xarray")
+    rng = np.random.default_rng(0)
+    dense = np.triu(rng.integers(-1, 2, (12, 12)), 1).astype(float)
+    graph = as_graph(dense + dense.T)
+    sides = 2 * ((np.arange(2**11)[:, None] >> np.arange(12)) & 1) - 1
+    want = max(cut_value(graph, side) for side in sides)
+    value, found = max_cut(graph, n_chains=8, n_sweeps=60, random_state=1, library=library.name)
+    assert value == cut_value(graph, found) == want
+
+
+def test_a_new_move_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A move that is in no other file: Barker's, which proposes the other value of a unit."""
+    pytest.importorskip("xarray")
+    pytest.importorskip("dask")
+
+    def barker(xp: Any, colour: Any, values: Any, states: Any, old: Any, u: Any, beta: Any) -> Any:
+        x = (beta * values.step) * moves_chapter.local_fields(xp, colour, states)
+        upper = old == values.values[-1]
+        return values.of_bool(xp, upper != (u < 1.0 / (1.0 + xp.exp(xp.where(upper, x, -x)))))
+
+    monkeypatch.setitem(moves_chapter.MOVES, "barker", moves_chapter.LocalMove("barker", barker, barker))
+    machine = GraphMachine(lattice((4, 6)), fields=0.1)
+    asked: dict[str, Any] = {"n_chains": 3, "n_sweeps": 400, "beta": 0.3, "rule": "barker", "random_state": 1}
+    whole = machine.sample(**asked)
+    assert abs(whole["energy"].values.mean() - enumerated(machine).energy(0.3)) < 4 * whole.attrs["energy_mcse"] < 0.2
+    for divided in ({"chunks": 3}, {"shards": 2}):
+        found = machine.sample(**asked | {"n_sweeps": 3}, **divided).compute(scheduler="synchronous")
+        np.testing.assert_array_equal(found["energy"].values, whole["energy"].values[:, :3])

@@ -1,0 +1,91 @@
+"""Cases of the searching and sorting functions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tests.helpers.tables.case import Case, case, plain, values, whole
+
+__all__ = ["CASES"]
+
+MATRIX, TIES = values(3, 4), np.asarray([[2.0, 5.0, 5.0, 1.0], [0.0, 0.0, -1.0, -1.0]])
+
+
+def _looked_at(one: Case) -> Case:
+    """A case whose arguments are looked at while recording: none of them can be an input."""
+    return replace(one, unknown=False, order=0)
+
+
+CASES: list[Case] = [
+    *(
+        plain(name, x, axis=axis, keepdims=keep, label=f"{what},axis={axis},keepdims={keep}")
+        for name in ("argmax", "argmin")
+        for what, x in (("distinct", MATRIX), ("ties", TIES))
+        for axis in (None, 0, -1)
+        for keep in (False, True)
+    ),
+    plain("argmax", whole(2, 3), axis=1),
+    *(
+        plain(name, MATRIX, axis=axis, descending=down)
+        for name in ("sort", "argsort")
+        for axis in (0, -1)
+        for down in (False, True)
+    ),
+    plain("sort", TIES, label="ties", fields={"order": 0}),
+    plain("argsort", TIES, label="ties"),
+    plain("sort", whole(2, 5)),
+    *(
+        case("searchsorted", lambda xp, a, v, s=side: xp.searchsorted(a, v, side=s), np.sort(values(5)), v, label=side)
+        for side in ("left", "right")
+        for v in (values(3, low=-2.5, high=2.5), np.sort(values(5))[1:3])
+    ),
+    *(
+        plain(name, x, axis=axis, descending=down, label=f"{what},axis={axis},descending={down}", fields={"order": 0})
+        for name in ("sort", "argsort")
+        for what, x, axis in (
+            ("equal ones", TIES, 1),
+            ("of length 1", values(1, 2), 0),
+            ("of no elements", values(0, 2), 0),
+            ("float32", values(5, dtype="float32"), -1),
+            ("uint8", whole(6, low=0, dtype="uint8"), 0),
+        )
+        for down in (False, True)
+    ),
+    plain("argmax", values(1, 3), axis=0, label="of length 1"),
+    plain("argmin", values(), label="of no axes"),
+    case(
+        "searchsorted",
+        lambda xp, a, v, o: xp.searchsorted(a, v, sorter=o),
+        values(5),
+        values(3, low=-2.5, high=2.5),
+        np.argsort(values(5)),
+        label="sorter",
+    ),
+    case(
+        "searchsorted",
+        lambda xp, a: xp.searchsorted(a, 0.3),
+        np.sort(values(5)),
+        label="a number",
+        reference=lambda xp, a: xp.asarray(xp.searchsorted(a, 0.3)),
+    ),
+    case(
+        "searchsorted",
+        lambda xp, a, v: xp.searchsorted(a, v),
+        np.sort(values(5)),
+        values(2, 3, low=-2.5),
+        label="matrix",
+    ),
+    case(
+        "searchsorted",
+        lambda xp, a, v: xp.searchsorted(a, v),
+        np.sort(values(5)),
+        values(low=0.2),
+        label="no axes",
+        reference=lambda xp, a, v: xp.asarray(xp.searchsorted(a, v)),
+    ),
+    case("searchsorted", lambda xp, a, v: xp.searchsorted(a, v), values(0), values(2), label="in nothing"),
+    case("searchsorted", lambda xp, a, v: xp.searchsorted(a, v), np.sort(whole(5)), values(3), label="mixed"),
+    *(_looked_at(plain("nonzero", x)) for x in (whole(3, 4), values(2, 3) > 0, values(4) * 0, values(0, 2))),
+]

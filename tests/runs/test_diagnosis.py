@@ -1,0 +1,125 @@
+"""R-hat and effective sample sizes of runs: those of known chains."""
+
+from __future__ import annotations
+
+import pathlib
+
+import numpy as np
+import pytest
+
+from nbm_xp.boltzmann import DBM, RBM, MixingWarning
+from nbm_xp.boltzmann.energy import encoded, energy
+from nbm_xp.namespace import to_numpy
+from nbm_xp.runs import diagnose, open_dataset, open_samples, sample
+from tests.helpers.runs import SAMPLE, deep, ordinary
+
+pytest.importorskip("zarr")
+pytest.importorskip("pandas")
+
+
+def test_independent_draws_count_as_many_and_agree(tmp_path: pathlib.Path) -> None:
+    """Without weights each sweep draws anew."""
+    model = RBM.from_parameters(np.zeros((2, 6)), np.zeros(2), np.array([0.0, 0.5, -0.5, 1.0, 0.0, 99.0]))
+    found = diagnose(sample(model, tmp_path / "run", 4, 500, random_state=1).path, units=6)
+    assert list(found.index) == ["free energy", *(f"unit {unit}" for unit in range(6))]
+    assert list(found.columns) == ["mean", "sd", "mcse_mean", "ess_bulk", "ess_tail", "r_hat"]
+    attributes = open_dataset(tmp_path / "run").attrs
+    assert attributes["visible_mean_r_hat"] < 1.01
+    assert 1000 < attributes["visible_projection_ess"] < 4000
+    moving = found.iloc[:-1]
+    assert (moving.r_hat < 1.01).all()
+    assert (moving.ess_bulk > 1000).all()
+    assert np.allclose(moving["mean"].iloc[1:], 1 / (1 + np.exp(-model.intercept_visible_[:5])), atol=0.05)
+    assert found["mean"].iloc[-1] == 1.0
+
+
+def test_chains_that_stay_where_they_are_do_not_agree(tmp_path: pathlib.Path) -> None:
+    """Strong weights: units 0 and 1 are alike, and their chains do not leave the state they find."""
+    model = RBM.from_parameters(np.full((1, 2), 40.0), np.array([-40.0]), np.array([-20.0, -20.0]))
+    with pytest.warns(MixingWarning, match=r"visible_mean \(R-hat inf.*training=") as told:
+        run = sample(model, tmp_path / "run", 8, 100, random_state=4)
+    assert [warning.filename for warning in told] == [__file__]
+    assert open_dataset(run.path).attrs["visible_mean_r_hat"] == np.inf
+    found = diagnose(run.path, units=[1], free_energy=False)
+    assert list(found.index) == ["unit 1"]
+    assert not found.r_hat.iloc[0] < 1.5
+
+
+def test_the_free_energy_is_the_models(tmp_path: pathlib.Path) -> None:
+    run = sample(ordinary(), tmp_path / "run", **SAMPLE)
+    found = diagnose(run.path, units=0, burn_in=4)
+    rows = open_samples(run.path)[:, 4:].compute().reshape(-1, 20).astype("float32")
+    assert found["mean"].iloc[0] == pytest.approx(float(ordinary().free_energy(rows).mean()), rel=1e-5)
+
+
+def test_what_cannot_be_is_refused(tmp_path: pathlib.Path) -> None:
+    run = sample(ordinary(), tmp_path / "run", **SAMPLE | {"probabilities": True})
+    with pytest.raises(ValueError, match="free_energy must be False for probabilities"):
+        diagnose(run.path)
+    with pytest.raises(ValueError, match="units must be visible units from 0 to 19, got 20"):
+        diagnose(run.path, units=[20])
+    with pytest.raises(ValueError, match="at least two chains of four draws, got 24 of 2"):
+        diagnose(run.path, burn_in=10)
+
+
+@pytest.mark.parametrize("held", [(), (1,), (2,)], ids=["all kept", "one held", "the top held"])
+def test_of_a_deep_machine_it_is_the_energy_where_all_layers_are_there(
+    tmp_path: pathlib.Path, held: tuple[int, ...]
+) -> None:
+    skipping = [(0, 1), (0, 2), (1, 2)]
+    model, sizes = deep((12, 9, 7), connections=skipping), (12, 9, 7)
+    ones = {layer: np.ones((10, sizes[layer]) if layer == 2 else sizes[layer]) for layer in held}
+    kept = [layer for layer in range(3) if layer not in held]
+    run = sample(model, tmp_path / "run", 10, 12, layers=kept, clamp=ones, chunks=4, checkpoint_every=5, random_state=3)
+    found = diagnose(run.path, units=1, burn_in=3)
+    assert list(found.index) == ["energy", "unit 0"]
+    names = ("visible", "hidden_1", "hidden_2")
+    states = [
+        np.ones((10, 9, sizes[layer])) if layer in held else open_samples(run.path, names[layer])[:, 3:].compute()
+        for layer in range(3)
+    ]
+    expected = -sum(x @ bias for x, bias in zip(states, model.intercepts_, strict=True))
+    for (low, high), weights in zip(skipping, model.coefs_, strict=True):
+        expected = expected - np.einsum("cdi,ij,cdj->cd", states[low], weights, states[high])
+    assert found["mean"].iloc[0] == pytest.approx(expected.mean(), rel=1e-5)
+    assert found["sd"].iloc[0] == pytest.approx(expected.std(ddof=1), rel=1e-4)
+
+
+@pytest.mark.parametrize(("visible", "hidden"), [("categorical:3", "binary"), ("normal", "binary"), ("spin", "spin")])
+def test_units_of_other_kinds_have_the_energy_of_what_their_states_tell(
+    tmp_path: pathlib.Path, visible: str, hidden: str
+) -> None:
+    """A site of several units is one number in the states that are kept."""
+    rows = np.random.default_rng(0).integers(0, 3, (30, 4)).astype("float64")
+    if visible == "spin":
+        rows = 2 * (rows > 0) - 1.0
+    model = DBM([4, 3, 2], visible=visible, hidden=hidden, n_iter=3, learning_rate=0.01, random_state=0).fit(rows)
+    run = sample(model, tmp_path / "run", 4, 12, layers=range(3), random_state=3)
+    found = diagnose(run.path, units=1)
+    kept = [open_samples(run.path, name).compute() for name in ("visible", "hidden_1", "hidden_2")]
+    parameters = model.state_.parameters
+    states = [encoded(parameters, layer, part.reshape(-1, part.shape[2])) for layer, part in enumerate(kept)]
+    expected = to_numpy(energy(parameters, states).eval())
+    assert list(found.index) == ["energy", "unit 0"]
+    assert found["mean"].iloc[0] == pytest.approx(expected.mean(), rel=1e-5)
+
+
+def test_of_a_deep_machine_it_is_a_bound_where_a_layer_is_missing(tmp_path: pathlib.Path) -> None:
+    run = sample(deep(), tmp_path / "run", 6, 8, layers=(0, 1), random_state=3)
+    found = diagnose(run.path, units=0)
+    assert list(found.index) == ["free energy bound"]
+    rows = open_samples(run.path).compute().reshape(-1, 12)
+    assert found["mean"].iloc[0] == pytest.approx(float(deep().free_energy(rows).mean()), rel=1e-5)
+
+
+def test_hidden_layers_that_are_not_connected_have_a_free_energy(tmp_path: pathlib.Path) -> None:
+    model = deep((12, 9, 7), connections=[(0, 1), (0, 2)])
+    found = diagnose(sample(model, tmp_path / "run", 6, 8, random_state=3).path, units=np.int64(2))
+    assert list(found.index) == ["free energy", "unit 0", "unit 6"]
+
+
+@pytest.mark.parametrize("units", ["ab", 2.5, None])
+def test_what_names_no_units_is_refused(tmp_path: pathlib.Path, units: object) -> None:
+    run = sample(ordinary(), tmp_path / "run", **SAMPLE)
+    with pytest.raises(ValueError, match="units must be a number of visible units, or which of them, got"):
+        diagnose(run.path, units=units)  # type: ignore[arg-type]

@@ -1,0 +1,248 @@
+"""Evaluation as a run: right, the same however it is computed, and gone on with.
+
+Equal to the last bit: the files, for any scheduler, number of workers and `checkpoint_every`, and after any fault; and,
+of rows that a block holds, 4,096, what `free_energy` of the model in memory gives for them. Rows of several blocks in
+memory at once agree to rounding.
+"""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+from typing import Any
+
+import dask.array
+import numpy as np
+import pytest
+
+from nbm_xp.boltzmann import DBM, RBM
+from nbm_xp.runs import RunError, evaluate, read_evaluation, resume
+from nbm_xp.runs.inputs import rows_of
+from nbm_xp.runs.job import one_thread
+from nbm_xp.runs.store import open_arrays
+from tests.helpers.runs import deep, files_of, ordinary
+
+pytest.importorskip("zarr")
+
+ROWS = (np.random.default_rng(1).random((50, 20)) < 0.4).astype("float32")
+ASKED: dict[str, Any] = {"n_chains": 60, "n_temperatures": 80, "chunks": 16, "checkpoint_every": 25, "random_state": 3}
+RESULTS = ("evaluation.json", "evaluation.zarr")
+
+
+SKIPPING = [(0, 1), (0, 2), (1, 2)]
+
+
+def gaussian(kind: type[RBM | DBM]) -> Any:
+    rng = np.random.default_rng(2)
+    weights, hidden = rng.normal(0, 0.3, (6, 20)), rng.normal(size=6)
+    if kind is RBM:
+        return RBM.from_parameters(weights, hidden, np.zeros(20), visible="gaussian")
+    more = [rng.normal(size=(6, 4)), np.zeros(4)]
+    return DBM.from_parameters([weights.T, more[0]], [np.zeros(20), hidden, more[1]], visible="gaussian")
+
+
+def learnt() -> DBM:
+    return DBM([20, 6, 5], 0.1, n_iter=2, batch_size=10, random_state=1).fit(ROWS)
+
+
+MACHINES = {
+    "rbm": ordinary,
+    "gaussian rbm": lambda: gaussian(RBM),
+    "stack": lambda: deep((20, 6, 5)),
+    "four layers": lambda: deep((20, 6, 5, 4)),
+    "skip connection": lambda: deep((20, 6, 5), connections=SKIPPING),
+    "two tops": lambda: deep((20, 6, 5), connections=[(0, 1), (0, 2)]),
+    "gaussian stack": lambda: gaussian(DBM),
+    "centred and learnt": learnt,
+}
+
+
+def results_of(place: pathlib.Path) -> dict[str, str]:
+    return {name: digest for name, digest in files_of(place).items() if name.startswith(RESULTS)}
+
+
+def test_it_agrees_with_the_exact_answer(tmp_path: pathlib.Path) -> None:
+    model = ordinary()
+    found = read_evaluation(evaluate(model, tmp_path / "run", ROWS, **ASKED).path)
+    assert found.ais is not None
+    assert found.ais.log_z_low < model.log_partition() < found.ais.log_z_high
+    assert found.ais.log_weights.shape == (60,)
+    exact = model.log_likelihood(ROWS)
+    assert found.log_z == found.exact == model.log_partition()
+    assert found.mean_log_likelihood == pytest.approx(exact.mean(), abs=1e-4)
+    assert found.mean_log_likelihood_low == found.mean_log_likelihood == found.mean_log_likelihood_high
+    assert found.standard_error == pytest.approx(exact.std(ddof=1) / np.sqrt(50), rel=1e-4)
+    assert found.n_rows == 50
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_rows_are_weighed_as_in_memory(tmp_path: pathlib.Path, name: str) -> None:
+    model = MACHINES[name]()
+    run = evaluate(model, tmp_path / "run", ROWS, reverse=True, **ASKED)
+    found = read_evaluation(run.path)
+    with one_thread():
+        wanted = model.free_energy(ROWS.astype(str(model.state_.parameters.dtype)))
+    energies = open_arrays(run.path / "evaluation.zarr")["free_energy"][:]
+    np.testing.assert_array_equal(energies, wanted)
+    assert found.mean_log_likelihood == -wanted.astype("float64").mean() - found.log_z
+    assert found.lower_bound == (name not in ("rbm", "gaussian rbm", "two tops"))
+    exact = model.log_partition()
+    for estimate in (found.ais, found.reverse):
+        assert estimate is not None
+        assert estimate.log_z_low < exact < estimate.log_z_high
+        assert estimate.log_weights.shape == (60,)
+    likelihood = float(model.log_likelihood(ROWS, exact).mean())
+    assert found.mean_log_likelihood == pytest.approx(likelihood, abs=1e-4)
+
+
+def test_a_bound_is_below_the_likelihood(tmp_path: pathlib.Path) -> None:
+    """Of a machine small enough to sum over the states of its hidden units."""
+    model = deep((20, 3, 2), connections=SKIPPING, scale=1.0)
+    first, second = (np.array(list(np.ndindex(*([2] * size))), dtype="float64") for size in (3, 2))
+    weights, biases = [w.astype("float64") for w in model.coefs_], [b.astype("float64") for b in model.intercepts_]
+    terms = [
+        ROWS @ (biases[0] + weights[0] @ one + weights[1] @ other)
+        + (one @ biases[1] + other @ biases[2] + one @ weights[2] @ other)
+        for one in first
+        for other in second
+    ]
+    exact = float(np.logaddexp.reduce(terms, axis=0).mean()) - model.log_partition()
+    found = read_evaluation(evaluate(model, tmp_path / "run", ROWS, log_z=model.log_partition()).path)
+    assert found.lower_bound
+    assert exact - 2.0 < found.mean_log_likelihood < exact
+
+
+def test_rows_of_several_blocks_agree_with_those_at_once(tmp_path: pathlib.Path) -> None:
+    """Equal to the last bit in parts of a block's length, to rounding at once."""
+    model = deep((8, 5, 4))
+    rows = (np.random.default_rng(5).random((9000, 8)) < 0.4).astype("float32")
+    run = evaluate(model, tmp_path / "run", rows, log_z=0.0)
+    energies = open_arrays(run.path / "evaluation.zarr")["free_energy"][:]
+    with one_thread():
+        parts = [model.free_energy(rows[first : first + 4096]) for first in range(0, 9000, 4096)]
+    np.testing.assert_array_equal(energies, np.concatenate(parts))
+    np.testing.assert_allclose(energies, model.free_energy(rows), rtol=1e-5)
+
+
+def test_chains_in_reverse_of_a_large_model_go_through_sweeps_first(tmp_path: pathlib.Path) -> None:
+    """A machine whose units have no connections to speak of: chains are where they are to be after a sweep."""
+    model = deep((30, 25, 21), scale=1e-6)
+    exact = float(sum(np.logaddexp(0, bias).sum() for bias in model.intercepts_))
+    asked = ASKED | {"reverse": True, "n_sweeps": 30, "n_chains": 200, "n_temperatures": 8, "checkpoint_every": 4}
+    run = evaluate(model, tmp_path / "run", **asked)
+    assert run.configuration["reverse"] == "chains"
+    found = read_evaluation(run.path)
+    assert found.reverse is not None
+    assert found.reverse.log_z_low < exact < found.reverse.log_z_high
+    # Chains that have not left where they start from, the base rate, are those of no state of the model.
+    not_moved = read_evaluation(evaluate(model, tmp_path / "not", **asked | {"n_sweeps": 0}).path).reverse
+    assert not_moved is not None
+    assert not_moved.log_z_high < exact
+    other = evaluate(model, tmp_path / "other", **asked | {"n_workers": 1, "checkpoint_every": 3})
+    assert results_of(other.path) == results_of(run.path)
+
+
+def test_log_z_may_be_known(tmp_path: pathlib.Path) -> None:
+    model = ordinary()
+    known = model.log_partition()
+    found = read_evaluation(evaluate(model, tmp_path / "run", ROWS, log_z=known).path)
+    assert (found.ais, found.log_z) == (None, known)
+    assert found.mean_log_likelihood == pytest.approx(model.log_likelihood(ROWS).mean(), abs=1e-4)
+    assert found.mean_log_likelihood_low == found.mean_log_likelihood_high == found.mean_log_likelihood
+
+
+def test_rows_may_be_left_out(tmp_path: pathlib.Path) -> None:
+    found = read_evaluation(evaluate(ordinary(), tmp_path / "run", **ASKED).path)
+    assert (found.n_rows, found.mean_log_likelihood) == (0, None)
+    assert found.ais is not None
+
+
+@pytest.mark.parametrize("model", [ordinary, lambda: deep((20, 9, 7))], ids=["rbm", "dbm"])
+@pytest.mark.parametrize("change", [{"n_workers": 1}, {"checkpoint_every": 7}], ids=str)
+def test_it_is_the_same_however_it_is_computed(tmp_path: pathlib.Path, model: Any, change: dict[str, Any]) -> None:
+    whole = evaluate(model(), tmp_path / "whole", ROWS, reverse=True, **ASKED)
+    lazy = dask.array.from_array(ROWS, chunks=(7, 20))
+    run = evaluate(model(), tmp_path / "run", lazy, reverse=True, **ASKED | change)
+    assert results_of(run.path) == results_of(whole.path)
+
+
+@pytest.mark.parametrize("kind", ["rbm", "dbm", "large"])
+def test_it_goes_on_where_it_was_left(tmp_path: pathlib.Path, kind: str) -> None:
+    """A large machine's chains in reverse go through sweeps first."""
+    model = {"rbm": ordinary, "dbm": lambda: deep((20, 9, 7)), "large": lambda: deep((20, 25, 21))}[kind]()
+    asked = ASKED | {"reverse": True, "n_sweeps": 60}
+    whole = evaluate(model, tmp_path / "whole", ROWS, **asked)
+
+    class LeftError(Exception):
+        pass
+
+    for part in (0.2, 0.4, 0.6, 0.8, 0.99):
+
+        def leave(done: int, total: int, part: float = part) -> None:
+            if done > part * total:
+                raise LeftError
+
+        begin = functools.partial(evaluate, model, tmp_path / "run", ROWS, **asked)
+        with pytest.raises(LeftError):
+            (functools.partial(resume, tmp_path / "run") if (tmp_path / "run").exists() else begin)(progress=leave)
+        with pytest.raises(RunError, match="not finished"):
+            read_evaluation(tmp_path / "run")
+    run = resume(tmp_path / "run")
+    assert results_of(run.path) == results_of(whole.path)
+    assert read_evaluation(resume(run.path).path).n_rows == 50
+
+
+@pytest.mark.parametrize(
+    ("rows", "change", "says"),
+    [
+        (ROWS[:, :3], {}, "X has 3 features, but the model is expecting 20"),
+        (ROWS[:0], {}, "X must have at least one row"),
+        (ROWS * np.nan, {}, r"X must have values in \[0, 1\]"),
+        (None, {"log_z": 1.0}, "X must be given where log_z is"),
+        (ROWS, {"log_z": 1.0, "reverse": True}, "reverse must be left out where log_z is given"),
+        (ROWS, {"n_chains": 0}, "n_chains must be"),
+        (ROWS, {"reverse": True, "n_sweeps": -1}, "n_sweeps must be"),
+        (ROWS, {"betas": [0.5, 1.0]}, "betas must rise from 0 to 1"),
+        (ROWS, {"checkpoint_every": 0}, "checkpoint_every must be"),
+        (ROWS, {"log_z": float("nan")}, "log_z must be a finite number, an AISEstimate or a LadderEstimate, got nan"),
+        (ROWS, {"log_z": "many"}, "log_z must be a finite number, an AISEstimate or a LadderEstimate, got 'many'"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(
+    tmp_path: pathlib.Path, rows: Any, change: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(ValueError, match=says):
+        evaluate(ordinary(), tmp_path / "run", rows, **ASKED | change)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_goes_on_with_the_model_that_it_has(tmp_path: pathlib.Path) -> None:
+    whole = evaluate(ordinary(), tmp_path / "whole", ROWS, **ASKED)
+    run = evaluate(ordinary(), tmp_path / "run", ROWS, **ASKED)
+    (run.path / "evaluation.json").unlink()
+    resume(run.path)
+    assert results_of(run.path) == results_of(whole.path)
+
+
+def test_an_estimate_is_a_log_z_that_is_known(tmp_path: pathlib.Path) -> None:
+    found = ordinary().ais(20, 20, random_state=0)
+    assert read_evaluation(evaluate(ordinary(), tmp_path / "run", ROWS, log_z=found).path).log_z == found.log_z
+
+
+def test_what_is_damaged_is_refused(tmp_path: pathlib.Path) -> None:
+    run = evaluate(ordinary(), tmp_path / "run", ROWS, **ASKED)
+    result, weights = run.path / "evaluation.json", run.path / "evaluation.zarr" / "log_weight" / "c.1"
+    told = result.read_text()
+    result.write_text("{}")
+    with pytest.raises(ValueError, match=r"evaluation\.json is damaged"):
+        read_evaluation(run.path)
+    result.write_text(told)
+    weights.write_bytes(weights.read_bytes()[:3])
+    with pytest.raises(ValueError, match="log_weight is damaged"):
+        read_evaluation(run.path)
+    weights.unlink()
+    with pytest.raises(ValueError, match=r"log_weight is damaged: it lacks the chunk c\.1"):
+        read_evaluation(run.path)
+    (run.path / "rows.npy").write_bytes(b"\x93NUMPY")
+    with pytest.raises(ValueError, match=r"rows\.npy is damaged"):
+        rows_of(run.path, 0, 5)

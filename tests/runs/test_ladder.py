@@ -1,0 +1,210 @@
+"""Runs of models that learnt on a ladder: draws at equilibrium and log Z on disk, the same bytes however disturbed."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("zarr")
+
+from nbm_xp.boltzmann import DBM, RBM
+from nbm_xp.runs import RunError, evaluate, open_samples, read_evaluation, resume, sample
+from tests.helpers.runs import files_of
+
+SHARE = 0.8
+ASKED: dict[str, Any] = {"n_chains": 22, "n_draws": 9, "burn_in": 7, "thin": 2, "chunks": 8, "checkpoint_every": 2}
+WEIGHED: dict[str, Any] = {"n_chains": 20, "n_temperatures": 30, "ladder_steps": 42, "chunks": 8, "checkpoint_every": 7}
+
+
+def rows() -> Any:
+    """Of two places, far apart for chains that change a unit at a time."""
+    rng = np.random.default_rng(0)
+    high = np.arange(400) < SHARE * 400
+    noise = rng.random((400, 24)) < 0.02
+    return np.where(noise, ~high[:, None], high[:, None]).astype("float32")
+
+
+@pytest.fixture(scope="module")
+def model() -> RBM:
+    found = RBM(8, n_iter=40, training="ptt", learning_rate=0.2, batch_size=50, random_state=0).fit(rows())
+    assert found.state_.n_pairs > 2
+    return found
+
+
+@pytest.fixture(scope="module")
+def deep() -> DBM:
+    """One whose states cannot be enumerated."""
+    rng = np.random.default_rng(1)
+    return DBM([24, 21, 25], n_iter=2, training="ptt", learning_rate=0.05, random_state=0).fit(
+        (rng.random((60, 24)) < 0.4).astype("float32")
+    )
+
+
+def stopping_after(share: float) -> Callable[[int, int], None]:
+    def stop(done: int, total: int) -> None:
+        if done > share * total:
+            raise KeyboardInterrupt
+
+    return stop
+
+
+def test_draws_are_at_equilibrium_from_the_first_one_on(tmp_path: pathlib.Path, model: RBM) -> None:
+    drawn = open_samples(sample(model, tmp_path / "run", 300, 10, thin=5, chunks=100, random_state=1).path).compute()
+    shares = (drawn.mean(axis=2) > 0.5).mean(axis=0)
+    assert drawn.dtype == "uint8"
+    assert np.abs(shares - SHARE).max() < 0.12, shares
+    assert abs(shares.mean() - SHARE) < 0.06, shares
+    in_memory = model.sample(300, 50, random_state=1)
+    assert abs((in_memory.mean(axis=1) > 0.5).mean() - shares.mean()) < 0.1
+
+
+@pytest.mark.parametrize("change", [{"n_workers": 1}, {"checkpoint_every": 4}, {"n_draws": 5}, {"burn_in": 9}], ids=str)
+def test_draws_follow_from_the_seed(tmp_path: pathlib.Path, model: RBM, change: dict[str, Any]) -> None:
+    first = sample(model, tmp_path / "first", random_state=3, **ASKED)
+    other = sample(model, tmp_path / "other", random_state=3, **ASKED | change)
+    assert "ladder" in first.configuration
+    mine, theirs = (open_samples(run.path).compute() for run in (first, other))
+    later = (change.get("burn_in", 7) - 7) // 2
+    length = min(mine.shape[1] - later, theirs.shape[1])
+    np.testing.assert_array_equal(mine[:, later : later + length], theirs[:, :length])
+    if "n_workers" in change:
+        assert files_of(first.path / "samples.zarr") == files_of(other.path / "samples.zarr")
+
+
+def test_a_block_has_the_chains_that_it_has_among_others(tmp_path: pathlib.Path, model: RBM) -> None:
+    """Equal to rounding: nearly all chains are the same in other blocks."""
+    whole = open_samples(sample(model, tmp_path / "whole", random_state=3, **ASKED).path).compute()
+    parts = open_samples(sample(model, tmp_path / "parts", random_state=3, **ASKED | {"chunks": 5}).path).compute()
+    assert (whole == parts).all(axis=(1, 2)).mean() > 0.9
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.7])
+def test_a_run_broken_off_goes_on_to_the_same_bytes(tmp_path: pathlib.Path, deep: DBM, share: float) -> None:
+    asked = ASKED | {"layers": (0, 1, 2), "probabilities": share == 0.3}
+    whole = sample(deep, tmp_path / "whole", random_state=3, **asked)
+    with pytest.raises(KeyboardInterrupt):
+        sample(deep, tmp_path / "run", random_state=3, progress=stopping_after(share), **asked)
+    with pytest.raises(RunError, match="not finished"):
+        open_samples(tmp_path / "run")
+    run = resume(tmp_path / "run")
+    assert files_of(run.path / "samples.zarr") == files_of(whole.path / "samples.zarr")
+    assert open_samples(run.path, "hidden_2").shape == (22, 9, 25)
+
+
+@pytest.mark.parametrize(("visible", "hidden"), [("categorical:3", "binary"), ("spin", "relu"), ("gaussian", "spin")])
+def test_units_of_any_kind_go_on_to_the_same_bytes(tmp_path: pathlib.Path, visible: str, hidden: str) -> None:
+    rng = np.random.default_rng(0)
+    given = {"categorical:3": rng.integers(0, 3, (60, 8)), "spin": 2 * rng.integers(0, 2, (60, 8)) - 1}
+    data = given.get(visible, rng.normal(size=(60, 8))).astype("float32")
+    learner = RBM(5, n_iter=4, training="ptt", learning_rate=0.1, visible=visible, hidden=hidden, random_state=0)
+    model = learner.fit(data)
+    whole = sample(model, tmp_path / "whole", random_state=3, **ASKED | {"layers": (0, 1)})
+    with pytest.raises(KeyboardInterrupt):
+        sample(model, tmp_path / "run", random_state=3, progress=stopping_after(0.4), **ASKED | {"layers": (0, 1)})
+    assert files_of(resume(tmp_path / "run").path / "samples.zarr") == files_of(whole.path / "samples.zarr")
+    drawn = open_samples(whole.path)
+    assert drawn.shape == (22, 9, 8)
+    if visible != "gaussian":
+        assert set(np.unique(drawn.compute())) <= set(data.ravel())
+    found = read_evaluation(
+        evaluate(model, tmp_path / "weighed", random_state=4, **WEIGHED | {"n_temperatures": 200}).path
+    )
+    assert found.ladder is not None
+    assert found.ais is not None
+    assert found.reverse is not None
+    assert found.ladder.log_z == pytest.approx(0.5 * (found.ais.log_z + found.reverse.log_z), abs=0.5)
+
+
+def test_log_z_lies_between_its_three_estimates(tmp_path: pathlib.Path, model: RBM) -> None:
+    run = evaluate(model, tmp_path / "run", rows()[:50], n_chains=60, n_temperatures=400, chunks=25, random_state=2)
+    assert run.configuration["reverse"] == "exact states"
+    found, exact = read_evaluation(run.path), model.log_partition()
+    assert found.ladder is not None
+    assert found.ais is not None
+    assert found.reverse is not None
+    assert found.log_z == found.exact == exact
+    assert found.ladder.log_z_low - 0.3 < exact < found.ladder.log_z_high + 0.3
+    assert abs(found.ladder.log_z - model.ladder_log_partition(60, random_state=0).log_z) < 0.3
+    assert found.ais.log_z_low < exact < found.reverse.log_z_high
+    assert len(found.ladder.acceptance) == model.state_.n_pairs
+    assert all(0 < share <= 1 for share in found.ladder.acceptance)
+    mean = float(model.log_likelihood(rows()[:50], exact).mean())
+    assert found.mean_log_likelihood == pytest.approx(mean, abs=1e-4)
+
+
+def test_an_estimate_is_the_same_however_it_is_divided(tmp_path: pathlib.Path, model: RBM) -> None:
+    first = read_evaluation(evaluate(model, tmp_path / "first", random_state=4, **WEIGHED).path)
+    for number, change in enumerate(({"checkpoint_every": 50}, {"checkpoint_every": 1}, {"n_workers": 1})):
+        other = read_evaluation(evaluate(model, tmp_path / str(number), random_state=4, **WEIGHED | change).path)
+        assert first.ladder == other.ladder
+    fewer = read_evaluation(evaluate(model, tmp_path / "fewer", random_state=4, **WEIGHED | {"ladder_steps": 0}).path)
+    assert fewer.ladder is None
+    assert fewer.reverse is None
+    assert fewer.ais is not None
+    assert first.ais is not None
+    assert fewer.ais.log_z == first.ais.log_z
+    assert fewer.log_z == first.log_z == model.log_partition()
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.65, 0.9])
+def test_an_evaluation_broken_off_goes_on_to_the_same_bytes(tmp_path: pathlib.Path, deep: DBM, share: float) -> None:
+    """While it anneals, climbs, and anneals in reverse from where the ladder's chains ended."""
+    whole = evaluate(deep, tmp_path / "whole", rows()[:10], random_state=3, **WEIGHED)
+    assert whole.configuration["reverse"] == "the ladder"
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(deep, tmp_path / "run", rows()[:10], random_state=3, progress=stopping_after(share), **WEIGHED)
+    run = resume(tmp_path / "run")
+    for name in ("evaluation.zarr", "evaluation.json"):
+        here, there = (files_of(place.path) for place in (run, whole))
+        assert {key: here[key] for key in here if key.startswith(name)} == {
+            key: there[key] for key in there if key.startswith(name)
+        }
+    found = read_evaluation(run.path)
+    assert found.ladder is not None
+    assert found.reverse is not None
+    assert found.ladder.log_z == pytest.approx(found.reverse.log_z, abs=1.0)
+
+
+def test_the_ladder_is_left_out_where_that_is_asked(tmp_path: pathlib.Path, model: RBM) -> None:
+    plain = RBM.from_parameters(model.components_, model.intercept_hidden_, model.intercept_visible_)
+    plain.state_.base_rate = model.base_rate_
+    mine = sample(model, tmp_path / "mine", random_state=3, ladder=False, **ASKED)
+    theirs = sample(plain, tmp_path / "theirs", random_state=3, **ASKED)
+    np.testing.assert_array_equal(open_samples(mine.path), open_samples(theirs.path))
+    held = sample(model, tmp_path / "held", random_state=3, clamp={1: np.ones(8, "float32")}, **ASKED)
+    assert held.configuration["ladder"] is None
+    for given, message in (
+        ({"ladder": 3}, "ladder must be True, False or None, got 3"),
+        ({"ladder": True, "clamp": {1: np.ones(8, "float32")}}, "ladder must not be True beside clamp"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            sample(model, tmp_path / "no", **ASKED | given)
+    with pytest.raises(ValueError, match='ladder must be of a model with training="ptt"'):
+        sample(plain, tmp_path / "no", ladder=True, **ASKED)
+    with pytest.raises(ValueError, match="ladder_steps must be 0, or at least 4, got 3"):
+        evaluate(model, tmp_path / "no", ladder_steps=3)
+    assert not (tmp_path / "no").exists()
+
+
+def test_one_table_tells_the_ladder_and_both_ways_of_annealing(
+    tmp_path: pathlib.Path, model: RBM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("typer")
+    from ..command import ran, told
+
+    monkeypatch.chdir(tmp_path)
+    model.save("model.safetensors")
+    asked = ("evaluate", "--model", "model.safetensors", "--n-temperatures", "50", "--n-chains", "20")
+    for out in ((), ("--out", "weighed")):
+        lines = [line.split()[0] for line in ran(*asked, *out).splitlines()]
+        assert lines == ["AIS", "50", "50", "ladder", "exact"]
+    found = told("resume", "weighed")
+    assert {"ladder", "reverse", "exact"} <= found.keys()
+    assert told(*asked, "--no-reverse")["reverse"] is None
+    drawn = told("sample", "--model", "model.safetensors", "--out", "chains", "--n-chains", "9", "--n-draws", "4")
+    assert drawn["n_draws"] == 4
+    assert told("resume", "chains")["n_chains"] == 9

@@ -1,0 +1,277 @@
+"""Sampling as a run: the same draws however it is computed, readable by others, refused with clear words."""
+
+from __future__ import annotations
+
+import pathlib
+import socket
+from typing import Any
+
+import dask.array
+import numpy as np
+import pytest
+
+from nbm_xp.boltzmann import DBM, RBM
+from nbm_xp.boltzmann.chains import Chains
+from nbm_xp.boltzmann.machine import Machine
+from nbm_xp.runs import RunDirectory, RunError, Workers, evaluate, open_dataset, open_samples, resume, sample
+from nbm_xp.runs.workers import ClusterPool
+from tests.helpers.runs import SAMPLE, dyadic, files_of, ordinary
+
+pytest.importorskip("zarr")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
+    return sample(ordinary(), tmp_path_factory.mktemp("runs") / "whole", **SAMPLE)
+
+
+def test_draws_are_the_states_of_the_chains(whole: RunDirectory) -> None:
+    """Draw i is where a chain is after ``burn_in + (i + 1) * thin`` sweeps."""
+    chains = Chains(Machine.of(ordinary()), 5, layers=(0, 1))
+    walk = list(chains.walk(chains.start(8, 8), 8, 0, 10 + 12 * 2))
+    for place, name in enumerate(("visible", "hidden_1")):
+        expected = np.stack([drawn.shown[place].T for drawn in walk[11::2]], axis=1)
+        found = open_samples(whole.path, name)
+        assert isinstance(found, dask.array.Array)
+        assert found.dtype == "uint8"
+        assert found.shape == (24, 12, expected.shape[2])
+        assert found.chunks[:2] == ((8, 8, 8), (3, 3, 3, 3))
+        assert np.array_equal(found[8:16].compute(), expected)
+
+
+def test_probabilities_are_what_states_were_drawn_with(tmp_path: pathlib.Path, whole: RunDirectory) -> None:
+    run = sample(ordinary(), tmp_path / "run", **SAMPLE | {"probabilities": True, "layers": (0,)})
+    found = open_samples(run.path)
+    assert found.dtype == "float32"
+    states = open_samples(whole.path).compute()
+    chains = Chains(Machine.of(ordinary()), 5, means=True)
+    *_, last = chains.walk(chains.start(16, 8), 16, 0, 34)
+    assert np.array_equal(found[16:, -1].compute(), last.shown[0].T)
+    assert abs(float((states - found).mean())) < 0.02
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_workers": 1},
+        {"n_workers": 3},
+        {"checkpoint_every": 12},
+        {"checkpoint_every": 5},
+        {"layers": (0,)},
+        pytest.param({"scheduler": "local", "n_workers": 2, "memory_limit": "1GB"}, marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+def test_draws_are_equal_to_the_last_bit(tmp_path: pathlib.Path, whole: RunDirectory, change: dict[str, Any]) -> None:
+    run = sample(ordinary(), tmp_path / "run", **SAMPLE | change)
+    assert np.array_equal(open_samples(run.path).compute(), open_samples(whole.path).compute())
+    if not change.keys() & {"checkpoint_every", "layers"}:
+        assert files_of(run.path / "samples.zarr") == files_of(whole.path / "samples.zarr")
+
+
+@pytest.mark.parametrize("chunks", [1, 5, 24])
+def test_draws_in_other_blocks_are_equal_to_the_last_bit_where_sums_are_exact(
+    tmp_path: pathlib.Path, chunks: int
+) -> None:
+    runs = [sample(dyadic(), tmp_path / str(n), **SAMPLE | {"chunks": n}) for n in (8, chunks)]
+    assert np.array_equal(*(open_samples(run.path).compute() for run in runs))
+
+
+def test_more_chains_and_draws_begin_as_fewer_do(tmp_path: pathlib.Path) -> None:
+    few = sample(dyadic(), tmp_path / "few", **SAMPLE)
+    more = sample(dyadic(), tmp_path / "more", **SAMPLE | {"n_chains": 30, "n_draws": 14})
+    assert np.array_equal(open_samples(more.path)[:24, :12].compute(), open_samples(few.path).compute())
+
+
+def test_a_seed_that_nobody_chose_is_noted(tmp_path: pathlib.Path) -> None:
+    first = sample(ordinary(), tmp_path / "first", **SAMPLE | {"random_state": None})
+    again = sample(ordinary(), tmp_path / "again", **SAMPLE | {"random_state": first.seed})
+    assert files_of(again.path / "samples.zarr") == files_of(first.path / "samples.zarr")
+
+
+def test_xarray_reads_it_without_being_told_more(whole: RunDirectory) -> None:
+    xarray = pytest.importorskip("xarray")
+    for found in (xarray.open_zarr(whole.path / "samples.zarr"), open_dataset(whole.path)):
+        assert found.visible.dims == ("chain", "draw", "unit")
+        assert found.hidden_1.dims == ("chain", "draw", "hidden_1_unit")
+        assert found.visible.chunks is not None
+        assert found.sweep.values.tolist() == list(range(12, 35, 2))
+        assert found.chain.values.tolist() == list(range(24))
+        assert found.attrs["seed"] == "5"
+        assert np.array_equal(found.visible.values, open_samples(whole.path).compute())
+
+
+def test_held_layers(tmp_path: pathlib.Path) -> None:
+    held = np.zeros((24, 12), dtype="float32")
+    held[:, ::2] = 1
+    run = sample(ordinary(), tmp_path / "run", **SAMPLE | {"layers": (0,), "clamp": {1: held}})
+    mean = 1 / (1 + np.exp(-(held[0] @ ordinary().components_ + ordinary().intercept_visible_)))
+    assert np.abs(open_samples(run.path).mean(axis=(0, 1)).compute() - mean).max() < 0.15
+
+
+def test_deep_machines_and_held_layers(tmp_path: pathlib.Path) -> None:
+    rng = np.random.default_rng(0)
+    model = DBM([6, 5, 4], random_state=0).fit((rng.random((40, 6)) < 0.5).astype("float32"))
+    asked = {"n_chains": 10, "n_draws": 4, "random_state": 1, "chunks": 4, "layers": (0, 1), "clamp": {2: np.ones(4)}}
+    whole = sample(model, tmp_path / "whole", **asked)
+    part = sample(model, tmp_path / "part", checkpoint_every=1, **asked)
+    assert open_samples(whole.path, "hidden_1").shape == (10, 4, 5)
+    assert np.array_equal(open_samples(part.path).compute(), open_samples(whole.path).compute())
+
+
+def test_progress_counts_up_to_the_whole(tmp_path: pathlib.Path) -> None:
+    told: list[tuple[int, int]] = []
+    sample(ordinary(), tmp_path / "run", progress=lambda done, total: told.append((done, total)), **SAMPLE)
+    assert told[0] == (0, 24 * 34)
+    assert told[-1] == (24 * 34, 24 * 34)
+    assert [done for done, _ in told] == sorted({done for done, _ in told})
+
+
+def test_a_run_goes_on_where_it_was_left(tmp_path: pathlib.Path, whole: RunDirectory) -> None:
+    class LeftError(Exception):
+        pass
+
+    def leave(done: int, total: int) -> None:
+        if done > total // 3:
+            raise LeftError
+
+    with pytest.raises(LeftError):
+        sample(ordinary(), tmp_path / "run", progress=leave, **SAMPLE)
+    with pytest.raises(RunError, match="is not finished: resume it by"):
+        open_samples(tmp_path / "run")
+    told: list[int] = []
+    run = resume(tmp_path / "run", progress=lambda done, total: told.append(done))
+    assert told[0] > 24 * 34 // 3
+    assert files_of(run.path / "samples.zarr") == files_of(whole.path / "samples.zarr")
+    before = files_of(run.path / "samples.zarr")
+    resume(tmp_path / "run")
+    assert files_of(run.path / "samples.zarr") == before
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"n_chains": 0}, "n_chains must be a whole number, at least 1, got 0"),
+        ({"n_draws": 1.5}, "n_draws must be a whole number, at least 1, got 1.5"),
+        ({"burn_in": -1}, "burn_in must be a whole number, at least 0, got -1"),
+        ({"thin": 0}, "thin must be"),
+        ({"chunks": 0}, "chunks must be"),
+        ({"checkpoint_every": 0}, "checkpoint_every must be"),
+        ({"layers": (2,)}, r"layers must be different numbers from 0 to 1, at least one, got \(2,\)"),
+        ({"layers": ()}, "layers must be different numbers"),
+        ({"layers": (0, 0)}, "layers must be different numbers"),
+        ({"clamp": {0: np.zeros(20)}}, "layers must not be clamped ones"),
+        ({"clamp": {1: np.zeros(3)}, "layers": (0,)}, r"clamp must hold, for layer 1, an array of shape \(12,\)"),
+        ({"clamp": {7: np.zeros(3)}}, "clamp must be layers from 0 to 1, got 7"),
+        ({"clamp": [1, 0]}, "clamp must map layers to their states, got list"),
+        ({"clamp": {1: [np.nan] * 12}, "layers": (0,)}, r"clamp\[1\] must have values in \[0, 1\], got NaN"),
+        (
+            {"clamp": {1: [5.0] * 12}, "layers": (0,)},
+            r"clamp\[1\] must have values in \[0, 1\], got values from 5 to 5",
+        ),
+        ({"clamp": {1: ["a"] * 12}, "layers": (0,)}, r"clamp\[1\] must be an array of numbers"),
+        ({"layers": 0}, "layers must be different numbers from 0 to 1, at least one, got 0"),
+        ({"layers": "01"}, "layers must be different numbers from 0 to 1, at least one, got '01'"),
+        ({"scheduler": "local", "memory_limit": "much"}, "much"),
+        ({"random_state": -1}, "random_state must not be negative, got -1"),
+        ({"library": "dask"}, "library must be one that computes at once, got 'dask'"),
+        ({"scheduler": "rays"}, "scheduler must be 'threads', 'local' .* or an address tcp://…, got 'rays'"),
+        ({"scheduler": "processes"}, r"'local' \(processes of this machine\) .*, got 'processes'"),
+        ({"memory_limit": "1GB"}, "memory_limit is for scheduler='local'"),
+        ({"n_workers": 0}, "n_workers must be"),
+        ({"scheduler": "tcp://127.0.0.1:1", "n_workers": 2}, "n_workers must not be given with the cluster"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(tmp_path: pathlib.Path, change: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        sample(ordinary(), tmp_path / "run", **SAMPLE | change)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("model", [3, "model.safetensors"])
+def test_what_is_no_model_is_refused(tmp_path: pathlib.Path, model: Any) -> None:
+    for begin in (sample, evaluate):
+        with pytest.raises(TypeError, match=f"model must be a model of nbm_xp.boltzmann, got {type(model).__name__}"):
+            begin(model, tmp_path / "run")
+        with pytest.raises(ValueError, match="This RBM instance is not fitted yet"):
+            begin(RBM(3), tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_directory_is_made_where_there_is_no_cluster(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nobody(address: str, worker_timeout: float) -> Any:
+        raise RunError(f"there is no Dask cluster at {address}")
+
+    monkeypatch.setattr(ClusterPool, "existing", nobody)
+    for begin in (sample, evaluate):
+        with pytest.raises(RunError, match="no Dask cluster"):
+            begin(ordinary(), tmp_path / "run", scheduler="tcp://127.0.0.1:1")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_layer_that_was_not_kept_is_refused(whole: RunDirectory) -> None:
+    with pytest.raises(ValueError, match=r"name must be one of \['hidden_1', 'visible'\], got 'hidden_2'"):
+        open_samples(whole.path, "hidden_2")
+
+
+def test_one_thread_of_linear_algebra_while_it_runs(tmp_path: pathlib.Path) -> None:
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    from nbm_xp.runs.job import one_thread
+
+    def counts() -> list[int]:
+        return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+
+    before = counts()
+    with one_thread(), one_thread():
+        assert set(counts()) <= {1}
+    assert counts() == before
+
+
+def test_workers_serve_several_runs(tmp_path: pathlib.Path, whole: RunDirectory) -> None:
+    with Workers("threads", n_workers=2) as workers:
+        for name in ("a", "b"):
+            run = sample(ordinary(), tmp_path / name, scheduler=workers, **SAMPLE)
+            assert files_of(run.path / "samples.zarr") == files_of(whole.path / "samples.zarr")
+        with pytest.raises(ValueError, match="must not be given with Workers"):
+            sample(ordinary(), tmp_path / "c", scheduler=workers, n_workers=2, **SAMPLE)
+
+
+def test_a_package_that_is_missing_is_named(whole: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "xarray", None)
+    with pytest.raises(ModuleNotFoundError, match=r"this needs xarray: install nbm_xp\[xarray\]"):
+        open_dataset(whole.path)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "address", "says"),
+    [
+        ("threads", ":8787", "dashboard_address is for scheduler='local', not for 'threads'"),
+        ("tcp://127.0.0.1:1", ":8787", "dashboard_address is for scheduler='local'"),
+        ("local", "everywhere", "dashboard_address must be as '127.0.0.1:8787' or ':8787', got 'everywhere'"),
+        ("local", 8787, "dashboard_address must be as"),
+    ],
+)
+def test_dashboards_that_cannot_be_are_refused(scheduler: str, address: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        Workers(scheduler, dashboard_address=address)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("asked", "shown"), [(None, False), (":0", True)])
+def test_the_dashboard_is_for_this_machine_unless_it_is_asked_for(asked: str | None, shown: bool) -> None:
+    """127.0.0.2 stands for any other address that this machine has."""
+    pytest.importorskip("distributed")
+    before = dask.config.get("distributed.deploy.lost-worker-timeout")
+    with Workers("local", n_workers=1, dashboard_address=asked) as workers:
+        port = int(str(workers.dashboard).split(":")[2].split("/")[0])
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        if shown:
+            socket.create_connection(("127.0.0.2", port), timeout=5).close()
+        else:
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(("127.0.0.2", port), timeout=5)
+    assert dask.config.get("distributed.deploy.lost-worker-timeout") == before

@@ -1,0 +1,287 @@
+"""Training as a run, and `resume`: what was broken off ends with the same bytes, by what its directory says alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pathlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.boltzmann import DBM, RBM, SGD, TrainingWarning
+from nbm_xp.files import finite_json
+from nbm_xp.graphs import GraphMachine, lattice
+from nbm_xp.runs import (
+    RunDirectory,
+    RunError,
+    evaluate,
+    measure_lattice,
+    read_evaluation,
+    resume,
+    sample,
+    sample_lattice,
+    train,
+    trained_model,
+)
+from nbm_xp.runs.training import MODEL, TrainingRun
+from tests.helpers.command import run as command
+from tests.helpers.runs import files_of
+
+ROWS = (np.random.default_rng(0).random((30, 9)) < 0.4).astype("float32")
+LEARNING: dict[str, Callable[[], Any]] = {
+    "plain": lambda: RBM(3, n_iter=7, random_state=5),
+    "cd": lambda: RBM(3, n_iter=7, random_state=5, training="cd", n_gibbs=2),
+    "momentum": lambda: RBM(3, n_iter=7, random_state=5, optimizer=SGD(0.5), schedule="linear"),
+    "deep": lambda: DBM([9, 4, 2], n_iter=7, random_state=5),
+    "ptt": lambda: RBM(3, n_iter=7, random_state=5, training="ptt", learning_rate=2.0),
+    "spins": lambda: RBM(3, n_iter=7, random_state=5, visible="spin"),
+}
+
+
+def after(passes: int) -> Callable[[int, int], None]:
+    """What breaks a training off after so many passes."""
+
+    def broken_off(done: int, total: int) -> None:
+        if done == passes:
+            raise KeyboardInterrupt
+
+    return broken_off
+
+
+def broken_off(place: pathlib.Path, model: Any, passes: int, rows: Any = ROWS, **options: Any) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        train(model, place, rows, progress=after(passes), **options)
+    assert not (place / MODEL).exists()
+
+
+def files(place: pathlib.Path) -> dict[str, str]:
+    """All but what tells when it was."""
+    return {name: digest for name, digest in files_of(place).items() if name == MODEL}
+
+
+@pytest.mark.parametrize(("model", "last"), list(zip(LEARNING.values(), (1, 4, 5, 3, 6, 2), strict=True)), ids=LEARNING)
+def test_a_training_broken_off_goes_on_to_the_same_bytes(
+    tmp_path: pathlib.Path, model: Callable[[], Any], last: int
+) -> None:
+    whole = train(model(), tmp_path / "whole", ROWS)
+    fitted = model().fit(ROWS)
+    for mine, theirs in zip(trained_model(whole.path).state_.parameters, fitted.state_.parameters, strict=True):
+        np.testing.assert_array_equal(mine.value, theirs.value)
+    broken_off(tmp_path / "run", model(), last, checkpoint_every=2)
+    told: list[int] = []
+    run = resume(tmp_path / "run", progress=lambda done, total: told.append(done))
+    assert told == list(range(last - last % 2, 8))
+    assert files(run.path) == files(whole.path)
+    looks = [json.loads(line)["epoch"] for line in (run.path / "curve.jsonl").read_text().splitlines()]
+    assert looks == [1, 2, 3, 4, 5, 6, 7]
+    # What was needed to go on is gone, and going on with what is finished changes nothing.
+    assert not (run.path / "checkpoints").exists()
+    before = files_of(run.path)
+    resume(run.path)
+    changed = {name for name, digest in files_of(run.path).items() if before.get(name) != digest}
+    assert changed <= {"run.log"}
+
+
+@pytest.mark.parametrize("options", [{"diagnostics": True}, {"training": "ptt"}], ids=["annealed", "ladder"])
+def test_what_fit_finds_at_its_looks_is_in_the_curve(tmp_path: pathlib.Path, options: dict[str, Any]) -> None:
+    def model() -> RBM:
+        return RBM(3, n_iter=4, random_state=5, **options)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrainingWarning)  # so few rows
+        found = [finite_json(dataclasses.asdict(look)) for look in model().fit(ROWS).diagnostics_]
+        broken_off(tmp_path / "run", model(), 3, checkpoint_every=2, score_every=3)
+        resume(tmp_path / "run")
+    lines = [json.loads(line) for line in (tmp_path / "run" / "curve.jsonl").read_text().splitlines()]
+    # A look by annealing is rare, and each has its line; a ladder tells something in each pass.
+    assert [line["epoch"] for line in lines] == [1, 2, 3, 4]
+    assert [line["diagnostics"] for line in lines] == found
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["diagnostics"] == found[-1]
+
+
+def test_the_model_given_is_left_as_it_is(tmp_path: pathlib.Path) -> None:
+    model = RBM(3, n_iter=2)
+    run = train(model, tmp_path / "run", ROWS)
+    assert not hasattr(model, "components_")
+    assert model.random_state is None
+    assert run.seed == trained_model(run.path).random_state
+
+
+def test_held_out_rows_are_followed_after_going_on(tmp_path: pathlib.Path) -> None:
+    held = ROWS[:7]
+    broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=0), 3, held_out=held, checkpoint_every=1, score_every=1)
+    run = resume(tmp_path / "run")
+    found = json.loads((run.path / "result.json").read_text())
+    assert found["mean_log_likelihood"] == pytest.approx(
+        float(trained_model(run.path).log_likelihood(held).mean()), abs=0.02
+    )
+
+
+def test_weights_of_rows_are_kept_until_the_end(tmp_path: pathlib.Path) -> None:
+    weights = np.random.default_rng(1).random(len(ROWS)).astype("float32")
+    model = RBM(3, n_iter=5, random_state=5)
+    broken_off(tmp_path / "run", model, 2, sample_weight=weights, checkpoint_every=1)
+    resume(tmp_path / "run")
+    fitted = RBM(3, n_iter=5, random_state=5).fit(ROWS, sample_weight=weights)
+    np.testing.assert_array_equal(trained_model(tmp_path / "run").components_, fitted.components_)
+
+
+def test_rows_of_dask_come_back_in_their_blocks(tmp_path: pathlib.Path) -> None:
+    dask = pytest.importorskip("dask.array")
+    rows = dask.from_array(ROWS, chunks=(7, -1))
+    whole = train(RBM(3, n_iter=3, random_state=1), tmp_path / "whole", rows)
+    for last in (1, 2):  # before the first checkpoint, and after one
+        broken_off(tmp_path / str(last), RBM(3, n_iter=3, random_state=1), last, rows, checkpoint_every=2)
+        run = resume(tmp_path / str(last))
+        assert files(run.path) == files(whole.path)
+
+
+def test_a_training_of_the_command_goes_on_from_python(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("typer")
+    monkeypatch.chdir(tmp_path)
+    np.save("scans.npy", ROWS)
+    asked = ["train", "--data", "scans.npy", "--n-components", "3", "--n-iter", "5", "--seed", "4", "--momentum", "0.5"]
+    assert command(*asked, "--out", "whole").exit_code == 0
+    after_a_pass = TrainingRun._after_epoch
+
+    def interrupted(self: TrainingRun, model: Any) -> None:
+        after_a_pass(self, model)
+        if model.n_iter_ == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(TrainingRun, "_after_epoch", interrupted)
+        assert command(*asked, "--checkpoint-every", "2").exit_code == 130
+    pathlib.Path("scans.npy").unlink()
+    resume("run")
+    assert files(pathlib.Path("run")) == files(pathlib.Path("whole"))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"model": "rbm"}, "model must be a model of nbm_xp.boltzmann, got str"),
+        ({"model": RBM(0)}, "n_components must be a whole number, at least 1, got 0"),
+        ({"model": RBM(3, schedule=lambda done, total: 1.0)}, "schedule must be a name in a run"),
+        ({"X": ROWS * np.nan}, r"X must have values in \[0, 1\]"),
+        ({"held_out": ROWS[:, :5]}, "held_out has 5 features, but the model"),
+        ({"sample_weight": [1.0]}, "sample_weight must have one axis, a weight for each of"),
+        ({"hours": 0}, "hours must be a number above 0, got 0"),
+        ({"score_every": 0}, "score_every must be a whole number, at least 1, got 0"),
+        ({"checkpoint_every": 1.5}, "checkpoint_every must be a whole number, at least 1, got 1.5"),
+    ],
+    ids=["no model", "no hidden units", "a function", "values", "features", "weights", "hours", "looks", "checkpoints"],
+)
+def test_bad_arguments_are_refused_before_anything_is_made(
+    tmp_path: pathlib.Path, given: dict[str, Any], message: str
+) -> None:
+    asked: dict[str, Any] = {"model": RBM(3, n_iter=1), "X": ROWS} | given
+    with pytest.raises((TypeError, ValueError), match=message):
+        train(asked.pop("model"), tmp_path / "run", asked.pop("X"), **asked)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_process_at_a_time_trains(tmp_path: pathlib.Path) -> None:
+    broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=0), 2, checkpoint_every=1)
+    with pytest.raises(FileExistsError, match="is not empty"):
+        train(RBM(3, n_iter=4, random_state=0), tmp_path / "run", ROWS)
+    with pytest.raises(ValueError, match="a training runs in this process"):
+        resume(tmp_path / "run", n_workers=2)
+    with (
+        RunDirectory.resume(tmp_path / "run"),
+        pytest.raises(RunError, match="another process works on the run"),
+    ):
+        resume(tmp_path / "run")
+    run = resume(tmp_path / "run")
+    assert trained_model(run.path).n_iter_ == 4
+
+
+@pytest.mark.parametrize("name", ["checkpoints/rows.npy", "checkpoints/model.safetensors", "run.json"])
+def test_what_is_damaged_is_refused(tmp_path: pathlib.Path, name: str) -> None:
+    broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=0), 2, checkpoint_every=1)
+    file = tmp_path / "run" / name
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-20] + bytes([whole[-20] ^ 4]) + whole[-19:])
+    with pytest.raises(ValueError, match=str(file)):
+        resume(tmp_path / "run")
+    file.write_bytes(whole)
+    resume(tmp_path / "run")
+
+
+def test_what_is_not_there_is_said(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"there is no run's directory .*nowhere"):
+        resume(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match=r"empty is no run's directory: it has no run.json"):
+        resume(tmp_path / "empty")
+    broken_off(tmp_path / "early", RBM(3, n_iter=4, random_state=0), 1, checkpoint_every=3)
+    with pytest.raises(RunError, match="early has kept no model yet"):
+        trained_model(tmp_path / "early")
+    with RunDirectory.create(tmp_path / "other", "paint", {}):
+        pass
+    with pytest.raises(ValueError, match=r"runs are of the kinds sample, .*, got 'paint'"):
+        resume(tmp_path / "other")
+
+
+def test_a_run_keeps_the_names_of_columns_and_clips_as_fit_does(tmp_path: pathlib.Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(ROWS, columns=list("abcdefghi"))
+    turned = table[list("ihgfedcba")]
+    with pytest.warns(UserWarning, match="held_out has values from 0 to 2, those outside"):
+        run = train(RBM(3, n_iter=2, random_state=5), tmp_path / "run", table, held_out=2 * table)
+    model = trained_model(run.path)
+    assert list(model.feature_names_in_) == list(table.columns)
+    with pytest.raises(ValueError, match="in the same order"):
+        evaluate(model, tmp_path / "evaluation", turned, n_chains=4, n_temperatures=4)
+    settings = {"n_chains": 4, "n_temperatures": 4, "random_state": 1}
+    with pytest.warns(UserWarning, match="X has values from 0 to 2, those outside"):
+        evaluation = evaluate(model, tmp_path / "evaluation", 2 * table, **settings)
+    whole = evaluate(model, tmp_path / "whole", table, **settings)
+    found, wanted = (read_evaluation(each.path).mean_log_likelihood for each in (evaluation, whole))
+    assert found == wanted is not None
+    with pytest.raises(ValueError, match="in the same order"):
+        train(RBM(3, n_iter=2), tmp_path / "other", table, held_out=turned)
+
+
+def test_a_resumed_run_keeps_the_names_of_columns(tmp_path: pathlib.Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=5), 2, pandas.DataFrame(ROWS, columns=list("abcdefghi")))
+    assert list(trained_model(resume(tmp_path / "run").path).feature_names_in_) == list("abcdefghi")
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        (ROWS[:0], {}, "X must have at least one row"),
+        (ROWS, {"held_out": ROWS[:0]}, "held_out must have at least one row"),
+    ],
+)
+def test_what_cannot_be_learnt_begins_no_run(
+    rows: np.ndarray, options: dict[str, Any], message: str, tmp_path: pathlib.Path
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        train(RBM(3, n_iter=2), tmp_path / "run", rows, **options)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_takes_hyperparameters_of_arrays(tmp_path: pathlib.Path) -> None:
+    model = DBM(np.asarray([9, np.int64(4)]), np.float64(0.05), n_iter=1, random_state=5)
+    assert trained_model(train(model, tmp_path / "run", ROWS).path).layers == [9, 4]
+
+
+def test_a_progress_that_cannot_be_called_begins_no_run(tmp_path: pathlib.Path) -> None:
+    model, place = RBM(3, n_iter=1, random_state=5).fit(ROWS), tmp_path / "run"
+    for begin in (
+        lambda: sample(model, place, 4, 2, progress=3),
+        lambda: evaluate(model, place, progress=3),
+        lambda: sample_lattice(GraphMachine(lattice((4, 4))), place, n_sweeps=4, progress=3),
+        lambda: measure_lattice(place, (4, 4), [2.0], n_sweeps=4, progress=3),
+        lambda: resume(place, progress=3),
+    ):
+        with pytest.raises(TypeError, match="progress must be callable, got 3"):
+            begin()
+        assert not place.exists()

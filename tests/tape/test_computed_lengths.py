@@ -1,0 +1,183 @@
+"""Bounds and lengths that are computed: known while recording where numbers, constants or few variables decide them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.namespace import get_namespace, use_backend
+from nbm_xp.rng import RandomStreams
+from nbm_xp.tape import KnownLength, Length, Variable, evaluate, function, gradients, placeholder
+from nbm_xp.tape import namespace as xp
+from tests.helpers.libraries import EAGER, Library, guard
+
+X = np.arange(12.0).reshape(4, 3)
+
+USES: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = {
+    "stop": (lambda x, two: x[:two], (2, 3)),
+    "start": (lambda x, two: x[two - 1 :], (3, 3)),
+    "step": (lambda x, two: x[::two], (2, 3)),
+    "from the end": (lambda x, two: x[two - 5 : -two + 1], (2, 3)),
+    "backwards": (lambda x, two: x[two::-1], (3, 3)),
+    "zeros": (lambda x, two: xp.zeros((two, 5)), (2, 5)),
+    "arange": (lambda x, two: xp.arange(two + 1), (3,)),
+    "eye": (lambda x, two: xp.eye(two), (2, 2)),
+    "linspace": (lambda x, two: xp.linspace(0.0, 1.0, two), (2,)),
+    "reshape": (lambda x, two: xp.reshape(x, (two, -1)), (2, 6)),
+    "broadcast_to": (lambda x, two: xp.broadcast_to(x, (two, 4, 3)), (2, 4, 3)),
+    "repeat": (lambda x, two: xp.repeat(x, two, axis=1), (4, 6)),
+    "tile": (lambda x, two: xp.tile(x, (two, 1)), (8, 3)),
+    "full": (lambda x, two: xp.full(two, 7.0), (2,)),
+}
+EACH_USE = pytest.mark.parametrize("use", USES.values(), ids=USES)
+
+
+@EACH_USE
+@pytest.mark.parametrize("library", EAGER, indirect=True)
+def test_constants_give_integers(use: tuple[Callable[[Any, Any], Any], tuple[int, ...]], library: Library) -> None:
+    call, shape = use
+    two = xp.asarray(library.array(np.asarray([1, 1])))
+    made = call(xp.asarray(library.array(X)), xp.sum(two) + 0)
+    assert [type(length) for length in made.shape] == [int] * len(shape)
+    assert made.shape == shape == tuple(evaluate(made).shape)
+    assert len(made) == shape[0]
+
+
+@EACH_USE
+@pytest.mark.parametrize("name", ["numpy", "dask"])
+def test_so_do_numbers_alone_whatever_the_library(
+    use: tuple[Callable[[Any, Any], Any], tuple[int, ...]], name: str
+) -> None:
+    call, shape = use
+    with use_backend(name), guard():
+        x = xp.asarray(get_namespace(name).asarray(X))
+        assert call(x, xp.asarray(3) - 1).shape == shape
+
+
+@EACH_USE
+def test_a_variables_number_is_known_and_may_change(
+    use: tuple[Callable[[Any, Any], Any], tuple[int, ...]],
+) -> None:
+    call, shape = use
+    number = Variable(np.asarray(1))
+    made = call(Variable(X), number + 0)
+    for value in (2, 1, 2):
+        number.set_value(value)
+        now = tuple(evaluate(made).shape)
+        assert now == made.shape
+        assert all(isinstance(length, int) for length in made.shape)
+    assert now == shape
+    assert any(type(length) is KnownLength for length in made.shape)
+
+
+def test_lengths_of_variables_are_not_fixed() -> None:
+    x = Variable(X)
+    rows = xp.asarray(x.shape[0])
+    made = xp.zeros(rows * 2 - xp.stack([rows, rows])[1])
+    assert made.shape == (4,)
+    x.set_value(np.ones((6, 3)))
+    assert made.shape == evaluate(made).shape == (6,)
+
+
+def test_lazy_arrays_are_not_computed_for_it() -> None:
+    with guard():
+        two = xp.asarray(get_namespace("dask").asarray(np.asarray(2)))
+        assert isinstance(xp.zeros(two + 0).shape[0], Length)
+
+
+def test_nor_are_large_arrays_summed_each_time_that_a_shape_is_asked_for() -> None:
+    many = Variable(np.ones(1000, dtype="int64"))
+    made = xp.zeros(xp.sum(many))
+    assert isinstance(made.shape[0], Length)
+    assert evaluate(made).shape == (1000,)
+
+
+def test_inputs_and_draws_stay_unknown() -> None:
+    rng = RandomStreams(1)
+    for number in (placeholder((), dtype="int64"), xp.astype(rng.uniform(()) * 5, xp.int64)):
+        assert isinstance(xp.zeros(number + 1).shape[0], Length)
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda x, two: x[:two] + xp.zeros((3, 3)), r"\(2, 3\) and \(3, 3\) cannot be broadcast"),
+        (lambda x, two: xp.where(x > 0, x, xp.zeros((two + 3, 3))), "cannot be broadcast"),
+        (lambda x, two: x @ xp.zeros((two, 5)), "equal inner lengths"),
+        (lambda x, two: xp.concat([x, xp.zeros((two, two))]), "equal lengths along axis 1"),
+        (lambda x, two: xp.reshape(x, (two + 3, 2)), "cannot reshape"),
+        (lambda x, two: xp.broadcast_to(x, (two + 3, 3)), "cannot be broadcast"),
+        (lambda x, two: xp.linalg.solve(xp.zeros((two, 3)), x), "square matrices"),
+        (lambda x, two: xp.zeros(two - 5), "0 or more, got -3"),
+        (lambda x, two: x[two + 2], "index 4 is out of bounds"),
+    ],
+)
+def test_what_cannot_fit_is_refused_when_it_is_recorded(call: Callable[[Any, Any], Any], match: str) -> None:
+    with pytest.raises((ValueError, IndexError), match=match):
+        call(xp.asarray(X), xp.asarray(2) + 0)
+
+
+@pytest.mark.parametrize("step", [0, xp.asarray(2) - 2, Variable(np.asarray(0)) + 0])
+@pytest.mark.parametrize("x", [xp.asarray(X), Variable(X), placeholder((None, 3))])
+def test_no_step_is_zero(x: Any, step: Any) -> None:
+    for call in (lambda: x[::step], lambda: x[1, step + 1 :: step], lambda: xp.arange(0, x.shape[0], step)):
+        with pytest.raises(ValueError, match=r"the step of .* must not be zero"):
+            call()
+
+
+def test_no_length_is_negative_now() -> None:
+    x = Variable(X)
+    for length in (x.shape[0] - 5, Variable(np.asarray(-1)) + 0):
+        with pytest.raises(ValueError, match="0 or more, got -1"):
+            xp.zeros(length)
+
+
+@pytest.mark.parametrize("step", [None, 2, -1, -2])
+def test_a_bound_may_count_from_the_end(step: int | None) -> None:
+    """Whatever its sign turns out to be, the length is that of NumPy's slice, for variables and for inputs."""
+    low, high = Variable(np.asarray(0)), Variable(np.asarray(0))
+    first, last = placeholder((), dtype="int64"), placeholder((), dtype="int64")
+    x = xp.asarray(X)
+    forms: list[Callable[[Any, Any], slice]] = [
+        lambda a, b: slice(a, b, step),
+        lambda a, _: slice(a, None, step),
+        lambda _, b: slice(None, b, step),
+    ]
+    bounded = [(form, x[form(low, high)], xp.ones_like(x[form(first, last)])) for form in forms]
+    ones = function([first, last], [made for _, _, made in bounded])
+    bounds = (-6, -3, -1, 0, 2, 4, 6)
+    for start in bounds:
+        for stop in bounds:
+            low.set_value(start)
+            high.set_value(stop)
+            for (form, made, _), of_inputs in zip(bounded, ones(start, stop), strict=True):
+                want = X[form(start, stop)]
+                assert made.shape == want.shape == of_inputs.shape, (start, stop)
+
+
+def test_gradients_come_back_through_such_a_slice() -> None:
+    x, number = Variable(X), Variable(np.asarray(-1))
+    slope = gradients(xp.sum(x[: number + 0] ** 2), x)
+    for value in (-1, 2):
+        number.set_value(value)
+        want = np.zeros_like(X)
+        want[:value] = 2 * X[:value]
+        np.testing.assert_array_equal(evaluate(slope), want)
+
+
+def test_a_draw_of_a_recorded_size_takes_the_streams_of_an_unknown_one() -> None:
+    rng = RandomStreams(123)
+    rng.uniform((xp.asarray(2) + 0, 3))
+    assert rng.state_updates[-1][0].shape == (15360, 6)
+
+
+def test_arange_takes_floating_scalars_that_nothing_changes() -> None:
+    made = xp.arange(xp.asarray(0.0), xp.asarray(np.asarray(1.0)) + 0.5, xp.asarray(0.25))
+    assert made.shape == (6,)
+    np.testing.assert_array_equal(evaluate(made), np.arange(0.0, 1.5, 0.25))
+    for bound in (Variable(np.asarray(2.5)), placeholder(())):
+        with pytest.raises(TypeError, match="arange must be a number, or computed from numbers and constants alone"):
+            xp.arange(bound)

@@ -1,0 +1,218 @@
+"""Values that are asked for while recording: right whatever was kept or compiled, and cheap to ask for again."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.namespace import array_namespace, library_name, use_backend
+from nbm_xp.rng import RandomStreams
+from nbm_xp.tape import (
+    Tensor,
+    Variable,
+    as_tensor,
+    evaluate,
+    ifelse,
+    operation,
+    placeholder,
+    scan,
+)
+from nbm_xp.tape import (
+    evaluation as memo,
+)
+from nbm_xp.tape import namespace as xp
+from nbm_xp.tape.evaluation import kept_bytes, look
+from tests.helpers.libraries import Library
+
+CALLS: Counter[str] = Counter()
+
+
+def _counted(namespace: Any, x: Any) -> Any:
+    CALLS["all"] += 1
+    return x + 1
+
+
+counted = operation("test_evaluation_counted", infer=lambda x: (x.shape, x.dtype), run=_counted)
+
+
+@pytest.fixture(autouse=True)
+def _no_calls() -> None:
+    CALLS.clear()
+
+
+class TestConstants:
+    def test_are_computed_once(self) -> None:
+        y = counted(as_tensor(np.ones(3)))
+        for _ in range(4):
+            assert float(xp.sum(y)) == 6.0
+        assert y.eval().tolist() == [2.0] * 3
+        assert CALLS["all"] == 1
+
+    def test_history_is_not_computed_again(self) -> None:
+        x = as_tensor(np.ones(3))
+        for _ in range(100):
+            if bool(xp.any(x < 0)):
+                raise AssertionError
+            x = counted(x)
+        assert CALLS["all"] == 99
+
+    def test_long_history_is_not_computed_again(self) -> None:
+        """An algorithm that looks at its values as it goes on takes time in proportion to its steps."""
+        x = as_tensor(np.ones(3))
+        for _ in range(3):
+            for _ in range(200):
+                x = counted(x)
+            if bool(xp.any(x < 0)):
+                raise AssertionError
+            _ = x[x > 0]  # whose length depends on data
+        assert CALLS["all"] == 600
+
+    def test_what_is_looked_at_by_the_piece_is_computed_twice_at_most(self) -> None:
+        x = counted(as_tensor(np.arange(20_000.0)))
+        assert [float(x[i]) for i in range(50)] == [i + 1.0 for i in range(50)]
+        assert CALLS["all"] <= 2
+
+    def test_are_given_out_as_copies(self, library: Library) -> None:
+        y = as_tensor(library.array(np.ones(3))) * 2.0
+        first = y.eval()
+        assert library_name(first) == library.name
+        if library.name == "numpy":
+            first[...] = 7.0
+        np.testing.assert_array_equal(library.numpy(y.eval()), [2.0] * 3)
+        np.testing.assert_array_equal(library.numpy(evaluate([y, y + 1.0])[1]), [3.0] * 3)
+
+    def test_views_do_not_hold_what_they_are_of(self) -> None:
+        big = as_tensor(np.ones(2_000_000)) * 2.0
+        part = big[:3]
+        part.eval()
+        assert big.node.memo is None
+        assert part.node.memo.base is None
+
+    def test_memory_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(memo, "BUDGET", 100_000)
+        gc.collect()
+        tensors = [as_tensor(np.full(5000, float(i))) + 1.0 for i in range(10)]  # 40 kB each
+        for tensor in tensors:
+            look(tensor)
+        assert kept_bytes() <= 100_000
+        assert tensors[0].node.memo is None
+        assert tensors[-1].node.memo is not None
+        assert [float(tensor[0]) for tensor in tensors] == [i + 1.0 for i in range(10)]
+        del tensors, tensor
+        gc.collect()
+        assert kept_bytes() <= 40_000  # what pytest itself may still hold
+
+    def test_large_ones_are_not_kept(self) -> None:
+        y = as_tensor(np.ones(2_000_000)) + 1.0
+        y.eval()
+        assert y.node.memo is None
+
+    def test_follow_the_configured_library(self) -> None:
+        pytest.importorskip("array_api_strict")
+        y = xp.zeros(3) + 1.0
+        assert library_name(y.eval()) == "numpy"
+        with use_backend("array_api_strict"):
+            assert library_name(y.eval()) == "array_api_strict"
+            assert library_name((y * 2.0).eval()) == "array_api_strict"
+            assert library_name((y * as_tensor(np.ones(3))).eval()) == "numpy"
+        assert library_name(y.eval()) == "numpy"
+
+    def test_go_along_to_the_other_arrays_library(self, library: Library) -> None:
+        y = as_tensor(np.ones(3)) + 1.0
+        y.eval()
+        z = y * as_tensor(library.array(np.full(3, 2.0)))
+        assert library_name(z.eval()) == library.name
+
+
+class TestVariables:
+    def test_are_seen_as_they_are(self) -> None:
+        v = Variable(np.ones(2))
+        y = xp.sum(v * 2.0) + v.shape[0]
+        for k in range(5):  # the later ones compiled
+            v.set_value(np.full(2 + k, float(k)))
+            assert float(y) == 2.0 * k * (2 + k) + 2 + k
+
+    def test_values_are_not_views_of_them(self) -> None:
+        v = Variable(np.ones((2, 2)))
+        for tensor in (v, v.T, v[0], xp.reshape(v, (4,)), xp.broadcast_to(v[0], (3, 2))):
+            for _ in range(4):
+                array = tensor.eval()
+                array[...] = 9.0
+        assert v.get_value().tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+    def test_constant_parts_are_kept_beside_them(self) -> None:
+        v, part = Variable(np.ones(2)), counted(as_tensor(np.ones(2)))
+        for k in range(2):
+            assert float(xp.sum(v * part * float(k))) == 4.0 * k
+        assert CALLS["all"] == 1
+
+
+class TestOthers:
+    def test_draws_are_drawn_anew(self) -> None:
+        u = RandomStreams(1).uniform((3,))
+        fixed = u * 1.0
+        values = [tuple(np.asarray(fixed.eval()).tolist()) for _ in range(4)]
+        assert len(set(values)) == 4
+
+    def test_inputs_win_over_what_is_kept(self) -> None:
+        x = as_tensor(np.ones(2))
+        y = x * 3.0
+        z = y + 1.0
+        assert z.eval().tolist() == [4.0, 4.0]
+        assert evaluate(z, {y: np.zeros(2)}).tolist() == [1.0, 1.0]
+        assert z.eval().tolist() == [4.0, 4.0]
+
+    def test_placeholders_are_missed(self) -> None:
+        x = placeholder((2,), name="x")
+        with pytest.raises(ValueError, match="missing: x"):
+            (x * 2.0).eval()
+
+    def test_several_results_branches_and_loops(self) -> None:
+        a = as_tensor(np.asarray([[2.0, 0.0], [0.0, 3.0]]))
+        values, vectors = xp.linalg.eigh(a)
+        assert evaluate([values])[0].tolist() == [2.0, 3.0]
+        assert np.abs(vectors.eval()).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+        assert float(ifelse(xp.sum(a) > 1, xp.sum(a), a[0, 0])) == 5.0
+        last = scan(lambda row, total: total + row, sequences=a, outputs_info=xp.zeros(2, dtype="float64"))[0][-1]
+        assert last.eval().tolist() == [2.0, 3.0]
+
+    def test_of_nothing_recorded(self) -> None:
+        assert evaluate([]) == []
+        assert float(evaluate(2.0)) == 2.0
+        assert [float(v) for v in evaluate((1.0, as_tensor(np.asarray(2.0))))] == [1.0, 2.0]
+
+    def test_formats_as_the_number_it_is(self) -> None:
+        assert f"{xp.sum(as_tensor(np.ones(3))):.2f}" == "3.00"
+
+    def test_same_as_compiled(self) -> None:
+        generator = np.random.default_rng(0)
+        x: Tensor = as_tensor(generator.normal(size=(3, 4)))
+        results = [
+            x[1:, None, ::2],
+            xp.astype(x > 0, "int8"),
+            -x.T,
+            xp.concat([x, x * 2.0], axis=1),
+            xp.sum(x, axis=(0,), keepdims=True),
+            xp.expand_dims(x, axis=0) ** 2,
+            xp.reshape(x, (2, -1)),
+            xp.where(x > 0, x, 0.0),
+            *xp.unstack(x),
+        ]
+        one_by_one = [result.eval() for result in results]
+        for alone, whole in zip(one_by_one, evaluate([*results, *(x * float(i) for i in range(80))]), strict=False):
+            np.testing.assert_array_equal(alone, whole)
+            assert alone.dtype == whole.dtype
+            assert array_namespace(alone) is array_namespace(whole)
+
+
+def test_a_plan_from_one_kept_result_of_a_call_computes_the_others() -> None:
+    x = as_tensor(np.asarray([[1.0, 2.0], [3.0, 4.0], [4.0, 8.0]]))
+    _, values, rows = xp.linalg.svd(x, full_matrices=False)
+    rank = int(xp.sum(xp.astype(values > 1e-3, xp.int64)))  # keeps the singular values
+    found = np.asarray(xp.sum(rows[:rank, :], axis=1) / values[:rank])
+    _, expected, factors = np.linalg.svd(np.asarray(x), full_matrices=False)
+    np.testing.assert_allclose(found, factors.sum(axis=1) / expected, rtol=1e-12)

@@ -1,0 +1,244 @@
+"""The tape's namespace is the standard's: its names, its signatures, its version, and what a Tensor must have."""
+
+from __future__ import annotations
+
+import inspect
+from types import ModuleType
+from typing import Any
+
+import array_api_compat
+import array_api_strict
+import numpy as np
+import pytest
+
+from nbm_xp.namespace import use_backend
+from nbm_xp.tape import Tensor, Variable, evaluate, placeholder
+from nbm_xp.tape import namespace as xp
+from tests.helpers.libraries import Library, libraries
+
+STRICT_ONLY = {"ArrayAPIStrictFlags", "Device", "ModuleType"}  # of array_api_strict itself
+STRICT_ONLY |= {f"{verb}_array_api_strict_flags" for verb in ("get", "reset", "set")}
+
+
+def pairs(theirs: ModuleType, ours: Any, prefix: str) -> list[Any]:
+    names = [n for n in dir(theirs) if not n.startswith("_") and n not in STRICT_ONLY and n not in ("linalg", "fft")]
+    public = getattr(theirs, "__all__", names)
+    return [pytest.param(getattr(theirs, n), ours, n, id=prefix + n) for n in names if n in public or not prefix]
+
+
+NAMES = [
+    *pairs(array_api_strict, xp, ""),
+    *pairs(array_api_strict.linalg, xp.linalg, "linalg."),
+    *pairs(array_api_strict.fft, getattr(xp, "fft", None), "fft."),
+]
+UNDEFINED = inspect.signature(array_api_strict.from_dlpack).parameters["copy"].default
+"""What array_api_strict writes where None is the standard's default."""
+
+
+def parameters(function: Any) -> list[tuple[str, Any, Any]]:
+    found = inspect.signature(function).parameters.values()
+    return [(p.name, p.kind, None if p.default is UNDEFINED else p.default) for p in found]
+
+
+@pytest.mark.parametrize(("theirs", "namespace", "name"), NAMES)
+def test_name_and_signature(theirs: Any, namespace: Any, name: str) -> None:
+    ours = getattr(namespace, name)
+    if inspect.isfunction(theirs):
+        assert parameters(ours) == parameters(theirs)
+    assert name in namespace.__all__
+
+
+class _Empty:
+    """What every class has, to which releases of Python add."""
+
+
+METHODS = [
+    name
+    for name in dir(type(array_api_strict.ones(2)))
+    if name not in dir(_Empty) and (not name.startswith("_") or name.startswith("__"))
+]
+
+
+NOT_OF_ARRAYS = {"__annotations__", "__buffer__", "__slots__"}
+REBINDING = {name for name in METHODS if name.startswith("__i") and f"__{name[3:]}" in METHODS}
+"""`x += y` is `x = x + y`: Python does so where a class has none of these."""
+
+
+@pytest.mark.parametrize("name", sorted(set(METHODS) - NOT_OF_ARRAYS - REBINDING))
+def test_a_tensor_has_what_an_array_has(name: str) -> None:
+    theirs, ours = getattr(type(array_api_strict.ones(2)), name), getattr(Tensor, name)
+    if not inspect.isfunction(theirs):
+        assert isinstance(ours, property)
+    elif name in ("__dlpack__", "__array_namespace__"):
+        assert parameters(ours) == parameters(theirs)
+    elif name == "to_device":  # the standard's stream is keyword-only, unlike array_api_strict's
+        assert [p[0] for p in parameters(ours)] == [p[0] for p in parameters(theirs)]
+
+
+def test_constants() -> None:
+    assert (xp.e, xp.pi, xp.inf, xp.newaxis) == (np.e, np.pi, np.inf, None)
+    assert xp.nan != xp.nan
+
+
+class TestNamespace:
+    def test_version(self) -> None:
+        x = placeholder((2,))
+        for version in (None, "2021.12", "2022.12", "2023.12", "2024.12", xp.__array_api_version__):
+            assert x.__array_namespace__(api_version=version) is xp
+        with pytest.raises(ValueError, match="1812"):
+            x.__array_namespace__(api_version="1812.12")
+
+    def test_found_by_array_api_compat(self) -> None:
+        x = placeholder((2,))
+        assert array_api_compat.is_array_api_obj(x)
+        assert array_api_compat.array_namespace(x) is xp
+        assert array_api_compat.device(x) == "recorded"
+        assert array_api_compat.to_device(x, "recorded") is x
+        assert array_api_compat.size(x) == 2
+
+    def test_what_it_can_do_depends_on_the_library(self) -> None:
+        info = xp.__array_namespace_info__()
+        assert info.capabilities()["boolean indexing"] is info.capabilities()["data-dependent shapes"] is True
+        with use_backend("dask"):
+            assert info.capabilities()["boolean indexing"] is info.capabilities()["data-dependent shapes"] is False
+
+    def test_dtypes_of_several_kinds(self) -> None:
+        found = xp.__array_namespace_info__().dtypes(kind=("unsigned integer", "bool"))
+        assert set(found) == {"bool", "uint8", "uint16", "uint32", "uint64"}
+        assert xp.__array_namespace_info__().dtypes(kind=()) == {}
+        with pytest.raises(ValueError, match="kind"):
+            xp.__array_namespace_info__().dtypes(kind="beer")
+        with pytest.raises(ValueError, match="device"):
+            xp.__array_namespace_info__().dtypes(device="gpu")
+
+
+class TestLimits:
+    @pytest.mark.parametrize("name", ["float32", "float64", "complex64", "complex128"])
+    def test_of_floating_dtypes(self, name: str) -> None:
+        found, wanted = xp.finfo(getattr(xp, name)), np.finfo(name)
+        assert found.dtype == getattr(xp, str(wanted.dtype))
+        assert found.bits == wanted.bits
+        for key in ("eps", "max", "min", "smallest_normal"):
+            assert type(getattr(found, key)) is float
+            assert getattr(found, key) == getattr(wanted, key)
+
+    @pytest.mark.parametrize("name", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
+    def test_of_integer_dtypes(self, name: str) -> None:
+        found, wanted = xp.iinfo(Variable(np.ones(2, dtype=name))), np.iinfo(name)
+        assert (found.bits, found.min, found.max) == (wanted.bits, wanted.min, wanted.max)
+        assert found.dtype == getattr(xp, name)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "complex64"])
+@pytest.mark.parametrize("scalar", [True, 2, 2.5, 2j])
+def test_result_type_is_that_of_the_operation(dtype: str, scalar: Any) -> None:
+    x = placeholder((2,), dtype=dtype)
+    expected = str((x * scalar).dtype)
+    assert xp.result_type(x, scalar) == xp.result_type(scalar, dtype) == xp.where(x != 0, x, scalar).dtype == expected
+
+
+def test_shapes_broadcast_to() -> None:
+    assert xp.broadcast_shapes() == ()
+    assert xp.broadcast_shapes((2, 1), (3,), ()) == (2, 3)
+    assert xp.broadcast_shapes((0,), (1,)) == (0,)
+    with pytest.raises(ValueError, match="broadcast"):
+        xp.broadcast_shapes((2,), (3,))
+    n = placeholder((None, 1)).shape[0]
+    assert xp.broadcast_shapes((n, 1), (3,)) == (n, 3)
+
+
+class TestCreation:
+    @pytest.mark.parametrize(
+        ("value", "dtype"),
+        [
+            ([1, 2], "int64"), ([True], "bool"), ([1, 2.0], "float32"), ([[1j]], "complex64"), ([], "float32"),
+            ([[], []], "float32"), ([True, 2], "int64"), ([[], [1]], "int64"), (2, "int64"), (1j, "complex64"),
+        ],
+    )  # fmt: skip
+    def test_of_lists_the_default_dtypes(self, value: Any, dtype: str) -> None:
+        if value == [[], [1]]:
+            with pytest.raises(ValueError, match="inhomogeneous"):
+                xp.asarray(value)
+            return
+        assert xp.asarray(value).dtype == dtype
+        assert evaluate(xp.asarray(value)).dtype == dtype
+
+    def test_the_same_array_is_given_back(self) -> None:
+        x = Variable(np.ones(2)) + 0.0  # a variable's own value is given as a Tensor, which can be written to
+        assert xp.asarray(x) is x
+        assert xp.asarray(x, copy=False) is x
+        assert xp.asarray(x, dtype="float64") is x
+        assert xp.astype(x, "float64", copy=False) is x
+        assert xp.astype(x, "float64") is not x
+
+    def test_counts_of_floating_ranges_are_those_of_numpy(self) -> None:
+        for start, stop, step in [(0.0, 1.0, 0.1), (0.3, 0.6, 0.1), (1.0, -1.0, -0.3), (0, 2.5, 1), (5.0, 1.0, 1.0)]:
+            assert xp.arange(start, stop, step).shape == np.arange(start, stop, step).shape
+
+
+class TestExchange:
+    def test_to_other_libraries(self) -> None:
+        x = Variable(np.asarray([1.0, 2.0])) * 2.0
+        np.testing.assert_array_equal(np.from_dlpack(x), [2.0, 4.0])
+        assert x.__dlpack_device__() == np.ones(2).__dlpack_device__()
+        np.testing.assert_array_equal(np.from_dlpack(x, copy=True), [2.0, 4.0])
+
+    @pytest.mark.parametrize("library", libraries("numpy", "torch", "array_api_strict", "jax"), indirect=True)
+    def test_from_other_libraries(self, library: Library) -> None:
+        array = library.array(np.asarray([1.0, 2.0]))
+        x = xp.from_dlpack(array)
+        np.testing.assert_array_equal(library.numpy(evaluate(x * 2.0)), [2.0, 4.0])
+
+    def test_from_anything_that_speaks_dlpack(self) -> None:
+        class Other:
+            def __init__(self) -> None:
+                self.array = np.asarray([1.0, 2.0])
+
+            def __dlpack__(self, **options: Any) -> Any:
+                return self.array.__dlpack__(**options)
+
+            def __dlpack_device__(self) -> Any:
+                return self.array.__dlpack_device__()
+
+        for x in (xp.from_dlpack(Other()), xp.asarray(Other())):
+            np.testing.assert_array_equal(evaluate(x), [1.0, 2.0])
+
+    def test_of_a_tensor(self) -> None:
+        x = Variable(np.ones(2)) + 0.0
+        assert xp.from_dlpack(x) is x
+        assert xp.from_dlpack(x, copy=True) is not x
+
+    @pytest.mark.parametrize("library", libraries("dask-one"), indirect=True)
+    def test_what_has_no_dlpack(self, library: Library) -> None:
+        with pytest.raises(BufferError, match="DLPack"):
+            Variable(library.array(np.ones(2))).__dlpack__()
+
+
+class TestScalars:
+    def test_nan_is_not_itself(self) -> None:
+        x = xp.asarray(xp.nan)
+        assert not bool(x == x)
+        assert bool(x != x)
+
+    def test_complex_numbers_are_no_floats(self) -> None:
+        x = xp.asarray(2j)
+        assert complex(x) == 2j
+        for convert in (float, int):
+            with pytest.raises(TypeError):
+                convert(x)
+
+    def test_attributes_of_ones_own(self) -> None:
+        for x in (placeholder((2,)), Variable(1.0)):
+            x._keras_shape = (None, 2)
+            assert x._keras_shape == (None, 2)
+
+
+@pytest.mark.parametrize("number", [np.int64(3), np.asarray(3), np.prod((3, 1)), np.uint8(3)])
+def test_arange_takes_an_arrays_number(number: Any) -> None:
+    """As the product of a shape is one of NumPy's."""
+    for made in (xp.arange(number), xp.arange(0, number, np.int32(1))):
+        assert made.shape == (3,) and made.dtype == "int64"
+        assert evaluate(made).tolist() == [0, 1, 2]
+    assert evaluate(xp.arange(np.float32(1.5))).tolist() == [0.0, 1.0]
+    with pytest.raises(TypeError):
+        xp.arange(np.arange(3))
