@@ -13,7 +13,7 @@ import numpy as np
 from nbm_xp.boltzmann import RBM
 from nbm_xp.boltzmann.chains import Chains
 from nbm_xp.boltzmann.machine import Machine
-from nbm_xp.runs import sample
+from nbm_xp.runs import Workers, sample
 
 from .harness import Contender, Row
 from .libraries import Library, elsewhere
@@ -70,7 +70,7 @@ def on_disk(model, thin, workers):
             thin=thin,
             chunks=-(-CHAINS // BLOCKS),
             random_state=1,
-            n_workers=workers,
+            scheduler=Workers(n_workers=workers),
         )
         shutil.rmtree(place)
 

@@ -25,6 +25,7 @@ from .evaluation_jobs import LADDER_ARRAYS, AnnealingJob, FreeEnergyJob, LadderJ
 from .execution import Kind, Progress, Warn, begin, check_begin, finished
 from .inputs import digest_of, digest_of_ladder, digest_of_model, fitted_model, library_for, save_rows
 from .job import Job, block_length
+from .workers import Workers
 
 __all__ = ["Evaluation", "evaluate", "read_evaluation"]
 
@@ -49,9 +50,7 @@ def evaluate(
     checkpoint_every: int | None = None,
     random_state: Any = None,
     library: str | None = None,
-    scheduler: Any = "threads",
-    n_workers: int | None = None,
-    memory_limit: int | str | None = None,
+    scheduler: str | Workers = "threads",
     progress: Progress | None = None,
 ) -> RunDirectory:
     """Find log Z of a model, with error bars, and the mean log-likelihood of rows.
@@ -83,7 +82,7 @@ def evaluate(
         How many chains there are in a block, by default 128.
     checkpoint_every : int, optional
         How many temperatures, or sweeps, a task goes through, by default 250.
-    random_state, library, scheduler, n_workers, memory_limit
+    random_state, library, scheduler
         See `sample`.
     progress : callable, optional
         ``progress(done, total)``, as for `sample`: steps of single chains, and rows.
@@ -164,9 +163,8 @@ def evaluate(
         "n_sweeps": sweeps if reverse and first == "chains" else 0,
     }
     return begin(
-        Evaluating, directory, configuration, random_state=random_state, scheduler=scheduler, n_workers=n_workers,
-        memory_limit=memory_limit, progress=progress, model=model,
-        save=None if X is None else functools.partial(save_rows, X),
+        Evaluating, directory, configuration, random_state=random_state, scheduler=scheduler, progress=progress,
+        model=model, save=None if X is None else functools.partial(save_rows, X),
     )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from . import store
 from .directory import RunDirectory, RunError, check_new, disk_errors, resuming
 from .job import Job, segments_done
 from .store import Stored
-from .workers import Pool, WorkerLostError, Workers, workers_of
+from .workers import Pool, WorkerLostError, Workers
 
 __all__ = ["Kind", "Progress", "Warn", "begin", "check_begin", "finished", "read_result", "resume"]
 
@@ -231,9 +231,7 @@ def begin(
     configuration: Mapping[str, Any],
     *,
     random_state: Any,
-    scheduler: Any = "threads",
-    n_workers: int | None = None,
-    memory_limit: int | str | None = None,
+    scheduler: str | Workers = "threads",
     progress: Progress | None = None,
     model: Any = None,
     save: Callable[[pathlib.Path], object] | None = None,
@@ -248,7 +246,7 @@ def begin(
     directory : path-like
     configuration : mapping
         What the result depends on.
-    random_state, scheduler, n_workers, memory_limit, progress
+    random_state, scheduler, progress
         As of `sample`.
     model, save : optional
         As of `RunDirectory.create`.
@@ -257,7 +255,7 @@ def begin(
     **options
         Of the kind.
     """
-    with _started(kind, scheduler, n_workers, memory_limit) as workers:
+    with _started(kind, scheduler) as workers:
         said = None if check is None else check(workers, pathlib.Path(directory))
         pool = workers.pool  # where there is no cluster, no directory is made
         with RunDirectory.create(
@@ -272,9 +270,7 @@ def begin(
 def resume(
     directory: str | os.PathLike[str],
     *,
-    scheduler: Any = "threads",
-    n_workers: int | None = None,
-    memory_limit: int | str | None = None,
+    scheduler: str | Workers = "threads",
     progress: Progress | None = None,
 ) -> RunDirectory:
     """Resume a run of any kind, begun from Python or at the command line.
@@ -286,8 +282,8 @@ def resume(
     ----------
     directory : path-like
         The run's.
-    scheduler, n_workers, memory_limit : optional
-        Where tasks run: see `Workers`. A training runs in this process.
+    scheduler : str or Workers, optional
+        Where tasks run: see `sample`. A training runs in this process.
     progress : callable, optional
         ``progress(done, total)``, as for `sample`, `evaluate` and `train`.
 
@@ -326,7 +322,7 @@ def resume(
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be callable, got {progress!r}")
     kind = kind_of(RunDirectory.read(directory).kind)
-    with _started(kind, scheduler, n_workers, memory_limit) as workers:
+    with _started(kind, scheduler) as workers:
         pool = workers.pool  # where there is no cluster, nothing is changed
         with RunDirectory.resume(directory) as run:
             _complete(kind(run), pool, progress, 3)
@@ -334,14 +330,14 @@ def resume(
 
 
 @contextlib.contextmanager
-def _started(kind: type[Kind], scheduler: Any, n_workers: int | None, memory_limit: int | str | None) -> Any:
+def _started(kind: type[Kind], scheduler: str | Workers) -> Iterator[Workers]:
     """The workers of a run, whose work ends in order when the process is terminated."""
     with interruptible():
         if kind.in_tasks:
             need("zarr")
-        elif scheduler != "threads" or n_workers is not None or memory_limit is not None:
-            raise ValueError("scheduler, n_workers and memory_limit must be left out: a training runs in this process")
-        with workers_of(scheduler, n_workers, memory_limit) as workers:
+        elif scheduler != "threads":
+            raise ValueError(f"scheduler must be left out, got {scheduler!r}: a training runs in this process")
+        with Workers.of(scheduler) as workers:
             yield workers
 
 

@@ -224,9 +224,7 @@ def sample_lattice(
     chunks: Any = None,
     checkpoint_every: int | None = None,
     random_state: Any = None,
-    scheduler: Any = "threads",
-    n_workers: int | None = None,
-    memory_limit: int | str | None = None,
+    scheduler: str | Workers = "threads",
     progress: Progress | None = None,
 ) -> RunDirectory:
     """Draw states of a lattice by sweeps, in blocks on disk, and measure observables.
@@ -249,8 +247,8 @@ def sample_lattice(
         the block, which is drawn with it. By default so many that the halo is little work.
     random_state : int, None, or generator, optional
         The seed; None draws one from the system, and keeps it in the directory.
-    scheduler, n_workers, memory_limit : optional
-        See `Workers`.
+    scheduler : str or Workers, optional
+        See `sample`.
     progress : callable, optional
         ``progress(done, total)`` is called when more is on disk; both count sweeps of single units.
 
@@ -307,8 +305,8 @@ def sample_lattice(
         projected, machine, lengths, n_chains=n_chains, checkpoint_every=checkpoint_every
     )  # fmt: skip
     return begin(
-        LatticeRun, directory, configuration, random_state=random_state, scheduler=scheduler, n_workers=n_workers,
-        memory_limit=memory_limit, progress=progress, save=functools.partial(save_couplings, made),
+        LatticeRun, directory, configuration, random_state=random_state, scheduler=scheduler, progress=progress,
+        save=functools.partial(save_couplings, made),
         check=functools.partial(_check, needed),
     )  # fmt: skip
 
@@ -327,9 +325,7 @@ def sample_graph(
     clamp: dict[int, int] | None = None,
     shards: Any = None,
     random_state: Any = None,
-    scheduler: Any = "threads",
-    n_workers: int | None = None,
-    memory_limit: int | str | None = None,
+    scheduler: str | Workers = "threads",
     progress: Progress | None = None,
 ) -> RunDirectory:
     """Draw states of any graph by sweeps, in shards on disk, and measure observables.
@@ -342,7 +338,7 @@ def sample_graph(
         units. pymetis makes them where it is installed, else a breadth-first walk.
     directory, n_chains, n_sweeps, burn_in, thin, beta, rule, observe, clamp : optional
         See `sample_lattice`.
-    random_state, scheduler, n_workers, memory_limit, progress : optional
+    random_state, scheduler, progress : optional
         See `sample_lattice`.
 
     Returns
@@ -383,7 +379,6 @@ def sample_graph(
     configuration |= {"shards": division.sizes, "couplings": [digest_of(x) for x in inputs]}
     needed = functools.partial(projected, machine, shards=len(made), n_chains=n_chains)
     return begin(
-        GraphRun, directory, configuration, random_state=random_state, scheduler=scheduler, n_workers=n_workers,
-        memory_limit=memory_limit, progress=progress,
+        GraphRun, directory, configuration, random_state=random_state, scheduler=scheduler, progress=progress,
         save=functools.partial(save_shards, division, list(made.values())), check=functools.partial(_check, needed),
     )  # fmt: skip

@@ -32,6 +32,7 @@ from .inputs import (
 )
 from .job import Arrays, Block, Sweeps, SweepsJob, block_length, chains_of
 from .store import Stored
+from .workers import Workers
 
 __all__ = ["SAMPLES", "SampleJob", "Sampling", "sample"]
 
@@ -61,9 +62,7 @@ def sample(
     checkpoint_every: int | None = None,
     random_state: Any = None,
     library: str | None = None,
-    scheduler: Any = "threads",
-    n_workers: int | None = None,
-    memory_limit: int | str | None = None,
+    scheduler: str | Workers = "threads",
     progress: Progress | None = None,
 ) -> RunDirectory:
     """Sample a model by Gibbs sampling, and keep the draws of all chains on disk.
@@ -102,9 +101,7 @@ def sample(
     library : str, optional
         The library to compute in, by default the model's.
     scheduler : str or Workers, optional
-        ``"threads"``, ``"local"`` or the address of a cluster: see `Workers`.
-    n_workers, memory_limit : optional
-        See `Workers`.
+        Where tasks run: ``"threads"``, ``"local"``, the address of a cluster, or `Workers`, which say more.
     progress : callable, optional
         ``progress(done, total)`` is called when more is on disk; both count sweeps of single chains.
 
@@ -134,8 +131,8 @@ def sample(
     Notes
     -----
     A chain's random numbers follow from the seed, the number of the sweep, the layer and the number of the chain. So
-    the same seed gives the same chains whatever the scheduler, `n_workers`, `checkpoint_every` and `n_draws` are, and
-    whether or not the run was interrupted: to the last bit, with the same releases on the same kind of processor. With
+    the same seed gives the same chains whatever the workers, `checkpoint_every` and `n_draws` are, and whether or not
+    the run was interrupted: to the last bit, with the same releases on the same kind of processor. With
     other `chunks` or `n_chains`, or another library, the random numbers are the same to the last bit, and states differ
     only where a probability differs in its last bits and a uniform lies between.
 
@@ -178,9 +175,8 @@ def sample(
         "ladder": digest_of_ladder(model) if rungs else None,
     }
     return begin(
-        Sampling, directory, configuration, random_state=random_state, scheduler=scheduler, n_workers=n_workers,
-        memory_limit=memory_limit, progress=progress, model=model,
-        save=functools.partial(save_clamped, held) if held else None,
+        Sampling, directory, configuration, random_state=random_state, scheduler=scheduler, progress=progress,
+        model=model, save=functools.partial(save_clamped, held) if held else None,
     )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from nbm_xp.rng import hashed_seed
 from .directory import RunDirectory
 from .execution import Kind, Progress, begin, check_begin, finished
 from .job import Arrays, Block, Job, Stopping
+from .workers import Workers
 
 __all__ = ["SPINS", "TRANSITION", "measure_lattice", "read_transition"]
 
@@ -129,9 +130,7 @@ def measure_lattice(
     library: str | None = None,
     checkpoint_every: int | None = None,
     random_state: Any = None,
-    scheduler: Any = "threads",
-    n_workers: int | None = None,
-    memory_limit: int | str | None = None,
+    scheduler: str | Workers = "threads",
     progress: Progress | None = None,
 ) -> RunDirectory:
     """Measure spins on a lattice at many temperatures, as `nbm_xp.graphs.transition` does, in a run's directory.
@@ -154,7 +153,7 @@ def measure_lattice(
         The library that it is computed in; by default the one that is configured.
     checkpoint_every : int, optional
         How many sweeps of a temperature are made by a task, and lost at most when a task is.
-    random_state, scheduler, n_workers, memory_limit, progress : optional
+    random_state, scheduler, progress : optional
         See `sample_lattice`.
 
     Returns
@@ -196,8 +195,7 @@ def measure_lattice(
         "checkpoint_every": usual if checkpoint_every is None else positive_int(checkpoint_every, "checkpoint_every"),
     }
     return begin(
-        TransitionRun, directory, configuration, random_state=random_state, scheduler=scheduler, n_workers=n_workers,
-        memory_limit=memory_limit, progress=progress,
+        TransitionRun, directory, configuration, random_state=random_state, scheduler=scheduler, progress=progress,
     )  # fmt: skip
 
 

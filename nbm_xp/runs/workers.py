@@ -17,6 +17,7 @@ import threading
 import time
 import uuid
 from collections.abc import Collection, Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self, TypeAlias
 
 import dask
@@ -28,7 +29,7 @@ from nbm_xp.package import need
 from .directory import RunError
 from .job import Block, Job, run_segment
 
-__all__ = ["ClusterPool", "Pool", "ThreadPool", "WorkerLostError", "Workers", "workers_of"]
+__all__ = ["ClusterPool", "Pool", "ThreadPool", "WorkerLostError", "Workers"]
 
 ASKED = 3
 """How often a cluster is asked for workers that answer."""
@@ -266,8 +267,12 @@ _KINDS = ("threads", "local")
 _OWN_PAGE = "127.0.0.1:0"
 
 
+@dataclass(eq=False)
 class Workers:
-    """What computes the tasks of runs, started once for several runs.
+    """What computes the tasks of runs.
+
+    They are started when first needed, and end with the run, or with the body of a ``with`` statement that has
+    several runs in it.
 
     Parameters
     ----------
@@ -316,39 +321,41 @@ class Workers:
     ('threads', None)
     """
 
-    def __init__(
-        self,
-        scheduler: str = "threads",
-        n_workers: int | None = None,
-        memory_limit: int | str | None = None,
-        *,
-        dashboard_address: str | None = None,
-        worker_timeout: float = 600.0,
-    ) -> None:
-        if scheduler not in _KINDS and "://" not in str(scheduler):
+    scheduler: str = "threads"
+    n_workers: int | None = None
+    memory_limit: int | str | None = None
+    _: KW_ONLY
+    dashboard_address: str | None = None
+    worker_timeout: float = 600.0
+
+    def __post_init__(self) -> None:
+        existing, given = self.scheduler not in _KINDS, self.dashboard_address
+        if existing and "://" not in str(self.scheduler):
             kinds = "'threads', 'local' (processes of this machine) or an address tcp://…"
-            raise ValueError(f"scheduler must be {kinds}, got {scheduler!r}")
-        existing = scheduler not in _KINDS
-        if existing and n_workers is not None:
-            raise ValueError(f"n_workers must not be given with the cluster {scheduler}: it has its own")
-        for name, given in (("memory_limit", memory_limit), ("dashboard_address", dashboard_address)):
-            if given is not None and scheduler != "local":
-                raise ValueError(f"{name} is for scheduler='local', not for {scheduler!r}")
+            raise ValueError(f"scheduler must be {kinds}, got {self.scheduler!r}")
+        if self.n_workers is not None:
+            positive_int(self.n_workers, "n_workers")
+            if existing:
+                raise ValueError(f"n_workers must not be given with the cluster {self.scheduler}: it has its own")
+        for name in ("memory_limit", "dashboard_address"):
+            if getattr(self, name) is not None and self.scheduler != "local":
+                raise ValueError(f"{name} is for scheduler='local', not for {self.scheduler!r}")
         try:
-            dask.utils.parse_bytes(memory_limit or 0)
+            dask.utils.parse_bytes(self.memory_limit or 0)
         except ValueError as error:
-            raise ValueError(f"memory_limit must be a size in bytes or as '4GB', got {memory_limit!r}") from error
-        if dashboard_address is not None and not re.fullmatch(r"[^:\s/]*:[0-9]{1,5}", str(dashboard_address)):
-            raise ValueError(f"dashboard_address must be as '127.0.0.1:8787' or ':8787', got {dashboard_address!r}")
-        seconds: Any = worker_timeout
+            raise ValueError(f"memory_limit must be a size in bytes or as '4GB', got {self.memory_limit!r}") from error
+        if given is not None and not re.fullmatch(r"[^:\s/]*:[0-9]{1,5}", str(given)):
+            raise ValueError(f"dashboard_address must be as '127.0.0.1:8787' or ':8787', got {given!r}")
+        seconds: Any = self.worker_timeout
         if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0:
-            raise ValueError(f"worker_timeout must be a number of seconds, at least 0, got {worker_timeout!r}")
-        self.worker_timeout = seconds
-        self.scheduler = scheduler
-        self.n_workers = None if n_workers is None else positive_int(n_workers, "n_workers")
-        self.memory_limit = memory_limit
-        self.dashboard_address = _OWN_PAGE if dashboard_address is None else dashboard_address
+            raise ValueError(f"worker_timeout must be a number of seconds, at least 0, got {seconds!r}")
         self._pool: Pool | None = None
+        self._users = 0
+
+    @classmethod
+    def of(cls, scheduler: str | Workers) -> Workers:
+        """Workers as they are, or those of a scheduler's name or address."""
+        return scheduler if isinstance(scheduler, Workers) else cls(scheduler)
 
     @property
     def pool(self) -> Pool:
@@ -358,7 +365,8 @@ class Workers:
             if self.scheduler == "threads":
                 self._pool = ThreadPool(count)
             elif self.scheduler == "local":
-                self._pool = ClusterPool.local(count, self.memory_limit, self.dashboard_address, self.worker_timeout)
+                address = self.dashboard_address or _OWN_PAGE
+                self._pool = ClusterPool.local(count, self.memory_limit, address, self.worker_timeout)
             else:
                 self._pool = ClusterPool.existing(self.scheduler, self.worker_timeout)
         return self._pool
@@ -375,19 +383,10 @@ class Workers:
             pool.close()
 
     def __enter__(self) -> Self:
+        self._users += 1
         return self
 
     def __exit__(self, *reason: object) -> None:
-        self.close()
-
-
-@contextlib.contextmanager
-def workers_of(scheduler: Any, n_workers: int | None, memory_limit: int | str | None) -> Any:
-    """The workers that an argument `scheduler` names, or is; those that are begun here end here."""
-    if isinstance(scheduler, Workers):
-        if n_workers is not None or memory_limit is not None:
-            raise ValueError("n_workers and memory_limit must not be given with Workers: they have their own")
-        yield scheduler
-        return
-    with Workers(scheduler, n_workers, memory_limit) as workers:
-        yield workers
+        self._users -= 1
+        if not self._users:
+            self.close()

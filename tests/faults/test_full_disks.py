@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import safetensors.numpy
 
-from nbm_xp.runs import RunError, open_samples, resume, sample
+from nbm_xp.runs import RunError, Workers, open_samples, resume, sample
 from tests.helpers.runs import SAMPLE, files_of, ordinary, program
 
 pytest.importorskip("zarr")
@@ -90,7 +90,13 @@ def test_a_disk_that_is_full_at_any_write(
     monkeypatch.setattr(pathlib.Path, "write_bytes", limited)
     monkeypatch.setattr(safetensors.numpy, "save_file", limited_tensors)
     with pytest.raises(RunError, match=r"the disk of .*run is full.*No space left on device"):
-        sample(ordinary(), tmp_path / "run", n_workers=1, progress=lambda done, _: told.append(done), **SAMPLE)
+        sample(
+            ordinary(),
+            tmp_path / "run",
+            scheduler=Workers(n_workers=1),
+            progress=lambda done, _: told.append(done),
+            **SAMPLE,
+        )
     monkeypatch.undo()
     if (tmp_path / "run" / "unfinished.zarr").exists():
         goes_on(tmp_path / "run", told[-1], undisturbed)

@@ -16,7 +16,7 @@ pytest.importorskip("zarr")
 
 CLIENT = """
 import sys
-from nbm_xp.runs import sample
+from nbm_xp.runs import Workers, sample
 from tests.helpers.runs import SAMPLE, ordinary
 
 def tell(done, total):
@@ -25,7 +25,7 @@ def tell(done, total):
         sys.stdin.readline()  # wait for what comes
 
 if __name__ == "__main__":
-    sample(ordinary(), {place!r}, progress=tell, scheduler={scheduler!r}, n_workers=2, **SAMPLE)
+    sample(ordinary(), {place!r}, progress=tell, scheduler=Workers({scheduler!r}, 2), **SAMPLE)
 """
 
 

@@ -64,10 +64,11 @@ def test_a_billion_spins_take_less_than_four_gigabytes(tmp_path: pathlib.Path) -
     source = (
         "import resource\n"
         "from nbm_xp.graphs import GraphMachine, lattice\n"
-        "from nbm_xp.runs import open_dataset, projected, sample_lattice\n"
+        "from nbm_xp.runs import Workers, open_dataset, projected, sample_lattice\n"
         "machine = GraphMachine(lattice((32768, 30720)))\n"
         "print(projected(machine, 4096, n_workers=2).memory)\n"
-        f"run = sample_lattice(machine, {str(tmp_path / 'run')!r}, n_sweeps=2, beta=0.44, chunks=4096, n_workers=2)\n"
+        f"run = sample_lattice(machine, {str(tmp_path / 'run')!r}, n_sweeps=2, beta=0.44, chunks=4096,\n"
+        "    scheduler=Workers(n_workers=2))\n"
         "energy, second = open_dataset(run.path)['energy'].values[0]\n"
         "print(1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
         "print(0 > energy > second > -2)\n"

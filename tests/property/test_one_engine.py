@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from nbm_xp.boltzmann import DBM, RBM
 from nbm_xp.namespace import get_namespace
-from nbm_xp.runs import evaluate, open_samples, read_evaluation, sample
+from nbm_xp.runs import Workers, evaluate, open_samples, read_evaluation, sample
 from tests.helpers.libraries import computing, guard
 
 CHAINS = 11
@@ -72,7 +72,7 @@ def test_a_run_draws_what_memory_draws(
         chunks=chunks,
         checkpoint_every=every,
         random_state=seed,
-        n_workers=1,
+        scheduler=Workers(n_workers=1),
     )
     for layer, name in ((0, "visible"), (1, "hidden_1")):
         kept = np.asarray(open_samples(run.path, name))
@@ -97,7 +97,7 @@ def test_annealing_gives_the_same_weights_both_ways(
         chunks=chunks,
         checkpoint_every=every,
         random_state=seed,
-        n_workers=1,
+        scheduler=Workers(n_workers=1),
     )
     found = read_evaluation(run.path)
     assert found.ais is not None

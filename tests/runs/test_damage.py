@@ -14,7 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.runs import RunDirectory, RunError, evaluate, open_dataset, open_samples, read_evaluation, resume, sample
+from nbm_xp.runs import (
+    RunDirectory,
+    RunError,
+    Workers,
+    evaluate,
+    open_dataset,
+    open_samples,
+    read_evaluation,
+    resume,
+    sample,
+)
 from nbm_xp.runs.store import open_arrays
 from tests.helpers.runs import SAMPLE, ordinary
 
@@ -65,7 +75,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         KINDS[kind](place)
     else:
         with pytest.raises(LeftError):
-            KINDS[kind](place, progress=leave, n_workers=1)
+            KINDS[kind](place, progress=leave, scheduler=Workers(n_workers=1))
     return KINDS[kind], place
 
 
@@ -110,7 +120,7 @@ def test_a_folder_in_a_file_s_place_is_told(run: Any, tmp_path: pathlib.Path) ->
 
 def interrupted(place: pathlib.Path, **change: Any) -> pathlib.Path:
     with pytest.raises(LeftError):
-        sampled(place, progress=leave, n_workers=1, **change)
+        sampled(place, progress=leave, scheduler=Workers(n_workers=1), **change)
     return place
 
 

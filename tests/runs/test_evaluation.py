@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM
-from nbm_xp.runs import RunError, evaluate, read_evaluation, resume
+from nbm_xp.runs import RunError, Workers, evaluate, read_evaluation, resume
 from nbm_xp.runs.inputs import rows_of
 from nbm_xp.runs.job import one_thread
 from nbm_xp.runs.store import open_arrays
@@ -138,7 +138,8 @@ def test_chains_in_reverse_of_a_large_model_go_through_sweeps_first(tmp_path: pa
     not_moved = read_evaluation(evaluate(model, tmp_path / "not", **asked | {"n_sweeps": 0}).path).reverse
     assert not_moved is not None
     assert not_moved.log_z_high < exact
-    other = evaluate(model, tmp_path / "other", **asked | {"n_workers": 1, "checkpoint_every": 3})
+    asked |= {"scheduler": Workers(n_workers=1), "checkpoint_every": 3}
+    other = evaluate(model, tmp_path / "other", **asked)
     assert results_of(other.path) == results_of(run.path)
 
 
@@ -158,7 +159,7 @@ def test_rows_may_be_left_out(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("model", [ordinary, lambda: deep((20, 9, 7))], ids=["rbm", "dbm"])
-@pytest.mark.parametrize("change", [{"n_workers": 1}, {"checkpoint_every": 7}], ids=str)
+@pytest.mark.parametrize("change", [{"scheduler": Workers(n_workers=1)}, {"checkpoint_every": 7}], ids=str)
 def test_it_is_the_same_however_it_is_computed(tmp_path: pathlib.Path, model: Any, change: dict[str, Any]) -> None:
     whole = evaluate(model(), tmp_path / "whole", ROWS, reverse=True, **ASKED)
     lazy = dask.array.from_array(ROWS, chunks=(7, 20))

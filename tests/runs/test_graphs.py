@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.graphs import GraphMachine
-from nbm_xp.runs import RunError, graph_job, open_dataset, projected, resume, sample_graph
+from nbm_xp.runs import RunError, Workers, graph_job, open_dataset, projected, resume, sample_graph
 from nbm_xp.runs.graph_job import GRAPH
 from tests.graphs.test_shards import ASKED, MACHINES
 from tests.helpers.runs import files_of
@@ -51,12 +51,11 @@ def test_overlaps_are_measured_in_runs(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize("asked", [{"observe": []}, {"thin": 9}, {"thin": 9, "observe": "overlap"}], ids=str)
 def test_states_are_all_there_is_where_nothing_is_measured(asked: dict[str, Any], tmp_path: pathlib.Path) -> None:
     machine = MACHINES["three neighbours"]
-    run = sample_graph(
-        machine, tmp_path / "run", n_chains=2, n_sweeps=2, shards=2, random_state=1, n_workers=1, **asked
-    )
+    asked |= {"n_chains": 2, "n_sweeps": 2, "random_state": 1}
+    run = sample_graph(machine, tmp_path / "run", **asked, shards=2, scheduler=Workers(n_workers=1))
     found = open_dataset(run.path)
     assert set(found.variables) == {"state", "chain"}
-    whole = machine.sample(n_chains=2, n_sweeps=2, random_state=1, **asked)
+    whole = machine.sample(**asked)
     assert (found["state"].values == whole["state"].values).all()
 
 
@@ -73,7 +72,9 @@ def test_files_are_the_same_for_all_shards(tmp_path: pathlib.Path) -> None:
     machine, found = MACHINES["three neighbours"], []
     asked = ASK | {"n_chains": 67, "beta": 0.5, "n_sweeps": 2}
     for number, shards in enumerate([1, 3, np.arange(200) % 5]):
-        run = sample_graph(machine, tmp_path / str(number), **asked, shards=shards, n_workers=1 + number % 2)
+        run = sample_graph(
+            machine, tmp_path / str(number), **asked, shards=shards, scheduler=Workers(n_workers=1 + number % 2)
+        )
         found.append(drawn(run.path))
     assert len(found[0]) > 67
     assert found[0] == found[1] == found[2]
@@ -91,19 +92,19 @@ def test_what_was_broken_off_goes_on_with_the_same_bytes(
     with pytest.raises(RunError, match="is not finished: resume it by"):
         open_dataset(tmp_path / "run")
     monkeypatch.setattr(graph_job, "_cache", graph_job._Cache())  # as in another process
-    run = resume(tmp_path / "run", n_workers=1)
+    run = resume(tmp_path / "run", scheduler=Workers(n_workers=1))
     assert drawn(run.path) == drawn(whole.path)
     assert drawn(resume(run.path).path) == drawn(whole.path)
 
 
 def test_a_late_worker_changes_nothing(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = ASK | {"shards": 3, "n_workers": 1}
+    asked = ASK | {"shards": 3, "scheduler": Workers(n_workers=1)}
     machine = MACHINES["three neighbours"]
     whole = sample_graph(machine, tmp_path / "whole", **asked)
     with pytest.raises(BrokenOffError):
         sample_graph(machine, tmp_path / "run", **asked, progress=late(tmp_path / "run", 0.3, 0.8))
     monkeypatch.setattr(graph_job, "_cache", graph_job._Cache())
-    assert drawn(resume(tmp_path / "run", n_workers=1).path) == drawn(whole.path)
+    assert drawn(resume(tmp_path / "run", scheduler=Workers(n_workers=1)).path) == drawn(whole.path)
 
 
 @pytest.mark.parametrize("rule", ["heat_bath", "metropolis"])
@@ -120,7 +121,7 @@ def test_states_are_read_from_disk_where_none_are_at_hand(
 
 def test_two_workers_write_the_same_files(tmp_path: pathlib.Path, two_workers: Any) -> None:
     machine = MACHINES["three neighbours"]
-    whole = sample_graph(machine, tmp_path / "whole", **ASK, shards=2, n_workers=1)
+    whole = sample_graph(machine, tmp_path / "whole", **ASK, shards=2, scheduler=Workers(n_workers=1))
     run = sample_graph(machine, tmp_path / "run", **ASK, shards=2, scheduler=two_workers.scheduler.address)
     assert files_of(run.path / GRAPH) == files_of(whole.path / GRAPH)
 

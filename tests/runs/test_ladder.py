@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("zarr")
 
 from nbm_xp.boltzmann import DBM, RBM
-from nbm_xp.runs import RunError, evaluate, open_samples, read_evaluation, resume, sample
+from nbm_xp.runs import RunError, Workers, evaluate, open_samples, read_evaluation, resume, sample
 from tests.helpers.runs import files_of
 
 SHARE = 0.8
@@ -62,7 +62,11 @@ def test_draws_are_at_equilibrium_from_the_first_one_on(tmp_path: pathlib.Path, 
     assert abs((in_memory.mean(axis=1) > 0.5).mean() - shares.mean()) < 0.1
 
 
-@pytest.mark.parametrize("change", [{"n_workers": 1}, {"checkpoint_every": 4}, {"n_draws": 5}, {"burn_in": 9}], ids=str)
+@pytest.mark.parametrize(
+    "change",
+    [{"scheduler": Workers(n_workers=1)}, {"checkpoint_every": 4}, {"n_draws": 5}, {"burn_in": 9}],
+    ids=str,
+)
 def test_draws_follow_from_the_seed(tmp_path: pathlib.Path, model: RBM, change: dict[str, Any]) -> None:
     first = sample(model, tmp_path / "first", random_state=3, **ASKED)
     other = sample(model, tmp_path / "other", random_state=3, **ASKED | change)
@@ -71,7 +75,7 @@ def test_draws_follow_from_the_seed(tmp_path: pathlib.Path, model: RBM, change: 
     later = (change.get("burn_in", 7) - 7) // 2
     length = min(mine.shape[1] - later, theirs.shape[1])
     np.testing.assert_array_equal(mine[:, later : later + length], theirs[:, :length])
-    if "n_workers" in change:
+    if "scheduler" in change:
         assert files_of(first.path / "samples.zarr") == files_of(other.path / "samples.zarr")
 
 
@@ -138,7 +142,9 @@ def test_log_z_lies_between_its_three_estimates(tmp_path: pathlib.Path, model: R
 
 def test_an_estimate_is_the_same_however_it_is_divided(tmp_path: pathlib.Path, model: RBM) -> None:
     first = read_evaluation(evaluate(model, tmp_path / "first", random_state=4, **WEIGHED).path)
-    for number, change in enumerate(({"checkpoint_every": 50}, {"checkpoint_every": 1}, {"n_workers": 1})):
+    for number, change in enumerate(
+        ({"checkpoint_every": 50}, {"checkpoint_every": 1}, {"scheduler": Workers(n_workers=1)})
+    ):
         other = read_evaluation(evaluate(model, tmp_path / str(number), random_state=4, **WEIGHED | change).path)
         assert first.ladder == other.ladder
     fewer = read_evaluation(evaluate(model, tmp_path / "fewer", random_state=4, **WEIGHED | {"ladder_steps": 0}).path)

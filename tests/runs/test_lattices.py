@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.graphs import GraphMachine, edwards_anderson, lattice
-from nbm_xp.runs import RunError, graph_runs, open_dataset, projected, resume, sample_lattice
+from nbm_xp.runs import RunError, Workers, graph_runs, open_dataset, projected, resume, sample_lattice
 from nbm_xp.runs.graph_job import LATTICE
 from tests.helpers.runs import files_of
 
@@ -75,7 +75,7 @@ def test_held_units_are_held_in_runs(tmp_path: pathlib.Path) -> None:
         sample_lattice(
             machine, tmp_path / "run", **asked, chunks=4, checkpoint_every=3, random_state=5, progress=interrupting(0.5)
         )  # fmt: skip
-    found = open_dataset(resume(tmp_path / "run", n_workers=1).path)
+    found = open_dataset(resume(tmp_path / "run", scheduler=Workers(n_workers=1)).path)
     assert (found["state"].values.ravel() == whole["state"].values.ravel()).all()
     assert (found["energy"].values == whole["energy"].values).all()
     assert set(found["state"].values.reshape(2, -1)[:, 3].tolist()) == {1}
@@ -90,24 +90,31 @@ def test_what_was_broken_off_goes_on_with_the_same_bytes(share: float, tmp_path:
         sample_lattice(machine, tmp_path / "run", **asked, progress=interrupting(share))
     with pytest.raises(RunError, match="is not finished: resume it by"):
         open_dataset(tmp_path / "run")
-    run = resume(tmp_path / "run", n_workers=1)
+    run = resume(tmp_path / "run", scheduler=Workers(n_workers=1))
     assert files_of(run.path / LATTICE) == files_of(whole.path / LATTICE)
     assert files_of(resume(run.path).path / LATTICE) == files_of(whole.path / LATTICE)
 
 
 def test_a_late_worker_changes_nothing(tmp_path: pathlib.Path) -> None:
-    machine, asked = MACHINES["glass"], ASKED | {"chunks": 4, "checkpoint_every": 1, "random_state": 5, "n_workers": 1}
+    machine, asked = (
+        MACHINES["glass"],
+        ASKED | {"chunks": 4, "checkpoint_every": 1, "random_state": 5, "scheduler": Workers(n_workers=1)},
+    )
     whole = sample_lattice(machine, tmp_path / "whole", **asked)
     with pytest.raises(BrokenOffError):
         sample_lattice(machine, tmp_path / "run", **asked, progress=late(tmp_path / "run", 0.3, 0.8))
-    run = resume(tmp_path / "run", n_workers=1)
+    run = resume(tmp_path / "run", scheduler=Workers(n_workers=1))
     assert files_of(run.path / LATTICE) == files_of(whole.path / LATTICE)
 
 
 def test_what_is_measured_lies_in_the_same_files_for_all_chunks(tmp_path: pathlib.Path) -> None:
     machine, found = MACHINES["alike"], []
     for number, (chunks, every) in enumerate([(-1, 11), (4, 1), ((12, 5), 3)]):
-        how = {"chunks": chunks, "checkpoint_every": every, "n_workers": 1 + number}
+        how = {
+            "chunks": chunks,
+            "checkpoint_every": every,
+            "scheduler": Workers(n_workers=1 + number),
+        }
         run = sample_lattice(machine, tmp_path / str(number), **ASKED, **how, random_state=5)
         files = files_of(run.path / LATTICE)
         found.append({name: value for name, value in files.items() if "/c" in name and "state" not in name})
@@ -116,13 +123,19 @@ def test_what_is_measured_lies_in_the_same_files_for_all_chunks(tmp_path: pathli
 
 
 def test_what_neighbours_have_shown_must_be_there(tmp_path: pathlib.Path) -> None:
-    asked = {"n_sweeps": 8, "chunks": 6, "checkpoint_every": 2, "random_state": 5, "n_workers": 1}
+    asked = {
+        "n_sweeps": 8,
+        "chunks": 6,
+        "checkpoint_every": 2,
+        "random_state": 5,
+        "scheduler": Workers(n_workers=1),
+    }
     with pytest.raises(BrokenOffError):
         sample_lattice(MACHINES["alike"], tmp_path / "run", **asked, progress=interrupting(0.4))
     for file in (tmp_path / "run" / "checkpoints").glob("shown/*"):
         file.unlink()
     with pytest.raises(ValueError, match=r"shown is damaged: block \d+ shows nothing of segment"):
-        resume(tmp_path / "run", n_workers=1)
+        resume(tmp_path / "run", scheduler=Workers(n_workers=1))
 
 
 def test_what_is_needed_is_said_and_refused(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +147,7 @@ def test_what_is_needed_is_said_and_refused(tmp_path: pathlib.Path, monkeypatch:
     assert projected(vast, 16384, n_workers=2).memory > 4e9
     monkeypatch.setattr(graph_runs, "_memory", lambda: 4 * 10**9)
     with pytest.raises(RunError, match=r"will need .* and there are 4\.00 GB of memory: divide it into smaller blocks"):
-        sample_lattice(vast, tmp_path / "run", n_sweeps=1, chunks=16384, n_workers=2)
+        sample_lattice(vast, tmp_path / "run", n_sweeps=1, chunks=16384, scheduler=Workers(n_workers=2))
     with pytest.raises(RunError, match=r"will need .* GB of disk, and .* has .* GB left: nothing was begun"):
         sample_lattice(vast, tmp_path / "run", n_chains=10**5, n_sweeps=1, chunks=4096)
     assert not (tmp_path / "run").exists()

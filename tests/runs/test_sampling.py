@@ -53,12 +53,12 @@ def test_probabilities_are_what_states_were_drawn_with(tmp_path: pathlib.Path, w
 @pytest.mark.parametrize(
     "change",
     [
-        {"n_workers": 1},
-        {"n_workers": 3},
+        {"scheduler": Workers(n_workers=1)},
+        {"scheduler": Workers(n_workers=3)},
         {"checkpoint_every": 12},
         {"checkpoint_every": 5},
         {"layers": (0,)},
-        pytest.param({"scheduler": "local", "n_workers": 2, "memory_limit": "1GB"}, marks=pytest.mark.slow),
+        pytest.param({"scheduler": Workers("local", 2, "1GB")}, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -172,14 +172,10 @@ def test_a_run_goes_on_where_it_was_left(tmp_path: pathlib.Path, whole: RunDirec
         ({"clamp": {1: ["a"] * 12}, "layers": (0,)}, r"clamp\[1\] must be an array of numbers"),
         ({"layers": 0}, "layers must be different numbers from 0 to 1, at least one, got 0"),
         ({"layers": "01"}, "layers must be different numbers from 0 to 1, at least one, got '01'"),
-        ({"scheduler": "local", "memory_limit": "much"}, "much"),
         ({"random_state": -1}, "random_state must not be negative, got -1"),
         ({"library": "dask"}, "library must be one that computes at once, got 'dask'"),
         ({"scheduler": "rays"}, "scheduler must be 'threads', 'local' .* or an address tcp://…, got 'rays'"),
         ({"scheduler": "processes"}, r"'local' \(processes of this machine\) .*, got 'processes'"),
-        ({"memory_limit": "1GB"}, "memory_limit is for scheduler='local'"),
-        ({"n_workers": 0}, "n_workers must be"),
-        ({"scheduler": "tcp://127.0.0.1:1", "n_workers": 2}, "n_workers must not be given with the cluster"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(tmp_path: pathlib.Path, change: dict[str, Any], says: str) -> None:
@@ -234,8 +230,6 @@ def test_workers_serve_several_runs(tmp_path: pathlib.Path, whole: RunDirectory)
         for name in ("a", "b"):
             run = sample(ordinary(), tmp_path / name, scheduler=workers, **SAMPLE)
             assert files_of(run.path / "samples.zarr") == files_of(whole.path / "samples.zarr")
-        with pytest.raises(ValueError, match="must not be given with Workers"):
-            sample(ordinary(), tmp_path / "c", scheduler=workers, n_workers=2, **SAMPLE)
 
 
 def test_a_package_that_is_missing_is_named(whole: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,17 +241,21 @@ def test_a_package_that_is_missing_is_named(whole: RunDirectory, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "address", "says"),
+    ("asked", "says"),
     [
-        ("threads", ":8787", "dashboard_address is for scheduler='local', not for 'threads'"),
-        ("tcp://127.0.0.1:1", ":8787", "dashboard_address is for scheduler='local'"),
-        ("local", "everywhere", "dashboard_address must be as '127.0.0.1:8787' or ':8787', got 'everywhere'"),
-        ("local", 8787, "dashboard_address must be as"),
+        ({"dashboard_address": ":8787"}, "dashboard_address is for scheduler='local', not for 'threads'"),
+        ({"scheduler": "local", "dashboard_address": "everywhere"}, "dashboard_address must be as '127.0.0.1:8787' or"),
+        ({"scheduler": "local", "dashboard_address": 8787}, "dashboard_address must be as"),
+        ({"scheduler": "local", "memory_limit": "much"}, "memory_limit must be a size in bytes or as '4GB', got 'much"),
+        ({"memory_limit": "1GB"}, "memory_limit is for scheduler='local'"),
+        ({"n_workers": 0}, "n_workers must be"),
+        ({"scheduler": "tcp://127.0.0.1:1", "n_workers": 2}, "n_workers must not be given with the cluster"),
     ],
+    ids=str,
 )
-def test_dashboards_that_cannot_be_are_refused(scheduler: str, address: Any, says: str) -> None:
+def test_workers_that_cannot_be_raise_an_error(asked: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
-        Workers(scheduler, dashboard_address=address)
+        Workers(**asked)
 
 
 @pytest.mark.slow

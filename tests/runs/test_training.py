@@ -190,7 +190,7 @@ def test_one_process_at_a_time_trains(tmp_path: pathlib.Path) -> None:
     with pytest.raises(FileExistsError, match="is not empty"):
         train(RBM(3, n_iter=4, random_state=0), tmp_path / "run", ROWS)
     with pytest.raises(ValueError, match="a training runs in this process"):
-        resume(tmp_path / "run", n_workers=2)
+        resume(tmp_path / "run", scheduler="local")
     with (
         RunDirectory.resume(tmp_path / "run"),
         pytest.raises(RunError, match="another process works on the run"),

@@ -24,6 +24,7 @@ EXAMPLES = (
 
 @options.with_options_of(options.Where)
 def resume(
+    context: typer.Context,
     path: Annotated[pathlib.Path, typer.Argument(help="The run's directory.")],
     as_json: options.Json = False,
     **where: Any,
@@ -36,10 +37,10 @@ def resume(
     if run is None:
         raise InputError(f"{path}: a model, and no run's directory")
     trains = run.kind == "train"
-    if trains:  # in this process, whatever else was asked for is an error of the library's
-        del where["worker_timeout"]
+    if trains and (given := [name for name in where if options.is_given(context, name)]):
+        raise InputError(f"--{given[0].replace('_', '-')} must be left out: a training runs in this process")
 
     def go_on(bar: Bar, workers: Any) -> runs.RunDirectory:
-        return runs.resume(path, progress=bar.advance, **({"scheduler": workers} if workers else where))
+        return runs.resume(path, scheduler=workers or "threads", progress=bar.advance)
 
     compute_run("resuming", path, go_on, as_json, None if trains else where, unit="epochs" if trains else "sweeps")
