@@ -1,4 +1,4 @@
-"""`Backend`: neon's documented methods on one array library, the functions of an engine under their names."""
+"""`Backend`: neon's documented methods on one array library, put together from the classes of its chapters."""
 
 from __future__ import annotations
 
@@ -10,16 +10,21 @@ from nbm_xp.namespace.errors import name_methods
 from nbm_xp.namespace.libraries import ALIASES, LIBRARIES
 from nbm_xp.tape.dtypes import as_dtype, float32
 
-from . import convolutions, creation, elementwise, normalization, observing, poolings, products, randomness, unrolling
 from .buffers import Buffer
-from .engine import Engine
+from .convolutions import Convolutions
+from .normalization import Normalization
+from .observing import Observing
+from .poolings import Poolings
+from .products import Products
+from .randomness import Randomness
+from .unrolling import Unrolling
 
 __all__ = ["Backend"]
 
 _FLOATING = ("float16", "float32", "float64")
 
 
-class Backend(Engine):
+class Backend(Convolutions, Normalization, Observing, Poolings, Products, Randomness, Unrolling):
     """What neon's models compute with: buffers, op-trees of them, and layer operations.
 
     Parameters
@@ -72,121 +77,6 @@ class Backend(Engine):
     backends: ClassVar[dict[str, type[Backend]]] = {}
     """The class of the backend of each name."""
     device_id: int = 0
-
-    empty = creation.empty
-    zeros = creation.zeros
-    ones = creation.ones
-    array = creation.array
-    empty_like = creation.empty_like
-    zeros_like = creation.zeros_like
-    iobuf = creation.iobuf
-    shared_iobuf_size = creation.shared_iobuf_size
-
-    absolute = elementwise.absolute
-    fabs = elementwise.fabs
-    negative = elementwise.negative
-    sgn = elementwise.sgn
-    sqrt = elementwise.sqrt
-    square = elementwise.square
-    reciprocal = elementwise.reciprocal
-    rint = elementwise.rint
-    exp = elementwise.exp
-    exp2 = elementwise.exp2
-    log = elementwise.log
-    log2 = elementwise.log2
-    safelog = elementwise.safelog
-    sig = elementwise.sig
-    sig2 = elementwise.sig2
-    tanh = elementwise.tanh
-    tanh2 = elementwise.tanh2
-    add = elementwise.add
-    subtract = elementwise.subtract
-    multiply = elementwise.multiply
-    divide = elementwise.divide
-    true_divide = elementwise.true_divide
-    power = elementwise.power
-    maximum = elementwise.maximum
-    minimum = elementwise.minimum
-    equal = elementwise.equal
-    not_equal = elementwise.not_equal
-    less = elementwise.less
-    less_equal = elementwise.less_equal
-    greater = elementwise.greater
-    greater_equal = elementwise.greater_equal
-    finite = elementwise.finite
-    clip = elementwise.clip
-    shift = elementwise.shift
-
-    sum = elementwise.sum
-    max = elementwise.max
-    min = elementwise.min
-    argmax = elementwise.argmax
-    argmin = elementwise.argmin
-    mean = elementwise.mean
-    std = elementwise.std
-    var = elementwise.var
-
-    compound_dot = products.compound_dot
-    batched_dot = products.batched_dot
-    xnor_compound_dot = products.xnor_compound_dot
-    compound_bprop_lut = products.compound_bprop_lut
-    dot = products.dot
-    add_fc_bias = products.add_fc_bias
-    update_fc_bias = products.update_fc_bias
-
-    places = creation.places
-    take = creation.take
-    onehot = creation.onehot
-    copy_transpose = creation.copy_transpose
-
-    conv_layer = convolutions.conv_layer
-    deconv_layer = convolutions.deconv_layer
-    fprop_conv = convolutions.fprop_conv
-    bprop_conv = convolutions.bprop_conv
-    update_conv = convolutions.update_conv
-
-    output_dim = poolings.output_dim
-    pool_layer = poolings.pool_layer
-    fprop_pool = poolings.fprop_pool
-    bprop_pool = poolings.bprop_pool
-
-    compound_fprop_bn = normalization.compound_fprop_bn
-    compound_bprop_bn = normalization.compound_bprop_bn
-
-    lrn_layer = normalization.lrn_layer
-    fprop_lrn = normalization.fprop_lrn
-    bprop_lrn = normalization.bprop_lrn
-
-    roipooling_fprop = poolings.roipooling_fprop
-    roipooling_bprop = poolings.roipooling_bprop
-    nms = poolings.nms
-
-    compound_rnn_unroll_fprop = unrolling.compound_rnn_unroll_fprop
-    compound_rnn_unroll_bprop = unrolling.compound_rnn_unroll_bprop
-
-    gen_rng = randomness.gen_rng
-    rng_get_state = randomness.rng_get_state
-    rng_set_state = randomness.rng_set_state
-    rng_reset = randomness.rng_reset
-    uniforms = randomness.uniforms
-    random_tree = randomness.random_tree
-    make_binary_mask = randomness.make_binary_mask
-    binarize = randomness.binarize
-    fill_normal = randomness.fill_normal
-
-    set_hist_buffers = observing.set_hist_buffers
-    count_magnitudes = observing.count_magnitudes
-    dump_hist_data = observing.dump_hist_data
-    init_mark = observing.init_mark
-    record_mark = observing.record_mark
-    synchronize_mark = observing.synchronize_mark
-    get_time = observing.get_time
-
-    cleanup_backend = observing.cleanup_backend
-    begin = observing.begin
-    end = observing.end
-    distribute_data = observing.distribute_data
-    revert_tensor = observing.revert_tensor
 
     def __init__(
         self, rng_seed: int | None = None, default_dtype: Any = float32, compat_mode: str | None = None,

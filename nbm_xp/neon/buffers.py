@@ -72,7 +72,7 @@ class Buffer(OpTree):
     distributed: bool
 
     def __init__(
-        self, backend: Any, storage: Storage, name: str | None = None, *, persist_values: bool = True,
+        self, backend: Any, storage: Storage, name: str | None = None, persist_values: bool = True,
         parallel: bool = False, distributed: bool = False,
     ) -> None:  # fmt: skip
         self.backend = backend
@@ -371,10 +371,8 @@ class Buffer(OpTree):
 
     def __copy__(self) -> Buffer:
         storage = holding(self.array, str(self._dtype), self._storage.xp)
-        return type(self)(
-            self.backend, storage, self.label,
-            persist_values=self.persist_values, parallel=self.parallel, distributed=self.distributed,
-        )  # fmt: skip
+        options = (self.label, self.persist_values, self.parallel, self.distributed)
+        return type(self)(self.backend, storage, *options)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Buffer:
         return self.__copy__()

@@ -9,272 +9,269 @@ from nbm_xp.functions.compound import sums_by_map
 from nbm_xp.functions.feature_maps import conv_maps, conv_maps_filters, conv_maps_inputs
 
 from .buffers import Buffer
-from .creation import zeros
-from .engine import Engine
+from .creation import Creation
 from .layers import ConvLayer, DeconvLayer, Target, factors, operand, whole
 
-__all__ = ["bprop_conv", "conv_layer", "deconv_layer", "fprop_conv", "update_conv"]
+__all__ = ["Convolutions"]
 
 
-def conv_layer(
-    self: Engine, dtype: Any, N: int, C: int, K: int, D: int = 1, H: int = 1, W: int = 1, T: int = 1, R: int = 1,
-    S: int = 1, pad_d: int = 0, pad_h: int = 0, pad_w: int = 0, str_d: int = 1, str_h: int = 1, str_w: int = 1,
-    relu: bool = False, bsum: bool = False, *, dil_d: int = 1, dil_h: int = 1, dil_w: int = 1,
-) -> ConvLayer:  # fmt: skip
-    """Describe a convolution.
+class Convolutions(Creation):
+    """A Backend's convolutions and deconvolutions."""
 
-    Parameters
-    ----------
-    dtype
-        Of the elements.
-    N, C, K : int
-        Images, and feature maps of the inputs and of the outputs.
-    D, H, W : int
-        Depth, height and width of the inputs.
-    T, R, S : int
-        Depth, height and width of the filters.
-    pad_d, pad_h, pad_w : int
-        Zeros on each side along these axes.
-    str_d, str_h, str_w : int
-        Steps from window to window.
-    relu : bool
-        Whether `fprop_conv` and `bprop_conv` write 0 where they would write less.
-    bsum : bool
-        Whether they return the sum of each feature map that they write.
-    dil_d, dil_h, dil_w : int
-        Steps from place to place in a window.
+    def conv_layer(
+        self, dtype: Any, N: int, C: int, K: int, D: int = 1, H: int = 1, W: int = 1, T: int = 1, R: int = 1,
+        S: int = 1, pad_d: int = 0, pad_h: int = 0, pad_w: int = 0, str_d: int = 1, str_h: int = 1, str_w: int = 1,
+        relu: bool = False, bsum: bool = False, *, dil_d: int = 1, dil_h: int = 1, dil_w: int = 1,
+    ) -> ConvLayer:  # fmt: skip
+        """Describe a convolution.
 
-    Returns
-    -------
-    ConvLayer
+        Parameters
+        ----------
+        dtype
+            Of the elements.
+        N, C, K : int
+            Images, and feature maps of the inputs and of the outputs.
+        D, H, W : int
+            Depth, height and width of the inputs.
+        T, R, S : int
+            Depth, height and width of the filters.
+        pad_d, pad_h, pad_w : int
+            Zeros on each side along these axes.
+        str_d, str_h, str_w : int
+            Steps from window to window.
+        relu : bool
+            Whether `fprop_conv` and `bprop_conv` write 0 where they would write less.
+        bsum : bool
+            Whether they return the sum of each feature map that they write.
+        dil_d, dil_h, dil_w : int
+            Steps from place to place in a window.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no integer or out of range, or the filter is larger than the padded input.
+        Returns
+        -------
+        ConvLayer
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> layer = Backend(library="cpu").conv_layer("float32", 32, 3, 16, H=28, W=28, R=5, S=5)
-    >>> layer.dimI2, layer.dimF2, layer.dimO2
-    ((2352, 32), (75, 16), (9216, 32))
-    """
-    return ConvLayer(
-        dtype, N, C, K, (D, H, W), (T, R, S), (pad_d, pad_h, pad_w), (str_d, str_h, str_w), (dil_d, dil_h, dil_w),
-        relu=relu, bsum=bsum,
-    )  # fmt: skip
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is no integer or out of range, or the filter is larger than the padded input.
 
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> layer = Backend(library="cpu").conv_layer("float32", 32, 3, 16, H=28, W=28, R=5, S=5)
+        >>> layer.dimI2, layer.dimF2, layer.dimO2
+        ((2352, 32), (75, 16), (9216, 32))
+        """
+        return ConvLayer(
+            dtype, N, C, K, (D, H, W), (T, R, S), (pad_d, pad_h, pad_w), (str_d, str_h, str_w), (dil_d, dil_h, dil_w),
+            relu=relu, bsum=bsum,
+        )  # fmt: skip
 
-def deconv_layer(
-    self: Engine, dtype: Any, N: int, C: int, K: int, P: int, Q: int, R: int = 1, S: int = 1, pad_d: int = 0,
-    pad_h: int = 0, pad_w: int = 0, str_d: int = 1, str_h: int = 1, str_w: int = 1, *, M: int = 1, T: int = 1,
-    dil_d: int = 1, dil_h: int = 1, dil_w: int = 1, relu: bool = False, bsum: bool = False,
-) -> DeconvLayer:  # fmt: skip
-    """Describe a deconvolution, by the convolution that leads from its outputs to its inputs.
+    def deconv_layer(
+        self, dtype: Any, N: int, C: int, K: int, P: int, Q: int, R: int = 1, S: int = 1, pad_d: int = 0,
+        pad_h: int = 0, pad_w: int = 0, str_d: int = 1, str_h: int = 1, str_w: int = 1, *, M: int = 1, T: int = 1,
+        dil_d: int = 1, dil_h: int = 1, dil_w: int = 1, relu: bool = False, bsum: bool = False,
+    ) -> DeconvLayer:  # fmt: skip
+        """Describe a deconvolution, by the convolution that leads from its outputs to its inputs.
 
-    Its forward pass is `bprop_conv`, from inputs of shape ``dimO2`` to outputs of shape ``dimI2``; its backward
-    pass is `fprop_conv`.
+        Its forward pass is `bprop_conv`, from inputs of shape ``dimO2`` to outputs of shape ``dimI2``; its backward
+        pass is `fprop_conv`.
 
-    Parameters
-    ----------
-    dtype, N
-        See `conv_layer`.
-    C, K : int
-        Feature maps of the deconvolution's outputs and of its inputs.
-    P, Q : int
-        Height and width of its inputs.
-    R, S, pad_d, pad_h, pad_w, str_d, str_h, str_w, T, dil_d, dil_h, dil_w, relu, bsum
-        See `conv_layer`.
-    M : int
-        Depth of its inputs.
+        Parameters
+        ----------
+        dtype, N
+            See `conv_layer`.
+        C, K : int
+            Feature maps of the deconvolution's outputs and of its inputs.
+        P, Q : int
+            Height and width of its inputs.
+        R, S, pad_d, pad_h, pad_w, str_d, str_h, str_w, T, dil_d, dil_h, dil_w, relu, bsum
+            See `conv_layer`.
+        M : int
+            Depth of its inputs.
 
-    Returns
-    -------
-    DeconvLayer
+        Returns
+        -------
+        DeconvLayer
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no integer or out of range, or no output is left within the padding.
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is no integer or out of range, or no output is left within the padding.
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> layer = Backend(library="cpu").deconv_layer("float32", 32, 3, 16, P=4, Q=4, R=3, S=3, str_h=2, str_w=2)
-    >>> layer.dimO, layer.dimI
-    ((16, 1, 4, 4, 32), (3, 1, 9, 9, 32))
-    """
-    return DeconvLayer(
-        dtype, N, C, K, (M, P, Q), (T, R, S), (pad_d, pad_h, pad_w), (str_d, str_h, str_w), (dil_d, dil_h, dil_w),
-        relu=relu, bsum=bsum,
-    )  # fmt: skip
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> layer = Backend(library="cpu").deconv_layer("float32", 32, 3, 16, P=4, Q=4, R=3, S=3, str_h=2, str_w=2)
+        >>> layer.dimO, layer.dimI
+        ((16, 1, 4, 4, 32), (3, 1, 9, 9, 32))
+        """
+        return DeconvLayer(
+            dtype, N, C, K, (M, P, Q), (T, R, S), (pad_d, pad_h, pad_w), (str_d, str_h, str_w), (dil_d, dil_h, dil_w),
+            relu=relu, bsum=bsum,
+        )  # fmt: skip
 
+    def fprop_conv(
+        self, layer: ConvLayer, I: Buffer, F: Buffer, O: Buffer, alpha: float = 1.0, relu: bool = False,
+        repeat: int = 1, *, beta: float = 0.0, bsum: Buffer | None = None, layer_op: Any = None,
+    ) -> Buffer | None:  # fmt: skip
+        """Convolve: O becomes ``max(0, alpha · I * F)`` if rectified, plus ``beta · O``; filters are not turned round.
 
-def fprop_conv(
-    self: Engine, layer: ConvLayer, I: Buffer, F: Buffer, O: Buffer, alpha: float = 1.0, relu: bool = False,
-    repeat: int = 1, *, beta: float = 0.0, bsum: Buffer | None = None, layer_op: Any = None,
-) -> Buffer | None:  # fmt: skip
-    """Convolve: O becomes ``max(0, alpha · I * F)`` if rectified, plus ``beta · O``; filters are not turned round.
+        Parameters
+        ----------
+        layer : ConvLayer or DeconvLayer
+            Says where the windows are.
+        I : buffer or op-tree
+            Inputs, of the layer's ``dimI2``.
+        F : buffer or op-tree
+            Filters, of its ``dimF2``.
+        O : buffer
+            Outputs, of its ``dimO2``.
+        alpha : float
+            A factor.
+        relu : bool
+            Whether what is added is 0 where it would be less. So it is, too, where the layer says so.
+        repeat : int
+            How often this is done.
+        beta : float
+            How much of what O held is kept.
+        bsum : buffer, optional
+            Of shape (K, 1): the sum of each feature map of O is written to it.
+        layer_op : optional
+            The layer that calls, as neon's own hand it over. Not used.
 
-    Parameters
-    ----------
-    layer : ConvLayer or DeconvLayer
-        Says where the windows are.
-    I : buffer or op-tree
-        Inputs, of the layer's ``dimI2``.
-    F : buffer or op-tree
-        Filters, of its ``dimF2``.
-    O : buffer
-        Outputs, of its ``dimO2``.
-    alpha : float
-        A factor.
-    relu : bool
-        Whether what is added is 0 where it would be less. So it is, too, where the layer says so.
-    repeat : int
-        How often this is done.
-    beta : float
-        How much of what O held is kept.
-    bsum : buffer, optional
-        Of shape (K, 1): the sum of each feature map of O is written to it.
-    layer_op : optional
-        The layer that calls, as neon's own hand it over. Not used.
+        Returns
+        -------
+        buffer or None
+            `bsum`; a new one of float32 where the layer asks for sums and none is given.
 
-    Returns
-    -------
-    buffer or None
-        `bsum`; a new one of float32 where the layer asks for sums and none is given.
+        Raises
+        ------
+        TypeError
+            If `layer` is none, or an argument no buffer of numbers.
+        ValueError
+            If a shape is not the layer's. Nothing is written then.
 
-    Raises
-    ------
-    TypeError
-        If `layer` is none, or an argument no buffer of numbers.
-    ValueError
-        If a shape is not the layer's. Nothing is written then.
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> layer = be.conv_layer("float32", N=1, C=1, K=1, W=4, S=2)
+        >>> O = be.empty(layer.dimO2)
+        >>> be.fprop_conv(layer, be.array([1, 2, 3, 4]), be.array([1, 10]), O)
+        >>> O.get().reshape(-1)
+        array([21., 32., 43.], dtype=float32)
+        """
+        where = ConvLayer.checked(layer).windows
+        inputs, filters = operand(self, I, "I", layer.dimI2), operand(self, F, "F", layer.dimF2)
+        return self._convolved(
+            lambda: conv_maps(inputs, filters, **where),
+            Target(self, O, "O", layer.dimO2), layer, layer.K, alpha, beta, relu, repeat, bsum,
+        )  # fmt: skip
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> layer = be.conv_layer("float32", N=1, C=1, K=1, W=4, S=2)
-    >>> O = be.empty(layer.dimO2)
-    >>> be.fprop_conv(layer, be.array([1, 2, 3, 4]), be.array([1, 10]), O)
-    >>> O.get().reshape(-1)
-    array([21., 32., 43.], dtype=float32)
-    """
-    where = ConvLayer.checked(layer).windows
-    inputs, filters = operand(self, I, "I", layer.dimI2), operand(self, F, "F", layer.dimF2)
-    return _convolved(self,
-        lambda: conv_maps(inputs, filters, **where),
-        Target(self, O, "O", layer.dimO2), layer, layer.K, alpha, beta, relu, repeat, bsum,
-    )  # fmt: skip
+    def bprop_conv(
+        self, layer: ConvLayer, F: Buffer, E: Buffer, grad_I: Buffer, alpha: float = 1.0, repeat: int = 1, *,
+        beta: float = 0.0, relu: bool = False, bsum: Buffer | None = None, layer_op: Any = None,
+    ) -> Buffer | None:  # fmt: skip
+        """The gradient of `fprop_conv` in its inputs, and a deconvolution's forward pass.
 
+        Parameters
+        ----------
+        layer : ConvLayer or DeconvLayer
+            Says where the windows are.
+        F : buffer or op-tree
+            Filters, of the layer's ``dimF2``.
+        E : buffer or op-tree
+            Errors of the outputs, of its ``dimO2``.
+        grad_I : buffer
+            The gradient, of its ``dimI2``.
+        alpha, repeat, beta, relu
+            See `fprop_conv`.
+        bsum : buffer, optional
+            Of shape (C, 1): the sum of each feature map of `grad_I` is written to it.
+        layer_op : optional
+            See `fprop_conv`.
 
-def bprop_conv(
-    self: Engine, layer: ConvLayer, F: Buffer, E: Buffer, grad_I: Buffer, alpha: float = 1.0, repeat: int = 1, *,
-    beta: float = 0.0, relu: bool = False, bsum: Buffer | None = None, layer_op: Any = None,
-) -> Buffer | None:  # fmt: skip
-    """The gradient of `fprop_conv` in its inputs, and a deconvolution's forward pass.
+        Returns
+        -------
+        buffer or None
+            See `fprop_conv`.
 
-    Parameters
-    ----------
-    layer : ConvLayer or DeconvLayer
-        Says where the windows are.
-    F : buffer or op-tree
-        Filters, of the layer's ``dimF2``.
-    E : buffer or op-tree
-        Errors of the outputs, of its ``dimO2``.
-    grad_I : buffer
-        The gradient, of its ``dimI2``.
-    alpha, repeat, beta, relu
-        See `fprop_conv`.
-    bsum : buffer, optional
-        Of shape (C, 1): the sum of each feature map of `grad_I` is written to it.
-    layer_op : optional
-        See `fprop_conv`.
+        Raises
+        ------
+        TypeError, ValueError
+            See `fprop_conv`.
 
-    Returns
-    -------
-    buffer or None
-        See `fprop_conv`.
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> layer = be.conv_layer("float32", N=1, C=1, K=1, W=4, S=2)
+        >>> grad_I = be.empty(layer.dimI2)
+        >>> be.bprop_conv(layer, be.array([1, 10]), be.array([1, 2, 3]), grad_I)
+        >>> grad_I.get().reshape(-1)
+        array([ 1., 12., 23., 30.], dtype=float32)
+        """
+        where = ConvLayer.checked(layer).windows
+        filters, errors = operand(self, F, "F", layer.dimF2), operand(self, E, "E", layer.dimO2)
+        return self._convolved(
+            lambda: conv_maps_inputs(errors, filters, **where),
+            Target(self, grad_I, "grad_I", layer.dimI2), layer, layer.C, alpha, beta, relu, repeat, bsum,
+        )  # fmt: skip
 
-    Raises
-    ------
-    TypeError, ValueError
-        See `fprop_conv`.
+    def update_conv(
+        self, layer: ConvLayer, I: Buffer, E: Buffer, grad_F: Buffer, alpha: float = 1.0, repeat: int = 1, *,
+        beta: float = 0.0, layer_op: Any = None,
+    ) -> None:  # fmt: skip
+        """The gradient of `fprop_conv` in its filters.
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> layer = be.conv_layer("float32", N=1, C=1, K=1, W=4, S=2)
-    >>> grad_I = be.empty(layer.dimI2)
-    >>> be.bprop_conv(layer, be.array([1, 10]), be.array([1, 2, 3]), grad_I)
-    >>> grad_I.get().reshape(-1)
-    array([ 1., 12., 23., 30.], dtype=float32)
-    """
-    where = ConvLayer.checked(layer).windows
-    filters, errors = operand(self, F, "F", layer.dimF2), operand(self, E, "E", layer.dimO2)
-    return _convolved(self,
-        lambda: conv_maps_inputs(errors, filters, **where),
-        Target(self, grad_I, "grad_I", layer.dimI2), layer, layer.C, alpha, beta, relu, repeat, bsum,
-    )  # fmt: skip
+        Parameters
+        ----------
+        layer : ConvLayer or DeconvLayer
+            Says where the windows are.
+        I : buffer or op-tree
+            Inputs, of the layer's ``dimI2``.
+        E : buffer or op-tree
+            Errors of the outputs, of its ``dimO2``.
+        grad_F : buffer
+            The gradient, of its ``dimF2``.
+        alpha, repeat, beta, layer_op
+            See `fprop_conv`.
 
+        Raises
+        ------
+        TypeError, ValueError
+            See `fprop_conv`.
 
-def update_conv(
-    self: Engine, layer: ConvLayer, I: Buffer, E: Buffer, grad_F: Buffer, alpha: float = 1.0, repeat: int = 1, *,
-    beta: float = 0.0, layer_op: Any = None,
-) -> None:  # fmt: skip
-    """The gradient of `fprop_conv` in its filters.
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> layer = be.conv_layer("float32", N=1, C=1, K=1, W=4, S=2)
+        >>> grad_F = be.empty(layer.dimF2)
+        >>> be.update_conv(layer, be.array([1, 2, 3, 4]), be.array([1, 10, 100]), grad_F)
+        >>> grad_F.get().reshape(-1)
+        array([321., 432.], dtype=float32)
+        """
+        where = ConvLayer.checked(layer).windows
+        inputs, errors = operand(self, I, "I", layer.dimI2), operand(self, E, "E", layer.dimO2)
+        target = Target(self, grad_F, "grad_F", layer.dimF2)
+        alpha, beta = factors(alpha, beta)
+        for _ in range(whole(repeat, "repeat")):
+            target.write_scaled(conv_maps_filters(inputs, errors, **where), alpha, beta, fresh=True)
 
-    Parameters
-    ----------
-    layer : ConvLayer or DeconvLayer
-        Says where the windows are.
-    I : buffer or op-tree
-        Inputs, of the layer's ``dimI2``.
-    E : buffer or op-tree
-        Errors of the outputs, of its ``dimO2``.
-    grad_F : buffer
-        The gradient, of its ``dimF2``.
-    alpha, repeat, beta, layer_op
-        See `fprop_conv`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        See `fprop_conv`.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> layer = be.conv_layer("float32", N=1, C=1, K=1, W=4, S=2)
-    >>> grad_F = be.empty(layer.dimF2)
-    >>> be.update_conv(layer, be.array([1, 2, 3, 4]), be.array([1, 10, 100]), grad_F)
-    >>> grad_F.get().reshape(-1)
-    array([321., 432.], dtype=float32)
-    """
-    where = ConvLayer.checked(layer).windows
-    inputs, errors = operand(self, I, "I", layer.dimI2), operand(self, E, "E", layer.dimO2)
-    target = Target(self, grad_F, "grad_F", layer.dimF2)
-    alpha, beta = factors(alpha, beta)
-    for _ in range(whole(repeat, "repeat")):
-        target.write_scaled(conv_maps_filters(inputs, errors, **where), alpha, beta, fresh=True)
-
-
-def _convolved(
-    self: Engine, compute: Callable[[], Any], target: Target, layer: ConvLayer, maps: int, alpha: float, beta: float,
-    relu: bool, repeat: int, bsum: Buffer | None,
-) -> Buffer | None:  # fmt: skip
-    """Write what `compute` gives, as often as asked for, and the sums of its maps."""
-    alpha, beta = factors(alpha, beta)
-    repeat = whole(repeat, "repeat")
-    if bsum is None and layer.bsum:
-        bsum = zeros(self, (maps, 1), dtype="float32")
-    sums = None if bsum is None else Target(self, bsum, "bsum", (maps, 1))
-    for _ in range(repeat):
-        value = target.write_scaled(compute(), alpha, beta, relu=relu or layer.relu, fresh=True)
-        if sums is not None:
-            sums.write(sums_by_map(value, maps))
-    return bsum
+    def _convolved(
+        self, compute: Callable[[], Any], target: Target, layer: ConvLayer, maps: int, alpha: float, beta: float,
+        relu: bool, repeat: int, bsum: Buffer | None,
+    ) -> Buffer | None:  # fmt: skip
+        """Write what `compute` gives, as often as asked for, and the sums of its maps."""
+        alpha, beta = factors(alpha, beta)
+        repeat = whole(repeat, "repeat")
+        if bsum is None and layer.bsum:
+            bsum = self.zeros((maps, 1), dtype="float32")
+        sums = None if bsum is None else Target(self, bsum, "bsum", (maps, 1))
+        for _ in range(repeat):
+            value = target.write_scaled(compute(), alpha, beta, relu=relu or layer.relu, fresh=True)
+            if sums is not None:
+                sums.write(sums_by_map(value, maps))
+        return bsum

@@ -15,13 +15,10 @@ from nbm_xp.tape.dtypes import DType, as_dtype
 from .buffers import Buffer
 from .elementwise import documented
 from .engine import Engine
-from .memory import Permuted, Storage, filled, holding, lengths_of
+from .memory import Permuted, filled, holding, lengths_of
 from .optrees import OpTree, tree_of
 
-__all__ = [
-    "OneHot", "array", "copy_transpose", "empty", "empty_like", "iobuf", "onehot", "ones", "places",
-    "shared_iobuf_size", "take", "zeros", "zeros_like",
-]  # fmt: skip
+__all__ = ["Creation", "OneHot"]
 
 _PARAMETERS = """shape : int or sequence of int
         Lengths of the axes. Missing ones are appended, so that there are two.
@@ -45,204 +42,14 @@ def _maker(name: str, what: str, example: str, result: str) -> Callable[..., Buf
     """A method that makes a buffer of one value, or none."""
 
     def method(
-        self: Engine, shape: Any, dtype: Any = None, name: str | None = None, persist_values: bool = True,
+        self: Creation, shape: Any, dtype: Any = None, name: str | None = None, persist_values: bool = True,
         parallel: bool = False, distributed: bool = False,
     ) -> Buffer:  # fmt: skip
-        return _filled(self, kind, shape, dtype, name, persist_values, parallel, distributed)
+        return self._filled(kind, shape, dtype, name, persist_values, parallel, distributed)
 
     kind = name
     shown = f"be.{example}\n    {result}"
-    return documented(
-        method, f"Backend.{kind}", f"Make {what}.", parameters=_PARAMETERS, example=shown, returns=_RETURNS
-    )
-
-
-empty = _maker("empty", "a buffer whose values are not set", "empty(3).shape", "(3, 1)")
-zeros = _maker("zeros", "a buffer of zeros", "zeros((1, 2)).get()", "array([[0., 0.]], dtype=float32)")
-ones = _maker("ones", "a buffer of ones", 'ones((1, 2), dtype="int8").get()', "array([[1, 1]], dtype=int8)")
-
-
-def array(
-    self: Engine, ary: Any, dtype: Any = None, name: str | None = None, persist_values: bool = True,
-    parallel: bool = False, distributed: bool = False,
-) -> Buffer:  # fmt: skip
-    """Make a buffer with given values.
-
-    Parameters
-    ----------
-    ary : array, buffer, op-tree, number or nested list
-        The values; copied. A vector becomes a column, a number a single element of two axes.
-    dtype, name, persist_values, parallel, distributed
-        See `empty`. Without `dtype` it is the backend's default, whatever `ary` has.
-
-    Returns
-    -------
-    Buffer
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> Backend(library="cpu").array([1, 2]).get()
-    array([[1.],
-           [2.]], dtype=float32)
-    """
-    kind = _real_dtype(self, dtype)
-    options = (name, persist_values, parallel, distributed)
-    if isinstance(ary, Buffer):
-        ary = ary.array
-    elif isinstance(ary, Tensor):
-        made = _filled(self, "empty", tuple(map(int, ary.shape)), kind, *options)
-        return made.assign(ary)
-    return _made(self, holding(ary, str(kind), self.xp), *options)
-
-
-def empty_like(self: Engine, other_ary: Any, name: str | None = None, persist_values: bool = True) -> Buffer:
-    """Make a buffer of another one's shape and the default dtype, whose values are not set.
-
-    Parameters
-    ----------
-    other_ary : buffer, op-tree or array
-        What has the shape.
-    name, persist_values
-        See `empty`.
-
-    Returns
-    -------
-    Buffer
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.empty_like(be.zeros((2, 3))).shape
-    (2, 3)
-    """
-    return empty(self, _shape_of(other_ary), None, name, persist_values)
-
-
-def zeros_like(self: Engine, other_ary: Any, name: str | None = None, persist_values: bool = True) -> Buffer:
-    """Make a buffer of zeros, of another one's shape and the default dtype.
-
-    Parameters
-    ----------
-    other_ary, name, persist_values
-        See `empty_like`.
-
-    Returns
-    -------
-    Buffer
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.zeros_like(be.ones((1, 2), dtype="int32")).get()
-    array([[0., 0.]], dtype=float32)
-    """
-    return zeros(self, _shape_of(other_ary), None, name, persist_values)
-
-
-def iobuf(
-    self: Engine, dim0: Any, x: Buffer | None = None, dtype: Any = None, name: str | None = None,
-    persist_values: bool = True, shared: Buffer | None = None, parallelism: str | None = None,
-) -> Buffer:  # fmt: skip
-    """Make a buffer of zeros for the input or output of a layer, for batches of the size ``bsz``.
-
-    Parameters
-    ----------
-    dim0 : int or tuple of int
-        The number of features, whose buffer has a column for each example; a pair of the number of features and of
-        time steps, with a column for each step and example; or three lengths and more, whose product is the number
-        of features.
-    x : Buffer, optional
-        Returned as it is, if there is one.
-    dtype, name, persist_values
-        See `empty`.
-    shared : Buffer, optional
-        What gives the memory, from its beginning; it is set to zero. Its dtype stays.
-    parallelism : str, optional
-        Kept as the buffer's attribute; of no effect on one device.
-
-    Returns
-    -------
-    Buffer
-
-    Raises
-    ------
-    TypeError
-        If `shared` is no buffer.
-    ValueError
-        If ``bsz`` is not set, or `shared` has too few elements.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.bsz = 32
-    >>> be.iobuf(10).shape, be.iobuf((10, 5)).shape, be.iobuf((3, 8, 8)).shape
-    ((10, 32), (10, 160), (192, 32))
-    """
-    if x is not None:
-        return x
-    lengths = lengths_of(dim0)
-    if self.bsz is None:
-        raise ValueError("iobuf makes buffers for batches: set the backend's bsz to the number of examples first")
-    if len(lengths) == 2:
-        shape = lengths[0], lengths[1] * self.bsz
-    else:
-        shape = math.prod(lengths), self.bsz
-    if shared is not None and not isinstance(shared, Buffer):
-        raise TypeError(f"shared must be a Buffer, got {type(shared).__name__}")
-    if shared is None:
-        made = zeros(self, shape, dtype, name, persist_values)
-    else:
-        made = shared.share(shape, dtype, name).fill(0)
-        made.persist_values = persist_values
-    made.parallelism = parallelism  # type: ignore[attr-defined]
-    return made
-
-
-def shared_iobuf_size(self: Engine, shape: Any, parallelism: str | None) -> int:
-    """The number of elements that a shared `iobuf` needs.
-
-    Parameters
-    ----------
-    shape : int or tuple of int
-        The shape of the buffer.
-    parallelism : str or None
-        Of no effect on one device.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> Backend(library="cpu").shared_iobuf_size((3, 4), None)
-    12
-    """
-    return math.prod(lengths_of(shape))
-
-
-def _filled(self: Engine, kind: str, shape: Any, dtype: Any, *options: Any) -> Buffer:
-    return _made(self, filled(kind, lengths_of(shape), str(_real_dtype(self, dtype)), self.xp), *options)
-
-
-def _made(
-    self: Engine, storage: Storage, name: str | None, persist_values: bool, parallel: bool, distributed: bool
-) -> Buffer:
-    options = {"persist_values": persist_values, "parallel": parallel, "distributed": distributed}
-    return Buffer(self, storage, name, **options)
-
-
-def _real_dtype(self: Engine, dtype: Any) -> DType:
-    if dtype is None:
-        return self.dtype
-    kind = as_dtype(dtype_name(dtype))
-    if is_complex(kind):
-        raise TypeError(f"dtype must be one of real numbers, got {kind}")
-    return kind
+    return documented(method, kind, f"Make {what}.", parameters=_PARAMETERS, example=shown, returns=_RETURNS)
 
 
 def _shape_of(x: Any) -> Any:
@@ -278,121 +85,295 @@ class OneHot(OpTree):
         return tree_of(rows if self.axis == 1 else transpose(rows), self.backend)
 
 
-def places(self: Engine, indices: Any) -> Tensor:
-    """Indices as a Tensor of integers."""
-    if isinstance(indices, Tensor):
-        return indices
-    if not is_array(indices) and not isinstance(indices, (int, list, tuple, range)):
-        raise TypeError(f"indices must be integers, got {indices!r}")
-    nothing = isinstance(indices, (list, tuple, range)) and not indices  # whose dtype no element decides
-    array = indices if is_array(indices) else asarray(indices, host_namespace(), "int32" if nothing else None)
-    if not is_integer(array):
-        raise TypeError(f"indices must be integers, got {array.dtype}")
-    return as_tensor(asarray(array, self.xp, "int32"))
+class Creation(Engine):
+    """A Backend's methods that make buffers, of values and for layers, and select from them by number."""
 
+    empty = _maker("empty", "a buffer whose values are not set", "empty(3).shape", "(3, 1)")
+    zeros = _maker("zeros", "a buffer of zeros", "zeros((1, 2)).get()", "array([[0., 0.]], dtype=float32)")
+    ones = _maker("ones", "a buffer of ones", 'ones((1, 2), dtype="int8").get()', "array([[1, 1]], dtype=int8)")
 
-def take(self: Engine, a: Any, indices: Any, axis: int | None, out: Buffer | None = None) -> Any:
-    """Elements at some places along an axis.
+    def array(
+        self, ary: Any, dtype: Any = None, name: str | None = None, persist_values: bool = True,
+        parallel: bool = False, distributed: bool = False,
+    ) -> Buffer:  # fmt: skip
+        """Make a buffer with given values.
 
-    Parameters
-    ----------
-    a, out
-        See `dot`.
-    indices : buffer, op-tree, array or list of int
-        The places, in any shape; one that is named twice is taken twice.
-    axis : int or None
-        The axis; None means all elements in a row.
+        Parameters
+        ----------
+        ary : array, buffer, op-tree, number or nested list
+            The values; copied. A vector becomes a column, a number a single element of two axes.
+        dtype, name, persist_values, parallel, distributed
+            See `empty`. Without `dtype` it is the backend's default, whatever `ary` has.
 
-    Returns
-    -------
-    OpTree or Buffer
-        The tree, or `out`.
+        Returns
+        -------
+        Buffer
 
-    Raises
-    ------
-    TypeError
-        If `indices` are not integers.
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> Backend(library="cpu").array([1, 2]).get()
+        array([[1.],
+               [2.]], dtype=float32)
+        """
+        kind = self._real_dtype(dtype)
+        options = (name, persist_values, parallel, distributed)
+        if isinstance(ary, Buffer):
+            ary = ary.array
+        elif isinstance(ary, Tensor):
+            made = self._filled("empty", tuple(map(int, ary.shape)), kind, *options)
+            return made.assign(ary)
+        return Buffer(self, holding(ary, str(kind), self.xp), *options)
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.take(be.array([[1.0, 2.0, 3.0]]), [2, 0], axis=1).get()
-    array([[3., 1.]], dtype=float32)
-    """
-    return self.record(joining.take, out, a, places(self, indices), axis=axis)
+    def empty_like(self, other_ary: Any, name: str | None = None, persist_values: bool = True) -> Buffer:
+        """Make a buffer of another one's shape and the default dtype, whose values are not set.
 
+        Parameters
+        ----------
+        other_ary : buffer, op-tree or array
+            What has the shape.
+        name, persist_values
+            See `empty`.
 
-def onehot(self: Engine, indices: Any, axis: int, out: Buffer | None = None) -> Any:
-    """Numbers of classes as columns or rows of zeros with a one.
+        Returns
+        -------
+        Buffer
 
-    Parameters
-    ----------
-    indices : buffer, op-tree, array or list of int
-        The classes, in any shape; one for each example.
-    axis : {0, 1}
-        The axis of the classes: 0 gives a column for each example, 1 a row.
-    out : Buffer, optional
-        Where the result goes; it says how many classes there are.
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.empty_like(be.zeros((2, 3))).shape
+        (2, 3)
+        """
+        return self.empty(_shape_of(other_ary), None, name, persist_values)
 
-    Returns
-    -------
-    OpTree or Buffer
-        The tree, which is to be assigned to a buffer and has no shape before, or `out`.
+    def zeros_like(self, other_ary: Any, name: str | None = None, persist_values: bool = True) -> Buffer:
+        """Make a buffer of zeros, of another one's shape and the default dtype.
 
-    Raises
-    ------
-    TypeError
-        If `indices` are not integers.
-    ValueError
-        If `axis` is neither 0 nor 1.
+        Parameters
+        ----------
+        other_ary, name, persist_values
+            See `empty_like`.
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> out = be.zeros((3, 2))
-    >>> out[:] = be.onehot([2, 0], axis=0)
-    >>> out.get()
-    array([[0., 1.],
-           [0., 0.],
-           [1., 0.]], dtype=float32)
-    """
-    if isinstance(axis, bool) or axis not in (0, 1):
-        raise ValueError(f"axis must be 0 or 1, got {axis!r}")
-    classes = places(self, indices)
-    if not is_integer(classes):
-        raise TypeError(f"indices must be integers, got {classes.dtype}")
-    tree = OneHot(classes, axis, self)
-    if out is None:
-        return tree
-    if not isinstance(out, Buffer):
-        raise TypeError(f"out must be a Buffer, got {type(out).__name__}")
-    self.assign_tree(out, tree, "what goes to out")
-    return out
+        Returns
+        -------
+        Buffer
 
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.zeros_like(be.ones((1, 2), dtype="int32")).get()
+        array([[0., 0.]], dtype=float32)
+        """
+        return self.zeros(_shape_of(other_ary), None, name, persist_values)
 
-def copy_transpose(self: Engine, a: Buffer, out: Buffer, axes: Any = None, repeat: int = 1) -> None:
-    """Copy with the axes in another order.
+    def iobuf(
+        self, dim0: Any, x: Buffer | None = None, dtype: Any = None, name: str | None = None,
+        persist_values: bool = True, shared: Buffer | None = None, parallelism: str | None = None,
+    ) -> Buffer:  # fmt: skip
+        """Make a buffer of zeros for the input or output of a layer, for batches of the size ``bsz``.
 
-    Parameters
-    ----------
-    a, out : Buffer
-        From where, and where to.
-    axes : sequence of int, optional
-        The order; by default the reverse.
-    repeat : int
-        Taken and not used.
+        Parameters
+        ----------
+        dim0 : int or tuple of int
+            The number of features, whose buffer has a column for each example; a pair of the number of features and of
+            time steps, with a column for each step and example; or three lengths and more, whose product is the number
+            of features.
+        x : Buffer, optional
+            Returned as it is, if there is one.
+        dtype, name, persist_values
+            See `empty`.
+        shared : Buffer, optional
+            What gives the memory, from its beginning; it is set to zero. Its dtype stays.
+        parallelism : str, optional
+            Kept as the buffer's attribute; of no effect on one device.
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> out = be.zeros((2, 1))
-    >>> be.copy_transpose(be.array([[1.0, 2.0]]), out)
-    >>> out.get()
-    array([[1.],
-           [2.]], dtype=float32)
-    """
-    order = tuple(axes) if axes is not None else tuple(reversed(range(a.ndim)))
-    out.write(Permuted(order).read(self.xp, a.array))
+        Returns
+        -------
+        Buffer
+
+        Raises
+        ------
+        TypeError
+            If `shared` is no buffer.
+        ValueError
+            If ``bsz`` is not set, or `shared` has too few elements.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.bsz = 32
+        >>> be.iobuf(10).shape, be.iobuf((10, 5)).shape, be.iobuf((3, 8, 8)).shape
+        ((10, 32), (10, 160), (192, 32))
+        """
+        if x is not None:
+            return x
+        lengths = lengths_of(dim0)
+        if self.bsz is None:
+            raise ValueError("iobuf makes buffers for batches: set the backend's bsz to the number of examples first")
+        if len(lengths) == 2:
+            shape = lengths[0], lengths[1] * self.bsz
+        else:
+            shape = math.prod(lengths), self.bsz
+        if shared is not None and not isinstance(shared, Buffer):
+            raise TypeError(f"shared must be a Buffer, got {type(shared).__name__}")
+        if shared is None:
+            made = self.zeros(shape, dtype, name, persist_values)
+        else:
+            made = shared.share(shape, dtype, name).fill(0)
+            made.persist_values = persist_values
+        made.parallelism = parallelism  # type: ignore[attr-defined]
+        return made
+
+    def shared_iobuf_size(self, shape: Any, parallelism: str | None) -> int:
+        """The number of elements that a shared `iobuf` needs.
+
+        Parameters
+        ----------
+        shape : int or tuple of int
+            The shape of the buffer.
+        parallelism : str or None
+            Of no effect on one device.
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> Backend(library="cpu").shared_iobuf_size((3, 4), None)
+        12
+        """
+        return math.prod(lengths_of(shape))
+
+    def _filled(self, kind: str, shape: Any, dtype: Any, *options: Any) -> Buffer:
+        storage = filled(kind, lengths_of(shape), str(self._real_dtype(dtype)), self.xp)
+        return Buffer(self, storage, *options)
+
+    def _real_dtype(self, dtype: Any) -> DType:
+        if dtype is None:
+            return self.dtype
+        kind = as_dtype(dtype_name(dtype))
+        if is_complex(kind):
+            raise TypeError(f"dtype must be one of real numbers, got {kind}")
+        return kind
+
+    def places(self, indices: Any) -> Tensor:
+        """Indices as a Tensor of integers."""
+        if isinstance(indices, Tensor):
+            return indices
+        if not is_array(indices) and not isinstance(indices, (int, list, tuple, range)):
+            raise TypeError(f"indices must be integers, got {indices!r}")
+        nothing = isinstance(indices, (list, tuple, range)) and not indices  # whose dtype no element decides
+        array = indices if is_array(indices) else asarray(indices, host_namespace(), "int32" if nothing else None)
+        if not is_integer(array):
+            raise TypeError(f"indices must be integers, got {array.dtype}")
+        return as_tensor(asarray(array, self.xp, "int32"))
+
+    def take(self, a: Any, indices: Any, axis: int | None, out: Buffer | None = None) -> Any:
+        """Elements at some places along an axis.
+
+        Parameters
+        ----------
+        a, out
+            See `dot`.
+        indices : buffer, op-tree, array or list of int
+            The places, in any shape; one that is named twice is taken twice.
+        axis : int or None
+            The axis; None means all elements in a row.
+
+        Returns
+        -------
+        OpTree or Buffer
+            The tree, or `out`.
+
+        Raises
+        ------
+        TypeError
+            If `indices` are not integers.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.take(be.array([[1.0, 2.0, 3.0]]), [2, 0], axis=1).get()
+        array([[3., 1.]], dtype=float32)
+        """
+        return self.record(joining.take, out, a, self.places(indices), axis=axis)
+
+    def onehot(self, indices: Any, axis: int, out: Buffer | None = None) -> Any:
+        """Numbers of classes as columns or rows of zeros with a one.
+
+        Parameters
+        ----------
+        indices : buffer, op-tree, array or list of int
+            The classes, in any shape; one for each example.
+        axis : {0, 1}
+            The axis of the classes: 0 gives a column for each example, 1 a row.
+        out : Buffer, optional
+            Where the result goes; it says how many classes there are.
+
+        Returns
+        -------
+        OpTree or Buffer
+            The tree, which is to be assigned to a buffer and has no shape before, or `out`.
+
+        Raises
+        ------
+        TypeError
+            If `indices` are not integers.
+        ValueError
+            If `axis` is neither 0 nor 1.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> out = be.zeros((3, 2))
+        >>> out[:] = be.onehot([2, 0], axis=0)
+        >>> out.get()
+        array([[0., 1.],
+               [0., 0.],
+               [1., 0.]], dtype=float32)
+        """
+        if isinstance(axis, bool) or axis not in (0, 1):
+            raise ValueError(f"axis must be 0 or 1, got {axis!r}")
+        classes = self.places(indices)
+        if not is_integer(classes):
+            raise TypeError(f"indices must be integers, got {classes.dtype}")
+        tree = OneHot(classes, axis, self)
+        if out is None:
+            return tree
+        if not isinstance(out, Buffer):
+            raise TypeError(f"out must be a Buffer, got {type(out).__name__}")
+        self.assign_tree(out, tree, "what goes to out")
+        return out
+
+    def copy_transpose(self, a: Buffer, out: Buffer, axes: Any = None, repeat: int = 1) -> None:
+        """Copy with the axes in another order.
+
+        Parameters
+        ----------
+        a, out : Buffer
+            From where, and where to.
+        axes : sequence of int, optional
+            The order; by default the reverse.
+        repeat : int
+            Taken and not used.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> out = be.zeros((2, 1))
+        >>> be.copy_transpose(be.array([[1.0, 2.0]]), out)
+        >>> out.get()
+        array([[1.],
+               [2.]], dtype=float32)
+        """
+        order = tuple(axes) if axes is not None else tuple(reversed(range(a.ndim)))
+        out.write(Permuted(order).read(self.xp, a.array))

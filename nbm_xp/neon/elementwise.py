@@ -1,4 +1,4 @@
-"""A Backend's operations element by element and its reductions, tables of functions, each with `out`."""
+"""A Backend's operations element by element and its reductions, each a function that is recorded, with `out`."""
 
 from __future__ import annotations
 
@@ -6,17 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from nbm_xp.functions import activations, arithmetic, comparison, elementwise, extremes, neural, reductions
-from nbm_xp.functions.shaping import cast
 
 from .buffers import Buffer
 from .engine import Engine
 
-__all__ = [
-    "absolute", "add", "argmax", "argmin", "clip", "divide", "documented", "equal", "exp", "exp2", "fabs", "finite",
-    "greater", "greater_equal", "less", "less_equal", "log", "log2", "max", "maximum", "mean", "min", "minimum",
-    "multiply", "negative", "not_equal", "power", "reciprocal", "rint", "safelog", "sgn", "shift", "sig", "sig2",
-    "sqrt", "square", "std", "subtract", "sum", "tanh", "tanh2", "true_divide", "var",
-]  # fmt: skip
+__all__ = ["Elementwise", "documented"]
 
 OUT = """
     out : Buffer, optional
@@ -53,14 +47,14 @@ def documented(
     method : callable
         The method, made by a function in the module of its class.
     name : str
-        Dotted: the class and the method.
+        The method's name.
     summary, parameters, returns : str
         What the sections hold, lines after the first indented as in a method.
     example : str
         The call and, in the lines after it, what Python prints.
     """
-    method.__name__ = name.rpartition(".")[2]
-    method.__qualname__ = name
+    method.__name__ = name
+    method.__qualname__ = f"Backend.{name}"
     method.__doc__ = _FORM.format(summary=summary, parameters=parameters, returns=returns, example=example)
     return method
 
@@ -69,7 +63,9 @@ _ONE = f"""a : buffer, op-tree, array or number
         The operand.{OUT}"""
 _TWO = f"""a, b : buffer, op-tree, array or number
         The operands, of shapes that can be broadcast together.{OUT}"""
-_PAIR = "be.array([[1.0, 2.0]]), be.array([[2.0]])"
+_AXES = "int, sequence of int, or None\n        The axes to reduce; None means all."
+_AXIS = "int or None\n        The axis to look along; None means all elements in a row."
+_UNUSED = "\n    partial : bool, optional\n        Taken and not used."
 
 
 def _one(name: str, function: Callable[[Any], Any], summary: str, given: str, result: str) -> Callable[..., Any]:
@@ -79,7 +75,7 @@ def _one(name: str, function: Callable[[Any], Any], summary: str, given: str, re
         return self.record(function, out, a)
 
     example = f"be.{name}(be.array([{given}])).get()\n    array([[{result}]], dtype=float32)"
-    return documented(method, f"Backend.{name}", summary, parameters=_ONE, example=example)
+    return documented(method, name, summary, parameters=_ONE, example=example)
 
 
 def _two(name: str, function: Callable[[Any, Any], Any], summary: str, result: str) -> Callable[..., Any]:
@@ -88,160 +84,20 @@ def _two(name: str, function: Callable[[Any, Any], Any], summary: str, result: s
     def method(self: Engine, a: Any, b: Any, out: Buffer | None = None) -> Any:
         return self.record(function, out, a, b)
 
-    return _documented_pair(method, name, summary, result)
+    pair = "be.array([[1.0, 2.0]]), be.array([[2.0]])"
+    example = f"be.{name}({pair}).get()\n    array([[{result}]], dtype=float32)"
+    return documented(method, name, summary, parameters=_TWO, example=example)
 
 
-def _tests(name: str, function: Callable[[Any, Any], Any], summary: str, result: str) -> Callable[..., Any]:
-    """A method that compares two operands, whose truth values are ones and zeros of the default dtype."""
+def _reduction(
+    name: str, function: Callable[..., Any], summary: str, first: str, second: str, *, default: int | None = None
+) -> Callable[..., Any]:
+    """A method that reduces along axes, by default along all, or finds a place along one."""
 
-    def method(self: Engine, a: Any, b: Any, out: Buffer | None = None) -> Any:
-        return self.record(lambda x, y: cast(function(x, y), self.dtype), out, a, b)
-
-    return _documented_pair(method, name, summary, result)
-
-
-def _documented_pair(method: Callable[..., Any], name: str, summary: str, result: str) -> Callable[..., Any]:
-    example = f"be.{name}({_PAIR}).get()\n    array([[{result}]], dtype=float32)"
-    return documented(method, f"Backend.{name}", summary, parameters=_TWO, example=example)
-
-
-absolute = _one("absolute", elementwise.abs, "Absolute value.", "[-1.0, 2.0]", "1., 2.")
-fabs = _one("fabs", elementwise.abs, "Absolute value, by another name.", "[-1.0, 2.0]", "1., 2.")
-negative = _one("negative", arithmetic.negative, "The other sign.", "[-1.0, 2.0]", " 1., -2.")
-sgn = _one("sgn", elementwise.sign, "Sign: -1, 0 or 1.", "[-3.0, 0.0, 2.0]", "-1.,  0.,  1.")
-sqrt = _one("sqrt", elementwise.sqrt_or_nan, "Square root; nan of negative elements.", "[4.0, 0.0]", "2., 0.")
-square = _one("square", elementwise.square, "Square.", "[-3.0, 2.0]", "9., 4.")
-reciprocal = _one("reciprocal", arithmetic.reciprocal, "One divided by each element.", "[2.0, 4.0]", "0.5 , 0.25")
-rint = _one("rint", elementwise.round, "The nearest integer, halves to the even one.", "[0.5, 1.5]", "0., 2.")
-exp = _one("exp", elementwise.exp, "Exponential.", "[0.0]", "1.")
-exp2 = _one("exp2", arithmetic.exp2, "Power of two.", "[-1.0, 3.0]", "0.5, 8. ")
-log = _one("log", elementwise.log, "Natural logarithm.", "[1.0]", "0.")
-log2 = _one("log2", arithmetic.log2, "Logarithm to the base 2.", "[0.5, 8.0]", "-1.,  3.")
-safelog = _one(
-    "safelog", arithmetic.safe_log, "Natural logarithm, at least -50: ``log(max(a, exp(-50)))``.",
-    "[1.0, 0.0]", "  0., -50.",
-)  # fmt: skip
-sig = _one("sig", neural.sigmoid, "Sigmoid, ``1 / (1 + exp(-a))``.", "[0.0]", "0.5")
-sig2 = _one("sig2", arithmetic.sigmoid_to_base_two, "Sigmoid to the base 2, ``1 / (1 + 2**-a)``.", "[0.0]", "0.5")
-tanh = _one("tanh", activations.tanh, "Hyperbolic tangent.", "[0.0]", "0.")
-tanh2 = _one(
-    "tanh2", arithmetic.tanh_to_base_two, "Hyperbolic tangent to the base 2, ``(4**a - 1) / (4**a + 1)``.",
-    "[0.0, 1.0]", "0. , 0.6",
-)  # fmt: skip
-add = _two("add", arithmetic.add, "Sum.", "3., 4.")
-subtract = _two("subtract", arithmetic.subtract, "Difference.", "-1.,  0.")
-multiply = _two("multiply", arithmetic.multiply, "Product.", "2., 4.")
-divide = _two("divide", arithmetic.divide, "Quotient; of integers too.", "0.5, 1. ")
-true_divide = _two("true_divide", arithmetic.divide, "Quotient, by another name.", "0.5, 1. ")
-power = _two("power", elementwise.pow, "Power.", "1., 4.")
-maximum = _two("maximum", comparison.maximum, "The larger of two.", "2., 2.")
-minimum = _two("minimum", comparison.minimum, "The smaller of two.", "1., 2.")
-equal = _tests("equal", comparison.equal, "1 where two are equal, else 0.", "0., 1.")
-not_equal = _tests("not_equal", comparison.not_equal, "1 where two differ, else 0.", "1., 0.")
-less = _tests("less", comparison.less, "1 where the first is smaller, else 0.", "1., 0.")
-less_equal = _tests("less_equal", comparison.less_equal, "1 where the first is not larger, else 0.", "1., 1.")
-greater = _tests("greater", comparison.greater, "1 where the first is larger, else 0.", "0., 0.")
-greater_equal = _tests("greater_equal", comparison.greater_equal, "1 where the first is not smaller, else 0.", "0., 1.")
-
-
-def finite(self: Engine, a: Any, out: Buffer | None = None) -> Any:
-    """1 where elements are neither infinite nor nan, else 0.
-
-    Parameters
-    ----------
-    a, out
-        See `absolute`.
-
-    Returns
-    -------
-    OpTree or Buffer
-        The tree, or `out`.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.finite(be.array([[1.0, float("inf")]])).get()
-    array([[1., 0.]], dtype=float32)
-    """
-    return self.record(lambda x: cast(arithmetic.isfinite(x), self.dtype), out, a)
-
-
-def clip(self: Engine, a: Any, a_min: Any, a_max: Any, out: Buffer | None = None) -> Any:
-    """Limit elements to an interval.
-
-    Parameters
-    ----------
-    a, out
-        See `absolute`.
-    a_min, a_max : buffer, op-tree, array or number
-        The bounds, included. Where they are crossed, `a_max` is the result.
-
-    Returns
-    -------
-    OpTree or Buffer
-        The tree, or `out`.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.clip(be.array([[-2.0, 0.5, 9.0]]), 0, 1).get()
-    array([[0. , 0.5, 1. ]], dtype=float32)
-    """
-    return self.record(extremes.clip, out, a, a_min, a_max, crossed="max")
-
-
-def shift(self: Engine, a: Any, b: Any, value: bool = True, out: Buffer | None = None) -> Any:
-    """Product with powers of two.
-
-    Parameters
-    ----------
-    a, out
-        See `absolute`.
-    b : buffer, op-tree, array or number
-        Factors that are rounded to powers of two; or their exponents, which are not rounded.
-    value : bool
-        Whether `b` holds factors.
-
-    Returns
-    -------
-    OpTree or Buffer
-        The tree, or `out`.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.shift(be.array([[1.0, 3.0]]), be.array([[5.0]])).get()
-    array([[ 4., 12.]], dtype=float32)
-    >>> be.shift(be.array([[1.0, 3.0]]), -1, value=False).get()
-    array([[0.5, 1.5]], dtype=float32)
-    """
-    return self.record(arithmetic.shift, out, a, b, exponents=not value)
-
-
-_AXES = "int, sequence of int, or None\n        The axes to reduce; None means all."
-_AXIS = "int or None\n        The axis to look along; None means all elements in a row."
-_UNUSED = "\n    partial : bool, optional\n        Taken and not used."
-
-
-def _reduction(name: str, function: Callable[..., Any], summary: str, first: str, second: str) -> Callable[..., Any]:
-    """A method that reduces."""
-
-    def method(self: Engine, a: Any, axis: Any = None, out: Buffer | None = None, keepdims: bool = True) -> Any:
+    def method(self: Engine, a: Any, axis: Any = default, out: Buffer | None = None, keepdims: bool = True) -> Any:
         return self.record(function, out, a, axis=axis, keepdims=keepdims)
 
-    return _documented(method, name, summary, _AXES, "", first, second)
-
-
-def _position(name: str, function: Callable[..., Any], summary: str, first: str, second: str) -> Callable[..., Any]:
-    """A method that finds a place along an axis."""
-
-    def method(self: Engine, a: Any, axis: Any = 1, out: Buffer | None = None, keepdims: bool = True) -> Any:
-        return self.record(function, out, a, axis=axis, keepdims=keepdims)
-
-    return _documented(method, name, summary, _AXIS, "", first, second)
+    return _documented(method, name, summary, _AXES if default is None else _AXIS, first, second)
 
 
 def _statistic(name: str, function: Callable[..., Any], summary: str, first: str, second: str) -> Callable[..., Any]:
@@ -253,58 +109,157 @@ def _statistic(name: str, function: Callable[..., Any], summary: str, first: str
     ) -> Any:  # fmt: skip
         return self.record(function, out, self.floating(a), axis=axis, keepdims=keepdims)
 
-    return _documented(method, name, summary, _AXES, _UNUSED, first, second)
+    return _documented(method, name, summary, _AXES + _UNUSED, first, second)
 
 
 def _documented(
-    method: Callable[..., Any], name: str, summary: str, axes: str, unused: str, first: str, second: str
+    method: Callable[..., Any], name: str, summary: str, axes: str, first: str, second: str
 ) -> Callable[..., Any]:
     parameters = f"""a : buffer, op-tree or array
         What is reduced.
-    axis : {axes}{unused}{OUT}
+    axis : {axes}{OUT}
     keepdims : bool
         Whether reduced axes stay, with length 1."""
     example = f"""be.{name}(be.array([[1.0, 3.0], [2.0, 8.0]]), axis=1).get()
     array([[{first}],
            [{second}]], dtype=float32)"""
-    return documented(method, f"Backend.{name}", summary, parameters=parameters, example=example)
+    return documented(method, name, summary, parameters=parameters, example=example)
 
 
-sum = _reduction("sum", reductions.sum, "Sum.", " 4.", "10.")
-max = _reduction("max", extremes.max, "Largest element.", "3.", "8.")
-min = _reduction("min", extremes.min, "Smallest element.", "1.", "2.")
-argmax = _position("argmax", extremes.argmax, "Where the largest element is; the first of several.", "1.", "1.")
-argmin = _position("argmin", extremes.argmin, "Where the smallest element is; the first of several.", "0.", "0.")
-mean = _statistic("mean", reductions.mean, "Arithmetic mean.", "2.", "5.")
-std = _statistic("std", reductions.std, "Standard deviation.", "1.", "3.")
+class Elementwise(Engine):
+    """A Backend's operations element by element, and its reductions."""
 
+    absolute = _one("absolute", elementwise.abs, "Absolute value.", "[-1.0, 2.0]", "1., 2.")
+    fabs = _one("fabs", elementwise.abs, "Absolute value, by another name.", "[-1.0, 2.0]", "1., 2.")
+    negative = _one("negative", arithmetic.negative, "The other sign.", "[-1.0, 2.0]", " 1., -2.")
+    sgn = _one("sgn", elementwise.sign, "Sign: -1, 0 or 1.", "[-3.0, 0.0, 2.0]", "-1.,  0.,  1.")
+    sqrt = _one("sqrt", elementwise.sqrt_or_nan, "Square root; nan of negative elements.", "[4.0, 0.0]", "2., 0.")
+    square = _one("square", elementwise.square, "Square.", "[-3.0, 2.0]", "9., 4.")
+    reciprocal = _one("reciprocal", arithmetic.reciprocal, "One divided by each element.", "[2.0, 4.0]", "0.5 , 0.25")
+    rint = _one("rint", elementwise.round, "The nearest integer, halves to the even one.", "[0.5, 1.5]", "0., 2.")
+    exp = _one("exp", elementwise.exp, "Exponential.", "[0.0]", "1.")
+    exp2 = _one("exp2", arithmetic.exp2, "Power of two.", "[-1.0, 3.0]", "0.5, 8. ")
+    log = _one("log", elementwise.log, "Natural logarithm.", "[1.0]", "0.")
+    log2 = _one("log2", arithmetic.log2, "Logarithm to the base 2.", "[0.5, 8.0]", "-1.,  3.")
+    safelog = _one(
+        "safelog", arithmetic.safe_log, "Natural logarithm, at least -50: ``log(max(a, exp(-50)))``.",
+        "[1.0, 0.0]", "  0., -50.",
+    )  # fmt: skip
+    sig = _one("sig", neural.sigmoid, "Sigmoid, ``1 / (1 + exp(-a))``.", "[0.0]", "0.5")
+    sig2 = _one("sig2", arithmetic.sigmoid_to_base_two, "Sigmoid to the base 2, ``1 / (1 + 2**-a)``.", "[0.0]", "0.5")
+    tanh = _one("tanh", activations.tanh, "Hyperbolic tangent.", "[0.0]", "0.")
+    tanh2 = _one(
+        "tanh2", arithmetic.tanh_to_base_two, "Hyperbolic tangent to the base 2, ``(4**a - 1) / (4**a + 1)``.",
+        "[0.0, 1.0]", "0. , 0.6",
+    )  # fmt: skip
+    add = _two("add", arithmetic.add, "Sum.", "3., 4.")
+    subtract = _two("subtract", arithmetic.subtract, "Difference.", "-1.,  0.")
+    multiply = _two("multiply", arithmetic.multiply, "Product.", "2., 4.")
+    divide = _two("divide", arithmetic.divide, "Quotient; of integers too.", "0.5, 1. ")
+    true_divide = _two("true_divide", arithmetic.divide, "Quotient, by another name.", "0.5, 1. ")
+    power = _two("power", elementwise.pow, "Power.", "1., 4.")
+    maximum = _two("maximum", comparison.maximum, "The larger of two.", "2., 2.")
+    minimum = _two("minimum", comparison.minimum, "The smaller of two.", "1., 2.")
+    equal = _two("equal", comparison.equal, "1 where two are equal, else 0.", "0., 1.")
+    not_equal = _two("not_equal", comparison.not_equal, "1 where two differ, else 0.", "1., 0.")
+    less = _two("less", comparison.less, "1 where the first is smaller, else 0.", "1., 0.")
+    less_equal = _two("less_equal", comparison.less_equal, "1 where the first is not larger, else 0.", "1., 1.")
+    greater = _two("greater", comparison.greater, "1 where the first is larger, else 0.", "0., 0.")
+    greater_equal = _two("greater_equal", comparison.greater_equal, "1 where the first is not less, else 0.", "0., 1.")
+    finite = _one(
+        "finite", arithmetic.isfinite, "1 where elements are neither infinite nor nan, else 0.", "[1.0]", "1."
+    )
 
-def var(
-    self: Engine, a: Any, axis: Any = None, partial: bool | None = None, out: Buffer | None = None,
-    keepdims: bool = True, binary: bool = False,
-) -> Any:  # fmt: skip
-    """Variance.
+    def clip(self, a: Any, a_min: Any, a_max: Any, out: Buffer | None = None) -> Any:
+        """Limit elements to an interval.
 
-    Parameters
-    ----------
-    a, axis, partial, out, keepdims
-        See `mean`.
-    binary : bool
-        Whether one factor of each squared deviation is rounded to a power of two, as `shift` does it.
+        Parameters
+        ----------
+        a, out
+            See `absolute`.
+        a_min, a_max : buffer, op-tree, array or number
+            The bounds, included. Where they are crossed, `a_max` is the result.
 
-    Returns
-    -------
-    OpTree or Buffer
-        The tree, or `out`.
+        Returns
+        -------
+        OpTree or Buffer
+            The tree, or `out`.
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.var(be.array([[1.0, 7.0]])).get()
-    array([[9.]], dtype=float32)
-    >>> be.var(be.array([[1.0, 7.0]]), binary=True).get()
-    array([[12.]], dtype=float32)
-    """
-    function = arithmetic.shifted_var if binary else reductions.var
-    return self.record(function, out, self.floating(a), axis=axis, keepdims=keepdims)
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.clip(be.array([[-2.0, 0.5, 9.0]]), 0, 1).get()
+        array([[0. , 0.5, 1. ]], dtype=float32)
+        """
+        return self.record(extremes.clip, out, a, a_min, a_max, crossed="max")
+
+    def shift(self, a: Any, b: Any, value: bool = True, out: Buffer | None = None) -> Any:
+        """Product with powers of two.
+
+        Parameters
+        ----------
+        a, out
+            See `absolute`.
+        b : buffer, op-tree, array or number
+            Factors that are rounded to powers of two; or their exponents, which are not rounded.
+        value : bool
+            Whether `b` holds factors.
+
+        Returns
+        -------
+        OpTree or Buffer
+            The tree, or `out`.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.shift(be.array([[1.0, 3.0]]), be.array([[5.0]])).get()
+        array([[ 4., 12.]], dtype=float32)
+        >>> be.shift(be.array([[1.0, 3.0]]), -1, value=False).get()
+        array([[0.5, 1.5]], dtype=float32)
+        """
+        return self.record(arithmetic.shift, out, a, b, exponents=not value)
+
+    sum = _reduction("sum", reductions.sum, "Sum.", " 4.", "10.")
+    max = _reduction("max", extremes.max, "Largest element.", "3.", "8.")
+    min = _reduction("min", extremes.min, "Smallest element.", "1.", "2.")
+    argmax = _reduction(
+        "argmax", extremes.argmax, "Where the largest element is; the first of several.", "1.", "1.", default=1
+    )
+    argmin = _reduction(
+        "argmin", extremes.argmin, "Where the smallest element is; the first of several.", "0.", "0.", default=1
+    )
+    mean = _statistic("mean", reductions.mean, "Arithmetic mean.", "2.", "5.")
+    std = _statistic("std", reductions.std, "Standard deviation.", "1.", "3.")
+
+    def var(
+        self, a: Any, axis: Any = None, partial: bool | None = None, out: Buffer | None = None,
+        keepdims: bool = True, binary: bool = False,
+    ) -> Any:  # fmt: skip
+        """Variance.
+
+        Parameters
+        ----------
+        a, axis, partial, out, keepdims
+            See `mean`.
+        binary : bool
+            Whether one factor of each squared deviation is rounded to a power of two, as `shift` does it.
+
+        Returns
+        -------
+        OpTree or Buffer
+            The tree, or `out`.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.var(be.array([[1.0, 7.0]])).get()
+        array([[9.]], dtype=float32)
+        >>> be.var(be.array([[1.0, 7.0]]), binary=True).get()
+        array([[12.]], dtype=float32)
+        """
+        function = arithmetic.shifted_var if binary else reductions.var
+        return self.record(function, out, self.floating(a), axis=axis, keepdims=keepdims)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbm_xp.functions.shaping import cast
-from nbm_xp.namespace import asarray, is_array, is_floating
+from nbm_xp.namespace import asarray, is_array, is_bool, is_floating
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Tensor, as_tensor
 from nbm_xp.tape.dtypes import DType
@@ -251,7 +251,10 @@ class Engine:
         given = [x if isinstance(x, Tensor) else self._beside_tensors(x) for x in operands]
         if not any(isinstance(x, Tensor) for x in given):
             given[0] = self.operand(given[0])
-        tree = tree_of(function(*given, **options), self)
+        value = function(*given, **options)
+        if is_bool(value):
+            value = cast(value, self.dtype)
+        tree = tree_of(value, self)
         if out is None:
             return tree
         self.assign_tree(out, tree, "what goes to out")

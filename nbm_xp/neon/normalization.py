@@ -13,13 +13,11 @@ from nbm_xp.functions import arithmetic, compound, normalization
 from nbm_xp.functions.feature_regions import local_response, local_response_gradient, response_scale
 from nbm_xp.namespace.errors import arranged
 
-from . import elementwise
 from .buffers import Buffer
-from .elementwise import maximum
-from .engine import Engine
+from .elementwise import Elementwise
 from .layers import Layer, Target, factors, number, operand, whole
 
-__all__ = ["ResponseLayer", "bprop_lrn", "compound_bprop_bn", "compound_fprop_bn", "fprop_lrn", "lrn_layer"]
+__all__ = ["Normalization", "ResponseLayer"]
 
 
 def _in_either_order(method: Callable[..., None]) -> Callable[..., None]:
@@ -32,103 +30,6 @@ def _in_either_order(method: Callable[..., None]) -> Callable[..., None]:
         return given, keywords
 
     return arranged(arrange, method)
-
-
-@_in_either_order
-def compound_fprop_bn(
-    self: Engine, x: Buffer, xsum: Buffer, xvar: Buffer, gmean: Buffer, gvar: Buffer, gamma: Buffer, beta: Buffer,
-    y: Buffer, eps: float, rho: float, accumbeta: float = 0.0, relu: bool = False, binary: bool = False, *,
-    compute_batch_sum: bool = True, inference: bool = False, outputs: Buffer | None = None, layer: Any = None,
-) -> None:  # fmt: skip
-    """Normalise a batch by its own mean and variance, and keep their moving averages.
-
-    Parameters
-    ----------
-    x, y : Buffer
-        What comes in and where it goes, features by examples.
-    xsum, xvar : Buffer
-        Columns: the sums over the batch, which become means, and where the variances go.
-    gmean, gvar : Buffer
-        Columns: the moving averages, which are updated; in inference they are normalised by.
-    gamma, beta : Buffer
-        Columns: the scale and offset of each feature.
-    eps : float
-        What is added to the variance, under the root.
-    rho : float
-        How much of the moving averages stays.
-    accumbeta : float
-        How much of what `y` held is added.
-    relu : bool
-        Whether what is negative becomes 0.
-    binary : bool
-        Whether products are rounded to powers of two.
-    compute_batch_sum : bool
-        Whether the sums are computed here; else `xsum` holds them.
-    inference : bool
-        Whether the moving averages are used, and stay.
-    outputs, layer
-        Taken and not used.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> x, y = be.array([[1.0, 3.0]]), be.zeros((1, 2))
-    >>> xsum, xvar, gmean, gvar, beta = (be.zeros((1, 1)) for _ in range(5))
-    >>> be.compound_fprop_bn(x, xsum, xvar, gmean, gvar, be.ones((1, 1)), beta, y, 0.0, 0.5)
-    >>> y.get(), gmean.get()
-    (array([[-1.,  1.]], dtype=float32), array([[1.]], dtype=float32))
-    """
-    mean, var = gmean, gvar
-    if not inference:
-        if compute_batch_sum:
-            elementwise.mean(self, x, axis=1, out=xsum)
-        else:
-            self.record(arithmetic.divide, xsum, xsum, x.shape[1])
-        elementwise.var(self, x, axis=1, binary=binary, out=xvar)
-        mean, var = xsum, xvar
-        self.record(normalization.moving_average, gmean, gmean, mean, rho=rho)
-        self.record(normalization.moving_average, gvar, gvar, var, rho=rho)
-    out = y.reshape(x.shape)
-    tree = self.record(normalization.normalized_features, None, x, mean, var, gamma, beta, epsilon=eps, shifted=binary)
-    if relu:
-        tree = maximum(self, tree, 0)
-    out[:] = self.record(compound.scaled, None, tree, out, beta=accumbeta) if accumbeta else tree
-
-
-def compound_bprop_bn(
-    self: Engine, delta_out: Buffer, grad_gamma: Buffer, grad_beta: Buffer, delta_in: Buffer, x: Buffer, xsum: Buffer,
-    xvar: Buffer, gamma: Buffer, eps: float, binary: bool = False, layer: Any = None,
-) -> None:  # fmt: skip
-    """Propagate the errors of a batch that `compound_fprop_bn` normalised.
-
-    Parameters
-    ----------
-    delta_out, grad_gamma, grad_beta : Buffer
-        Where the gradients in `x`, `gamma` and `beta` go; `delta_out` in any shape of as many elements, such as
-        that of a convolution's outputs.
-    delta_in : Buffer
-        The errors, features by examples; it may be `delta_out`.
-    x, xsum, xvar, gamma, eps, binary
-        As `compound_fprop_bn` left them: `xsum` holds the means.
-    layer
-        Taken and not used.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> x, error = be.array([[1.0, 3.0]]), be.array([[1.0, 0.0]])
-    >>> mean, var, gamma = be.array(2.0), be.array(1.0), be.array(1.0)
-    >>> grad_gamma, grad_beta = be.zeros((1, 1)), be.zeros((1, 1))
-    >>> be.compound_bprop_bn(error, grad_gamma, grad_beta, error, x, mean, var, gamma, 0.0)
-    >>> error.get(), grad_gamma.get(), grad_beta.get()
-    (array([[0., 0.]], dtype=float32), array([[-1.]], dtype=float32), array([[1.]], dtype=float32))
-    """
-    trees = normalization.normalized_features_gradient(delta_in, x, xsum, xvar, gamma, eps, shifted=binary)
-    self.record(lambda _: trees[1], grad_gamma, delta_in)
-    self.record(lambda _: trees[2], grad_beta, delta_in)
-    self.record(lambda _: trees[0], delta_out.reshape(delta_in.shape), delta_in)
 
 
 class ResponseLayer(Layer):
@@ -158,127 +59,223 @@ class ResponseLayer(Layer):
         super().__init__(dtype, images, maps, maps, lengths, lengths, padding, (1, 1, 1, 1))
 
 
-def lrn_layer(
-    self: Engine, dtype: Any, N: int, C: int, D: int = 1, H: int = 1, W: int = 1, J: int = 1
-) -> ResponseLayer:
-    """Describe a local response normalization.
+class Normalization(Elementwise):
+    """A Backend's batch normalization and local response normalization."""
 
-    Parameters
-    ----------
-    dtype
-        Of the elements.
-    N, C : int
-        Images and feature maps.
-    D, H, W : int
-        Depth, height and width.
-    J : int
-        How many maps count for one, itself in the middle: odd.
+    @_in_either_order
+    def compound_fprop_bn(
+        self, x: Buffer, xsum: Buffer, xvar: Buffer, gmean: Buffer, gvar: Buffer, gamma: Buffer, beta: Buffer,
+        y: Buffer, eps: float, rho: float, accumbeta: float = 0.0, relu: bool = False, binary: bool = False, *,
+        compute_batch_sum: bool = True, inference: bool = False, outputs: Buffer | None = None, layer: Any = None,
+    ) -> None:  # fmt: skip
+        """Normalise a batch by its own mean and variance, and keep their moving averages.
 
-    Returns
-    -------
-    ResponseLayer
+        Parameters
+        ----------
+        x, y : Buffer
+            What comes in and where it goes, features by examples.
+        xsum, xvar : Buffer
+            Columns: the sums over the batch, which become means, and where the variances go.
+        gmean, gvar : Buffer
+            Columns: the moving averages, which are updated; in inference they are normalised by.
+        gamma, beta : Buffer
+            Columns: the scale and offset of each feature.
+        eps : float
+            What is added to the variance, under the root.
+        rho : float
+            How much of the moving averages stays.
+        accumbeta : float
+            How much of what `y` held is added.
+        relu : bool
+            Whether what is negative becomes 0.
+        binary : bool
+            Whether products are rounded to powers of two.
+        compute_batch_sum : bool
+            Whether the sums are computed here; else `xsum` holds them.
+        inference : bool
+            Whether the moving averages are used, and stay.
+        outputs, layer
+            Taken and not used.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no integer or out of range.
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> x, y = be.array([[1.0, 3.0]]), be.zeros((1, 2))
+        >>> xsum, xvar, gmean, gvar, beta = (be.zeros((1, 1)) for _ in range(5))
+        >>> be.compound_fprop_bn(x, xsum, xvar, gmean, gvar, be.ones((1, 1)), beta, y, 0.0, 0.5)
+        >>> y.get(), gmean.get()
+        (array([[-1.,  1.]], dtype=float32), array([[1.]], dtype=float32))
+        """
+        mean, var = gmean, gvar
+        if not inference:
+            if compute_batch_sum:
+                self.mean(x, axis=1, out=xsum)
+            else:
+                self.record(arithmetic.divide, xsum, xsum, x.shape[1])
+            self.var(x, axis=1, binary=binary, out=xvar)
+            mean, var = xsum, xvar
+            self.record(normalization.moving_average, gmean, gmean, mean, rho=rho)
+            self.record(normalization.moving_average, gvar, gvar, var, rho=rho)
+        out = y.reshape(x.shape)
+        tree = self.record(
+            normalization.normalized_features, None, x, mean, var, gamma, beta, epsilon=eps, shifted=binary
+        )
+        if relu:
+            tree = self.maximum(tree, 0)
+        out[:] = self.record(compound.scaled, None, tree, out, beta=accumbeta) if accumbeta else tree
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> Backend(library="cpu").lrn_layer("float32", 32, 16, H=12, W=12, J=5).dimO2
-    (2304, 32)
-    """
-    return ResponseLayer(dtype, N, C, D, H, W, J)
+    def compound_bprop_bn(
+        self, delta_out: Buffer, grad_gamma: Buffer, grad_beta: Buffer, delta_in: Buffer, x: Buffer, xsum: Buffer,
+        xvar: Buffer, gamma: Buffer, eps: float, binary: bool = False, layer: Any = None,
+    ) -> None:  # fmt: skip
+        """Propagate the errors of a batch that `compound_fprop_bn` normalised.
 
+        Parameters
+        ----------
+        delta_out, grad_gamma, grad_beta : Buffer
+            Where the gradients in `x`, `gamma` and `beta` go; `delta_out` in any shape of as many elements, such as
+            that of a convolution's outputs.
+        delta_in : Buffer
+            The errors, features by examples; it may be `delta_out`.
+        x, xsum, xvar, gamma, eps, binary
+            As `compound_fprop_bn` left them: `xsum` holds the means.
+        layer
+            Taken and not used.
 
-def fprop_lrn(
-    self: Engine, layer: ResponseLayer, I: Buffer, O: Buffer, denom: Buffer, alpha: float | None = None,
-    beta: float | None = None, ascale: float = 1, bpower: float = 1,
-) -> None:  # fmt: skip
-    """Divide features by a power of 1 plus a multiple of the mean square of neighbouring maps.
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> x, error = be.array([[1.0, 3.0]]), be.array([[1.0, 0.0]])
+        >>> mean, var, gamma = be.array(2.0), be.array(1.0), be.array(1.0)
+        >>> grad_gamma, grad_beta = be.zeros((1, 1)), be.zeros((1, 1))
+        >>> be.compound_bprop_bn(error, grad_gamma, grad_beta, error, x, mean, var, gamma, 0.0)
+        >>> error.get(), grad_gamma.get(), grad_beta.get()
+        (array([[0., 0.]], dtype=float32), array([[-1.]], dtype=float32), array([[1.]], dtype=float32))
+        """
+        trees = normalization.normalized_features_gradient(delta_in, x, xsum, xvar, gamma, eps, shifted=binary)
+        self.record(lambda _: trees[1], grad_gamma, delta_in)
+        self.record(lambda _: trees[2], grad_beta, delta_in)
+        self.record(lambda _: trees[0], delta_out.reshape(delta_in.shape), delta_in)
 
-    Parameters
-    ----------
-    layer : ResponseLayer
-        Says which maps there are.
-    I : buffer or op-tree
-        Inputs, of the layer's ``dimI2``.
-    O, denom : buffer
-        Where the outputs go, and what was divided by a power of, for `bprop_lrn`.
-    alpha, beta : float, optional
-        O becomes `alpha` times the outputs, plus `beta` times what it held; by default 1 and 0.
-    ascale, bpower : float
-        The multiple, and the power.
+    def lrn_layer(self, dtype: Any, N: int, C: int, D: int = 1, H: int = 1, W: int = 1, J: int = 1) -> ResponseLayer:
+        """Describe a local response normalization.
 
-    Raises
-    ------
-    TypeError
-        If `layer` is none, or an argument no buffer of numbers.
-    ValueError
-        If a shape is not the layer's. Nothing is written then.
+        Parameters
+        ----------
+        dtype
+            Of the elements.
+        N, C : int
+            Images and feature maps.
+        D, H, W : int
+            Depth, height and width.
+        J : int
+            How many maps count for one, itself in the middle: odd.
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> layer = be.lrn_layer("float32", N=1, C=3, J=3)
-    >>> O, denom = be.empty(layer.dimO2), be.empty(layer.dimO2)
-    >>> be.fprop_lrn(layer, be.array([1, 2, 3]), O, denom, ascale=3.0)
-    >>> denom.get().reshape(-1)
-    array([ 6., 15., 14.], dtype=float32)
-    """
-    maps = ResponseLayer.checked(layer).C
-    inputs = operand(self, I, "I", layer.dimI2)
-    target, kept = Target(self, O, "O", layer.dimO2), Target(self, denom, "denom", layer.dimO2)
-    alpha, beta = factors(1.0 if alpha is None else alpha, 0.0 if beta is None else beta)
-    scale = response_scale(inputs, maps, layer.J, number(ascale, "ascale"))
-    value = local_response(inputs, scale, number(bpower, "bpower"))
-    target.write_scaled(value, alpha, beta, fresh=True)
-    kept.write(scale)
+        Returns
+        -------
+        ResponseLayer
 
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is no integer or out of range.
 
-def bprop_lrn(
-    self: Engine, layer: ResponseLayer, I: Buffer, O: Buffer, E: Buffer, delta: Buffer, denom: Buffer,
-    alpha: float | None = None, beta: float | None = None, ascale: float = 1, bpower: float = 1,
-) -> None:  # fmt: skip
-    """The gradient of `fprop_lrn` in its inputs.
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> Backend(library="cpu").lrn_layer("float32", 32, 16, H=12, W=12, J=5).dimO2
+        (2304, 32)
+        """
+        return ResponseLayer(dtype, N, C, D, H, W, J)
 
-    Parameters
-    ----------
-    layer, ascale, bpower
-        As `fprop_lrn` took them.
-    I, O, denom : buffer
-        What it was given, gave and kept.
-    E : buffer or op-tree
-        Errors of the outputs, of the layer's ``dimO2``.
-    delta : buffer
-        Where the gradient goes, of its ``dimI2``; it may be `E`.
-    alpha, beta : float, optional
-        As in `fprop_lrn`, of what is written.
+    def fprop_lrn(
+        self, layer: ResponseLayer, I: Buffer, O: Buffer, denom: Buffer, alpha: float | None = None,
+        beta: float | None = None, ascale: float = 1, bpower: float = 1,
+    ) -> None:  # fmt: skip
+        """Divide features by a power of 1 plus a multiple of the mean square of neighbouring maps.
 
-    Raises
-    ------
-    TypeError, ValueError
-        See `fprop_lrn`.
+        Parameters
+        ----------
+        layer : ResponseLayer
+            Says which maps there are.
+        I : buffer or op-tree
+            Inputs, of the layer's ``dimI2``.
+        O, denom : buffer
+            Where the outputs go, and what was divided by a power of, for `bprop_lrn`.
+        alpha, beta : float, optional
+            O becomes `alpha` times the outputs, plus `beta` times what it held; by default 1 and 0.
+        ascale, bpower : float
+            The multiple, and the power.
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> layer, I, E = be.lrn_layer("float32", N=1, C=1), be.array([[1.0]]), be.array([[8.0]])
-    >>> O, denom = be.empty((1, 1)), be.empty((1, 1))
-    >>> be.fprop_lrn(layer, I, O, denom, ascale=3.0)
-    >>> be.bprop_lrn(layer, I, O, E, E, denom, ascale=3.0)
-    >>> E.get()
-    array([[-1.]], dtype=float32)
-    """
-    maps = ResponseLayer.checked(layer).C
-    inputs, outputs = operand(self, I, "I", layer.dimI2), operand(self, O, "O", layer.dimO2)
-    errors, scale = operand(self, E, "E", layer.dimO2), operand(self, denom, "denom", layer.dimO2)
-    target = Target(self, delta, "delta", layer.dimI2)
-    alpha, beta = factors(1.0 if alpha is None else alpha, 0.0 if beta is None else beta)
-    value = local_response_gradient(
-        errors, inputs, outputs, scale, maps, layer.J, number(ascale, "ascale"), number(bpower, "bpower")
-    )
-    target.write_scaled(value, alpha, beta, fresh=True)
+        Raises
+        ------
+        TypeError
+            If `layer` is none, or an argument no buffer of numbers.
+        ValueError
+            If a shape is not the layer's. Nothing is written then.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> layer = be.lrn_layer("float32", N=1, C=3, J=3)
+        >>> O, denom = be.empty(layer.dimO2), be.empty(layer.dimO2)
+        >>> be.fprop_lrn(layer, be.array([1, 2, 3]), O, denom, ascale=3.0)
+        >>> denom.get().reshape(-1)
+        array([ 6., 15., 14.], dtype=float32)
+        """
+        maps = ResponseLayer.checked(layer).C
+        inputs = operand(self, I, "I", layer.dimI2)
+        target, kept = Target(self, O, "O", layer.dimO2), Target(self, denom, "denom", layer.dimO2)
+        alpha, beta = factors(1.0 if alpha is None else alpha, 0.0 if beta is None else beta)
+        scale = response_scale(inputs, maps, layer.J, number(ascale, "ascale"))
+        value = local_response(inputs, scale, number(bpower, "bpower"))
+        target.write_scaled(value, alpha, beta, fresh=True)
+        kept.write(scale)
+
+    def bprop_lrn(
+        self, layer: ResponseLayer, I: Buffer, O: Buffer, E: Buffer, delta: Buffer, denom: Buffer,
+        alpha: float | None = None, beta: float | None = None, ascale: float = 1, bpower: float = 1,
+    ) -> None:  # fmt: skip
+        """The gradient of `fprop_lrn` in its inputs.
+
+        Parameters
+        ----------
+        layer, ascale, bpower
+            As `fprop_lrn` took them.
+        I, O, denom : buffer
+            What it was given, gave and kept.
+        E : buffer or op-tree
+            Errors of the outputs, of the layer's ``dimO2``.
+        delta : buffer
+            Where the gradient goes, of its ``dimI2``; it may be `E`.
+        alpha, beta : float, optional
+            As in `fprop_lrn`, of what is written.
+
+        Raises
+        ------
+        TypeError, ValueError
+            See `fprop_lrn`.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> layer, I, E = be.lrn_layer("float32", N=1, C=1), be.array([[1.0]]), be.array([[8.0]])
+        >>> O, denom = be.empty((1, 1)), be.empty((1, 1))
+        >>> be.fprop_lrn(layer, I, O, denom, ascale=3.0)
+        >>> be.bprop_lrn(layer, I, O, E, E, denom, ascale=3.0)
+        >>> E.get()
+        array([[-1.]], dtype=float32)
+        """
+        maps = ResponseLayer.checked(layer).C
+        inputs, outputs = operand(self, I, "I", layer.dimI2), operand(self, O, "O", layer.dimO2)
+        errors, scale = operand(self, E, "E", layer.dimO2), operand(self, denom, "denom", layer.dimO2)
+        target = Target(self, delta, "delta", layer.dimI2)
+        alpha, beta = factors(1.0 if alpha is None else alpha, 0.0 if beta is None else beta)
+        value = local_response_gradient(
+            errors, inputs, outputs, scale, maps, layer.J, number(ascale, "ascale"), number(bpower, "bpower")
+        )
+        target.write_scaled(value, alpha, beta, fresh=True)

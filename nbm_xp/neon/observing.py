@@ -12,14 +12,10 @@ from typing import Any
 from nbm_xp.functions.joining import magnitude_counts
 
 from .buffers import Buffer
-from .creation import empty
-from .engine import Engine
+from .creation import Creation
 from .layers import value_of, whole
 
-__all__ = [
-    "Block", "begin", "cleanup_backend", "count_magnitudes", "distribute_data", "dump_hist_data", "end", "get_time",
-    "init_mark", "record_mark", "revert_tensor", "set_hist_buffers", "synchronize_mark",
-]  # fmt: skip
+__all__ = ["Block", "Observing"]
 
 
 class Block(IntEnum):
@@ -38,91 +34,6 @@ class Block(IntEnum):
     update = 4
 
 
-def cleanup_backend(self: Engine) -> None:
-    """Do nothing: a backend holds nothing that does not go with its last reference.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> Backend(library="cpu").cleanup_backend()
-    """
-
-
-def begin(self: Engine, block: int, identifier: int) -> None:
-    """Say that a block of repeated computation begins; of no effect on what is computed.
-
-    Parameters
-    ----------
-    block : Block
-        What is repeated.
-    identifier : int
-        Which repetition it is.
-
-    Raises
-    ------
-    ValueError
-        If `block` is no `Block`.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend, Block
-    >>> be = Backend(library="cpu")
-    >>> be.begin(Block.epoch, 1)
-    >>> be.end(Block.epoch, 1)
-    """
-    _check_block(block)
-
-
-def end(self: Engine, block: int, identifier: int) -> None:
-    """Say that a block of repeated computation ends; of no effect on what is computed.
-
-    Parameters
-    ----------
-    block, identifier
-        See `begin`.
-
-    Raises
-    ------
-    ValueError
-        If `block` is no `Block`.
-    """
-    _check_block(block)
-
-
-def distribute_data(self: Engine, tensor: Any, layer_parallelism: str | None) -> None:
-    """Do nothing: there is one device.
-
-    Parameters
-    ----------
-    tensor : Buffer
-        What would be distributed.
-    layer_parallelism : str or None
-        How.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.distribute_data(be.zeros((2, 2)), "Data")
-    """
-
-
-def revert_tensor(self: Engine, tensor: Any) -> None:
-    """Do nothing: `distribute_data` has changed nothing.
-
-    Parameters
-    ----------
-    tensor : Buffer
-        What would be reverted.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.revert_tensor(be.zeros((2, 2)))
-    """
-
-
 def _check_block(block: Any) -> None:
     if block not in tuple(Block):
         raise ValueError(f"block must be one of {', '.join(map(str, Block))}, got {block!r}")
@@ -131,145 +42,222 @@ def _check_block(block: Any) -> None:
 _MOST = 4096
 
 
-def set_hist_buffers(self: Engine, hist_bins: int, hist_offset: int) -> None:
-    """Say of which magnitudes `Buffer.hist` makes histograms. What was counted before is dropped.
+class Observing(Creation):
+    """A Backend's histograms of buffers, marks of time, and what concerns several devices."""
 
-    Parameters
-    ----------
-    hist_bins : int
-        How many powers of two there are.
-    hist_offset : int
-        The exponent of the first one.
+    def cleanup_backend(self) -> None:
+        """Do nothing: a backend holds nothing that does not go with its last reference.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If one is no integer, or there are no bins.
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> Backend(library="cpu").cleanup_backend()
+        """
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.set_hist_buffers(3, -1)
-    >>> be.array([0.0, 1.0, -1.1, 2.0, 99.0]).hist("weights").get()
-    array([[1, 2, 1]], dtype=int32)
-    """
-    bins, offset = whole(hist_bins, "hist_bins"), whole(hist_offset, "hist_offset", -(2**31))
-    self.hist_bins, self.hist_offset, self._counted = bins, offset, None
+    def begin(self, block: int, identifier: int) -> None:
+        """Say that a block of repeated computation begins; of no effect on what is computed.
 
+        Parameters
+        ----------
+        block : Block
+            What is repeated.
+        identifier : int
+            Which repetition it is.
 
-def count_magnitudes(self: Engine, x: Buffer, tag: str) -> Buffer:
-    """Count the magnitudes in a buffer, to be found under a name.
+        Raises
+        ------
+        ValueError
+            If `block` is no `Block`.
 
-    Parameters
-    ----------
-    x : Buffer
-        What is counted, rounded to powers of two: ``hist_bins`` of them, from ``2 ** hist_offset`` on. The first
-        takes what is smaller too, 0 included.
-    tag : str
-        The name.
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend, Block
+        >>> be = Backend(library="cpu")
+        >>> be.begin(Block.epoch, 1)
+        >>> be.end(Block.epoch, 1)
+        """
+        _check_block(block)
 
-    Returns
-    -------
-    Buffer
-        Of shape (1, hist_bins) and int32: a view of what `dump_hist_data` gives.
+    def end(self, block: int, identifier: int) -> None:
+        """Say that a block of repeated computation ends; of no effect on what is computed.
 
-    Raises
-    ------
-    TypeError
-        If `x` is no buffer of numbers.
-    ValueError
-        If there are 4096 names already, and `dump_hist_data` was not called.
+        Parameters
+        ----------
+        block, identifier
+            See `begin`.
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> int(be.count_magnitudes(be.ones((3, 4)), "ones").get().sum())
-    12
-    """
-    values = value_of(self, x, "x")
-    if self._counted is None:
-        self._counted, self._tags = empty(self, (_MOST, self.hist_bins), dtype="int32"), {}
-    if tag not in self._tags and len(self._tags) == _MOST:
-        raise ValueError(f"tag must be one of the {_MOST} that were counted, or call dump_hist_data; got {tag!r}")
-    place = self._tags.setdefault(tag, len(self._tags))
-    row = self._counted[place : place + 1]
-    row.write(magnitude_counts(values, self.hist_bins, self.hist_offset))
-    return row
+        Raises
+        ------
+        ValueError
+            If `block` is no `Block`.
+        """
+        _check_block(block)
 
+    def distribute_data(self, tensor: Any, layer_parallelism: str | None) -> None:
+        """Do nothing: there is one device.
 
-def dump_hist_data(self: Engine) -> tuple[Buffer, dict[str, int]]:
-    """What was counted since the last call.
+        Parameters
+        ----------
+        tensor : Buffer
+            What would be distributed.
+        layer_parallelism : str or None
+            How.
 
-    Returns
-    -------
-    Buffer
-        Of shape (4096, hist_bins): a row for each name.
-    dict of str to int
-        Which row each name has.
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.distribute_data(be.zeros((2, 2)), "Data")
+        """
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> _ = be.ones((3, 4)).hist("weights")
-    >>> counts, rows = be.dump_hist_data()
-    >>> int(counts[rows["weights"]].get().sum()), be.dump_hist_data()[1]
-    (12, {})
-    """
-    counted, tags = self._counted, self._tags if self._counted is not None else {}
-    self._counted = None
-    return empty(self, (_MOST, self.hist_bins), dtype="int32") if counted is None else counted, tags
+    def revert_tensor(self, tensor: Any) -> None:
+        """Do nothing: `distribute_data` has changed nothing.
 
+        Parameters
+        ----------
+        tensor : Buffer
+            What would be reverted.
 
-def init_mark(self: Engine) -> dict[str, Any]:
-    """Make a mark of time, for `record_mark`.
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.revert_tensor(be.zeros((2, 2)))
+        """
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> begin, end = be.init_mark(), be.init_mark()
-    >>> be.record_mark(begin)
-    >>> be.record_mark(end)
-    >>> be.get_time(begin, end) >= 0
-    True
-    """
-    return {"time": 0.0}
+    def set_hist_buffers(self, hist_bins: int, hist_offset: int) -> None:
+        """Say of which magnitudes `Buffer.hist` makes histograms. What was counted before is dropped.
 
+        Parameters
+        ----------
+        hist_bins : int
+            How many powers of two there are.
+        hist_offset : int
+            The exponent of the first one.
 
-def record_mark(self: Engine, marker: dict[str, Any]) -> None:
-    """Set a mark to the time of the host's clock now.
+        Raises
+        ------
+        TypeError, ValueError
+            If one is no integer, or there are no bins.
 
-    Parameters
-    ----------
-    marker : dict
-        What `init_mark` gave.
-    """
-    marker["time"] = time.perf_counter()
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.set_hist_buffers(3, -1)
+        >>> be.array([0.0, 1.0, -1.1, 2.0, 99.0]).hist("weights").get()
+        array([[1, 2, 1]], dtype=int32)
+        """
+        bins, offset = whole(hist_bins, "hist_bins"), whole(hist_offset, "hist_offset", -(2**31))
+        self.hist_bins, self.hist_offset, self._counted = bins, offset, None
 
+    def count_magnitudes(self, x: Buffer, tag: str) -> Buffer:
+        """Count the magnitudes in a buffer, to be found under a name.
 
-def synchronize_mark(self: Engine, marker: dict[str, Any]) -> None:
-    """Do nothing: marks are the host's, and recorded when they are set.
+        Parameters
+        ----------
+        x : Buffer
+            What is counted, rounded to powers of two: ``hist_bins`` of them, from ``2 ** hist_offset`` on. The first
+            takes what is smaller too, 0 included.
+        tag : str
+            The name.
 
-    Parameters
-    ----------
-    marker : dict
-        What `init_mark` gave.
-    """
+        Returns
+        -------
+        Buffer
+            Of shape (1, hist_bins) and int32: a view of what `dump_hist_data` gives.
 
+        Raises
+        ------
+        TypeError
+            If `x` is no buffer of numbers.
+        ValueError
+            If there are 4096 names already, and `dump_hist_data` was not called.
 
-def get_time(self: Engine, start: dict[str, Any], end: dict[str, Any]) -> float:
-    """The time between two marks, in milliseconds.
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> int(be.count_magnitudes(be.ones((3, 4)), "ones").get().sum())
+        12
+        """
+        values = value_of(self, x, "x")
+        if self._counted is None:
+            self._counted, self._tags = self.empty((_MOST, self.hist_bins), dtype="int32"), {}
+        if tag not in self._tags and len(self._tags) == _MOST:
+            raise ValueError(f"tag must be one of the {_MOST} that were counted, or call dump_hist_data; got {tag!r}")
+        place = self._tags.setdefault(tag, len(self._tags))
+        row = self._counted[place : place + 1]
+        row.write(magnitude_counts(values, self.hist_bins, self.hist_offset))
+        return row
 
-    Parameters
-    ----------
-    start, end : dict
-        Marks that were recorded.
+    def dump_hist_data(self) -> tuple[Buffer, dict[str, int]]:
+        """What was counted since the last call.
 
-    Returns
-    -------
-    float
-    """
-    return float((end["time"] - start["time"]) * 1000.0)
+        Returns
+        -------
+        Buffer
+            Of shape (4096, hist_bins): a row for each name.
+        dict of str to int
+            Which row each name has.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> _ = be.ones((3, 4)).hist("weights")
+        >>> counts, rows = be.dump_hist_data()
+        >>> int(counts[rows["weights"]].get().sum()), be.dump_hist_data()[1]
+        (12, {})
+        """
+        counted, tags = self._counted, self._tags if self._counted is not None else {}
+        self._counted = None
+        return self.empty((_MOST, self.hist_bins), dtype="int32") if counted is None else counted, tags
+
+    def init_mark(self) -> dict[str, Any]:
+        """Make a mark of time, for `record_mark`.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> begin, end = be.init_mark(), be.init_mark()
+        >>> be.record_mark(begin)
+        >>> be.record_mark(end)
+        >>> be.get_time(begin, end) >= 0
+        True
+        """
+        return {"time": 0.0}
+
+    def record_mark(self, marker: dict[str, Any]) -> None:
+        """Set a mark to the time of the host's clock now.
+
+        Parameters
+        ----------
+        marker : dict
+            What `init_mark` gave.
+        """
+        marker["time"] = time.perf_counter()
+
+    def synchronize_mark(self, marker: dict[str, Any]) -> None:
+        """Do nothing: marks are the host's, and recorded when they are set.
+
+        Parameters
+        ----------
+        marker : dict
+            What `init_mark` gave.
+        """
+
+    def get_time(self, start: dict[str, Any], end: dict[str, Any]) -> float:
+        """The time between two marks, in milliseconds.
+
+        Parameters
+        ----------
+        start, end : dict
+            Marks that were recorded.
+
+        Returns
+        -------
+        float
+        """
+        return float((end["time"] - start["time"]) * 1000.0)

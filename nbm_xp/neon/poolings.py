@@ -16,208 +16,7 @@ from .buffers import Buffer
 from .engine import Engine
 from .layers import PoolLayer, Target, also_by_place, factors, number, operand, value_of, whole
 
-__all__ = ["bprop_pool", "fprop_pool", "nms", "output_dim", "pool_layer", "roipooling_bprop", "roipooling_fprop"]
-
-
-def output_dim(
-    self: Engine, X: int, S: int, padding: int, strides: int, pooling: bool = False, dilation: int = 1
-) -> int:
-    """The number of windows along one axis.
-
-    Parameters
-    ----------
-    X, S : int
-        The lengths of the axis and of a window.
-    padding : int
-        How many zeros there are at each end.
-    strides : int
-        From window to window.
-    pooling : bool
-        Whether windows are pooled. Then, in the mode ``"caffe"``, the last window may reach beyond the padding.
-    dilation : int
-        From place to place in a window.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, no window fits, or padding for pooling is not less than a window.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.output_dim(7, 3, 1, 2), be.output_dim(7, 2, 0, 1, dilation=3)
-    (4, 4)
-    """
-    return window_count(
-        whole(X, "X"), whole(S, "S"), whole(padding, "padding", 0), whole(strides, "strides"), pooling=pooling,
-        dilation=whole(dilation, "dilation"), cover=self.compat_mode == "caffe",
-    )  # fmt: skip
-
-
-def pool_layer(
-    self: Engine, dtype: Any, op: str, N: int, C: int, D: int = 1, H: int = 1, W: int = 1, J: int = 1, T: int = 1,
-    R: int = 1, S: int = 1, pad_j: int = 0, pad_d: int = 0, pad_h: int = 0, pad_w: int = 0, str_j: int | None = None,
-    str_d: int | None = None, str_h: int | None = None, str_w: int | None = None, *, pad_c: int | None = None,
-    str_c: int | None = None,
-) -> PoolLayer:  # fmt: skip
-    """Describe a pooling of feature maps, positions or both.
-
-    Parameters
-    ----------
-    dtype
-        Of the elements.
-    op : {"max", "avg", "l2"}
-        The largest element of a window, the mean, or the root of the sum of squares.
-    N, C : int
-        Images, and feature maps of the inputs.
-    D, H, W : int
-        Depth, height and width of the inputs.
-    J, T, R, S : int
-        How many feature maps a window takes, its depth, height and width.
-    pad_j, pad_d, pad_h, pad_w : int
-        How much is added on each side; it is never the largest, and counts in no mean.
-    str_j, str_d, str_h, str_w : int, optional
-        Steps from window to window; by default windows touch.
-    pad_c, str_c : int, optional
-        Other names of `pad_j` and `str_j`.
-
-    Returns
-    -------
-    PoolLayer
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no integer or out of range, `op` is none of these, or padding is not less than a window.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> Backend(library="cpu").pool_layer("float32", "max", 32, 16, H=12, W=12, R=2, S=2).dimO
-    (16, 1, 6, 6, 32)
-    """
-    pads = (pad_j if pad_c is None else pad_c, pad_d, pad_h, pad_w)
-    steps = (str_j if str_c is None else str_c, str_d, str_h, str_w)
-    return PoolLayer(dtype, op, N, C, (D, H, W), (J, T, R, S), pads, steps, cover=self.compat_mode == "caffe")
-
-
-@also_by_place
-def fprop_pool(
-    self: Engine, layer: PoolLayer, I: Buffer, O: Buffer, *, argmax: Buffer | None = None, alpha: float = 1.0,
-    beta: float = 0.0,
-) -> None:  # fmt: skip
-    """Pool: O becomes ``alpha`` times the pooled windows, plus ``beta · O``.
-
-    Parameters
-    ----------
-    layer : PoolLayer
-        Says where the windows are.
-    I : buffer or op-tree
-        Inputs, of the layer's ``dimI2``.
-    O : buffer
-        Outputs, of its ``dimO2``.
-    argmax : buffer, optional
-        Integers, of ``dimO2``: where the layer takes the largest elements, their places in the windows are written
-        to it, for `bprop_pool`.
-    alpha, beta : float
-        Factors.
-
-    Raises
-    ------
-    TypeError
-        If `layer` is none, or an argument no buffer of numbers.
-    ValueError
-        If a shape is not the layer's. Nothing is written then.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> layer = be.pool_layer("float32", "max", N=1, C=1, W=4, S=2)
-    >>> O = be.empty(layer.dimO2)
-    >>> be.fprop_pool(layer, be.array([4, 1, 2, 3]), O)
-    >>> O.get().reshape(-1)
-    array([4., 3.], dtype=float32)
-    """
-    where = PoolLayer.checked(layer).windows
-    inputs, target = operand(self, I, "I", layer.dimI2), Target(self, O, "O", layer.dimO2)
-    alpha, beta = factors(alpha, beta)
-    places = None
-    if argmax is not None and layer.op == "max":
-        places = Target(self, argmax, "argmax", layer.dimO2)
-        _room_for_places(argmax, layer)
-    pooled = feature_maps.pool_maps(inputs, **where, pool_mode=layer.op)
-    if places is not None:
-        places.write(feature_maps.pool_maps_places(inputs, **where))
-    target.write_scaled(pooled, alpha, beta)
-
-
-@also_by_place
-def bprop_pool(
-    self: Engine, layer: PoolLayer, I: Buffer, E: Buffer, grad_I: Any, *, alpha: float = 1.0, beta: float = 0.0,
-) -> None:  # fmt: skip
-    """The gradient of `fprop_pool`. Of several largest elements in a window, the first has it.
-
-    Parameters
-    ----------
-    layer : PoolLayer
-        Says where the windows are.
-    I : buffer or op-tree
-        Inputs, of the layer's ``dimI2``.
-    E : buffer or op-tree
-        Errors of the outputs, of its ``dimO2``.
-    grad_I : buffer
-        The gradient, of its ``dimI2``.
-    alpha, beta : float
-        Factors of the gradient, and of what `grad_I` held.
-
-    Raises
-    ------
-    TypeError, ValueError
-        See `fprop_pool`.
-
-    Notes
-    -----
-    The layers of neon's own release call ``bprop_pool(layer, E, grad_I, argmax)``, with the places that
-    `fprop_pool` wrote. That is understood where the last argument is None, for layers that need no places, or holds
-    integers where the one before it does not.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> layer = be.pool_layer("float32", "max", N=1, C=1, W=4, S=2)
-    >>> grad_I = be.empty(layer.dimI2)
-    >>> be.bprop_pool(layer, be.array([4, 4, 2, 3]), be.array([1, 10]), grad_I)
-    >>> grad_I.get().reshape(-1)
-    array([ 1.,  0.,  0., 10.], dtype=float32)
-    """
-    where = PoolLayer.checked(layer).windows
-    alpha, beta = factors(alpha, beta)
-    by_places = grad_I is None or (_holds_integers(grad_I) and not _holds_integers(E))
-    if by_places:
-        errors, target = operand(self, I, "E", layer.dimO2), Target(self, E, "grad_I", layer.dimI2)
-        found = _without_inputs(self, layer, errors, grad_I, target)
-    else:
-        inputs, errors = operand(self, I, "I", layer.dimI2), operand(self, E, "E", layer.dimO2)
-        target = Target(self, grad_I, "grad_I", layer.dimI2)
-        found = feature_maps.pool_maps_gradient(inputs, errors, **where, pool_mode=layer.op)
-    target.write_scaled(found, alpha, beta)
-
-
-def _without_inputs(self: Engine, layer: PoolLayer, errors: Any, argmax: Buffer | None, target: Target) -> Any:
-    """The gradient of a mean, or of maxima whose places are known."""
-    if layer.op == "max" and argmax is not None:
-        places = operand(self, argmax, "argmax", layer.dimO2)
-        return feature_maps.pool_maps_spread(places, errors, **layer.windows)
-    if layer.op == "avg":  # whatever was pooled
-        return feature_maps.pool_maps_gradient(target.buffer.array, errors, **layer.windows, pool_mode="avg")
-    raise ValueError(f"I must be given: the gradient of {layer.op!r} pooling depends on the inputs")
+__all__ = ["Poolings"]
 
 
 def _holds_integers(x: Any) -> bool:
@@ -233,136 +32,329 @@ def _room_for_places(argmax: Buffer, layer: PoolLayer) -> None:
         raise ValueError(f"argmax must have room for {layer.window_size} places in a window, got {argmax.dtype}")
 
 
-def roipooling_fprop(
-    self: Engine, I: Buffer, rois: Buffer, O: Buffer, argmax: Buffer, roi_count: int, C: int, H: int, W: int,
-    pooled_height: int, pooled_width: int, spatial_scale: float,
-) -> None:  # fmt: skip
-    """Pool regions of images: the largest element in each cell of a grid laid over each region.
+class Poolings(Engine):
+    """A Backend's poolings, of windows and of regions, and the choice among boxes."""
 
-    Parameters
-    ----------
-    I : buffer or op-tree
-        Feature maps, of shape (C · H · W, ``bsz``).
-    rois : buffer or op-tree
-        Of shape (roi_count, 5): a region's image, and its first and last column and row, x0, y0, x1 and y1.
-    O, argmax : buffer
-        Of C · pooled_height · pooled_width by roi_count elements: the largest elements, 0 where a cell lies outside
-        the image; and the places of the first of them in their maps, counted row by row, -1 where there is none.
-    roi_count, C, H, W, pooled_height, pooled_width : int
-        The numbers of regions and maps, height and width of the maps and of the grid.
-    spatial_scale : float
-        What the regions' borders are multiplied with, to be places in the maps.
+    def output_dim(self, X: int, S: int, padding: int, strides: int, pooling: bool = False, dilation: int = 1) -> int:
+        """The number of windows along one axis.
 
-    Raises
-    ------
-    TypeError
-        If an argument is no buffer of numbers, or a number of them no integer.
-    ValueError
-        If shapes do not fit, or ``bsz`` is not set. Nothing is written then.
+        Parameters
+        ----------
+        X, S : int
+            The lengths of the axis and of a window.
+        padding : int
+            How many zeros there are at each end.
+        strides : int
+            From window to window.
+        pooling : bool
+            Whether windows are pooled. Then, in the mode ``"caffe"``, the last window may reach beyond the padding.
+        dilation : int
+            From place to place in a window.
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.bsz = 1
-    >>> rois, O, places = be.array([[0, 0, 0, 1, 1]]), be.zeros((2, 1)), be.zeros((2, 1), dtype="int32")
-    >>> be.roipooling_fprop(be.array([1, 4, 3, 2]), rois, O, places, 1, 1, 2, 2, 2, 1, 1.0)
-    >>> O.get().reshape(-1), places.get().reshape(-1)
-    (array([4., 3.], dtype=float32), array([1, 2], dtype=int32))
-    """
-    lengths, cells, shape = _geometry(self, roi_count, C, H, W, pooled_height, pooled_width)
-    maps, regions = operand(self, I, "I", (C * H * W, self.bsz or 0)), _regions(self, rois, roi_count)
-    target, kept = Target(self, O, "O", shape), Target(self, argmax, "argmax", shape)
-    values, places = pool_regions(maps, regions, lengths, cells, number(spatial_scale, "spatial_scale"))
-    target.write(values, fresh=True)
-    kept.write(places)
+        Returns
+        -------
+        int
 
+        Raises
+        ------
+        ValueError
+            If an argument is out of range, no window fits, or padding for pooling is not less than a window.
 
-def roipooling_bprop(
-    self: Engine, I: Buffer, rois: Buffer, O: Buffer, argmax: Buffer, roi_count: int, C: int, H: int, W: int,
-    pooled_height: int, pooled_width: int, spatial_scale: float,
-) -> None:  # fmt: skip
-    """The gradient of `roipooling_fprop` in the feature maps.
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.output_dim(7, 3, 1, 2), be.output_dim(7, 2, 0, 1, dilation=3)
+        (4, 4)
+        """
+        return window_count(
+            whole(X, "X"), whole(S, "S"), whole(padding, "padding", 0), whole(strides, "strides"), pooling=pooling,
+            dilation=whole(dilation, "dilation"), cover=self.compat_mode == "caffe",
+        )  # fmt: skip
 
-    Parameters
-    ----------
-    I : buffer or op-tree
-        Errors, of C · pooled_height · pooled_width by roi_count elements.
-    rois, roi_count, C, H, W, pooled_height, pooled_width, spatial_scale
-        As `roipooling_fprop` took them.
-    O : buffer
-        Where the gradient goes, of shape (C · H · W, ``bsz``).
-    argmax : buffer
-        The places that it gave.
+    def pool_layer(
+        self, dtype: Any, op: str, N: int, C: int, D: int = 1, H: int = 1, W: int = 1, J: int = 1, T: int = 1,
+        R: int = 1, S: int = 1, pad_j: int = 0, pad_d: int = 0, pad_h: int = 0, pad_w: int = 0,
+        str_j: int | None = None, str_d: int | None = None, str_h: int | None = None, str_w: int | None = None, *,
+        pad_c: int | None = None, str_c: int | None = None,
+    ) -> PoolLayer:  # fmt: skip
+        """Describe a pooling of feature maps, positions or both.
 
-    Raises
-    ------
-    TypeError, ValueError
-        See `roipooling_fprop`.
+        Parameters
+        ----------
+        dtype
+            Of the elements.
+        op : {"max", "avg", "l2"}
+            The largest element of a window, the mean, or the root of the sum of squares.
+        N, C : int
+            Images, and feature maps of the inputs.
+        D, H, W : int
+            Depth, height and width of the inputs.
+        J, T, R, S : int
+            How many feature maps a window takes, its depth, height and width.
+        pad_j, pad_d, pad_h, pad_w : int
+            How much is added on each side; it is never the largest, and counts in no mean.
+        str_j, str_d, str_h, str_w : int, optional
+            Steps from window to window; by default windows touch.
+        pad_c, str_c : int, optional
+            Other names of `pad_j` and `str_j`.
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.bsz = 1
-    >>> rois, places, O = be.array([[0, 0, 0, 1, 1]]), be.array([[3], [3]], dtype="int32"), be.empty((4, 1))
-    >>> be.roipooling_bprop(be.array([1, 5]), rois, O, places, 1, 1, 2, 2, 2, 1, 1.0)
-    >>> O.get().reshape(-1)
-    array([0., 0., 0., 6.], dtype=float32)
-    """
-    lengths, cells, shape = _geometry(self, roi_count, C, H, W, pooled_height, pooled_width)
-    errors, places = operand(self, I, "I", shape), operand(self, argmax, "argmax", shape)
-    regions, target = _regions(self, rois, roi_count), Target(self, O, "O", (C * H * W, self.bsz or 0))
-    number(spatial_scale, "spatial_scale")
-    target.write(spread_regions(places, errors, regions, lengths, self.bsz or 0, cells), fresh=True)
+        Returns
+        -------
+        PoolLayer
 
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is no integer or out of range, `op` is none of these, or padding is not less than a window.
 
-def nms(self: Engine, detections: Buffer, threshold: float) -> list[int]:
-    """Which boxes are left when those that overlap a better one are dropped: non-maximal suppression.
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> Backend(library="cpu").pool_layer("float32", "max", 32, 16, H=12, W=12, R=2, S=2).dimO
+        (16, 1, 6, 6, 32)
+        """
+        pads = (pad_j if pad_c is None else pad_c, pad_d, pad_h, pad_w)
+        steps = (str_j if str_c is None else str_c, str_d, str_h, str_w)
+        return PoolLayer(dtype, op, N, C, (D, H, W), (J, T, R, S), pads, steps, cover=self.compat_mode == "caffe")
 
-    Parameters
-    ----------
-    detections : buffer or op-tree
-        Of shape (boxes, 5): first column and row, last column and row, and the score.
-    threshold : float
-        How much of the area of two boxes together may be in both.
+    @also_by_place
+    def fprop_pool(
+        self, layer: PoolLayer, I: Buffer, O: Buffer, *, argmax: Buffer | None = None, alpha: float = 1.0,
+        beta: float = 0.0,
+    ) -> None:  # fmt: skip
+        """Pool: O becomes ``alpha`` times the pooled windows, plus ``beta · O``.
 
-    Returns
-    -------
-    list of int
-        The numbers of the boxes kept, the best one first. To find them, the boxes are computed and copied to the
-        host.
+        Parameters
+        ----------
+        layer : PoolLayer
+            Says where the windows are.
+        I : buffer or op-tree
+            Inputs, of the layer's ``dimI2``.
+        O : buffer
+            Outputs, of its ``dimO2``.
+        argmax : buffer, optional
+            Integers, of ``dimO2``: where the layer takes the largest elements, their places in the windows are written
+            to it, for `bprop_pool`.
+        alpha, beta : float
+            Factors.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `detections` is no buffer or has another shape, or `threshold` is no number.
+        Raises
+        ------
+        TypeError
+            If `layer` is none, or an argument no buffer of numbers.
+        ValueError
+            If a shape is not the layer's. Nothing is written then.
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.nms(be.array([[0, 0, 9, 9, 0.9], [0, 0, 9, 8, 0.5], [20, 20, 29, 29, 0.1]]), 0.5)
-    [0, 2]
-    """
-    value_of(self, detections, "detections")
-    return kept_boxes(detections.get(), number(threshold, "threshold"))
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> layer = be.pool_layer("float32", "max", N=1, C=1, W=4, S=2)
+        >>> O = be.empty(layer.dimO2)
+        >>> be.fprop_pool(layer, be.array([4, 1, 2, 3]), O)
+        >>> O.get().reshape(-1)
+        array([4., 3.], dtype=float32)
+        """
+        where = PoolLayer.checked(layer).windows
+        inputs, target = operand(self, I, "I", layer.dimI2), Target(self, O, "O", layer.dimO2)
+        alpha, beta = factors(alpha, beta)
+        places = None
+        if argmax is not None and layer.op == "max":
+            places = Target(self, argmax, "argmax", layer.dimO2)
+            _room_for_places(argmax, layer)
+        pooled = feature_maps.pool_maps(inputs, **where, pool_mode=layer.op)
+        if places is not None:
+            places.write(feature_maps.pool_maps_places(inputs, **where))
+        target.write_scaled(pooled, alpha, beta)
 
+    @also_by_place
+    def bprop_pool(
+        self, layer: PoolLayer, I: Buffer, E: Buffer, grad_I: Any, *, alpha: float = 1.0, beta: float = 0.0,
+    ) -> None:  # fmt: skip
+        """The gradient of `fprop_pool`. Of several largest elements in a window, the first has it.
 
-def _geometry(
-    self: Engine, roi_count: int, C: int, H: int, W: int, rows: int, columns: int
-) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, int]]:
-    """Lengths of the maps and of the grid, and the shape of what is pooled."""
-    if self.bsz is None:
-        raise ValueError("regions lie in a batch: set the backend's bsz to the number of images first")
-    maps = whole(C, "C")
-    cells = whole(rows, "pooled_height"), whole(columns, "pooled_width")
-    shape = maps * cells[0] * cells[1], whole(roi_count, "roi_count")
-    return (maps, whole(H, "H"), whole(W, "W")), cells, shape
+        Parameters
+        ----------
+        layer : PoolLayer
+            Says where the windows are.
+        I : buffer or op-tree
+            Inputs, of the layer's ``dimI2``.
+        E : buffer or op-tree
+            Errors of the outputs, of its ``dimO2``.
+        grad_I : buffer
+            The gradient, of its ``dimI2``.
+        alpha, beta : float
+            Factors of the gradient, and of what `grad_I` held.
 
+        Raises
+        ------
+        TypeError, ValueError
+            See `fprop_pool`.
 
-def _regions(self: Engine, rois: Any, count: int) -> Any:
-    found = value_of(self, rois, "rois")
-    if tuple(found.shape) != (count, 5):
-        raise ValueError(f"rois must have shape ({count}, 5), got {tuple(found.shape)}")
-    return found
+        Notes
+        -----
+        The layers of neon's own release call ``bprop_pool(layer, E, grad_I, argmax)``, with the places that
+        `fprop_pool` wrote. That is understood where the last argument is None, for layers that need no places, or holds
+        integers where the one before it does not.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> layer = be.pool_layer("float32", "max", N=1, C=1, W=4, S=2)
+        >>> grad_I = be.empty(layer.dimI2)
+        >>> be.bprop_pool(layer, be.array([4, 4, 2, 3]), be.array([1, 10]), grad_I)
+        >>> grad_I.get().reshape(-1)
+        array([ 1.,  0.,  0., 10.], dtype=float32)
+        """
+        where = PoolLayer.checked(layer).windows
+        alpha, beta = factors(alpha, beta)
+        by_places = grad_I is None or (_holds_integers(grad_I) and not _holds_integers(E))
+        if by_places:
+            errors, target = operand(self, I, "E", layer.dimO2), Target(self, E, "grad_I", layer.dimI2)
+            found = self._without_inputs(layer, errors, grad_I, target)
+        else:
+            inputs, errors = operand(self, I, "I", layer.dimI2), operand(self, E, "E", layer.dimO2)
+            target = Target(self, grad_I, "grad_I", layer.dimI2)
+            found = feature_maps.pool_maps_gradient(inputs, errors, **where, pool_mode=layer.op)
+        target.write_scaled(found, alpha, beta)
+
+    def _without_inputs(self, layer: PoolLayer, errors: Any, argmax: Buffer | None, target: Target) -> Any:
+        """The gradient of a mean, or of maxima whose places are known."""
+        if layer.op == "max" and argmax is not None:
+            places = operand(self, argmax, "argmax", layer.dimO2)
+            return feature_maps.pool_maps_spread(places, errors, **layer.windows)
+        if layer.op == "avg":  # whatever was pooled
+            return feature_maps.pool_maps_gradient(target.buffer.array, errors, **layer.windows, pool_mode="avg")
+        raise ValueError(f"I must be given: the gradient of {layer.op!r} pooling depends on the inputs")
+
+    def roipooling_fprop(
+        self, I: Buffer, rois: Buffer, O: Buffer, argmax: Buffer, roi_count: int, C: int, H: int, W: int,
+        pooled_height: int, pooled_width: int, spatial_scale: float,
+    ) -> None:  # fmt: skip
+        """Pool regions of images: the largest element in each cell of a grid laid over each region.
+
+        Parameters
+        ----------
+        I : buffer or op-tree
+            Feature maps, of shape (C · H · W, ``bsz``).
+        rois : buffer or op-tree
+            Of shape (roi_count, 5): a region's image, and its first and last column and row, x0, y0, x1 and y1.
+        O, argmax : buffer
+            Of C · pooled_height · pooled_width by roi_count elements: the largest elements, 0 where a cell lies outside
+            the image; and the places of the first of them in their maps, counted row by row, -1 where there is none.
+        roi_count, C, H, W, pooled_height, pooled_width : int
+            The numbers of regions and maps, height and width of the maps and of the grid.
+        spatial_scale : float
+            What the regions' borders are multiplied with, to be places in the maps.
+
+        Raises
+        ------
+        TypeError
+            If an argument is no buffer of numbers, or a number of them no integer.
+        ValueError
+            If shapes do not fit, or ``bsz`` is not set. Nothing is written then.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.bsz = 1
+        >>> rois, O, places = be.array([[0, 0, 0, 1, 1]]), be.zeros((2, 1)), be.zeros((2, 1), dtype="int32")
+        >>> be.roipooling_fprop(be.array([1, 4, 3, 2]), rois, O, places, 1, 1, 2, 2, 2, 1, 1.0)
+        >>> O.get().reshape(-1), places.get().reshape(-1)
+        (array([4., 3.], dtype=float32), array([1, 2], dtype=int32))
+        """
+        lengths, cells, shape = self._geometry(roi_count, C, H, W, pooled_height, pooled_width)
+        maps, regions = operand(self, I, "I", (C * H * W, self.bsz or 0)), self._regions(rois, roi_count)
+        target, kept = Target(self, O, "O", shape), Target(self, argmax, "argmax", shape)
+        values, places = pool_regions(maps, regions, lengths, cells, number(spatial_scale, "spatial_scale"))
+        target.write(values, fresh=True)
+        kept.write(places)
+
+    def roipooling_bprop(
+        self, I: Buffer, rois: Buffer, O: Buffer, argmax: Buffer, roi_count: int, C: int, H: int, W: int,
+        pooled_height: int, pooled_width: int, spatial_scale: float,
+    ) -> None:  # fmt: skip
+        """The gradient of `roipooling_fprop` in the feature maps.
+
+        Parameters
+        ----------
+        I : buffer or op-tree
+            Errors, of C · pooled_height · pooled_width by roi_count elements.
+        rois, roi_count, C, H, W, pooled_height, pooled_width, spatial_scale
+            As `roipooling_fprop` took them.
+        O : buffer
+            Where the gradient goes, of shape (C · H · W, ``bsz``).
+        argmax : buffer
+            The places that it gave.
+
+        Raises
+        ------
+        TypeError, ValueError
+            See `roipooling_fprop`.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.bsz = 1
+        >>> rois, places, O = be.array([[0, 0, 0, 1, 1]]), be.array([[3], [3]], dtype="int32"), be.empty((4, 1))
+        >>> be.roipooling_bprop(be.array([1, 5]), rois, O, places, 1, 1, 2, 2, 2, 1, 1.0)
+        >>> O.get().reshape(-1)
+        array([0., 0., 0., 6.], dtype=float32)
+        """
+        lengths, cells, shape = self._geometry(roi_count, C, H, W, pooled_height, pooled_width)
+        errors, places = operand(self, I, "I", shape), operand(self, argmax, "argmax", shape)
+        regions, target = self._regions(rois, roi_count), Target(self, O, "O", (C * H * W, self.bsz or 0))
+        number(spatial_scale, "spatial_scale")
+        target.write(spread_regions(places, errors, regions, lengths, self.bsz or 0, cells), fresh=True)
+
+    def nms(self, detections: Buffer, threshold: float) -> list[int]:
+        """Which boxes are left when those that overlap a better one are dropped: non-maximal suppression.
+
+        Parameters
+        ----------
+        detections : buffer or op-tree
+            Of shape (boxes, 5): first column and row, last column and row, and the score.
+        threshold : float
+            How much of the area of two boxes together may be in both.
+
+        Returns
+        -------
+        list of int
+            The numbers of the boxes kept, the best one first. To find them, the boxes are computed and copied to the
+            host.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `detections` is no buffer or has another shape, or `threshold` is no number.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.nms(be.array([[0, 0, 9, 9, 0.9], [0, 0, 9, 8, 0.5], [20, 20, 29, 29, 0.1]]), 0.5)
+        [0, 2]
+        """
+        value_of(self, detections, "detections")
+        return kept_boxes(detections.get(), number(threshold, "threshold"))
+
+    def _geometry(
+        self, roi_count: int, C: int, H: int, W: int, rows: int, columns: int
+    ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, int]]:
+        """Lengths of the maps and of the grid, and the shape of what is pooled."""
+        if self.bsz is None:
+            raise ValueError("regions lie in a batch: set the backend's bsz to the number of images first")
+        maps = whole(C, "C")
+        cells = whole(rows, "pooled_height"), whole(columns, "pooled_width")
+        shape = maps * cells[0] * cells[1], whole(roi_count, "roi_count")
+        return (maps, whole(H, "H"), whole(W, "W")), cells, shape
+
+    def _regions(self, rois: Any, count: int) -> Any:
+        found = value_of(self, rois, "rois")
+        if tuple(found.shape) != (count, 5):
+            raise ValueError(f"rois must have shape ({count}, 5), got {tuple(found.shape)}")
+        return found

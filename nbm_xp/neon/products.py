@@ -17,303 +17,7 @@ from .buffers import Buffer
 from .engine import Engine
 from .layers import Target, also_by_place, factors, value_of, whole
 
-__all__ = [
-    "add_fc_bias", "batched_dot", "compound_bprop_lut", "compound_dot", "dot", "update_fc_bias", "xnor_compound_dot",
-]  # fmt: skip
-
-
-def dot(self: Engine, a: Any, b: Any, out: Buffer | None = None) -> Any:
-    """Matrix product.
-
-    Parameters
-    ----------
-    a, b : buffer, op-tree or array
-        The factors.
-    out : Buffer, optional
-        Where the result goes, cast to its dtype. Without it, the result is recorded.
-
-    Returns
-    -------
-    OpTree or Buffer
-        The tree, or `out`.
-
-    Raises
-    ------
-    ValueError
-        If there are not as many columns in `a` as rows in `b`.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.dot(be.array([[1.0, 2.0]]), be.array([[3.0], [4.0]])).get()
-    array([[11.]], dtype=float32)
-    """
-    return self.record(linear_algebra.dot, out, a, b)
-
-
-def add_fc_bias(self: Engine, inputs: Buffer, bias: Any) -> None:
-    """Add the bias of a fully connected layer to its outputs, in place.
-
-    Parameters
-    ----------
-    inputs : Buffer
-        Features by examples; written to.
-    bias : buffer, op-tree or array
-        A column.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> x = be.zeros((2, 2))
-    >>> be.add_fc_bias(x, be.array([1.0, 2.0]))
-    >>> x.get()
-    array([[1., 1.],
-           [2., 2.]], dtype=float32)
-    """
-    self.record(arithmetic.add, _written("inputs", inputs), inputs, bias)
-
-
-def update_fc_bias(self: Engine, err: Any, out: Buffer) -> None:
-    """Sum the errors of a fully connected layer over the examples: the gradient of its bias.
-
-    Parameters
-    ----------
-    err : buffer, op-tree or array
-        Features by examples.
-    out : Buffer
-        A column; written to.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> out = be.zeros((2, 1))
-    >>> be.update_fc_bias(be.ones((2, 3)), out)
-    >>> out.get()
-    array([[3.],
-           [3.]], dtype=float32)
-    """
-    self.record(reductions.sum, _written("out", out), err, axis=1, keepdims=True)
-
-
-@also_by_place
-def compound_dot(
-    self: Engine, A: Buffer, B: Buffer, C: Buffer, alpha: float = 1.0, beta: float = 0.0, relu: bool = False, *,
-    bsum: Buffer | None = None, repeat: int = 1,
-) -> Buffer:  # fmt: skip
-    """C becomes ``alpha · A @ B``, or 0 where that is less and `relu` is true, plus ``beta · C``.
-
-    Parameters
-    ----------
-    A, B : buffer or op-tree
-        Matrices, of shapes (rows, inner) and (inner, columns); either may be transposed, as ``A.T``.
-    C : buffer
-        Of shape (rows, columns). Without `beta`, what it held does not matter.
-    alpha, beta : float
-        Factors.
-    relu : bool
-        Whether what is added is 0 where it would be less.
-    bsum : buffer, optional
-        Of shape (rows, 1): the sum of each row of C is written to it.
-    repeat : int
-        How often this is done.
-
-    Returns
-    -------
-    buffer
-        C.
-
-    Raises
-    ------
-    TypeError
-        If an argument is no buffer of numbers.
-    ValueError
-        If shapes do not fit. Nothing is written then.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> A, C = be.array([[1, 2], [3, 4]]), be.ones((2, 2))
-    >>> be.compound_dot(A.T, A, C, beta=-1.0).get()
-    array([[ 9., 13.],
-           [13., 19.]], dtype=float32)
-    """
-    a, b = value_of(self, A, "A"), value_of(self, B, "B")
-    for name, matrix in (("A", a), ("B", b)):
-        if matrix.ndim != 2:
-            raise ValueError(f"{name} must be a matrix, got shape {tuple(matrix.shape)}")
-    if a.shape[1] != b.shape[0]:
-        raise ValueError(f"B must have {a.shape[1]} rows, as A has columns, got shape {tuple(b.shape)}")
-    target = _exactly(self, C, "C", (a.shape[0], b.shape[1]))
-    sums = None if bsum is None else Target(self, bsum, "bsum", (a.shape[0], 1))
-    alpha, beta = factors(alpha, beta)
-    for _ in range(whole(repeat, "repeat")):
-        value = compound_product(a, b, target.held(beta), alpha, beta, relu=relu)
-        if sums is not None:
-            sums.write(sums_by_map(value, a.shape[0]))
-        target.write(value, fresh=True)
-    return C
-
-
-def batched_dot(
-    self: Engine, A: Buffer, B: Buffer, C: Buffer, alpha: float = 1.0, beta: float = 0.0, relu: bool = False
-) -> Buffer:
-    """C becomes ``alpha`` times several products, or 0 where that is less and `relu` is true, plus ``beta · C``.
-
-    Parameters
-    ----------
-    A : buffer or op-tree
-        A matrix (K, C), or transposed; or several of them, (X, K, N).
-    B : buffer or op-tree
-        Several matrices: (X, C, N); (X, K, N) behind a transposed one; or ``B.T`` of (X, C, N) behind several.
-    C : buffer
-        Of shape (X, K, N), for the product of one matrix with each; (X, C, N), for that of the transposed matrix;
-        or (K, C), for the products of pairs, summed.
-    alpha, beta, relu
-        See `compound_dot`.
-
-    Returns
-    -------
-    buffer
-        C.
-
-    Raises
-    ------
-    TypeError, ValueError
-        See `compound_dot`.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> A, B, C = be.array([[1, 2]]), be.ones((3, 2, 1)), be.empty((3, 1, 1))
-    >>> be.batched_dot(A, B, C).get().reshape(-1)
-    array([3., 3., 3.], dtype=float32)
-    >>> be.batched_dot(C, B.T, be.zeros((1, 2))).get()
-    array([[9., 9.]], dtype=float32)
-    """
-    a, b = value_of(self, A, "A"), value_of(self, B, "B")
-    if b.ndim != 3 or a.ndim not in (2, 3):
-        raise ValueError(f"B must have three axes and A two or three, got shapes {tuple(b.shape)} and {tuple(a.shape)}")
-    batch, inner, columns = b.shape
-    if a.shape[-1] != inner or (a.ndim == 3 and a.shape[0] != batch):
-        wanted = f"({inner} columns)" if a.ndim == 2 else f"({batch}, rows, {inner})"
-        raise ValueError(f"A must fit B of shape {tuple(b.shape)}, {wanted}, got {tuple(a.shape)}")
-    shape = (batch, a.shape[0], columns) if a.ndim == 2 else (a.shape[1], columns)
-    target = _exactly(self, C, "C", shape)
-    alpha, beta = factors(alpha, beta)
-    target.write(batched_product(a, b, target.held(beta), alpha, beta, relu=relu), fresh=True)
-    return C
-
-
-@also_by_place
-def xnor_compound_dot(
-    self: Engine, A: Buffer, B: Buffer, C: Buffer, beta: float = 0.0, *, bsum: Buffer | None = None
-) -> Buffer:
-    """C becomes the product of two matrices of -1 and 1, plus ``beta · C``.
-
-    Each element counts in how many places a row of A and a column of B agree, less those where they do not: what
-    exclusive nor and a count of bits give in the networks of binary weights that this is for. It is computed as a
-    matrix product, which is exact for such elements, and faster than counting bits in plain array code.
-
-    Parameters
-    ----------
-    A, B : buffer or op-tree
-        Matrices of -1 and 1, of shapes (rows, inner) and (inner, columns).
-    C : buffer
-        Of shape (rows, columns).
-    beta : float
-        How much of what C held is kept.
-    bsum : buffer, optional
-        See `compound_dot`.
-
-    Returns
-    -------
-    buffer
-        C.
-
-    Raises
-    ------
-    TypeError, ValueError
-        See `compound_dot`.
-
-    References
-    ----------
-    M. Rastegari, V. Ordonez, J. Redmon and A. Farhadi, XNOR-Net: ImageNet Classification Using Binary Convolutional
-    Neural Networks, 2016, https://arxiv.org/abs/1603.05279.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.xnor_compound_dot(be.array([[1, -1, 1]]), be.array([1, 1, 1]), be.empty((1, 1))).get()
-    array([[1.]], dtype=float32)
-    """
-    return compound_dot(self, A, B, C, beta=beta, bsum=bsum)
-
-
-def compound_bprop_lut(
-    self: Engine, nin: int, inputs: Buffer, error: Buffer, error_t: Any, dW: Buffer, pad_idx: int | None,
-    alpha: float = 1.0, beta: float = 0,
-) -> Buffer:  # fmt: skip
-    """The gradient of a table whose rows were looked up.
-
-    Parameters
-    ----------
-    nin : int
-        The number of look-ups of one example; `inputs` says all there is to know.
-    inputs : buffer
-        Integers, of shape (1, n): which row was looked up.
-    error : buffer or op-tree
-        Of shape (units, n).
-    error_t : buffer
-        Room for the transposed errors, of shape (n, units), which is left as it is.
-    dW : buffer
-        The gradient, of shape (rows, units). A row that was looked up becomes ``alpha`` times the sum of its
-        errors, plus ``beta`` times what it held; the others are left as they are.
-    pad_idx : int, optional
-        A row that stands for nothing, and is left as it is too.
-    alpha, beta : float
-        Factors.
-
-    Returns
-    -------
-    buffer
-        `dW`.
-
-    Raises
-    ------
-    TypeError
-        If an argument is no buffer of numbers, or `inputs` are no integers.
-    ValueError
-        If shapes do not fit. Nothing is written then.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> inputs, error = be.array([[2, 0, 2]], dtype="int32"), be.array([[1, 2, 4]])
-    >>> be.compound_bprop_lut(3, inputs, error, error.T, be.zeros((3, 1)), None).get().reshape(-1)
-    array([2., 0., 5.], dtype=float32)
-    """
-    whole(nin, "nin")
-    padding = None if pad_idx is None else whole(pad_idx, "pad_idx", 0)
-    found, errors = value_of(self, inputs, "inputs"), value_of(self, error, "error")
-    if not is_integer(found):
-        raise TypeError(f"inputs must hold integers, got {inputs.dtype}")
-    units, count = _matrix(errors, "error")
-    if tuple(found.shape) != (1, count):
-        raise ValueError(f"inputs must have shape (1, {count}), as error has columns, got {tuple(found.shape)}")
-    if isinstance(error_t, Buffer) and error_t.shape != (count, units):
-        raise ValueError(f"error_t must have shape {(count, units)}, got {error_t.shape}")
-    rows = getattr(dW, "shape", (0,))[0]
-    target = _exactly(self, dW, "dW", (rows, units))
-    alpha, beta = factors(alpha, beta)
-    target.write(lookup_gradient(target.buffer.array, found, errors, alpha, beta, padding=padding), fresh=True)
-    return dW
+__all__ = ["Products"]
 
 
 def _matrix(x: Any, name: str) -> tuple[int, int]:
@@ -333,3 +37,296 @@ def _written(name: str, buffer: Any) -> Buffer:
     if not isinstance(buffer, Buffer):
         raise TypeError(f"{name} must be a Buffer to write to, got {type(buffer).__name__}")
     return buffer
+
+
+class Products(Engine):
+    """A Backend's products and look-ups."""
+
+    def dot(self, a: Any, b: Any, out: Buffer | None = None) -> Any:
+        """Matrix product.
+
+        Parameters
+        ----------
+        a, b : buffer, op-tree or array
+            The factors.
+        out : Buffer, optional
+            Where the result goes, cast to its dtype. Without it, the result is recorded.
+
+        Returns
+        -------
+        OpTree or Buffer
+            The tree, or `out`.
+
+        Raises
+        ------
+        ValueError
+            If there are not as many columns in `a` as rows in `b`.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.dot(be.array([[1.0, 2.0]]), be.array([[3.0], [4.0]])).get()
+        array([[11.]], dtype=float32)
+        """
+        return self.record(linear_algebra.dot, out, a, b)
+
+    def add_fc_bias(self, inputs: Buffer, bias: Any) -> None:
+        """Add the bias of a fully connected layer to its outputs, in place.
+
+        Parameters
+        ----------
+        inputs : Buffer
+            Features by examples; written to.
+        bias : buffer, op-tree or array
+            A column.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> x = be.zeros((2, 2))
+        >>> be.add_fc_bias(x, be.array([1.0, 2.0]))
+        >>> x.get()
+        array([[1., 1.],
+               [2., 2.]], dtype=float32)
+        """
+        self.record(arithmetic.add, _written("inputs", inputs), inputs, bias)
+
+    def update_fc_bias(self, err: Any, out: Buffer) -> None:
+        """Sum the errors of a fully connected layer over the examples: the gradient of its bias.
+
+        Parameters
+        ----------
+        err : buffer, op-tree or array
+            Features by examples.
+        out : Buffer
+            A column; written to.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> out = be.zeros((2, 1))
+        >>> be.update_fc_bias(be.ones((2, 3)), out)
+        >>> out.get()
+        array([[3.],
+               [3.]], dtype=float32)
+        """
+        self.record(reductions.sum, _written("out", out), err, axis=1, keepdims=True)
+
+    @also_by_place
+    def compound_dot(
+        self, A: Buffer, B: Buffer, C: Buffer, alpha: float = 1.0, beta: float = 0.0, relu: bool = False, *,
+        bsum: Buffer | None = None, repeat: int = 1,
+    ) -> Buffer:  # fmt: skip
+        """C becomes ``alpha · A @ B``, or 0 where that is less and `relu` is true, plus ``beta · C``.
+
+        Parameters
+        ----------
+        A, B : buffer or op-tree
+            Matrices, of shapes (rows, inner) and (inner, columns); either may be transposed, as ``A.T``.
+        C : buffer
+            Of shape (rows, columns). Without `beta`, what it held does not matter.
+        alpha, beta : float
+            Factors.
+        relu : bool
+            Whether what is added is 0 where it would be less.
+        bsum : buffer, optional
+            Of shape (rows, 1): the sum of each row of C is written to it.
+        repeat : int
+            How often this is done.
+
+        Returns
+        -------
+        buffer
+            C.
+
+        Raises
+        ------
+        TypeError
+            If an argument is no buffer of numbers.
+        ValueError
+            If shapes do not fit. Nothing is written then.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> A, C = be.array([[1, 2], [3, 4]]), be.ones((2, 2))
+        >>> be.compound_dot(A.T, A, C, beta=-1.0).get()
+        array([[ 9., 13.],
+               [13., 19.]], dtype=float32)
+        """
+        a, b = value_of(self, A, "A"), value_of(self, B, "B")
+        for name, matrix in (("A", a), ("B", b)):
+            if matrix.ndim != 2:
+                raise ValueError(f"{name} must be a matrix, got shape {tuple(matrix.shape)}")
+        if a.shape[1] != b.shape[0]:
+            raise ValueError(f"B must have {a.shape[1]} rows, as A has columns, got shape {tuple(b.shape)}")
+        target = _exactly(self, C, "C", (a.shape[0], b.shape[1]))
+        sums = None if bsum is None else Target(self, bsum, "bsum", (a.shape[0], 1))
+        alpha, beta = factors(alpha, beta)
+        for _ in range(whole(repeat, "repeat")):
+            value = compound_product(a, b, target.held(beta), alpha, beta, relu=relu)
+            if sums is not None:
+                sums.write(sums_by_map(value, a.shape[0]))
+            target.write(value, fresh=True)
+        return C
+
+    def batched_dot(
+        self, A: Buffer, B: Buffer, C: Buffer, alpha: float = 1.0, beta: float = 0.0, relu: bool = False
+    ) -> Buffer:
+        """C becomes ``alpha`` times several products, or 0 where that is less and `relu` is true, plus ``beta · C``.
+
+        Parameters
+        ----------
+        A : buffer or op-tree
+            A matrix (K, C), or transposed; or several of them, (X, K, N).
+        B : buffer or op-tree
+            Several matrices: (X, C, N); (X, K, N) behind a transposed one; or ``B.T`` of (X, C, N) behind several.
+        C : buffer
+            Of shape (X, K, N), for the product of one matrix with each; (X, C, N), for that of the transposed matrix;
+            or (K, C), for the products of pairs, summed.
+        alpha, beta, relu
+            See `compound_dot`.
+
+        Returns
+        -------
+        buffer
+            C.
+
+        Raises
+        ------
+        TypeError, ValueError
+            See `compound_dot`.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> A, B, C = be.array([[1, 2]]), be.ones((3, 2, 1)), be.empty((3, 1, 1))
+        >>> be.batched_dot(A, B, C).get().reshape(-1)
+        array([3., 3., 3.], dtype=float32)
+        >>> be.batched_dot(C, B.T, be.zeros((1, 2))).get()
+        array([[9., 9.]], dtype=float32)
+        """
+        a, b = value_of(self, A, "A"), value_of(self, B, "B")
+        if b.ndim != 3 or a.ndim not in (2, 3):
+            raise ValueError(
+                f"B must have three axes and A two or three, got shapes {tuple(b.shape)} and {tuple(a.shape)}"
+            )
+        batch, inner, columns = b.shape
+        if a.shape[-1] != inner or (a.ndim == 3 and a.shape[0] != batch):
+            wanted = f"({inner} columns)" if a.ndim == 2 else f"({batch}, rows, {inner})"
+            raise ValueError(f"A must fit B of shape {tuple(b.shape)}, {wanted}, got {tuple(a.shape)}")
+        shape = (batch, a.shape[0], columns) if a.ndim == 2 else (a.shape[1], columns)
+        target = _exactly(self, C, "C", shape)
+        alpha, beta = factors(alpha, beta)
+        target.write(batched_product(a, b, target.held(beta), alpha, beta, relu=relu), fresh=True)
+        return C
+
+    @also_by_place
+    def xnor_compound_dot(
+        self, A: Buffer, B: Buffer, C: Buffer, beta: float = 0.0, *, bsum: Buffer | None = None
+    ) -> Buffer:
+        """C becomes the product of two matrices of -1 and 1, plus ``beta · C``.
+
+        Each element counts in how many places a row of A and a column of B agree, less those where they do not: what
+        exclusive nor and a count of bits give in the networks of binary weights that this is for. It is computed as a
+        matrix product, which is exact for such elements, and faster than counting bits in plain array code.
+
+        Parameters
+        ----------
+        A, B : buffer or op-tree
+            Matrices of -1 and 1, of shapes (rows, inner) and (inner, columns).
+        C : buffer
+            Of shape (rows, columns).
+        beta : float
+            How much of what C held is kept.
+        bsum : buffer, optional
+            See `compound_dot`.
+
+        Returns
+        -------
+        buffer
+            C.
+
+        Raises
+        ------
+        TypeError, ValueError
+            See `compound_dot`.
+
+        References
+        ----------
+        M. Rastegari, V. Ordonez, J. Redmon and A. Farhadi, XNOR-Net: ImageNet Classification Using Binary Convolutional
+        Neural Networks, 2016, https://arxiv.org/abs/1603.05279.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.xnor_compound_dot(be.array([[1, -1, 1]]), be.array([1, 1, 1]), be.empty((1, 1))).get()
+        array([[1.]], dtype=float32)
+        """
+        return self.compound_dot(A, B, C, beta=beta, bsum=bsum)
+
+    def compound_bprop_lut(
+        self, nin: int, inputs: Buffer, error: Buffer, error_t: Any, dW: Buffer, pad_idx: int | None,
+        alpha: float = 1.0, beta: float = 0,
+    ) -> Buffer:  # fmt: skip
+        """The gradient of a table whose rows were looked up.
+
+        Parameters
+        ----------
+        nin : int
+            The number of look-ups of one example; `inputs` says all there is to know.
+        inputs : buffer
+            Integers, of shape (1, n): which row was looked up.
+        error : buffer or op-tree
+            Of shape (units, n).
+        error_t : buffer
+            Room for the transposed errors, of shape (n, units), which is left as it is.
+        dW : buffer
+            The gradient, of shape (rows, units). A row that was looked up becomes ``alpha`` times the sum of its
+            errors, plus ``beta`` times what it held; the others are left as they are.
+        pad_idx : int, optional
+            A row that stands for nothing, and is left as it is too.
+        alpha, beta : float
+            Factors.
+
+        Returns
+        -------
+        buffer
+            `dW`.
+
+        Raises
+        ------
+        TypeError
+            If an argument is no buffer of numbers, or `inputs` are no integers.
+        ValueError
+            If shapes do not fit. Nothing is written then.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> inputs, error = be.array([[2, 0, 2]], dtype="int32"), be.array([[1, 2, 4]])
+        >>> be.compound_bprop_lut(3, inputs, error, error.T, be.zeros((3, 1)), None).get().reshape(-1)
+        array([2., 0., 5.], dtype=float32)
+        """
+        whole(nin, "nin")
+        padding = None if pad_idx is None else whole(pad_idx, "pad_idx", 0)
+        found, errors = value_of(self, inputs, "inputs"), value_of(self, error, "error")
+        if not is_integer(found):
+            raise TypeError(f"inputs must hold integers, got {inputs.dtype}")
+        units, count = _matrix(errors, "error")
+        if tuple(found.shape) != (1, count):
+            raise ValueError(f"inputs must have shape (1, {count}), as error has columns, got {tuple(found.shape)}")
+        if isinstance(error_t, Buffer) and error_t.shape != (count, units):
+            raise ValueError(f"error_t must have shape {(count, units)}, got {error_t.shape}")
+        rows = getattr(dW, "shape", (0,))[0]
+        target = _exactly(self, dW, "dW", (rows, units))
+        alpha, beta = factors(alpha, beta)
+        target.write(lookup_gradient(target.buffer.array, found, errors, alpha, beta, padding=padding), fresh=True)
+        return dW

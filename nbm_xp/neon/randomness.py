@@ -17,10 +17,7 @@ from nbm_xp.tape.node import VARIABLE, leaf
 from .buffers import Buffer
 from .engine import Engine, RandomState, seed_of
 
-__all__ = [
-    "binarize", "fill_normal", "gen_rng", "make_binary_mask", "random_tree", "rng_get_state", "rng_reset",
-    "rng_set_state", "uniforms",
-]  # fmt: skip
+__all__ = ["Randomness"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -57,241 +54,236 @@ class Drawn:
     is_state: ClassVar[bool] = False
     default_update: ClassVar[None] = None
 
-    def __init__(self, engine: Engine, shape: tuple[int, ...]) -> None:
+    def __init__(self, engine: Randomness, shape: tuple[int, ...]) -> None:
         self.engine = engine
         self.shape = shape
 
     @property
     def value(self) -> Any:
         """New uniforms."""
-        return uniforms(self.engine, self.shape)
+        return self.engine.uniforms(self.shape)
 
 
-def gen_rng(self: Engine, seed: int | None = None) -> RandomState:
-    """Start a new random generator, to whose state `rng_reset` goes back.
+class Randomness(Engine):
+    """A Backend's random numbers."""
 
-    Parameters
-    ----------
-    seed : int, optional
-        Not negative. Without it, one is taken from the operating system.
+    def gen_rng(self, seed: int | None = None) -> RandomState:
+        """Start a new random generator, to whose state `rng_reset` goes back.
 
-    Returns
-    -------
-    RandomState
-        The generator, also the attribute ``rng``. Its own methods give NumPy arrays.
+        Parameters
+        ----------
+        seed : int, optional
+            Not negative. Without it, one is taken from the operating system.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `seed` is no integer, or negative.
+        Returns
+        -------
+        RandomState
+            The generator, also the attribute ``rng``. Its own methods give NumPy arrays.
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.gen_rng(3) is be.rng
-    True
-    """
-    self.rng = RandomState(seed_of(seed), library=library_name(host_namespace()))
-    self.init_rng_state = rng_get_state(self)
-    return self.rng
+        Raises
+        ------
+        TypeError, ValueError
+            If `seed` is no integer, or negative.
 
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.gen_rng(3) is be.rng
+        True
+        """
+        self.rng = RandomState(seed_of(seed), library=library_name(host_namespace()))
+        self.init_rng_state = self.rng_get_state()
+        return self.rng
 
-@documented_as("self, state")
-def rng_get_state(self: Engine, state: Any = None) -> tuple[Any, ...]:
-    """The state of the random generator.
+    @documented_as("self, state")
+    def rng_get_state(self, state: Any = None) -> tuple[Any, ...]:
+        """The state of the random generator.
 
-    Parameters
-    ----------
-    state
-        Documented, and not used; it may be left out.
+        Parameters
+        ----------
+        state
+            Documented, and not used; it may be left out.
 
-    Returns
-    -------
-    tuple
-        For `rng_set_state`: it has one element, the generator's ``state`` on the host.
+        Returns
+        -------
+        tuple
+            For `rng_set_state`: it has one element, the generator's ``state`` on the host.
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> Backend(rng_seed=3, library="cpu").rng_get_state()
-    ((940215292, 159044560, 675280326, 1622727473, 377049640, 748728830, 0),)
-    """
-    return (self.rng.state,)
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> Backend(rng_seed=3, library="cpu").rng_get_state()
+        ((940215292, 159044560, 675280326, 1622727473, 377049640, 748728830, 0),)
+        """
+        return (self.rng.state,)
 
+    def rng_set_state(self, state: Any) -> None:
+        """Set the state of the random generator, so that the same draws come again.
 
-def rng_set_state(self: Engine, state: Any) -> None:
-    """Set the state of the random generator, so that the same draws come again.
+        Parameters
+        ----------
+        state : tuple
+            What `rng_get_state` gave, of this backend or of another one, on whatever library.
 
-    Parameters
-    ----------
-    state : tuple
-        What `rng_get_state` gave, of this backend or of another one, on whatever library.
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no such state.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it is no such state.
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> state, mask = be.rng_get_state(), be.zeros((4, 4))
+        >>> be.make_binary_mask(mask)
+        >>> first = mask.get()
+        >>> be.rng_set_state(state)
+        >>> be.make_binary_mask(mask)
+        >>> bool((mask.get() == first).all())
+        True
+        """
+        single = isinstance(state, (tuple, list)) and len(state) == 1
+        try:
+            self.rng.state = state[0] if single else state
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"state must be what rng_get_state gave, got {state!r}") from error
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> state, mask = be.rng_get_state(), be.zeros((4, 4))
-    >>> be.make_binary_mask(mask)
-    >>> first = mask.get()
-    >>> be.rng_set_state(state)
-    >>> be.make_binary_mask(mask)
-    >>> bool((mask.get() == first).all())
-    True
-    """
-    single = isinstance(state, (tuple, list)) and len(state) == 1
-    try:
-        self.rng.state = state[0] if single else state
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"state must be what rng_get_state gave, got {state!r}") from error
+    def rng_reset(self) -> None:
+        """Go back to the state that the random generator started from.
 
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(rng_seed=5, library="cpu")
+        >>> be.make_binary_mask(be.zeros((2, 2)))
+        >>> be.rng_reset()
+        >>> be.rng_get_state()
+        ((1603846563, 74054868, 2032457183, 304602446, 479530186, 1669176703, 0),)
+        """
+        self.rng_set_state(self.init_rng_state)
 
-def rng_reset(self: Engine) -> None:
-    """Go back to the state that the random generator started from.
+    def uniforms(self, shape: tuple[int, ...]) -> Any:
+        """Uniforms between 0 and 1 in the default dtype, an array of the backend's library.
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(rng_seed=5, library="cpu")
-    >>> be.make_binary_mask(be.zeros((2, 2)))
-    >>> be.rng_reset()
-    >>> be.rng_get_state()
-    ((1603846563, 74054868, 2032457183, 304602446, 479530186, 1669176703, 0),)
-    """
-    rng_set_state(self, self.init_rng_state)
+        Parameters
+        ----------
+        shape : tuple of int
+            The shape of the array.
 
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> Backend(library="cpu").uniforms((2, 3)).shape
+        (2, 3)
+        """
+        own = Generator(self.rng.state, library=self.library)
+        drawn = own.random(shape, dtype=str(self.dtype))
+        self.rng.state = own.state
+        return drawn
 
-def uniforms(self: Engine, shape: tuple[int, ...]) -> Any:
-    """Uniforms between 0 and 1 in the default dtype, an array of the backend's library.
+    def random_tree(self, shape: tuple[int, ...]) -> Tensor:
+        """A Tensor whose value is drawn anew whenever it is computed.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        The shape of the array.
+        Parameters
+        ----------
+        shape : tuple of int
+            The shape of the draw.
+        """
+        return Tensor(leaf(VARIABLE, shape, len(shape), self.dtype, None, payload=Drawn(self, shape)))
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> Backend(library="cpu").uniforms((2, 3)).shape
-    (2, 3)
-    """
-    own = Generator(self.rng.state, library=self.library)
-    drawn = own.random(shape, dtype=str(self.dtype))
-    self.rng.state = own.state
-    return drawn
+    def make_binary_mask(self, out: Buffer, keepthresh: float = 0.5) -> None:
+        """Draw a mask of ones and zeros, as dropout takes it.
 
+        Parameters
+        ----------
+        out : Buffer
+            Where the mask goes.
+        keepthresh : float
+            The probability of a one.
 
-def random_tree(self: Engine, shape: tuple[int, ...]) -> Tensor:
-    """A Tensor whose value is drawn anew whenever it is computed.
+        Raises
+        ------
+        TypeError
+            If `out` is no buffer, or `keepthresh` no number.
+        ValueError
+            If `keepthresh` does not lie between 0 and 1.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        The shape of the draw.
-    """
-    return Tensor(leaf(VARIABLE, shape, len(shape), self.dtype, None, payload=Drawn(self, shape)))
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> mask = be.zeros((1, 3))
+        >>> be.make_binary_mask(mask, keepthresh=1.0)
+        >>> mask.get()
+        array([[1., 1., 1.]], dtype=float32)
+        """
+        if not isinstance(out, Buffer):
+            raise TypeError(f"out must be a Buffer, got {type(out).__name__}")
+        if not isinstance(keepthresh, (int, float)):
+            raise TypeError(f"keepthresh must be a number, got {keepthresh!r}")
+        if not 0 <= keepthresh <= 1:
+            raise ValueError(f"keepthresh must lie between 0 and 1, got {keepthresh}")
+        self.assign_tree(out, less(self.random_tree(out.shape), float(keepthresh)))
 
+    @_target_second
+    def binarize(self, a: Any, stochastic: bool = True, out: Buffer | None = None) -> Any:
+        """Each element as -1 or 1.
 
-def make_binary_mask(self: Engine, out: Buffer, keepthresh: float = 0.5) -> None:
-    """Draw a mask of ones and zeros, as dropout takes it.
+        Parameters
+        ----------
+        a : buffer, op-tree, array or number
+            The operand.
+        stochastic : bool
+            Whether 1 comes with probability ``(a + 1) / 2``, between 0 and 1, drawn anew whenever the tree is computed;
+            else it comes where `a` is 0 or more.
+        out : Buffer, optional
+            Where the result goes, cast to its dtype. Without it, the result is recorded. It may stand in the second
+            place, ``binarize(a, out, stochastic=False)``, as neon's own layers have it.
 
-    Parameters
-    ----------
-    out : Buffer
-        Where the mask goes.
-    keepthresh : float
-        The probability of a one.
+        Returns
+        -------
+        OpTree or Buffer
+            The tree, or `out`.
 
-    Raises
-    ------
-    TypeError
-        If `out` is no buffer, or `keepthresh` no number.
-    ValueError
-        If `keepthresh` does not lie between 0 and 1.
+        Raises
+        ------
+        TypeError
+            If `stochastic` is neither True nor False.
 
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> mask = be.zeros((1, 3))
-    >>> be.make_binary_mask(mask, keepthresh=1.0)
-    >>> mask.get()
-    array([[1., 1., 1.]], dtype=float32)
-    """
-    if not isinstance(out, Buffer):
-        raise TypeError(f"out must be a Buffer, got {type(out).__name__}")
-    if not isinstance(keepthresh, (int, float)):
-        raise TypeError(f"keepthresh must be a number, got {keepthresh!r}")
-    if not 0 <= keepthresh <= 1:
-        raise ValueError(f"keepthresh must lie between 0 and 1, got {keepthresh}")
-    self.assign_tree(out, less(random_tree(self, out.shape), float(keepthresh)))
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.binarize(be.array([[-0.5, 0.0, 2.0]]), stochastic=False).get()
+        array([[-1.,  1.,  1.]], dtype=float32)
+        """
+        x = self.operand(a)
+        if not stochastic:
+            return self.record(arithmetic.binarize, out, x)
+        shape = tuple(map(int, x.shape))
+        return self.record(arithmetic.binarize, out, x, uniforms=self.random_tree(shape))
 
+    def fill_normal(self, ary: Buffer, mean: float = 0.0, stdv: float = 1.0) -> None:
+        """Fill a buffer with normally distributed random numbers.
 
-@_target_second
-def binarize(self: Engine, a: Any, stochastic: bool = True, out: Buffer | None = None) -> Any:
-    """Each element as -1 or 1.
+        Parameters
+        ----------
+        ary : Buffer
+            What is filled.
+        mean, stdv : float
+            Mean and standard deviation.
 
-    Parameters
-    ----------
-    a : buffer, op-tree, array or number
-        The operand.
-    stochastic : bool
-        Whether 1 comes with probability ``(a + 1) / 2``, between 0 and 1, drawn anew whenever the tree is computed;
-        else it comes where `a` is 0 or more.
-    out : Buffer, optional
-        Where the result goes, cast to its dtype. Without it, the result is recorded. It may stand in the second
-        place, ``binarize(a, out, stochastic=False)``, as neon's own layers have it.
-
-    Returns
-    -------
-    OpTree or Buffer
-        The tree, or `out`.
-
-    Raises
-    ------
-    TypeError
-        If `stochastic` is neither True nor False.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.binarize(be.array([[-0.5, 0.0, 2.0]]), stochastic=False).get()
-    array([[-1.,  1.,  1.]], dtype=float32)
-    """
-    x = self.operand(a)
-    if not stochastic:
-        return self.record(arithmetic.binarize, out, x)
-    shape = tuple(map(int, x.shape))
-    return self.record(arithmetic.binarize, out, x, uniforms=random_tree(self, shape))
-
-
-def fill_normal(self: Engine, ary: Buffer, mean: float = 0.0, stdv: float = 1.0) -> None:
-    """Fill a buffer with normally distributed random numbers.
-
-    Parameters
-    ----------
-    ary : Buffer
-        What is filled.
-    mean, stdv : float
-        Mean and standard deviation.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> x = be.zeros((2, 2))
-    >>> be.fill_normal(x, mean=3.0, stdv=0.0)
-    >>> x.get()
-    array([[3., 3.],
-           [3., 3.]], dtype=float32)
-    """
-    own = Generator(self.rng.state, library=self.library)
-    ary.write(own.normal(mean, stdv, size=ary.shape, dtype=str(self.dtype)), fresh=True)
-    self.rng.state = own.state
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> x = be.zeros((2, 2))
+        >>> be.fill_normal(x, mean=3.0, stdv=0.0)
+        >>> x.get()
+        array([[3., 3.],
+               [3., 3.]], dtype=float32)
+        """
+        own = Generator(self.rng.state, library=self.library)
+        ary.write(own.normal(mean, stdv, size=ary.shape, dtype=str(self.dtype)), fresh=True)
+        self.rng.state = own.state

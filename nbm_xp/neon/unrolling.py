@@ -9,117 +9,12 @@ from nbm_xp.functions.compound import compound_product, recurrent_input
 from nbm_xp.tape import as_tensor
 
 from .buffers import Buffer
-from .elementwise import multiply
+from .elementwise import Elementwise
 from .engine import Engine
 from .layers import Target, operand, whole
 from .optrees import tree_of
 
-__all__ = ["compound_rnn_unroll_bprop", "compound_rnn_unroll_fprop"]
-
-
-def compound_rnn_unroll_fprop(
-    self: Engine, W_recur: Buffer, h_prev_s: Sequence[Buffer], h_ff_s: Sequence[Buffer], h_s: Sequence[Buffer],
-    bias: Buffer, nout: int, num_steps: int, num_used_steps: int | None, activation: Any, reverse: bool = False,
-) -> None:  # fmt: skip
-    """The steps in time of a recurrent layer: each h becomes ``activation(W_recur @ h_prev + h_ff + bias)``.
-
-    Parameters
-    ----------
-    W_recur : buffer
-        The recurrent weights, of shape (nout, nout).
-    h_prev_s, h_ff_s, h_s : sequence of buffer
-        For each step the units before it, what comes from the layer below, and where the units are written, of
-        shape (nout, images). They may be views of the same memory: a step sees what the steps before it wrote.
-        Where `h_ff` is `h` itself, it is read before it is written to.
-    bias : buffer
-        Of shape (nout, 1).
-    nout, num_steps : int
-        The number of units, and of steps in the sequences.
-    num_used_steps : int, optional
-        How many steps are made, of the first ones; all by default.
-    activation : callable
-        ``activation(x)`` gives the op-tree of the units.
-    reverse : bool
-        Whether the last step is made first.
-
-    Raises
-    ------
-    TypeError
-        If an argument is no buffer, or `activation` cannot be called.
-    ValueError
-        If shapes or numbers of steps do not fit. Nothing is written then.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> h, x = be.zeros((1, 3)), be.array([[1, 2]])
-    >>> be.compound_rnn_unroll_fprop(
-    ...     be.array([[10]]), [h[:, 0:1], h[:, 1:2]], [x[:, 0:1], x[:, 1:2]], [h[:, 1:2], h[:, 2:3]],
-    ...     be.zeros((1, 1)), 1, 2, 2, lambda x: be.maximum(x, 0))
-    >>> h.get()
-    array([[ 0.,  1., 12.]], dtype=float32)
-    """
-    weights, offset = _weights(self, W_recur, nout), operand(self, bias, "bias", (nout, 1))
-    if not callable(activation):
-        raise TypeError(f"activation must be callable, got {activation!r}")
-    lists = {"h_prev_s": h_prev_s, "h_ff_s": h_ff_s, "h_s": h_s}
-    for previous, forward, h in _steps(self, lists, nout, num_steps, num_used_steps, reverse):
-        given = recurrent_input(weights, previous.array, offset, forward.array)
-        h.assign(activation(tree_of(as_tensor(given), h.backend)))
-
-
-def compound_rnn_unroll_bprop(
-    self: Engine, W_recur: Buffer, delta_prev_s: Sequence[Buffer], delta_s: Sequence[Buffer], h_s: Sequence[Buffer],
-    nout: int, num_steps: int, num_used_steps: int | None, activation: Any, reverse: bool = True,
-) -> None:  # fmt: skip
-    """The steps back through time of a recurrent layer.
-
-    Each delta becomes ``activation.bprop(h) · delta``, the gradient in what the activation was given, and
-    ``W_recur @ delta`` is added to the delta of the step before.
-
-    Parameters
-    ----------
-    W_recur : buffer
-        The recurrent weights, transposed by the caller, of shape (nout, nout).
-    delta_prev_s, delta_s : sequence of buffer
-        For each step the gradient in the units before it, which is added to, and in its own units, which becomes
-        that in what its activation was given; of shape (nout, images). They may be views of the same memory.
-    h_s : sequence of buffer
-        The units.
-    nout, num_steps, num_used_steps
-        See `compound_rnn_unroll_fprop`.
-    activation : object
-        ``activation.bprop(h)`` gives the op-tree of its slope where it gave `h`, or a number.
-    reverse : bool
-        Whether the last step comes first, as is the case unless the layer was run backwards.
-
-    Raises
-    ------
-    TypeError, ValueError
-        See `compound_rnn_unroll_fprop`.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> class Rectified:
-    ...     def bprop(self, h):
-    ...         return be.greater(h, 0)
-    >>> be = Backend(library="cpu")
-    >>> d, h = be.array([[0, 1, 1]]), be.array([[1, 12]])
-    >>> be.compound_rnn_unroll_bprop(
-    ...     be.array([[10]]), [d[:, 0:1], d[:, 1:2]], [d[:, 1:2], d[:, 2:3]], [h[:, 0:1], h[:, 1:2]], 1, 2, 2,
-    ...     Rectified())
-    >>> d.get()
-    array([[110.,  11.,   1.]], dtype=float32)
-    """
-    weights = _weights(self, W_recur, nout)
-    if not callable(getattr(activation, "bprop", None)):
-        raise TypeError(f"activation must have a method bprop, got {activation!r}")
-    lists = {"delta_prev_s": delta_prev_s, "delta_s": delta_s, "h_s": h_s}
-    for previous, delta, h in _steps(self, lists, nout, num_steps, num_used_steps, reverse):
-        multiply(self, activation.bprop(h), delta, out=delta)
-        previous.write(compound_product(weights, delta.array, previous.array, beta=1.0))
+__all__ = ["Unrolling"]
 
 
 def _weights(engine: Engine, W_recur: Buffer, nout: int) -> Any:
@@ -149,3 +44,110 @@ def _steps(
             Target(engine, buffer, f"{name}[{step}]", (nout, columns))
     made = list(zip(*(buffers[:count] for buffers in lists.values()), strict=True))
     return made[::-1] if reverse else made
+
+
+class Unrolling(Elementwise):
+    """A Backend's recurrent layers."""
+
+    def compound_rnn_unroll_fprop(
+        self, W_recur: Buffer, h_prev_s: Sequence[Buffer], h_ff_s: Sequence[Buffer], h_s: Sequence[Buffer],
+        bias: Buffer, nout: int, num_steps: int, num_used_steps: int | None, activation: Any, reverse: bool = False,
+    ) -> None:  # fmt: skip
+        """The steps in time of a recurrent layer: each h becomes ``activation(W_recur @ h_prev + h_ff + bias)``.
+
+        Parameters
+        ----------
+        W_recur : buffer
+            The recurrent weights, of shape (nout, nout).
+        h_prev_s, h_ff_s, h_s : sequence of buffer
+            For each step the units before it, what comes from the layer below, and where the units are written, of
+            shape (nout, images). They may be views of the same memory: a step sees what the steps before it wrote.
+            Where `h_ff` is `h` itself, it is read before it is written to.
+        bias : buffer
+            Of shape (nout, 1).
+        nout, num_steps : int
+            The number of units, and of steps in the sequences.
+        num_used_steps : int, optional
+            How many steps are made, of the first ones; all by default.
+        activation : callable
+            ``activation(x)`` gives the op-tree of the units.
+        reverse : bool
+            Whether the last step is made first.
+
+        Raises
+        ------
+        TypeError
+            If an argument is no buffer, or `activation` cannot be called.
+        ValueError
+            If shapes or numbers of steps do not fit. Nothing is written then.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> h, x = be.zeros((1, 3)), be.array([[1, 2]])
+        >>> be.compound_rnn_unroll_fprop(
+        ...     be.array([[10]]), [h[:, 0:1], h[:, 1:2]], [x[:, 0:1], x[:, 1:2]], [h[:, 1:2], h[:, 2:3]],
+        ...     be.zeros((1, 1)), 1, 2, 2, lambda x: be.maximum(x, 0))
+        >>> h.get()
+        array([[ 0.,  1., 12.]], dtype=float32)
+        """
+        weights, offset = _weights(self, W_recur, nout), operand(self, bias, "bias", (nout, 1))
+        if not callable(activation):
+            raise TypeError(f"activation must be callable, got {activation!r}")
+        lists = {"h_prev_s": h_prev_s, "h_ff_s": h_ff_s, "h_s": h_s}
+        for previous, forward, h in _steps(self, lists, nout, num_steps, num_used_steps, reverse):
+            given = recurrent_input(weights, previous.array, offset, forward.array)
+            h.assign(activation(tree_of(as_tensor(given), h.backend)))
+
+    def compound_rnn_unroll_bprop(
+        self, W_recur: Buffer, delta_prev_s: Sequence[Buffer], delta_s: Sequence[Buffer], h_s: Sequence[Buffer],
+        nout: int, num_steps: int, num_used_steps: int | None, activation: Any, reverse: bool = True,
+    ) -> None:  # fmt: skip
+        """The steps back through time of a recurrent layer.
+
+        Each delta becomes ``activation.bprop(h) · delta``, the gradient in what the activation was given, and
+        ``W_recur @ delta`` is added to the delta of the step before.
+
+        Parameters
+        ----------
+        W_recur : buffer
+            The recurrent weights, transposed by the caller, of shape (nout, nout).
+        delta_prev_s, delta_s : sequence of buffer
+            For each step the gradient in the units before it, which is added to, and in its own units, which becomes
+            that in what its activation was given; of shape (nout, images). They may be views of the same memory.
+        h_s : sequence of buffer
+            The units.
+        nout, num_steps, num_used_steps
+            See `compound_rnn_unroll_fprop`.
+        activation : object
+            ``activation.bprop(h)`` gives the op-tree of its slope where it gave `h`, or a number.
+        reverse : bool
+            Whether the last step comes first, as is the case unless the layer was run backwards.
+
+        Raises
+        ------
+        TypeError, ValueError
+            See `compound_rnn_unroll_fprop`.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> class Rectified:
+        ...     def bprop(self, h):
+        ...         return be.greater(h, 0)
+        >>> be = Backend(library="cpu")
+        >>> d, h = be.array([[0, 1, 1]]), be.array([[1, 12]])
+        >>> be.compound_rnn_unroll_bprop(
+        ...     be.array([[10]]), [d[:, 0:1], d[:, 1:2]], [d[:, 1:2], d[:, 2:3]], [h[:, 0:1], h[:, 1:2]], 1, 2, 2,
+        ...     Rectified())
+        >>> d.get()
+        array([[110.,  11.,   1.]], dtype=float32)
+        """
+        weights = _weights(self, W_recur, nout)
+        if not callable(getattr(activation, "bprop", None)):
+            raise TypeError(f"activation must have a method bprop, got {activation!r}")
+        lists = {"delta_prev_s": delta_prev_s, "delta_s": delta_s, "h_s": h_s}
+        for previous, delta, h in _steps(self, lists, nout, num_steps, num_used_steps, reverse):
+            self.multiply(activation.bprop(h), delta, out=delta)
+            previous.write(compound_product(weights, delta.array, previous.array, beta=1.0))

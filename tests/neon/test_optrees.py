@@ -101,7 +101,7 @@ class TestPlans:
         with pytest.raises(IndexError) as caught:
             out[:] = tree
         assert "take of float32[2, 1] and int32[5]" in caught.value.__notes__[0]
-        assert "test_neon_optrees.py" in caught.value.__notes__[1]
+        assert "test_optrees.py" in caught.value.__notes__[1]
         assert out.get().tolist() == [[0]] * 5
 
 
