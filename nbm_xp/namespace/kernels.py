@@ -30,7 +30,7 @@ _PARTS: dict[str, str] = {
         "strictly_rounded with_derivatives"
     ),
     "convolution": (
-        "correlate correlate_back correlate_outer extended gather_windows maxima mean_windows pick_maxima place_maxima "
+        "correlate correlate_back correlate_outer gather_windows maxima mean_windows pick_maxima place_maxima "
         "scatter_windows spread_means spread_windows sum_windows"
     ),
     "exponentials": "log_softmax logsumexp sigmoid softmax softplus",
@@ -150,7 +150,9 @@ def _of_its_module(name: str, library: str) -> Callable[..., Any] | None:
 
 
 def or_kernel(name: str, arrays: int = 1) -> Callable[[F], F]:
-    """Make a function a library's own kernel of this name where it has one; its body serves the others.
+    """Make a function a library's own kernel of this name; its body serves where there is none.
+
+    A kernel that does not serve some arguments gives ``NotImplemented``.
 
     Parameters
     ----------
@@ -164,7 +166,9 @@ def or_kernel(name: str, arrays: int = 1) -> Callable[[F], F]:
         @wraps(body)
         def function(*args: Any, **options: Any) -> Any:
             given = args if len(args) >= arrays else (*args, *options.values())
-            return (kernel(name, array_namespace(*given[:arrays])) or body)(*args, **options)
+            own = kernel(name, array_namespace(*given[:arrays]))
+            found = NotImplemented if own is None else own(*args, **options)
+            return body(*args, **options) if found is NotImplemented else found
 
         return cast("F", function)
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.namespace import asarray, core, get_namespace, to_numpy
 from nbm_xp.namespace import convolution as sliding
-from nbm_xp.namespace.convolution import numpy_kernels, numpy_layouts
+from nbm_xp.namespace import core
+from nbm_xp.namespace.convolution import numpy_kernels, winograd
 from nbm_xp.namespace.convolution.portable import correlate_in_groups
 from nbm_xp.namespace.kernels import portably
 from tests.helpers.libraries import Library, libraries
@@ -40,16 +40,16 @@ def short_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """The 16 products for small arrays too, in several blocks."""
     if not core.functions:
         pytest.skip("installed without a compiler: the 16 products are the core's")
-    monkeypatch.setattr(numpy_layouts, "_WORTH", 0)
-    monkeypatch.setattr(numpy_layouts, "_CHANNELS", 8)
-    monkeypatch.setattr(numpy_layouts, "_BLOCK_OF_SUMS", 2**15)
+    monkeypatch.setattr(winograd, "_WORTH", 0)
+    monkeypatch.setattr(winograd, "_CHANNELS", 8)
+    monkeypatch.setattr(winograd, "_BLOCK_OF_SUMS", 2**15)
 
 
 @pytest.fixture(params=[*core.levels, "none"])
 def level(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Each level of the compiled core that the machine has, and NumPy's own ways where there is no core."""
     if request.param == "none":
-        monkeypatch.setattr(numpy_layouts, "functions", {})
+        monkeypatch.setattr(numpy_kernels, "functions", {})
         yield request.param
         return
     with core.using_level(request.param):
@@ -62,7 +62,7 @@ def level(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 def test_sixteen_products_are_the_thirty_six(shape: Any, starts: Any, lengths: Any, sizes: Any) -> None:
     x, kernel, y = numbers(2, *shape, 16), numbers(*sizes, 1, 16, 17), numbers(2, *lengths, 17)
     how = {**ONES, "starts": starts}
-    assert numpy_layouts.suits_winograd(x, 17, sizes, (1, 1), (1, 1), lengths)
+    assert winograd.suits_winograd(x, 17, sizes, (1, 1), (1, 1), lengths)
     got = sliding.correlate(x, kernel, lengths=lengths, **how)
     np.testing.assert_allclose(got, portably(sliding.correlate)(x, kernel, lengths=lengths, **how), atol=1e-11)
     outer = sliding.correlate_outer(x, y, lengths=sizes, groups=1, **how)
@@ -193,7 +193,7 @@ def pooling_is_the_portable_one(
     for ties in ("share", "first", "whole"):
         placed = sliding.place_maxima(g, x, largest, lengths=lengths, ties=ties, **how)
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(numpy_layouts, "functions", {})
+            patched.setattr(numpy_kernels, "functions", {})
             plain = sliding.place_maxima(g, x, largest, lengths=lengths, ties=ties, **how)
         np.testing.assert_allclose(placed, plain, rtol=1e-5, atol=1e-5)
 
@@ -229,74 +229,6 @@ def test_numbers_in_the_other_order_of_bytes_go_the_portable_way() -> None:
     np.testing.assert_array_equal(sliding.maxima(swapped, sizes=(3, 3), **how), sliding.maxima(x, sizes=(3, 3), **how))
     got, expected = (sliding.correlate(some, kernel, dilation=(1, 1), **how) for some in (swapped, x))
     np.testing.assert_allclose(got, expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("channels", [1, 2, 5])
-def test_few_channels_and_many_images_in_blocks(channels: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numpy_kernels, "_BLOCK", 2**9)
-    x, kernel = numbers(5, 9, 12, channels), numbers(3, 2, 1, channels, 3)
-    how: dict[str, Any] = {"starts": (-2, 1), "strides": (2, 1), "dilation": (1, 2), "lengths": (5, 11)}
-    np.testing.assert_allclose(
-        sliding.correlate(x, kernel, **how), portably(sliding.correlate)(x, kernel, **how), atol=1e-12
-    )
-    y = numbers(5, 5, 11, 3)
-    how |= {"lengths": (3, 2), "groups": 1}
-    np.testing.assert_allclose(
-        sliding.correlate_outer(x, y, **how), portably(sliding.correlate_outer)(x, y, **how), atol=1e-11
-    )
-
-
-LAST = [
-    ((9,), (3,), (-1,), (1,), (1,), (9,)),
-    ((9, 7), (3, 2), (-2, 1), (2, 3), (1, 2), (5, 2)),
-    ((6, 5), (2, 3), (0, 0), (3, 1), (1, 1), (2, 3)),
-    ((6, 5), (1, 1), (0, 0), (1, 1), (1, 1), (6, 5)),
-    ((5, 4), (1, 2), (-7, 0), (1, 1), (1, 1), (3, 3)),
-    ((4, 3, 5), (2, 3, 1), (-1, 0, 2), (2, 1, 2), (3, 1, 1), (3, 1, 2)),
-]
-
-
-@pytest.mark.parametrize(("shape", "sizes", "starts", "strides", "dilation", "lengths"), LAST)
-def test_images_that_lie_last_in_memory(
-    shape: Any, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same numbers by the way of their own, and they lie so again."""
-    monkeypatch.setattr(numpy_layouts, "_BLOCK", 2**9)
-    x, kernel, y = numbers(4, *shape, 3), numbers(*sizes, 1, 3, 2), numbers(4, *lengths, 2)
-    turned, results = (np.swapaxes(np.swapaxes(some, 0, -1).copy(), 0, -1) for some in (x, y))
-    assert numpy_layouts.has_images_last(turned)
-    assert not numpy_layouts.has_images_last(x)
-    how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation}
-    forward = sliding.correlate(turned, kernel, lengths=lengths, **how)
-    np.testing.assert_allclose(forward, portably(sliding.correlate)(x, kernel, lengths=lengths, **how), atol=1e-12)
-    back = sliding.correlate_back(results, kernel, lengths=shape, **how)
-    np.testing.assert_allclose(back, portably(sliding.correlate_back)(y, kernel, lengths=shape, **how), atol=1e-12)
-    outer = sliding.correlate_outer(turned, results, lengths=sizes, groups=1, **how)
-    np.testing.assert_allclose(
-        outer, portably(sliding.correlate_outer)(x, y, lengths=sizes, groups=1, **how), atol=1e-11
-    )
-    assert numpy_layouts.has_images_last(forward)
-    assert numpy_layouts.has_images_last(back) or {*strides} != {1}
-
-
-@pytest.mark.parametrize(("shape", "sizes", "starts", "strides", "dilation", "lengths"), LAST)
-def test_pooling_of_images_that_lie_last_in_memory(
-    shape: Any, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any
-) -> None:
-    x, y = numbers(4, *shape, 3), numbers(4, *lengths, 3)
-    turned, results = (np.swapaxes(np.swapaxes(some, 0, -1).copy(), 0, -1) for some in (x, y))
-    how: dict[str, Any] = {"sizes": sizes, "starts": starts, "strides": strides}
-    largest = sliding.maxima(turned, lengths=lengths, **how)
-    np.testing.assert_array_equal(largest, sliding.maxima(x, lengths=lengths, **how))
-    spread = sliding.spread_windows(results, lengths=shape, **how)
-    np.testing.assert_allclose(spread, portably(sliding.spread_windows)(y, lengths=shape, **how), atol=1e-12)
-    for ties in ("first", "share", "whole"):
-        placed = sliding.place_maxima(results, turned, largest, lengths=lengths, ties=ties, **how)
-        plain = sliding.place_maxima(y, x, np.ascontiguousarray(largest), lengths=lengths, ties=ties, **how)
-        np.testing.assert_allclose(placed, plain, atol=1e-12)
-        assert numpy_layouts.has_images_last(placed)
-    assert largest.strides[0] == largest.itemsize
-    assert numpy_layouts.has_images_last(spread)
 
 
 @pytest.mark.parametrize("size", [3, 5])
@@ -399,17 +331,3 @@ def test_other_dtypes(library: Library, dtype: str) -> None:
     back = sliding.correlate_back(library.array(want), library.array(kernel), **{**how, "lengths": (5,)})
     want = sliding.correlate_back(want, kernel, **{**how, "lengths": (5,)})
     np.testing.assert_allclose(library.numpy(back), want, rtol=1e-5)
-
-
-@pytest.mark.parametrize("ties", ["share", "first", "whole"])
-def test_maxima_take_gradients_in_place_as_they_do_elsewhere(ties: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-
-    monkeypatch.setattr(numpy_kernels, "_BLOCK_OF_IMAGES", 2**9)
-    x, g = np.round(numbers(5, 6, 5, 2)), numbers(5, 4, 3, 2)
-    x[0, 2, 2, 0], g[1, 1, 1, 0], x[2, :, :, 1] = np.nan, np.inf, -np.inf
-    how: dict[str, Any] = {"sizes": (3, 2), "starts": (-1, -1), "strides": (2, 2), "lengths": (4, 3)}
-    strict = get_namespace("array_api_strict")
-    largest = sliding.maxima(x, **how)
-    got = sliding.place_maxima(g, x, largest, ties=ties, **how)
-    want = sliding.place_maxima(*(asarray(some, strict) for some in (g, x, largest)), ties=ties, **how)
-    np.testing.assert_allclose(got, to_numpy(want), atol=1e-15)

@@ -29,7 +29,7 @@ from nbm_xp.graphs.lattice_blocks import couplings_of
 from nbm_xp.graphs.lattice_sweeps import divided
 from nbm_xp.graphs.shards import _by_breadth
 from nbm_xp.namespace import core, exponentials, host_namespace
-from nbm_xp.namespace.convolution import numpy_layouts
+from nbm_xp.namespace.convolution import winograd
 from nbm_xp.rng import Generator, bernoulli, elementary, substreams
 from nbm_xp.rng.draws import bernoulli_of_affine, bernoulli_of_sigmoid, normal
 from nbm_xp.rng.uniforms import advance
@@ -168,8 +168,8 @@ def exercise() -> None:
             assert function(rows, -1) is not None
     for dtype in ("float32", "float64"):
         x, weights = rng.normal(size=(2, 9, 11, 5)).astype(dtype), rng.normal(size=(3, 3, 5, 7)).astype(dtype)
-        y = numpy_layouts.correlate_winograd(x, weights, (-1, -1), (9, 11))
-        assert numpy_layouts.correlate_outer_winograd(x, y, (-1, -1), (3, 3)) is not None
+        y = winograd.correlate_winograd(x, weights, (-1, -1), (9, 11))
+        assert winograd.correlate_outer_winograd(x, y, (-1, -1), (3, 3)) is not None
         images, kernel = rng.normal(size=(3, 21, 19, 8)).astype(dtype), rng.normal(size=(5, 4, 8, 9)).astype(dtype)
         value_and_grad(lambda x, w: K.sum(K.conv2d(x, w, strides=(2, 2), padding="same") ** 2), argnums=(0, 1))(
             images, kernel

@@ -17,10 +17,8 @@ import numpy as np
 
 from nbm_xp.namespace import dtypes
 from nbm_xp.namespace.compiling import register_waiting
-from nbm_xp.namespace.convolution import portable
 from nbm_xp.namespace.convolution.portable import Lengths, spans
 from nbm_xp.namespace.dtypes import dtype_name
-from nbm_xp.namespace.kernels import portably
 from nbm_xp.namespace.overlay import overlay
 
 from . import to_odd
@@ -137,8 +135,7 @@ def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilatio
     """See `nbm_xp.namespace.convolution.correlate`."""
     *sizes, groups, channels, filters = kernel.shape
     if 0 in (*x.shape, *kernel.shape, *lengths) or not dtypes.is_floating(x):
-        how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
-        return portable.correlate_in_groups(x, kernel, **how)
+        return NotImplemented
     count = len(sizes)
     weights = kernel.transpose(*range(count), count + 1, count, count + 2).reshape(*sizes, channels, groups * filters)
     axes = tuple(range(1, count + 1))
@@ -156,8 +153,7 @@ def correlate_back(
     *sizes, groups, channels, filters = kernel.shape
     count = len(sizes)
     if 0 in (*y.shape, *kernel.shape, *lengths) or not dtypes.is_floating(y):
-        how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
-        return portably(portable.correlate_back)(y, kernel, **how)
+        return NotImplemented
     axes = tuple(range(1, count + 1))
     weights = kernel[(slice(None, None, -1),) * count].transpose(*range(count), count + 2, count, count + 1)
     lax, dimensions = _lax((0, count + 1, *axes), (count + 1, count, *range(count)), (0, count + 1, *axes))
@@ -179,8 +175,7 @@ def correlate_outer(
 ) -> Any:
     """See `nbm_xp.namespace.convolution.correlate_outer`: images take the part of channels, y that of the kernel."""
     if groups > 1 or 0 in (*x.shape, *y.shape, *lengths) or not dtypes.is_floating(x):
-        how: Any = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths, "groups": groups}
-        return portably(portable.correlate_outer)(x, y, **how)
+        return NotImplemented
     count = len(lengths)
     axes = tuple(range(1, count + 1))
     lax, dimensions = _lax((count + 1, 0, *axes), (count + 1, 0, *axes), (count, count + 1, *range(count)))

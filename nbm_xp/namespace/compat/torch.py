@@ -16,23 +16,21 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from nbm_xp.namespace.compiling import Derivatives
-from nbm_xp.namespace.convolution import portable
 from nbm_xp.namespace.convolution.portable import Lengths, spans
 from nbm_xp.namespace.dtypes import dtype_name
-from nbm_xp.namespace.kernels import portably
 from nbm_xp.namespace.overlay import UniqueAll, overlay
 
 from . import to_odd
 
 __all__ = [
-    "add_along", "address", "build", "correlate", "correlate_outer", "from_numpy", "is_plain", "may_overlap",
-    "require_eager", "reshaped_view", "to_numpy", "transforms", "with_derivatives",
+    "add_along", "address", "build", "correlate", "correlate_back", "correlate_outer", "from_numpy", "is_plain",
+    "may_overlap", "require_eager", "reshaped_view", "to_numpy", "transforms", "with_derivatives",
 ]  # fmt: skip
 
 _ONLY_STORED = frozenset({"uint16", "uint32", "uint64"})
@@ -283,52 +281,57 @@ def with_derivatives(draw: Callable[..., Any], arrays: tuple[Any, ...], derivati
 
 def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths) -> Any:
     """See `nbm_xp.namespace.convolution.correlate`."""
-    *sizes, groups, channels, filters = kernel.shape
-    extents = spans(sizes, strides, dilation, lengths)
-    if not _suits_convolution(x, kernel, starts, extents, lengths):
-        how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
-        return portable.correlate_in_groups(x, kernel, **how)
-    count = len(sizes)
-    functional: Any = importlib.import_module("torch.nn.functional")
-    weights = kernel.permute(count, count + 2, count + 1, *range(count)).reshape(groups * filters, channels, *sizes)
-    given, padding = _padded(functional, x.movedim(-1, 1), starts, extents)
-    convolve = getattr(functional, f"conv{count}d")
-    return convolve(given, weights, None, strides, padding, dilation, groups).movedim(1, -1)
+    *sizes, groups, _, _ = kernel.shape
+    if not _suits_convolution(x, kernel, lengths):
+        return NotImplemented
+    given = _windowed(x, starts, spans(sizes, strides, dilation, lengths))
+    convolve = getattr(torch.nn.functional, f"conv{len(sizes)}d")
+    return convolve(given, _weights(kernel), None, strides, 0, dilation, groups).movedim(1, -1)
+
+
+def correlate_back(
+    y: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
+) -> Any:
+    """See `nbm_xp.namespace.convolution.correlate_back`."""
+    *sizes, groups, _, _ = kernel.shape
+    if not _suits_convolution(y, kernel, lengths):
+        return NotImplemented
+    convolve = getattr(torch.nn.functional, f"conv_transpose{len(sizes)}d")
+    whole = convolve(y.movedim(-1, 1), _weights(kernel), None, strides, 0, 0, groups, dilation)
+    return _windowed(whole.movedim(1, -1), [-start for start in starts], lengths).movedim(1, -1)
 
 
 def correlate_outer(
     x: Any, y: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths, groups: int
 ) -> Any:
     """See `nbm_xp.namespace.convolution.correlate_outer`."""
-    count = len(lengths)
-    extents = spans(lengths, strides, dilation, y.shape[1:-1])
-    if not _suits_convolution(x, y, starts, extents, lengths):
-        how: Any = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths, "groups": groups}
-        return portably(portable.correlate_outer)(x, y, **how)
-    functional: Any = importlib.import_module("torch.nn.functional")
+    if not _suits_convolution(x, y, lengths):
+        return NotImplemented
+    count, channels, filters = len(lengths), x.shape[-1] // groups, y.shape[-1] // groups
     derive = getattr(importlib.import_module("torch.nn.grad"), f"conv{count}d_weight")
-    channels, filters = x.shape[-1] // groups, y.shape[-1] // groups
-    given, padding = _padded(functional, x.movedim(-1, 1), starts, extents)
-    shape = (groups * filters, channels, *lengths)
-    weights = derive(given, shape, y.movedim(-1, 1), strides, padding, dilation, groups)
+    given = _windowed(x, starts, spans(lengths, strides, dilation, y.shape[1:-1]))
+    weights = derive(given, (groups * filters, channels, *lengths), y.movedim(-1, 1), strides, 0, dilation, groups)
     return weights.reshape(groups, filters, channels, *lengths).permute(*range(3, count + 3), 0, 2, 1)
 
 
-def _suits_convolution(x: Any, other: Any, starts: Lengths, extents: Lengths, lengths: Lengths) -> bool:
-    touched = all(
-        start < length and start + extent > 0
-        for start, extent, length in zip(starts, extents, x.shape[1:-1], strict=True)
+def _suits_convolution(x: Any, other: Any, lengths: Lengths) -> bool:
+    """Whether PyTorch convolves these: floating-point numbers, on at most three axes, none of them empty."""
+    return (
+        x.dtype in (torch.float32, torch.float64) and len(lengths) <= 3 and 0 not in (*x.shape, *other.shape, *lengths)
     )
-    floats = str(x.dtype) in ("torch.float32", "torch.float64")
-    return floats and touched and len(lengths) <= 3 and 0 not in (*x.shape, *other.shape, *lengths)
 
 
-def _padded(functional: Any, x: Any, starts: Lengths, extents: Lengths) -> tuple[Any, Lengths]:
-    """The range that the windows touch, or the array and the padding where that is as wide on both sides."""
-    sides = [(-s, s + e - n) for s, e, n in zip(starts, extents, x.shape[2:], strict=True)]
-    if all(before == after >= 0 for before, after in sides):
-        return x, tuple(before for before, _ in sides)
-    return functional.pad(x, [side for pair in reversed(sides) for side in pair]), (0,) * len(sides)
+def _weights(kernel: Any) -> Any:
+    """The kernel as PyTorch has it: (groups * filters, channels, sizes…)."""
+    *sizes, groups, channels, filters = kernel.shape
+    count = len(sizes)
+    return kernel.permute(count, count + 2, count + 1, *range(count)).reshape(groups * filters, channels, *sizes)
+
+
+def _windowed(x: Any, starts: Sequence[int], extents: Sequence[int]) -> Any:
+    """The part that windows touch, zeros around it, with channels first; PyTorch cuts where padding is negative."""
+    sides = [(-s, s + e - n) for s, e, n in zip(starts, extents, x.shape[1:-1], strict=True)]
+    return torch.nn.functional.pad(x.movedim(-1, 1), [side for pair in reversed(sides) for side in pair])
 
 
 def require_eager(what: str, values: Iterable[Any]) -> None:

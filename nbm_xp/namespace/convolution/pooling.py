@@ -6,15 +6,17 @@ Arrays are (images, positions…, channels). A window of `sizes` starts at ``sta
 
 from __future__ import annotations
 
-import functools
 import math
+import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, Literal, TypeAlias
 
-from nbm_xp.namespace import dispatch, dtypes
+from nbm_xp.namespace.dispatch import array_namespace, device_argument
+from nbm_xp.namespace.dtypes import kind
 from nbm_xp.namespace.kernels import or_kernel
 
-from .portable import Lengths, extended, interleaved, spans, taps, window
+from .portable import Lengths, extended, gather_windows, scatter_windows, spans, zeros
 
 __all__ = [
     "Ties", "maxima", "mean_windows", "pick_maxima", "place_maxima", "spread_means", "spread_windows", "sum_windows",
@@ -34,7 +36,7 @@ def maxima(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths
     >>> maxima(x, sizes=(3,), starts=(-1,), strides=(2,), lengths=(3,)).reshape(-1)
     array([3., 5., 5.])
     """
-    xp = dispatch.array_namespace(x)
+    xp = array_namespace(x)
     return _by_axis(xp, x, xp.maximum, _lowest(xp, x), sizes, starts, strides, lengths)
 
 
@@ -48,13 +50,13 @@ def sum_windows(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, le
     >>> sum_windows(np.ones((1, 5, 1)), sizes=(3,), starts=(-1,), strides=(2,), lengths=(3,)).reshape(-1)
     array([2., 3., 2.])
     """
-    xp = dispatch.array_namespace(x)
-    return _by_axis(xp, x, lambda a, b: a + b, 0, sizes, starts, strides, lengths)
+    xp = array_namespace(x)
+    return _by_axis(xp, x, operator.add, 0, sizes, starts, strides, lengths)
 
 
 def _lowest(xp: Any, x: Any) -> Any:
-    kind = dtypes.kind(x)
-    return -math.inf if kind == "f" else False if kind == "b" else int(xp.iinfo(x.dtype).min)
+    own = kind(x)
+    return -math.inf if own == "f" else False if own == "b" else int(xp.iinfo(x.dtype).min)
 
 
 def _by_axis(
@@ -79,7 +81,7 @@ def _by_axis(
                 x[(*(slice(None),) * (axis + 1), slice(i, i + (length - 1) * stride + 1, stride), ...)]
                 for i in range(size)
             ]
-            x = functools.reduce(join, parts)
+            x = reduce(join, parts)
     return x
 
 
@@ -94,10 +96,10 @@ def spread_windows(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths,
     >>> spread_windows(y, sizes=(3,), starts=(-1,), strides=(2,), lengths=(5,)).reshape(-1)
     array([  1.,  11.,  10., 110., 100.])
     """
-    xp = dispatch.array_namespace(y)
-    for axis in range(len(sizes)):
-        y = _spread_along(xp, y, axis, sizes[axis], starts[axis], strides[axis], lengths[axis])
-    return y
+    xp = array_namespace(y)
+    shared = xp.broadcast_to(y[..., None, :], (*y.shape[:-1], math.prod(sizes), y.shape[-1]))
+    ones = (1,) * len(sizes)
+    return scatter_windows(shared, sizes=sizes, starts=starts, strides=strides, dilation=ones, lengths=lengths)
 
 
 @or_kernel("convolution.mean_windows")
@@ -111,7 +113,7 @@ def mean_windows(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, l
     >>> mean_windows(x, sizes=(3,), starts=(-1,), strides=(2,), lengths=(2,)).reshape(-1)
     array([0.5, 2. ])
     """
-    xp = dispatch.array_namespace(x)
+    xp = array_namespace(x)
     total = sum_windows(x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
     return total / _elements(xp, x, sizes, starts, strides, lengths, x.shape[1:-1])
 
@@ -127,7 +129,7 @@ def spread_means(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, l
     >>> spread_means(y, sizes=(3,), starts=(-1,), strides=(2,), lengths=(4,)).reshape(-1)
     array([1., 2., 1., 1.])
     """
-    xp = dispatch.array_namespace(y)
+    xp = array_namespace(y)
     y = y / _elements(xp, y, sizes, starts, strides, y.shape[1:-1], lengths)
     return spread_windows(y, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
 
@@ -139,84 +141,28 @@ def _elements(
     extents = spans(sizes, strides, (1,) * len(sizes), lengths)
     if all(s >= 0 and s + e <= n for s, e, n in zip(starts, extents, inside, strict=True)):
         return float(math.prod(sizes))
-    ones = xp.ones((1, *inside, 1), dtype=like.dtype, device=dispatch.device_argument(like))
+    ones = xp.ones((1, *inside, 1), dtype=like.dtype, device=device_argument(like))
     held = sum_windows(ones, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
     return xp.where(held > 0.0, held, 1.0)
 
 
-def _spread_along(xp: Any, y: Any, axis: int, size: int, start: int, stride: int, length: int) -> Any:
-    def phase(chosen: tuple[slice, ...], starts: Lengths, dilation: Lengths, lengths: Lengths) -> Any:
-        total: Any = None
-        for j in range(len(range(size)[chosen[axis]])):
-            moved = tuple(s + j * d if i == axis else s for i, (s, d) in enumerate(zip(starts, dilation, strict=True)))
-            part = extended(xp, y, moved, lengths)
-            total = part if total is None else total + part
-        return _zeros(xp, y, (y.shape[0], *lengths, y.shape[-1])) if total is None else total
-
-    def only(value: int, others: int) -> Lengths:
-        return tuple(value if i == axis else others for i in range(y.ndim - 2))
-
-    wanted = tuple(length if i == axis else n for i, n in enumerate(y.shape[1:-1]))
-    return interleaved(xp, phase, only(size, 1), only(start, 0), only(stride, 1), only(1, 1), wanted)
-
-
-def _zeros(xp: Any, like: Any, shape: tuple[int, ...]) -> Any:
-    return xp.zeros(shape, dtype=like.dtype, device=dispatch.device_argument(like))
-
-
-class _Ties:
-    """Which elements of each window count as its largest, and with what weight."""
-
-    def __init__(
-        self, xp: Any, x: Any, out: Any, sizes: Lengths, starts: Lengths, strides: Lengths, ties: Ties
-    ) -> None:
-        self.xp, self.out, self.sizes, self.strides, self.ties = xp, out, sizes, strides, ties
-        self.ones, self.lengths = (1,) * len(sizes), out.shape[1:-1]
-        extents = spans(sizes, strides, self.ones, self.lengths)
-        self.x = extended(xp, x, starts, extents, _lowest(xp, x))
-        self.inside: Any = None
-        if any(s < 0 or s + e > n for s, e, n in zip(starts, extents, x.shape[1:-1], strict=True)):
-            every = xp.ones((1, *x.shape[1:-1], 1), dtype=xp.bool, device=dispatch.device_argument(x))
-            self.inside = extended(xp, every, starts, extents, False)
-        if ties == "first":
-            self.first = self._first()
-        elif ties == "share":
-            counts = (xp.astype(self._largest(tap), out.dtype) for tap in taps(sizes))
-            count = functools.reduce(lambda a, b: a + b, counts)
-            self.count = xp.where(count > 0.0, count, 1.0)
-
-    def _index(self, tap: Lengths) -> Any:
-        return window(tap, self.strides, self.ones, self.lengths)
-
-    def part(self, wide: Any, tap: Lengths) -> Any:
-        """One element of each window."""
-        return wide[self._index(tap)]
-
-    def _largest(self, tap: Lengths) -> Any:
-        """Whether it is as large as any; where one is nan, all are."""
-        largest = ~(self.part(self.x, tap) < self.out)
-        return largest if self.inside is None else largest & self.part(self.inside, tap)
-
-    def _first(self) -> Any:
-        """The number of the first largest element."""
-        found: Any = None
-        for number, tap in reversed(list(enumerate(taps(self.sizes)))):
-            if found is None:
-                shape = self.out.shape
-                found = self.xp.full(shape, number, dtype=self.xp.int32, device=dispatch.device_argument(self.out))
-            found = self.xp.where(self._largest(tap), number, found)
-        return found
-
-    def chosen(self, tap: Lengths) -> Any:
-        """Whether the element gets anything."""
-        if self.ties != "first":
-            return self._largest(tap)
-        number = functools.reduce(lambda total, pair: total * pair[1] + pair[0], zip(tap, self.sizes, strict=True), 0)
-        return self.first == number
-
-    def shared(self, values: Any) -> Any:
-        """What each of a window's largest elements gets of its value."""
-        return values / self.count if self.ties == "share" else values
+def _largest(
+    x: Any, out: Any, sizes: Lengths, starts: Lengths, strides: Lengths, ties: Ties
+) -> tuple[Any, dict[str, Any], Any]:
+    """Which elements of each window are its largest, side by side, with the windows, and how many share its value."""
+    xp = array_namespace(x, out)
+    windows: dict[str, Any] = {"sizes": sizes, "starts": starts, "strides": strides, "dilation": (1,) * len(sizes)}
+    how = {**windows, "lengths": out.shape[1:-1]}
+    ones = xp.ones((1, *x.shape[1:-1], 1), dtype=out.dtype, device=device_argument(x))
+    # where one element is nan, all are the largest
+    chosen = ~(gather_windows(x, **how) < out[..., None, :]) & (gather_windows(ones, **how) > 0)
+    if ties == "first":
+        chosen = chosen & (xp.cumulative_sum(xp.astype(chosen, xp.int32), axis=-2) == 1)
+    count = 1.0
+    if ties == "share":
+        count = xp.sum(xp.astype(chosen, out.dtype), axis=-2)
+        count = xp.where(count > 0.0, count, 1.0)
+    return chosen, windows, count
 
 
 @or_kernel("convolution.pick_maxima", 3)
@@ -238,13 +184,12 @@ def pick_maxima(
     >>> [float(pick_maxima(v, x, maxima(x, **how), ties=ties, **how)[0, 0, 0]) for ties in ("share", "first", "whole")]
     [1.5, 1.0, 3.0]
     """
-    xp = dispatch.array_namespace(v, x, out)
-    if 0 in out.shape:
-        return _zeros(xp, v, out.shape)
-    which = _Ties(xp, x, out, sizes, starts, strides, ties)
-    wide = extended(xp, v, starts, spans(sizes, strides, which.ones, lengths))
-    parts = (xp.where(which.chosen(tap), which.part(wide, tap), 0.0) for tap in taps(sizes))
-    return which.shared(functools.reduce(lambda a, b: a + b, parts))
+    xp = array_namespace(v, x, out)
+    if 0 in out.shape or 0 in sizes:
+        return zeros(xp, v, out.shape)
+    chosen, windows, count = _largest(x, out, sizes, starts, strides, ties)
+    values = gather_windows(v, lengths=lengths, **windows)
+    return xp.sum(xp.where(chosen, values, 0.0), axis=-2, dtype=v.dtype) / count
 
 
 @or_kernel("convolution.place_maxima", 3)
@@ -261,20 +206,9 @@ def place_maxima(
     >>> [place_maxima(g, x, maxima(x, **how), ties=t, **how).reshape(-1).tolist() for t in ("share", "first", "whole")]
     [[3.0, 3.0, 0.0], [6.0, 0.0, 0.0], [6.0, 6.0, 0.0]]
     """
-    xp = dispatch.array_namespace(g, x, out)
-    if 0 in out.shape or 0 in x.shape:
-        return _zeros(xp, g, x.shape)
-    which = _Ties(xp, x, out, sizes, starts, strides, ties)
-    g = which.shared(g)
-
-    def phase(chosen: tuple[slice, ...], starts: Lengths, dilation: Lengths, lengths: Lengths) -> Any:
-        total: Any = None
-        ranges = [list(range(size)[part])[::-1] for size, part in zip(sizes, chosen, strict=True)]
-        for place in taps([len(some) for some in ranges]):
-            tap = tuple(some[i] for some, i in zip(ranges, place, strict=True))
-            moved = tuple(s + i * d for s, i, d in zip(starts, place, dilation, strict=True))
-            part = extended(xp, xp.where(which.chosen(tap), g, 0.0), moved, lengths)
-            total = part if total is None else total + part
-        return _zeros(xp, g, (g.shape[0], *lengths, g.shape[-1])) if total is None else total
-
-    return interleaved(xp, phase, sizes, starts, strides, which.ones, x.shape[1:-1])
+    xp = array_namespace(g, x, out)
+    if 0 in (*out.shape, *x.shape, *sizes):
+        return zeros(xp, g, x.shape)
+    chosen, windows, count = _largest(x, out, sizes, starts, strides, ties)
+    values = xp.where(chosen, (g / count)[..., None, :], 0.0)
+    return scatter_windows(values, lengths=x.shape[1:-1], **windows)

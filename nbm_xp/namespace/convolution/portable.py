@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import add
 from typing import Any, TypeAlias
 
-from nbm_xp.namespace import dispatch, dtypes
-from nbm_xp.namespace.dispatch import device_argument
-from nbm_xp.namespace.kernels import kernel, or_kernel
+from nbm_xp.namespace.dispatch import array_namespace, device_argument
+from nbm_xp.namespace.dtypes import dtype_name
+from nbm_xp.namespace.kernels import or_kernel
 
 __all__ = [
     "Lengths", "correlate", "correlate_back", "correlate_in_groups", "correlate_outer", "extended", "gather_windows",
-    "interleaved", "overlap", "residues", "scatter_windows", "spans", "taps", "window",
+    "scatter_windows", "spans", "spread", "taps", "window", "zeros",
 ]  # fmt: skip
 
 Lengths: TypeAlias = tuple[int, ...]
@@ -42,22 +44,13 @@ def window(tap: Sequence[int], strides: Sequence[int], dilation: Sequence[int], 
     return (slice(None), *(slice(first, first + (n - 1) * stride + 1, stride) for first, stride, n in steps), ...)
 
 
-def overlap(shape: Lengths, starts: Lengths, extents: Lengths) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-    """What the windows touch of an array, and where that lies in the range from the first window to the last."""
-    inside, place = [], []
-    for length, start, extent in zip(shape, starts, extents, strict=True):
-        first, last = min(max(start, 0), length), min(max(start + extent, 0), length)
-        last = max(first, last)
-        inside.append(slice(first, last))
-        place.append(slice(first - start, last - start) if last > first else slice(0, 0))
-    return tuple(inside), tuple(place)
+def zeros(xp: Any, like: Any, shape: Sequence[int]) -> Any:
+    """Zeros of the dtype of an array, on its device."""
+    return xp.zeros(tuple(shape), dtype=like.dtype, device=device_argument(like))
 
 
 def extended(xp: Any, x: Any, starts: Sequence[int], extents: Sequence[int], value: Any = 0) -> Any:
     """The part of an array from `starts` on, as long as `extents`; `value` where there is nothing."""
-    own = kernel("convolution.extended", xp)
-    if own is not None:
-        return own(x, starts, extents, value)
     for axis, (start, extent) in enumerate(zip(starts, extents, strict=True), 1):
         length = x.shape[axis]
         before = min(max(-start, 0), extent)
@@ -66,79 +59,27 @@ def extended(xp: Any, x: Any, starts: Sequence[int], extents: Sequence[int], val
         inside = slice(first, first + extent - before - after)
         if inside != slice(0, length):
             x = x[(*(slice(None),) * axis, inside, ...)]
+        sides = [
+            xp.full((*x.shape[:axis], count, *x.shape[axis + 1 :]), value, dtype=x.dtype, device=device_argument(x))
+            for count in (before, after)
+        ]
         if before or after:
-            made = [
-                xp.full((*x.shape[:axis], count, *x.shape[axis + 1 :]), value, dtype=x.dtype, device=device_argument(x))
-                if count
-                else None
-                for count in (before, after)
-            ]
-            x = xp.concat([part for part in (made[0], x, made[1]) if part is not None], axis=axis)
+            x = xp.concat([part for part in (sides[0], x, sides[1]) if part.shape[axis]], axis=axis)
     return x
 
 
-def residues(
-    sizes: Sequence[int], starts: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
-) -> list[list[tuple[slice, int, int]]]:
-    """Which windows reach the positions of an axis, for each residue by the stride.
-
-    For each axis a list over the residues: the taps that reach such positions, the window from which the last of these
-    reaches the first position, and how far apart the windows of one tap and of the next are. The element at position q
-    gathers from window o by tap i where ``start + o * stride + i * dilation`` is q; so the taps that can, for one
-    residue, are evenly spaced, and so are the windows.
-    """
-    plans: list[list[tuple[slice, int, int]]] = []
-    for size, start, stride, step in zip(sizes, starts, strides, dilation, strict=True):
-        apart = stride // math.gcd(stride, step)
-        firsts = {(i * step) % stride: i for i in reversed(range(min(apart, size)))}
-        axis = []
-        for offset in range(stride):
-            ahead, residue = divmod(offset - start, stride)
-            first = firsts.get(residue)
-            if first is None:
-                axis.append((slice(0, 0), 0, 1))
-                continue
-            last = first + (size - 1 - first) // apart * apart
-            chosen = slice(first, last + 1, apart)
-            axis.append((chosen, ahead - (last * step - residue) // stride, step * apart // stride))
-        plans.append(axis)
-    return plans
+def spread(xp: Any, x: Any, starts: Sequence[int], strides: Sequence[int], lengths: Sequence[int]) -> Any:
+    """Zeros of spatial `lengths`, in which the elements of `x` lie at ``starts + i * strides``, as far as these go."""
+    for axis, stride in enumerate(strides, 1):
+        if stride > 1:
+            apart = xp.stack([x, *[xp.zeros_like(x)] * (stride - 1)], axis=axis + 1)
+            x = xp.reshape(apart, (*x.shape[:axis], x.shape[axis] * stride, *x.shape[axis + 1 :]))
+    return extended(xp, x, [-start for start in starts], lengths)
 
 
-def interleaved(
-    xp: Any,
-    phase: Callable[..., Any],
-    sizes: Sequence[int],
-    starts: Sequence[int],
-    strides: Sequence[int],
-    dilation: Sequence[int],
-    lengths: Sequence[int],
-) -> Any:
-    """An adjoint, made of one correlation without strides for each residue of the positions by the strides.
-
-    Parameters
-    ----------
-    phase : callable
-        ``phase(chosen, starts, dilation, lengths)`` correlates without strides over the taps that the slices `chosen`
-        pick, the last one first.
-    """
-    counts = [-(-length // stride) for length, stride in zip(lengths, strides, strict=True)]
-    plans = residues(sizes, starts, strides, dilation)
-
-    def assembled(chosen: tuple[tuple[slice, int, int], ...]) -> Any:
-        axis = len(chosen)
-        if axis == len(plans):
-            slices, firsts, apart = zip(*chosen, strict=True)
-            return phase(slices, firsts, apart, tuple(counts))
-        parts = [assembled((*chosen, plan)) for plan in plans[axis]]
-        return parts[0] if len(parts) == 1 else xp.stack(parts, axis=axis + 2)
-
-    whole = assembled(())
-    if any(stride > 1 for stride in strides):
-        together = [count * stride for count, stride in zip(counts, strides, strict=True)]
-        whole = xp.reshape(whole, (whole.shape[0], *together, whole.shape[-1]))
-        whole = whole[(slice(None), *(slice(0, length) for length in lengths), ...)]
-    return whole
+def _first(starts: Lengths, tap: Lengths, dilation: Lengths) -> Lengths:
+    """Where the element at one place of the first window lies."""
+    return tuple(start + i * step for start, i, step in zip(starts, tap, dilation, strict=True))
 
 
 _BUDGET = 2**25
@@ -183,8 +124,6 @@ def correlate_back(
 ) -> Any:
     """The adjoint of `correlate` in `x`, whose spatial lengths are `lengths`: a transposed convolution.
 
-    It is a correlation with a part of the kernel, turned round, for each residue by the strides.
-
     Examples
     --------
     >>> import numpy as np
@@ -192,20 +131,13 @@ def correlate_back(
     >>> correlate_back(y, k, starts=(0,), strides=(2,), dilation=(1,), lengths=(5,)).reshape(-1)
     array([  1.,  10., 102.,  20., 200.])
     """
-    xp = dispatch.array_namespace(y, kernel)
-    count = len(lengths)
+    xp = array_namespace(y, kernel)
     *sizes, groups, channels, _ = kernel.shape
-    ones = (1,) * count
-
-    def phase(chosen: tuple[slice, ...], starts: Lengths, dilation: Lengths, lengths: Lengths) -> Any:
-        part = xp.flip(kernel[(*chosen, ...)], axis=tuple(range(count)))
-        if 0 in part.shape[:count]:
-            shape = (y.shape[0], *lengths, groups * channels)
-            return xp.zeros(shape, dtype=y.dtype, device=dispatch.device_argument(y))
-        part = xp.matrix_transpose(part)
-        return correlate(y, part, starts=starts, strides=ones, dilation=dilation, lengths=lengths)
-
-    return interleaved(xp, phase, sizes, starts, strides, dilation, lengths)
+    if 0 in (*y.shape, *kernel.shape, *lengths):
+        return zeros(xp, y, (y.shape[0], *lengths, groups * channels))
+    turned = xp.matrix_transpose(kernel)
+    products = ((_first(starts, tap, dilation), _product(xp, y, turned[(*tap, ...)])) for tap in taps(sizes))
+    return reduce(add, (spread(xp, part, at, strides, lengths) for at, part in products))
 
 
 @or_kernel("convolution.correlate_outer", 2)
@@ -221,12 +153,11 @@ def correlate_outer(
     >>> correlate_outer(x, y, starts=(0,), strides=(1,), dilation=(1,), lengths=(3,), groups=1).reshape(-1)
     array([10., 21., 32.])
     """
-    xp = dispatch.array_namespace(x, y)
+    xp = array_namespace(x, y)
     counts = y.shape[1:-1]
     channels, filters = x.shape[-1] // groups, y.shape[-1] // groups
     if 0 in (*x.shape, *y.shape, *lengths):
-        shape = (*lengths, groups, channels, filters)
-        return xp.zeros(shape, dtype=x.dtype, device=dispatch.device_argument(x))
+        return zeros(xp, x, (*lengths, groups, channels, filters))
     wide = extended(xp, x, starts, spans(lengths, strides, dilation, counts))
     found = [_outer(xp, wide[window(tap, strides, dilation, counts)], y, groups) for tap in taps(lengths)]
     return xp.reshape(xp.stack(found), (*lengths, groups, channels, filters))
@@ -243,7 +174,7 @@ def correlate_in_groups(
     budget: int = _BUDGET,
 ) -> Any:
     """The body of `correlate`, by as many images at a time as `budget` bytes hold products of."""
-    xp = dispatch.array_namespace(x, kernel)
+    xp = array_namespace(x, kernel)
     *sizes, groups, channels, filters = kernel.shape
     extents = spans(sizes, strides, dilation, lengths)
     images = x.shape[0]
@@ -252,15 +183,11 @@ def correlate_in_groups(
 
     def of(some: Any) -> Any:
         wide = extended(xp, some, starts, extents)
-        total: Any = None
-        for tap in taps(sizes):
-            term = _product(xp, wide[window(tap, strides, dilation, lengths)], kernel[(*tap, ...)])
-            total = term if total is None else total + term
-        return total
+        how = strides, dilation, lengths
+        return reduce(add, (_product(xp, wide[window(tap, *how)], kernel[(*tap, ...)]) for tap in taps(sizes)))
 
     if 0 in (*sizes, channels, *lengths, images):
-        shape = (images, *lengths, groups * filters)
-        return xp.zeros(shape, dtype=x.dtype, device=dispatch.device_argument(x))
+        return zeros(xp, x, (images, *lengths, groups * filters))
     if step >= images:
         return of(x)
     return xp.concat([of(x[first : first + step, ...]) for first in range(0, images, step)], axis=0)
@@ -268,7 +195,7 @@ def correlate_in_groups(
 
 def _width(x: Any) -> int:
     """Bytes of an element."""
-    bits = dtypes.dtype_name(x).lstrip("abcdefghijklmnopqrstuvwxyz")
+    bits = dtype_name(x).lstrip("abcdefghijklmnopqrstuvwxyz")
     return int(bits or 8) // 8
 
 
@@ -312,10 +239,10 @@ def gather_windows(
     array([[0., 0.],
            [1., 2.]])
     """
-    xp = dispatch.array_namespace(x)
+    xp = array_namespace(x)
     shape = (x.shape[0], *lengths, math.prod(sizes), x.shape[-1])
     if 0 in shape:
-        return xp.zeros(shape, dtype=x.dtype, device=dispatch.device_argument(x))
+        return zeros(xp, x, shape)
     wide = extended(xp, x, starts, spans(sizes, strides, dilation, lengths))
     return xp.stack([wide[window(tap, strides, dilation, lengths)] for tap in taps(sizes)], axis=-2)
 
@@ -333,21 +260,13 @@ def scatter_windows(
     >>> scatter_windows(y, sizes=(2,), starts=(0,), strides=(1,), dilation=(1,), lengths=(3,)).reshape(-1)
     array([ 1., 12., 20.])
     """
-    xp = dispatch.array_namespace(y)
-
-    def phase(chosen: tuple[slice, ...], starts: Lengths, dilation: Lengths, lengths: Lengths) -> Any:
-        total: Any = None
-        ranges = [list(range(size)[part])[::-1] for size, part in zip(sizes, chosen, strict=True)]
-        for place in taps([len(some) for some in ranges]):
-            number = 0
-            for size, some, i in zip(sizes, ranges, place, strict=True):
-                number = number * size + some[i]
-            moved = tuple(s + i * d for s, i, d in zip(starts, place, dilation, strict=True))
-            part = extended(xp, y[..., number, :], moved, lengths)
-            total = part if total is None else total + part
-        if total is None:
-            shape = (y.shape[0], *lengths, y.shape[-1])
-            return xp.zeros(shape, dtype=y.dtype, device=dispatch.device_argument(y))
-        return total
-
-    return interleaved(xp, phase, sizes, starts, strides, dilation, lengths)
+    xp = array_namespace(y)
+    if 0 in (*y.shape, *lengths):
+        return zeros(xp, y, (y.shape[0], *lengths, y.shape[-1]))
+    return reduce(
+        add,
+        (
+            spread(xp, y[..., number, :], _first(starts, tap, dilation), strides, lengths)
+            for number, tap in enumerate(taps(sizes))
+        ),
+    )

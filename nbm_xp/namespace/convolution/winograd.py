@@ -1,12 +1,9 @@
-"""Convolution of NumPy arrays in whose memory the images come last, and Winograd's products for 3 x 3 kernels.
+"""Winograd's products for kernels of 3 × 3 and larger odd sizes, for NumPy arrays.
 
-Arrays whose images come last are views, with their axes in the order of every other convolution; so is what comes back.
-Windows are copied in runs of all images, which are long and stay in order, so that no array is transposed in memory.
-
-Winograd's F(2 × 2, 3 × 3): a tile of 4 × 4 elements becomes 16 sums of its elements, a kernel 16 sums of its weights;
-their products over the channels are 16 matrix products, and sums of these are the tile's 2 × 2 results. All the sums
-but the kernel's have coefficients 1 and -1, so that rounding errors are of the size of those of the plain way.
-Infinities, nan, and numbers whose sums might overflow, which would spread over a tile, are left to the plain way.
+F(2 × 2, 3 × 3): a tile of 4 × 4 elements becomes 16 sums of its elements, a kernel 16 sums of its weights; their
+products over the channels are 16 matrix products, and sums of these are the tile's 2 × 2 results. All the sums but the
+kernel's have coefficients 1 and -1, so that rounding errors are of the size of those of the direct sums. Infinities,
+nan, and numbers whose sums might overflow, which would spread over a tile, are left to the direct sums.
 Source: S. Winograd, Arithmetic Complexity of Computations, 1980, and for the tiles A. Lavin and S. Gray, Fast
 Algorithms for Convolutional Neural Networks, https://arxiv.org/abs/1509.09308.
 Larger kernels of odd sizes are 3 × 3 kernels side by side, two places apart, as tiles are: a result is the sum over
@@ -15,31 +12,16 @@ neighbouring tiles, and 5 × 5 kernels need sixty-four products where they would
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
-from nbm_xp.namespace.core import functions, warn_if_missing
+from nbm_xp.namespace.core import functions
 
-from .portable import Lengths, overlap, spans
+from .portable import Lengths
 
-__all__ = [
-    "core_function", "correlate_images_last", "correlate_outer_images_last",
-    "correlate_outer_winograd", "correlate_winograd", "has_images_last", "places_room", "suits_winograd",
-    "windows_table",
-]  # fmt: skip
-
-
-def core_function(name: str, *arrays: Any) -> Callable[..., Any] | None:
-    """A function of the core for numbers like those of arrays, if there is one: none where their dtypes differ."""
-    dtype = arrays[0].dtype
-    if not dtype.isnative or any(other.dtype != dtype for other in arrays[1:]):
-        return None
-    warn_if_missing()
-    return functions.get(f"{name}_{dtype.name}")
+__all__ = ["correlate_outer_winograd", "correlate_winograd", "suits_winograd", "windows_table"]
 
 
 def windows_table(
@@ -47,84 +29,6 @@ def windows_table(
 ) -> Any:
     """Where windows lie in images of some spatial shape: six numbers for each axis."""
     return np.asarray((shape, sizes, starts, strides, dilation, lengths), dtype=np.int64).T.copy()
-
-
-def places_room(sizes: Lengths) -> Any:
-    """Room for a number for each line of a window and for each of its elements."""
-    return np.empty(math.prod(sizes[:-1]) * (1 + sizes[-1]), dtype=np.int64)
-
-
-_BLOCK = 2**20  # bytes of patches
-
-
-def has_images_last(x: Any) -> bool:
-    """Whether the images of an array, of which there are several, lie last in its memory, without gaps."""
-    return x.shape[0] > 1 and not x.flags.c_contiguous and _turned(x).flags.c_contiguous
-
-
-def _turned(x: Any) -> Any:
-    """First and last axis exchanged: (channels, positions…, images), as the array lies in memory."""
-    return np.swapaxes(x, 0, -1)
-
-
-def correlate_images_last(
-    x: Any, kernel: Any, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
-) -> Any:
-    """See `nbm_xp.namespace.convolution.correlate`; the kernel is without the axis of groups."""
-    *sizes, _, filters = kernel.shape
-    images, rest = x.shape[0], math.prod(lengths[1:]) * x.shape[0]
-    weights = np.moveaxis(kernel, -2, 0).reshape(-1, filters).T
-    out = np.empty((filters, *lengths, images), dtype=x.dtype)
-    flat = out.reshape(filters, -1)
-    for rows, patches in _patches(_turned(x), tuple(sizes), starts, strides, dilation, lengths):
-        np.matmul(weights, patches, out=flat[:, rows.start * rest : rows.stop * rest])
-    return _turned(out)
-
-
-def correlate_outer_images_last(
-    x: Any, y: Any, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
-) -> Any:
-    """See `nbm_xp.namespace.convolution.correlate_outer`; without the axis of groups."""
-    channels, filters, counts = x.shape[-1], y.shape[-1], y.shape[1:-1]
-    rest = math.prod(counts[1:]) * x.shape[0]
-    flat = np.ascontiguousarray(_turned(y)).reshape(filters, -1)
-    total = np.zeros((channels * math.prod(lengths), filters), dtype=x.dtype)
-    for rows, patches in _patches(_turned(x), lengths, starts, strides, dilation, counts):
-        total += patches @ flat[:, rows.start * rest : rows.stop * rest].T
-    return np.moveaxis(total.reshape(channels, *lengths, filters), 0, -2)
-
-
-def _patches(
-    x: Any, sizes: Lengths, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
-) -> Iterator[tuple[slice, Any]]:
-    """Blocks of windows as columns of a matrix, with the first spatial axis' windows that they are of."""
-    channels, *shape, images = x.shape
-    if {*sizes, *strides} == {1} and tuple(shape) == lengths and not any(starts):
-        yield slice(0, lengths[0]), x.reshape(channels, -1)
-        return
-    extents = spans(sizes, strides, dilation, lengths)
-    inside, place = overlap(tuple(shape), starts, extents)
-    source = x[(slice(None), *inside)]
-    if source.shape[1:-1] != extents:
-        source = np.zeros((channels, *extents, images), dtype=x.dtype)
-        source[(slice(None), *place)] = x[(slice(None), *inside)]
-    each = channels * math.prod(sizes) * math.prod(lengths[1:]) * images
-    high = min(lengths[0], max(1, _BLOCK // x.itemsize // each))
-    space = np.empty(each * high, dtype=x.dtype)
-    along = source.strides[1:-1]
-    steps = (
-        source.strides[0],
-        *(a * d for a, d in zip(along, dilation, strict=True)),
-        *(a * s for a, s in zip(along, strides, strict=True)),
-        source.strides[-1],
-    )
-    for row in range(0, lengths[0], high):
-        rows = slice(row, min(row + high, lengths[0]))
-        shown = (channels, *sizes, rows.stop - row, *lengths[1:], images)
-        windows = as_strided(source[:, row * strides[0] :], shown, steps, writeable=False)
-        patches = space[: windows.size].reshape(windows.shape)
-        patches[...] = windows
-        yield rows, patches.reshape(channels * math.prod(sizes), -1)
 
 
 _AXIS = np.asarray([[1.0, 0.0, 0.0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0.0, 0.0, 1.0]])
