@@ -17,12 +17,15 @@ from nbm_xp.namespace import batches, is_lazy
 
 from .dtypes import as_dtype
 from .graph import Result, reachable
-from .lengths import Length, Size, axis_length, substituted
+from .lengths import Length, Size, atom_length, axis_length, substituted
 from .node import ALONG_AXES_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Node, leaf
 from .plans.plan import compile_plan
 from .source_locations import recorded_at
+from .standard.shapes import along
 
 __all__ = ["Batches", "batch_axes"]
+
+_REDUCTIONS = frozenset({"sum", "prod", "max", "min", "mean", "any", "all"})
 
 
 def batch_axes(inputs: Sequence[Node], batch_axis: Any) -> dict[int, int]:
@@ -78,8 +81,7 @@ class Batches:
         givens: Mapping[Node, Node],
         combine: Any,
     ) -> None:
-        several = isinstance(combine, (tuple, list))
-        hows = list(combine) if several else [combine] * len(results)
+        hows = list(combine) if isinstance(combine, (tuple, list)) else [combine] * len(results)
         if len(hows) != len(results) or any(how not in (None, "sum", "mean") for how in hows):
             raise ValueError(
                 f"combine must be 'sum', 'mean', None, or one of these for each of {len(results)} outputs, "
@@ -87,33 +89,35 @@ class Batches:
             )
         self.leaves = list(leaves)
         self.axes = dict(axes)
-        self.results, self.givens = list(results), dict(givens)
-        self._own = {inputs[number]: axis for number, axis in axes.items()}
-        self._extent = leaf(PLACEHOLDER, None, 1, as_dtype("int64"), "batch")
-        self._batch = axis_length(self._extent, 0)
-        order = reachable(results, leaves, givens)
-        self._check(order)
-        places = [self._place(result) for result in results]
-        self._check_joined([result for result, place in zip(results, places, strict=True) if place is not None])
-        for result, place, how in zip(results, places, hows, strict=True):
+        self.givens = dict(givens)
+        self._split = {inputs[number]: axis for number, axis in axes.items()}
+        self._batch = axis_length(leaf(PLACEHOLDER, None, 1, as_dtype("int64"), "batch"), 0)
+        for node in reachable(results, leaves, givens):
+            self._check(node)
+        self.results: list[Node] = []
+        self._places: list[tuple[int | None, str | None]] = []
+        for result, how in zip(results, hows, strict=True):
+            if not isinstance(result, Node):
+                raise ValueError("batch_axis cannot be kept: outputs must be Tensors, got a length or None")
+            place = self._axis(result)
             if place is None and how is None:
-                assert isinstance(result, Node)
                 _raise_for(result, 'does not keep the axis of the batch: say combine="sum" or combine="mean"')
-        self._places = [(place, None if place is not None else how) for place, how in zip(places, hows, strict=True)]
+            self.results.append(result)
+            self._places.append((place, how if place is None else None))
+        self._check_joined(
+            [node for node, (place, _) in zip(self.results, self._places, strict=True) if place is not None]
+        )
         self._plans: dict[ModuleType, Callable[..., tuple[Any, ...]]] = {}
 
     def _holds(self, size: Any) -> bool:
         """Whether the batch decides a length; all axes of the batch have one length."""
 
         def renewed(atom: tuple[Any, ...]) -> Size:
-            if atom[0] == "axis" and self._own.get(atom[1]) == atom[2]:
-                return self._batch
-            return Length({frozenset([(atom, 1)]): 1})
+            own = atom[0] == "axis" and self._split.get(atom[1]) == atom[2]
+            return self._batch if own else atom_length(atom)
 
-        if not isinstance(size, Length):
-            return False
-        found = substituted(size, renewed)
-        return isinstance(found, Length) and self._extent in found.nodes()
+        found = substituted(size, renewed) if isinstance(size, Length) else size
+        return isinstance(found, Length) and not set(self._batch.nodes()).isdisjoint(found.nodes())
 
     def _axis(self, node: Node) -> int | None:
         """The axis of a value that is the batch, or has so many entries for each example."""
@@ -122,31 +126,25 @@ class Batches:
             _raise_for(node, "pairs each example with every other")
         return held[0] if held else None
 
-    def _check(self, order: Sequence[Node]) -> None:
-        for node in order:
-            if node.op is VARIABLE and node.payload.default_update is not None:
-                _raise_for(node, "is a random draw, which would be the same in each block: draw before, and hand it in")
-            if ALONG_AXES_TAG in node.op.tags and node.op.name not in _REDUCTIONS:
-                used = node.attributes.get("axis", node.attributes.get("axes"))
-                first = next(node.array_args())
-                axis = self._axis(first)
-                ndim = len(first.shape)
-                named = range(ndim) if used is None else [used] if isinstance(used, int) else used
-                if axis is not None and axis in [a % ndim for a in named]:
-                    _raise_for(node, "goes along the batch, where an entry needs those of other blocks")
-            if node.op.name == "getitem":
-                self._check_index(node)
+    def _check(self, node: Node) -> None:
+        """Raise for what needs other examples by itself."""
+        if node.op is VARIABLE and node.payload.default_update is not None:
+            _raise_for(node, "is a random draw, which would be the same in each block: draw before, and hand it in")
+        if (
+            ALONG_AXES_TAG in node.op.tags
+            and node.op.name not in _REDUCTIONS
+            and self._axis(node.args[0]) in along(node)[1]
+        ):
+            _raise_for(node, "goes along the batch, where an entry needs those of other blocks")
+        if node.op.name == "getitem":
+            axis, index = self._axis(node.args[0]), [item for item in node.args[1] if item is not None]
+            if axis is not None and index[axis : axis + 1] not in ([], [slice(None)]):
+                _raise_for(node, "takes single examples, or a part of the batch")
 
-    def _check_index(self, node: Node) -> None:
-        axis, index = self._axis(node.args[0]), [item for item in node.args[1] if item is not None]
-        if axis is not None and axis < len(index) and index[axis] != slice(None):
-            _raise_for(node, "takes single examples, or a part of the batch")
-
-    def _check_joined(self, results: Sequence[Result]) -> None:
+    def _check_joined(self, results: Sequence[Node]) -> None:
         """Raise for what is joined of values that have lost the batch, or of the number of examples."""
-        order = reachable(results, self.leaves, self.givens)
-        split: set[Node] = {node for node in self._own if node in order}
-        for node in order:
+        split: set[Node] = set(self._split)
+        for node in reachable(results, self.leaves, self.givens):
             if node in split:
                 continue
             kept = not node.is_call and self._axis(node) is not None
@@ -154,15 +152,10 @@ class Batches:
                 split.add(node)
                 if not kept and not node.is_call and node.op is not OUTPUT:
                     _raise_for(node, "needs the whole batch for a result that is joined of blocks")
+            if node.op.name == "arange" and kept:
+                _raise_for(node, "numbers the examples, which each block would begin anew")
             if node.op.name != "arange" and any(map(self._holds, node.args)):
                 _raise_for(node, "counts all examples for a result that is joined of blocks")
-            if node.op.name == "arange" and self._axis(node) is not None:
-                _raise_for(node, "numbers the examples, which each block would begin anew")
-
-    def _place(self, result: Result) -> int | None:
-        if not isinstance(result, Node):
-            raise ValueError("batch_axis cannot be kept: outputs must be Tensors, got a length or None")
-        return self._axis(result)
 
     def applies(self, xp: ModuleType, arrays: Sequence[Any]) -> bool:
         """Whether arrays have blocks to run in; a batch without examples is left to the plan that knows no blocks."""
@@ -176,34 +169,21 @@ class Batches:
         wanted = [
             batches.BatchResult(len(node.shape), str(node.dtype), partial(self._shape_of, node, arrays), axis, how)
             for node, (axis, how) in zip(self.results, self._places, strict=True)
-            if isinstance(node, Node)
         ]
         return batches.in_blocks(xp, self._plans[blocks], arrays, self.axes, wanted)
 
     def _shape_of(self, node: Node, arrays: Sequence[Any], length: Any) -> tuple[Any, ...]:
-        """The shape of a result of a block of some length."""
-        places = {leaf: number for number, leaf in enumerate(self.leaves)}
-
-        def number(atom: tuple[Any, ...]) -> Any:
-            place = places.get(atom[1])
-            if atom[0] != "axis" or place is None:
-                raise _UnknownError
-            size = length if self.axes.get(place) == atom[2] else arrays[place].shape[atom[2]]
-            if size != size:
-                raise _UnknownError
-            return int(size)
+        """The shape of a result of a block of some length; NaN for what arrays do not tell."""
+        sizes: dict[tuple[Any, ...], Any] = {
+            ("axis", leaf, axis): length if self.axes.get(number) == axis else size
+            for number, (leaf, array) in enumerate(zip(self.leaves, arrays, strict=True))
+            for axis, size in enumerate(array.shape)
+        }
 
         def evaluated(size: Size) -> Any:
             try:
-                return substituted(size, number)
-            except _UnknownError:
+                return substituted(size, lambda atom: int(sizes[atom]))
+            except (KeyError, ValueError):  # computed from values, or NaN itself
                 return math.nan
 
         return tuple(map(evaluated, node.shape))
-
-
-class _UnknownError(Exception):
-    """Raised for a length that arrays do not tell."""
-
-
-_REDUCTIONS = frozenset({"sum", "prod", "max", "min", "mean", "var", "std", "any", "all"})

@@ -1,12 +1,12 @@
 """`einsum`: sums of products over named axes, written in functions of the array API standard.
 
-Arrays are contracted in pairs, those first that leave least behind; a pair is one matrix product, without axes shared
-by both and kept a `tensordot`, which Dask plans for itself. So it records on the tape, differentiates to any order, and
-stays lazy on Dask.
+Arrays are contracted in pairs, those first that leave least behind; a pair is one product of matrices, or of elements
+where no axis is summed over. So it records on the tape, differentiates to any order, and stays lazy on Dask.
 """
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Hashable, Sequence
 from itertools import combinations
@@ -14,9 +14,10 @@ from typing import Any, TypeAlias
 
 from nbm_xp.namespace import array_namespace, dtype_name, promote
 
+from .dtypes import common_dtype
 from .lengths import Size, known, product
-from .standard.data_types import floating, together
-from .tensor import Tensor, as_tensor, is_tensor
+from .standard.data_types import cast
+from .tensor import as_tensor, is_tensor
 
 __all__ = ["einsum"]
 
@@ -27,16 +28,18 @@ Part: TypeAlias = tuple[Any, Labels]
 _LETTERS = frozenset(string.ascii_letters)
 
 
-def einsum(*operands: Any) -> Any:
+def einsum(subscripts: str, /, *arrays: Any) -> Any:
     """Sums of products of arrays, with axes named by letters.
 
     Parameters
     ----------
-    *operands : str and arrays, or arrays and lists of int
-        Either ``einsum("ij,jk->ik", a, b)``: the axes of each array, and after the arrow those of the result; without
-        an arrow they are those that occur once, in alphabetical order. Or ``einsum(a, [0, 1], b, [1, 2], [0, 2])``,
-        with the last list left out likewise. An ellipsis stands for axes without a name, which broadcast and come first
-        in a result without an arrow. An axis named twice in one array is its diagonal; one of length 1 broadcasts.
+    subscripts : str
+        The axes of each array, and after an arrow those of the result, as in ``"ij,jk->ik"``; without an arrow they are
+        those that occur once, in alphabetical order. An ellipsis stands for axes without a name, which broadcast and
+        come first in a result without an arrow. An axis named twice in one array is its diagonal; one of length 1
+        broadcasts.
+    *arrays : array
+        One for each comma-separated part of `subscripts`.
 
     Returns
     -------
@@ -46,7 +49,7 @@ def einsum(*operands: Any) -> Any:
     Raises
     ------
     TypeError
-        If there are no subscripts.
+        If `subscripts` is no string.
     ValueError
         If the subscripts cannot be read, do not fit the arrays, or axes of one name differ in length.
 
@@ -57,45 +60,34 @@ def einsum(*operands: Any) -> Any:
     >>> einsum("ij,j->i", a, b).tolist(), float(einsum("ii", a)), einsum("...i->...", a).tolist()
     ([21.0, 43.0], 5.0, [3.0, 7.0])
     """
-    arrays, inputs, result = _written(operands if isinstance(operands[0], str) else _with_letters(operands))
-    arrays = list(_alike(arrays))
+    if not isinstance(subscripts, str):
+        raise TypeError(f"einsum needs subscripts before the arrays, a string, got {type(subscripts).__name__}")
+    left, arrow, right = "".join(subscripts.split()).partition("->")
+    inputs = [_letters(term, subscripts) for term in left.split(",")]
+    if len(inputs) != len(arrays):
+        raise ValueError(f"subscripts {subscripts!r} name {len(inputs)} arrays, but {len(arrays)} were given")
+    alike = _alike(arrays)
     parts: list[Part] = [
-        (array, _named(labels, array, place)) for place, (array, labels) in enumerate(zip(arrays, inputs, strict=True))
+        (array, _named(labels, array, place)) for place, (array, labels) in enumerate(zip(alike, inputs, strict=True))
     ]
-    unnamed = max((sum(isinstance(label, tuple) for label in labels) for _, labels in parts), default=0)
-    every = [label for _, labels in parts for label in labels]
-    wanted = _result_labels(result, inputs, unnamed)
+    unnamed = max(sum(isinstance(label, tuple) for label in labels) for _, labels in parts)
+    every = {label for _, labels in parts for label in labels}
+    wanted = _result_labels(_letters(right, subscripts) if arrow else None, inputs, unnamed)
     for label in wanted:
         if label not in every:
             raise ValueError(f"subscripts name {label!r} in the result, which no array has")
-    xp = array_namespace(*arrays)
-    return _contracted(xp, parts, wanted)
+    return _contracted(array_namespace(*alike), parts, wanted)
 
 
-def _alike(arrays: Sequence[Any]) -> Sequence[Any]:
-    """Arrays of one dtype; those of truth values count, as sums need."""
+def _alike(arrays: Sequence[Any]) -> list[Any]:
+    """Arrays of one dtype."""
     if any(map(is_tensor, arrays)):
-        cast = together(*map(as_tensor, arrays))
-        found: list[Any] = [x if isinstance(x, Tensor) else as_tensor(x) for x in cast]
-        dtype = next((x.dtype for x in cast if isinstance(x, Tensor)), found[0].dtype)
-        found = [x if x.dtype == dtype else floating(x) for x in found]
-    else:
-        found = list(promote(*arrays))
-        xp = array_namespace(*found)
-        found = [x if hasattr(x, "ndim") else xp.asarray(x) for x in found]
-    return found
-
-
-def _written(operands: Sequence[Any]) -> tuple[list[Any], list[Labels], Labels | None]:
-    """Arrays, their labels and those of the result, of subscripts in a string."""
-    subscripts, arrays = "".join(operands[0].split()), list(operands[1:])
-    left, arrow, right = subscripts.partition("->")
-    terms = left.split(",")
-    if len(terms) != len(arrays):
-        raise ValueError(f"subscripts {operands[0]!r} name {len(terms)} arrays, but {len(arrays)} were given")
-    inputs = [_letters(term, operands[0]) for term in terms]
-    result = _letters(right, operands[0]) if arrow else None
-    return arrays, inputs, result
+        tensors = list(map(as_tensor, arrays))
+        dtype = common_dtype(*(tensor.dtype for tensor in tensors))
+        return [cast(tensor, dtype) for tensor in tensors]
+    found = promote(*arrays)
+    xp = array_namespace(*found)
+    return [x if hasattr(x, "ndim") else xp.asarray(x) for x in found]
 
 
 def _letters(term: str, subscripts: str) -> Labels:
@@ -103,22 +95,6 @@ def _letters(term: str, subscripts: str) -> Labels:
     if not _LETTERS.issuperset(before + after):
         raise ValueError(f"subscripts may hold letters, commas, one arrow and ellipses, got {subscripts!r}")
     return (*before, *([...] if dots else []), *after)
-
-
-def _with_letters(operands: Sequence[Any]) -> list[Any]:
-    """Subscripts and arrays, of arrays and lists of axes in turn: axes get letters in the order of their numbers."""
-    *pairs, result = (*operands,) if len(operands) % 2 else (*operands, None)
-    lists = [*pairs[1::2], *([] if result is None else [result])]
-    for axes in lists or [result]:
-        if not isinstance(axes, (list, tuple)) or not all(axis is ... or hasattr(axis, "__index__") for axis in axes):
-            raise TypeError(
-                f"einsum needs subscripts: a string before the arrays, or a list of axes after each, got {axes!r}"
-            )
-    numbers = sorted({axis.__index__() for axes in lists for axis in axes if axis is not ...})
-    letters = dict(zip(numbers, sorted(_LETTERS), strict=False))
-    terms = ["".join("..." if axis is ... else letters[axis.__index__()] for axis in axes) for axes in lists]
-    subscripts = ",".join(terms) if result is None else f"{','.join(terms[:-1])}->{terms[-1]}"
-    return [subscripts, *pairs[::2]]
 
 
 def _named(labels: Labels, array: Any, place: int) -> Labels:
@@ -154,20 +130,23 @@ def _contracted(xp: Any, parts: list[Part], wanted: Labels) -> Any:
     if counted:  # sums of truth values say whether there is any
         parts = [(xp.astype(array, xp.int64), labels) for array, labels in parts]
     parts = [_diagonals(xp, _without_ones(xp, part, lengths)) for part in parts]
-    parts = [_summed(xp, part, _needed(parts, place, wanted)) for place, part in enumerate(parts)]
+    parts = [_summed(xp, part, _needed(parts, [place], wanted)) for place, part in enumerate(parts)]
     while len(parts) > 1:
         i, j = _cheapest(parts, wanted, lengths)
         rest = [part for place, part in enumerate(parts) if place not in (i, j)]
-        kept = {label for _, labels in rest for label in labels} | set(wanted)
-        parts = [*rest, _pair(xp, parts[i], parts[j], kept)]
+        parts = [*rest, _pair(xp, parts[i], parts[j], _needed(parts, [i, j], wanted))]
     array, labels = parts[0]
     missing = [label for label in wanted if label not in labels]  # axes of length 1 in all arrays
     for _ in missing:
         array = xp.expand_dims(array, axis=-1)
     labels = (*labels, *missing)
     order = tuple(labels.index(label) for label in wanted)
-    array = array if order == tuple(range(len(order))) else xp.permute_dims(array, order)
+    array = _permuted(xp, array, order)
     return array != 0 if counted else array
+
+
+def _permuted(xp: Any, array: Any, order: tuple[int, ...]) -> Any:
+    return array if order == tuple(range(len(order))) else xp.permute_dims(array, order)
 
 
 def _shape(array: Any) -> tuple[Size, ...]:
@@ -214,8 +193,9 @@ def _diagonals(xp: Any, part: Part) -> Part:
     return array, labels
 
 
-def _needed(parts: Sequence[Part], place: int, wanted: Labels) -> set[Label]:
-    others = {label for other, (_, labels) in enumerate(parts) if other != place for label in labels}
+def _needed(parts: Sequence[Part], places: Sequence[int], wanted: Labels) -> set[Label]:
+    """The axes that the result or arrays at other places have."""
+    others = {label for other, (_, labels) in enumerate(parts) if other not in places for label in labels}
     return others | set(wanted)
 
 
@@ -230,15 +210,10 @@ def _summed(xp: Any, part: Part, kept: set[Label]) -> Part:
 
 def _cheapest(parts: Sequence[Part], wanted: Labels, lengths: dict[Label, Size]) -> tuple[int, int]:
     """The pair that leaves the smallest array behind; of equals, the first."""
-    if len(parts) == 2:
-        return 0, 1
 
     def size(pair: tuple[int, int]) -> float:
-        kept = set(wanted) | {x for place, (_, labels) in enumerate(parts) if place not in pair for x in labels}
-        count = 1.0
-        for label in {*parts[pair[0]][1], *parts[pair[1]][1]} & kept:
-            count *= known(lengths[label]) or 1000
-        return count
+        kept = {*parts[pair[0]][1], *parts[pair[1]][1]} & _needed(parts, pair, wanted)
+        return math.prod(known(lengths[label]) or 1000.0 for label in kept)
 
     return min(combinations(range(len(parts)), 2), key=size)
 
@@ -251,9 +226,6 @@ def _pair(xp: Any, one: Part, two: Part, kept: set[Label]) -> Part:
     columns = [label for label in right if label not in left]
     if not inner:
         return _product(xp, one, two, [*both, *rows, *columns])
-    if not both:
-        axes = ([left.index(label) for label in inner], [right.index(label) for label in inner])
-        return xp.tensordot(a, b, axes=axes), (*rows, *columns)
     first = _arranged(xp, a, left, [*both, *rows, *inner], (len(both), len(rows), len(inner)))
     second = _arranged(xp, b, right, [*both, *inner, *columns], (len(both), len(inner), len(columns)))
     found = xp.matmul(first, second)
@@ -266,16 +238,13 @@ def _pair(xp: Any, one: Part, two: Part, kept: set[Label]) -> Part:
 
 def _arranged(xp: Any, array: Any, labels: Labels, order: Sequence[Label], groups: tuple[int, int, int]) -> Any:
     """An array as a stack of matrices: its axes in order, the two last groups of them each made one axis."""
-    places = tuple(labels.index(label) for label in order)
-    array = array if places == tuple(range(len(places))) else xp.permute_dims(array, places)
+    array = _permuted(xp, array, tuple(labels.index(label) for label in order))
     stacked, one, two = groups
     if one == two == 1:
         return array
+    end = stacked + one
     shape = _shape(array)
-    sizes: list[Size] = list(shape[:stacked])
-    for start, count in ((stacked, one), (stacked + one, two)):
-        sizes.append(product(shape[start : start + count]))
-    return xp.reshape(array, tuple(sizes))
+    return xp.reshape(array, (*shape[:stacked], product(shape[stacked:end]), product(shape[end:])))
 
 
 def _product(xp: Any, one: Part, two: Part, names: Sequence[Label]) -> Part:
@@ -283,8 +252,7 @@ def _product(xp: Any, one: Part, two: Part, names: Sequence[Label]) -> Part:
 
     def in_line(part: Part) -> Any:
         array, labels = part
-        order = tuple(labels.index(label) for label in names if label in labels)
-        array = array if order == tuple(range(len(order))) else xp.permute_dims(array, order)
+        array = _permuted(xp, array, tuple(labels.index(label) for label in names if label in labels))
         for axis, label in enumerate(names):
             if label not in labels:
                 array = xp.expand_dims(array, axis=axis)

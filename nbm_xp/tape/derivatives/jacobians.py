@@ -71,7 +71,7 @@ def jacobian(
             _check_complex(outputs, targets, holomorphic)
 
             def build() -> list[Tensor]:
-                return [block for row in _blocks(outputs, targets, mode) for block in row]
+                return [block for value in outputs for block in _row(value, targets, mode)]
 
             found = call.computed(("jacobian", mode), outputs, targets, build)
         count = len(targets)
@@ -115,18 +115,13 @@ def _check_complex(outputs: Sequence[Tensor], targets: Sequence[Tensor], holomor
         )
 
 
-def _blocks(outputs: Sequence[Tensor], targets: Sequence[Tensor], mode: Mode | None) -> list[list[Tensor]]:
-    """For each output, its derivative in each target."""
-    rows: list[list[Tensor] | None] = [None] * len(outputs)
-    forward = [i for i, value in enumerate(outputs) if is_smooth(value) and _goes_forward(value, targets, mode)]
-    if forward:
-        columns = [_forward([outputs[i] for i in forward], targets, position) for position in range(len(targets))]
-        for place, i in enumerate(forward):
-            rows[i] = [column[place] for column in columns]
-    for i, value in enumerate(outputs):
-        if rows[i] is None:
-            rows[i] = _reverse(value, targets) if is_smooth(value) else _flat(value, targets)
-    return [row for row in rows if row is not None]
+def _row(value: Tensor, targets: Sequence[Tensor], mode: Mode | None) -> list[Tensor]:
+    """The derivative of an output in each target."""
+    if not is_smooth(value):
+        return [zeros((*value.node.shape, *t.node.shape), dtype=t.dtype) for t in targets]
+    if _goes_forward(value, targets, mode):
+        return [_forward(value, target) for target in targets]
+    return _reverse(value, targets)
 
 
 def _goes_forward(value: Tensor, targets: Sequence[Tensor], mode: Mode | None) -> bool:
@@ -141,10 +136,6 @@ def _goes_forward(value: Tensor, targets: Sequence[Tensor], mode: Mode | None) -
     return size > 2 * sum(others)
 
 
-def _flat(value: Tensor, targets: Sequence[Tensor]) -> list[Tensor]:
-    return [zeros((*value.node.shape, *t.node.shape), dtype=t.dtype) for t in targets]
-
-
 def _reverse(value: Tensor, targets: Sequence[Tensor]) -> list[Tensor]:
     def back(cotangent: Tensor) -> list[Tensor]:
         return pulled([value], [cotangent], targets)
@@ -157,13 +148,9 @@ def _reverse(value: Tensor, targets: Sequence[Tensor]) -> list[Tensor]:
     return [a if target.dtype.kind == "c" else a + 1j * b for a, b, target in zip(found, turned, targets, strict=True)]
 
 
-def _forward(outputs: Sequence[Tensor], targets: Sequence[Tensor], position: int) -> list[Tensor]:
-    target = targets[position]
-    columns = _applied(lambda tangent: pushed(outputs, [target], [tangent]), target)
-    count = target.ndim
-    return [
-        permute_dims(column, (*range(count, column.ndim), *range(count))) if count else column for column in columns
-    ]
+def _forward(value: Tensor, target: Tensor) -> Tensor:
+    (columns,) = _applied(lambda tangent: pushed([value], [target], [tangent]), target)
+    return permute_dims(columns, (*range(target.ndim, columns.ndim), *range(target.ndim)))
 
 
 def _applied(linear: Linear, like: Tensor) -> list[Tensor]:

@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import index
-from types import ModuleType
 from typing import Any
 
 from nbm_xp.namespace import (
-    array_namespace,
     asarray,
-    convert,
     default_namespace,
     host_namespace,
     is_array,
@@ -24,7 +21,6 @@ from nbm_xp.namespace import (
     running_namespace,
 )
 
-from ..dtypes import DType
 from ..evaluation import cache_key, held, planned, recalled, remembered
 from ..function import function
 from ..gradients import gradients, pull_back
@@ -332,37 +328,19 @@ def vjp(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tup
     ([1.0, 4.0], [2.0, 40.0])
     """
     with called(fn, primals, range(len(primals)), {}) as call:
-        if call.recorded:
-            return call.value, _recorded_pullback(call)
-        values, run = _forward(call)
-    recorded = _recorded_pullback(call)
-    outputs = call.outputs()
+        values, run = (call.outputs(), None) if call.recorded else _forward(call)
 
     def pullback(cotangents: Any) -> tuple[Any, ...]:
-        given = leaves_as(call.value, cotangents, "cotangents")
-        if any(map(is_tensor, given)):
-            return recorded(cotangents)
-        seeds = [as_like(value, output, "cotangents") for value, output in _paired(call, given)]
-        found = run([held(seed.node) for seed, output in zip(seeds, outputs, strict=True) if is_smooth(output)])
-        return tuple(rebuilt(call.targets, found))
+        pairs = zip(leaves(call.value), leaves_as(call.value, cotangents, "cotangents"), strict=True)
+        given = [cotangent for leaf, cotangent in pairs if is_output(leaf)]  # what is no array takes none
+        outputs = call.outputs()
+        seeds = [as_like(value, output, "cotangents") for value, output in zip(given, outputs, strict=True)]
+        if run is None or any(map(is_tensor, given)):
+            return tuple(rebuilt(call.targets, pulled(outputs, seeds, call.arguments)))
+        arrays = [held(seed.node) for seed, output in zip(seeds, outputs, strict=True) if is_smooth(output)]
+        return tuple(rebuilt(call.targets, run(arrays)))
 
     return call.filled(values), pullback
-
-
-def _paired(call: Call, cotangents: Sequence[Any]) -> list[tuple[Any, Tensor]]:
-    """Cotangents with the outputs they belong to; a leaf of the value that is no array takes none."""
-    outputs = iter(call.outputs())
-    pairs = zip(leaves(call.value), cotangents, strict=True)
-    return [(cotangent, next(outputs)) for leaf, cotangent in pairs if is_output(leaf)]
-
-
-def _recorded_pullback(call: Call) -> Callable[[Any], tuple[Any, ...]]:
-    def pullback(cotangents: Any) -> tuple[Any, ...]:
-        pairs = _paired(call, leaves_as(call.value, cotangents, "cotangents"))
-        seeds = [as_like(value, output, "cotangents") for value, output in pairs]
-        return tuple(rebuilt(call.targets, pulled(call.outputs(), seeds, call.arguments)))
-
-    return pullback
 
 
 def _forward(call: Call) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
@@ -397,15 +375,7 @@ def _forward(call: Call) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
     rest = results[len(outputs) :]
 
     def run(cotangents: list[Any]) -> list[Any]:
-        pairs = zip(cotangents, smooth, strict=True)
-        return reverse([*rest, *(_in_library(cotangent, reverse.xp, output.dtype) for cotangent, output in pairs)])
+        dtypes = [running_dtype(reverse.xp, output.dtype) for output in smooth]
+        return reverse([*rest, *(asarray(c, reverse.xp, dtype=d) for c, d in zip(cotangents, dtypes, strict=True))])
 
     return results[: len(outputs)], run
-
-
-def _in_library(array: Any, xp: ModuleType, dtype: DType) -> Any:
-    """A cotangent as the reverse pass takes it."""
-    if array_namespace(array) is not xp:
-        array = convert(array, xp)
-    kind = running_dtype(xp, dtype)
-    return array if array.dtype == kind else xp.astype(array, kind)

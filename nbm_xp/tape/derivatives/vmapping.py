@@ -41,6 +41,7 @@ from ..standard.manipulation import (
 )
 from ..standard.manipulation import sum as sum_
 from ..standard.products import matmul
+from ..standard.shapes import along
 from ..tensor import Tensor, as_tensor, is_tensor, record, record_several, result
 from ..trees import leaves, mapped
 from .calls import argument, is_foreign, is_output
@@ -142,10 +143,18 @@ def _broadcast_to(node: Node, many: Many) -> Tensor:
     return broadcast_to(x, (x.node.shape[0], *node.shape))
 
 
-@_vmap_rule("reshape")
-def _reshape(node: Node, many: Many) -> Tensor:
-    x = many[node.args[0]]
-    return reshape(x, (x.node.shape[0], *node.shape))
+@_vmap_rule("reshape", "getitem", "setitem", "index_add")
+def _along_first(node: Node, many: Many) -> Tensor | None:
+    """The new axis is the first of a shape, and is taken whole by an index."""
+    x = _first(node, many)
+    if x is None:
+        return None
+    first = {node.op.shape_at: x.node.shape[0]}
+    rest = [
+        (first.get(place, slice(None)), *arg) if isinstance(arg, tuple) else arg
+        for place, arg in enumerate(node.args[1:], start=1)
+    ]
+    return record(node.op, x, *rest)
 
 
 @_vmap_rule("sum_to")
@@ -158,12 +167,6 @@ def _sum_to(node: Node, many: Many) -> Tensor:
     return sum_to(x, (x.node.shape[0], *node.shape))
 
 
-@_vmap_rule("sum_of_broadcast")
-def _repeated(node: Node, many: Many) -> Tensor:
-    x = many[node.args[0]]
-    return record(node.op, x, (x.node.shape[0], *node.args[1]))
-
-
 @_vmap_rule("permute_dims", "transpose")
 def _permute(node: Node, many: Many) -> Tensor:
     axes = range(len(node.shape))[::-1] if node.op.name == "transpose" else node.args[1]
@@ -172,21 +175,8 @@ def _permute(node: Node, many: Many) -> Tensor:
 
 @_vmap_rule("concat")
 def _joined(node: Node, many: Many) -> Tensor:
-    count = next(many[item].node.shape[0] for item in node.args[0] if item in many)
-    parts = [many[item] if item in many else broadcast_to(Tensor(item), (count, *item.shape)) for item in node.args[0]]
+    parts = [_everywhere(item, many) for item in node.args[0]]
     return record(node.op, parts, axis=node.attributes["axis"] + 1)
-
-
-@_vmap_rule("getitem")
-def _getitem(node: Node, many: Many) -> Tensor | None:
-    x = _first(node, many)
-    return None if x is None else record(node.op, x, (slice(None), *node.args[1]))
-
-
-@_vmap_rule("index_add")
-def _index_add(node: Node, many: Many) -> Tensor | None:
-    values, (index, shape) = _first(node, many), node.args[1:]
-    return None if values is None else record(node.op, values, (slice(None), *index), (values.node.shape[0], *shape))
 
 
 def _everywhere(arg: Node, many: Many) -> Tensor:
@@ -195,12 +185,6 @@ def _everywhere(arg: Node, many: Many) -> Tensor:
         return many[arg]
     count = next(iter(many.values())).node.shape[0]
     return broadcast_to(Tensor(arg), (count, *arg.shape))
-
-
-@_vmap_rule("take_along_axis", "add_along_axis")
-def _take_along(node: Node, many: Many) -> Tensor:
-    x, indices = (_everywhere(arg, many) for arg in node.args[:2])
-    return record(node.op, x, indices, *node.args[2:], axis=node.attributes["axis"] + 1)
 
 
 @_vmap_rule("take")
@@ -242,42 +226,22 @@ def _matmul(node: Node, many: Many) -> Tensor:
 @_vmap_rule("linalg.solve")
 def _solve(node: Node, many: Many) -> Tensor:
     a, b = node.args
-    if a not in many and len(b.shape) == 1:  # one matrix, many vectors: one system
-        columns = matrix_transpose(many[b])
-        return matrix_transpose(record(node.op, Tensor(a), columns))
-    ndim = max(len(a.shape), len(b.shape))
-    if a not in many:
-        return record(node.op, Tensor(a), _full(b, many, len(node.shape)))
     if len(b.shape) > 1:
+        ndim = max(len(a.shape), len(b.shape))
         return record(node.op, _full(a, many, ndim), _full(b, many, ndim))
+    if a not in many:  # one matrix, many vectors: one system
+        return moveaxis(record(node.op, Tensor(a), matrix_transpose(many[b])), -1, 0)
     columns = _widened(expand_dims(_everywhere(b, many), -1), len(a.shape) - 2)
     return squeeze(record(node.op, many[a], columns), axis=-1)
 
 
-def _along_axes(node: Node, many: Many) -> Tensor | None:
+def _along_axes(node: Node, many: Many) -> Tensor:
     """The axes, which may be counted from the end or be all of them, are one further behind."""
-    x = _first(node, many)
-    if x is None:
-        return None
-    option = "axis" if "axis" in node.attributes else "axes"
-    given, ndim = node.attributes[option], len(node.args[0].shape)
-    axes = range(ndim) if given is None else given if isinstance(given, (tuple, list)) else (given,)
-    moved = tuple(axis % ndim + 1 for axis in axes)
-    changed = {option: moved[0] if isinstance(given, int) else moved}
-    return record(node.op, x, *node.args[1:], **(node.attributes | changed))
-
-
-@_vmap_rule("setitem")
-def _setitem(node: Node, many: Many) -> Tensor | None:
-    """Elements of many arrays set to the same values."""
-    x, (values, index) = _first(node, many), node.args[1:]
-    return None if x is None else record(node.op, x, values, (slice(None), *index))
-
-
-@_vmap_rule("linear_recurrence")
-def _recurrence(node: Node, many: Many) -> Tensor:
-    a, b = (_everywhere(arg, many) for arg in node.args)
-    return record(node.op, a, b, axis=node.attributes["axis"] + 1)
+    option, axes = along(node)
+    moved = tuple(axis + 1 for axis in axes)
+    changed = {option: moved[0] if isinstance(node.attributes[option], int) else moved}
+    args = [_everywhere(arg, many) if isinstance(arg, Node) else arg for arg in node.args]
+    return record(node.op, *args, **(node.attributes | changed))
 
 
 @_vmap_rule("astype")

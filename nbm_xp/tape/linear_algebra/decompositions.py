@@ -46,11 +46,11 @@ from .matrices import (
     adjoint,
     by_columns,
     check_matrices,
-    check_square,
     diagonal,
     diagonal_mask,
-    diagonal_matrix,
+    in_all,
     inv,
+    of_square,
     tolerance_argument,
 )
 
@@ -129,16 +129,6 @@ class EighResult(NamedTuple):
     eigenvectors: Tensor
 
 
-def _infer_hermitian(x: Node, name: str) -> Any:
-    check_square(x, name)
-    return [(x.shape[:-1], real_of(x.dtype)), (x.shape, x.dtype)]
-
-
-def _infer_general(x: Node, name: str) -> Any:
-    check_square(x, name)
-    return [(x.shape[:-1], complex_of(x.dtype)), (x.shape, complex_of(x.dtype))]
-
-
 def _turned(numerator: Tensor, values: Tensor, of: Tensor) -> Tensor:
     """What turns eigenvectors into each other, over the differences of their eigenvalues."""
     return over_difference(numerator, values, expand_dims(rounding(values), -1), [of])
@@ -146,15 +136,14 @@ def _turned(numerator: Tensor, values: Tensor, of: Tensor) -> Tensor:
 
 def _eigh_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor:
     values, vectors = out[0], out[1]
-    inner = diagonal_matrix(g[0]) if 0 in g else None
+    turning = None
     if 1 in g:
         pull = matmul(adjoint(vectors), conj(g[1]))
-        turning = _turned(skew(pull) * 0.5, values, pull)
-        inner = turning if inner is None else inner + turning
-    return conj(matmul(matmul(vectors, inner), adjoint(vectors)))
+        turning = matmul(vectors, _turned(skew(pull) * 0.5, values, pull))
+    return conj(matmul(in_all(by_columns(vectors, g[0]) if 0 in g else None, turning), adjoint(vectors)))
 
 
-_EIGH = of_matrices("linalg.eigh", lambda x: _infer_hermitian(x, "eigh"), (_eigh_rule,))
+_EIGH = of_square("linalg.eigh", _eigh_rule, lambda x: [(x.shape[:-1], real_of(x.dtype)), (x.shape, x.dtype)])
 
 
 def eigh(x: Any, /) -> EighResult:
@@ -162,12 +151,11 @@ def eigh(x: Any, /) -> EighResult:
     return EighResult(*record_several(_EIGH, floating(x)))
 
 
-def _eigvalsh_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
-    vectors = eigh(x).eigenvectors
-    return conj(matmul(by_columns(vectors, g), adjoint(vectors)))
-
-
-_EIGVALSH = of_matrices("linalg.eigvalsh", lambda x: _infer_hermitian(x, "eigvalsh")[0], (_eigvalsh_rule,))
+_EIGVALSH = of_square(
+    "linalg.eigvalsh",
+    lambda g, out, x: _eigh_rule({0: g}, eigh(x), x),
+    lambda x: (x.shape[:-1], real_of(x.dtype)),
+)
 
 
 def eigvalsh(x: Any, /) -> Tensor:
@@ -175,59 +163,50 @@ def eigvalsh(x: Any, /) -> Tensor:
     return record(_EIGVALSH, floating(x))
 
 
-def _run_general(xp: Any, x: Any, *, name: str, dtype: Any) -> Any:
-    """The library's function, its results complex also where all of them are real."""
-    result = getattr(xp.linalg, name)(x)
-    if name == "eig":
-        return tuple(xp.astype(part, dtype) for part in result)
-    return xp.astype(result, dtype)
+def _eig_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, dtype: Any) -> Tensor:
+    """The vectors have length 1, and may turn in the complex plane as they like.
 
-
-def _eig_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, name: str, dtype: Any) -> Tensor:
-    """The vectors have length 1, and may turn in the complex plane as they like."""
+    NaN where there are too few of them, and values are not smooth.
+    """
     values, vectors = out[0], out[1]
-    inner = diagonal_matrix(g[0]) if 0 in g else None
-    if 1 in g:
-        pull = matmul(matrix_transpose(vectors), g[1])
-        growing = by_columns(conj(matmul(adjoint(vectors), vectors)), real(diagonal(pull)))
-        turning = _turned(pull - growing, values, pull)
-        inner = turning if inner is None else inner + turning
     back = matrix_transpose(vectors)
-    return _before_inverse(back, matmul(inner, back))
-
-
-def _before_inverse(vectors: Tensor, x: Tensor) -> Tensor:
-    """The inverse of eigenvectors times a matrix; NaN where there are too few of them, and values are not smooth."""
-    inverse = inv(vectors)
+    turning = None
+    if 1 in g:
+        pull = matmul(back, g[1])
+        growing = by_columns(conj(matmul(adjoint(vectors), vectors)), real(diagonal(pull)))
+        turning = matmul(_turned(pull - growing, values, pull), back)
+    inverse = inv(back)
     small = abs_(inverse) * finfo(vectors).eps ** 0.5 <= 1.0
     enough = all_(small, axis=(-2, -1), keepdims=True)
-    return where(enough, matmul(inverse, x), math.nan)
+    return where(enough, matmul(inverse, in_all(expand_dims(g[0], -1) * back if 0 in g else None, turning)), math.nan)
 
 
-_EIG = of_matrices("linalg.eig", lambda x, *, name, dtype: _infer_general(x, name), (_eig_rule,), run=_run_general)
+_EIG = of_square(  # the results complex also where all of them are real
+    "linalg.eig",
+    _eig_rule,
+    lambda x: [(x.shape[:-1], complex_of(x.dtype)), (x.shape, complex_of(x.dtype))],
+    run=lambda xp, x, *, dtype: tuple(xp.astype(part, dtype) for part in xp.linalg.eig(x)),
+)
 
 
 def eig(x: Any, /) -> EigResult[Tensor]:
     """The eigenvalues and eigenvectors of square matrices, complex always."""
     x = floating(x)
-    return EigResult(*record_several(_EIG, x, name="eig", dtype=complex_of(x.dtype)))
+    return EigResult(*record_several(_EIG, x, dtype=complex_of(x.dtype)))
 
 
-def _eigvals_rule(g: Tensor, out: Tensor, x: Tensor, *, name: str, dtype: Any) -> Tensor:
-    vectors = eig(x).eigenvectors
-    back = matrix_transpose(vectors)
-    return _before_inverse(back, expand_dims(g, -1) * back)
-
-
-_EIGVALS = of_matrices(
-    "linalg.eigvals", lambda x, *, name, dtype: _infer_general(x, name)[0], (_eigvals_rule,), run=_run_general
+_EIGVALS = of_square(
+    "linalg.eigvals",
+    lambda g, out, x, *, dtype: _eig_rule({0: g}, eig(x), x, dtype=dtype),
+    lambda x: (x.shape[:-1], complex_of(x.dtype)),
+    run=lambda xp, x, *, dtype: xp.astype(xp.linalg.eigvals(x), dtype),
 )
 
 
 def eigvals(x: Any, /) -> Tensor:
     """The eigenvalues of square matrices, complex always."""
     x = floating(x)
-    return record(_EIGVALS, x, name="eigvals", dtype=complex_of(x.dtype))
+    return record(_EIGVALS, x, dtype=complex_of(x.dtype))
 
 
 class SVDResult(NamedTuple):
@@ -254,11 +233,16 @@ def _svd_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, full_matrices: bool)
     v, g_v = adjoint(out[2]), matrix_transpose(g[2]) if 2 in g else None
     rank = s.node.shape[-1]
     own_u, own_v = (f[..., :rank] if full_matrices else f for f in (u, v))
-    inner = diagonal_matrix(g[1]) if 1 in g else None
-    if g_u is not None or g_v is not None:
-        turns = _turns(s, tolerance, _pull(own_u, g_u, rank), _pull(own_v, g_v, rank))
-        inner = turns if inner is None else inner + turns
-    result = matmul(matmul(own_u, inner), adjoint(own_v))
+    pull_u, pull_v = (
+        None if part is None else matmul(adjoint(own), part[..., :rank]) for own, part in ((own_u, g_u), (own_v, g_v))
+    )
+    pulls = [pull for pull in (pull_u, pull_v) if pull is not None]
+    turns = None
+    if pulls:  # the cotangents of the factors turn their columns into each other: together, and apart
+        together = over_difference(skew(in_all(*pulls)), s, tolerance, pulls)
+        apart = over_sum(skew(in_all(pull_u, None if pull_v is None else -pull_v)), s, tolerance, pulls)
+        turns = matmul(own_u, (together + apart) * 0.5)
+    result = matmul(in_all(by_columns(own_u, g[1]) if 1 in g else None, turns), adjoint(own_v))
     rows, columns = x.node.shape[-2:]
     if g_u is not None and same_length(rows, rank) is not True:
         outside = _outside(u, own_u, g_u, rank, full_matrices)
@@ -267,23 +251,6 @@ def _svd_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, full_matrices: bool)
         outside = _outside(v, own_v, g_v, rank, full_matrices)
         result = result + matmul(own_u, adjoint(over_gap(outside, expand_dims(s, -2), s, tolerance, [g_v])))
     return conj(result)
-
-
-def _pull(factor: Tensor, g: Tensor | None, rank: Any) -> Tensor | None:
-    """What the cotangent of a factor is among its columns."""
-    return None if g is None else matmul(adjoint(factor), g[..., :rank])
-
-
-def _turns(s: Tensor, tolerance: Tensor, of_u: Tensor | None, of_v: Tensor | None) -> Tensor:
-    """How the cotangents of the factors turn their columns into each other: together, and apart."""
-    pulls = [pull for pull in (of_u, of_v) if pull is not None]
-    if of_u is not None and of_v is not None:
-        together, apart = skew(of_u + of_v), skew(of_u - of_v)
-    else:
-        together = skew(pulls[0])
-        apart = -together if of_u is None else together
-    difference = over_difference(together, s, tolerance, pulls)
-    return (difference + over_sum(apart, s, tolerance, pulls)) * 0.5
 
 
 def _outside(factor: Tensor, own: Tensor, g: Tensor, rank: Any, full_matrices: bool) -> Tensor:
@@ -304,12 +271,11 @@ def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
     return SVDResult(*record_several(_SVD, floating(x), full_matrices=full_matrices))
 
 
-def _svdvals_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
-    factors = svd(x, full_matrices=False)
-    return conj(matmul(by_columns(factors.U, g), factors.Vh))
-
-
-_SVDVALS = of_matrices("linalg.svdvals", lambda x: _infer_svd(x, full_matrices=False)[1], (_svdvals_rule,))
+_SVDVALS = of_matrices(
+    "linalg.svdvals",
+    lambda x: _infer_svd(x, full_matrices=False)[1],
+    (lambda g, out, x: _svd_rule({1: g}, svd(x, full_matrices=False), x, full_matrices=False),),
+)
 
 
 def svdvals(x: Any, /) -> Tensor:

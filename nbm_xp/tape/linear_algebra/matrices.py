@@ -10,25 +10,27 @@ derivative on the inverse is used, and the matrix must be regular.
 
 QR: Walter, Lehmann, Lamour (2012), "On evaluating higher-order derivatives of the QR decomposition of tall matrices
 with full column rank in forward and reverse mode of algorithmic differentiation", and Seeger and others (2017),
-"Auto-differentiating linear algebra", for complex matrices with the real diagonal of R that LAPACK gives. A wide matrix
-is decomposed by its first columns, and the others are their multiples: ``R[:, k:] = adjoint(Q) @ x[:, k:]``.
+"Auto-differentiating linear algebra", for complex matrices with the real diagonal of R that LAPACK gives. Of a wide
+matrix the first columns are decomposed, and the others are their multiples: ``R[:, k:] = adjoint(Q) @ x[:, k:]``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from nbm_xp.namespace import dtype_name
 
 from ..lengths import Size, is_number, maximum_length, minimum_length, same_length
-from ..node import Node, Operation, declare
-from ..standard.creation import arange, conj, eye, imag, ones_like, real, tril, triu, zeros, zeros_like
+from ..node import Node, Operation, Rule, declare, same_as_first
+from ..standard.creation import arange, conj, eye, imag, ones_like, real, tril, triu
 from ..standard.data_types import floating, real_of, together
 from ..standard.elementwise import where
-from ..standard.manipulation import concat, expand_dims, matrix_transpose
+from ..standard.indexing import index_add
+from ..standard.manipulation import concat, expand_dims, matrix_transpose, reshape
 from ..standard.manipulation import sum as sum_
 from ..standard.products import cross, matmul, outer, tensordot, vecdot
-from ..standard.shapes import broadcast, not_written, of_matrices, written
+from ..standard.shapes import broadcast, not_written, of_matrices, up_to, written
 from ..tensor import Tensor, as_tensor, record, record_several
 
 __all__ = [
@@ -49,14 +51,20 @@ def check_square(x: Node, name: str) -> None:
         raise ValueError(f"{name} needs square matrices, got shape {written(x.shape)}")
 
 
-def square_infer(name: str) -> Any:
-    """The shape and dtype rule of a function of square matrices that gives matrices of the same shape."""
+def of_square(name: str, rule: Rule, spec: Callable[[Node], Any] = same_as_first, **facts: Any) -> Operation:
+    """Declare a function of square matrices; `spec` gives the shape and dtype of its result, or of each of them."""
 
     def infer(x: Node, **attributes: Any) -> Any:
-        check_square(x, name)
-        return x.shape, x.dtype
+        check_square(x, name.rpartition(".")[2])
+        return spec(x)
 
-    return infer
+    return of_matrices(name, infer, (rule,), **facts)
+
+
+def in_all(*parts: Tensor | None) -> Tensor:
+    """The sum of what there is of some terms."""
+    first, *others = (part for part in parts if part is not None)
+    return sum(others, first)
 
 
 def adjoint(x: Tensor) -> Tensor:
@@ -86,20 +94,12 @@ def _diagonal_length(rows: Size, columns: Size, offset: int) -> Size:
 
 
 def _undiagonal(g: Tensor, x: Tensor, offset: int) -> Tensor:
-    """A matrix with `g` on a diagonal: one value for each row, placed where row and column meet there."""
-    rows, columns = x.node.shape[-2:]
-    length = g.node.shape[-1]
-    before = minimum_length((-offset, rows)) if offset < 0 else 0
-    after = rows - length - before
-    parts = [g]
-    for place, count in ((0, before), (len(parts), after)):
-        if same_length(count, 0) is not True:
-            none = zeros((*g.node.shape[:-1], count), dtype=g.dtype)
-            parts.insert(place if place == 0 else len(parts), none)
-    by_row = parts[0] if len(parts) == 1 else concat(parts, axis=-1)
-    i, j = arange(rows), arange(columns)
-    on = expand_dims(i, 1) + offset == expand_dims(j, 0)
-    return where(on, expand_dims(by_row, -1), 0.0)
+    """A matrix with `g` on a diagonal: of the elements row by row, each one place further than a row is long."""
+    *batch, rows, columns = x.node.shape
+    size, step = rows * columns, columns + 1
+    start = minimum_length((offset if offset >= 0 else -offset * columns, size))
+    stop = minimum_length((start + g.node.shape[-1] * step, size))
+    return reshape(index_add(g, up_to(len(batch), slice(start, stop, step)), (*batch, size)), x.node.shape)
 
 
 _DIAGONAL = of_matrices(
@@ -164,7 +164,7 @@ def _inv_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
     return -matmul(matmul(back, g), back)
 
 
-_INV = of_matrices("linalg.inv", square_infer("inv"), (_inv_rule,))
+_INV = of_square("linalg.inv", _inv_rule)
 
 
 def inv(x: Any, /) -> Tensor:
@@ -220,7 +220,7 @@ def _cholesky_rule(g: Tensor, out: Tensor, x: Tensor, *, upper: bool) -> Tensor:
     return conj((half + adjoint(half)) * 0.5)
 
 
-_CHOLESKY = of_matrices("linalg.cholesky", square_infer("cholesky"), (_cholesky_rule,))
+_CHOLESKY = of_square("linalg.cholesky", _cholesky_rule)
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Tensor:
@@ -259,12 +259,9 @@ def _per_matrix(x: Tensor) -> Tensor:
     return expand_dims(x, (-2, -1))
 
 
-def _infer_det(x: Node) -> Any:
-    check_square(x, "det")
-    return x.shape[:-2], x.dtype
-
-
-_DET = of_matrices("linalg.det", _infer_det, (lambda g, out, x: _per_matrix(g) * record(_COFACTORS, x),))
+_DET = of_square(
+    "linalg.det", lambda g, out, x: _per_matrix(g) * record(_COFACTORS, x), lambda x: (x.shape[:-2], x.dtype)
+)
 
 
 def det(x: Any, /) -> Tensor:
@@ -293,24 +290,20 @@ def _cofactors_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
     return (inverse * _per_matrix(trace(matmul(matrix_transpose(inverse), g))) - turned) * _per_matrix(det(x))
 
 
-_COFACTORS: Operation = of_matrices("cofactors", square_infer("det"), (_cofactors_rule,), run=_run_cofactors)
-
-
-def _infer_slogdet(x: Node) -> Any:
-    check_square(x, "slogdet")
-    return [(x.shape[:-2], x.dtype), (x.shape[:-2], real_of(x.dtype))]
+_COFACTORS: Operation = of_square("cofactors", _cofactors_rule, run=_run_cofactors)
 
 
 def _slogdet_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor | None:
     """Giles (2008), "An extended collection of matrix derivative results"; of complex matrices the sign turns."""
-    factor = g.get(1)
-    if 0 in g and x.dtype.kind == "c":
-        turning = imag(g[0] * out[0]) * 1j
-        factor = turning if factor is None else factor + turning
-    return None if factor is None else _per_matrix(factor) * matrix_transpose(inv(x))
+    turning = imag(g[0] * out[0]) * 1j if 0 in g and x.dtype.kind == "c" else None
+    if turning is None and 1 not in g:
+        return None
+    return _per_matrix(in_all(g.get(1), turning)) * matrix_transpose(inv(x))
 
 
-_SLOGDET = of_matrices("linalg.slogdet", _infer_slogdet, (_slogdet_rule,))
+_SLOGDET = of_square(
+    "linalg.slogdet", _slogdet_rule, lambda x: [(x.shape[:-2], x.dtype), (x.shape[:-2], real_of(x.dtype))]
+)
 
 
 def slogdet(x: Any, /) -> SlogdetResult:
@@ -326,49 +319,24 @@ class QRResult(NamedTuple):
 
 
 def _infer_qr(x: Node, *, mode: str) -> Any:
-    check_matrices(x, "qr")
     *batch, rows, columns = x.shape
-    inner = rows if mode == "complete" else minimum_length((rows, columns))
+    inner = rows if mode == "complete" else columns
     return [((*batch, rows, inner), x.dtype), ((*batch, inner, columns), x.dtype)]
 
 
 def _qr_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, mode: str) -> Tensor:
     rows, columns = x.node.shape[-2:]
-    rank = minimum_length((rows, columns))
-    if mode == "complete" and same_length(rows, rank) is not True:
+    if mode == "complete" and same_length(rows, columns) is not True:
         raise NotImplementedError(
             f"qr(mode='complete') of matrices with more rows than columns has no gradient, x has shape {x.shape}: "
             "the columns of Q beyond those of x are any that complete a basis; use mode='reduced'"
         )
     q, r = out[0], out[1]
     g_q, g_r = (conj(g[place]) if place in g else None for place in (0, 1))
-    if same_length(columns, rank) is True:
-        return conj(_tall_rule(q, r, g_q, g_r))
-    rest: Tensor | None = None
-    if g_r is not None:
-        g_rest = g_r[..., rank:]
-        rest = matmul(q, g_rest)
-        across = matmul(x[..., rank:], adjoint(g_rest))
-        g_q, g_r = across if g_q is None else g_q + across, g_r[..., :rank]
-    first = _tall_rule(q, r[..., :rank], g_q, g_r)
-    return conj(concat([first, zeros_like(x[..., rank:]) if rest is None else rest], axis=-1))
-
-
-def _tall_rule(q: Tensor, r: Tensor, g_q: Tensor | None, g_r: Tensor | None) -> Tensor:
-    """For a matrix with at least as many rows as columns."""
-    inner: Tensor | None = None
-    if g_r is not None:
-        inner = matmul(r, adjoint(g_r))
-    if g_q is not None:
-        turning = matmul(adjoint(g_q), q)
-        inner = -turning if inner is None else inner - turning
-    assert inner is not None
+    inner = in_all(None if g_r is None else matmul(r, adjoint(g_r)), None if g_q is None else -matmul(adjoint(g_q), q))
     lower = tril(inner, k=-1)
     mirrored = lower + adjoint(lower) + diagonal_matrix(real(diagonal(inner)))
-    total = matmul(q, mirrored)
-    if g_q is not None:
-        total = total + g_q
-    return adjoint(solve(r, adjoint(total)))
+    return conj(adjoint(solve(r, adjoint(in_all(matmul(q, mirrored), g_q)))))
 
 
 _QR = of_matrices("linalg.qr", _infer_qr, (_qr_rule,))
@@ -378,4 +346,10 @@ def qr(x: Any, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResu
     """The decomposition of matrices into orthonormal columns and an upper triangle; gradients need full rank."""
     if mode not in ("reduced", "complete"):
         raise ValueError(f"mode must be 'reduced' or 'complete', got {mode!r}")
-    return QRResult(*record_several(_QR, floating(x), mode=mode))
+    x = floating(x)
+    check_matrices(x.node, "qr")
+    rank = minimum_length(x.node.shape[-2:])
+    if same_length(x.node.shape[-1], rank) is True:
+        return QRResult(*record_several(_QR, x, mode=mode))
+    q, r = record_several(_QR, x[..., :rank], mode=mode)
+    return QRResult(q, concat([r, matmul(adjoint(q), x[..., rank:])], axis=-1))

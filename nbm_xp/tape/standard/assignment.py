@@ -90,8 +90,6 @@ def setitem(x: Tensor, key: Any, value: Any) -> Tensor:
     merged, plain = without_masks(x, items)
     part = getitem(merged, tuple(plain))
     _check_fits(value, part)
-    if isinstance(value, Tensor) and _choose_all(items, plain, merged):
-        value, plain = reshape(broadcast_to(value, part.node.shape), x.node.shape), [_FULL] * x.ndim
     arrays = [place for place, item in enumerate(plain) if isinstance(item, Tensor)]
     if _names_all(tuple(plain)) and isinstance(value, Tensor) and _has_shape_of(value, x) and not _is_input(value):
         return value
@@ -99,7 +97,7 @@ def setitem(x: Tensor, key: Any, value: Any) -> Tensor:
         return record(_REPLACE, x, value, tuple(plain))
     if isinstance(value, Tensor):
         value = broadcast_to(value, part.node.shape)
-    if len(arrays) == 1 and all(item == _FULL for place, item in enumerate(plain) if place != arrays[0]):
+    if len(arrays) == 1 and _names_all((*plain[: arrays[0]], *plain[arrays[0] + 1 :])):
         return reshape(_at_places(merged, plain[arrays[0]], value, arrays[0]), x.node.shape)
     size = product(x.node.shape)
     numbers = reshape(arange(size), merged.node.shape)
@@ -203,19 +201,9 @@ def shown_now(x: Tensor) -> Tensor:
     return record(view.call.op, base, *view.call.args[1:], **view.call.attributes)
 
 
-def _choose_all(items: list[Any], plain: list[Any], merged: Tensor) -> bool:
-    """Whether masks, and the places where they are true, stand for all elements of the axes that they cover."""
-    if None in (known(length) for length in merged.node.shape) or len(plain) != merged.ndim:
-        return False
-    return any(map(is_mask, items)) and all(
-        known(places.node.shape[0]) == known(length) if is_mask(item) else isinstance(item, slice) and item == _FULL
-        for item, places, length in zip(items, plain, merged.node.shape, strict=True)
-    )
-
-
 def _only_a_mask(items: list[Any]) -> bool:
-    masks = [item for item in items if is_mask(item)]
-    return len(masks) == 1 and all(item is masks[0] or (isinstance(item, slice) and item == _FULL) for item in items)
+    others = tuple(item for item in items if not is_mask(item))
+    return len(others) == len(items) - 1 and _names_all(others)
 
 
 def _where_masked(x: Tensor, items: list[Any], value: Any) -> Tensor:

@@ -19,7 +19,7 @@ from nbm_xp.namespace.errors import described
 from ..concrete import integer_length, lasting_number
 from ..dtypes import DType, as_dtype, common_dtype
 from ..graph import refuse_cut
-from ..lengths import Length, Size, is_number, known, maximum_length, product
+from ..lengths import Length, is_number, kind_of_number, known, maximum_length
 from ..node import (
     CONSTANT,
     ELEMENTWISE_TAG,
@@ -27,13 +27,13 @@ from ..node import (
     ChainStep,
     Node,
     Operation,
+    Rule,
     declare,
     same_as_first,
 )
 from ..tensor import Tensor, as_tensor, record, with_attributes
 from .data_types import cast, check_device, real_of, scalar
-from .manipulation import broadcast_to, reshape, stack
-from .manipulation import sum as sum_
+from .manipulation import broadcast_arrays, broadcast_to, reshape, stack
 from .shapes import not_written, of_matrices, published, sizes_of
 
 __all__ = [
@@ -149,13 +149,10 @@ def _holds_recorded(value: Any) -> bool:
 
 def scalar_dtype(value: Any) -> str:
     """The dtype of an array made of a number or a length."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, (int, Length)):
-        return "int64"
-    if isinstance(value, complex):
+    kind = kind_of_number(value)
+    if kind is complex:
         return "complex128" if floatx() == "float64" else "complex64"
-    return floatx()
+    return {bool: "bool", int: "int64"}.get(kind, floatx())
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
@@ -183,25 +180,19 @@ def eye(n_rows: Any, n_cols: Any = None, /, *, k: int = 0, dtype: Any = None, de
     return record(_EYE, rows, columns, k=k, dtype=dtype_or(dtype, floatx()))
 
 
-_TRIL = of_matrices("tril", same_as_first, (lambda g, out, x, *, k: tril(g, k=k),))
-_TRIU = of_matrices("triu", same_as_first, (lambda g, out, x, *, k: triu(g, k=k),))
+def _triangle(name: str, which: str) -> Callable[..., Tensor]:
+    op: Operation = of_matrices(name, same_as_first, (lambda g, out, x, *, k: record(op, g, k=k),))
+
+    def function(x: Any, /, *, k: int = 0) -> Tensor:
+        x = as_tensor(x)
+        if x.ndim < 2:
+            raise ValueError(f"x must have two axes or more for {name}, got shape {x.shape}")
+        return record(op, x, k=k)
+
+    return published(name, function, f"The {which} triangle; zeros elsewhere.")
 
 
-def tril(x: Any, /, *, k: int = 0) -> Tensor:
-    """The lower triangle; zeros elsewhere."""
-    return record(_TRIL, _matrices(x, "tril"), k=k)
-
-
-def triu(x: Any, /, *, k: int = 0) -> Tensor:
-    """The upper triangle; zeros elsewhere."""
-    return record(_TRIU, _matrices(x, "triu"), k=k)
-
-
-def _matrices(x: Any, function: str) -> Tensor:
-    tensor = as_tensor(x)
-    if tensor.ndim < 2:
-        raise ValueError(f"x must have two axes or more for {function}, got shape {tensor.shape}")
-    return tensor
+tril, triu = _triangle("tril", "lower"), _triangle("triu", "upper")
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
@@ -218,30 +209,22 @@ def _to_real(x: Node) -> Any:
     return x.shape, real_of(x.dtype)
 
 
+def _of_complex(
+    name: str, doc: str, rule: Rule, infer: Any, of_real: Callable[[Tensor], Tensor] = lambda x: x, **facts: Any
+) -> Callable[[Any], Tensor]:
+    op = declare(name, infer, (rule,), tags=_ELEMENTWISE, may_overlap=True, **facts)
+
+    def function(x: Any, /) -> Tensor:
+        x = as_tensor(x)
+        return record(op, x) if x.dtype.kind == "c" else of_real(x)
+
+    return published(name, function, doc)
+
+
 # The gradient of a real loss u of x + iy is du/dx - i du/dy: hence the sign of the imaginary part's.
-_REAL = declare("real", _to_real, (lambda g, out, x: g,), tags=_ELEMENTWISE, may_overlap=True, written=not_written)
-_IMAG = declare(
-    "imag", _to_real, (lambda g, out, x: g * -1j,), tags=_ELEMENTWISE, may_overlap=True, written=not_written
-)
-_CONJ = declare("conj", same_as_first, (lambda g, out, x: conj(g),), tags=_ELEMENTWISE, may_overlap=True)
-
-
-def real(x: Any, /) -> Tensor:
-    """The real part."""
-    x = as_tensor(x)
-    return record(_REAL, x) if x.dtype.kind == "c" else x
-
-
-def imag(x: Any, /) -> Tensor:
-    """The imaginary part."""
-    x = as_tensor(x)
-    return record(_IMAG, x) if x.dtype.kind == "c" else zeros_like(x)
-
-
-def conj(x: Any, /) -> Tensor:
-    """The complex conjugate."""
-    x = as_tensor(x)
-    return record(_CONJ, x) if x.dtype.kind == "c" else x
+real = _of_complex("real", "The real part.", lambda g, out, x: g, _to_real, written=not_written)
+imag = _of_complex("imag", "The imaginary part.", lambda g, out, x: g * -1j, _to_real, zeros_like, written=not_written)
+conj: Callable[[Any], Tensor] = _of_complex("conj", "The complex conjugate.", lambda g, out, x: conj(g), same_as_first)
 
 
 def _infer_arange(start: Any, stop: Any, step: Any, *, dtype: DType) -> Any:
@@ -274,7 +257,8 @@ def _bound(value: Any) -> Any:
         value = float(value) if dtype_name(value)[0] == "f" else operator.index(value)
     if not isinstance(value, Tensor) or value.ndim or value.dtype.kind != "f":
         return integer_length(value)
-    number = _lasting(value)
+    refuse_cut(value.node, repr(value))
+    number = lasting_number(value.node)
     if number is None:
         raise TypeError(
             "a floating bound or step of arange must be a number, or computed from numbers and constants alone, for it "
@@ -283,26 +267,7 @@ def _bound(value: Any) -> Any:
     return number
 
 
-def _lasting(value: Tensor) -> Any:
-    refuse_cut(value.node, repr(value))
-    return lasting_number(value.node)
-
-
-def _weighted(g: Tensor, num: Size, endpoint: bool, *, of_stop: bool) -> Tensor:
-    """The gradient in a bound: each number is the bounds' mean, weighted by how far it is from the other."""
-    dtype = g.dtype if g.dtype.kind == "f" else real(g).dtype
-    share = record(_LINSPACE, 0.0, 1.0, num, dtype=dtype, endpoint=endpoint)
-    return sum_(g * (share if of_stop else 1.0 - share))
-
-
-_LINSPACE: Operation = declare(
-    "linspace",
-    lambda start, stop, num, *, dtype, endpoint: ((num,), dtype),
-    (
-        lambda g, out, start, stop, num, *, dtype, endpoint: _weighted(g, num, endpoint, of_stop=False),
-        lambda g, out, start, stop, num, *, dtype, endpoint: _weighted(g, num, endpoint, of_stop=True),
-    ),
-)
+_LINSPACE = declare("linspace", lambda start, stop, num, *, dtype, endpoint: ((num,), dtype), ())
 
 
 def linspace(
@@ -315,7 +280,12 @@ def linspace(
             raise TypeError(f"{name} must be a number or an array without axes, got {described(bound)}")
     (num,) = sizes_of(num, "num")  # type: ignore[assignment]
     default = scalar_dtype(1j) if isinstance(start, complex) or isinstance(stop, complex) else floatx()
-    return record(_LINSPACE, start, stop, num, dtype=dtype_or(dtype, default), endpoint=endpoint)
+    kind = dtype_or(dtype, default)
+    if is_number(start) and is_number(stop):
+        return record(_LINSPACE, start, stop, num, dtype=kind, endpoint=endpoint)
+    share = record(_LINSPACE, 0.0, 1.0, num, dtype=real_of(kind), endpoint=endpoint)
+    first, last = (asarray(bound, dtype=kind) for bound in (start, stop))
+    return first * (1.0 - share) + last * share
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
@@ -323,19 +293,13 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing must be 'xy' or 'ij', got {indexing!r}")
     tensors = [as_tensor(array) for array in arrays]
-    order = list(range(len(tensors)))
-    if indexing == "xy" and len(order) > 1:
-        order[0], order[1] = 1, 0
-    dtype = common_dtype(*(t.dtype for t in tensors)) if tensors else as_dtype(floatx())
-    for tensor in tensors:
+    places = list(range(len(tensors)))
+    if indexing == "xy":
+        places[:2] = places[1::-1]
+    lines = []
+    for place, tensor in zip(places, tensors, strict=True):
         if tensor.ndim > 1:
             raise ValueError(f"meshgrid needs vectors, got an array of shape {tensor.shape}")
-    lengths: list[Size] = [product(tensors[position].node.shape) for position in order]
-    grids = []
-    for position, tensor in enumerate(tensors):
-        place = order.index(position)
-        shape = [1] * len(order)
-        shape[place] = -1
-        line = reshape(cast(tensor, dtype), tuple(shape))
-        grids.append(Tensor(broadcast_to(line, tuple(lengths)).node))  # an array of its own
-    return tuple(grids)
+        dtype = common_dtype(*(t.dtype for t in tensors))
+        lines.append(reshape(cast(tensor, dtype), [-1 if axis == place else 1 for axis in range(len(tensors))]))
+    return tuple(Tensor(grid.node) for grid in broadcast_arrays(*lines))  # arrays of their own

@@ -98,18 +98,6 @@ def check_device(device: Any) -> None:
         raise ValueError(f"device must be None or {DEVICE!r} for a Tensor, got {device!r}")
 
 
-class Devices(tuple[str, ...]):
-    """The devices: a tuple since the standard's version 2025.12, which adds to lists as the list of before does."""
-
-    __slots__ = ()
-
-    def __add__(self, other: Any) -> Any:
-        return [*self, *other] if isinstance(other, list) else super().__add__(other)
-
-    def __radd__(self, other: Any) -> Any:
-        return [*other, *self] if isinstance(other, list) else NotImplemented
-
-
 class Info:
     """What ``__array_namespace_info__()`` gives."""
 
@@ -122,9 +110,9 @@ class Info:
         """Where new Tensors are."""
         return DEVICE
 
-    def devices(self) -> Devices:
+    def devices(self) -> tuple[str, ...]:
         """All devices there are."""
-        return Devices((DEVICE,))
+        return (DEVICE,)
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:
         """The dtypes that creation functions take unless told another: that of the configured precision."""

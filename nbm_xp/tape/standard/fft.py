@@ -23,7 +23,7 @@ from .creation import arange, conj, zeros
 from .data_types import cast, complex_of, floating, real_of, refuse_complex
 from .elementwise import where
 from .manipulation import concat, reshape, roll
-from .shapes import LONGEST, along_axes, axes_of, axis_of
+from .shapes import LONGEST, along_axes, axes_in_order, axes_of, axis_of, up_to
 
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
@@ -41,11 +41,11 @@ def _to_length(x: Tensor, axis: int, length: Size) -> Tensor:
         return x
     kept = minimum_length((own, length))
     if same_length(own, kept) is not True:
-        x = x[(slice(None),) * axis + (slice(None, kept),)]
+        x = x[up_to(axis, slice(None, kept))]
     missing = maximum_length((length - kept, 0))
     if same_length(missing, 0) is True:
         return x
-    return concat([x, zeros(_with_length(x.node.shape, axis, missing), dtype=x.dtype)], axis=axis)
+    return concat([x, zeros(_with_lengths(x.node.shape, [axis], [missing]), dtype=x.dtype)], axis=axis)
 
 
 def _weighted(x: Tensor, axis: int, n: Size, weight: float) -> Tensor:
@@ -56,15 +56,13 @@ def _weighted(x: Tensor, axis: int, n: Size, weight: float) -> Tensor:
     return where(column, x, x * weight)
 
 
-def _with_length(shape: Sequence[Size], axis: int, length: Size) -> tuple[Size, ...]:
-    return tuple(length if i == axis else size for i, size in enumerate(shape))
+def _with_lengths(shape: Sequence[Size], axes: Sequence[int], lengths: Sequence[Size]) -> tuple[Size, ...]:
+    changed = dict(zip(axes, lengths, strict=True))
+    return tuple(changed.get(axis, length) for axis, length in enumerate(shape))
 
 
 def _infer_many(x: Node, *, s: tuple[Size, ...], axes: tuple[int, ...], norm: str) -> Any:
-    shape: tuple[Size, ...] = x.shape
-    for axis, length in zip(axes, s, strict=True):
-        shape = _with_length(shape, axis, length)
-    return shape, complex_of(x.dtype)
+    return _with_lengths(x.shape, axes, s), complex_of(x.dtype)
 
 
 def _back_to(x: Tensor, g: Tensor, axes: Sequence[int]) -> Tensor:
@@ -90,11 +88,11 @@ _FFTN, _IFFTN, _RFFT, _IRFFT = (
     ),
     along_axes(
         "fft.rfft",
-        lambda x, *, n, axis, norm: (_with_length(x.shape, axis, n // 2 + 1), complex_of(x.dtype)),
+        lambda x, *, n, axis, norm: (_with_lengths(x.shape, [axis], [n // 2 + 1]), complex_of(x.dtype)),
         (_rfft_rule,),
     ),
     along_axes(
-        "fft.irfft", lambda x, *, n, axis, norm: (_with_length(x.shape, axis, n), real_of(x.dtype)), (_irfft_rule,)
+        "fft.irfft", lambda x, *, n, axis, norm: (_with_lengths(x.shape, [axis], [n]), real_of(x.dtype)), (_irfft_rule,)
     ),
 )
 
@@ -163,9 +161,7 @@ def _places(x: Tensor, s: Any, axes: Any, name: str) -> tuple[tuple[int, ...], l
         if count > x.ndim:
             raise ValueError(f"s must name at most {x.ndim} lengths for this array, got {tuple(s)}")
         axes = range(x.ndim - count, x.ndim)
-    places = tuple(axis_of(axis, x.ndim, "axes") for axis in axes)
-    if len(set(places)) != len(places):
-        raise ValueError(f"axes must name each axis once, got {tuple(axes)}")
+    places = axes_in_order(axes, x.ndim, "axes")
     if s is not None and len(s) != len(places):
         raise ValueError(f"s and axes must be as long as each other, got {tuple(s)} and {tuple(axes)}")
     if not places:

@@ -5,7 +5,6 @@ A rule undoes what its function does. `sum_to` is the one place where a gradient
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,29 +12,27 @@ from ..concrete import integer_length
 from ..dtypes import DType, as_dtype, common_dtype, int64, uint64
 from ..dtypes import bool as boolean
 from ..lengths import Size, known, maximum_length, product, same_length, same_shape
-from ..node import LINEAR_TAG, ChainStep, Joint, Node, Operation, Shape, declare, same_as_first
+from ..node import ALONG_AXES_TAG, LINEAR_TAG, ChainStep, Joint, Node, Operation, Shape, declare, same_as_first
 from ..tensor import Tensor, as_tensor, record
 from .data_types import cast
 from .shapes import (
     along_axes,
+    axes_in_order,
     axes_of,
     axis_of,
     broadcast,
     kept_shape,
     not_written,
+    of_shape,
     reduced_shape,
     sizes_of,
+    up_to,
 )
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "matrix_transpose",
     "moveaxis", "permute_dims", "reshape", "roll", "squeeze", "stack", "sum", "unstack",
 ]  # fmt: skip
-
-
-def of_shape(x: Node, shape: Shape) -> Any:
-    """Shape and dtype of what is brought to a shape."""
-    return shape, x.dtype
 
 
 _RESHAPE = declare(
@@ -117,8 +114,8 @@ _PERMUTE = declare(
 def permute_dims(x: Any, /, axes: Sequence[int]) -> Tensor:
     """The axes in another order."""
     tensor = as_tensor(x)
-    order = tuple(axis_of(axis, tensor.ndim, "axes") for axis in axes)
-    if sorted(order) != list(range(tensor.ndim)):
+    order = axes_in_order(axes, tensor.ndim, "axes")
+    if len(order) != tensor.ndim:
         raise ValueError(f"axes must name each of the {tensor.ndim} axes once, got {tuple(axes)}")
     if order == tuple(range(tensor.ndim)):
         return tensor
@@ -147,13 +144,9 @@ def matrix_transpose(x: Any, /) -> Tensor:
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Tensor:
     """Axes moved to other places, the others in their order."""
     x = as_tensor(x)
-    from_ = [axis_of(a, x.ndim, "source") for a in (source if isinstance(source, (tuple, list)) else (source,))]
-    to = [
-        axis_of(a, x.ndim, "destination")
-        for a in (destination if isinstance(destination, (tuple, list)) else (destination,))
-    ]
-    if len(from_) != len(to) or len(set(from_)) != len(from_) or len(set(to)) != len(to):
-        raise ValueError(f"source and destination must name as many axes, each once, got {source} and {destination}")
+    from_, to = axes_in_order(source, x.ndim, "source"), axes_in_order(destination, x.ndim, "destination")
+    if len(from_) != len(to):
+        raise ValueError(f"source and destination must name as many axes, got {source} and {destination}")
     order = [axis for axis in range(x.ndim) if axis not in from_]
     for place, axis in sorted(zip(to, from_, strict=True)):
         order.insert(place, axis)
@@ -213,13 +206,11 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Tensor:
     """The elements moved round along axes."""
     x = as_tensor(x)
     several = isinstance(shift, (tuple, list))
-    if axis is None:
-        if several:
-            raise ValueError(f"axis must be given to roll for shifts along several axes, got shift={shift}")
+    if axis is None and not several:
         return reshape(_rolled(reshape(x, (-1,)), shift, 0), x.node.shape)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,) * (len(shift) if several else 1)
     shifts = shift if several else (shift,) * len(axes)
-    if len(shifts) != len(axes):
+    if axis is None or len(shifts) != len(axes):
         raise ValueError(f"shift and axis must be as many, got {shift} and {axis}")
     rolled = Tensor(x.node)
     for count, place in zip(shifts, axes, strict=True):
@@ -233,8 +224,7 @@ def _rolled(x: Tensor, shift: Any, axis: int) -> Tensor:
     if known(length) == 0:
         return x
     start = -integer_length(shift) % maximum_length((length, 1))
-    front = (slice(None),) * axis
-    turned = concat([x[(*front, slice(start, None))], x[(*front, slice(None, start))]], axis=axis)
+    turned = concat([x[up_to(axis, slice(start, None))], x[up_to(axis, slice(None, start))]], axis=axis)
     return turned if same_shape(turned.node.shape, x.node.shape) else Tensor(reshape(turned, x.node.shape).node)
 
 
@@ -249,7 +239,7 @@ def _split(g: Tensor, out: Tensor, arrays: tuple[Tensor, ...], *, axis: int) -> 
     parts, start = [], 0
     for array in arrays:
         stop = start + array.node.shape[axis]
-        parts.append(g[(slice(None),) * axis + (slice(start, stop),)])
+        parts.append(g[up_to(axis, slice(start, stop))])
         start = stop
     return [parts]
 
@@ -257,43 +247,34 @@ def _split(g: Tensor, out: Tensor, arrays: tuple[Tensor, ...], *, axis: int) -> 
 _CONCAT = declare("concat", _infer_concat, Joint(_split))
 
 
-def _same_dtype(arrays: Any, what: str) -> list[Tensor]:
+def _alike(arrays: Any, what: str, joined: int | None = None) -> list[Tensor]:
+    """Tensors of one dtype and as many axes, of equal lengths but along the axis where they are joined."""
     tensors = [as_tensor(array) for array in arrays]
     if not tensors:
         raise ValueError(f"{what} needs at least one array")
     dtype = common_dtype(*(t.dtype for t in tensors))
-    tensors = [cast(t, dtype) for t in tensors]
-    if len({t.ndim for t in tensors}) > 1:
-        raise ValueError(
-            f"{what} needs arrays with as many axes, got shapes {', '.join(str(t.shape) for t in tensors)}"
-        )
-    return tensors
-
-
-def _check_alike(tensors: list[Tensor], skip: int | None, what: str) -> None:
-    first = tensors[0].node.shape
+    first = tensors[0]
+    skipped = None if joined is None else axis_of(joined, first.ndim)
     for tensor in tensors[1:]:
-        for axis, (a, b) in enumerate(zip(first, tensor.node.shape, strict=True)):
-            if axis != skip and same_length(a, b) is False:
-                raise ValueError(
-                    f"{what} needs equal lengths along axis {axis}, got {tensors[0].shape} and {tensor.shape}"
-                )
+        if tensor.ndim != first.ndim:
+            raise ValueError(f"{what} needs arrays with as many axes, got shapes {first.shape} and {tensor.shape}")
+        for axis, (a, b) in enumerate(zip(first.node.shape, tensor.node.shape, strict=True)):
+            if axis != skipped and same_length(a, b) is False:
+                raise ValueError(f"{what} needs equal lengths along axis {axis}, got {first.shape} and {tensor.shape}")
+    return [cast(t, dtype) for t in tensors]
 
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Tensor:
     """Arrays joined along an axis; flattened first for ``axis=None``."""
     if axis is None:
         arrays, axis = [reshape(array, (-1,)) for array in arrays], 0
-    tensors = _same_dtype(arrays, "concat")
-    place = axis_of(axis, tensors[0].ndim)
-    _check_alike(tensors, place, "concat")
-    return record(_CONCAT, tensors, axis=place)
+    tensors = _alike(arrays, "concat", axis)
+    return record(_CONCAT, tensors, axis=axis_of(axis, tensors[0].ndim))
 
 
 def stack(arrays: Any, /, *, axis: int = 0) -> Tensor:
     """Arrays of one shape joined along a new axis."""
-    tensors = _same_dtype(arrays, "stack")
-    _check_alike(tensors, None, "stack")
+    tensors = _alike(arrays, "stack")
     place = axis_of(axis, tensors[0].ndim + 1)
     return record(_CONCAT, [expand_dims(tensor, place) for tensor in tensors], axis=place)
 
@@ -302,7 +283,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis of known length."""
     x = as_tensor(x)
     place = axis_of(axis, x.ndim)
-    return tuple(x[(slice(None),) * place + (i,)] for i in range(int(x.shape[place])))
+    return tuple(x[up_to(place, i)] for i in range(int(x.shape[place])))
 
 
 def reduced_spec(x: Node, *, axis: tuple[int, ...], keepdims: bool, **attributes: Any) -> Any:
@@ -342,7 +323,7 @@ def _sum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keepd
     return along_reduced(g, x, axis, keepdims)
 
 
-_SUM = along_axes("sum", reduced_spec, (_sum_rule,), linear=True, adds_up=True)
+_SUM = declare("sum", reduced_spec, (_sum_rule,), tags=frozenset({ALONG_AXES_TAG, LINEAR_TAG}), adds_up=True)
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
@@ -418,24 +399,17 @@ _SUM_TO = declare(
 )
 
 
-_REPEATED: Operation = declare(
-    "sum_of_broadcast",  # back to where it came from: each element as often as it was repeated
-    same_as_first,
-    (lambda g, out, x, shape: record(_REPEATED, g, shape),),
-    tags=frozenset({LINEAR_TAG}),
-    run=lambda xp, x, shape: x if x.shape == shape else x * (math.prod(shape) / max(1, math.prod(x.shape))),
-    may_overlap=True,
-    chain_step=_handed_on,
-)
-
-
 def sum_to(x: Any, shape: Any) -> Tensor:
     """The sum over whatever was broadcast to reach `x` from `shape`: the one place where un-broadcasting happens."""
     x = as_tensor(x)
     sizes = sizes_of(shape)
-    if x.node.op is _BROADCAST and x.node.args[0].shape == sizes:
-        return record(_REPEATED, Tensor(x.node.args[0]), x.node.args[1])
     extra = x.ndim - len(sizes)
+    if x.node.op is _BROADCAST and x.node.args[0].shape == sizes:
+        longer = [
+            (n, own) for n, own in zip(x.node.shape[extra:], sizes, strict=True) if same_length(n, own) is not True
+        ]
+        if all(type(own) is int for _, own in longer):  # back to where it came from: each as often as it was repeated
+            return Tensor(x.node.args[0]) * product((*x.node.shape[:extra], *(n for n, _ in longer)))
     if extra < 0:
         return broadcast_to(x, sizes)
     sames = [same_length(a, b) for a, b in zip(x.node.shape[extra:], sizes, strict=True)]

@@ -12,7 +12,7 @@ from .creation import conj
 from .data_types import together
 from .manipulation import expand_dims, matrix_transpose, moveaxis, permute_dims, reshape, stack
 from .manipulation import sum as sum_
-from .shapes import axis_of, broadcast, written
+from .shapes import axes_in_order, axis_of, broadcast, written
 
 __all__ = ["matmul", "tensordot", "vecdot"]
 
@@ -76,10 +76,9 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Tensor:
             raise ValueError(f"axes must be from 0 to {min(x1.ndim, x2.ndim)} for these arrays, got {axes}")
         left, right = tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))
     else:
-        left = tuple(axis_of(a, x1.ndim, "axes") for a in axes[0])
-        right = tuple(axis_of(a, x2.ndim, "axes") for a in axes[1])
-    if len(left) != len(right) or len(set(left)) != len(left) or len(set(right)) != len(right):
-        raise ValueError(f"axes must name as many axes of both arrays, each once, got {axes}")
+        left, right = axes_in_order(axes[0], x1.ndim, "axes"), axes_in_order(axes[1], x2.ndim, "axes")
+    if len(left) != len(right):
+        raise ValueError(f"axes must name as many axes of both arrays, got {axes}")
     for a, b in zip(left, right, strict=True):
         if same_length(x1.node.shape[a], x2.node.shape[b]) is False:
             raise ValueError(
@@ -98,12 +97,8 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Tensor:
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
     """The dot product of vectors along an axis; the first of them is conjugated."""
     x1, x2 = together(as_tensor(x1), as_tensor(x2))
-    same = same_length(*(x.node.shape[axis_of(axis, x.ndim)] for x in (x1, x2)))
-    if same is False:
+    if same_length(*(x.node.shape[axis_of(axis, x.ndim)] for x in (x1, x2))) is False:
         raise ValueError(f"vecdot needs vectors of one length along axis {axis}, got shapes {x1.shape} and {x2.shape}")
-    if same is None and axis < 0:  # the product of matrices does not broadcast what turns out to be of length 1
-        row, column = expand_dims(moveaxis(conj(x1), axis, -1), -2), expand_dims(moveaxis(x2, axis, -1), -1)
-        return matmul(row, column)[..., 0, 0]
     return sum_(conj(x1) * x2, axis=axis, dtype=x1.dtype)
 
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..concrete import integer_length
-from ..lengths import Length, Size, broadcast_length, known, maximum_length, minimum_length, product, same_length
-from ..node import ALONG_AXES_TAG, LINEAR_TAG, MATRICES_TAG, Operation, Rule, Shape, declare
+from ..lengths import Length, Size, broadcast_length, known, maximum_length, minimum_length, same_length
+from ..node import ALONG_AXES_TAG, MATRICES_TAG, Node, Shape, Spec, declare
 
 __all__ = [
-    "AxisError", "LONGEST", "along_axes", "axes_of", "axis_of", "broadcast", "from_front", "kept_shape", "not_written",
-    "of_matrices", "published", "reduced_shape", "sizes_of", "slice_length", "total", "written",
+    "AxisError", "LONGEST", "along", "along_axes", "axes_in_order", "axes_of", "axis_of", "broadcast", "from_front",
+    "kept_shape", "not_written", "of_matrices", "of_shape", "published", "reduced_shape", "sizes_of", "slice_length",
+    "up_to", "written",
 ]  # fmt: skip
 
 LONGEST = 2**63
@@ -103,12 +104,32 @@ def not_written(part: Any, x: Any, *args: Any, **attributes: Any) -> Any:
 
 def axes_of(axis: int | Sequence[int] | None, ndim: int, name: str = "axis") -> tuple[int, ...]:
     """Axes counted from the front, sorted; all of them for None."""
-    if axis is None:
-        return tuple(range(ndim))
-    axes = tuple(axis_of(item, ndim, name) for item in (axis if isinstance(axis, (tuple, list)) else (axis,)))
+    return tuple(range(ndim)) if axis is None else tuple(sorted(axes_in_order(axis, ndim, name)))
+
+
+def axes_in_order(axis: int | Sequence[int], ndim: int, name: str = "axis") -> tuple[int, ...]:
+    """Axes counted from the front, in the order in which they are named."""
+    axes = tuple(axis_of(item, ndim, name) for item in (axis if isinstance(axis, Sequence) else (axis,)))
     if len(set(axes)) != len(axes):
         raise ValueError(f"{name} must name each axis once, got {axis}")
-    return tuple(sorted(axes))
+    return axes
+
+
+def along(node: Node) -> tuple[str, tuple[int, ...]]:
+    """The option of a function along axes that names them, and which they are, counted from the front."""
+    option, ndim = "axis" if "axis" in node.attributes else "axes", len(node.args[0].shape)
+    named = node.attributes[option]
+    return option, tuple(range(ndim)) if named is None else axes_in_order(named, ndim)
+
+
+def up_to(axis: int, part: Any) -> tuple[Any, ...]:
+    """The index that takes a part along an axis, and all before it."""
+    return (*(slice(None),) * axis, part)
+
+
+def of_shape(x: Node, shape: Shape) -> Spec:
+    """Shape and dtype of what is brought to a shape."""
+    return shape, x.dtype
 
 
 def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
@@ -141,11 +162,6 @@ def sizes_of(shape: Any, name: str = "shape") -> Shape:
             raise ValueError(f"{name} must hold lengths below 2**63, got {now}")
         sizes.append(size)
     return tuple(sizes)
-
-
-def total(shape: Shape, axes: Sequence[int]) -> Size:
-    """The number of elements along `axes`."""
-    return product(shape[axis] for axis in axes)
 
 
 def slice_length(length: Size, part: slice) -> Size:
@@ -183,23 +199,10 @@ def _may_count_from_end(bound: Length) -> bool:
     return (hint is not None and hint < 0) or any(not node.shape for node in bound.nodes())
 
 
-def _of_kind(
-    tag: str,
-    name: str,
-    infer: Callable[..., Any],
-    rules: tuple[Rule, ...],
-    *,
-    linear: bool = False,
-    **facts: Any,
-) -> Operation:
-    tags = frozenset({tag, LINEAR_TAG} if linear else {tag})
-    return declare(name, infer, rules, tags=tags, **facts)
-
-
-along_axes = functools.partial(_of_kind, ALONG_AXES_TAG)
+along_axes = functools.partial(declare, tags=frozenset({ALONG_AXES_TAG}))
 """Declare a function that goes along the axes its option `axis` or `axes` names; other facts are of its `Operation`."""
 
-of_matrices = functools.partial(_of_kind, MATRICES_TAG)
+of_matrices = functools.partial(declare, tags=frozenset({MATRICES_TAG}))
 """Declare a function of the matrices in the last two axes."""
 
 

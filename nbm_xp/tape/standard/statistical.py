@@ -7,7 +7,7 @@ now, so that a gradient flows to the first of equal elements.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, running_dtype
@@ -17,15 +17,15 @@ from ..concrete import concrete
 from ..dtypes import DType, common_dtype, int64, weak_dtype
 from ..dtypes import bool as boolean
 from ..lengths import Size, is_number, kind_of_number, known, product
-from ..node import Node, Operation, declare, same_as_first
+from ..node import Node, Rule, Spec, declare, same_as_first
 from ..tensor import Tensor, as_tensor, record
-from .creation import asarray, imag, real, zeros
+from .creation import asarray, full, imag, real, zeros
 from .data_types import cast, floating, is_complex, together
 from .elementwise import sqrt, square, where
 from .indexing import take, take_along_axis
 from .manipulation import accumulated, accumulator, along_reduced, concat, flip, permute_dims, reduced_spec, reshape
 from .manipulation import sum as sum_
-from .shapes import along_axes, axes_of, axis_of, kept_shape, published, reduced_shape
+from .shapes import along_axes, axes_of, axis_of, kept_shape, published, reduced_shape, up_to
 
 __all__ = [
     "all", "any", "argmax", "argmin", "argsort", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "isin",
@@ -34,36 +34,24 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _accumulated(x: Node, *, axis: int, dtype: DType, include_initial: bool) -> Any:
-    shape = tuple(n + 1 if include_initial and i == axis else n for i, n in enumerate(x.shape))
-    return shape, dtype
-
-
-def _along_axis(axis: int, part: slice) -> tuple[slice, ...]:
-    return (slice(None),) * axis + (part,)
-
-
-def _without_first(g: Tensor, axis: int, include_initial: bool) -> Tensor:
-    return g[_along_axis(axis, slice(1, None))] if include_initial else g
-
-
-def _cumsum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: int, dtype: Any, include_initial: bool) -> Tensor:
-    g = _without_first(g, axis, include_initial)
+def _cumsum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: int, dtype: Any) -> Tensor:
     return flip(cumulative_sum(flip(g, axis=axis), axis=axis), axis=axis)
 
 
-def _cumprod_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: int, dtype: Any, include_initial: bool) -> Tensor:
+def _cumprod_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: int, dtype: Any) -> Tensor:
     """The product of what is before an element, times what follows from it; nothing is divided, so zeros do no harm."""
-    g = _without_first(g, axis, include_initial)
-    before = cumulative_prod(x, axis=axis, include_initial=True)[_along_axis(axis, slice(None, -1))]
-    return before * _backwards(x, g, axis)
+    return _products_before(x, axis) * _backwards(x, g, axis)
+
+
+def _products_before(x: Tensor, axis: int) -> Tensor:
+    return cumulative_prod(x, axis=axis, include_initial=True)[up_to(axis, slice(None, -1))]
 
 
 def _shifted(x: Tensor, axis: int) -> Tensor:
     """Each element one place later, after a zero."""
     first = zeros(kept_shape(x.node.shape, (axis,)), dtype=x.dtype)
     longer: Tensor = concat([first, x], axis=axis)
-    return longer[_along_axis(axis, slice(None, -1))]
+    return longer[up_to(axis, slice(None, -1))]
 
 
 def _backwards(a: Tensor, g: Tensor, axis: int) -> Tensor:
@@ -76,7 +64,7 @@ def _run_recurrence(xp: Any, a: Any, b: Any, *, axis: int) -> Any:
     """Sums s of ``s[i] = a[i] * s[i - 1] + b[i]``: after each round every element has taken in twice as many."""
     done = 1
     while done < a.shape[axis]:
-        head, late, early = ((*_along_axis(axis, slice(*ends)), ...) for ends in ((done,), (done, None), (None, -done)))
+        head, late, early = ((*up_to(axis, slice(*ends)), ...) for ends in ((done,), (done, None), (None, -done)))
         rest = b[late] + a[late] * b[early]
         b = xp.concat([b[head], rest], axis=axis)
         a = xp.concat([a[head], a[late] * a[early]], axis=axis)
@@ -94,27 +82,26 @@ _RECURRENCE = along_axes(
     run=_run_recurrence,
     may_overlap=True,
 )
-_CUMSUM = along_axes("cumulative_sum", _accumulated, (_cumsum_rule,))
-_CUMPROD = along_axes("cumulative_prod", _accumulated, (_cumprod_rule,))
 
 
-def _partial(op: Operation, x: Any, axis: int | None, dtype: Any, include_initial: bool) -> Tensor:
-    x = as_tensor(x)
-    wide = accumulator(x, dtype)
-    if axis is None and x.ndim != 1:
-        raise ValueError(f"axis must be given to {op.name} for an array of {x.ndim} axes")
-    place = axis_of(0 if axis is None else axis, x.ndim)
-    return record(op, cast(x, wide), axis=place, dtype=wide, include_initial=include_initial)
+def _cumulative(name: str, rule: Rule, start: int, doc: str) -> Callable[..., Tensor]:
+    op = along_axes(name, lambda x, *, axis, dtype: (x.shape, dtype), (rule,))
+
+    def function(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
+        x = as_tensor(x)
+        wide = accumulator(x, dtype)
+        if axis is None and x.ndim != 1:
+            raise ValueError(f"axis must be given to {name} for an array of {x.ndim} axes")
+        place = axis_of(0 if axis is None else axis, x.ndim)
+        found = record(op, cast(x, wide), axis=place, dtype=wide)
+        first = full(kept_shape(x.node.shape, (place,)), start, dtype=wide)
+        return concat([first, found], axis=place) if include_initial else found
+
+    return published(name, function, doc)
 
 
-def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
-    """Partial sums along an axis."""
-    return _partial(_CUMSUM, x, axis, dtype, include_initial)
-
-
-def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
-    """Partial products along an axis."""
-    return _partial(_CUMPROD, x, axis, dtype, include_initial)
+cumulative_sum = _cumulative("cumulative_sum", _cumsum_rule, 0, "Partial sums along an axis.")
+cumulative_prod = _cumulative("cumulative_prod", _cumprod_rule, 1, "Partial products along an axis.")
 
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Tensor:
@@ -126,16 +113,11 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
     parts = [part for part in (prepend, tensor, append) if part is not None]
     if len(parts) > 1:
         tensor = concat(parts, axis=place)
-    head = (slice(None),) * place
     for _ in range(n):
         if known(tensor.node.shape[place]) == 0:
             break
-        tensor = tensor[(*head, slice(1, None))] - tensor[(*head, slice(None, -1))]
+        tensor = tensor[up_to(place, slice(1, None))] - tensor[up_to(place, slice(None, -1))]
     return tensor
-
-
-def _reduced_to_bool(x: Node, *, axis: tuple[int, ...], keepdims: bool) -> Any:
-    return reduced_shape(x.shape, axis, keepdims), boolean
 
 
 def _prod_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
@@ -144,11 +126,8 @@ def _prod_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keep
     moved = permute_dims(x, order)
     kept = moved.node.shape[: x.ndim - len(axis)]
     rows = reshape(moved, (*kept, product(moved.node.shape[len(kept) :])))
-    last = len(kept)
-    before = cumulative_prod(rows, axis=last, include_initial=True)[..., :-1]
-    backwards = cumulative_prod(flip(rows, axis=last), axis=last, include_initial=True)[..., :-1]
-    after = flip(backwards, axis=last)
-    others = reshape(before * after, moved.node.shape)
+    after = flip(_products_before(flip(rows, axis=-1), len(kept)), axis=-1)
+    others = reshape(_products_before(rows, len(kept)) * after, moved.node.shape)
     back = [order.index(i) for i in range(x.ndim)]
     return along_reduced(g, x, axis, keepdims) * permute_dims(others, back)
 
@@ -165,6 +144,42 @@ def _count(x: Tensor, axis: tuple[int, ...]) -> Size:
     return product(x.node.shape[i] for i in axis)
 
 
+def _reduction(
+    name: str, rule: Rule, doc: str, *, dtype: DType = None, of_none: bool = True, floats: bool = False, **facts: Any
+) -> Callable[..., Tensor]:
+    """Declare a function that reduces over axes; `facts` are those of its `Operation`.
+
+    Parameters
+    ----------
+    dtype
+        That of the result; by default the argument's.
+    of_none
+        Whether it is defined where there are no elements.
+    floats
+        Whether it takes floating numbers alone.
+    """
+
+    def infer(x: Node, *, axis: tuple[int, ...], keepdims: bool) -> Spec:
+        return reduced_shape(x.shape, axis, keepdims), x.dtype if dtype is None else dtype
+
+    op = along_axes(name, infer, (rule,), **facts)
+
+    def function(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
+        x = floating(x) if floats else as_tensor(x)
+        axes = axes_of(axis, x.ndim)
+        if not of_none:
+            check_some(x, axes, name)
+        return record(op, x, axis=axes, keepdims=keepdims)
+
+    return published(name, function, doc)
+
+
+def check_some(x: Tensor, axes: Sequence[int], name: str) -> None:
+    """Raise where one of the axes is known to be empty."""
+    if 0 in [known(x.node.shape[axis]) for axis in axes]:
+        raise ValueError(f"{name} of no elements is not defined: x has shape {x.shape}")
+
+
 def _run_mean(xp: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
     """The mean; of no elements NaN, without a warning."""
     if 0 in x.shape:
@@ -172,19 +187,14 @@ def _run_mean(xp: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
     return xp.mean(x, axis=axis, keepdims=keepdims)
 
 
-_MEAN = along_axes(
+mean = _reduction(
     "mean",
-    reduced_spec,
-    (lambda g, out, x, *, axis, keepdims: along_reduced(g / _count(x, axis), x, axis, keepdims),),
+    lambda g, out, x, *, axis, keepdims: along_reduced(g / _count(x, axis), x, axis, keepdims),
+    "The arithmetic mean over axes.",
+    floats=True,
     run=_run_mean,
     adds_up=True,
 )
-
-
-def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The arithmetic mean over axes."""
-    x = floating(x)
-    return record(_MEAN, x, axis=axes_of(axis, x.ndim), keepdims=keepdims)
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
@@ -224,40 +234,12 @@ def _extremum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, keepdims: bo
     return winners * (along_reduced(g, x, axis, keepdims) / sum_(winners, axis=axis, keepdims=True))
 
 
-def _extremum(name: str, doc: str) -> Callable[..., Tensor]:
-    op = along_axes(name, reduced_spec, (_extremum_rule,))
-
-    def function(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
-        x = as_tensor(x)
-        axes = axes_of(axis, x.ndim)
-        if any_zero(x, axes):
-            raise ValueError(f"{name} of no elements is not defined: x has shape {x.shape}")
-        return record(op, x, axis=axes, keepdims=keepdims)
-
-    return published(name, function, doc)
-
-
-def any_zero(x: Tensor, axes: tuple[int, ...]) -> bool:
-    """Whether one of the axes is known to be empty."""
-    return 0 in [known(x.node.shape[axis]) for axis in axes]
-
-
-max = _extremum("max", "The largest element over axes; at a tie the gradient is shared equally.")
-min = _extremum("min", "The smallest element over axes; at a tie the gradient is shared equally.")
-
-
-def _logical(name: str) -> Callable[..., Tensor]:
-    op = along_axes(name, _reduced_to_bool, (None,), may_overlap=True)  # of no axes, the argument itself
-
-    def function(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
-        x = as_tensor(x)
-        return record(op, x, axis=axes_of(axis, x.ndim), keepdims=keepdims)
-
-    return published(name, function, f"Whether {name} elements over axes are true.")
-
-
-all = _logical("all")
-any = _logical("any")
+_OF_EXTREMUM = "element over axes; at a tie the gradient is shared equally."
+max = _reduction("max", _extremum_rule, f"The largest {_OF_EXTREMUM}", of_none=False)
+min = _reduction("min", _extremum_rule, f"The smallest {_OF_EXTREMUM}", of_none=False)
+# over no axes, these are the argument itself
+all = _reduction("all", None, "Whether all elements over axes are true.", dtype=boolean, may_overlap=True)
+any = _reduction("any", None, "Whether any elements over axes are true.", dtype=boolean, may_overlap=True)
 
 
 def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
@@ -266,14 +248,10 @@ def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Ten
     return sum_(x if x.dtype == boolean else x != 0, axis=axis, keepdims=keepdims)
 
 
-def _infer_position(x: Node, *, axis: int, keepdims: bool) -> Any:
-    return reduced_shape(x.shape, (axis,), keepdims), int64
-
-
 def _position(name: str) -> Callable[..., Tensor]:
     op = along_axes(
         name,
-        _infer_position,
+        lambda x, *, axis, keepdims: (reduced_shape(x.shape, (axis,), keepdims), int64),
         (None,),
         run=lambda xp, x, *, axis, keepdims: xp.astype(
             getattr(xp, name)(x, axis=axis, keepdims=keepdims), running_dtype(xp, "int64")
@@ -286,8 +264,7 @@ def _position(name: str) -> Callable[..., Tensor]:
             flat: Tensor = function(reshape(x, (-1,)), axis=0)
             return reshape(flat, (1,) * x.ndim) if keepdims else flat
         place = axis_of(axis, x.ndim)
-        if any_zero(x, (place,)):
-            raise ValueError(f"{name} of no elements is not defined: x has shape {x.shape}")
+        check_some(x, [place], name)
         return record(op, x, axis=place, keepdims=keepdims)
 
     which = "largest" if name == "argmax" else "smallest"
@@ -344,34 +321,30 @@ def nonzero(x: Any, /) -> tuple[Tensor, ...]:
     return tuple(cast(as_tensor(places), int64) for places in array_namespace(array).nonzero(array))
 
 
-def _found(x: Any, function: str) -> UniqueAll[Tensor]:
-    x = as_tensor(x)
-    array = concrete(x, function)
-    places = [as_tensor(part) for part in array_namespace(array).unique_all(array)[1:]]
-    indices, inverse, counts = (cast(part, int64) for part in places)
-    return UniqueAll(take(reshape(x, (-1,)), indices), indices, inverse, counts)
-
-
 def unique_all(x: Any, /) -> UniqueAll[Tensor]:
     """The distinct elements, where each is first, which one each element is, and how often each is there."""
-    return _found(x, "unique_all")
+    x = as_tensor(x)
+    array = concrete(x, "unique_all")
+    places = array_namespace(array).unique_all(array)[1:]
+    indices, inverse, counts = (cast(as_tensor(part), int64) for part in places)
+    return UniqueAll(take(reshape(x, (-1,)), indices), indices, inverse, counts)
 
 
 def unique_counts(x: Any, /) -> UniqueCounts[Tensor]:
     """The distinct elements, and how often each is there."""
-    found = _found(x, "unique_counts")
+    found = unique_all(x)
     return UniqueCounts(found.values, found.counts)
 
 
 def unique_inverse(x: Any, /) -> UniqueInverse[Tensor]:
     """The distinct elements, and which of them each element is."""
-    found = _found(x, "unique_inverse")
+    found = unique_all(x)
     return UniqueInverse(found.values, found.inverse_indices)
 
 
 def unique_values(x: Any, /) -> Tensor:
     """The distinct elements; each NaN is one of its own."""
-    return _found(x, "unique_values").values
+    return unique_all(x).values
 
 
 def _run_isin(xp: Any, x1: Any, x2: Any, *, invert: bool) -> Any:
@@ -379,11 +352,7 @@ def _run_isin(xp: Any, x1: Any, x2: Any, *, invert: bool) -> Any:
     return xp.logical_not(inside) if invert else inside
 
 
-def _infer_isin(x1: Node, x2: Node, *, invert: bool) -> Any:
-    return x1.shape, boolean
-
-
-_ISIN = declare("isin", _infer_isin, (None, None), run=_run_isin)
+_ISIN = declare("isin", lambda x1, x2, *, invert: (x1.shape, boolean), (None, None), run=_run_isin)
 
 
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Tensor:
