@@ -98,7 +98,9 @@ class TrainingDiagnostics:
             return int(self.model.n_iter)
         if not self.model.diagnostics:
             return 0
-        affordable = max(self._steps // (_SHARE * _SHORTEST), int(bool(self.model.verbose)))
+        affordable = max(
+            self._steps // (_SHARE * _SHORTEST), int(bool(self.model.verbose) or self._held_out is not None)
+        )
         return min(affordable, _MOST_TIMES, int(self.model.n_iter))
 
     @property

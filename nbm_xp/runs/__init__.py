@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from .graph_runs import projected, sample_graph, sample_lattice
     from .reading import diagnose, open_dataset, open_samples
     from .sampling import sample
-    from .training import read_curve, train, trained_model
+    from .training import train, trained_model
     from .transitions import measure_lattice, read_transition
     from .workers import Workers
 
 __all__ = [
     "Evaluation", "RunDirectory", "RunError", "Workers", "diagnose", "evaluate", "measure_lattice", "open_dataset",
-    "open_samples", "projected", "read_curve", "read_evaluation", "read_result", "read_transition", "resume", "sample",
+    "open_samples", "projected", "read_evaluation", "read_result", "read_transition", "resume", "sample",
     "sample_graph", "sample_lattice", "train", "trained_model",
 ]  # fmt: skip
 
@@ -33,7 +33,7 @@ _CHAPTERS = {
     "graph_runs": ["projected", "sample_graph", "sample_lattice"],
     "reading": ["diagnose", "open_dataset", "open_samples"],
     "sampling": ["sample"],
-    "training": ["read_curve", "train", "trained_model"],
+    "training": ["train", "trained_model"],
     "transitions": ["measure_lattice", "read_transition"],
     "workers": ["Workers"],
 }

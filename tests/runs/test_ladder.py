@@ -200,7 +200,7 @@ def test_one_table_tells_the_ladder_and_both_ways_of_annealing(
     tmp_path: pathlib.Path, model: RBM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("typer")
-    from ..command import ran, told
+    from tests.helpers.command import ran, told
 
     monkeypatch.chdir(tmp_path)
     model.save("model.safetensors")
