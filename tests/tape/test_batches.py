@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbm_xp.functions.activations import softmax
-from nbm_xp.functions.convolution import conv2d
+from nbm_xp.functions.convolution import conv
 from nbm_xp.functions.neural import logsumexp
-from nbm_xp.functions.pooling import pool2d
+from nbm_xp.functions.pooling import pool
 from nbm_xp.rng import RandomStreams
 from nbm_xp.tape import Variable, checkpoint, function, gradients, placeholder, scan
 from nbm_xp.tape import namespace as xp
@@ -115,7 +115,7 @@ def test_loops_run_within_blocks() -> None:
 
 def test_images() -> None:
     x, kernel = rows(None, 6, 5, 2), Variable(RNG.normal(size=(3, 3, 2, 4)), dtype="float64")
-    pooled = pool2d(conv2d(x, kernel, data_format="channels_last"), (2, 2), data_format="channels_last")
+    pooled = pool(conv(x, kernel, data_format="channels_last"), (2, 2), data_format="channels_last")
     loss = xp.mean(logsumexp(xp.reshape(pooled, (-1, 24)), axis=-1))
     images = RNG.normal(size=(COUNT, 6, 5, 2))
     check([x], [pooled, loss, gradients(loss, kernel)], [images], [(5, 3, 5, 1)], combine="mean")
