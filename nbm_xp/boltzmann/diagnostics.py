@@ -8,7 +8,6 @@ convergence of Markov chain Monte Carlo when running many short chains", Bayesia
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,7 @@ from nbm_xp.namespace import array_namespace, asarray, host_namespace, to_numpy
 
 from .partition import AISEstimate
 
-__all__ = ["Diagnostics", "Sides", "nested_r_hat", "warning_text"]
+__all__ = ["Diagnostics", "Sides", "warning_text"]
 
 _MIXED = 1.2  # the nested R-hat of chains that have forgotten where they began
 _LARGE = 15.0  # weights of units of 0 and 1 that learn well do not come to it
@@ -168,27 +167,3 @@ class Sides:
         last = order.shape[0] - 1
         chosen = [int(order[round(last * place / (count - 1))]) for place in range(count)]
         return xp.take(self._rows, asarray(chosen, xp), axis=0)
-
-
-def nested_r_hat(values: Array, groups: int) -> float:
-    """Nested R-hat of chains, of which those of a group began at the same place: after one draw of each.
-
-    Parameters
-    ----------
-    values : array of shape (chains,)
-        Group by group.
-    groups : int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> nested_r_hat(np.array([1.0, 2.0, 1.0, 2.0]), 2), nested_r_hat(np.array([1.0, 2.0, 7.0, 8.0]), 2)
-    (1.0, 6.082762530298219)
-    """
-    xp = array_namespace(values)
-    table = xp.reshape(values, (groups, -1))
-    within = float(xp.mean(xp.var(table, axis=1, correction=1)))
-    between = float(xp.var(xp.mean(table, axis=1), correction=1))
-    if between == 0.0:
-        return 1.0
-    return math.sqrt(1.0 + between / within) if within > 1e-12 * between else math.inf

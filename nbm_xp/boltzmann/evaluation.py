@@ -271,8 +271,8 @@ class EvaluatedEstimator(BoltzmannEstimator):
             As in `ais`; the chains go through the temperatures backwards.
         initial : sequence with an array of shape (n_chains, units) for each layer, optional
             States of the model to start from; layers that a sweep draws first may be None. By default they are drawn
-            exactly, where `log_partition` can tell Z exactly; else on the ladder that the model learnt on, if it has
-            one; else along Markov chains. Chains too short for the model void the bound.
+            on the ladder that the model learnt on, if it has one, else along Markov chains. Chains too short for the
+            model void the bound.
         n_sweeps : int, optional
             Steps on the ladder, by default 400, or sweeps of these chains, by default 1000; none beside `initial`.
         library, chunks : optional

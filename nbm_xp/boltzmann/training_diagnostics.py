@@ -24,7 +24,7 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
-from nbm_xp.machines.diagnostics import TrainingWarning
+from nbm_xp.machines.diagnostics import TrainingWarning, scale_reduction
 from nbm_xp.machines.minibatches import SparseRows, in_memory
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy, to_numpy
 
@@ -32,7 +32,7 @@ from . import partition
 from .annealing import AnnealedChains
 from .bridging import LadderEstimate
 from .chains import Chains
-from .diagnostics import Diagnostics, Sides, nested_r_hat, warning_text
+from .diagnostics import Diagnostics, Sides, warning_text
 from .energy import expectation, marginalised_layer
 from .machine import Machine
 from .training_methods import PTT, training_method
@@ -233,7 +233,7 @@ class TrainingDiagnostics:
             found.effective_runs,
             held_out=self._held_out_mean(found),
             pseudo_likelihood=value if measure == "pseudo-likelihood" else None,
-            r_hat=nested_r_hat(sides.along(moved), _PLACES),
+            r_hat=float(scale_reduction(B.reshape(sides.along(moved), (_PLACES, -1)))),
             share=sides.weighed_share(visible, found),
             data_share=self._weighed(sides.above(self._states(rows))),
             chain_share=self._chain_share(sides),
