@@ -38,9 +38,9 @@ from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_n
 from .chains import Chains, States, in_order
 from .energy import Parameters, decoded, energy_within, local_field, sample_layer, sweep
 from .ladder import STEPS, LadderChains
-from .machine import Machine
 from .partition import AISEstimate, base_log_partition, estimate
 from .recording import Form, Recorded, State
+from .state import Machine
 
 __all__ = ["STAGE", "AnnealedChains", "Path", "ReverseChains", "adaptive_temperatures", "inverse_temperatures"]
 

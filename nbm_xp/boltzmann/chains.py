@@ -30,8 +30,8 @@ from nbm_xp.namespace import (
 )
 
 from .energy import Parameters, decoded, start_layer, sweep
-from .machine import Machine
 from .recording import Form, Recorded
+from .state import Machine
 from .topology import Topology
 
 __all__ = ["Chains", "Draw", "States", "beside", "in_order"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -27,16 +26,26 @@ from .optimizers import SGD, Schedule
 from .state import MachineState, float_dtype
 from .topology import Topology, hidden_kinds
 from .trainer import Trainer, check_hyperparameters
-from .training_methods import as_plain, from_plain, is_plain
+from .training_methods import from_plain, plain_params
 
 __all__ = ["BoltzmannEstimator"]
 
 _AT_ONCE = 4096  # rows of a sparse matrix that are transformed at a time
 
 
+class _NotFitted:
+    """The state of a machine that has none: what `fit` stores in the instance takes its place."""
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        if instance is None:
+            return self
+        raise NotFittedError(f"this {owner.__name__} instance is not fitted yet: call fit first")
+
+
 class _Hyperparameters:
     """Hyperparameters that all machines have, as `RBM` explains them, but whose places or defaults differ."""
 
+    state_: MachineState = _NotFitted()  # type: ignore[assignment]
     learning_rate: float
     batch_size: int
     n_iter: int
@@ -172,25 +181,8 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         """Raise `ValueError`, before any work, for hyperparameters that learning could not go on with."""
         check_hyperparameters(self)
 
-    def objective(self) -> dict[str, Any]:
-        """What a step of learning follows otherwise than `Learner` says, by its names."""
-        return {}
-
-    @property
-    def state_(self) -> MachineState:
-        """What has been learnt."""
-        try:
-            return self._state
-        except AttributeError:
-            kind = type(self).__name__
-            raise NotFittedError(f"this {kind} instance is not fitted yet: call fit first") from None
-
-    @state_.setter
-    def state_(self, value: MachineState) -> None:
-        self._state = value
-
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_state")
+        return "state_" in vars(self)
 
     @property
     def base_rate_(self) -> Array:
@@ -363,14 +355,12 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
 
     def plain_params(self) -> dict[str, Any]:
         """The hyperparameters as JSON can write them; those that are no plain values as their defaults."""
-        known = inspect.signature(type(self)).parameters
-        given = {name: as_plain(value) for name, value in self.get_params(deep=False).items()}
-        return {name: value if is_plain(value) else known[name].default for name, value in given.items()}
+        return plain_params(self)
 
     @classmethod
     def of_params(cls, params: Mapping[str, Any]) -> Self:
         """A model, not fitted, with hyperparameters that `plain_params` gave."""
-        return cls(**{name: from_plain(value) for name, value in params.items()})
+        return cls(**from_plain(params))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], library: str | None = None) -> Self:

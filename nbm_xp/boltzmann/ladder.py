@@ -32,9 +32,9 @@ from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespa
 from .bridging import LadderEstimate, bennett, cut_off, parting
 from .chains import Chains, States, beside, in_order
 from .energy import Parameters, decoded, free_energy, local_field, shape_of, sweep
-from .machine import Machine
 from .partition import constant, log_partition_of_biases
 from .recording import Form, Recorded, State
+from .state import Machine
 from .storage import LADDER, names
 
 __all__ = [

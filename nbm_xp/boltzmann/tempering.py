@@ -25,8 +25,8 @@ from .annealing import STAGE, Path, adaptive_temperatures
 from .chains import States, beside, in_order
 from .energy import Parameters, decoded
 from .ladder import Compared, ReplicaChains, moved, shown_of_top
-from .machine import Machine
 from .recording import Form, Recorded, State
+from .state import Machine
 
 __all__ = ["TemperingChains", "adaptive_replicas"]
 

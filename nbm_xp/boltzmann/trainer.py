@@ -54,11 +54,13 @@ class Trainer:
     ----------
     model : BoltzmannEstimator
         Whose hyperparameters count, and whose state changes.
+    **objective
+        What a step follows otherwise than `Learner` says, by its names.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, **objective: Any) -> None:
         check_hyperparameters(model)
-        self.model = model
+        self.model, self.objective = model, objective
         self.method = training_method(model.training)
         self.optimizer = optimizer_of(model.optimizer)
 
@@ -78,9 +80,9 @@ class Trainer:
         X: Rows,
         sample_weight: Rows,
         *,
-        held_out: Rows,
-        callback: Callable[[Any], object] | None,
-        resume: bool,
+        held_out: Rows = None,
+        callback: Callable[[Any], object] | None = None,
+        resume: bool = False,
     ) -> None:
         """Learn from rows, epoch by epoch: see `RBM.fit`."""
         model = self.model
@@ -252,7 +254,7 @@ class Trainer:
             pairs = enumerate(zip(state.topology.units, state.parameters.biases, strict=True))
             offsets = tuple(state.stored(f"offset.{k}", units.mean(biases.value)) for k, (units, biases) in pairs)
             balance = Balance(state, offsets) if isinstance(self.method, PTT) else None
-        return Learner(self.negative_phase, self.optimizer, offsets, balance, **self.model.objective())
+        return Learner(self.negative_phase, self.optimizer, offsets, balance, **self.objective)
 
     def _uniforms(self, count: int) -> Array:
         """So many random numbers in host memory, others in each call."""

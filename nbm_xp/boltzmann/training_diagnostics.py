@@ -34,7 +34,7 @@ from .bridging import LadderEstimate
 from .chains import Chains
 from .diagnostics import Diagnostics, Sides, warning_text
 from .energy import expectation, marginalised_layer
-from .machine import Machine
+from .state import Machine
 from .training_methods import PTT, training_method
 
 __all__ = ["TrainingDiagnostics"]

@@ -39,10 +39,10 @@ from . import storage
 from .bridging import LadderEstimate
 from .energy import encoded, free_energy, shape_of, variable
 from .ladder import Ladder, LadderChains, estimate, ladder_of_arrays, moved
-from .machine import Machine
 from .negative_phase import NegativePhase
 from .partition import constant
 from .recording import State, repeated
+from .state import Machine
 from .storage import LADDER
 from .topology import Topology
 

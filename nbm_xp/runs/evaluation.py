@@ -14,8 +14,8 @@ from nbm_xp.boltzmann import LadderEstimate
 from nbm_xp.boltzmann.annealing import adaptive_temperatures, inverse_temperatures
 from nbm_xp.boltzmann.ladder import STEPS
 from nbm_xp.boltzmann.ladder import estimate as ladder_estimate
-from nbm_xp.boltzmann.machine import Machine
 from nbm_xp.boltzmann.partition import AISEstimate, base_log_partition, estimate, is_enumerable, log_z_of
+from nbm_xp.boltzmann.state import Machine
 from nbm_xp.machines.estimators import check_names
 from nbm_xp.machines.rows import checked_rows, known_length, positive_int
 

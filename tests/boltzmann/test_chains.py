@@ -21,8 +21,8 @@ from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import RBM
 from nbm_xp.boltzmann.annealing import AnnealedChains, ReverseChains
 from nbm_xp.boltzmann.chains import Chains
-from nbm_xp.boltzmann.machine import Machine
 from nbm_xp.boltzmann.partition import base_log_partition, estimate
+from nbm_xp.boltzmann.state import Machine
 from nbm_xp.machines.randomness import ChainFunction, ChainStreams
 from tests.helpers.runs import deep, dyadic, ordinary
 

@@ -18,8 +18,8 @@ from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import DBM, RBM, SGD, Topology
 from nbm_xp.boltzmann.energy import energy, expectation, free_energy
 from nbm_xp.boltzmann.learning_step import centred, gradients, plain_steps, with_means
-from nbm_xp.boltzmann.machine import Machine
 from nbm_xp.boltzmann.partition import base_log_partition, estimate
+from nbm_xp.boltzmann.state import Machine
 from nbm_xp.namespace import to_numpy
 from tests.helpers.libraries import DASK, LIBRARIES, Library, computing, guard, libraries
 
