@@ -36,7 +36,7 @@ from nbm_xp.machines.rows import positive_int, shortened
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy
 
 from .chains import Chains, States, in_order
-from .energy import Parameters, decoded, energy_within, local_field, sample_layer, sweep
+from .energy import Parameters, decoded, energy_within, local_field, sweep
 from .ladder import STEPS, LadderChains
 from .partition import AISEstimate, base_log_partition, estimate
 from .recording import Form, Recorded, State
@@ -112,16 +112,6 @@ class Path:
         own, more = parts
         return beta * more if own is None else own + beta * more
 
-    @staticmethod
-    def start(parameters: Parameters, fields: Array, rows: int | tuple[int, ...], rng: Streams) -> State:
-        """States of ``topology.retained`` in the first model, drawn exactly, given what visible units receive there."""
-        topology = parameters.topology
-        state: State = [None] * len(topology.sizes)
-        for layer in topology.retained:
-            nothing = fields[..., :1, :] * 0 + B.zeros((topology.sizes[layer], 1), dtype=B.dtype(fields))
-            state[layer], _ = sample_layer(parameters, layer, nothing if layer else fields, rows, rng)
-        return state
-
     def log_ratio(self, cold: Array, warm: Array, state: Sequence[Array]) -> tuple[Array, dict[int, Fields]]:
         """The logarithm of the ratio of a state's weights at two temperatures, and what marginalised layers receive.
 
@@ -188,9 +178,7 @@ class AnnealedChains(Chains):
 
     def start(self, offset: int, rows: int) -> States:
         """See `Chains.start`; the weights are one."""
-        begin = self._compiled(_record_start, rows)
-        fields = self._columns(self.machine.base_bias, offset, rows, tiled=True)
-        return self.weighted(begin([fields], self._random(begin, "start", offset, 0))[0])
+        return self.weighted(super().start(offset, rows))
 
     def weighted(self, states: Sequence[Array]) -> States:
         """States of ``topology.retained``, a column for each chain, and weights of one."""
@@ -279,13 +267,6 @@ class ReverseChains(AnnealedChains):
         found = mixing.collect(offset, rows, usual if self.n_sweeps is None else self.n_sweeps)
         ends = list(itertools.accumulate(sites))
         return self.weighted([xp.matrix_transpose(found[:, k - n : k]) for n, k in zip(sites, ends, strict=True)])
-
-
-def _record_start(form: Form, streams: ChainStreams) -> Recorded:
-    fields = B.placeholder(shape=(form.topology.sizes[0], form.n_chains), dtype=form.dtype)
-    parameters = Parameters(form.topology, (), (fields,), in_columns=True)
-    state = Path.start(parameters, fields, form.n_chains, streams)
-    return [fields], [decoded(parameters, layer, state[layer]) for layer in form.topology.retained]
 
 
 def _path(form: Form) -> tuple[list[Array], Path]:

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.cluster import KMeans
+
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, to_numpy
@@ -128,23 +130,14 @@ class Sides:
             direction = B.dot(B.dot(apart, direction), apart)
             direction = direction / max(float(xp.max(xp.abs(direction))), 1e-300)
         self._centre, self._direction = centre, direction
-        places = self._along(rows)
-        border = 0.5 * float(xp.min(places) + xp.max(places))
-        for _ in range(10):
-            above = xp.astype(places > border, places.dtype)
-            many = float(xp.sum(above))
-            if not 0 < many < places.shape[0]:
-                break
-            high, low = float(xp.sum(places * above)) / many, float(xp.sum(places * (1 - above)))
-            border = 0.5 * (high + low / (places.shape[0] - many))
-        self._border, self._places = border, places
-
-    def _along(self, rows: Array) -> Array:
-        return B.dot(rows - self._centre, self._direction)
+        self._places = places = self.along(rows)[:, None]
+        low, high = float(xp.min(places)), float(xp.max(places))
+        centres = KMeans(2, init=[[low], [high]], n_init=1).fit(places).cluster_centers_ if low < high else places
+        self._border = float(xp.mean(centres))
 
     def along(self, states: Array) -> Array:
         """Where states lie."""
-        return self._along(asarray(to_numpy(states), host_namespace(), "float64"))
+        return B.dot(asarray(to_numpy(states), host_namespace(), "float64") - self._centre, self._direction)
 
     def share(self, states: Array) -> float:
         """How many of some states are on the upper side."""
@@ -163,7 +156,6 @@ class Sides:
     def far_apart(self, count: int) -> Array:
         """So many of the rows, evenly from one end to the other."""
         xp = array_namespace(self._places)
-        order = xp.argsort(self._places)
-        last = order.shape[0] - 1
-        chosen = [int(order[round(last * place / (count - 1))]) for place in range(count)]
-        return xp.take(self._rows, asarray(chosen, xp), axis=0)
+        order = xp.argsort(self._places[:, 0])
+        chosen = xp.astype(xp.linspace(0, order.shape[0] - 1, count), xp.int64)
+        return xp.take(self._rows, xp.take(order, chosen), axis=0)

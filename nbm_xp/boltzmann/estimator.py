@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 from sklearn import get_config
@@ -13,14 +14,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, RandomState, Rows
 from nbm_xp.machines.estimators import NotFittedError, describe_rows
-from nbm_xp.machines.minibatches import is_sparse
+from nbm_xp.machines.minibatches import in_memory, is_sparse, minibatches
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.machines.rows import checked_values, numbers, sparse_rows
 from nbm_xp.machines.units import Units, kind_of
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, is_complex, is_lazy, to_numpy
 
 from . import storage
-from .diagnostics import Diagnostics
 from .negative_phase import TrainingMethod
 from .optimizers import SGD, Schedule
 from .state import MachineState, float_dtype
@@ -184,15 +184,11 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
     def __sklearn_is_fitted__(self) -> bool:
         return "state_" in vars(self)
 
-    @property
-    def base_rate_(self) -> Array:
-        """The smoothed means of the visible units in the data."""
-        return self.state_.base_rate
-
-    @property
-    def n_features_in_(self) -> int:
-        """How many features a row has."""
-        return self.state_.n_features
+    base_rate_ = property(attrgetter("state_.base_rate"), doc="The smoothed means of the visible units in the data.")
+    n_features_in_ = property(attrgetter("state_.n_features"), doc="How many features a row has.")
+    n_iter_ = property(attrgetter("state_.n_iter"), doc="Epochs of `fit` that are done.")
+    n_samples_seen_ = property(attrgetter("state_.n_samples"), doc="Rows that were learnt from.")
+    diagnostics_ = property(attrgetter("state_.diagnostics"), doc="What was found in training, epoch by epoch.")
 
     @property
     def feature_names_in_(self) -> Array:
@@ -201,21 +197,6 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         if names is None:
             raise AttributeError("feature_names_in_: the rows had no names of columns")
         return host_namespace().asarray(names, dtype=object)
-
-    @property
-    def n_iter_(self) -> int:
-        """Epochs of `fit` that are done."""
-        return self.state_.n_iter
-
-    @property
-    def n_samples_seen_(self) -> int:
-        """Rows that were learnt from."""
-        return self.state_.n_samples
-
-    @property
-    def diagnostics_(self) -> list[Diagnostics]:
-        """What was found of the machine in training, in rising order of the epochs."""
-        return self.state_.diagnostics
 
     @property
     def log_likelihoods_(self) -> list[tuple[int, float, float]]:
@@ -250,9 +231,8 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         if not is_sparse(X):
             return self._in_container(self._represent(state.checked_rows(X)))
         rows = sparse_rows(X, state.n_features, within=state.topology.units[0].within, owner=state.kind)
-        state.same_library(rows[:1, :])
-        parts = [slice(start, start + _AT_ONCE) for start in range(0, max(rows.shape[0], 1), _AT_ONCE)]
-        found = [self._represent(rows[part, :]) for part in parts]
+        state.same_library(in_memory(rows[:1, :]))
+        found = [self._represent(part) for part, _ in minibatches(rows, _AT_ONCE)] or [self._represent(in_memory(rows))]
         return self._in_container(array_namespace(found[0]).concat(found, axis=0))
 
     def _in_container(self, values: Array) -> Array:

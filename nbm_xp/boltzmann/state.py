@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
 from nbm_xp import natural_bm as B
@@ -58,9 +59,12 @@ class MachineState:
     seed : int
     n_iter, n_samples : int, optional
         Epochs that are done; rows that were learnt from.
-    diagnostics : iterable of Diagnostics, optional
+    diagnostics : iterable of mappings, optional
+        The attributes of each `Diagnostics`.
     feature_names : sequence of str, optional
         The names of the columns, where rows came in a table.
+    rstate : sequence of int, optional
+        Where the streams are; at the beginning, by default.
 
     Attributes
     ----------
@@ -80,16 +84,17 @@ class MachineState:
         kind: str,
         topology: Topology,
         arrays: Mapping[str, Array],
-        seed: int,
+        seed: int | str,
         *,
         n_iter: int = 0,
         n_samples: int = 0,
-        diagnostics: Iterable[Diagnostics] = (),
+        diagnostics: Iterable[Mapping[str, Any]] = (),
         feature_names: Sequence[str] | None = None,
+        rstate: Sequence[int] | None = None,
     ) -> None:
-        self.kind, self.topology, self.seed = kind, topology, seed
-        self.n_iter, self.n_samples = n_iter, n_samples
-        self.diagnostics = list(diagnostics)
+        self.kind, self.topology, self.seed = kind, topology, int(seed)
+        self.n_iter, self.n_samples = int(n_iter), int(n_samples)
+        self.diagnostics = [Diagnostics.of(found) for found in diagnostics]
         self.feature_names = None if feature_names is None else list(feature_names)
         names = storage.names(topology)
         self.library = library_name(arrays[names[0]])
@@ -100,7 +105,9 @@ class MachineState:
             for name, value in arrays.items()
             if name not in names and name != "base_rate" and not name.startswith(storage.STREAMS)
         }
-        self.rng = stream(seed)
+        self.rng = stream(self.seed)
+        if rstate is not None:
+            self.rng.set_rstate(list(rstate))
         self.rate = variable(asarray(0.0, array_namespace(self.like), self.like.dtype))  # of learning
         self._compiled: dict[Hashable, Any] = {}
         self._drawn: dict[str, Array] = {}  # states of streams by the name of a function and a number
@@ -223,7 +230,7 @@ class MachineState:
         return found | {f"{storage.STREAMS}{name}": streams[name] for name in sorted(streams)}
 
     def progress(self) -> dict[str, Any]:
-        """All else that the machine goes on with, as JSON writes it."""
+        """All else that the machine goes on with, as JSON writes it: the further arguments of this class."""
         return {
             "seed": str(self.seed),
             "rstate": [int(word) for word in self.rng.rstate],
@@ -233,29 +240,11 @@ class MachineState:
             "feature_names": self.feature_names,
         }
 
-    @classmethod
-    def resumed(
-        cls, kind: str, topology: Topology, arrays: Mapping[str, Array], progress: Mapping[str, Any]
-    ) -> MachineState:
-        """The state of what `arrays` and `progress` gave."""
-        found = cls(
-            kind,
-            topology,
-            arrays,
-            int(progress["seed"]),
-            n_iter=int(progress["n_iter"]),
-            n_samples=int(progress["n_samples"]),
-            diagnostics=(Diagnostics.of(each) for each in progress["diagnostics"]),
-            feature_names=progress["feature_names"],
-        )
-        found.rng.set_rstate(list(progress["rstate"]))
-        return found
-
     def moved(self, library: str) -> MachineState:
         """The same state in another library, by way of the host."""
         xp = get_namespace(library)
         arrays = {name: asarray(to_numpy(value, copy=True), xp) for name, value in self.arrays().items()}
-        return self.resumed(self.kind, self.topology, arrays, self.progress())
+        return MachineState(self.kind, self.topology, arrays, **self.progress())
 
     def save(
         self,
@@ -288,20 +277,12 @@ class MachineState:
             arrays = {name: to_numpy(value) for name, value in arrays.items()}
         try:
             arrays = {name: asarray(value, xp) for name, value in arrays.items()}
-            return cls.resumed(kind, topology, arrays, about["progress"]), dict(about["params"])
+            return cls(kind, topology, arrays, **about["progress"]), dict(about["params"])
         except (KeyError, OverflowError, TypeError, ValueError) as error:
             raise ValueError(f"{os.fspath(path)} holds no {kind} of this release: {error}") from error
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "topology": self.topology,
-            "arrays": self.arrays(),
-            "progress": self.progress(),
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ = type(self).resumed(**state).__dict__
+    def __reduce__(self) -> tuple[Callable[..., MachineState], tuple[object, ...]]:
+        return partial(type(self), **self.progress()), (self.kind, self.topology, self.arrays())
 
 
 class Fitted(Protocol):
