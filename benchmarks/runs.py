@@ -12,8 +12,8 @@ import numpy as np
 
 from nbm_xp.boltzmann import RBM
 from nbm_xp.boltzmann.chains import Chains
-from nbm_xp.runs import Workers, sample
 from nbm_xp.boltzmann.state import Machine
+from nbm_xp.runs import Workers, sample
 
 from .harness import Contender, Row
 from .libraries import Library, elsewhere
