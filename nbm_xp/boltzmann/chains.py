@@ -156,7 +156,8 @@ class Chains:
         """The states of some layers that chains begin with, and their means."""
         given = tuple(layer for layer in self.given if layer in layers)
         begin = self._compiled(_record_start, rows, layers, given, self.n_machines)
-        rates = self._columns(self.topology.bounded_rate(self.machine.base_rate), offset, rows, tiled=True)
+        rate = self.topology.units[0].bounded_rate(self.machine.base_rate)
+        rates = self._columns(rate, offset, rows, tiled=True)
         columns = [rates, *(self._columns(self.given[layer], offset, rows) for layer in given)]
         found, _ = begin(columns, self._random(begin, "start", offset, 0))
         return in_order(found[: len(layers)]), tuple(found[len(layers) :])

@@ -118,11 +118,7 @@ class Topology:
 
         Every state has some probability there: annealing could not weight states that never occur.
         """
-        return self.units[0].bias(self.bounded_rate(rate))
-
-    def bounded_rate(self, rate: Array) -> Array:
-        """A base rate at which every visible state has some chance, in host memory."""
-        return self.units[0].bounded_rate(to_numpy(rate))
+        return self.units[0].bias(self.units[0].bounded_rate(to_numpy(rate)))
 
     def checked_layer(self, layer: Any, name: str) -> int:
         """The number of a layer, checked."""
