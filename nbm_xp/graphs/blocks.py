@@ -1,6 +1,6 @@
 """Graphs divided into blocks: what a division and its blocks are, and their chains as tasks for Dask.
 
-Contract: the bits of the undivided chains, however a graph is divided and whoever computes the blocks. A block holds its
+Contract: the bits of the undivided chains, however a graph is divided and whoever computes the blocks. A block has its
 own units and a halo, the units of other blocks that its own depend on; a task takes it a step on, and gives each
 neighbour what that needs for the next one. Dask and runs on disk drive the same blocks.
 """
@@ -46,6 +46,10 @@ class Block:
         """The states of the block's own units, of shape (chains, block's shape)."""
         raise NotImplementedError
 
+    def arrays(self) -> dict[str, Array]:
+        """All of it by name, as files have it."""
+        raise NotImplementedError
+
 
 class Division:
     """How a graph is divided into blocks.
@@ -78,6 +82,10 @@ class Division:
 
     def neighbours(self, block: Index) -> list[Index]:
         """The other blocks of which a block needs something, and which need something of it."""
+        raise NotImplementedError
+
+    def arrays(self) -> dict[str, Array]:
+        """All of it by name, as files have it."""
         raise NotImplementedError
 
     def n_steps(self, schedule: Schedule) -> int:

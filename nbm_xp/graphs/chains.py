@@ -228,7 +228,8 @@ class ChainGroup:
 
 def series_variables(groups: Sequence[ChainGroup], columns: Sequence[Array]) -> Variables:
     """The series of all groups, of what was measured of each."""
-    xp, found = array_namespace(*columns), {}
+    xp = array_namespace(*columns)
+    found: Variables = {}
     for name in groups[0].names:
         if name in SERIES:
             values = xp.concat([group.series(name, each) for group, each in zip(groups, columns, strict=True)])
@@ -452,7 +453,7 @@ class Chains:
         for _ in schedule.seen:
             self.step(schedule.thin)
             if set(names) & set(SERIES):
-                rows.append(self.group.measured(self.energies(), self.states))
+                rows.append(self.measured())
             if means.observables:
                 with wide_dtypes(self.xp):
                     means.see(self.xp, self.xp.reshape(self.by_unit(), (*self.machine.state_shape, -1)))
@@ -461,6 +462,10 @@ class Chains:
         if rows:
             found |= series_variables([self.group], [to_numpy(self.xp.concat(rows))])
         return found | means.variables(("unit",))
+
+    def measured(self) -> Array:
+        """What is measured of the states as they are: see `ChainGroup.measured`."""
+        return self.group.measured(self.energies(), self.states)
 
     def energies(self) -> Array:
         """The energy of each chain, float64 of shape (chains,)."""

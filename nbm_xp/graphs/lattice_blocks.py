@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
@@ -122,6 +122,19 @@ class LatticeDivision(Division):
                 taken[other] += math.prod(shape)
                 padded[:, *at] = host_namespace().reshape(shown[other][:, begin : taken[other]], (-1, *shape))
         return padded
+
+    def arrays(self) -> dict[str, Array]:
+        """See `Division`."""
+        host = host_namespace()
+        found = {f"chunks_{axis}": host.asarray(sizes) for axis, sizes in enumerate(self.chunks)}
+        return found | {"periodic": host.asarray(self.periodic), "at_once": host.asarray(self.at_once)}
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, Array]) -> LatticeDivision:
+        """The division that `arrays` has given."""
+        periodic = tuple(arrays["periodic"].tolist())
+        chunks = tuple(tuple(arrays[f"chunks_{axis}"].tolist()) for axis in range(len(periodic)))
+        return cls(chunks, periodic, int(arrays["at_once"]))
 
     def _reach(self, axis: int, i: int) -> Iterator[tuple[int, int, int, int]]:
         """The pieces of a padded block along an axis: of which block, from where to where in it, and their places."""

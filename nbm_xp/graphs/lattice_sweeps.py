@@ -6,6 +6,7 @@ Contract: the bits of `chains.Chains`, for every division into blocks, by arrays
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -82,6 +83,23 @@ class LatticeBlock(Block):
     def array(self, group: ChainGroup, states: Array) -> Array:
         """See `Block`."""
         return states
+
+    def arrays(self) -> dict[str, Array]:
+        """See `Block`."""
+        host, own = host_namespace(), self.couplings
+        found = {"unit": own.unit, "fields": own.fields, "multiples": own.multiples}
+        if own.clamp is not None:
+            found |= {"places": own.clamp[0], "values": own.clamp[1]}
+        return {name: host.asarray(value) for name, value in found.items() if value is not None}
+
+    @classmethod
+    def of(cls, division: LatticeDivision, index: Index, arrays: Mapping[str, Array]) -> LatticeBlock:
+        """The block that `arrays` has given."""
+        fields, clamp = arrays["fields"], (arrays["places"], arrays["values"]) if "places" in arrays else None
+        couplings = Couplings(
+            float(arrays["unit"]), arrays.get("multiples"), fields if fields.ndim else float(fields), clamp
+        )
+        return cls(division, index, couplings)
 
 
 def _nothing(group: ChainGroup) -> int:

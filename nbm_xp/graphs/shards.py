@@ -1,14 +1,14 @@
 """Graphs divided into shards: each shard's units, with its halo, the units of others that they are joined with.
 
 Contract: the bits of `chains.Chains`, for every division into shards, by arrays and by compiled loops. A task draws one
-colour of one shard, in chains that run together, after the shards near it have shown what they drew before. Own
-units come first, by rising slots, so that those of a colour follow one another; then the halo, shard after shard, each
+colour of one shard, in chains that run together, after the shards near it have shown what they drew before. Own units
+come first, by rising slots, so that those of a colour follow one another; then the halo, shard after shard, and of each
 by rising slots.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Final
@@ -36,9 +36,9 @@ class ShardDivision(Division):
 
     Parameters
     ----------
-    near : list of lists of ints
-        Of each shard the others that it sees.
-    sizes : list of ints
+    near : array
+        bool, of shape (shards, shards): which of them see one another.
+    sizes : array
         How many units each has.
     order : array
         The units in the order of shards.
@@ -46,8 +46,8 @@ class ShardDivision(Division):
         How many colours a sweep has.
     """
 
-    near: list[list[int]]
-    sizes: list[int]
+    near: Array
+    sizes: Array
     order: Array
     colours: int
 
@@ -57,11 +57,20 @@ class ShardDivision(Division):
     @property
     def chunks(self) -> tuple[tuple[int, ...], ...]:  # type: ignore[override]
         """See `Division`."""
-        return (tuple(self.sizes),)
+        return (tuple(self.sizes.tolist()),)
 
     def neighbours(self, block: Index) -> list[Index]:
         """See `Division`."""
-        return [(other,) for other in self.near[block[0]]]
+        return [(other,) for other in host_namespace().nonzero(self.near[block[0]])[0].tolist()]
+
+    def arrays(self) -> dict[str, Array]:
+        """See `Division`."""
+        return {field.name: host_namespace().asarray(getattr(self, field.name)) for field in fields(self)}
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, Array]) -> ShardDivision:
+        """The division that `arrays` has given."""
+        return cls(arrays["near"], arrays["sizes"], arrays["order"], int(arrays["colours"]))
 
     def by_unit(self, states: Array) -> Array:
         """See `Division`."""
@@ -200,7 +209,7 @@ class Shard(Block):
         states[here][places] = clamped[places, None]
 
     def arrays(self) -> dict[str, Array]:
-        """All of it, by name."""
+        """See `Block`."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -316,6 +325,8 @@ def sharded(
     host, layout = host_namespace(), machine.layout
     made = shards_of(layout, shard_numbers(layout, shards), clamp)
     order = host.concat([layout.order[shard.slots] for shard in made])
-    near = [shard.near.tolist() for shard in made]
-    division = ShardDivision(near, [shard.units for shard in made], order, len(layout.ends))
+    near = host.zeros((len(made), len(made)), dtype=host.bool)
+    for number, shard in enumerate(made):
+        near[number, shard.near] = True
+    division = ShardDivision(near, host.asarray([shard.units for shard in made]), order, len(layout.ends))
     return division, {(number,): shard for number, shard in enumerate(made)}

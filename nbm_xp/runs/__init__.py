@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .directory import RunDirectory, RunError
     from .evaluation import Evaluation, evaluate, read_evaluation
     from .execution import read_result, resume
-    from .graph_runs import projected, sample_graph, sample_lattice
+    from .graph_runs import projected, sample_graph
     from .reading import diagnose, open_dataset, open_samples
     from .sampling import sample
     from .training import train, trained_model
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Evaluation", "RunDirectory", "RunError", "Workers", "diagnose", "evaluate", "measure_lattice", "open_dataset",
     "open_samples", "projected", "read_evaluation", "read_result", "read_transition", "resume", "sample",
-    "sample_graph", "sample_lattice", "train", "trained_model",
+    "sample_graph", "train", "trained_model",
 ]  # fmt: skip
 
 _CHAPTERS = {
     "directory": ["RunDirectory", "RunError"],
     "evaluation": ["Evaluation", "evaluate", "read_evaluation"],
     "execution": ["read_result", "resume"],
-    "graph_runs": ["projected", "sample_graph", "sample_lattice"],
+    "graph_runs": ["projected", "sample_graph"],
     "reading": ["diagnose", "open_dataset", "open_samples"],
     "sampling": ["sample"],
     "training": ["train", "trained_model"],

@@ -93,7 +93,7 @@ class RunDirectory:
     ----------
     path : pathlib.Path
     kind : str
-        ``"sample"``, ``"evaluate"``, ``"train"``, ``"lattice"``, ``"graph"`` or ``"transition"``.
+        ``"sample"``, ``"evaluate"``, ``"train"``, ``"graph"`` or ``"transition"``.
     configuration : dict
         The arguments of the run, as JSON has them.
     seed : int

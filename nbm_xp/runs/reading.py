@@ -56,7 +56,7 @@ def open_samples(directory: str | os.PathLike[str], name: str = "visible") -> An
 
 
 def open_dataset(directory: str | os.PathLike[str]) -> Any:
-    """What a sampling run, a lattice's or a graph's has drawn, as an xarray Dataset, which reads what is asked of it.
+    """What a sampling run or a graph's has drawn, as an xarray Dataset, which reads what is asked of it.
 
     Parameters
     ----------
@@ -66,9 +66,9 @@ def open_dataset(directory: str | os.PathLike[str]) -> Any:
     Returns
     -------
     xarray.Dataset
-        A variable for each layer, with the dimensions chain, draw and unit; of a lattice or a graph ``state``,
-        ``energy`` and ``magnetisation``. ``xarray.open_zarr`` on ``samples.zarr``, ``lattice.zarr`` or ``graph.zarr``
-        gives the same, but takes a chunk that is gone for zeros.
+        A variable for each layer, with the dimensions chain, draw and unit; of a graph ``state``, ``energy`` and
+        ``magnetisation``. ``xarray.open_zarr`` on ``samples.zarr`` or ``graph.zarr`` gives the same, but takes a chunk
+        that is gone for zeros.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def open_dataset(directory: str | os.PathLike[str]) -> Any:
     ModuleNotFoundError
         If xarray is not installed.
     """
-    run, xarray = finished(directory, "sample", "lattice", "graph"), need("xarray")
+    run, xarray = finished(directory, "sample", "graph"), need("xarray")
     opened = store.checked_store(run.path / kind_of(run.kind).stored, run.result_identity)
     return xarray.open_zarr(opened, consolidated=False, zarr_format=3)
 
