@@ -14,7 +14,6 @@ from typing import Any
 from nbm_xp import tape
 from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, floatx, is_bool, is_floating, is_integer
 from nbm_xp.tape import namespace as recorded
-from nbm_xp.tape.standard.shapes import axis_of
 
 from ._arguments import Array, Shape, as_array, sizes
 
@@ -362,5 +361,6 @@ def reverse(x: Array, axes: int | Sequence[int], *, ignore_unknown: bool = False
     chosen = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
     if ignore_unknown:
         chosen = tuple(a for a in chosen if 0 <= a < x.ndim)
-    places = {axis_of(a, x.ndim, "axes") for a in chosen}
-    return array_namespace(x).flip(x, axis=tuple(places)) if places else x
+    elif not all(-x.ndim <= a < x.ndim for a in chosen):
+        raise ValueError(f"axes must be from {-x.ndim} to {x.ndim - 1} for an array of {x.ndim} axes, got {axes}")
+    return array_namespace(x).flip(x, axis=tuple({a % x.ndim for a in chosen})) if chosen else x

@@ -13,46 +13,37 @@ import builtins
 from collections.abc import Sequence
 from typing import Any, Literal, cast, overload
 
-from nbm_xp.namespace import floatx
-
 from .control import ifelse
-from .dtypes import as_dtype
 from .graph import STOP, BranchPath, reachable, recorded_paths
 from .lengths import same_length, same_shape
 from .node import ELEMENTWISE_TAG, IFELSE_NAME, OUTPUT, Joint, Node, Shape
 from .source_locations import gradient_location, recorded_at, recording
 from .standard.creation import real, zeros_like
-from .standard.data_types import astype, scalar
+from .standard.data_types import astype, floating, scalar
 from .standard.elementwise import where
 from .standard.manipulation import broadcast_to, reshape, sum_to
 from .tensor import Tensor, as_tensor, is_tensor, record, result
 
-__all__ = ["as_before", "differentiable", "gradients", "left_out", "pull_back", "stop_gradient"]
+__all__ = ["differentiable", "gradients", "pull_back", "stop_gradient"]
 
-_Zeros = tuple[tuple[Node, bool], ...]
+_Zeros = list[tuple[Node, bool]]
 """Conditions and, for each, whether zeros are where it holds; the outermost first."""
 
 
-def as_before(cotangent: Any) -> tuple[Any, _Zeros]:
+def _before_zeros(cotangent: Tensor) -> tuple[Tensor, _Zeros]:
     """A cotangent before `where` put zeros into it, and where they are."""
-    zeros: list[tuple[Node, bool]] = []
-    node = cotangent.node if isinstance(cotangent, Tensor) else None
-    while node is not None and node.op.name == "where":
-        condition, first, second = node.args
-        if not isinstance(condition, Node) or not (_is_zeros(first) or _is_zeros(second)):
+    zeros: _Zeros = []
+    node = cotangent.node
+    while node.op.name == "where":
+        condition, *sides = node.args
+        if all(side.op.name != "zeros" for side in sides):
             break
-        zeros.append((condition, _is_zeros(first)))
-        node = second if zeros[-1][1] else first
-        if not isinstance(node, Node):
-            return cotangent, ()
-    return (Tensor(node), tuple(zeros)) if zeros and node is not None else (cotangent, ())
+        zeros.append((condition, sides[0].op.name == "zeros"))
+        node = sides[zeros[-1][1]]
+    return (Tensor(node) if zeros else cotangent), zeros
 
 
-def _is_zeros(value: Any) -> bool:
-    return isinstance(value, Node) and value.op.name == "zeros"
-
-
-def left_out(gradient: Tensor, zeros: _Zeros) -> Tensor:
+def _with_zeros(gradient: Tensor, zeros: _Zeros) -> Tensor:
     """What a rule gave of a cotangent as it was before, with the zeros where they were."""
     for condition, where_true in reversed(zeros):
         zero = zeros_like(gradient)
@@ -208,11 +199,11 @@ class _Backward:
     ) -> Any:
         """What one argument gets; of an element-wise operation, worked out on the cotangent as narrow as it came."""
         elementwise = ELEMENTWISE_TAG in node.op.tags
-        before, zeros = as_before(cotangent) if elementwise and node.op.name != "where" else (cotangent, ())
+        before, zeros = _before_zeros(cotangent) if elementwise and node.op.name != "where" else (cotangent, [])
         found = rule(before, *values, **attributes)
         if found is None or not elementwise:
             return found
-        found = cotangent if found is before else left_out(as_tensor(found), zeros)
+        found = cotangent if found is before else _with_zeros(as_tensor(found), zeros)
         narrow = same_shape(arg.shape, node.shape) and _broadcasts(found.node.shape, node.shape)
         return found if narrow else _full(found, node)
 
@@ -229,10 +220,9 @@ class _Backward:
 
 def _broadcasts(narrow: Shape, shape: Shape) -> bool:
     """Whether a cotangent may stay as narrow as it is: a scalar, or with 1 in the place of some lengths."""
-    if not narrow or narrow == shape:
-        return True
-    return len(narrow) == len(shape) and all(
-        (type(a) is int and a == 1) or same_length(a, b) is True for a, b in zip(narrow, shape, strict=True)
+    return not narrow or (
+        len(narrow) == len(shape)
+        and all((type(a) is int and a == 1) or same_length(a, b) is True for a, b in zip(narrow, shape, strict=True))
     )
 
 
@@ -350,20 +340,16 @@ def gradients(
         if not isinstance(target, Tensor):
             raise TypeError(f"variables must be Tensors, got {type(target).__name__}")
     found = pull_back(
-        [loss.node], [scalar(1.0, _real(loss))], [target.node for target in targets], keep_dtype=keep_dtype
+        [loss.node], [scalar(1.0, floating(loss).dtype)], [target.node for target in targets], keep_dtype=keep_dtype
     )
     results = []
     for target, gradient in zip(targets, found, strict=True):
         if gradient is None and disconnected == "raise" and not _depends(loss.node, target.node):
             raise ValueError(f"loss does not depend on {target.name or target!r}, so it has no gradient there")
         if gradient is None and disconnected != "none":
-            gradient = zeros_like(target, dtype=target.dtype if differentiable(target.node) else floatx())
+            gradient = zeros_like(floating(target))
         results.append(gradient)
     return cast("Tensor", results[0]) if single else cast("list[Tensor]", results)
-
-
-def _real(loss: Tensor) -> Any:
-    return loss.dtype if loss.dtype.kind in "fc" else as_dtype(floatx())
 
 
 def _depends(loss: Node, target: Node) -> bool:

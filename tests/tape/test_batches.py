@@ -14,9 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbm_xp.functions.activations import softmax
-from nbm_xp.functions.convolution import conv
 from nbm_xp.functions.neural import logsumexp
-from nbm_xp.functions.pooling import pool
 from nbm_xp.rng import RandomStreams
 from nbm_xp.tape import Variable, checkpoint, function, gradients, placeholder, scan
 from nbm_xp.tape import namespace as xp
@@ -111,14 +109,6 @@ def test_loops_run_within_blocks() -> None:
     loss = xp.mean(layer(states[-1]) ** 2) + xp.sum(w * w)
     outputs = [states, layer(states[-1]), loss, *gradients(loss, [u, w, b])]
     check([x, start], outputs, [STEPS, STATES], [(3, 5, 2), (4, 2)], [1, 0], "mean")
-
-
-def test_images() -> None:
-    x, kernel = rows(None, 6, 5, 2), Variable(RNG.normal(size=(3, 3, 2, 4)), dtype="float64")
-    pooled = pool(conv(x, kernel, data_format="channels_last"), (2, 2), data_format="channels_last")
-    loss = xp.mean(logsumexp(xp.reshape(pooled, (-1, 24)), axis=-1))
-    images = RNG.normal(size=(COUNT, 6, 5, 2))
-    check([x], [pooled, loss, gradients(loss, kernel)], [images], [(5, 3, 5, 1)], combine="mean")
 
 
 def test_examples_with_several_rows() -> None:

@@ -59,15 +59,6 @@ def test_the_sign_of_a_complex_number_turns() -> None:
     assert evaluate(gradients(xp.sum(xp.real(xp.sign(zero))), zero))[0] == 0
 
 
-@pytest.mark.parametrize("name", ["abs", "sqrt", "square"])
-def test_at_zero(name: str) -> None:
-    z = Variable(np.asarray([0j]), dtype="complex128")
-    gradient = gradients(xp.sum(xp.real(getattr(xp, name)(z + 0))), z)
-    if name == "sqrt":
-        return  # its slope there is infinite
-    assert evaluate(gradient)[0] == 0
-
-
 def test_real_numbers_pass_unchanged() -> None:
     x = Variable(values(3), dtype="float64")
     assert xp.real(x) is x
@@ -119,22 +110,14 @@ SAME: dict[str, Callable[..., Any]] = {
     "holomorphic": lambda there, a: there.sum(there.real(there.exp(a) * there.sin(a) / (a + 3))),
     "abs": lambda there, a: there.sum(there.abs(a @ a)),
     "conj": lambda there, a: there.real(there.sum(there.conj(a) * a * a)),
-    "imag": lambda there, a: there.sum(there.imag(there.sqrt(a)) ** 2),
-    "pow": lambda there, a: there.sum(there.imag(a**2.5)),
     "fft": lambda there, a: there.sum(there.abs(there.fft.fft(a, n=4)) ** 2),
     "irfft": lambda there, a: there.sum(there.fft.irfft(a) ** 3),
     "det": lambda there, a: there.abs(there.linalg.det(a)),
-    "inv": lambda there, a: there.sum(there.real(there.linalg.inv(a))),
-    "solve": lambda there, a: there.sum(there.imag(there.linalg.solve(a, a[:, :1]))),
     "slogdet": lambda there, a: there.linalg.slogdet(a)[1] + there.real(there.linalg.slogdet(a)[0]),
     "cholesky": lambda there, a: there.sum(
         there.abs(there.linalg.cholesky(a @ adjoint(there, a) + there.eye(3, dtype=a.dtype)))
     ),
-    "svdvals": lambda there, a: there.sum(there.linalg.svdvals(a) ** 3),
-    "eigvalsh": lambda there, a: there.sum(there.linalg.eigvalsh((a + adjoint(there, a)) / 2) ** 3),
     "eigvals": lambda there, a: there.sum(there.abs(there.linalg.eigvals(a)) ** 2),
-    "vecdot": lambda there, a: there.sum(there.imag(there.vecdot(a, a + 1j))),
-    "norm": lambda there, a: there.linalg.vector_norm(a),
 }
 
 
@@ -143,8 +126,6 @@ SAME: dict[str, Callable[..., Any]] = {
 def test_gradients_are_those_of_jax(name: str) -> None:
     fn = SAME[name]
     for array in (Z, np.real(Z).copy()):
-        if name in ("imag", "pow") and array.dtype == np.float64:
-            array = np.abs(array)
         x = Variable(array, dtype=str(array.dtype))
         found = evaluate(gradients(fn(xp, x), x, disconnected="zero"))
         np.testing.assert_allclose(found, by_jax(fn, array)[0], rtol=1e-9, atol=1e-9)

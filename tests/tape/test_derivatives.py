@@ -56,16 +56,18 @@ class TestBroadcasting:
         assert function([x, y], (x * y).shape[-1])(a, b) == shape[-1]
 
     def test_of_a_cotangent_narrower_than_its_value(self) -> None:
-        x, y = placeholder(ndim=2, dtype="float64"), placeholder(ndim=2, dtype="float64")
-        first = gradients(xp.sum((x + y) * xp.tanh(y)), [x, y])
-        second = gradients(xp.sum(first[0] * first[0]) + xp.sum(first[1] ** 2), [x, y])
         a, b = np.asarray([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]), np.asarray([[0.7], [-0.8]])
-        found = function([x, y], [*first, *second])(a, b)
-        assert [g.shape for g in found] == [(2, 3), (2, 1)] * 2
+
+        def slopes(x: Any, y: Any) -> list[Any]:
+            first = gradients(xp.sum((x + y) * xp.tanh(y)), [x, y])
+            return [*first, *gradients(xp.sum(first[0] * first[0]) + xp.sum(first[1] ** 2), [x, y])]
+
+        inputs = [placeholder(ndim=2, dtype="float64") for _ in "ab"]
+        for unknown, known in zip(
+            function(inputs, slopes(*inputs))(a, b), evaluate(slopes(Variable(a), Variable(b))), strict=True
+        ):
+            np.testing.assert_allclose(unknown, known, strict=True)
         check_gradient(lambda x, y: xp.sum((x + y) * xp.tanh(y)), a, b)
-        step = 1e-6 * np.asarray([[1.0], [0.5]])
-        norms = [sum(np.sum(g * g) for g in function([x, y], first)(a, moved)) for moved in (b + step, b - step)]
-        np.testing.assert_allclose(np.sum(found[3] * step), (norms[0] - norms[1]) / 2, rtol=1e-5)
 
 
 class TestDtypes:
@@ -104,12 +106,6 @@ class TestDriver:
         assert [float(g) for g in gradients(x * y, (y,))] == [3.0]
         assert gradients(x * y, []) == []
 
-    def test_of_a_variable_used_in_many_places(self) -> None:
-        x = Variable(np.asarray([1.0, 2.0]))
-        loss = xp.sum(x * x + xp.exp(x) * x[::-1]) + x[0]
-        check_gradient(lambda x: xp.sum(x * x + xp.exp(x) * x[::-1]) + x[0], x.get_value())
-        assert evaluate(gradients(loss, x)).shape == (2,)
-
     def test_of_the_loss_itself_and_of_intermediate_values(self) -> None:
         x = Variable(np.asarray([1.0, 2.0]))
         y = x * 3.0
@@ -118,21 +114,6 @@ class TestDriver:
         by_y, by_x = evaluate(gradients(loss, [y, x]))
         np.testing.assert_allclose(by_y, [6.0, 12.0])
         np.testing.assert_allclose(by_x, [18.0, 36.0])
-
-    def test_of_higher_order(self) -> None:
-        x = Variable(2.0, dtype="float64")
-        found = x**4
-        for expected in (32.0, 48.0, 48.0, 24.0, 0.0):
-            found = gradients(found, x, disconnected="zero")
-            assert float(found) == expected
-
-    def test_hessian_vector_product(self) -> None:
-        rng = np.random.default_rng(0)
-        a, v = rng.normal(size=(4, 4)), rng.normal(size=4)
-        x = Variable(rng.normal(size=4))
-        loss = 0.5 * (x @ (a @ x))
-        product = gradients(xp.sum(gradients(loss, x) * v), x)
-        np.testing.assert_allclose(evaluate(product), 0.5 * (a + a.T) @ v)
 
     def test_what_is_disconnected(self) -> None:
         x, y = Variable(np.ones(2), name="x"), Variable(np.ones(3), name="spare")
@@ -163,12 +144,6 @@ class TestDriver:
         with pytest.raises(TypeError, match="ndarray"):
             gradients(xp.sum(x), [np.ones(2)])
 
-    def test_a_missing_rule_is_named(self) -> None:
-        x = Variable(np.eye(2))
-        unruled = operation("test_unruled", infer=lambda x: (x.shape, x.dtype), run=lambda xp, x: x * x)
-        with pytest.raises(NotImplementedError, match=r"test_unruled.*register_gradient.*stop_gradient"):
-            gradients(xp.sum(unruled(x)), x)
-
 
 class TestStopGradient:
     def test_cuts_one_path(self) -> None:
@@ -181,12 +156,6 @@ class TestStopGradient:
         with pytest.raises(ValueError, match="does not depend"):
             gradients(xp.sum(stop_gradient(x)), x)
         assert evaluate(gradients(xp.sum(stop_gradient(x)), x, disconnected="zero")).tolist() == [0.0]
-
-    def test_of_several(self) -> None:
-        x, y = Variable(1.0), Variable(2.0)
-        held = stop_gradient([x, y])
-        assert isinstance(held, list)
-        assert [float(v) for v in held] == [1.0, 2.0]
 
 
 @pytest.fixture
@@ -250,12 +219,6 @@ class TestComposite:
         for wrong in (lambda: scaled_power(x), lambda: scaled_power(x, x, 1, 2), lambda: scaled_power(x, x, size=1)):
             with pytest.raises(TypeError):
                 wrong()
-
-    def test_on_every_library(self, library: Library) -> None:
-        x = Variable(library.array(np.asarray([1.0, 2.0])))
-        value, gradient = evaluate([scaled_power(x, x, power=3), gradients(xp.sum(scaled_power(x, 2.0)), x)])
-        assert library.numpy(value).tolist() == [1.0, 16.0]
-        assert library.numpy(gradient).tolist() == [4.0, 8.0]
 
     @pytest.mark.parametrize("function", [sigmoid, softplus], ids=["sigmoid", "softplus"])
     def test_rule_agrees_with_its_parts(self, function: Any) -> None:

@@ -193,11 +193,3 @@ def test_vectors_of_unknown_lengths_do_not_broadcast() -> None:
     assert run(np.ones(3), np.ones(3)) == 3
     with pytest.raises(ValueError, match="mismatch"):
         run(np.ones(3), np.ones(1))
-
-
-def test_what_is_recorded_with_unknown_lengths() -> None:
-    x = placeholder((None, 3, None))
-    assert xp.linalg.svd(x).U.shape[1] == 3
-    assert xp.linalg.qr(x, mode="complete").Q.shape[1:] == (3, 3)
-    assert xp.linalg.pinv(x).shape[2] == 3
-    assert xp.fft.rfft(x, axis=1).shape[1] == 2

@@ -83,10 +83,6 @@ class TestValueAndGrad:
         differentiated = value_and_grad(lambda x, power, *, scale: xp.sum(x**power) * scale)
         assert differentiated(np.asarray([2.0]), 3, scale=0.5)[1].tolist() == [6.0]
 
-    def test_integer_arrays_may_be_other_arguments(self) -> None:
-        differentiated = value_and_grad(lambda x, i: xp.sum(x[i] ** 2))
-        assert differentiated(np.asarray([1.0, 2.0, 3.0]), np.asarray([0, 2, 2]))[1].tolist() == [2.0, 0.0, 12.0]
-
     def test_what_does_not_matter_has_a_gradient_of_zero(self) -> None:
         assert value_and_grad(lambda x, y: xp.sum(y))(np.ones(2), np.ones(3))[1].tolist() == [0.0, 0.0]
 
@@ -291,10 +287,6 @@ class TestRecorded:
             x = x - 0.1 * loss_gradient(x)
         np.testing.assert_allclose(evaluate(steps[-1]), x)
 
-    def test_is_what_gradients_gives(self) -> None:
-        x = Variable(X)
-        np.testing.assert_array_equal(evaluate(grad(loss)(x)), evaluate(gradients(loss(x), x)))
-
 
 class TestVjpAndJvp:
     def test_against_the_jacobian(self, library: Library) -> None:
@@ -349,23 +341,6 @@ class TestVjpAndJvp:
         _, pullback = vjp(lambda x: xp.exp(x), x)
         np.testing.assert_allclose(evaluate(pullback(np.ones(3))[0]), np.exp(X))
 
-    def test_through_a_scan(self) -> None:
-        def fn(x: Any) -> Any:
-            steps, _ = scan(lambda s: xp.tanh(s * 1.5), outputs_info=x, n_steps=4)
-            return steps
-
-        def in_turn(x: Any) -> Any:
-            found = []
-            for _ in range(4):
-                x = xp.tanh(x * 1.5)
-                found.append(x)
-            return xp.stack(found)
-
-        for by_scan, by_turns in zip(jvp(fn, (X,), (V,)), jvp(in_turn, (X,), (V,)), strict=True):
-            np.testing.assert_allclose(by_scan, by_turns)
-        weights = np.arange(12.0).reshape(4, 3)
-        np.testing.assert_allclose(vjp(fn, X)[1](weights)[0], vjp(in_turn, X)[1](weights)[0])
-
     def test_of_what_does_not_depend_or_does_not_vary(self) -> None:
         value, tangent = jvp(lambda x, y: (xp.floor(x), y, xp.argmax(x)), (X, V), (V, X))
         assert tangent[0].tolist() == [0.0, 0.0, 0.0]
@@ -411,11 +386,6 @@ class TestVjpAndJvp:
         product = hvp(lambda x: xp.sum(x**3) * x[0], library.array(X), library.array(V))
         by_hand = np.diag(6 * X * X[0]) + np.outer(np.eye(3)[0], 3 * X**2) + np.outer(3 * X**2, np.eye(3)[0])
         np.testing.assert_allclose(library.numpy(product), by_hand @ V)
-
-    def test_hvp_of_several_arguments(self) -> None:
-        by_x, by_y = hvp(lambda x, y: xp.sum(x**2 * y), (X, V), (V, X))
-        np.testing.assert_allclose(by_x, 2 * V * V + 2 * X * X)
-        np.testing.assert_allclose(by_y, 2 * X * V)
 
 
 def test_the_namespace_of_the_arguments_is_the_tapes() -> None:

@@ -236,15 +236,12 @@ def matrix_power(x: Any, n: int, /) -> Tensor:
     if power == 0:
         return tril(triu(ones_like(x)))
     if power < 0:
-        x, power = inv(x), -power
-    result: Tensor | None = None
-    while power:
-        if power % 2:
-            result = x if result is None else matmul(result, x)
-        power //= 2
-        if power:
-            x = matmul(x, x)
-    return as_tensor(result)
+        return matrix_power(inv(x), -power)
+    if power == 1:
+        return as_tensor(x)
+    root = matrix_power(x, power // 2)
+    squared = matmul(root, root)
+    return matmul(squared, x) if power % 2 else squared
 
 
 class SlogdetResult(NamedTuple):

@@ -221,10 +221,7 @@ def together(*values: Any) -> tuple[Any, ...]:
     numbers = (kind_of_number(value) for value in tensors if not isinstance(value, Tensor))
     dtype = weak_dtype(common_dtype(*(t.node.dtype for t in tensors if isinstance(t, Tensor))), *numbers)
     several = any(isinstance(t, Tensor) and plain_number(t) is None for t in tensors)
-    result = tuple(_cast_or_number(t, dtype, several) if isinstance(t, Tensor) else t for t in tensors)
-    if all(map(is_number, result)):
-        return tuple(cast(t, dtype) if isinstance(t, Tensor) else t for t in tensors)
-    return result
+    return tuple(_cast_or_number(t, dtype, several) if isinstance(t, Tensor) else t for t in tensors)
 
 
 def _cast_or_number(x: Tensor, dtype: DType, several: builtins.bool) -> Any:

@@ -8,7 +8,7 @@ the length of a transform has its gradient filled up or cut to its own length.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbm_xp.namespace import floatx
@@ -23,7 +23,7 @@ from .creation import arange, conj, zeros
 from .data_types import cast, complex_of, floating, real_of, refuse_complex
 from .elementwise import where
 from .manipulation import concat, reshape, roll
-from .shapes import LONGEST, along_axes, axes_in_order, axes_of, axis_of, up_to
+from .shapes import LONGEST, along_axes, axes_in_order, axes_of, axis_of, published, up_to
 
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
@@ -79,21 +79,13 @@ def _irfft_rule(g: Tensor, out: Tensor, x: Tensor, *, n: Any, axis: int, norm: s
     return _back_to(x, _weighted(ihfft(g, n=n, axis=axis, norm=norm), axis, n, 2.0), [axis])
 
 
-_FFTN, _IFFTN, _RFFT, _IRFFT = (
-    along_axes(
-        "fft.fftn", _infer_many, (lambda g, out, x, **options: _back_to(x, fftn(g, **options), options["axes"]),)
-    ),
-    along_axes(
-        "fft.ifftn", _infer_many, (lambda g, out, x, **options: _back_to(x, ifftn(g, **options), options["axes"]),)
-    ),
-    along_axes(
-        "fft.rfft",
-        lambda x, *, n, axis, norm: (_with_lengths(x.shape, [axis], [n // 2 + 1]), complex_of(x.dtype)),
-        (_rfft_rule,),
-    ),
-    along_axes(
-        "fft.irfft", lambda x, *, n, axis, norm: (_with_lengths(x.shape, [axis], [n]), real_of(x.dtype)), (_irfft_rule,)
-    ),
+_RFFT = along_axes(
+    "fft.rfft",
+    lambda x, *, n, axis, norm: (_with_lengths(x.shape, [axis], [n // 2 + 1]), complex_of(x.dtype)),
+    (_rfft_rule,),
+)
+_IRFFT = along_axes(
+    "fft.irfft", lambda x, *, n, axis, norm: (_with_lengths(x.shape, [axis], [n]), real_of(x.dtype)), (_irfft_rule,)
 )
 
 
@@ -117,16 +109,6 @@ def _numbers(x: Any, name: str, *, is_real: bool, norm: str) -> Tensor:
         refuse_complex(name, x=tensor)
         return tensor
     return cast(tensor, complex_of(tensor.dtype))
-
-
-def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-    """The discrete Fourier transform along an axis."""
-    return fftn(x, s=None if n is None else (n,), axes=(axis,), norm=norm)
-
-
-def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-    """The inverse of `fft`."""
-    return ifftn(x, s=None if n is None else (n,), axes=(axis,), norm=norm)
 
 
 def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
@@ -174,18 +156,26 @@ def _is_open(n: Any) -> bool:
     return n is None or (type(n) is int and n == -1)
 
 
-def fftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Tensor:
-    """The discrete Fourier transform along several axes."""
-    x = _numbers(x, "fftn", is_real=False, norm=norm)
-    places, lengths = _places(x, s, axes, "fftn")
-    return record(_FFTN, x, s=tuple(_number(n, "fftn") for n in lengths), axes=places, norm=norm)
+def _complex(name: str, doc: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
+    """Declare a transform of complex numbers, along an axis and along several."""
+    several = f"{name}n"
+    op = along_axes(
+        f"fft.{several}", _infer_many, (lambda g, out, x, **options: _back_to(x, many(g, **options), options["axes"]),)
+    )
+
+    def many(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Tensor:
+        x = _numbers(x, several, is_real=False, norm=norm)
+        places, lengths = _places(x, s, axes, several)
+        return record(op, x, s=tuple(_number(n, several) for n in lengths), axes=places, norm=norm)
+
+    def one(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+        return many(x, s=None if n is None else (n,), axes=(axis,), norm=norm)
+
+    return published(name, one, f"{doc} along an axis."), published(several, many, f"{doc} along several axes.")
 
 
-def ifftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Tensor:
-    """The inverse of `fftn`."""
-    x = _numbers(x, "ifftn", is_real=False, norm=norm)
-    places, lengths = _places(x, s, axes, "ifftn")
-    return record(_IFFTN, x, s=tuple(_number(n, "ifftn") for n in lengths), axes=places, norm=norm)
+fft, fftn = _complex("fft", "The discrete Fourier transform")
+ifft, ifftn = _complex("ifft", "The inverse discrete Fourier transform")
 
 
 def rfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Tensor:

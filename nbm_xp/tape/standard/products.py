@@ -97,8 +97,12 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Tensor:
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
     """The dot product of vectors along an axis; the first of them is conjugated."""
     x1, x2 = together(as_tensor(x1), as_tensor(x2))
-    if same_length(*(x.node.shape[axis_of(axis, x.ndim)] for x in (x1, x2))) is False:
+    same = same_length(*(x.node.shape[axis_of(axis, x.ndim)] for x in (x1, x2)))
+    if same is False:
         raise ValueError(f"vecdot needs vectors of one length along axis {axis}, got shapes {x1.shape} and {x2.shape}")
+    if same is None and axis < 0:  # the product of matrices does not broadcast what turns out to be of length 1
+        row, column = expand_dims(moveaxis(conj(x1), axis, -1), -2), expand_dims(moveaxis(x2, axis, -1), -1)
+        return matmul(row, column)[..., 0, 0]
     return sum_(conj(x1) * x2, axis=axis, dtype=x1.dtype)
 
 

@@ -14,13 +14,13 @@ from nbm_xp.namespace import array_namespace, running_dtype
 from nbm_xp.namespace.overlay import UniqueAll, UniqueCounts, UniqueInverse
 
 from ..concrete import concrete
-from ..dtypes import DType, common_dtype, int64, weak_dtype
+from ..dtypes import DType, int64
 from ..dtypes import bool as boolean
-from ..lengths import Size, is_number, kind_of_number, known, product
+from ..lengths import Size, known, product
 from ..node import Node, Rule, Spec, declare, same_as_first
 from ..tensor import Tensor, as_tensor, record
-from .creation import asarray, full, imag, real, zeros
-from .data_types import cast, floating, is_complex, together
+from .creation import full, imag, real, zeros
+from .data_types import both_tensors, cast, floating, is_complex, together
 from .elementwise import sqrt, square, where
 from .indexing import take, take_along_axis
 from .manipulation import accumulated, accumulator, along_reduced, concat, flip, permute_dims, reduced_spec, reshape
@@ -301,8 +301,7 @@ _SEARCHSORTED = declare("searchsorted", lambda x1, x2, *, side: (x2.shape, int64
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Tensor:
     """Where values would go into a sorted array, or into one that `sorter` sorts."""
-    x1, x2 = together(as_tensor(x1), x2)
-    x1, x2 = as_tensor(x1), x2 if isinstance(x2, Tensor) else asarray(x2, dtype=x1.dtype)
+    x1, x2 = both_tensors(*together(as_tensor(x1), x2))
     if side not in ("left", "right"):
         raise ValueError(f"side must be 'left' or 'right', got {side!r}")
     if x1.ndim != 1:
@@ -357,8 +356,4 @@ _ISIN = declare("isin", lambda x1, x2, *, invert: (x1.shape, boolean), (None, No
 
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Tensor:
     """For each element of the first array, whether it is anywhere in the second."""
-    tensors = [as_tensor(x) for x in (x1, x2) if not is_number(x)] or [as_tensor(x1)]
-    numbers = (kind_of_number(x) for x in (x1, x2) if is_number(x))
-    dtype = weak_dtype(common_dtype(*(t.dtype for t in tensors)), *numbers)
-    first, second = (asarray(x, dtype=dtype) if is_number(x) else cast(as_tensor(x), dtype) for x in (x1, x2))
-    return record(_ISIN, first, second, invert=invert)
+    return record(_ISIN, *both_tensors(*together(x1, x2)), invert=invert)

@@ -33,42 +33,37 @@ def assigned(xp: Any, x: Any, key: Any, value: Any) -> Any:
     return y
 
 
+def _set(x: Any, key: Any, value: Any, label: str, **fields: Any) -> Case:
+    """A case of a number, or of an array that is an argument, assigned at an index that is none."""
+    if isinstance(value, np.ndarray):
+        return case("setitem", lambda xp, a, v: assigned(xp, a, key, v), x, value, label=label, **fields)
+    return case("setitem", lambda xp, a: assigned(xp, a, key, value), x, label=label, **fields)
+
+
 def _cases() -> list[Case]:
     cases = []
     for label, key in KEYS.items():
         part = CUBE[key].shape
         cases += [
-            case("setitem", lambda xp, x, k=key: assigned(xp, x, k, 2.5), CUBE, label=f"{label}=2.5"),
-            case(
-                "setitem", lambda xp, x, v, k=key: assigned(xp, x, k, v), CUBE, values(low=0.1), label=f"{label}=scalar"
-            ),
-            case(
-                "setitem",
-                lambda xp, x, v, k=key: assigned(xp, x, k, v),
-                CUBE,
-                values(*part, low=-1.0),
-                label=f"{label}=part",
-                unknown=False,
-            ),
+            _set(CUBE, key, 2.5, f"{label}=2.5"),
+            _set(CUBE, key, values(low=0.1), f"{label}=scalar"),
+            _set(CUBE, key, values(*part, low=-1.0), f"{label}=part", unknown=False),
         ]
     row = values(5, low=-1.0)
+    cases += [_set(CUBE, key, row, f"{key}=row", unknown=False) for key in (slice(1, 3), ROW, (0, 1))]
     cases += [
-        case("setitem", lambda xp, x, v: assigned(xp, x, slice(1, 3), v), CUBE, row, label="1:3=row", unknown=False),
-        case("setitem", lambda xp, x, v: assigned(xp, x, ROW, v), CUBE, row, label="array=row", unknown=False),
-        case("setitem", lambda xp, x, v: assigned(xp, x, (0, 1), v), CUBE, row, label="(0,1)=row", unknown=False),
-        case("setitem", lambda xp, x: assigned(xp, x, (), 1.5), values(), label="of no axes"),
-        case("setitem", lambda xp, x: assigned(xp, x, DOTS, 1.5), values(0, 3), label="of no elements"),
-        case("setitem", lambda xp, x: assigned(xp, x, 0, 7), whole(3, 2), label="integers"),
-        case("setitem", lambda xp, x: assigned(xp, x, 0, True), whole(3, 2) > 0, label="bool"),
-        case("setitem", lambda xp, x: assigned(xp, x, 0, 1), values(3, 2, dtype="float32"), label="float32"),
-        case("setitem", lambda xp, x, v: assigned(xp, x, 0, v), values(3, 2), whole(2), label="integers in floats"),
+        _set(values(), (), 1.5, "of no axes"),
+        _set(values(0, 3), DOTS, 1.5, "of no elements"),
+        _set(whole(3, 2), 0, 7, "integers"),
+        _set(whole(3, 2) > 0, 0, True, "bool"),
+        _set(values(3, 2, dtype="float32"), 0, 1, "float32"),
+        _set(values(3, 2), 0, whole(2), "integers in floats"),
         case("setitem", lambda xp, x, m: assigned(xp, x, m, 0.5), CUBE, MASK, label="a mask that is an argument"),
-        case(
-            "setitem",
-            lambda xp, x, v: assigned(xp, x, np.asarray([1, 1, 0, 1]), v),
+        _set(
             values(3, 2),
+            np.asarray([1, 1, 0, 1]),
             values(4, 2, low=-1.0),
-            label="a place named thrice",
+            "a place named thrice",
             unknown=False,
             reference=lambda xp, x, v: assigned(xp, x, np.asarray([0, 1]), v[2:4]),
         ),

@@ -96,14 +96,25 @@ def case(function: str, call: Callable[..., Any], *arrays: Array, **fields: Any)
     return Case(function, call, arrays, **fields)
 
 
-def plain(
-    function: str, *arrays: Array, label: str = "", fields: dict[str, Any] | None = None, **keywords: Any
-) -> Case:
-    """A case that calls the function on all arrays, with keyword arguments."""
-    label = label or ",".join(f"{key}={value}" for key, value in keywords.items())
-    return Case(
-        function, lambda xp, *args: attribute(xp, function)(*args, **keywords), arrays, label=label, **(fields or {})
-    )
+def plain(function: str, *args: Any, label: str = "", fields: dict[str, Any] | None = None, **keywords: Any) -> Case:
+    """A case that calls the function on arrays, lists of these, and what else there is; a dtype goes by its name."""
+    parts = [part for arg in args for part in (arg if isinstance(arg, list) else [arg])]
+    arrays = tuple(part for part in parts if isinstance(part, (np.ndarray, np.generic)))
+    plainly = [str(arg) for arg in args if not isinstance(arg, (np.ndarray, np.generic, list))]
+
+    def call(xp: Any, *given: Any) -> Any:
+        rest = iter(given)
+
+        def put(arg: Any) -> Any:
+            if isinstance(arg, list):
+                return [put(item) for item in arg]
+            return next(rest) if isinstance(arg, (np.ndarray, np.generic)) else arg
+
+        options = {key: getattr(xp, value) if key == "dtype" else value for key, value in keywords.items()}
+        return attribute(xp, function)(*map(put, args), **options)
+
+    label = label or ",".join([*plainly, *(f"{key}={value}" for key, value in keywords.items())])
+    return Case(function, call, arrays, label=label, **(fields or {}))
 
 
 def values(*shape: int, low: float = -2.0, high: float = 2.3, dtype: str = "float64") -> Array:

@@ -6,17 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from tests.helpers.tables.case import Case, case, complex_values, plain, values
-from tests.helpers.tables.linalg import positive, regular
+from tests.helpers.tables.case import Case, attribute, case, complex_values, plain, values
+from tests.helpers.tables.linalg import adjoint, hermitian, positive, regular
 
 __all__ = ["CASES"]
 
 NUMERIC: dict[str, Any] = {"rtol": 1e-8}
 SQUARE_TALL_WIDE = (values(3, 3), values(2, 4, 3), values(2, 3), complex_values(4, 3), complex_values(2, 2, 3))
-
-
-def _adjoint(xp: Any, a: Any) -> Any:
-    return xp.conj(xp.matrix_transpose(a))
 
 
 def _of_svd(xp: Any, factors: Any) -> Any:
@@ -26,7 +22,7 @@ def _of_svd(xp: Any, factors: Any) -> Any:
     weights = xp.cumulative_sum(xp.ones_like(s), axis=-1)
     middle = xp.matmul(u[..., :k] * xp.expand_dims(weights, axis=-2), vh[..., :k, :])
     beyond, across = u[..., k:], vh[..., k:, :]
-    return s, middle, xp.matmul(beyond, _adjoint(xp, beyond)), xp.matmul(_adjoint(xp, across), across)
+    return s, middle, xp.matmul(beyond, adjoint(xp, beyond)), xp.matmul(adjoint(xp, across), across)
 
 
 def _of_reduced_svd(xp: Any, factors: Any) -> Any:
@@ -41,7 +37,7 @@ def _of_qr(xp: Any, factors: Any) -> Any:
 
 
 def _of_complete_qr(xp: Any, factors: Any) -> Any:
-    return xp.matmul(factors.Q, _adjoint(xp, factors.Q)), xp.abs(factors.R)
+    return xp.matmul(factors.Q, adjoint(xp, factors.Q)), xp.abs(factors.R)
 
 
 def _of_eigh(xp: Any, pair: Any) -> Any:
@@ -56,8 +52,18 @@ def _of_eig(xp: Any, pair: Any) -> Any:
     return xp.sum(weights, axis=-1), xp.sum(weights * (size * size), axis=-1)
 
 
-def _hermitian(xp: Any, a: Any) -> Any:
-    return (a + _adjoint(xp, a)) / 2
+def _of(function: str, made: Any, a: Any, prepared: Any = None, **fields: Any) -> Case:
+    """A case of what is unique in the results for a matrix, or for one made of it."""
+    keywords = fields.pop("keywords", {})
+
+    def computed(xp: Any, a: Any) -> Any:
+        return made(xp, attribute(xp, function)(a if prepared is None else prepared(xp, a), **keywords))
+
+    return case(function, computed, a, **{"rtol": 1e-8} | fields)
+
+
+def _all(xp: Any, results: Any) -> Any:
+    return tuple(results)
 
 
 def _singular() -> list[Case]:
@@ -65,22 +71,12 @@ def _singular() -> list[Case]:
     for a in SQUARE_TALL_WIDE:
         cases += [
             plain("linalg.svdvals", a, fields=NUMERIC),
-            case(
-                "linalg.svd",
-                lambda xp, a: _of_reduced_svd(xp, xp.linalg.svd(a, full_matrices=False)),
-                a,
-                label="reduced",
-                rtol=1e-8,
-            ),
-            case("linalg.svd", lambda xp, a: _of_svd(xp, xp.linalg.svd(a)), a, label="full", rtol=1e-8),
+            _of("linalg.svd", _of_reduced_svd, a, label="reduced", keywords={"full_matrices": False}),
+            _of("linalg.svd", _of_svd, a, label="full"),
         ]
     for shape in ((0, 0), (0, 3), (3, 0), (0, 3, 2)):
         cases.append(plain("linalg.svdvals", values(*shape)))
-        cases.append(
-            case(
-                "linalg.svd", lambda xp, a: tuple(xp.linalg.svd(a, full_matrices=False)), values(*shape), label="empty"
-            )
-        )
+        cases.append(_of("linalg.svd", _all, values(*shape), label="empty", keywords={"full_matrices": False}))
     flat = np.ones((2, 3, 3)) * values(3)
     for a in (values(4, 3), flat, complex_values(2, 3, 2)):
         cases.append(plain("linalg.matrix_rank", a))
@@ -97,57 +93,28 @@ def _singular() -> list[Case]:
 
 def _orthogonal() -> list[Case]:
     cases = []
+    complete: dict[str, Any] = {"label": "complete", "keywords": {"mode": "complete"}}
     for a in SQUARE_TALL_WIDE:
-        cases.append(case("linalg.qr", lambda xp, a: _of_qr(xp, xp.linalg.qr(a)), a, rtol=1e-8))
+        cases.append(_of("linalg.qr", _of_qr, a))
     for shape in ((3, 3), (2, 2, 3)):  # as many columns as rows, or more: the same as reduced, gradient and all
-        cases.append(
-            case(
-                "linalg.qr",
-                lambda xp, a: _of_qr(xp, xp.linalg.qr(a, mode="complete")),
-                values(*shape),
-                label="complete",
-                unknown=False,
-                rtol=1e-8,
-            )
-        )
-    cases.append(
-        case(
-            "linalg.qr",
-            lambda xp, a: _of_complete_qr(xp, xp.linalg.qr(a, mode="complete")),
-            values(4, 2),
-            label="complete",
-            rtol=1e-8,
-            order=0,
-        )
-    )
+        cases.append(_of("linalg.qr", _of_qr, values(*shape), unknown=False, **complete))
+    cases.append(_of("linalg.qr", _of_complete_qr, values(4, 2), order=0, **complete))
     for shape in ((0, 0), (3, 0), (0, 3), (0, 3, 2)):
-        cases.append(case("linalg.qr", lambda xp, a: tuple(xp.linalg.qr(a)), values(*shape), label="empty"))
+        cases.append(_of("linalg.qr", _all, values(*shape), label="empty"))
     return cases
 
 
 def _eigen() -> list[Case]:
     cases = []
     for a in (positive(), positive(2), positive(imaginary=True), positive(2, imaginary=True)):
-        cases += [
-            case("linalg.eigvalsh", lambda xp, a: xp.linalg.eigvalsh(_hermitian(xp, a)), a, rtol=1e-8),
-            case("linalg.eigh", lambda xp, a: _of_eigh(xp, xp.linalg.eigh(_hermitian(xp, a))), a, rtol=1e-8),
-        ]
+        cases.append(_of("linalg.eigvalsh", lambda xp, found: found, a, hermitian))
+        cases.append(_of("linalg.eigh", _of_eigh, a, hermitian))
     turning = np.asarray([[1.0, 2.0, 0.3], [-1.5, 1.2, 0.4], [0.1, 0.6, 3.0]])  # real, with complex eigenvalues
     for a in (regular(), regular(2), turning, regular(2, imaginary=True)):
-        cases += [
-            case("linalg.eigvals", lambda xp, a: xp.sum(xp.linalg.eigvals(a) ** 3, axis=-1), a, rtol=1e-8),
-            case("linalg.eig", lambda xp, a: _of_eig(xp, xp.linalg.eig(a)), a, rtol=1e-8),
-        ]
+        cases.append(_of("linalg.eigvals", lambda xp, found: xp.sum(found**3, axis=-1), a))
+        cases.append(_of("linalg.eig", _of_eig, a))
     for shape in ((0, 0), (0, 2, 2)):
-        for name in ("eigh", "eig"):
-            cases.append(
-                case(
-                    f"linalg.{name}",
-                    lambda xp, a, n=name: tuple(getattr(xp.linalg, n)(a)),
-                    values(*shape),
-                    label="empty",
-                )
-            )
+        cases += [_of(f"linalg.{name}", _all, values(*shape), label="empty") for name in ("eigh", "eig")]
         cases += [plain(f"linalg.{name}", values(*shape), label="empty") for name in ("eigvalsh", "eigvals")]
     return cases
 

@@ -51,14 +51,7 @@ def _others() -> list[Case]:
     cases = []
     for name in ("fftfreq", "rfftfreq"):
         for n in (1, 4, 5):
-            cases.append(
-                case(
-                    f"fft.{name}",
-                    lambda xp, name=name, n=n: getattr(xp.fft, name)(n, d=0.3, dtype=xp.float64),
-                    label=f"{n}",
-                    unknown=False,
-                )
-            )
+            cases.append(plain(f"fft.{name}", n, d=0.3, dtype="float64", fields={"unknown": False}))
         cases.append(
             case(f"fft.{name}", lambda xp, x, name=name: getattr(xp.fft, name)(x.shape[0], dtype=x.dtype), values(5))
         )

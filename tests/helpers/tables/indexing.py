@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.helpers.tables.case import Case, case, values
+from tests.helpers.tables.case import Case, case, plain, values
 
 __all__ = ["CASES", "KEYS"]
 
@@ -53,22 +53,10 @@ def _by_arrays() -> list[Case]:
         case("getitem", lambda xp, x, i: x[i, :, 0], CUBE, row, label="array,:,0"),
         case("getitem", lambda xp, x, i: x[0, :, i], CUBE, row, label="0,:,array"),
         case("getitem", lambda xp, x, i: x[i], CUBE, np.asarray([], dtype=np.int64), label="empty array"),
-        case("take", lambda xp, x, i: xp.take(x, i, axis=0), CUBE, np.asarray([2, 0, 2])),
-        case("take", lambda xp, x, i: xp.take(x, i, axis=-1), CUBE, np.asarray([2, 0, 2]), label="last"),
-        case("take", lambda xp, x, i: xp.take(x, i), values(5), np.asarray([1, 1, 4]), label="vector"),
-        case(
-            "take_along_axis",
-            lambda xp, x, i: xp.take_along_axis(x, i, axis=-1),
-            values(2, 3),
-            np.asarray([[0, 0, 2, 1], [2, 1, 1, 0]]),
-        ),
-        case(
-            "take_along_axis",
-            lambda xp, x, i: xp.take_along_axis(x, i, axis=0),
-            values(3, 2),
-            np.asarray([[2, 0]]),
-            label="first",
-        ),
+        *(plain("take", CUBE, np.asarray([2, 0, 2]), axis=axis) for axis in (0, -1)),
+        plain("take", values(5), np.asarray([1, 1, 4])),
+        plain("take_along_axis", values(2, 3), np.asarray([[0, 0, 2, 1], [2, 1, 1, 0]]), axis=-1),
+        plain("take_along_axis", values(3, 2), np.asarray([[2, 0]]), axis=0),
     ]
 
 
@@ -105,17 +93,11 @@ def _edges() -> list[Case]:
         case("getitem", lambda xp, x: x[()], values(), label="of no axes"),
         case("getitem", lambda xp, x: x[...], values(), label="… of no axes"),
         case("getitem", lambda xp, x: x[None, ...], values(), label="(None,…) of no axes"),
-        case("take", lambda xp, x, i: xp.take(x, i, axis=0), values(4, 2), np.asarray([], dtype="int64"), label="none"),
-        case("take", lambda xp, x, i: xp.take(x, i, axis=-2), values(4, 2), np.asarray([3, -1]), label="from the end"),
-        case("take_along_axis", lambda xp, x, i: xp.take_along_axis(x, i, axis=1), values(1, 3), rows, label="spread"),
-        case("take_along_axis", lambda xp, x, i: xp.take_along_axis(x, i), values(2, 3), rows - 1, label="negative"),
-        case(
-            "take_along_axis",
-            lambda xp, x, i: xp.take_along_axis(x, i, axis=0),
-            values(3, 2, 1),
-            np.asarray([[[1, 0, 1]]]),
-            label="spread both ways",
-        ),
+        plain("take", values(4, 2), np.asarray([], dtype="int64"), axis=0),
+        plain("take", values(4, 2), np.asarray([3, -1]), axis=-2),
+        plain("take_along_axis", values(1, 3), rows, axis=1),
+        plain("take_along_axis", values(2, 3), rows - 1),
+        plain("take_along_axis", values(3, 2, 1), np.asarray([[[1, 0, 1]]]), axis=0),
     ]
 
 

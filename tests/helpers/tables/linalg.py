@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.helpers.tables.case import Case, case, complex_values, plain, values, whole
 
-__all__ = ["CASES", "positive", "regular"]
+__all__ = ["CASES", "adjoint", "hermitian", "positive", "regular"]
 
 NUMERIC: dict[str, Any] = {"rtol": 1e-9}
 
@@ -55,7 +55,7 @@ def _products() -> list[Case]:
         plain("vecdot", complex_values(2, 3), values(2, 3)),
         plain("vecdot", values(2, 3), complex_values(2, 3), axis=-2),
         case("einsum", lambda xp, a, b: xp.einsum("ijk,lk->jil", a, b), values(2, 3, 4), values(5, 4, low=-1.0)),
-        case("einsum", lambda xp, a: xp.einsum(a, [0, 0, ...]), values(3, 3, 2), label="diagonal", unknown=False),
+        case("einsum", lambda xp, a: xp.einsum("ii...", a), values(3, 3, 2), label="diagonal", unknown=False),
         plain("linalg.outer", values(2), values(3, low=-1.0)),
         plain("linalg.outer", complex_values(2), complex_values(3, low=-1.0)),
         plain("linalg.matmul", values(2, 3), values(3, 2)),
@@ -83,34 +83,29 @@ def _equations() -> list[Case]:
     matrices = [regular(), regular(2), regular(2, imaginary=True), values(0, 0), values(0, 3, 3)]
     for a in matrices:
         cases += [plain(f"linalg.{name}", a, fields=NUMERIC) for name in ("inv", "det", "slogdet")]
-        for n in (0, 1, 3, -1, -2):
-            cases.append(_power(a, n))
+        cases += [plain("linalg.matrix_power", a, n, fields=NUMERIC) for n in (0, 1, 3, -1, -2)]
     for b in (values(4, 3), values(3, 4), complex_values(2, 3, 2), complex_values(2, 3), values(0, 3), values(2, 0)):
         cases.append(plain("linalg.pinv", b, fields=NUMERIC))
-    cases += [
-        case("linalg.pinv", lambda xp, a: xp.linalg.pinv(a, rtol=0.1), values(4, 3), label="rtol", rtol=1e-9),
-        case("linalg.matrix_power", lambda xp, a: xp.linalg.matrix_power(a, 2), whole(3, 3), label="integers"),
-    ]
+    cases.append(plain("linalg.pinv", values(4, 3), rtol=0.1, fields=NUMERIC))
+    cases.append(plain("linalg.matrix_power", whole(3, 3), 2, label="integers"))
     for upper in (False, True):
         for a in (positive(2), positive(2, imaginary=True), values(0, 0)):
-            cases.append(
-                case(
-                    "linalg.cholesky",
-                    lambda xp, a, u=upper: xp.linalg.cholesky((a + _adjoint(xp, a)) / 2, upper=u),
-                    a,
-                    label=f"upper={upper}",
-                    rtol=1e-9,
-                )
-            )
+
+            def factor(xp: Any, a: Any, upper: bool = upper) -> Any:
+                return xp.linalg.cholesky(hermitian(xp, a), upper=upper)
+
+            cases.append(case("linalg.cholesky", factor, a, label=f"upper={upper}", rtol=1e-9))
     return cases
 
 
-def _power(a: Any, n: int) -> Case:
-    return case("linalg.matrix_power", lambda xp, a: xp.linalg.matrix_power(a, n), a, label=f"{n}", rtol=1e-9)
-
-
-def _adjoint(xp: Any, a: Any) -> Any:
+def adjoint(xp: Any, a: Any) -> Any:
+    """The conjugate transpose."""
     return xp.conj(xp.matrix_transpose(a))
+
+
+def hermitian(xp: Any, a: Any) -> Any:
+    """The Hermitian part."""
+    return (a + adjoint(xp, a)) / 2
 
 
 def _diagonals() -> list[Case]:
@@ -120,8 +115,7 @@ def _diagonals() -> list[Case]:
             cases.append(plain(name, values(2, 3, 4), offset=offset))
     for a in (complex_values(3, 3), values(0, 0), values(2, 0, 3), values(4, 2)):
         cases += [plain(name, a) for name in ("linalg.diagonal", "linalg.trace")]
-    cases.append(case("linalg.trace", lambda xp, a: xp.linalg.trace(a, dtype=xp.float64), whole(3, 3), label="dtype"))
-    cases.append(plain("linalg.trace", whole(3, 3), label="integers"))
+    cases += [plain("linalg.trace", whole(3, 3), dtype="float64"), plain("linalg.trace", whole(3, 3))]
     return cases
 
 

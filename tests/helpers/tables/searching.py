@@ -10,6 +10,7 @@ from tests.helpers.tables.case import Case, case, plain, values, whole
 
 __all__ = ["CASES"]
 
+SORTED = np.sort(values(5))
 MATRIX, TIES = values(3, 4), np.asarray([[2.0, 5.0, 5.0, 1.0], [0.0, 0.0, -1.0, -1.0]])
 
 
@@ -37,7 +38,7 @@ CASES: list[Case] = [
     plain("argsort", TIES, label="ties"),
     plain("sort", whole(2, 5)),
     *(
-        case("searchsorted", lambda xp, a, v, s=side: xp.searchsorted(a, v, side=s), np.sort(values(5)), v, label=side)
+        plain("searchsorted", SORTED, v, side=side)
         for side in ("left", "right")
         for v in (values(3, low=-2.5, high=2.5), np.sort(values(5))[1:3])
     ),
@@ -63,29 +64,15 @@ CASES: list[Case] = [
         np.argsort(values(5)),
         label="sorter",
     ),
-    case(
+    plain("searchsorted", SORTED, 0.3, fields={"reference": lambda xp, a: xp.asarray(xp.searchsorted(a, 0.3))}),
+    plain("searchsorted", SORTED, values(2, 3, low=-2.5)),
+    plain(
         "searchsorted",
-        lambda xp, a: xp.searchsorted(a, 0.3),
-        np.sort(values(5)),
-        label="a number",
-        reference=lambda xp, a: xp.asarray(xp.searchsorted(a, 0.3)),
-    ),
-    case(
-        "searchsorted",
-        lambda xp, a, v: xp.searchsorted(a, v),
-        np.sort(values(5)),
-        values(2, 3, low=-2.5),
-        label="matrix",
-    ),
-    case(
-        "searchsorted",
-        lambda xp, a, v: xp.searchsorted(a, v),
-        np.sort(values(5)),
+        SORTED,
         values(low=0.2),
-        label="no axes",
-        reference=lambda xp, a, v: xp.asarray(xp.searchsorted(a, v)),
+        fields={"reference": lambda xp, a, v: xp.asarray(xp.searchsorted(a, v))},
     ),
-    case("searchsorted", lambda xp, a, v: xp.searchsorted(a, v), values(0), values(2), label="in nothing"),
-    case("searchsorted", lambda xp, a, v: xp.searchsorted(a, v), np.sort(whole(5)), values(3), label="mixed"),
+    plain("searchsorted", values(0), values(2)),
+    plain("searchsorted", np.sort(whole(5)), values(3)),
     *(_looked_at(plain("nonzero", x)) for x in (whole(3, 4), values(2, 3) > 0, values(4) * 0, values(0, 2))),
 ]
