@@ -13,7 +13,7 @@ import pytest
 
 from nbm_xp.namespace import concrete_int, get_namespace, to_numpy
 from tests.helpers.standin_cupy import installed
-from tests.helpers.standin_cupy.names import RECORD
+from tests.helpers.standin_cupy.arrays import RECORD
 from tests.helpers.standin_cupy.record import recorded
 
 CUPY = importlib.util.find_spec("cupy") is not None
@@ -74,12 +74,10 @@ def test_standin_of_cupy_has_the_names_of_the_record_and_no_other(cp: Any, x: An
         lambda cp, x: cp.concatenate([x, np.ones((1, 3))]),
         lambda cp, x: cp.where(x > 0, x, np.zeros(3)),
         lambda cp, x: cp.sum(np.ones(3)),
-        lambda cp, x: cp.sum([1.0]),
         lambda cp, x: cp.sum(x, where=x > 0),
         lambda cp, x: cp.clip(x, 0),
         lambda cp, x: range(x[0, 0].astype(int)),
         lambda cp, x: cp.zeros(x.sum().astype(int)),
-        lambda cp, x: cp.linalg.inv(cp.eye(2, dtype="float16")),
         lambda cp, x: x.astype(int, casting="safe"),
         lambda cp, x: np.add.at(x.astype("int8"), cp.asarray([0]), 1),
         lambda cp, x: cp.exp(x, casting="same_kind", where=True),
@@ -100,10 +98,6 @@ def test_standin_of_cupy_refuses_values(cp: Any, x: Any) -> None:
         cp.asarray(["text"])
     with pytest.raises(ValueError, match="Unsupported dtype"):
         cp.zeros(3, dtype=object)
-    with pytest.raises(ValueError, match=r"non-scalar numpy\.ndarray"):
-        x[0] = np.ones(3)
-    with pytest.raises(ValueError, match="kind"):
-        cp.sort(x, kind="mergesort")
 
 
 @standing_in
@@ -129,23 +123,14 @@ def test_standin_of_cupy_keeps_results_on_the_device(cp: Any, x: Any) -> None:
 
 @standing_in
 def test_standin_of_cupy_means_what_cupy_means(cp: Any, x: Any) -> None:
-    assert x[cp.asarray([0, 3])].tolist() == [[0, 1, 2], [3, 4, 5]]  # out of bounds wraps
-    assert cp.take(x, cp.asarray([7, -1])).tolist() == [1, 5]
-    with pytest.raises(IndexError):
-        x[5]
-    far = cp.asarray([np.nan, 1e20, -1e20, -2.7])
-    assert far.astype("int32").tolist() == [0, 2**31 - 1, -(2**31), -2]
-    assert far.astype("uint8").tolist()[:3] == [0, 255, 0]
-    assert not bool(cp.all(cp.empty(5) == 0))  # new memory is not zero
-    assert cp.isnan(cp.linalg.inv(cp.zeros((2, 2)))).all()
     assert cp.isinf(1.0 / cp.zeros(2)).all()  # no warning
     part = x[:, 1:]
     part[...] = 7
-    assert part.base is x
+    assert part.data.mem.ptr == x.data.mem.ptr
     assert x.tolist() == [[0, 7, 7], [3, 7, 7]]
     twice = cp.zeros(3)
     twice[cp.asarray([1, 1])] = cp.asarray([5.0, 6.0])
-    assert twice.tolist() in ([0, 5, 0], [0, 6, 0])
+    assert twice.tolist() == [0, 5, 0]  # not NumPy's, the last
 
 
 @standing_in
@@ -167,14 +152,14 @@ def test_standin_of_cupy_runs_the_text_of_kernels(cp: Any) -> None:
 @standing_in
 def test_standin_of_cupy_makes_hidden_transfers_failures(cp: Any, x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from nbm_xp.functions import reductions
-    from tests.helpers.standin_cupy import transfers
+    from tests.helpers.standin_cupy import device
 
     assert to_numpy(x).shape == (2, 3)
     assert concrete_int(cp.asarray(3)) == 3
     code = compile("def hidden(x):\n    return float(x)", reductions.__file__, "exec")
     place: dict[str, Any] = {}
     exec(code, place)
-    with pytest.raises(transfers.HiddenTransferError, match=r"float\(\) copies .*reductions\.py:2, hidden"):
+    with pytest.raises(device.HiddenTransferError, match=r"float\(\) copies .*reductions\.py:2, hidden"):
         place["hidden"](x[0, 0])
 
 

@@ -49,10 +49,10 @@ def linspace(
     start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True, **kwargs: Any
 ) -> Any:
     """As array-api-compat's, which adds up rounding: the last of 104 numbers from 0 to 1 is below 1 there."""
-    made = original.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint, **kwargs)
+    made = as_configured(original.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint, **kwargs))
     if endpoint and num > 1:
         made = da.where(da.arange(num, chunks=made.chunks) == num - 1, np.dtype(made.dtype).type(stop), made)
-    return as_configured(made)
+    return made
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:

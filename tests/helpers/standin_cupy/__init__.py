@@ -4,7 +4,7 @@
 device proves, is told in docs/cuda_without_a_device.md.
 
 It has the names that `names.json` lists, those of the CuPy that they were recorded from, and no other: what the record
-has and nothing here models says so (`NotImplementedError`), everything else is an `AttributeError`, as in CuPy.
+has and NumPy has not says so (`NotImplementedError`), everything else is an `AttributeError`, as in CuPy.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import types
 from typing import Any
 
 import numpy as np
+
+from . import arrays, device
 
 __all__ = ["install", "installed"]
 
@@ -32,30 +34,24 @@ def install() -> None:
         raise RuntimeError("CuPy is in use: its stand-in comes too late")
     for name in [name for name in sys.modules if name.partition(".")[0] in ("cupy", "cupyx", "cupy_backends")]:
         del sys.modules[name]
-    from .arrays import ndarray
-    from .device import RawKernel, cuda_names, runtime_names
-    from .functions import OWN
-    from .names import RECORD
-    from .ufuncs import ufunc
-
-    modelled: dict[str, dict[str, Any]] = {
-        "cupy": {"ndarray": ndarray, "ufunc": ufunc, "RawKernel": RawKernel, "is_available": lambda: True, **OWN},
-        "cupy.cuda": cuda_names(),
-        "cupy.cuda.device": cuda_names(),
-        "cupy.cuda.runtime": runtime_names(),
-        "cupy.exceptions": {name: getattr(np.exceptions, name, None) for name in RECORD["cupy.exceptions"]},
+    own: dict[str, dict[str, Any]] = {
+        "cupy": {"RawKernel": device.RawKernel, "is_available": lambda: True, **arrays.FUNCTIONS},
+        "cupy.cuda": device.CUDA,
+        "cupy.cuda.device": device.CUDA,
+        "cupy.cuda.runtime": device.RUNTIME,
     }
-    modules = {name: _module(name) for name in RECORD if name.startswith("cupy")}
+    modules = {name: _module(name) for name in arrays.RECORD if name.startswith("cupy")}
     sys.modules.update(modules)
     sys.modules["cupyx"] = sys.modules["cupy_backends"] = None  # type: ignore[assignment]
     for name, module in modules.items():
         parent, _, last = name.rpartition(".")
         if parent:
             setattr(modules[parent], last, module)
-        for member, entry in RECORD[name].items():
+        for member, entry in arrays.RECORD[name].items():
             if f"{name}.{member}" not in modules:
-                vars(module)[member] = _member(name, member, entry, modelled.get(name, {}))
-    modules["cupy"].__version__ = RECORD["release"]  # type: ignore[attr-defined]
+                given = own.get(name, {})
+                vars(module)[member] = given[member] if member in given else _member(name, member, entry)
+    modules["cupy"].__version__ = arrays.RECORD["release"]  # type: ignore[attr-defined]
     modules["cupy"].__standin__ = True  # type: ignore[attr-defined]
 
 
@@ -66,36 +62,19 @@ def _module(name: str) -> types.ModuleType:
     return module
 
 
-def _member(module: str, name: str, entry: str, own: dict[str, Any]) -> Any:
-    """One name of a module, by what the record says that it is."""
-    from .functions import delegated, linalg_function
-    from .names import loops
-    from .ufuncs import ufunc
-
-    if name in own:
-        return own[name]
+def _member(module: str, name: str, entry: str) -> Any:
+    """One name of a module, by what the record says that it is: NumPy's of that name, if there is one."""
+    places = {"cupy": np, "cupy.linalg": np.linalg, "cupy.fft": np.fft, "cupy.exceptions": np.exceptions}
+    found = getattr(places.get(module), name, None)
     kind, _, rest = entry.partition(" ")
-    place = {"cupy.linalg": np.linalg, "cupy.fft": np.fft, "cupy": np}.get(module)
     if kind == "numpy":
         return getattr(np, rest)
     if kind == "value":
         return float(rest) if rest in ("inf", "nan", "-inf") else eval(rest)
-    if kind == "ufunc":
-        return ufunc(name, loops(entry), getattr(np, name, None) or _unmodelled(f"{module}.{name}"))
-    if entry.startswith("(") or kind == "callable":
-        make = linalg_function if module == "cupy.linalg" else delegated
-        return make(name, entry, getattr(place, name, None) if place else None)
-    if isinstance(found := getattr(place, name, None), type) and kind == "class":
+    if kind == "ufunc" and isinstance(found, np.ufunc):
+        return arrays.ufunc(found)
+    if entry.startswith("(") or kind in ("callable", "ufunc"):
+        return arrays.function(name, entry, found)
+    if kind == "class" and isinstance(found, type):
         return found
-    return _unmodelled(f"{module}.{name}")
-
-
-def _unmodelled(name: str) -> Any:
-    """A thing of CuPy's that is there, and that nothing can be done with."""
-
-    class Unmodelled:
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            raise NotImplementedError(f"not modelled: {name}")
-
-    Unmodelled.__name__ = Unmodelled.__qualname__ = name.rpartition(".")[2]
-    return Unmodelled
+    return type(name, (), {"__init__": arrays.function(name, "callable", None)})

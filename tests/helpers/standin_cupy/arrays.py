@@ -1,75 +1,39 @@
-"""`cupy.ndarray` over NumPy: memory that NumPy cannot see, results that never leave it, and CuPy's own rules of mixing.
+"""`cupy.ndarray` over NumPy, and CuPy's functions on it: memory that NumPy cannot see, and results that never leave it.
 
-What differs from NumPy and is modelled here: an array is never converted to NumPy's unasked and never mixes with one;
-a result without dimensions is an array still; indices out of bounds wrap; where several values are written to one
-place, which of them stays is not the last; numbers out of an integer type's range saturate; new memory holds rubbish;
-nothing warns of a division by zero. Whatever NumPy's array can do and is not on CuPy's list, this one cannot.
+An array is never converted to NumPy's unasked and never mixes with one; a result without dimensions is an array still;
+of several values for one place, the first stays; nothing warns of a division by zero. Functions are NumPy's of the same
+name with CuPy's parameters.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
+import json
+import sys
+import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .device import Device, MemoryPointer, memory_of
-from .names import RECORD, checked
-from .transfers import transfer
+from .device import Device, memory_of, transfer
+from .record import FILE
 
-__all__ = ["Flags", "cast", "host_of", "lengths", "ndarray", "refuse_dtype", "rubbish", "unwrapped", "wrapped"]
+__all__ = ["FUNCTIONS", "RECORD", "function", "host_of", "ndarray", "ufunc"]
+
+RECORD: dict[str, Any] = json.loads(FILE.read_text())
+"""What CuPy has: its names, and what its functions take."""
 
 SCATTERED = {
-    "add": "int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128",
-    "subtract": "int32 uint32",
+    "add": "int32 uint32 uint64 float16 float32 float64 complex64 complex128",
     "maximum": "int32 uint32 int64 uint64 float32 float64",
     "minimum": "int32 uint32 int64 uint64 float32 float64",
 }
+"""The dtypes of which devices add and compare at places that may be named twice."""
 
-
-class Flags:
-    """What is known of an array's memory: there is no `writeable` in CuPy."""
-
-    def __init__(self, c: bool, f: bool, own: bool) -> None:
-        self.c_contiguous, self.f_contiguous, self.owndata = c, f, own
-        self.fnc, self.forc = f and not c, f or c
-
-
-def refuse_dtype(dtype: Any) -> Any:
-    """A dtype of NumPy's, once it is certain that CuPy has it."""
-    found = np.dtype(dtype)
-    if found.fields:
-        return found
-    if (
-        found.kind not in "biufc"
-        or found.name not in (*np.sctypeDict, "bool")
-        or found.itemsize > 8 * (1 + (found.kind == "c"))
-    ):
-        raise ValueError(f"Unsupported dtype {found}")
-    return found.newbyteorder("=")
-
-
-def cast(host: Any, dtype: Any) -> Any:
-    """Numbers of NumPy's as a device casts them: to integers, what is out of range saturates."""
-    if dtype.kind in "iu" and host.dtype.kind == "f" and host.size:
-        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
-        whole = np.trunc(host.astype(np.float64))
-        # what is no number becomes 0 in 32 bits and less, the lowest number of all in 64
-        nothing = least if dtype.itemsize == 8 and dtype.kind == "i" else 0
-        inside = np.where((whole >= -(2.0**63)) & (whole < (2.0**63 if dtype.kind == "i" else 2.0**64)), whole, 0)
-        result = np.clip(inside.astype(dtype if dtype.itemsize == 8 else np.int64), least, most).astype(dtype)
-        result = np.where(whole >= float(most), most, np.where(whole <= float(least), least, result))
-        return np.where(np.isnan(whole), nothing, result).astype(dtype)
-    return host.astype(dtype)
-
-
-def rubbish(shape: Any, dtype: Any, order: str = "C") -> Any:
-    """Memory as it is found: every byte 0xA5; no element is zero, and none is likely."""
-    host = np.empty(shape, dtype, order=order)  # type: ignore[call-overload]
-    flat = host.reshape(-1, order="A")
-    (flat if flat.dtype.kind == "b" else flat.view(np.uint8))[...] = 0xA5
-    return host
+_OPERANDS = (bool, int, float, complex, np.generic, np.ndarray)
 
 
 def host_of(x: Any) -> Any:
@@ -80,12 +44,10 @@ def host_of(x: Any) -> Any:
 def wrapped(value: Any) -> Any:
     """Results of NumPy's as results of CuPy's: whatever is an array or an element of one is an array of the device."""
     if isinstance(value, (np.ndarray, np.generic)):
-        return ndarray._of(np.asarray(value))
+        return ndarray(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(wrapped, value))
-    if isinstance(value, (tuple, list)):
-        return type(value)(map(wrapped, value))
-    return value
+    return type(value)(map(wrapped, value)) if isinstance(value, (tuple, list)) else value
 
 
 def unwrapped(value: Any) -> Any:
@@ -94,164 +56,112 @@ def unwrapped(value: Any) -> Any:
         return host_of(value)
     if isinstance(value, np.ndarray):
         raise TypeError(f"Unsupported type {type(value)}")
-    if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
-        return type(value)(map(unwrapped, value))
-    return value
+    return type(value)(map(unwrapped, value)) if type(value) in (tuple, list) else value
 
 
-def quietly(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """What NumPy gives, without the warnings that a device has no means of giving."""
+def called(numpys: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What NumPy gives, on the device, without the warnings that a device has no means of giving."""
+    given = {key: unwrapped(value) for key, value in kwargs.items()}
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
-        return function(*arguments, **options)
+        result = numpys(*map(unwrapped, args), **given)
+    return wrapped(result) if kwargs.get("out") is None else kwargs["out"]
+
+
+@functools.cache
+def _signature(entry: str) -> inspect.Signature | None:
+    """The parameters that an entry of the record names; None where it names none."""
+    place: dict[str, Any] = {}
+    if entry.startswith("("):
+        exec(f"def function{entry}: ...", place)
+    return inspect.signature(place["function"]) if place else None
+
+
+def function(name: str, entry: str, numpys: Any) -> Callable[..., Any]:
+    """A function or method with CuPy's parameters that does what NumPy's does; without one, it says so."""
+    signature = _signature(entry)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if numpys is None:
+            raise NotImplementedError(f"not modelled: cupy's {name}")
+        if signature is not None:
+            shape = signature.bind(*args, **kwargs).arguments.get("shape")
+            if any(isinstance(length, ndarray) for length in (shape if isinstance(shape, tuple) else (shape,))):
+                raise TypeError("'cupy.ndarray' object cannot be interpreted as an integer")
+        kwargs.pop("blocking", None)
+        if name in ("argsort", "sort"):
+            kwargs.setdefault("kind", "stable")
+        result = called(numpys, *args, **kwargs)
+        return ndarray(result) if name in ("allclose", "array_equal") else result
+
+    call.__name__ = call.__qualname__ = name
+    call.__module__ = "cupy"
+    if signature is not None:
+        call.__signature__ = signature  # type: ignore[attr-defined]
+    return call
+
+
+class ufunc:  # noqa: N801 - its name in CuPy
+    """One of CuPy's, by NumPy's."""
+
+    def __init__(self, numpys: np.ufunc) -> None:
+        self._numpys, self.__name__, self.name = numpys, numpys.__name__, f"cupy_{numpys.__name__}"
+
+    def __call__(self, *args: Any, out: Any = None, dtype: Any = None, casting: str = "same_kind") -> Any:
+        if not all(isinstance(x, (ndarray, *_OPERANDS)) for x in args):
+            raise TypeError(f"Unsupported types {list(map(type, args))}")
+        return called(self._numpys, *args, out=out, dtype=dtype, casting=casting)
+
+    def outer(self, a: Any, b: Any, **options: Any) -> Any:
+        """Apply to all pairs."""
+        return called(self._numpys.outer, a, b, **options)
+
+    def at(self, a: Any, indices: Any, b: Any) -> None:
+        """Apply in place at places that may be named twice."""
+        if str(a.dtype) not in SCATTERED.get(self.__name__, "").split():
+            raise TypeError(f"{self.name}.at does not support {a.dtype}")
+        called(self._numpys.at, a, indices, b)
 
 
 class ndarray:  # noqa: N801 - its name in CuPy
     """See the module."""
 
-    __slots__ = ("__base", "__host", "__weakref__")
+    __slots__ = ("__host", "__weakref__")
     __array_priority__ = 100
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(
-        self, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str = "C"
-    ) -> None:
-        if memptr is not None or strides is not None:
-            raise NotImplementedError("not modelled: an array in memory that is given")
-        self.__host = rubbish(lengths(shape), refuse_dtype(dtype), order)
-        self.__base = None
+    def __init__(self, host: Any) -> None:
+        self.__host = np.asarray(host)
+        if self.__host.dtype.kind not in "biufcV" or self.__host.dtype.name in ("longdouble", "clongdouble"):
+            raise ValueError(f"Unsupported dtype {self.__host.dtype}")
 
-    @classmethod
-    def _of(cls, host: Any, base: Any = None) -> Any:
-        refuse_dtype(host.dtype)
-        made = object.__new__(ndarray)
-        made.__host, made.__base = host, base
-        return made
-
-    def _view(self, host: Any) -> Any:
-        """A part of this array, or all of it in another form: in the same memory where NumPy found that it can be."""
-        shared = host is self.__host or np.may_share_memory(host, self.__host)
-        return ndarray._of(host, (self if self.__base is None else self.__base) if shared else None)
-
-    # what it is
-
-    shape = property(lambda self: self.__host.shape, lambda self, to: setattr(self.__host, "shape", to))
-    dtype = property(lambda self: self.__host.dtype)
-    ndim = property(lambda self: self.__host.ndim)
-    size = property(lambda self: self.__host.size)
-    strides = property(lambda self: self.__host.strides)
-    itemsize = property(lambda self: self.__host.itemsize)
-    nbytes = property(lambda self: self.__host.nbytes)
-    base = property(lambda self: self.__base)
     device = property(lambda self: Device(0))
-    data = property(lambda self: MemoryPointer(memory_of(self.__host), self.__host.ctypes.data))
-    T = property(lambda self: self._view(self.__host.T))
-    mT = property(lambda self: self._view(self.__host.mT))  # noqa: N815 - its name in CuPy
-    imag = property(
-        lambda self: self._view(self.__host.imag) if self.dtype.kind == "c" else wrapped(np.zeros_like(self.__host)),
-        lambda self, to: self.imag.__setitem__(..., to),
-    )
-    real = property(
-        lambda self: self._view(self.__host.real) if self.dtype.kind == "c" else self,
-        lambda self, to: self.real.__setitem__(..., to),
-    )
+    data = property(lambda self: types.SimpleNamespace(ptr=self.__host.ctypes.data, mem=memory_of(self.__host)))
 
     @property
-    def flags(self) -> Flags:
-        flags = self.__host.flags
-        return Flags(flags.c_contiguous, flags.f_contiguous, self.__base is None)
+    def flags(self) -> Any:
+        """There is no `writeable` in CuPy."""
+        known = ("c_contiguous", "f_contiguous", "owndata")
+        return types.SimpleNamespace(**{name: getattr(self.__host.flags, name) for name in known})
 
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        plain = self.__host.flags.c_contiguous
-        place = {"shape": self.shape, "typestr": self.dtype.str, "descr": self.dtype.descr, "version": 3}
-        return {**place, "data": (self.data.ptr, False), "strides": None if plain else self.strides, "stream": 1}
-
-    # to the host, and back
+    # to the host
 
     def get(self, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True) -> Any:
-        transfer("get()")
+        host = _out("get()", np.array)(self)
         if out is None:
-            return np.array(self.__host, order=order)  # type: ignore[call-overload]
-        if not isinstance(out, np.ndarray):
-            raise TypeError("Only numpy.ndarray can be obtained fromcupy.ndarray")
-        if out.dtype != self.dtype:
-            raise TypeError(f"{out.dtype} array cannot be obtained from {self.dtype} array")
-        if out.shape != self.shape:
-            raise ValueError(f"Shape mismatch. Expected shape: {self.shape}, actual shape: {out.shape}")
-        out[...] = self.__host
+            return host
+        out[...] = host
         return out
 
-    def set(self, arr: Any, stream: Any = None) -> None:
-        if not isinstance(arr, np.ndarray):
-            raise TypeError("Only numpy.ndarray can be set to cupy.ndarray")
-        if self.dtype != arr.dtype:
-            raise TypeError(f"{arr.dtype} array cannot be set to {self.dtype} array")
-        if self.shape != arr.shape:
-            raise ValueError(f"Shape mismatch. Old shape: {self.shape}, new shape: {arr.shape}")
-        self.__host[...] = arr
-
-    def item(self) -> Any:
-        if self.size != 1:
-            raise ValueError("can only convert an array of size 1 to a Python scalar")
-        transfer("item()")
-        return self.__host.item()
-
-    def _out(self, how: str, function: Callable[[Any], Any]) -> Any:
-        transfer(how)
-        return function(self.__host)
-
-    def tolist(self) -> Any:
-        return self._out("tolist()", lambda host: host.tolist())
-
-    def tobytes(self, order: Any = "C") -> bytes:
-        return self._out("tobytes()", lambda host: host.tobytes(order))  # type: ignore[no-any-return]
-
     def __array__(self, dtype: Any = None) -> Any:
-        raise TypeError(
-            "Implicit conversion to a NumPy array is not allowed. "
-            "Please use `.get()` to construct a NumPy array explicitly."
-        )
-
-    def __int__(self) -> int:
-        return self._out("int()", int)  # type: ignore[no-any-return]
-
-    def __float__(self) -> float:
-        return self._out("float()", float)  # type: ignore[no-any-return]
-
-    def __complex__(self) -> complex:
-        return self._out("complex()", complex)  # type: ignore[no-any-return]
-
-    def __bool__(self) -> bool:
-        if self.size > 1:
-            raise ValueError(
-                "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
-            )
-        if not self.size:
-            warnings.warn("The truth value of an empty array is ambiguous.", DeprecationWarning, stacklevel=2)
-            return False
-        return bool(self._out("bool()", lambda host: host.reshape(-1)[0]))
-
-    def __repr__(self) -> str:
-        return self._out("repr()", repr)  # type: ignore[no-any-return]
-
-    def __str__(self) -> str:
-        return self._out("str()", str)  # type: ignore[no-any-return]
-
-    def __format__(self, format_spec: str) -> str:
-        return self._out("format()", lambda host: format(host[()] if not host.ndim else host, format_spec))  # type: ignore[no-any-return]
+        raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()`.")
 
     def __reduce__(self) -> Any:
-        import cupy
-
-        return cupy.array, (self.get(order="A"),)
-
-    def __copy__(self) -> Any:
-        return self.copy()
+        return sys.modules["cupy"].array, (self.get(),)
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self.copy()
+        return ndarray(self.__host.copy())
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 2, 0
@@ -261,336 +171,148 @@ class ndarray:  # noqa: N801 - its name in CuPy
     ) -> Any:
         if dl_device is None or tuple(dl_device) == self.__dlpack_device__():
             raise NotImplementedError("not modelled: a capsule of a device's memory")
-        transfer("__dlpack__ for another device")
-        return np.array(self.__host).__dlpack__(max_version=max_version)
+        return _out("__dlpack__ for another device", np.array)(self).__dlpack__(max_version=max_version)
 
     # indexing
 
     def __len__(self) -> int:
-        if not self.ndim:
-            raise TypeError("len() of unsized object")
-        return self.__host.shape[0]  # type: ignore[no-any-return]
+        return len(self.__host)
 
-    def __iter__(self) -> Iterator[Any]:
-        if not self.ndim:
-            raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(len(self)))
-
-    def _places(self, slices: Any) -> tuple[tuple[Any, ...], bool]:
-        """An index for NumPy, with integers that are out of bounds wrapped; and whether it holds arrays."""
-        entries = [_entry(entry) for entry in (slices if isinstance(slices, tuple) else (slices,))]
-        taken = sum(entry.ndim if _is_mask(entry) else entry is not None and entry is not ... for entry in entries)
-        if not any(entry is ... for entry in entries):
-            entries.append(...)
-        axis, places = 0, []
-        for entry in entries:
-            if entry is ...:
-                axis += self.ndim - taken
-            elif _is_mask(entry):
-                axis += entry.ndim
-            elif entry is not None:
-                if isinstance(entry, np.ndarray) and axis < self.ndim and self.shape[axis]:
-                    entry = entry % self.shape[axis]
-                axis += 1
-            places.append(entry)
-        return tuple(places), any(isinstance(entry, np.ndarray) for entry in places)
+    def __iter__(self) -> Any:
+        return map(wrapped, iter(self.__host))
 
     def __getitem__(self, slices: Any) -> Any:
-        if self.dtype.fields and isinstance(slices, str):
-            return self._view(self.__host[slices])
-        places, _ = self._places(slices)
-        return self._view(np.asarray(self.__host[places]))
+        return wrapped(self.__host[_index(slices)])
 
     def __setitem__(self, slices: Any, value: Any) -> None:
-        if self.dtype.fields and isinstance(slices, str):
-            self[slices][...] = value
+        index = _index(slices)
+        written = np.broadcast_to(unwrapped(value), self.__host[index].shape)
+        if not any(isinstance(entry, np.ndarray) for entry in (index if isinstance(index, tuple) else (index,))):
+            self.__host[index] = written
             return
-        places, advanced = self._places(slices)
-        if not advanced:
-            target = self.__host[places]
-            if isinstance(value, ndarray):
-                target[...] = quietly(cast, host_of(value), self.dtype)
-            elif np.ndim(value):
-                raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
-            else:
-                target[...] = quietly(np.asarray, value, self.dtype)
-            return
-        order = np.arange(self.size).reshape(self.shape)[places]
-        given = quietly(cast, _uploaded(value), self.dtype)
-        written = np.broadcast_to(given, order.shape)
-        flat = self.__host.reshape(-1) if self.__host.flags.c_contiguous else self.__host.flatten()
-        flat[order.reshape(-1)[::-1]] = written.reshape(-1)[::-1]  # of several values for a place, the first stays
-        if not self.__host.flags.c_contiguous:
-            self.__host[...] = flat.reshape(self.shape)
-
-    def _scatter(self, name: str, slices: Any, value: Any) -> None:
-        if self.dtype.name not in SCATTERED[name].split():
-            raise TypeError(f"cupy.{name}.at only supports {SCATTERED[name]} as data type")
-        places, _ = self._places(slices)
-        quietly(getattr(np, name).at, self.__host, places, quietly(cast, _uploaded(value), self.dtype))
-
-    def scatter_add(self, slices: Any, value: Any) -> None:
-        self._scatter("add", slices, value)
-
-    def scatter_max(self, slices: Any, value: Any) -> None:
-        self._scatter("maximum", slices, value)
-
-    def scatter_min(self, slices: Any, value: Any) -> None:
-        self._scatter("minimum", slices, value)
+        places = np.arange(self.__host.size).reshape(self.__host.shape)[index]
+        self.__host.flat[places.reshape(-1)[::-1]] = written.reshape(-1)[::-1]
 
     # NumPy's functions, given these arrays
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        import cupy
-
-        operands = inputs
+    def __array_ufunc__(self, numpys: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        own = getattr(sys.modules["cupy"], numpys.__name__, None)
+        own = own if method == "__call__" else getattr(own, method, None)
+        if own is None or not all(isinstance(x, (ndarray, *_OPERANDS)) for x in inputs):
+            return NotImplemented
         if "out" in kwargs:
-            if len(kwargs["out"]) != 1:
-                raise ValueError("The 'out' parameter must have exactly one array value")
-            operands += kwargs["out"]
-            kwargs["out"] = kwargs["out"][0]
-        if method not in ("__call__", "outer", "at", "reduce", "accumulate", "reduceat"):
-            return NotImplemented
-        function = getattr(cupy, ufunc.__name__, None)
-        function = function if method == "__call__" else getattr(function, method, None)
-        if function is None:
-            return NotImplemented
-        for x in operands:
-            if not isinstance(x, (bool, int, float, complex, np.generic, np.ndarray, ndarray)):
-                return NotImplemented
-        return function(*inputs, **kwargs)
+            (kwargs["out"],) = kwargs["out"]
+        return own(*inputs, **kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        import cupy
-
-        module: Any = cupy
+        module: Any = sys.modules["cupy"]
         for name in (*func.__module__.split(".")[1:], func.__name__):
             module = getattr(module, name, None)
-        if module is None or module is func:
-            return NotImplemented
-        if not all(issubclass(t, (ndarray, np.ndarray)) for t in types):
-            return NotImplemented
-        return module(*args, **kwargs)
-
-    # methods with rules of their own
-
-    def astype(self, dtype: Any, order: Any = "K", casting: Any = None, subok: Any = None, copy: bool = True) -> Any:
-        if casting is not None:
-            raise TypeError("casting is not supported yet")
-        if subok is not None:
-            raise TypeError("subok is not supported yet")
-        wanted = refuse_dtype(dtype)
-        if wanted == self.dtype and not copy:
-            return self
-        kept = np.array(self.__host, order=order)
-        return wrapped(kept if wanted == self.dtype else np.array(quietly(cast, kept, wanted), order=order))
-
-    def copy(self, order: Any = "C") -> Any:
-        return wrapped(np.array(self.__host, order=order))
-
-    def view(self, dtype: Any = None, type: Any = None) -> Any:
-        if type is not None and type is not ndarray:
-            raise NotImplementedError("not modelled: views as arrays of another class")
-        return self._view(self.__host.view() if dtype is None else self.__host.view(refuse_dtype(dtype)))
-
-    def fill(self, value: Any) -> None:
-        if isinstance(value, ndarray):
-            if value.shape:
-                raise ValueError("non-scalar cupy.ndarray cannot be used for fill")
-            self.__host[...] = quietly(cast, host_of(value), self.dtype)
-        else:
-            if np.ndim(value):
-                raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
-            self.__host[...] = quietly(np.asarray, value, self.dtype)
-
-    def reshape(self, *shape: Any, order: str = "C", copy: Any = None) -> Any:
-        return self._view(self.__host.reshape(*map(lengths, shape), order=order, copy=copy))
-
-    def sort(self, axis: int = -1, kind: Any = None) -> None:
-        _check_sort(kind)
-        self.__host.sort(axis, kind="stable")
-
-    def argsort(self, axis: Any = -1, kind: Any = None) -> Any:
-        _check_sort(kind)
-        return wrapped(self.__host.argsort(axis, kind="stable"))
-
-    def take(self, indices: Any, axis: Any = None, out: Any = None) -> Any:
-        if out is not None:
-            raise NotImplementedError("not modelled: take with out")
-        whole = self.__host.reshape(-1) if axis is None else self.__host
-        along = 0 if axis is None else axis
-        if isinstance(indices, (int, np.integer)):
-            return wrapped(np.take(whole, indices, along))
-        places = _uploaded(indices).astype(np.int64, copy=False)
-        if places.size and not whole.shape[along]:
-            raise IndexError("cannot do a non-empty take from an empty axes.")
-        return wrapped(np.take(whole, places, along, mode="wrap"))
-
-    def repeat(self, repeats: Any, axis: Any = None) -> Any:
-        if isinstance(repeats, np.ndarray):
-            raise TypeError("'repeats' does not accept numpy.ndarray; convert with cupy.array() first")
-        return wrapped(np.repeat(self.__host, unwrapped(repeats), axis))
-
-    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any:
-        if not isinstance(v, (ndarray, int, float, complex)):
-            raise NotImplementedError("Only python scalars or ndarrays are supported for v")
-        return wrapped(np.searchsorted(self.__host, unwrapped(v), side, unwrapped(sorter)))  # type: ignore[call-overload]
-
-    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Any:
-        if min is None and max is None:
-            raise ValueError("array_clip: must set either max or min")
-        return _into(out, quietly(np.clip, self.__host, unwrapped(min), unwrapped(max)))
+        return NotImplemented if module is None else module(*args, **kwargs)
 
 
-def _is_mask(entry: Any) -> bool:
-    return isinstance(entry, np.ndarray) and entry.dtype == bool
+def _index(slices: Any) -> Any:
+    """An index for NumPy; arrays of NumPy's are taken to the device."""
+    if isinstance(slices, tuple):
+        return tuple(map(_index, slices))
+    return host_of(slices) if isinstance(slices, ndarray) else slices
 
 
-def _entry(entry: Any) -> Any:
-    """One entry of an index: lists and arrays of NumPy's are taken to the device, as CuPy takes them."""
-    if isinstance(entry, ndarray):
-        return host_of(entry)
-    if isinstance(entry, (bool, np.bool_)):
-        return np.asarray(entry)
-    if isinstance(entry, (list, tuple, np.ndarray)):
-        made = _uploaded(entry)
-        return made.astype(np.int32) if isinstance(entry, (list, tuple)) and not made.size else made
-    return entry
+def _out(how: str, convert: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A method that copies to the host, and says so."""
 
+    def method(self: Any, *args: Any) -> Any:
+        transfer(how)
+        return convert(host_of(self), *args)
 
-def _uploaded(value: Any) -> Any:
-    import cupy
-
-    return host_of(cupy.array(value))
-
-
-def lengths(shape: Any) -> Any:
-    """A shape, or a length of one: arrays of CuPy's are neither."""
-    if isinstance(shape, ndarray) or (isinstance(shape, (tuple, list)) and any(isinstance(x, ndarray) for x in shape)):
-        raise TypeError("'cupy.ndarray' object cannot be interpreted as an integer")
-    return shape
-
-
-def _check_sort(kind: Any) -> None:
-    if kind not in (None, "stable"):
-        raise ValueError("kind can only be None or 'stable'")
-
-
-def _into(out: Any, result: Any) -> Any:
-    """A result of NumPy's, in the array that was given for it."""
-    if out is None:
-        return wrapped(result)
-    out[...] = wrapped(np.asarray(result))
-    return out
-
-
-def _delegated(name: str, entry: str) -> Callable[..., Any]:
-    """A method that does what NumPy's does, with the parameters that CuPy's has."""
-    signature = checked(entry)
-    assert signature is not None
-
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        signature.bind(self, *args, **kwargs)
-        if name in VIEWS:
-            return self._view(getattr(host_of(self), name)(*args, **kwargs))
-        import cupy
-
-        function = getattr(cupy, name, None)
-        if function is None:
-            raise NotImplementedError(f"not modelled: cupy.ndarray.{name}")
-        return function(self, *args, **kwargs)
-
-    method.__name__ = name
     return method
 
 
-VIEWS = frozenset(("diagonal", "ravel", "squeeze", "swapaxes", "transpose", "flatten"))
-BINARY = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide", "floordiv": "floor_divide",
-    "mod": "remainder", "pow": "power", "lshift": "left_shift", "rshift": "right_shift", "and": "bitwise_and",
-    "or": "bitwise_or", "xor": "bitwise_xor", "matmul": "matmul", "divmod": "divmod",
-}  # fmt: skip
-COMPARED = {"lt": "less", "le": "less_equal", "eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal"}
-UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
+def _operator(name: str) -> Callable[..., Any]:
+    """What NumPy's operator does, where the other operand is an array or a number."""
 
-
-def _defers(x: Any, y: Any) -> bool:
-    """Whether the other operand is to have its way."""
-    nothing = object()
-    own = getattr(y, "__array_ufunc__", nothing)
-    if own is not nothing:
-        return own is None
-    return getattr(x, "__array_priority__", 0) < getattr(y, "__array_priority__", 0)
-
-
-def _operators(name: str) -> tuple[Callable[..., Any], ...]:
-    def forward(x: Any, y: Any, *modulo: Any) -> Any:
-        import cupy
-
-        if isinstance(y, ndarray):
-            return getattr(cupy, name)(x, y)
-        return NotImplemented if _defers(x, y) else getattr(np, name)(x, y)
-
-    def backward(x: Any, y: Any, *modulo: Any) -> Any:
-        return NotImplemented if _defers(x, y) else getattr(np, name)(y, x)
-
-    def in_place(x: Any, y: Any) -> Any:
-        import cupy
-
-        if name == "matmul":
-            x[...] = cupy.matmul(x, y)
-            return x
-        return getattr(cupy, name)(x, y, out=x)
-
-    return forward, backward, in_place
-
-
-def _comparison(name: str) -> Callable[..., Any]:
-    def compare(x: Any, y: Any) -> Any:
-        import cupy
-
-        if isinstance(y, np.ndarray) and not y.ndim:
-            y = y.item()
-        if isinstance(y, ndarray):
-            return getattr(cupy, name)(x, y)
-        if name in ("equal", "not_equal") and (y is None or type(y).__eq__ is object.__eq__):
-            return cupy.full(x.shape, name == "not_equal", dtype=bool)
-        return NotImplemented if _defers(x, y) else getattr(np, name)(x, y)
-
-    return compare
-
-
-def _unary(name: str) -> Callable[[Any], Any]:
-    def operate(x: Any) -> Any:
-        import cupy
-
-        return getattr(cupy, name)(x)
+    def operate(self: Any, *others: Any) -> Any:
+        if not all(isinstance(x, (ndarray, *_OPERANDS)) for x in others):
+            return NotImplemented
+        result = called(getattr(np.ndarray, name), self, *others)
+        return self if name.startswith("__i") and name != "__invert__" else result
 
     return operate
 
 
-def _missing(name: str) -> property:
-    def refuse(self: Any) -> Any:
-        raise NotImplementedError(f"not modelled: cupy.ndarray.{name}")
-
-    return property(refuse)
-
-
 def _complete() -> None:
-    """Give the class the operators, and every further name on CuPy's list: delegated, or known not to be modelled."""
-    for name, function in BINARY.items():
-        forms = dict(zip(("__{}__", "__r{}__", "__i{}__"), _operators(function), strict=True))
-        for form, operator in forms.items():
-            if form.format(name) in RECORD["ndarray"]:
-                setattr(ndarray, form.format(name), operator)
-    for name, function in COMPARED.items():
-        setattr(ndarray, f"__{name}__", _comparison(function))
-    for name, function in UNARY.items():
-        setattr(ndarray, f"__{name}__", _unary(function))
+    """Give the class every further name on CuPy's list: NumPy's, or known not to be modelled."""
+    for name in ("int", "float", "complex", "bool", "repr", "str", "format"):
+        method = _out(f"{name}()", getattr(np.ndarray, f"__{name}__", None) or complex)
+        setattr(ndarray, f"__{name}__", method)
+    for name in ("item", "tolist", "tobytes"):
+        setattr(ndarray, name, _out(f"{name}()", getattr(np.ndarray, name)))
+    lacking = ("__getstate__", "__reduce_ex__", "__setattr__", "__delattr__", "__class_getitem__", "__copy__")
     for name, entry in RECORD["ndarray"].items():
-        if not name.startswith("_") and name not in vars(ndarray):
-            setattr(ndarray, name, _delegated(name, entry) if entry.startswith("(") else _missing(name))
+        numpys = getattr(np.ndarray, name, None)
+        if name in vars(ndarray) or (name.startswith("__") and (name in vars(object) or name in lacking)):
+            if name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
+                setattr(ndarray, name, _operator(name))
+        elif name.startswith("__") and callable(numpys):
+            setattr(ndarray, name, _operator(name))
+        elif entry.startswith("("):
+            setattr(ndarray, name, function(name, entry, numpys))
+        elif not name.startswith("__"):
+            setattr(ndarray, name, _attribute(name))
+
+
+def _attribute(name: str) -> property:
+    def read(self: Any) -> Any:
+        if not hasattr(np.ndarray, name):
+            raise NotImplementedError(f"not modelled: cupy.ndarray.{name}")
+        return wrapped(getattr(host_of(self), name))
+
+    return property(read, lambda self, value: setattr(host_of(self), name, unwrapped(value)))
 
 
 _complete()
 ndarray.__module__, ndarray.__qualname__ = "cupy", "ndarray"
+
+
+def array(
+    obj: Any, dtype: Any = None, copy: Any = True, order: Any = "K", subok: bool = False, ndmin: int = 0,
+    *, blocking: bool = False,
+) -> Any:  # fmt: skip
+    """An array of the device from anything: of the host's memory a copy, always."""
+    if isinstance(obj, ndarray):
+        return called(np.array, obj, dtype=dtype, copy=None if copy is False else copy, order=order, ndmin=ndmin)
+    given = unwrapped(obj) if isinstance(obj, (list, tuple)) else obj
+    made = np.array(given, dtype=dtype, order=order or "K", ndmin=ndmin)
+    return ndarray(made.astype(made.dtype.newbyteorder("=")))
+
+
+def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, blocking: bool = False) -> Any:
+    """An array of the device from anything, itself where it is one."""
+    same = isinstance(a, ndarray) and (dtype is None or np.dtype(dtype) == host_of(a).dtype)
+    return a if same and not copy and order is None else array(a, dtype, copy, order)
+
+
+def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, blocking: bool = True) -> Any:
+    """An array of NumPy's from anything."""
+    return a.get(out=out) if isinstance(a, ndarray) else np.asarray(a)
+
+
+def from_dlpack(array: Any, *, device: Any = None, copy: Any = None) -> Any:
+    """An array of the device's from another library's there; memory of the host is none of its."""
+    if not isinstance(array, ndarray):
+        raise BufferError(f"{type(array)} is in the host's memory")
+    return array.copy() if copy else array
+
+
+FUNCTIONS: dict[str, Any] = {
+    "ndarray": ndarray,
+    "ufunc": ufunc,
+    "array": array,
+    "asarray": asarray,
+    "asanyarray": asarray,
+    "ascontiguousarray": lambda a, dtype=None: called(np.ascontiguousarray, asarray(a, dtype)),
+    "asnumpy": asnumpy,
+    "from_dlpack": from_dlpack,
+    "get_array_module": lambda *args: sys.modules["cupy"] if any(isinstance(x, ndarray) for x in args) else np,
+}
+"""What is not NumPy's function of that name."""
