@@ -6,7 +6,6 @@ values as it goes on takes time in proportion to its steps.
 
 from __future__ import annotations
 
-import math
 import threading
 import weakref
 from collections import deque
@@ -30,8 +29,7 @@ from .plans.writer import keep
 from .tensor import Tensor, as_tensor
 
 __all__ = [
-    "BUDGET", "Plan", "cache_key", "computed", "evaluate", "held", "kept_bytes", "look", "planned", "recalled",
-    "remembered",
+    "Plan", "cache_key", "computed", "evaluate", "held", "look", "planned", "recalled", "remembered",
 ]  # fmt: skip
 
 BUDGET = 32 * 2**20
@@ -39,6 +37,9 @@ BUDGET = 32 * 2**20
 
 _LARGEST = 2**20
 """Elements of the largest value that is kept."""
+
+_ENTRY = 512
+"""Bytes that a value takes besides its elements."""
 
 
 def evaluate(value: Any, inputs: Mapping[Tensor, Any] | None = None) -> Any:
@@ -95,13 +96,6 @@ def look(tensor: Tensor) -> Any:
 
 def _values(roots: Sequence[Node], *, own: bool) -> list[Any]:
     """The values of nodes; with `own`, arrays that share no memory with variables, constants or kept values."""
-    asked = _asked.get(roots[0]) if len(roots) == 1 else None
-    if asked is not None:
-        leaves, made_for, plan = asked
-        arrays = list(map(held, leaves))
-        if made_for == (own, cache_key(arrays)) and not any(map(_needs_function, leaves)):
-            with suppress(Exception):
-                return plan(arrays)
     kept: dict[Node, Any] = {}  # another thread may make room meanwhile
 
     def operands(node: Node) -> Sequence[Node]:
@@ -112,14 +106,14 @@ def _values(roots: Sequence[Node], *, own: bool) -> list[Any]:
         return ()
 
     order = walk(roots, operands)
-    if any(map(_needs_function, order)) or any(node.evaluator is not None and node in roots for node in order):
+    if any(map(_needs_function, order)):
         return _by_function(roots)
     lasting = _lasting(order, kept)
-    extra = [node for node in order if node in lasting and node not in kept and _is_worth_keeping(node)]
-    results = [*roots, *(node for node in extra if node not in roots)]
+    keep = [node for node in order if node in lasting and node not in kept and _is_worth_keeping(node)]
+    results = [*roots, *(node for node in keep if node not in roots)]
     found = structural_key(results, list(kept))
     if found is None:
-        return _by_function(roots)
+        return cast("list[Any]", function([], list(map(Tensor, roots)))())
     structure, leaves = found
     arrays = [kept[node] if node in kept else held(node) for node in leaves]
     key: Hashable = ("values", own, len(roots), structure, cache_key(arrays))
@@ -129,24 +123,20 @@ def _values(roots: Sequence[Node], *, own: bool) -> list[Any]:
         return planned(leaves, results, len(roots) if own else 0, xp, once=True)
 
     values = _run(key, anew, arrays)
-    if len(results) == 1 and roots[0] not in leaves and (plan := recalled(key)) is not None:
-        _asked[roots[0]] = leaves, (own, cache_key(arrays)), plan
-    for node, value in zip(results, values, strict=True):
-        if node in lasting and node not in kept and _is_worth_keeping(node):
-            is_own = not node.call.op.may_overlap or not node.shape
-            _keep(node, value if is_own else array_namespace(value).asarray(value, copy=True))
-    for place, node in enumerate(roots):
-        if own and node.memo is values[place]:
-            values[place] = array_namespace(values[place]).asarray(values[place], copy=True)
-    return values[: len(roots)]
+    found_of = dict(zip(results, values, strict=True))
+    for node in keep:
+        is_own = not node.call.op.may_overlap or not node.shape
+        _keep(node, found_of[node] if is_own else _copied(found_of[node]))
+    pairs = zip(roots, values, strict=False)
+    return [_copied(value) if own and node.memo is value else value for node, value in pairs]
 
 
-_asked: weakref.WeakKeyDictionary[Node, tuple[list[Node], Hashable, Plan]] = weakref.WeakKeyDictionary()
-"""What nodes were last found by that nothing keeps: the leaves, what the plan was compiled for, and the plan."""
+def _copied(array: Any) -> Any:
+    return array_namespace(array).asarray(array, copy=True)
 
 
 def _needs_function(node: Node) -> bool:
-    """Whether a value has no plan of its own: it is missing, drawn at random, or says itself how it is found."""
+    """Whether a value has no plan of its own: it is missing, or drawn at random."""
     if node.op is VARIABLE:
         return node.payload.is_state or node.payload.default_update is not None
     return node.op is PLACEHOLDER
@@ -154,14 +144,10 @@ def _needs_function(node: Node) -> bool:
 
 def _by_function(roots: Sequence[Node]) -> list[Any]:
     if len(roots) > 1:
-        found: list[Any] = function([], list(map(Tensor, roots)))()
-        return found
+        return cast("list[Any]", function([], list(map(Tensor, roots)))())
     (node,) = roots
     if node.evaluator is None:
-        run = function([], Tensor(node))
-        if run.is_free:  # compiled for the configuration of now
-            return [run()]
-        node.evaluator = run
+        node.evaluator = function([], Tensor(node))
     return [node.evaluator()]
 
 
@@ -184,42 +170,26 @@ def _is_worth_keeping(node: Node) -> bool:
     return size is not None and size <= _LARGEST
 
 
-class _Ledger:
-    """The nodes that keep their values, the oldest first: when they take too much, these go first."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.entries: deque[tuple[weakref.ref[Node], int]] = deque()
-        self.total = 0
-
-    def enter(self, node: Node, size: int) -> None:
-        with self.lock:
-            self.entries.append((weakref.ref(node), size))
-            self.total += size
-            while self.total > BUDGET or (self.entries and self.entries[0][0]() is None):
-                reference, gone = self.entries.popleft()
-                self.total -= gone
-                oldest = reference()
-                if oldest is not None:
-                    oldest.memo = None
-
-
-_ledger = _Ledger()
+_kept: deque[tuple[weakref.ref[Node], int]] = deque()
+"""The nodes that keep their values, and how much each takes, the oldest first."""
+_keeping = threading.Lock()
+_room = BUDGET
 
 
 def _keep(node: Node, value: Any) -> None:
-    bits = "".join(character for character in str(node.dtype) if character.isdigit())
-    elements = math.prod(value.shape)
-    size = int(elements) * (int(bits or 8) // 8) if elements == elements else 0
+    """Keep a value on its node; where all together take too much, the oldest go."""
+    global _room
     node.memo = value
-    if size > 64:
-        _ledger.enter(node, size)
-
-
-def kept_bytes() -> int:
-    """How much of the budget is taken by nodes that are still there."""
-    with _ledger.lock:
-        return sum(size for reference, size in _ledger.entries if reference() is not None)
+    size = node.dtype.itemsize * cast("int", known(product(node.shape))) + _ENTRY
+    with _keeping:
+        _kept.append((weakref.ref(node), size))
+        _room -= size
+        while _room < 0:
+            reference, gone = _kept.popleft()
+            _room += gone
+            oldest = reference()
+            if oldest is not None:
+                oldest.memo = None
 
 
 @dataclass(frozen=True)

@@ -240,11 +240,6 @@ class Function:
             return []
         return results[0] if self._single else results[:count]
 
-    @property
-    def is_free(self) -> bool:
-        """Whether no array decides which library it runs on, but the configuration alone."""
-        return not self._leaves
-
     def source(self) -> str:
         """The Python source of what runs, with the functions of the library that variables and constants are of.
 

@@ -9,8 +9,9 @@ integers, yet a graph recorded with them stays right when the variable is set to
 
 from __future__ import annotations
 
+import itertools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias, cast
 
@@ -83,51 +84,19 @@ class Length:
 
     @property
     def hint(self) -> int | None:
-        """The value now, if nothing but variables is involved, else None."""
-        total = 0
-        for monomial, coefficient in self.terms.items():
-            for atom, power in monomial:
-                value = _atom_value(atom)
-                if value is None:
-                    return None
-                coefficient *= value**power
-            total += coefficient
-        return total
+        """The value now, if nothing but the shapes of variables is involved, else None."""
+        try:
+            return cast("int", _folded(self, _present, int, _SIZES))
+        except _UnknownLengthError:
+            return None
 
-    def nodes(self) -> Iterator[Any]:
+    def nodes(self) -> Sequence[Any]:
         """The nodes whose shape or value decides this length."""
-        for monomial in self.terms:
-            for atom, _ in monomial:
-                if atom[0] in ("axis", "value"):
-                    yield atom[1]
-                    continue
-                for operand in operands_of(atom):
-                    if isinstance(operand, Length):
-                        yield from operand.nodes()
+        return cast("Sequence[Any]", _folded(self, lambda atom: (atom[1],), lambda number: (), _NODES))
 
     def source(self, name: Callable[[Atom], str]) -> str:
         """Python source that computes this length; `name` gives the source of an axis or a value."""
-
-        def operand(size: Size) -> str:
-            return size.source(name) if isinstance(size, Length) else str(size)
-
-        def atom_source(atom: Atom) -> str:
-            kind = atom[0]
-            if kind in ("axis", "value"):
-                return name(atom)
-            operands = list(map(operand, operands_of(atom)))
-            if kind in ("//", "%"):
-                return f"({operands[0]} {kind} {operands[1]})"
-            listed = ", ".join(sorted(operands))
-            return f"{kind}({listed})" if kind != "broadcast" else f"(max({listed}) if min({listed}) else 0)"
-
-        parts = []
-        for monomial, coefficient in self.terms.items():
-            factors = sorted(atom_source(atom) for atom, power in monomial for _ in range(power))
-            if coefficient != 1 or not factors:
-                factors.insert(0, str(coefficient))
-            parts.append(" * ".join(factors))
-        return f"({' + '.join(parts)})"
+        return cast("str", _folded(self, name, str, _SOURCES))
 
     def __hash__(self) -> int:
         return self._hash
@@ -235,15 +204,17 @@ def operands_of(atom: Atom) -> Iterable[Size]:
     return cast("Iterable[Size]", atom[1] if isinstance(atom[1], frozenset) else atom[1:])
 
 
-def _atom_value(atom: Atom) -> int | None:
-    kind = atom[0]
-    if kind == "axis":
-        shape: tuple[int, ...] | None = atom[1].current_shape()
-        return None if shape is None else shape[atom[2]]
-    if kind == "value":
-        return cast("int | None", recording_namespace().present_integer(atom[1]))
-    values = list(map(known, operands_of(atom)))
-    return None if None in values else _COMPUTED[kind](*values)
+class _UnknownLengthError(Exception):
+    """Raised for an axis or a value that is unknown until the graph runs."""
+
+
+def _present(atom: Atom) -> int:
+    """The length of an axis now."""
+    shape: tuple[int | None, ...] | None = atom[1].current_shape() if atom[0] == "axis" else None
+    length = None if shape is None else shape[atom[2]]
+    if length is None:
+        raise _UnknownLengthError
+    return length
 
 
 def is_size(value: object) -> bool:
@@ -302,7 +273,7 @@ def _exact_quotient(a: Size, b: Size) -> Size | None:
 
 def quotient(a: Size, b: Size) -> Size:
     """``a // b``, exact where it can be."""
-    if isinstance(a, int) and isinstance(b, int) and b:
+    if isinstance(a, int) and isinstance(b, int):
         return a // b
     quotient = _exact_quotient(a, b)
     return atom_length(("//", a, b)) if quotient is None else quotient
@@ -310,7 +281,7 @@ def quotient(a: Size, b: Size) -> Size:
 
 def remainder(a: Size, b: Size) -> Size:
     """``a % b``."""
-    if isinstance(a, int) and isinstance(b, int) and b:
+    if isinstance(a, int) and isinstance(b, int):
         return a % b
     return atom_length(("%", a, b)) if _exact_quotient(a, b) is None else 0
 
@@ -332,49 +303,57 @@ def broadcast_length(sizes: Iterable[Size]) -> Size:
         inner = _only_atom("broadcast", size)
         distinct.update(dict.fromkeys([size] if inner is None else inner))
     distinct.pop(1, None)
-    if len(distinct) > 1:
-        return atom_length(("broadcast", frozenset(distinct)))
-    return next(iter(distinct), 1)
+    if all(isinstance(size, int) for size in distinct):
+        return 0 if 0 in distinct else max(distinct, default=1)
+    return atom_length(("broadcast", frozenset(distinct))) if len(distinct) > 1 else next(iter(distinct))
 
 
 def substituted(size: Size, replace: Callable[[Atom], Size]) -> Size:
     """A length with every axis and every value in it replaced by the length that `replace` gives for its atom."""
+    return cast("Size", _folded(size, replace, int, _SIZES))
 
-    def renewed(atom: Atom) -> Size:
-        kind = atom[0]
-        if kind in ("axis", "value"):
-            return replace(atom)
-        return _MADE[kind](*(substituted(operand, replace) for operand in operands_of(atom)))
 
+def _folded(
+    size: Size, leaf: Callable[[Atom], Any], number: Callable[[int], Any], kinds: Mapping[str, Callable[..., Any]]
+) -> Any:
+    """What a length is in other terms: `leaf` of an axis or a value, `kinds` of what is computed from others."""
     if not isinstance(size, Length):
-        return size
-    total: Size = 0
-    for monomial, coefficient in size.terms.items():
-        term: Size = coefficient
-        for atom, power in monomial:
-            factor = renewed(atom)
-            for _ in range(power):
-                term = term * factor
-        total = total + term
-    return total
+        return number(size)
+
+    def of_atom(atom: Atom) -> Any:
+        if atom[0] in ("axis", "value"):
+            return leaf(atom)
+        return kinds[atom[0]](*(_folded(operand, leaf, number, kinds) for operand in operands_of(atom)))
+
+    return kinds["+"](
+        *(
+            kinds["*"](number(coefficient), *(of_atom(atom) for atom, power in monomial for _ in range(power)))
+            for monomial, coefficient in size.terms.items()
+        )
+    )
 
 
-_COMPUTED: dict[str, Callable[..., int]] = {
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "min": lambda *sizes: min(sizes),
-    "max": lambda *sizes: max(sizes),
-    "broadcast": lambda *sizes: max(sizes) if min(sizes) else 0,
-}
-"""What the kinds of atoms are of numbers."""
-_MADE: dict[str, Callable[..., Size]] = {
+_SIZES: dict[str, Callable[..., Size]] = {
+    "+": lambda *terms: sum(terms),
+    "*": lambda *factors: product(factors),
     "//": quotient,
     "%": remainder,
     "min": lambda *sizes: minimum_length(sizes),
     "max": lambda *sizes: maximum_length(sizes),
     "broadcast": lambda *sizes: broadcast_length(sizes),
 }
-"""What they are of lengths."""
+"""What is computed from lengths or integers, as a length or an integer."""
+_NODES = dict.fromkeys(_SIZES, lambda *parts: tuple(itertools.chain(*parts)))
+_SOURCES: dict[str, Callable[..., str]] = {
+    "+": lambda *terms: f"({' + '.join(terms)})",
+    "*": lambda first, *rest: " * ".join([first] * (first != "1" or not rest) + sorted(rest)),
+    "//": "({} // {})".format,
+    "%": "({} % {})".format,
+    "min": lambda *sizes: f"min({', '.join(sorted(sizes))})",
+    "max": lambda *sizes: f"max({', '.join(sorted(sizes))})",
+    "broadcast": lambda *sizes: "(max({0}) if min({0}) else 0)".format(", ".join(sorted(sizes))),
+}
+"""Python source of it."""
 
 
 def _only_atom(kind: str, size: Size) -> Iterable[Size] | None:

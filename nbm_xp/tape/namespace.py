@@ -14,7 +14,7 @@ from nbm_xp.namespace import DTYPE_NAMES, host_namespace
 from nbm_xp.namespace.errors import name_errors as _name_errors
 
 from . import linear_algebra as linalg
-from .concrete import is_lasting, present_integer  # with the next three, what methods of Tensors call besides
+from .concrete import is_lasting  # with the next three, what methods of Tensors call besides
 from .einsum import einsum as _einsum
 from .evaluation import evaluate, look
 from .standard import creation as _creation

@@ -114,7 +114,7 @@ class Variable(Tensor):
     def replace_value(self, array: Any) -> None:
         """Take over an array of the right library, dtype and number of axes, unchecked and uncopied."""
         before, self._value = self._value, array
-        if array.shape != before.shape or not array.shape:  # a number may be a length
+        if array.shape != before.shape:
             shapes_changed()
 
     def __copy__(self) -> Variable:

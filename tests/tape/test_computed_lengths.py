@@ -1,4 +1,4 @@
-"""Bounds and lengths that are computed: known while recording where numbers, constants or few variables decide them."""
+"""Bounds and lengths that are computed: known while recording where numbers and constants alone decide them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from nbm_xp.namespace import get_namespace, use_backend
 from nbm_xp.rng import RandomStreams
-from nbm_xp.tape import KnownLength, Length, Variable, evaluate, function, gradients, placeholder
+from nbm_xp.tape import Length, Variable, evaluate, function, gradients, placeholder
 from nbm_xp.tape import namespace as xp
 from tests.helpers.libraries import EAGER, Library, guard
 
@@ -58,41 +58,21 @@ def test_so_do_numbers_alone_whatever_the_library(
 
 
 @EACH_USE
-def test_a_variables_number_is_known_and_may_change(
-    use: tuple[Callable[[Any, Any], Any], tuple[int, ...]],
-) -> None:
+def test_a_variables_number_is_one_of_each_run(use: tuple[Callable[[Any, Any], Any], tuple[int, ...]]) -> None:
     call, shape = use
     number = Variable(np.asarray(1))
     made = call(Variable(X), number + 0)
-    for value in (2, 1, 2):
+    assert any(isinstance(length, Length) for length in made.shape)
+    for value in (1, 2):
         number.set_value(value)
         now = tuple(evaluate(made).shape)
-        assert now == made.shape
-        assert all(isinstance(length, int) for length in made.shape)
     assert now == shape
-    assert any(type(length) is KnownLength for length in made.shape)
-
-
-def test_lengths_of_variables_are_not_fixed() -> None:
-    x = Variable(X)
-    rows = xp.asarray(x.shape[0])
-    made = xp.zeros(rows * 2 - xp.stack([rows, rows])[1])
-    assert made.shape == (4,)
-    x.set_value(np.ones((6, 3)))
-    assert made.shape == evaluate(made).shape == (6,)
 
 
 def test_lazy_arrays_are_not_computed_for_it() -> None:
     with guard():
         two = xp.asarray(get_namespace("dask").asarray(np.asarray(2)))
         assert isinstance(xp.zeros(two + 0).shape[0], Length)
-
-
-def test_nor_are_large_arrays_summed_each_time_that_a_shape_is_asked_for() -> None:
-    many = Variable(np.ones(1000, dtype="int64"))
-    made = xp.zeros(xp.sum(many))
-    assert isinstance(made.shape[0], Length)
-    assert evaluate(made).shape == (1000,)
 
 
 def test_inputs_and_draws_stay_unknown() -> None:
@@ -120,7 +100,7 @@ def test_what_cannot_fit_is_refused_when_it_is_recorded(call: Callable[[Any, Any
         call(xp.asarray(X), xp.asarray(2) + 0)
 
 
-@pytest.mark.parametrize("step", [0, xp.asarray(2) - 2, Variable(np.asarray(0)) + 0])
+@pytest.mark.parametrize("step", [0, xp.asarray(2) - 2])
 @pytest.mark.parametrize("x", [xp.asarray(X), Variable(X), placeholder((None, 3))])
 def test_no_step_is_zero(x: Any, step: Any) -> None:
     for call in (lambda: x[::step], lambda: x[1, step + 1 :: step], lambda: xp.arange(0, x.shape[0], step)):
@@ -129,16 +109,13 @@ def test_no_step_is_zero(x: Any, step: Any) -> None:
 
 
 def test_no_length_is_negative_now() -> None:
-    x = Variable(X)
-    for length in (x.shape[0] - 5, Variable(np.asarray(-1)) + 0):
-        with pytest.raises(ValueError, match="0 or more, got -1"):
-            xp.zeros(length)
+    with pytest.raises(ValueError, match="0 or more, got -1"):
+        xp.zeros(Variable(X).shape[0] - 5)
 
 
 @pytest.mark.parametrize("step", [None, 2, -1, -2])
 def test_a_bound_may_count_from_the_end(step: int | None) -> None:
-    """Whatever its sign turns out to be, the length is that of NumPy's slice, for variables and for inputs."""
-    low, high = Variable(np.asarray(0)), Variable(np.asarray(0))
+    """Whatever its sign turns out to be, the length is that of NumPy's slice."""
     first, last = placeholder((), dtype="int64"), placeholder((), dtype="int64")
     x = xp.asarray(X)
     forms: list[Callable[[Any, Any], slice]] = [
@@ -146,16 +123,12 @@ def test_a_bound_may_count_from_the_end(step: int | None) -> None:
         lambda a, _: slice(a, None, step),
         lambda _, b: slice(None, b, step),
     ]
-    bounded = [(form, x[form(low, high)], xp.ones_like(x[form(first, last)])) for form in forms]
-    ones = function([first, last], [made for _, _, made in bounded])
+    ones = function([first, last], [xp.ones_like(x[form(first, last)]) for form in forms])
     bounds = (-6, -3, -1, 0, 2, 4, 6)
     for start in bounds:
         for stop in bounds:
-            low.set_value(start)
-            high.set_value(stop)
-            for (form, made, _), of_inputs in zip(bounded, ones(start, stop), strict=True):
-                want = X[form(start, stop)]
-                assert made.shape == want.shape == of_inputs.shape, (start, stop)
+            for form, made in zip(forms, ones(start, stop), strict=True):
+                assert made.shape == X[form(start, stop)].shape, (start, stop)
 
 
 def test_gradients_come_back_through_such_a_slice() -> None:
