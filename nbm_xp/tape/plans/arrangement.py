@@ -121,62 +121,19 @@ def _beside_sequences(call: Node, operands: Sequence[Node], resolve: Callable[[N
 
 
 _DEEPEST_EXPRESSION = 12
-_MOST_ENDING = 2
-_SMALL = 1000
 
 
 def frugal(roots: Sequence[Node], operands: Mapping[Node, Sequence[Node]]) -> list[Node]:
-    """The order of computing, inputs first, that holds the fewest arrays at once.
+    """The order of computing, inputs first, that holds few arrays at once.
 
-    There are two to choose from: operands are computed as they stand, or as they were recorded. The one is best for a
-    sum over a list of expressions, the other for gradients, whose rules name what they need in any order.
+    Of the operands of a call, that comes first which needs the most arrays at once, as in R. Sethi and J. D. Ullman,
+    "The generation of optimal code for arithmetic expressions", Journal of the ACM 17 (1970).
     """
-    as_they_stand = walk(roots, operands.__getitem__)
-    by_age = {
-        node: nodes if len(nodes) < 2 else sorted(nodes, key=lambda other: other.serial)
-        for node, nodes in operands.items()
-    }
-    as_recorded = walk(roots, by_age.__getitem__)
-    if _most_held(as_they_stand, operands, roots) < _most_held(as_recorded, operands, roots):
-        return as_they_stand
-    return as_recorded
-
-
-def _most_held(order: Sequence[Node], operands: Mapping[Node, Sequence[Node]], roots: Sequence[Node]) -> int:
-    """How many arrays are held at once, when each is let go after its last use."""
-    users: dict[Node, int] = dict.fromkeys(order, 0)
-    for node in order:
-        for operand in operands[node]:
-            users[operand] += 1
-    for root in roots:
-        users[root] += 1
-    held = most = 0
-    for node in order:
-        if not operands[node]:
-            continue
-        if node.shape:
-            held += 1
-            most = max(most, held)
-        for operand in operands[node]:
-            users[operand] -= 1
-            if not users[operand] and operand.shape and operands[operand]:
-                held -= 1
-    return most
-
-
-def _matters(node: Node) -> bool:
-    """Whether a value takes memory worth freeing early."""
-    size = 1
-    for length in node.shape:
-        if type(length) is not int:
-            return True
-        size *= length
-    return size >= _SMALL
-
-
-def _may_overwrite(node: Node) -> bool:
-    """Whether a library may compute a node in the memory of an operand that nobody else holds."""
-    return node.op.emit is not None and all(isinstance(arg, Node) for arg in node.args)
+    most: dict[Node, int] = {}
+    for node in walk(roots, operands.__getitem__):
+        counts = sorted(filter(None, map(most.__getitem__, operands[node])), reverse=True)
+        most[node] = max((count + place for place, count in enumerate(counts)), default=int(bool(operands[node])))
+    return walk(roots, lambda node: sorted(operands[node], key=most.__getitem__, reverse=True))
 
 
 def inlined(
@@ -188,9 +145,6 @@ def inlined(
     always: Collection[Node] = (),
 ) -> set[Node]:
     """The values to be written inside the one expression that uses them.
-
-    An operator on arrays may write its result over an operand that has no name, so expressions of operators are worth
-    keeping a few arrays for; a function, or an operator beside a number, gains nothing.
 
     Parameters
     ----------
@@ -210,37 +164,19 @@ def inlined(
     chosen: set[Node] = set()
     waiting: dict[BranchPath, dict[Node, None]] = defaultdict(dict)  # chosen, but not written yet
     depth: dict[Node, int] = {}
-    ending: dict[Node, int] = {}  # how many arrays the expression is the last to use
-    users: dict[Node, int] = defaultdict(int)
-    user: dict[Node, Node] = {}
-    for node in order:
-        for operand in operands[node]:
-            users[operand] += 1
-            user[operand] = node
     for node in order:
         if node in silent:
             continue
-        deep, ends = 1, 0
         here = waiting[paths[node]]
-        for operand in operands[node]:
-            users[operand] -= 1
-            if operand in chosen:
-                here.pop(operand, None)
-                deep = max(deep, depth[operand] + 1)
-                ends += ending[operand]
-            elif not users[operand] and operand not in silent and _matters(operand):
-                ends += 1
+        within = [operand for operand in operands[node] if operand in chosen]
+        for operand in within:
+            here.pop(operand, None)
+        depth[node] = 1 + max((depth[operand] for operand in within), default=0)
         if node in always:
             chosen.add(node)
-            depth[node], ending[node] = deep, ends
-        elif (
-            node in candidates
-            and deep < _DEEPEST_EXPRESSION
-            and ends <= (_MOST_ENDING if _may_overwrite(user[node]) else 0)
-        ):
+        elif node in candidates and depth[node] < _DEEPEST_EXPRESSION:
             chosen.add(node)
             here[node] = None
-            depth[node], ending[node] = deep, ends
         elif here:  # a statement: what waits is computed before it
             chosen.difference_update(here)
             here.clear()
@@ -280,9 +216,11 @@ class Arrangement:
         self.order = frugal(roots, self.operands)
         self.paths, self.needed = branch_paths(self.order, roots, self.operands.__getitem__, self.resolve, both=lazy)
         self.order = [node for node in self.order if node in self.paths]
+        self.operands = {node: [one for one in self.operands[node] if one in self.paths] for node in self.order}
         self.chain_of: dict[Node, Chain] = {}
         if chained:
-            chains = chains_of(self.order, self.operands, self.paths, self.resolve, self.given, roots)
+            outside = self.given | written_within(self.order, self.resolve, self.operands)
+            chains = chains_of(self.order, self.operands, self.paths, self.resolve, outside, roots)
             self.order = in_chains(self.order, self.operands, chains)
             self.chain_of = {node: chain for chain in chains for node in chain.members}
         self.unstacked = results_read_by_loops(self.order, self.operands, self.resolve, roots)

@@ -11,7 +11,7 @@ Lengths that are not known yet are taken to be equal; where they turn out not to
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -41,7 +41,7 @@ def chains_of(
     operands: Mapping[Node, Sequence[Node]],
     paths: Mapping[Node, BranchPath],
     resolve: Callable[[Node], Node],
-    given: Collection[Node],
+    outside: Collection[Node],
     roots: Collection[Node],
 ) -> list[Chain]:
     """The chains among the values of a plan.
@@ -56,13 +56,12 @@ def chains_of(
         The branch of an `ifelse` in which it is computed; chains are outside of branches.
     resolve : callable
         Gives the node that is computed in the place of another.
-    given, roots : collection of Node
-        What the plan is called with, and what it returns.
+    outside, roots : collection of Node
+        What is in no chain, and what the plan returns.
     """
-    kinds = _kinds(order, paths, resolve, given)
+    kinds = _kinds(order, paths, resolve, outside)
     if not kinds:
         return []
-    operands = _among(order, operands)
     stage = _stages(order, operands, kinds, roots)
     leader: dict[Node, Node] = {}
 
@@ -86,16 +85,16 @@ def chains_of(
             groups[find(node)].members.append(node)
     found = [chain for chain in groups.values() if _pays(chain, resolve)]
     belongs = {node: chain for chain in found for node in chain.members}
-    outside = dict.fromkeys(roots)
+    needed = dict.fromkeys(roots)
     for node in order:
         for operand in operands[node]:
             if belongs.get(operand) is not belongs.get(node):
-                outside[operand] = None
+                needed[operand] = None
     for chain in found:
         inside = frozenset(chain.members)
-        apart = {one for node in chain.members if node in outside for one in _given_through(node, resolve, inside)}
+        apart = {one for node in chain.members if node in needed for one in _given_through(node, resolve, inside)}
         chain.members = [node for node in chain.members if node not in apart]
-        chain.outputs = [node for node in chain.members if node in outside]
+        chain.outputs = [node for node in chain.members if node in needed]
     return found
 
 
@@ -128,12 +127,6 @@ def _pays(chain: Chain, resolve: Callable[[Node], Node]) -> bool:
     return sum(map(_computes, chain.members)) > 1 and any(True for _ in arrays)
 
 
-def _among(order: Sequence[Node], operands: Mapping[Node, Sequence[Node]]) -> dict[Node, list[Node]]:
-    """What each value is computed from, without values of branches that nothing needs."""
-    present = frozenset(order)
-    return {node: [operand for operand in operands[node] if operand in present] for node in order}
-
-
 def _computes(node: Node) -> bool:
     return node.op.chain_step is None
 
@@ -142,13 +135,12 @@ def _kinds(
     order: Sequence[Node],
     paths: Mapping[Node, BranchPath],
     resolve: Callable[[Node], Node],
-    given: Collection[Node],
+    outside: Collection[Node],
 ) -> dict[Node, Hashable]:
     """For each value that may be in a chain, what all values of the chain must have in common: the shape as known."""
     kinds: dict[Node, Hashable] = {}
-    fused = set(_fused(order, resolve))
     for node in order:
-        if node in given or node.op in LEAVES or node in fused or paths[node] or node.payload is not None:
+        if node in outside or node.op in LEAVES or paths[node] or node.payload is not None:
             continue
         shape = tuple(map(known, node.shape))
         if node.op.adds_up:
@@ -189,21 +181,6 @@ def _is_plain_number(value: Any) -> bool:
     return is_number(value) and not isinstance(value, Length)
 
 
-def _fused(order: Sequence[Node], resolve: Callable[[Node], Node]) -> Iterator[Node]:
-    """The values that an operation may compute on the way to its own: these are its business."""
-    for node in order:
-        for position, *names in node.op.fused:
-            yield from _computed_within(node.args[position], names, resolve)
-
-
-def _computed_within(arg: Any, names: Sequence[str], resolve: Callable[[Node], Node]) -> Iterator[Node]:
-    node = resolve(arg) if isinstance(arg, Node) else None
-    if names and node is not None and node.op.name == names[0]:
-        yield node
-        for inner in node.args:
-            yield from _computed_within(inner, names[1:], resolve)
-
-
 def _stages(
     order: Sequence[Node],
     operands: Mapping[Node, Sequence[Node]],
@@ -238,11 +215,10 @@ def in_chains(order: Sequence[Node], operands: Mapping[Node, Sequence[Node]], ch
     """
     members = {chain.members[-1]: chain.members for chain in chains}
     unit = {node: last for last, nodes in members.items() for node in nodes}
-    present = frozenset(order)
 
     def needed(node: Node) -> list[Node]:
         found = [unit.get(one, one) for member in members.get(node, (node,)) for one in operands[member]]
-        return [one for one in dict.fromkeys(found) if one is not node and one in present]
+        return [one for one in dict.fromkeys(found) if one is not node]
 
     units = walk([node for node in order if unit.get(node, node) is node], needed)
     return [member for node in units for member in members.get(node, (node,))]
