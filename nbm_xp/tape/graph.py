@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from .dtypes import as_dtype
 from .lengths import Length
@@ -25,7 +25,7 @@ from .node import (
 
 __all__ = [
     "ARGUMENT", "BranchPath", "IN_PROGRESS", "Result", "STOP", "branch_paths", "inner_placeholder", "is_differentiated",
-    "is_inner", "reachable", "recorded_paths", "refuse_cut", "walk",
+    "reachable", "recorded_paths", "refuse_cut", "walk",
 ]  # fmt: skip
 
 Result: TypeAlias = "Node | Length | None"
@@ -144,17 +144,9 @@ def recorded_paths(order: Sequence[Node], roots: Iterable[Node]) -> dict[Node, B
     return paths | {node: paths[node.args[0]] for node in order if node.op is OUTPUT and node in paths}
 
 
-_INNER: Final = "inside a step"
-
-
-def inner_placeholder(shape: Shape, dtype: Any, name: str | None = None, *, free: bool = False) -> Node:
+def inner_placeholder(shape: Shape, dtype: Any, name: str | None = None) -> Node:
     """A stand-in for a value inside a step, or for one that is free: it depends on nothing."""
-    return leaf(PLACEHOLDER, shape, len(shape), as_dtype(dtype), name, None if free else _INNER)  # type: ignore[arg-type]
-
-
-def is_inner(node: Node) -> bool:
-    """Whether a value stands for another one inside a step."""
-    return node.op is PLACEHOLDER and node.payload is _INNER
+    return leaf(PLACEHOLDER, shape, len(shape), as_dtype(dtype), name)  # type: ignore[arg-type]
 
 
 STOP = declare("stop_gradient", same_as_first, gradient=(None,), tags=frozenset({IDENTITY_TAG}), may_overlap=True)

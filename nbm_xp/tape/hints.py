@@ -9,10 +9,10 @@ from dis import opmap
 from types import FrameType
 from typing import Any, NoReturn
 
-from nbm_xp.namespace import host_namespace, library_name
+from nbm_xp.namespace import host_namespace
 
 __all__ = [
-    "ArrayUfunc", "BINARY", "instead", "is_operator", "no_attribute", "refuse_jax_function", "refuse_torch_function",
+    "ArrayUfunc", "BINARY", "is_operator", "no_attribute", "refuse_jax_function", "refuse_torch_function",
 ]  # fmt: skip
 
 _NAMES = {
@@ -30,36 +30,13 @@ _NAMES = {
 
 _WRITTEN = {
     "clone": "xp.asarray(x, copy=True)", "copy": "xp.asarray(x, copy=True)", "detach": "stop_gradient(x)",
-    "backward": "gradients(x, variables)", "bool": "xp.astype(x, xp.bool)",
-    "double": "xp.astype(x, xp.float64)", "fill": "xp.full_like(x, value)", "flatten": "xp.reshape(x, (-1,))",
-    "float": "xp.astype(x, xp.float32)", "grad": "gradients(loss, x)", "half": "xp.astype(x, xp.float16)",
-    "hardtanh": "xp.clip(x, -1, 1)", "int": "xp.astype(x, xp.int32)", "item": "evaluate(x).item()",
-    "l1_loss": "xp.mean(xp.abs(x - y))", "linear": "xp.matmul(x, weights.T) + bias", "long": "xp.astype(x, xp.int64)",
-    "masked_fill": "xp.where(mask, value, x)", "mse_loss": "xp.mean((x - y) ** 2)", "ravel": "xp.reshape(x, (-1,))",
-    "relu6": "xp.clip(x, 0, 6)", "requires_grad": "gradients(loss, x)", "requires_grad_": "gradients(loss, x)",
-    "tolist": "evaluate(x).tolist()", "unsqueeze": "xp.expand_dims(x, axis=…)", "view": "xp.reshape(x, …)",
-    **dict.fromkeys(("cpu", "values", library_name(host_namespace())), "numpy.asarray(evaluate(x))"),
+    "backward": "gradients(x, variables)", "float": "xp.astype(x, xp.float32)", "fill": "xp.full_like(x, value)",
+    "flatten": "xp.reshape(x, (-1,))", "grad": "gradients(loss, x)", "item": "evaluate(x).item()",
+    "ravel": "xp.reshape(x, (-1,))", "tolist": "evaluate(x).tolist()", "unsqueeze": "xp.expand_dims(x, axis=…)",
+    "view": "xp.reshape(x, …)", **dict.fromkeys(("cpu", "values"), "numpy.asarray(evaluate(x))"),
 }  # fmt: skip
 """What takes more than another name."""
 _WRITTEN.update(numpy=_WRITTEN["cpu"])  # the method of that name
-
-_ELSEWHERE = {
-    "nbm_xp.keras2": {
-        "batch_norm": "batch_normalization(x, …)", "binary_cross_entropy": "binary_crossentropy(target, x)",
-        "conv1d": "conv1d(x, kernel)", "conv2d": "conv2d(x, kernel)", "conv3d": "conv3d(x, kernel)",
-        "cross_entropy": "categorical_crossentropy(target, x, from_logits=True)", "dropout": "dropout(x, level)",
-        "elu": "elu(x)", "leaky_relu": "relu(x, alpha=…)", "max_pool2d": "pool2d(x, pool_size)",
-        "normalize": "l2_normalize(x, axis)", "one_hot": "one_hot(x, num_classes)", "relu": "relu(x)",
-        "sigmoid": "sigmoid(x)", "silu": "x * sigmoid(x)", "softplus": "softplus(x)", "softsign": "softsign(x)",
-    },
-    "nbm_xp.special": {
-        "gelu": "x * ndtr(x)", "log_sigmoid": "log_expit(x)", "log_softmax": "log_softmax(x, axis)",
-        "logsumexp": "logsumexp(x, axis)", "softmax": "softmax(x, axis)",
-    },
-}  # fmt: skip
-"""What is no function of the standard's namespace: where it is, and how it is called there."""
-
-_PLACES = {name: (written, place) for place, names in _ELSEWHERE.items() for name, written in names.items()}
 
 _REDUCED = {
     "reduce": {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
@@ -82,7 +59,7 @@ _QUESTIONS = frozenset({"isfinite", "isinf", "isnan", "signbit"})
 _MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
-def instead(tensor: Any, name: str) -> str | None:
+def _instead(tensor: Any, name: str) -> str | None:
     """How to write with functions of a Tensor's namespace what goes by a name elsewhere; None where nothing does it."""
     if name in _WRITTEN:
         return _WRITTEN[name]
@@ -91,22 +68,21 @@ def instead(tensor: Any, name: str) -> str | None:
         functions = getattr(xp, chapter[:-1], xp)
         if standard in functions.__all__ and callable(getattr(functions, standard)):
             return f"xp.{chapter}{standard}(x)"
-    return _PLACES.get(name, (None,))[0]
+    return None
 
 
 def _advice(tensor: Any, name: str) -> str:
-    written = instead(tensor, name)
+    written = _instead(tensor, name)
     where = "xp = x.__array_namespace__()"
     if written is None:
         return f"use functions of {where}, such as xp.sum(x)"
-    _, place = _PLACES.get(name, ("", "nbm_xp.tape"))
-    return f"call {written}" + (f", where {where}" if "xp." in written else f", from {place}")
+    return f"call {written}, {f'where {where}' if 'xp.' in written else 'from nbm_xp.tape'}"
 
 
 def no_attribute(tensor: Any, name: str) -> AttributeError:
     """The error for an attribute that a Tensor lacks."""
     kind = type(tensor).__name__
-    if name.startswith("_") or instead(tensor, name) is None:
+    if name.startswith("_") or _instead(tensor, name) is None:
         return AttributeError(f"{kind!r} object has no attribute {name!r}")
     return AttributeError(f"a {kind} has no {name!r}: {_advice(tensor, name)}")
 

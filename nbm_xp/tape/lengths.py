@@ -210,11 +210,10 @@ class _UnknownLengthError(Exception):
 
 def _present(atom: Atom) -> int:
     """The length of an axis now."""
-    shape: tuple[int | None, ...] | None = atom[1].current_shape() if atom[0] == "axis" else None
-    length = None if shape is None else shape[atom[2]]
-    if length is None:
+    shape: tuple[int, ...] | None = atom[1].current_shape() if atom[0] == "axis" else None
+    if shape is None:
         raise _UnknownLengthError
-    return length
+    return shape[atom[2]]
 
 
 def is_size(value: object) -> bool:

@@ -16,54 +16,17 @@ from typing import Any, NamedTuple, TypeAlias
 from nbm_xp.namespace import host_namespace
 
 from .dtypes import DTYPE_CLASSES, DType
-from .lengths import Length, Size, axis_length, known
+from .lengths import Length, Size, axis_length
 from .source_locations import SourceLocation, current_location
 
 __all__ = [
-    "ALONG_AXES_TAG", "COMPOSITE_TAG", "CONSTANT", "ChainStep", "ELEMENTWISE_TAG", "FLAT", "Hidden", "IDENTITY_TAG",
+    "ALONG_AXES_TAG", "COMPOSITE_TAG", "CONSTANT", "ChainStep", "ELEMENTWISE_TAG", "FLAT", "IDENTITY_TAG",
     "IFELSE_NAME", "Joint", "LEAVES", "LINEAR_TAG", "MATRICES_TAG", "Node", "OPERATIONS", "OUTPUT",
     "Operation", "PLACEHOLDER", "Rule", "SUBGRAPH_TAG", "Shape", "Spec", "VARIABLE", "call_of", "declare", "leaf",
-    "nodes_in", "register_gradient", "rules_version", "same_as_first", "shapes_changed", "with_short_lengths",
+    "nodes_in", "register_gradient", "rules_version", "same_as_first", "with_short_lengths",
 ]  # fmt: skip
 
 _LONGEST = 32
-
-
-_shape_changes = itertools.count(1)
-_shapes_version = 0
-
-
-def shapes_changed() -> None:
-    """Say that a variable has got a value of another shape."""
-    global _shapes_version
-    _shapes_version = next(_shape_changes)
-
-
-class Hidden:
-    """The lengths behind a node's own symbols, and what they are now."""
-
-    __slots__ = ("lengths", "numbers", "version")
-
-    def __init__(self, lengths: tuple[Size, ...]) -> None:
-        self.lengths = lengths
-        self.numbers: tuple[int | None, ...] = ()
-        self.version = -1
-
-    def values(self) -> tuple[int | None, ...]:
-        """The lengths that variables decide, as they are now; found without recursion, however long the history."""
-        now = _shapes_version
-        stack = [self] if self.version != now else []
-        while stack:
-            hidden = stack[-1]
-            behind = [node.hidden for size in hidden.lengths if isinstance(size, Length) for node in size.nodes()]
-            waiting = [other for other in behind if other is not None and other.version != now]
-            if waiting:
-                stack += waiting
-                continue
-            hidden.numbers = tuple(map(known, hidden.lengths))
-            hidden.version = now
-            stack.pop()
-        return self.numbers
 
 
 Shape: TypeAlias = tuple[Size, ...]
@@ -162,8 +125,7 @@ class Node:
 
     `source_location` is where in the user's code it was recorded. `evaluator` is how its value is found, once it
     has been compiled, and `memo` holds the value itself, where it cannot change. `reader` gives the value as an
-    array that is there already, where what was recorded shows memory of the user's. `hidden` is what its shape was
-    computed from, where that takes too long to write.
+    array that is there already, where what was recorded shows memory of the user's.
     """
 
     __slots__ = (
@@ -172,7 +134,6 @@ class Node:
         "attributes",
         "dtype",
         "evaluator",
-        "hidden",
         "inputs",
         "memo",
         "name",
@@ -207,7 +168,6 @@ class Node:
         self.evaluator: Callable[[], Any] | None = None
         self.reader: Callable[[], Any] | None = None
         self.memo: Any = None
-        self.hidden: Hidden | None = None
         self.inputs: tuple[Node, ...] = _inputs(args, attributes)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
@@ -224,11 +184,9 @@ class Node:
         """The call that this is a result of; any other node is a call of its own."""
         return self.args[0] if self.op is OUTPUT else self
 
-    def current_shape(self) -> tuple[int | None, ...] | None:
-        """The shape now, as far as variables decide it."""
-        if self.op is VARIABLE:
-            return tuple(self.payload.value.shape)
-        return None if self.hidden is None else self.hidden.values()
+    def current_shape(self) -> tuple[int, ...] | None:
+        """The shape that a variable has now; None for what is computed."""
+        return tuple(self.payload.value.shape) if self.op is VARIABLE else None
 
     def array_args(self) -> Iterator[Node]:
         """The nodes among the arguments themselves, without those that only decide a length."""
@@ -247,15 +205,11 @@ _CALL = host_namespace().dtype("V")
 
 def with_short_lengths(node: Node) -> Node:
     """The node, its lengths replaced by symbols of its own where they take too long to write."""
-    for length in node.shape:
-        if type(length) is Length and length.weight > _LONGEST:
-            node.hidden = Hidden(node.shape)
-            node.shape = tuple(
-                axis_length(node, axis) if isinstance(size, Length) and size.weight > _LONGEST else size
-                for axis, size in enumerate(node.shape)
-            )
-            node.hidden.values()
-            break
+    if any(type(size) is Length and size.weight > _LONGEST for size in node.shape):
+        node.shape = tuple(
+            axis_length(node, axis) if isinstance(size, Length) and size.weight > _LONGEST else size
+            for axis, size in enumerate(node.shape)
+        )
     return node
 
 

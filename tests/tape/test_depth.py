@@ -109,22 +109,16 @@ class TestWork:
 
 
 class TestLengths:
-    @pytest.mark.parametrize("known", [False, True])
-    def test_of_slices_of_slices(self, known: bool) -> None:
-        x = Variable(np.arange(5000.0)) if known else placeholder((None,), dtype="float64")
+    def test_of_slices_of_slices(self) -> None:
+        x = placeholder((None,), dtype="float64")
         y: Tensor = x
         with little_stack(450):
             for _ in range(600):
                 y = y[2 : y.shape[0] - 1]
-            assert y.shape[0] == 3200 if known else len(str(y.shape[0])) < 2000
-            run = function([] if known else [x], [y[0], xp.sum(y * 0.0 + 1.0), gradients(xp.sum(y), x)])
-        first, count, slope = run() if known else run(np.arange(5000.0))
+            assert len(str(y.shape[0])) < 2000
+            run = function([x], [y[0], xp.sum(y * 0.0 + 1.0), gradients(xp.sum(y), x)])
+        first, count, slope = run(np.arange(5000.0))
         assert (float(first), float(count), float(np.sum(slope))) == (1200.0, 3200.0, 3200.0)
-        if known:
-            x.set_value(np.arange(6000.0))  # type: ignore[attr-defined]
-            with little_stack(450):
-                assert y.shape[0] == 4200
-            assert float(run()[1]) == 4200.0
 
     def test_halving_and_joining(self) -> None:
         x = placeholder((None,), dtype="float64")

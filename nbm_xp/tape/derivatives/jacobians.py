@@ -161,7 +161,7 @@ def _applied(linear: Linear, like: Tensor) -> list[Tensor]:
     if count == 1:
         unit = ones(shape, dtype=like.dtype)
         return [reshape(result, (*shape, *result.node.shape)) for result in linear(unit)]
-    vector = inner_placeholder(shape, like.dtype, free=True)
+    vector = inner_placeholder(shape, like.dtype)
     results = list(linear(Tensor(vector)))
     if count == 0:
         return [zeros((*shape, *result.node.shape), dtype=result.dtype) for result in results]

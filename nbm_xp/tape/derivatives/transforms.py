@@ -350,7 +350,7 @@ def _forward(call: Call) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
     nodes = [target.node for target in targets]
 
     def residuals_and_back() -> tuple[list[Node], list[Node], list[Node]]:
-        seeds = [inner_placeholder(output.node.shape, output.dtype, free=True) for output in smooth]
+        seeds = [inner_placeholder(output.node.shape, output.dtype) for output in smooth]
         back = [tensor.node for tensor in pulled(smooth, list(map(Tensor, seeds)), targets)]
         return captured_by(back, seeds), seeds, back
 

@@ -343,7 +343,7 @@ class _Leaf:
             raise ValueError(f"in_axes names axis {axis} of an array of shape {tensor.shape}, which has none such")
         self.tensor = tensor
         self.stacked = moveaxis(tensor, axis, 0) if axis % tensor.ndim else tensor
-        self.node = inner_placeholder(self.stacked.node.shape[1:], tensor.dtype, free=True)
+        self.node = inner_placeholder(self.stacked.node.shape[1:], tensor.dtype)
         self.inner = Tensor(self.node)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..concrete import integer_length
@@ -42,43 +42,6 @@ class _Recurrence:
     def arguments(self) -> list[Tensor]:
         """What the step is called with, in the order of the taps."""
         return [Tensor(self.inner[-tap - 1]) for tap in self.taps]
-
-
-class _Carried:
-    """What goes from step to step: the outputs that come back, with a place for each lag, and variables.
-
-    Attributes
-    ----------
-    inner, initials, following
-        What stands for each in the step, its first value, and what it becomes.
-    fed_back, shifts
-        As of `LoopBody`.
-    """
-
-    def __init__(
-        self,
-        recurrences: Sequence[_Recurrence | None],
-        outputs: Sequence[Tensor],
-        updates: Mapping[Variable, Tensor],
-    ) -> None:
-        self.inner: list[Node] = []
-        self.initials: list[Tensor] = []
-        self.following: list[Node] = []
-        self.fed_back: dict[int, int] = {}
-        self.shifts: dict[int, int] = {}
-        for position, (recurrence, value) in enumerate(zip(recurrences, outputs, strict=False)):
-            if recurrence is not None:
-                _check_same_kind(value, recurrence.initials[0], position)
-                self.fed_back[position] = first = len(self.inner)
-                self.shifts |= {place + 1: place for place in range(first, first + recurrence.depth - 1)}
-                self._add(recurrence.inner, recurrence.initials, [value.node, *recurrence.inner[:-1]])
-        for variable, value in updates.items():
-            self._add([variable.node], [variable], [new_value(variable, value).node])
-
-    def _add(self, inner: Sequence[Node], initials: Sequence[Tensor], following: Sequence[Node]) -> None:
-        self.inner += inner
-        self.initials += initials
-        self.following += following
 
 
 def _entries(value: Any) -> list[Any]:
@@ -206,20 +169,31 @@ def scan(
     if recurrences and len(recurrences) != len(outputs):
         raise ValueError(f"outputs_info describes {len(recurrences)} outputs, the step returned {len(outputs)}")
 
-    updates = _state_updates([*outputs, *given.values(), *([] if condition is None else [condition.condition])], given)
-    carried = _Carried(recurrences, outputs, updates)
+    roots = [*outputs, *given.values(), *([] if condition is None else [condition.condition])]
+    updates = {**automatic_updates(reachable([root.node for root in roots])), **given}
+    carried: list[tuple[Node, Tensor, Node]] = []  # what stands for each in the step, its first value, and its next
+    fed_back: dict[int, int] = {}
+    shifts: dict[int, int] = {}
+    for position, (recurrence, value) in enumerate(zip(recurrences, outputs, strict=False)):
+        if recurrence is not None:
+            _check_same_kind(value, recurrence.initials[0], position)
+            fed_back[position] = first = len(carried)
+            shifts |= {place + 1: place for place in range(first, first + recurrence.depth - 1)}
+            following = [value.node, *recurrence.inner[:-1]]
+            carried += zip(recurrence.inner, recurrence.initials, following, strict=True)
+    carried += [(variable.node, variable, new_value(variable, value).node) for variable, value in updates.items()]
     body = LoopBody(
         sequences=inner,
-        carries=carried.inner,
-        following=carried.following,
+        carries=[carry for carry, _, _ in carried],
+        following=[node for _, _, node in carried],
         outputs=[value.node for value in outputs],
         stop=None if condition is None else condition.condition.node,
-        fed_back=carried.fed_back,
-        shifts=carried.shifts,
+        fed_back=fed_back,
+        shifts=shifts,
         truncate=None if truncate_gradient in (-1, None) else int(truncate_gradient),
         name=name,
     )
-    finals, stacked = results_of(loop(body, count, feeds, carried.initials))
+    finals, stacked = results_of(loop(body, count, feeds, [initial for _, initial, _ in carried]))
     states = OrderedDict(zip(updates, finals[len(finals) - len(updates) :], strict=True))
     return (stacked[0] if len(stacked) == 1 else stacked), states
 
@@ -257,9 +231,3 @@ def _check_same_kind(value: Tensor, initial: Tensor, position: int) -> None:
             f"output {position} of the step must have the shape of its initial value: {initial.shape}, "
             f"got {value.shape}"
         )
-
-
-def _state_updates(results: Sequence[Tensor], given: dict[Variable, Tensor]) -> dict[Variable, Tensor]:
-    """Updates that the step returned, and those of the random draws in it."""
-    nodes = reachable([result.node for result in results])
-    return {**automatic_updates(nodes), **given}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -12,29 +13,22 @@ from ..graph import Result
 from ..node import LEAVES, Node
 from .writer import BoundBlock, PlanWriter, link_plan
 
-__all__ = ["Exclusive", "compile_plan", "described_plan", "may_share"]
+__all__ = ["compile_plan", "described_plan", "exclusive", "may_share"]
 
 _LOCKS = tuple(threading.RLock() for _ in range(61))
 
 
-class Exclusive:
-    """Holds the locks of some variables while a block runs, always taken in the same order.
-
-    Variables share a few locks, so that none has to carry one along when it is copied or sent.
-    """
-
-    __slots__ = ("places",)
-
-    def __init__(self, variables: Iterable[Node]) -> None:
-        self.places = sorted({node.serial % len(_LOCKS) for node in variables})
-
-    def __enter__(self) -> None:
-        for place in self.places:
-            _LOCKS[place].acquire()
-
-    def __exit__(self, *error: object) -> None:
-        for place in reversed(self.places):
-            _LOCKS[place].release()
+@contextmanager
+def exclusive(variables: Iterable[Node]) -> Iterator[None]:
+    """Hold the locks of some variables, always taken in the same order; variables share a few, to carry none along."""
+    locks = [_LOCKS[place] for place in sorted({node.serial % len(_LOCKS) for node in variables})]
+    for lock in locks:
+        lock.acquire()
+    try:
+        yield
+    finally:
+        for lock in locks:
+            lock.release()
 
 
 def may_share(results: Sequence[Result], givens: Mapping[Node, Node] | None = None) -> list[int]:

@@ -266,12 +266,8 @@ class PlanWriter:
             elif node.is_call:
                 source = self.expression(node)
                 names = self._targets(node)
-                if SUBGRAPH_TAG in node.op.tags:
-                    lines.append(self._line(f"({''.join(f'{name}, ' for name in names)}) = {source}"))
-                elif len(names) < _MOST_BEFORE_STAR:
-                    lines.append(self._line(f"({''.join(f'{name}, ' for name in [*names, '*_'])}) = {source}"))
-                else:
-                    lines.append(self._line(f"({', '.join(names)}) = {source}[:{len(names)}]"))
+                part = "" if SUBGRAPH_TAG in node.op.tags else f"[:{len(names)}]"
+                lines.append(self._line(f"({''.join(f'{name}, ' for name in names)}) = {source}{part}"))
             else:
                 source = self.expression(node)
                 lines.append(self._line(f"{self._new_name(node)} = {source}"))
@@ -419,7 +415,6 @@ class PlanWriter:
 
 
 _IF = ["if {}:", "else:"]
-_MOST_BEFORE_STAR = 200  # Python takes 255
 _ON_ERROR = ("except Exception as error:", "    lines.explain(error)", "    raise")
 _OWN_NAMES = frozenset({"blocks", "plan", "lines", "error", "min", "max", "Exception"})
 _PYTHON_WORDS = frozenset({"slice", "abs", "all", "any", "sum", "pow", "round", "bool", "int", "float"})
