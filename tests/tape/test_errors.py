@@ -47,7 +47,7 @@ class TestNote:
         x, w = matrix(), matrix()
         [note] = notes_of(function([x, w], energy(x, w)), np.ones((2, 3)), np.ones((4, 5)))
         assert note.startswith("matmul of float64[2, 3] and float64[4, 5], recorded at ")
-        assert re.search(r"test_tape_errors\.py:\d+ in energy: y = xp\.matmul\(hidden \+ 1\.0, w\)$", note)
+        assert re.search(r"test_errors\.py:\d+ in energy: y = xp\.matmul\(hidden \+ 1\.0, w\)$", note)
 
     def test_of_an_operator(self) -> None:
         x, w = matrix(), matrix()

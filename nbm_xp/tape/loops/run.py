@@ -1,11 +1,12 @@
-"""The loop as a node, and how it runs: a compiled ``for`` of its step, or the library's own loop where it has one.
+"""The loop as a node, and how it runs: its compiled step again and again, or the library's own loop where it has one.
 
 A runner holds compiled functions and nothing of the graph, so that it can be sent to another process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import repeat
 from types import ModuleType
 from typing import Any
 
@@ -16,76 +17,12 @@ from ..graph import reachable
 from ..lengths import Size, value_length
 from ..node import SUBGRAPH_TAG, VARIABLE, Node, call_of, declare
 from ..plans.plan import compile_plan
-from ..plans.writer import Line, PlanWriter, link_plan
 from ..standard.indexing import stands_for_last
 from ..tensor import Tensor, result
 from ..variable import Variable
 from .body import LoopBody, varying_in
 
-__all__ = ["LOOP", "LoopRunner", "LoopWriter", "automatic_updates", "captured_by", "loop", "loop_runner", "results_of"]
-
-
-class LoopWriter(PlanWriter):
-    """Writes ``plan(count, rows, carries, captured)``, which takes the steps and keeps what is tapped in lists.
-
-    `rows` holds, for each sequence, an iterable of what the steps read; the results are the final carried values, the
-    lists, and the number of steps taken.
-    """
-
-    def __init__(
-        self,
-        sequences: Sequence[Node],
-        carries: Sequence[Node],
-        captured: Sequence[Node],
-        following: Sequence[Node],
-        taps: Sequence[Node],
-        stop: Node | None,
-        xp: ModuleType,
-        lazy: bool,
-    ) -> None:
-        results = [*following, *taps, *([] if stop is None else [stop])]
-        super().__init__([*sequences, *carries, *captured], results, xp, {}, lazy)
-        names = super().parameters()
-        self.rows = names[: len(sequences)]
-        self.carried = names[len(sequences) : len(sequences) + len(carries)]
-        self.held = names[len(sequences) + len(carries) :]
-        self.stops = stop is not None
-
-    def parameters(self) -> list[str]:
-        """The names that the function is called with."""
-        return ["_count", "_rows", "_carries", "_captured"]
-
-    def framed(self, statements: list[Line], results: list[str]) -> list[Line]:
-        """The statements of the step inside the loop."""
-        n = len(self.carried)
-        following, taps = results[:n], results[n : len(results) - self.stops]
-        lists = [f"_kept{i}" for i in range(len(taps))]
-        lines = [f"{_tuple(self.held)} = _captured", f"{_tuple(self.carried)} = _carries"]
-        lines += [f"{name} = []" for name in lists]
-        lines += [f"_put{i} = {name}.append" for i, name in enumerate(lists)]
-        if self.stops:
-            lines.append("_most, _count = _count, 0")
-        after = [f"_put{i}({value})" for i, value in enumerate(taps)]
-        after += [f"{', '.join(self.carried)} = {', '.join(following)}"] if n else []
-        after += ["_count += 1", f"if {results[-1]}: break"] if self.stops else []
-        return [
-            *((line, ()) for line in lines),
-            (self._head(), ()),
-            *((f"    {text}", calls) for text, calls in statements),
-            *((f"    {line}", ()) for line in after or ["pass"]),
-            (f"return {_tuple(self.carried)}, {_tuple(lists)}, _count", ()),
-        ]
-
-    def _head(self) -> str:
-        if not self.rows:
-            return f"for _ in range({'_most' if self.stops else '_count'}):"
-        if len(self.rows) == 1:
-            return f"for {self.rows[0]} in _rows[0]:"
-        return f"for {', '.join(self.rows)} in zip(*_rows):"
-
-
-def _tuple(names: Sequence[str]) -> str:
-    return f"({''.join(f'{name}, ' for name in names)})"
+__all__ = ["LOOP", "LoopRunner", "automatic_updates", "captured_by", "loop", "loop_runner", "results_of"]
 
 
 class LoopRunner:
@@ -120,8 +57,6 @@ class LoopRunner:
         sequences = [body.sequences[position] for position in self.read]
         carries = [body.carries[position] for position in self.live]
         following = [body.following[position] for position in self.live]
-        writer = LoopWriter(sequences, carries, body.captured, following, taps, body.stop, xp, self.lazy)
-        self.run = link_plan(writer)
         results = [*following, *taps, *([] if body.stop is None else [body.stop])]
         self.step = compile_plan([*sequences, *carries, *body.captured], results, xp, lazy=self.lazy)
         self.own = library_loop(xp)
@@ -163,12 +98,29 @@ class LoopRunner:
                 return own
         self.executor = "step by step"
         entries = [self._entries(sequence, count) for sequence in rows]
-        finals, lists, taken = self.run(count, entries, carries, captured)
+        finals, lists, taken = self._step_by_step(
+            zip(*entries, strict=True) if rows else repeat((), count), carries, captured
+        )
         if self.reverse:
             for items in lists:
                 items.reverse()
         stacks = zip(lists, self.stacked, strict=True)
         return finals, [_stacked(self.xp, items, self.lazy) if apart else items for items, apart in stacks], taken
+
+    def _step_by_step(self, entries: Iterable[tuple[Any, ...]], carries: tuple[Any, ...], captured: Any) -> Any:
+        """The final carried values, what is kept of each step, and how many steps were taken."""
+        step, stops, n_carries, taken = self.step, self.stops, len(carries), 0
+        lists: list[list[Any]] = [[] for _ in self.kept]
+        puts = [items.append for items in lists]
+        for entry in entries:
+            results = step(*entry, *carries, *captured)
+            carries = results[:n_carries]
+            for put, value in zip(puts, results[n_carries:]):  # noqa: B905  (the condition comes last)
+                put(value)
+            taken += 1
+            if stops and results[-1]:
+                break
+        return carries, lists, taken
 
     def _entries(self, sequence: Any, count: int) -> Sequence[Any]:
         """What the steps read, in their order."""

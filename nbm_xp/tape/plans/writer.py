@@ -167,9 +167,9 @@ class PlanWriter:
                 groups += self._groups((node,))
             elif chain is not None and node is chain.members[0]:
                 groups += self._chain_groups(chain)
-        results = [self._result_source(result) for result in self.outputs]
-        body = self.framed(list(self._with_deletions(groups)), results)
-        parameters = ", ".join([*self.parameters(), "*", "lines"])
+        results = "".join(f"{self._result_source(result)}, " for result in self.outputs)
+        body = [*self._with_deletions(groups), self._line(f"return ({results})")]
+        parameters = ", ".join([*(f"a{index}" for index in range(len(self.inputs))), "*", "lines"])
         head: list[Line] = [(f"def plan({parameters}):", ()), ("    try:", ())]
         tail: list[Line] = [(f"    {text}", ()) for text in _ON_ERROR]
         lines = [*head, *((f"        {text}", calls) for text, calls in body), *tail]
@@ -180,14 +180,6 @@ class PlanWriter:
         """A line, with the calls that have been written since the last one."""
         calls, self._calls = self._calls, []
         return text, calls
-
-    def parameters(self) -> list[str]:
-        """The names that the function is called with."""
-        return [f"a{index}" for index in range(len(self.inputs))]
-
-    def framed(self, statements: list[Line], results: list[str]) -> list[Line]:
-        """The body of the function, from the statements that compute its results."""
-        return [*statements, self._line(f"return ({''.join(f'{result}, ' for result in results)})")]
 
     def _with_deletions(self, groups: Sequence[Group]) -> Iterator[Line]:
         """The statements, each local deleted after the last one that names it."""
