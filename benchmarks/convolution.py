@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nbm_xp.functions.convolution import conv2d
-from nbm_xp.functions.pooling import pool2d
+from nbm_xp.functions.convolution import conv
+from nbm_xp.functions.pooling import pool
 from nbm_xp.tape import function, gradients, placeholder, vjp
 from nbm_xp.tape import namespace as recorded
 
@@ -28,7 +28,7 @@ def rows(library: Library) -> Iterator[Row]:
 
     yield Row(
         "conv2d",
-        Contender("nbm_xp", library.finished(lambda x, k: conv2d(x, k, padding="same")), given[:2]),
+        Contender("nbm_xp", library.finished(lambda x, k: conv(x, k, padding="same")), given[:2]),
         list(torch(library, "forward", (x, kernel, weights), FORWARD_OVER_TORCH if single else None)),
     )
     yield Row(
@@ -38,7 +38,7 @@ def rows(library: Library) -> Iterator[Row]:
     )
     yield Row(
         "max pooling",
-        Contender("nbm_xp", library.finished(lambda x: pool2d(x, (2, 2), (2, 2))), given[:1]),
+        Contender("nbm_xp", library.finished(lambda x: pool(x, (2, 2), (2, 2))), given[:1]),
         list(torch(library, "pooling", (x, kernel, weights), None)),
     )
     yield Row(
@@ -50,13 +50,13 @@ def rows(library: Library) -> Iterator[Row]:
 
 def convolved(x, kernel, weights):
     """The result, and the gradients of its inner product with weights."""
-    result, pullback = vjp(lambda x, kernel: conv2d(x, kernel, padding="same"), x, kernel)
+    result, pullback = vjp(lambda x, kernel: conv(x, kernel, padding="same"), x, kernel)
     return result, pullback(weights)
 
 
 def pooled():
     x = placeholder(ndim=4, dtype="float32")
-    result = pool2d(x, (2, 2), (2, 2), ties="first")
+    result = pool(x, (2, 2), (2, 2), ties="first")
     return function([x], [result, gradients(recorded.sum(result), x)])
 
 

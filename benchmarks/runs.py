@@ -12,7 +12,7 @@ import numpy as np
 
 from nbm_xp.boltzmann import RBM
 from nbm_xp.boltzmann.chains import Chains
-from nbm_xp.boltzmann.machine import Machine
+from nbm_xp.boltzmann.state import Machine
 from nbm_xp.runs import Workers, sample
 
 from .harness import Contender, Row

@@ -7,7 +7,7 @@ import tempfile
 from matplotlib.figure import Figure
 
 from nbm_xp.graphs import GraphMachine, lattice
-from nbm_xp.runs import open_dataset, projected, sample_lattice
+from nbm_xp.runs import open_dataset, projected, sample_graph
 
 
 def main(picture: str = "lattice_on_disk.png", length: int = 512, n_sweeps: int = 200) -> float:
@@ -16,7 +16,7 @@ def main(picture: str = "lattice_on_disk.png", length: int = 512, n_sweeps: int 
     chunks = length // 2
     print(projected(ising, chunks))  # the memory and disk that the run will need
     folder = pathlib.Path(tempfile.mkdtemp()) / "ising"
-    run = sample_lattice(ising, folder, n_sweeps=n_sweeps, burn_in=100, beta=0.4, chunks=chunks, random_state=0)
+    run = sample_graph(ising, folder, n_sweeps=n_sweeps, burn_in=100, beta=0.4, chunks=chunks, random_state=0)
     draws = open_dataset(run.path)
 
     figure = Figure(figsize=(8, 3.6), layout="constrained")

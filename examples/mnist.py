@@ -297,14 +297,14 @@ def _draw_rate(curve: Axes, minutes: float, *, deep: bool) -> None:
     area.spines["right"].set_visible(False)
 
 
-def main() -> None:
-    """Learn, as the arguments of the process say."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Learn as the arguments say, by default those of the process."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", required=True, help="an .npz file with train.data, valid.data and test.data, of 0, 1")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("mnist"), help="the folder for what is found")
     parser.add_argument("--minutes", type=float, default=75.0, help="of one core")
-    parser.add_argument("--n-components", default="500", help="units of the hidden layer, or of each: 500,1000")
-    given = parser.parse_args()
+    parser.add_argument("--hidden", default="500", help="units of the hidden layer, or of each: 500,1000")
+    given = parser.parse_args(arguments)
     with np.load(given.data) as arrays:
         train, valid, test = (arrays[f"{name}.data"].astype("float32") for name in ("train", "valid", "test"))
     train = np.concatenate([train, valid])  # nothing is chosen any more

@@ -33,14 +33,14 @@ from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Chunks, Streams
 from nbm_xp.machines.randomness import ChainFunction, ChainStreams
 from nbm_xp.machines.rows import positive_int, shortened
-from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy, use_backend
+from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy
 
 from .chains import Chains, States, in_order
-from .energy import Parameters, decoded, energy_within, local_field, sample_layer, sweep, variable
+from .energy import Parameters, decoded, energy_within, local_field, sweep
 from .ladder import STEPS, LadderChains
-from .machine import Machine
-from .partition import AISEstimate, Enumerated, base_log_partition, estimate, is_enumerable
+from .partition import AISEstimate, base_log_partition, estimate
 from .recording import Form, Recorded, State
+from .state import Machine
 
 __all__ = ["STAGE", "AnnealedChains", "Path", "ReverseChains", "adaptive_temperatures", "inverse_temperatures"]
 
@@ -112,16 +112,6 @@ class Path:
         own, more = parts
         return beta * more if own is None else own + beta * more
 
-    @staticmethod
-    def start(parameters: Parameters, fields: Array, rows: int | tuple[int, ...], rng: Streams) -> State:
-        """States of ``topology.retained`` in the first model, drawn exactly, given what visible units receive there."""
-        topology = parameters.topology
-        state: State = [None] * len(topology.sizes)
-        for layer in topology.retained:
-            nothing = fields[..., :1, :] * 0 + B.zeros((topology.sizes[layer], 1), dtype=B.dtype(fields))
-            state[layer], _ = sample_layer(parameters, layer, nothing if layer else fields, rows, rng)
-        return state
-
     def log_ratio(self, cold: Array, warm: Array, state: Sequence[Array]) -> tuple[Array, dict[int, Fields]]:
         """The logarithm of the ratio of a state's weights at two temperatures, and what marginalised layers receive.
 
@@ -188,9 +178,7 @@ class AnnealedChains(Chains):
 
     def start(self, offset: int, rows: int) -> States:
         """See `Chains.start`; the weights are one."""
-        begin = self._compiled(_record_start, rows)
-        fields = self._columns(self.machine.base_bias, offset, rows, tiled=True)
-        return self.weighted(begin([fields], self._random(begin, "start", offset, 0))[0])
+        return self.weighted(super().start(offset, rows))
 
     def weighted(self, states: Sequence[Array]) -> States:
         """States of ``topology.retained``, a column for each chain, and weights of one."""
@@ -260,16 +248,10 @@ class ReverseChains(AnnealedChains):
     ) -> None:
         super().__init__(machine, seed, betas, purpose=purpose)
         self.n_sweeps, self.given = n_sweeps, dict(initial or {})
-        self._enumerated: Enumerated | None = None
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the states of the machine can be drawn exactly."""
-        return is_enumerable(self.topology)
 
     @property
     def mixing(self) -> Chains:
-        """Chains that come to states of the machine, where they are not drawn exactly: on its ladder if it has one."""
+        """Chains that come to states of the machine: on its ladder if it has one."""
         if self.machine.ladder and self.n_sweeps != 0:
             return LadderChains(self.machine, self.seed, layers=self.topology.retained)
         return Chains(self.machine, self.seed, layers=self.topology.retained, purpose=self.purpose)
@@ -278,8 +260,6 @@ class ReverseChains(AnnealedChains):
         """See `AnnealedChains.start`."""
         if self.given:
             return self.weighted([self._columns(part, offset, rows) for part in self.given.values()])
-        if self.is_exact:
-            return self.weighted(self._exact(offset, rows))
         mixing = self.mixing
         mixing.chunks = self.chunks
         usual = STEPS if isinstance(mixing, LadderChains) else _MIXING
@@ -287,28 +267,6 @@ class ReverseChains(AnnealedChains):
         found = mixing.collect(offset, rows, usual if self.n_sweeps is None else self.n_sweeps)
         ends = list(itertools.accumulate(sites))
         return self.weighted([xp.matrix_transpose(found[:, k - n : k]) for n, k in zip(sites, ends, strict=True)])
-
-    def _exact(self, offset: int, rows: int) -> Sequence[Array]:
-        with use_backend(self.machine.library):
-            if self._enumerated is None:
-                arrays = (variable(asarray(part, self.xp)) for part in self.machine.arrays)
-                self._enumerated = Enumerated.of(Parameters.of(self.topology, arrays))
-        states = self._enumerated
-        choose = self._compiled(_record_choices, rows)
-        uniforms = to_numpy(choose([], self._random(choose, "choices", offset, 0))[0][0])
-        numbers = asarray(states.chosen(uniforms[0, :]), self.xp, self.machine.dtype)
-        draw = self._compiled(_record_exact, rows, states.layers, states.group)
-        return draw([numbers, *self.machine.arrays], self._random(draw, "start", offset, 0))[0]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_enumerated": None}
-
-
-def _record_start(form: Form, streams: ChainStreams) -> Recorded:
-    fields = B.placeholder(shape=(form.topology.sizes[0], form.n_chains), dtype=form.dtype)
-    parameters = Parameters(form.topology, (), (fields,), in_columns=True)
-    state = Path.start(parameters, fields, form.n_chains, streams)
-    return [fields], [decoded(parameters, layer, state[layer]) for layer in form.topology.retained]
 
 
 def _path(form: Form) -> tuple[list[Array], Path]:
@@ -335,18 +293,6 @@ def _record_ratio(form: Form, streams: ChainStreams) -> Recorded:
     inputs, state = form.states(path.last, form.topology.retained)
     cold, warm = (B.placeholder(shape=(), dtype=form.dtype) for _ in range(2))
     return [*inputs, *machine, cold, warm], [path.log_ratio(cold, warm, state)[0]]
-
-
-def _record_choices(form: Form, streams: ChainStreams) -> Recorded:
-    return [], [streams.uniform((1, form.n_chains), dtype="float64")]
-
-
-def _record_exact(form: Form, streams: ChainStreams, layers: tuple[int, ...], group: tuple[int, ...]) -> Recorded:
-    weights, parameters = form.parameters()
-    states = Enumerated(parameters, layers, group, None)
-    numbers = B.placeholder(shape=(form.n_chains, states.n_sites), dtype=form.dtype)
-    state = states.drawn(numbers, form.n_chains, streams)
-    return [numbers, *weights], [decoded(parameters, layer, state[layer]) for layer in form.topology.retained]
 
 
 def adaptive_temperatures(machine: Machine) -> list[float]:

@@ -28,7 +28,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
 from nbm_xp.namespace import array_namespace
 
-__all__ = ["LadderEstimate", "LadderWarning", "bennett", "cut_off", "mixing", "parting"]
+__all__ = ["LadderEstimate", "LadderWarning", "bennett", "cut_off", "parting"]
 
 _HALVINGS = 60
 _NEVER = -10.0  # nats: what the lower machine of a pair hardly ever has
@@ -199,33 +199,6 @@ def cut_off(up: Array, down: Array) -> float:
     rises, _ = _alone(-up)
     never = xp.astype(rises[:, None] - down < _NEVER, down.dtype)
     return float(xp.max(xp.mean(never, axis=(0, 2))))
-
-
-def mixing(values: Array) -> tuple[float, float]:
-    """The effective sample size of chains, and their R-hat.
-
-    Parameters
-    ----------
-    values : array of shape (draws, chains)
-
-    Examples
-    --------
-    Two chains of which either stays where it is are two draws.
-
-    >>> import numpy as np
-    >>> mixing(np.array([[0.0, 1.0], [0.0, 1.0]]))
-    (2.0, inf)
-    """
-    xp = array_namespace(values)
-    draws, chains = values.shape
-    if chains < 2 or draws < 2:
-        return float(draws * chains), math.nan
-    within = float(xp.mean(xp.var(values, axis=0, correction=1)))
-    between = float(xp.var(xp.mean(values, axis=0), correction=1))
-    whole = within * (draws - 1) / draws + between
-    if between <= 0.0:
-        return float(draws * chains), 1.0
-    return chains * min(whole / between, float(draws)), math.sqrt(whole / within) if within > 0.0 else math.inf
 
 
 def _arguments(up: Array, down: Array, constants: Array) -> tuple[Array, Array]:

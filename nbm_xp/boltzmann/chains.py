@@ -29,9 +29,9 @@ from nbm_xp.namespace import (
     use_backend,
 )
 
-from .energy import Parameters, decoded, start_layer, sweep
-from .machine import Machine
+from .energy import Parameters, decoded, draw_layer, start_layer, sweep
 from .recording import Form, Recorded
+from .state import Machine
 from .topology import Topology
 
 __all__ = ["Chains", "Draw", "States", "beside", "in_order"]
@@ -94,6 +94,9 @@ class Chains:
     """
 
     default_purpose = "chains"
+    n_machines = 0
+    """How many machines have chains side by side, where there are several."""
+
     result_dtype: str | None = None
     """The dtype of `collect`, if it is not that of the machine."""
 
@@ -134,8 +137,7 @@ class Chains:
     def start(self, offset: int, rows: int) -> States:
         """The states that a block of chains begins with, of the layers of `carried`, as data give them.
 
-        Visible units are drawn with the base rate, or with `initial`; of other units every state is as likely, and
-        Gaussian ones are 0.
+        They are drawn from the model without weights that is most like the data, exactly, or with `initial`.
 
         Parameters
         ----------
@@ -153,8 +155,9 @@ class Chains:
     def _started(self, offset: int, rows: int, layers: tuple[int, ...]) -> tuple[States, States]:
         """The states of some layers that chains begin with, and their means."""
         given = tuple(layer for layer in self.given if layer in layers)
-        begin = self._compiled(_record_start, rows, layers, given)
-        rates = self._columns(self.machine.base_rate, offset, rows, tiled=True)
+        begin = self._compiled(_record_start, rows, layers, given, self.n_machines)
+        rate = self.topology.units[0].bounded_rate(self.machine.base_rate)
+        rates = self._columns(rate, offset, rows, tiled=True)
         columns = [rates, *(self._columns(self.given[layer], offset, rows) for layer in given)]
         found, _ = begin(columns, self._random(begin, "start", offset, 0))
         return in_order(found[: len(layers)]), tuple(found[len(layers) :])
@@ -294,15 +297,21 @@ def _compile(library: str, record: Callable[..., Recorded], form: Form, *options
         return streams.compiled(*record(form, streams, *options), name=record.__name__)
 
 
-def _record_start(form: Form, streams: ChainStreams, layers: tuple[int, ...], given: tuple[int, ...]) -> Recorded:
+def _record_start(
+    form: Form, streams: ChainStreams, layers: tuple[int, ...], given: tuple[int, ...], machines: int
+) -> Recorded:
     topology, rates = form.topology, B.placeholder(shape=(form.topology.sizes[0], form.n_chains), dtype=form.dtype)
     parameters = Parameters(topology, (), (rates,), in_columns=True)
     inputs, means = form.states(parameters, given)
+    shape, states = ((machines, form.n_chains) if machines else form.n_chains), []
     for layer in layers:
-        if means[layer] is None:
-            nothing = B.zeros((topology.sizes[layer], 1), dtype=form.dtype) + rates[:1, :] * 0
-            means[layer] = topology.units[layer].uninformed(nothing, parameters.units_axis) if layer else rates
-    states = [start_layer(parameters, layer, means[layer], form.n_chains, streams) for layer in layers]
+        if layer in given:
+            states.append(start_layer(parameters, layer, means[layer], shape, streams))
+            continue
+        nothing = B.zeros((*([machines] if machines else []), topology.sizes[layer], 1), dtype=form.dtype)
+        nothing = nothing + rates[:1, :] * 0
+        means[layer] = topology.units[layer].uninformed(nothing, -2) if layer else nothing + rates
+        states.append(draw_layer(parameters, layer, means[layer], shape, streams))
     shown = [decoded(parameters, layer, part) for layer, part in zip(layers, states, strict=True)]
     return [rates, *inputs], [*shown, *(means[layer] for layer in layers)]
 

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from numbers import Real
 from typing import Any, Self
 
@@ -26,38 +28,21 @@ from nbm_xp.machines import Array, RandomState, Rows
 from nbm_xp.machines.estimators import Estimator, check_names, column_names, describe_rows
 from nbm_xp.machines.rows import checked_rows, checked_weights, known_length
 from nbm_xp.machines.units import Mixed, kind_of
-from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_array, to_numpy
+from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, to_numpy
 from nbm_xp.tape import Function
 
-from . import storage
 from .energy import Parameters, marginalised_layer
 from .negative_phase import TrainingMethod
 from .optimizers import SGD, Schedule
 from .rbm import RBM
 from .state import MachineState, float_dtype
-from .training_methods import as_plain
+from .trainer import Trainer
+from .training_methods import from_plain, plain_params
 
 __all__ = ["RBMClassifier"]
 
 _OWN = ("visible", "generative")
 """Hyperparameters that the machine has otherwise, or not."""
-
-
-class _Joint(RBM):
-    """A machine that learns to tell the states of its last visible site, besides."""
-
-    n_classes: int
-    generative: float
-
-    def objective(self) -> dict[str, Any]:
-        return {"likelihood": self.generative, "also": self._label_loss}
-
-    def _label_loss(self, parameters: Parameters, rows: Array, weights: Array) -> Array:
-        """The mean of the negative log-probability of labels given the features, as the rows count."""
-        features = parameters.topology.sizes[0] - self.n_classes
-        scores = class_scores(parameters, rows[:, :features], self.n_classes)
-        of_label = B.sum(scores * rows[:, features:], axis=1)
-        return B.sum(weights * (B.logsumexp(scores, axis=1) - of_label))
 
 
 @dataclass(eq=False, repr=False)
@@ -143,25 +128,26 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         known = sorted(set(listed))
         if len(known) < 2:
             raise ValueError(f"y must have labels of at least two classes, got {len(known)} class")
-        count = int(X.shape[1])
-        parts = features.parts if isinstance(features, Mixed) else ((features, count),)
-        whole = Mixed([*parts, (kind_of(f"categorical:{len(known)}"), 1)])
-        settings = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
-        machine = _Joint(**settings, visible=whole.name, diagnostics=False)  # which follows another objective
-        machine.n_classes, machine.generative = len(known), _amount(self.generative)
-        machine.check_hyperparameters()
-        numbers = {label: number for number, label in enumerate(known)}
+        parts = features.parts if isinstance(features, Mixed) else ((features, int(X.shape[1])),)
+        machine = self._machine(Mixed([*parts, (kind_of(f"categorical:{len(known)}"), 1)]).name)
+        loss = partial(label_loss, n_classes=len(known))
+        trainer = Trainer(machine, likelihood=_amount(self.generative), also=loss)
+        numbers = {label: float(number) for number, label in enumerate(known)}
         xp, dtype = array_namespace(X), float_dtype(X)
-        column = asarray([[float(numbers[label])] for label in listed], host_namespace(), dtype)
-        machine.fit(B.concatenate([B.cast(X, dtype), asarray(column, xp, dtype)], axis=1), sample_weight=sample_weight)
-        self.rbm_ = RBM(**machine.get_params(deep=False))
-        self.rbm_.state_ = MachineState.resumed(
-            "RBM", machine.state_.topology, machine.state_.arrays(), machine.state_.progress()
-        )
-        self.classes_ = host_namespace().asarray(known, dtype=labels.dtype)
-        self.n_features_in_ = count
-        self._name_features(names)
+        column = asarray([[numbers[label]] for label in listed], xp, dtype)
+        trainer.fit(B.concatenate([B.cast(X, dtype), column], axis=1), sample_weight)
+        self._keep(machine, host_namespace().asarray(known, dtype=labels.dtype), names)
         return self
+
+    def _machine(self, visible: str) -> RBM:
+        """A machine of features and labels."""
+        settings = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
+        return RBM(**settings, visible=visible, diagnostics=False)  # which follow another objective
+
+    def _keep(self, machine: RBM, classes: Array, names: Sequence[str] | None) -> None:
+        self.rbm_, self.classes_ = machine, classes
+        self.n_features_in_ = machine.n_features_in_ - 1
+        self._name_features(names)
 
     def predict_proba(self, X: Rows) -> Array:
         """The probability of each class, exactly.
@@ -248,11 +234,8 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         path : path-like
         """
         self._fitted()
-        state = self.rbm_.state_
-        own = {name: as_plain(getattr(self, name)) for name in _OWN}
-        own |= {"classes": self.classes_.tolist(), "names": self._features_in}
-        about = {"library": state.library, "params": self.rbm_.plain_params(), "progress": state.progress() | own}
-        storage.write(path, type(self).__name__, state.topology, state.arrays(), about)
+        learnt = {"classes": self.classes_.tolist(), "names": self._features_in}
+        self.rbm_.state_.save(path, plain_params(self) | learnt, kind=type(self).__name__)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], library: str | None = None) -> Self:
@@ -269,23 +252,15 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         ValueError
             If the file holds no such classifier, or is damaged.
         """
-        topology, arrays, about = storage.read(path, cls.__name__)
-        xp = array_namespace(arrays["base_rate"]) if library is None else get_namespace(library)
+        state, params = MachineState.load(path, cls.__name__, library)
         try:
-            params, progress = about["params"], about["progress"]
-            machine = RBM.of_params(params)
-            own = {name: progress[name] for name in _OWN}
-            model = cls(
-                **{name: own[name] if name in own else getattr(machine, name) for name in cls().get_params(deep=False)}
-            )
-            model.rbm_ = machine
-            arrays = {name: asarray(value, xp) for name, value in arrays.items()}
-            model.rbm_.state_ = MachineState.resumed("RBM", topology, arrays, progress)
-            model.classes_ = host_namespace().asarray(progress["classes"])
-            model.n_features_in_ = topology.sites(0) - 1
-            model._name_features(progress["names"])
-        except (KeyError, OverflowError, TypeError, ValueError) as error:
+            classes, names = params.pop("classes"), params.pop("names")
+            model = cls(**from_plain(params))
+        except (KeyError, TypeError) as error:
             raise ValueError(f"{os.fspath(path)} holds no {cls.__name__} of this release: {error}") from error
+        machine = model._machine(state.topology.visible)
+        machine.state_, state.kind = state, "RBM"
+        model._keep(machine, host_namespace().asarray(classes), names)
         return model
 
     def __sklearn_tags__(self) -> Any:
@@ -310,6 +285,14 @@ def class_scores(parameters: Parameters, features: Array, n_classes: int) -> Arr
         visible[at] + marginalised_layer(topology, 1, fields + weights[at, :]) for at in range(first, first + n_classes)
     ]
     return B.stack(scores, axis=1)
+
+
+def label_loss(parameters: Parameters, rows: Array, weights: Array, n_classes: int) -> Array:
+    """The mean of the negative log-probability of labels given the features, as the rows count."""
+    features = parameters.topology.sizes[0] - n_classes
+    scores = class_scores(parameters, rows[:, :features], n_classes)
+    of_label = B.sum(scores * rows[:, features:], axis=1)
+    return B.sum(weights * (B.logsumexp(scores, axis=1) - of_label))
 
 
 def _amount(generative: Any) -> float:

@@ -8,10 +8,11 @@ convergence of Markov chain Monte Carlo when running many short chains", Bayesia
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from sklearn.cluster import KMeans
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
@@ -19,7 +20,7 @@ from nbm_xp.namespace import array_namespace, asarray, host_namespace, to_numpy
 
 from .partition import AISEstimate
 
-__all__ = ["Diagnostics", "Sides", "nested_r_hat", "warning_text"]
+__all__ = ["Diagnostics", "Sides", "warning_text"]
 
 _MIXED = 1.2  # the nested R-hat of chains that have forgotten where they began
 _LARGE = 15.0  # weights of units of 0 and 1 that learn well do not come to it
@@ -129,23 +130,14 @@ class Sides:
             direction = B.dot(B.dot(apart, direction), apart)
             direction = direction / max(float(xp.max(xp.abs(direction))), 1e-300)
         self._centre, self._direction = centre, direction
-        places = self._along(rows)
-        border = 0.5 * float(xp.min(places) + xp.max(places))
-        for _ in range(10):
-            above = xp.astype(places > border, places.dtype)
-            many = float(xp.sum(above))
-            if not 0 < many < places.shape[0]:
-                break
-            high, low = float(xp.sum(places * above)) / many, float(xp.sum(places * (1 - above)))
-            border = 0.5 * (high + low / (places.shape[0] - many))
-        self._border, self._places = border, places
-
-    def _along(self, rows: Array) -> Array:
-        return B.dot(rows - self._centre, self._direction)
+        self._places = places = self.along(rows)[:, None]
+        low, high = float(xp.min(places)), float(xp.max(places))
+        centres = KMeans(2, init=[[low], [high]], n_init=1).fit(places).cluster_centers_ if low < high else places
+        self._border = float(xp.mean(centres))
 
     def along(self, states: Array) -> Array:
         """Where states lie."""
-        return self._along(asarray(to_numpy(states), host_namespace(), "float64"))
+        return B.dot(asarray(to_numpy(states), host_namespace(), "float64") - self._centre, self._direction)
 
     def share(self, states: Array) -> float:
         """How many of some states are on the upper side."""
@@ -164,31 +156,6 @@ class Sides:
     def far_apart(self, count: int) -> Array:
         """So many of the rows, evenly from one end to the other."""
         xp = array_namespace(self._places)
-        order = xp.argsort(self._places)
-        last = order.shape[0] - 1
-        chosen = [int(order[round(last * place / (count - 1))]) for place in range(count)]
-        return xp.take(self._rows, asarray(chosen, xp), axis=0)
-
-
-def nested_r_hat(values: Array, groups: int) -> float:
-    """Nested R-hat of chains, of which those of a group began at the same place: after one draw of each.
-
-    Parameters
-    ----------
-    values : array of shape (chains,)
-        Group by group.
-    groups : int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> nested_r_hat(np.array([1.0, 2.0, 1.0, 2.0]), 2), nested_r_hat(np.array([1.0, 2.0, 7.0, 8.0]), 2)
-    (1.0, 6.082762530298219)
-    """
-    xp = array_namespace(values)
-    table = xp.reshape(values, (groups, -1))
-    within = float(xp.mean(xp.var(table, axis=1, correction=1)))
-    between = float(xp.var(xp.mean(table, axis=1), correction=1))
-    if between == 0.0:
-        return 1.0
-    return math.sqrt(1.0 + between / within) if within > 1e-12 * between else math.inf
+        order = xp.argsort(self._places[:, 0])
+        chosen = xp.astype(xp.linspace(0, order.shape[0] - 1, count), xp.int64)
+        return xp.take(self._rows, xp.take(order, chosen), axis=0)

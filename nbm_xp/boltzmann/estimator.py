@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 from sklearn import get_config
@@ -14,29 +14,38 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, RandomState, Rows
 from nbm_xp.machines.estimators import NotFittedError, describe_rows
-from nbm_xp.machines.minibatches import is_sparse
+from nbm_xp.machines.minibatches import in_memory, is_sparse, minibatches
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.machines.rows import checked_values, numbers, sparse_rows
 from nbm_xp.machines.units import Units, kind_of
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, is_complex, is_lazy, to_numpy
 
 from . import storage
-from .diagnostics import Diagnostics
 from .negative_phase import TrainingMethod
 from .optimizers import SGD, Schedule
 from .state import MachineState, float_dtype
 from .topology import Topology, hidden_kinds
 from .trainer import Trainer, check_hyperparameters
-from .training_methods import as_plain, from_plain, is_plain
+from .training_methods import from_plain, plain_params
 
 __all__ = ["BoltzmannEstimator"]
 
 _AT_ONCE = 4096  # rows of a sparse matrix that are transformed at a time
 
 
+class _NotFitted:
+    """The state of a machine that has none: what `fit` stores in the instance takes its place."""
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        if instance is None:
+            return self
+        raise NotFittedError(f"this {owner.__name__} instance is not fitted yet: call fit first")
+
+
 class _Hyperparameters:
     """Hyperparameters that all machines have, as `RBM` explains them, but whose places or defaults differ."""
 
+    state_: MachineState = _NotFitted()  # type: ignore[assignment]
     learning_rate: float
     batch_size: int
     n_iter: int
@@ -172,35 +181,14 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         """Raise `ValueError`, before any work, for hyperparameters that learning could not go on with."""
         check_hyperparameters(self)
 
-    def objective(self) -> dict[str, Any]:
-        """What a step of learning follows otherwise than `Learner` says, by its names."""
-        return {}
-
-    @property
-    def state_(self) -> MachineState:
-        """What has been learnt."""
-        try:
-            return self._state
-        except AttributeError:
-            kind = type(self).__name__
-            raise NotFittedError(f"this {kind} instance is not fitted yet: call fit first") from None
-
-    @state_.setter
-    def state_(self, value: MachineState) -> None:
-        self._state = value
-
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_state")
+        return "state_" in vars(self)
 
-    @property
-    def base_rate_(self) -> Array:
-        """The smoothed means of the visible units in the data."""
-        return self.state_.base_rate
-
-    @property
-    def n_features_in_(self) -> int:
-        """How many features a row has."""
-        return self.state_.n_features
+    base_rate_ = property(attrgetter("state_.base_rate"), doc="The smoothed means of the visible units in the data.")
+    n_features_in_ = property(attrgetter("state_.n_features"), doc="How many features a row has.")
+    n_iter_ = property(attrgetter("state_.n_iter"), doc="Epochs of `fit` that are done.")
+    n_samples_seen_ = property(attrgetter("state_.n_samples"), doc="Rows that were learnt from.")
+    diagnostics_ = property(attrgetter("state_.diagnostics"), doc="What was found in training, epoch by epoch.")
 
     @property
     def feature_names_in_(self) -> Array:
@@ -209,21 +197,6 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         if names is None:
             raise AttributeError("feature_names_in_: the rows had no names of columns")
         return host_namespace().asarray(names, dtype=object)
-
-    @property
-    def n_iter_(self) -> int:
-        """Epochs of `fit` that are done."""
-        return self.state_.n_iter
-
-    @property
-    def n_samples_seen_(self) -> int:
-        """Rows that were learnt from."""
-        return self.state_.n_samples
-
-    @property
-    def diagnostics_(self) -> list[Diagnostics]:
-        """What was found of the machine in training, in rising order of the epochs."""
-        return self.state_.diagnostics
 
     @property
     def log_likelihoods_(self) -> list[tuple[int, float, float]]:
@@ -258,9 +231,8 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         if not is_sparse(X):
             return self._in_container(self._represent(state.checked_rows(X)))
         rows = sparse_rows(X, state.n_features, within=state.topology.units[0].within, owner=state.kind)
-        state.same_library(rows[:1, :])
-        parts = [slice(start, start + _AT_ONCE) for start in range(0, max(rows.shape[0], 1), _AT_ONCE)]
-        found = [self._represent(rows[part, :]) for part in parts]
+        state.same_library(in_memory(rows[:1, :]))
+        found = [self._represent(part) for part, _ in minibatches(rows, _AT_ONCE)] or [self._represent(in_memory(rows))]
         return self._in_container(array_namespace(found[0]).concat(found, axis=0))
 
     def _in_container(self, values: Array) -> Array:
@@ -363,14 +335,12 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
 
     def plain_params(self) -> dict[str, Any]:
         """The hyperparameters as JSON can write them; those that are no plain values as their defaults."""
-        known = inspect.signature(type(self)).parameters
-        given = {name: as_plain(value) for name, value in self.get_params(deep=False).items()}
-        return {name: value if is_plain(value) else known[name].default for name, value in given.items()}
+        return plain_params(self)
 
     @classmethod
     def of_params(cls, params: Mapping[str, Any]) -> Self:
         """A model, not fitted, with hyperparameters that `plain_params` gave."""
-        return cls(**{name: from_plain(value) for name, value in params.items()})
+        return cls(**from_plain(params))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], library: str | None = None) -> Self:

@@ -24,16 +24,17 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Chunks, Streams
+from nbm_xp.machines.diagnostics import effective_size, r_hat
 from nbm_xp.machines.exchanges import due, odd_pairs
 from nbm_xp.machines.randomness import ChainFunction, ChainStreams
 from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespace, to_numpy
 
-from .bridging import LadderEstimate, bennett, cut_off, mixing, parting
+from .bridging import LadderEstimate, bennett, cut_off, parting
 from .chains import Chains, States, beside, in_order
 from .energy import Parameters, decoded, free_energy, local_field, shape_of, sweep
-from .machine import Machine
 from .partition import constant, log_partition_of_biases
 from .recording import Form, Recorded, State
+from .state import Machine
 from .storage import LADDER, names
 
 __all__ = [
@@ -335,6 +336,8 @@ def estimate(machine: Machine, up: Array, down: Array) -> LadderEstimate:
     base = log_partition_of_biases(machine.topology, [to_numpy(bias[0, :]) for bias in machine.ladder[count:]])
     (rise, error), apart = bennett(up, down), parting(up, down)
     acceptance = xp.mean(xp.exp(xp.minimum(-(up + down), xp.zeros((), dtype=up.dtype))), axis=(0, 2))
-    effective, r_hat = mixing(down[:, -1, :])
+    looks = down[:, -1, :].T
+    enough = looks.shape[1] >= 4
+    effective, found = (float(of(looks)) if enough else math.nan for of in (effective_size, r_hat))
     shares = tuple(float(share) for share in acceptance)
-    return LadderEstimate(base + rise, math.hypot(error, apart), shares, effective, r_hat, apart, cut_off(up, down))
+    return LadderEstimate(base + rise, math.hypot(error, apart), shares, effective, found, apart, cut_off(up, down))

@@ -14,19 +14,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array
 from nbm_xp.machines.enumeration import state_digits
-from nbm_xp.namespace import array_namespace, asarray, host_namespace, to_numpy, use_backend, wide_dtypes
+from nbm_xp.namespace import asarray, host_namespace, to_numpy, use_backend, wide_dtypes
 
 from .bridging import LadderEstimate
-from .energy import Parameters, draw_layer, free_energy, local_field, marginalised_layer, mean_of
+from .energy import Parameters, free_energy, marginalised_layer
 from .topology import Topology
 
 __all__ = [
-    "LARGEST", "AISEstimate", "Enumerated", "base_log_partition", "constant", "enumerable_group", "estimate",
-    "exact_log_partition", "is_enumerable", "log_partition", "log_weights", "log_z_of", "log_partition_of_biases",
+    "AISEstimate", "base_log_partition", "constant", "estimate", "is_enumerable", "log_partition",
+    "log_partition_of_biases", "log_z_of",
 ]  # fmt: skip
 
-LARGEST = 20
+_LARGEST = 20
 _AT_ONCE = 2**12  # states in one matrix product
 
 
@@ -39,23 +40,16 @@ def enumerable_group(topology: Topology) -> tuple[int, ...]:
         If too many units are left, or such as have no list of states.
     """
     for group in sorted(topology.groups, key=lambda group: -sum(topology.sizes[layer] for layer in group)):
-        if enumerable(topology, [layer for layer in topology.layers if layer not in group]):
+        radices = [topology.radices(layer) for layer in topology.layers if layer not in group]
+        if None not in radices and sum(math.log2(radix) for each in radices for radix in each or ()) <= _LARGEST:
             return group
     kinds = sorted({units.name for units in topology.units})
     of = "" if kinds == ["binary"] else f" ({', '.join(kinds)})"
     raise ValueError(
-        f"the exact partition function is for machines with at most {LARGEST} binary units outside of one group of "
+        f"the exact partition function is for machines with at most {_LARGEST} binary units outside of one group of "
         f"unconnected layers, or as many states of others, this one has layers of {list(topology.sizes)} units{of}: "
         "estimate it with ais()"
     )
-
-
-def enumerable(topology: Topology, layers: Sequence[int]) -> bool:
-    """Whether some layers have a list of states, of no more than so many."""
-    radices = [topology.radices(layer) for layer in layers]
-    if None in radices:
-        return False
-    return sum(math.log2(radix) for each in radices for radix in each or ()) <= LARGEST
 
 
 def is_enumerable(topology: Topology) -> bool:
@@ -66,144 +60,44 @@ def is_enumerable(topology: Topology) -> bool:
         return False
 
 
-def log_weights(parameters: Parameters) -> tuple[Any, list[int], tuple[int, ...]]:
-    """The logarithms of the weights of all states of some layers, the others summed out, in double precision.
-
-    Returns
-    -------
-    log_weights : array of shape (states,)
-        In host memory; their log-sum-exp is log Z.
-    layers : list of int
-        The layers whose states are enumerated, rising; those of the last site run fastest.
-    marginalised : tuple of int
-        The layers that are summed out.
-
-    Raises
-    ------
-    ValueError
-        If there are more than 20 units to enumerate.
-    """
-    topology = parameters.topology
-    group = enumerable_group(topology)
-    exact = parameters.like(B.cast(parameter, "float64") for parameter in parameters)
-    layers = [layer for layer in topology.layers if layer not in group]
-    radices = _radices(topology, layers)
-    high, at_once = len(radices), 1
-    while high and at_once * radices[high - 1] <= _AT_ONCE:
-        high -= 1
-        at_once *= radices[high]
-    fast, slow = (
-        constant(state_digits(host_namespace().arange(math.prod(part)), part), "float64")
-        for part in (radices[high:], radices[:high])
-    )
-
-    def part(numbers: Any) -> Any:
-        sites = B.concatenate([B.zeros((at_once, high), dtype="float64") + numbers, fast], axis=1)
-        return -free_energy(exact, _split(exact, layers, sites), group)
-
-    if not high:
-        return to_numpy(B.eval(-free_energy(exact, _split(exact, layers, fast), group))), layers, group
-    parts, updates = B.scan(part, sequences=[slow])
-    found = B.function([], B.reshape(parts, (math.prod(radices),)), updates=updates, name="log_weights")()
-    return to_numpy(found), layers, group
-
-
-def exact_log_partition(parameters: Parameters) -> float:
-    """Log Z by enumerating the states of all layers but one group of unconnected ones, in double precision.
-
-    Raises
-    ------
-    ValueError
-        If these layers have more than 20 units.
-    """
-    return float(B.logsumexp(log_weights(parameters)[0]))
-
-
 def log_partition(model: Any) -> float:
-    """Log Z of a model by enumeration: see `RBM.log_partition`."""
+    """Log Z of a model by enumeration, in double precision: see `RBM.log_partition`."""
+    parameters, topology = model.state_.parameters, model.state_.topology
+    group = enumerable_group(topology)
+    layers = [layer for layer in topology.layers if layer not in group]
+    radices = [radix for layer in layers for radix in topology.radices(layer) or ()]
+    first = len(radices)
+    while first and math.prod(radices[first - 1 :]) <= _AT_ONCE:
+        first -= 1
+    at_once, host = math.prod(radices[first:]), host_namespace()
+    low = state_digits(host.arange(at_once, dtype=host.int32), radices)  # of all sites: 0 before `first`
+    high = state_digits(host.arange(math.prod(radices[:first])) * at_once, radices)
     with use_backend(model.state_.library) as xp, wide_dtypes(xp):
-        return exact_log_partition(model.state_.parameters)
+        exact = parameters.like(B.cast(parameter, "float64") for parameter in parameters)
+        sites = B.placeholder(shape=(at_once, len(radices)), dtype="float64")
+        found = B.function([sites], free_energy(exact, _split(exact, layers, sites), group), name="log_partition")
+        blocks = [-to_numpy(found(asarray(low + digits, host, "float64"))) for digits in high]
+    return float(B.logsumexp(host.concat(blocks)))
 
 
-@dataclass(frozen=True)
-class Enumerated:
-    """The states of some layers of a model, all of them, to draw from.
-
-    Attributes
-    ----------
-    parameters : Parameters
-    layers : tuple of int
-        Those layers.
-    group : tuple of int
-        The others, which are independent given them.
-    bounds : array
-        In host memory: the probability of a state or one before it.
-    """
-
-    parameters: Parameters
-    layers: tuple[int, ...]
-    group: tuple[int, ...]
-    bounds: Any
-
-    @classmethod
-    def of(cls, parameters: Parameters) -> Enumerated:
-        """Enumerate the states of a model.
-
-        Raises
-        ------
-        ValueError
-            If there are more than 20 units to enumerate.
-        """
-        found, layers, group = log_weights(parameters)
-        xp = array_namespace(found)
-        sums = xp.cumulative_sum(xp.exp(found - xp.max(found)))
-        return cls(parameters, tuple(layers), group, sums[:-1] / sums[-1])
-
-    @property
-    def n_sites(self) -> int:
-        """How many sites there are in the layers that are enumerated."""
-        return sum(self.parameters.topology.sites(layer) for layer in self.layers)
-
-    def chosen(self, uniforms: Any) -> Any:
-        """The numbers of states of these layers' sites, of shape (rows, n_sites), a uniform having chosen each."""
-        xp = array_namespace(uniforms)
-        chosen = xp.searchsorted(self.bounds, uniforms, side="right")
-        return state_digits(chosen, _radices(self.parameters.topology, self.layers))
-
-    def drawn(self, numbers: Any, rows: int, rng: Any) -> list[Any]:
-        """Whole states, as formulas: the other layers are drawn given these, of which `chosen` tells the numbers."""
-        state = _split(self.parameters, self.layers, numbers)
-        for layer in self.group:
-            inputs = local_field(self.parameters, layer, state)
-            mean = mean_of(self.parameters, layer, inputs)
-            state[layer] = draw_layer(self.parameters, layer, mean, rows, rng, inputs)
-        return state
-
-
-def _radices(topology: Topology, layers: Sequence[int]) -> list[int]:
-    """How many states each site of some layers has, which have a list of them."""
-    return [radix for layer in layers for radix in topology.radices(layer) or ()]
-
-
-def _split(parameters: Parameters, layers: Sequence[int], numbers: Any) -> list[Any]:
+def _split(parameters: Parameters, layers: Sequence[int], numbers: Array) -> list[Array]:
     """A state of some layers from the columns of a matrix, with a row for each state and a number for each site."""
     topology = parameters.topology
-    state: list[Any] = [None] * len(topology.sizes)
+    state: list[Array] = [None] * len(topology.sizes)
     start = 0
     for layer in layers:
         end = start + topology.sites(layer)
-        part = topology.units[layer].of_indices(numbers[:, start:end])
-        state[layer] = B.transpose(part) if parameters.in_columns else part
+        state[layer] = topology.units[layer].of_indices(numbers[:, start:end])
         start = end
     return state
 
 
-def constant(value: Any, dtype: str) -> Any:
+def constant(value: Array, dtype: str) -> Array:
     """Numbers for a graph; host memory goes along to whatever library the parameters are of."""
     return B.variable(asarray(value, host_namespace(), dtype), dtype=dtype)
 
 
-def base_log_partition(topology: Topology, base: Any) -> float:
+def base_log_partition(topology: Topology, base: Array) -> float:
     """Log Z of the model without weights, whose visible biases are `base` and whose other biases are 0."""
     visible = float(B.eval(marginalised_layer(topology, 0, constant(to_numpy(base), "float64"))))
     hidden = list(zip(topology.sizes[1:], topology.units[1:], strict=True))
@@ -212,7 +106,7 @@ def base_log_partition(topology: Topology, base: Any) -> float:
     return visible
 
 
-def log_partition_of_biases(topology: Topology, biases: Sequence[Any]) -> float:
+def log_partition_of_biases(topology: Topology, biases: Sequence[Array]) -> float:
     """Log Z of a model without weights, from the biases of its layers."""
     parts = (marginalised_layer(topology, layer, constant(bias, "float64")) for layer, bias in enumerate(biases))
     return sum(float(B.eval(part)) for part in parts)
@@ -245,7 +139,7 @@ class AISEstimate:
     log_z_high: float
     standard_error: float
     effective_runs: float
-    log_weights: Any
+    log_weights: Array
     n_temperatures: int
 
     def __str__(self) -> str:
@@ -269,7 +163,7 @@ def log_z_of(known: float | AISEstimate | LadderEstimate, name: str = "log_z") -
     return float(known)
 
 
-def estimate(log_weights: Any, base_log_z: float, n_temperatures: int, *, reverse: bool = False) -> AISEstimate:
+def estimate(log_weights: Array, base_log_z: float, n_temperatures: int, *, reverse: bool = False) -> AISEstimate:
     """Log Z and its error bars from the logarithms of the chains' weights, in host memory.
 
     Weights of chains from the base-rate model estimate the ratio of the model's Z to the base-rate model's; those of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Self
@@ -18,7 +19,7 @@ from nbm_xp.namespace.errors import name_methods
 from nbm_xp.rng import RandomStreams
 from nbm_xp.tape import Function
 
-from .energy import expectation, free_energy
+from .energy import Parameters, expectation, free_energy
 from .model import Model
 from .recording import compile_sweep, pseudo_likelihood, rows_placeholder
 from .state import transposed
@@ -239,12 +240,17 @@ class RBM(Model):
             raise AttributeError("h_samples_: there are no persistent chains yet")
         return variables["chain.1"].value
 
-    def _represent(self, X: Rows) -> Array:
-        return self.state_.function("transform", self._compile_transform)(X)
+    def _of_rows(self, X: Array, name: str, formula: Callable[[Parameters, Sequence[Array]], Array]) -> Array:
+        """A formula of rows of visible units."""
 
-    def _compile_transform(self) -> Function:
-        rows, visible = rows_placeholder(self.state_.parameters, None)
-        return B.function([rows], expectation(self.state_.parameters, 1, (visible, None)), name="transform")
+        def build() -> Function:
+            given, visible = rows_placeholder(self.state_.parameters, None)
+            return B.function([given], formula(self.state_.parameters, (visible, None)), name=name)
+
+        return self.state_.function(name, build)(X)
+
+    def _represent(self, X: Rows) -> Array:
+        return self._of_rows(X, "transform", lambda parameters, state: expectation(parameters, 1, state))
 
     def free_energy(self, X: Rows) -> Array:
         """F(v) of each row: exp(-F(v)) / Z is its probability.
@@ -258,12 +264,7 @@ class RBM(Model):
         -------
         array of shape (rows,)
         """
-        X = self.state_.checked_rows(X)
-        return self.state_.function("free_energy", self._compile_free_energy)(X)
-
-    def _compile_free_energy(self) -> Function:
-        rows, visible = rows_placeholder(self.state_.parameters, None)
-        return B.function([rows], free_energy(self.state_.parameters, (visible, None)), name="free_energy")
+        return self._of_rows(self.state_.checked_rows(X), "free_energy", free_energy)
 
     def _has_listed_states(self) -> bool:
         visible = kind_of(self.visible, "visible", hidden=False)

@@ -90,7 +90,7 @@ def compile_sweep(parameters: Parameters, rows: int, rng: Streams) -> Function:
 def repeated(
     step: Callable[[State], State], state: Sequence[Array], moving: Sequence[int], n_steps: int
 ) -> tuple[State, Updates]:
-    """A step applied again and again to a state, of which some entries move and the rest stay as they are.
+    """A step applied so often to a state, of which some entries move and the rest stay as they are.
 
     Parameters
     ----------
@@ -108,6 +108,8 @@ def repeated(
     updates : list
         Of the streams that the loop drew from.
     """
+    if n_steps == 1:
+        return step(list(state)), []
 
     def carry(*values: Array) -> State:
         now = list(state)

@@ -10,12 +10,14 @@ import dataclasses
 import math
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, Self, TypeVar
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines import Array
+from nbm_xp.machines import Array, RandomState
 from nbm_xp.machines.estimators import check_names
-from nbm_xp.machines.randomness import stream
+from nbm_xp.machines.randomness import entropy_of, next_seed, stream
 from nbm_xp.machines.rows import checked_rows, known_length
 from nbm_xp.namespace import (
     array_namespace,
@@ -37,7 +39,7 @@ from .diagnostics import Diagnostics
 from .energy import Parameters, variable
 from .topology import Topology
 
-__all__ = ["MachineState", "float_dtype", "transposed"]
+__all__ = ["Fitted", "Machine", "MachineState", "float_dtype", "machine_and_seed", "transposed"]
 
 
 Built = TypeVar("Built")
@@ -57,9 +59,12 @@ class MachineState:
     seed : int
     n_iter, n_samples : int, optional
         Epochs that are done; rows that were learnt from.
-    diagnostics : iterable of Diagnostics, optional
+    diagnostics : iterable of mappings, optional
+        The attributes of each `Diagnostics`.
     feature_names : sequence of str, optional
         The names of the columns, where rows came in a table.
+    rstate : sequence of int, optional
+        Where the streams are; at the beginning, by default.
 
     Attributes
     ----------
@@ -79,16 +84,17 @@ class MachineState:
         kind: str,
         topology: Topology,
         arrays: Mapping[str, Array],
-        seed: int,
+        seed: int | str,
         *,
         n_iter: int = 0,
         n_samples: int = 0,
-        diagnostics: Iterable[Diagnostics] = (),
+        diagnostics: Iterable[Mapping[str, Any]] = (),
         feature_names: Sequence[str] | None = None,
+        rstate: Sequence[int] | None = None,
     ) -> None:
-        self.kind, self.topology, self.seed = kind, topology, seed
-        self.n_iter, self.n_samples = n_iter, n_samples
-        self.diagnostics = list(diagnostics)
+        self.kind, self.topology, self.seed = kind, topology, int(seed)
+        self.n_iter, self.n_samples = int(n_iter), int(n_samples)
+        self.diagnostics = [Diagnostics.of(found) for found in diagnostics]
         self.feature_names = None if feature_names is None else list(feature_names)
         names = storage.names(topology)
         self.library = library_name(arrays[names[0]])
@@ -99,7 +105,9 @@ class MachineState:
             for name, value in arrays.items()
             if name not in names and name != "base_rate" and not name.startswith(storage.STREAMS)
         }
-        self.rng = stream(seed)
+        self.rng = stream(self.seed)
+        if rstate is not None:
+            self.rng.set_rstate(list(rstate))
         self.rate = variable(asarray(0.0, array_namespace(self.like), self.like.dtype))  # of learning
         self._compiled: dict[Hashable, Any] = {}
         self._drawn: dict[str, Array] = {}  # states of streams by the name of a function and a number
@@ -222,7 +230,7 @@ class MachineState:
         return found | {f"{storage.STREAMS}{name}": streams[name] for name in sorted(streams)}
 
     def progress(self) -> dict[str, Any]:
-        """All else that the machine goes on with, as JSON writes it."""
+        """All else that the machine goes on with, as JSON writes it: the further arguments of this class."""
         return {
             "seed": str(self.seed),
             "rstate": [int(word) for word in self.rng.rstate],
@@ -232,34 +240,24 @@ class MachineState:
             "feature_names": self.feature_names,
         }
 
-    @classmethod
-    def resumed(
-        cls, kind: str, topology: Topology, arrays: Mapping[str, Array], progress: Mapping[str, Any]
-    ) -> MachineState:
-        """The state of what `arrays` and `progress` gave."""
-        found = cls(
-            kind,
-            topology,
-            arrays,
-            int(progress["seed"]),
-            n_iter=int(progress["n_iter"]),
-            n_samples=int(progress["n_samples"]),
-            diagnostics=(Diagnostics.of(each) for each in progress["diagnostics"]),
-            feature_names=progress["feature_names"],
-        )
-        found.rng.set_rstate(list(progress["rstate"]))
-        return found
-
     def moved(self, library: str) -> MachineState:
         """The same state in another library, by way of the host."""
         xp = get_namespace(library)
         arrays = {name: asarray(to_numpy(value, copy=True), xp) for name, value in self.arrays().items()}
-        return self.resumed(self.kind, self.topology, arrays, self.progress())
+        return MachineState(self.kind, self.topology, arrays, **self.progress())
 
-    def save(self, path: str | os.PathLike[str], params: Mapping[str, Any], run: str | None = None) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        params: Mapping[str, Any],
+        run: str | None = None,
+        *,
+        kind: str | None = None,
+    ) -> None:
         """Write the state and the hyperparameters of its estimator, whole or not at all; the run that it is of."""
         about: dict[str, Any] = {"library": self.library, "params": params, "progress": self.progress()}
-        storage.write(path, self.kind, self.topology, self.arrays(), about | ({} if run is None else {"run": run}))
+        about |= {} if run is None else {"run": run}
+        storage.write(path, kind or self.kind, self.topology, self.arrays(), about)
 
     @classmethod
     def load(
@@ -279,20 +277,115 @@ class MachineState:
             arrays = {name: to_numpy(value) for name, value in arrays.items()}
         try:
             arrays = {name: asarray(value, xp) for name, value in arrays.items()}
-            return cls.resumed(kind, topology, arrays, about["progress"]), dict(about["params"])
+            return cls(kind, topology, arrays, **about["progress"]), dict(about["params"])
         except (KeyError, OverflowError, TypeError, ValueError) as error:
             raise ValueError(f"{os.fspath(path)} holds no {kind} of this release: {error}") from error
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "topology": self.topology,
-            "arrays": self.arrays(),
-            "progress": self.progress(),
-        }
+    def __reduce__(self) -> tuple[Callable[..., MachineState], tuple[object, ...]]:
+        return partial(type(self), **self.progress()), (self.kind, self.topology, self.arrays())
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ = type(self).resumed(**state).__dict__
+
+class Fitted(Protocol):
+    """A model that has parameters."""
+
+    @property
+    def state_(self) -> MachineState:
+        """What has been learnt."""
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """The arrays of a model, as they are when this is made; it can be sent to other processes.
+
+    Attributes
+    ----------
+    topology : Topology
+    arrays : tuple of arrays
+        The weights, then the biases.
+    base_rate : array of shape (visible units,)
+    ladder : tuple of arrays
+        The same as `arrays` of the machines that it exchanged states with in training, stacked; empty if none.
+    ended : tuple of arrays of shape (machines, units, chains)
+        The last states of the chains of that training, of ``topology.retained``.
+    """
+
+    topology: Topology
+    arrays: tuple[Array, ...]
+    base_rate: Array
+    ladder: tuple[Array, ...] = ()
+    ended: tuple[Array, ...] = ()
+
+    @classmethod
+    def of(cls, model: Fitted) -> Self:
+        """That of a model that has parameters."""
+        return cls.of_state(model.state_)
+
+    @classmethod
+    def of_state(cls, state: MachineState) -> Self:
+        """That of a model's state."""
+        kept, ladder = state.variables, {}
+        if f"{storage.LADDER}turn" in kept:
+            ladder["ladder"] = tuple(kept[storage.LADDER + name].value for name in storage.names(state.topology))
+            ended = (kept[f"{storage.LADDER}state.{layer}"].value for layer in state.topology.retained)
+            ladder["ended"] = tuple(ended)
+        return cls(state.topology, tuple(part.value for part in state.parameters), state.base_rate, **ladder)
+
+    def to(self, library: str) -> Machine:
+        """The same in another library, by way of host memory."""
+        if library == self.library:
+            return self
+        xp, groups = get_namespace(library), (self.arrays, (self.base_rate,), self.ladder, self.ended)
+        arrays, (rate,), ladder, ended = (tuple(asarray(to_numpy(part), xp) for part in group) for group in groups)
+        return Machine(self.topology, arrays, rate, ladder, ended)
+
+    @property
+    def library(self) -> str:
+        """The name of the library of the arrays."""
+        return library_name(self.arrays[0])
+
+    @property
+    def dtype(self) -> str:
+        """Their dtype."""
+        return dtype_name(self.arrays[0])
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether the weights are computed later, tile by tile."""
+        return is_lazy(array_namespace(self.arrays[0]))
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs of neighbours the ladder has: one for each machine below this one."""
+        return int(self.ladder[-1].shape[0]) if self.ladder else 0
+
+    @property
+    def base_bias(self) -> Array:
+        """The visible biases of the model without weights that is most like the data, in host memory."""
+        return self.topology.base_bias(self.base_rate)
+
+
+def machine_and_seed(
+    model: Fitted, library: str | None, random_state: RandomState, *given: Array
+) -> tuple[Machine, int, str | None]:
+    """The machine of a model for chains in a library, their seed, and the name of a lazy library for results.
+
+    Parameters
+    ----------
+    model : model of this package
+    library : str, optional
+        By default that of the first array of `given` that is not in host memory, else the model's.
+    random_state : int, None, or generator
+        None takes the next seed of the model's streams.
+    *given : arrays
+    """
+    machine, host = Machine.of(model), library_name(host_namespace())
+    if library is None:
+        library = next((name for name in map(library_name, given) if name != host), machine.library)
+    lazy = is_lazy(get_namespace(library))
+    seed = next_seed(model.state_.rng) if random_state is None else entropy_of(random_state)
+    if not lazy:
+        return machine.to(library), seed, None
+    return (machine, seed, None) if machine.is_lazy else (machine.to(host), seed, library)
 
 
 def float_dtype(like: Array) -> str:

@@ -22,11 +22,11 @@ from nbm_xp.machines.randomness import ChainFunction, ChainStreams
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy
 
 from .annealing import STAGE, Path, adaptive_temperatures
-from .chains import States, beside, in_order
-from .energy import Parameters, decoded
+from .chains import States, beside
+from .energy import Parameters
 from .ladder import Compared, ReplicaChains, moved, shown_of_top
-from .machine import Machine
 from .recording import Form, Recorded, State
+from .state import Machine
 
 __all__ = ["TemperingChains", "adaptive_replicas"]
 
@@ -99,12 +99,7 @@ class TemperingChains(ReplicaChains):
     ) -> None:
         super().__init__(machine, seed, layers=layers, means=means, purpose=purpose)
         self.betas = tuple(float(beta) for beta in betas)
-
-    def start(self, offset: int, rows: int) -> States:
-        """See `Chains.start`."""
-        begin = self._compiled(_record_start, rows, len(self.betas))
-        fields = self._columns(self.machine.base_bias, offset, rows, tiled=True)
-        return in_order(begin([fields], self._random(begin, "start", offset, 0))[0])
+        self.n_machines = len(self.betas)
 
     def _step(self, rows: int) -> ChainFunction:
         return self._compiled(_record_tempering, rows, len(self.betas), self.layers, self.means)
@@ -129,15 +124,6 @@ class TemperingChains(ReplicaChains):
             made, shown = made + draw.measured[0], draw.shown
         turns = [max((n_sweeps + (pair + first + 1) % 2) // 2, 1) for pair in range(len(self.betas) - 1)]
         return shown, made / asarray([[float(turn)] for turn in turns], self.xp, self.machine.dtype)
-
-
-def _record_start(form: Form, streams: ChainStreams, replicas: int) -> Recorded:
-    topology = form.topology
-    fields = B.placeholder(shape=(topology.sizes[0], form.n_chains), dtype=form.dtype)
-    parameters = Parameters(topology, (), (fields,), in_columns=True)
-    each = B.zeros((replicas, 1, 1), dtype=form.dtype) + fields
-    state = Path.start(parameters, each, (replicas, form.n_chains), streams)
-    return [fields], [decoded(parameters, layer, state[layer]) for layer in topology.retained]
 
 
 def _record_tempering(

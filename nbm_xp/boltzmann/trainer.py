@@ -17,7 +17,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Rows
 from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.estimators import check_names, column_names
-from nbm_xp.machines.minibatches import WINDOW, SparseRows, in_memory, is_sparse, minibatches, observed
+from nbm_xp.machines.minibatches import WINDOW, in_memory, is_sparse, minibatches, observed
 from nbm_xp.machines.randomness import entropy_of, stream
 from nbm_xp.machines.rows import checked_rows, checked_weights, positive_int, sparse_rows
 from nbm_xp.machines.units import Units
@@ -54,11 +54,13 @@ class Trainer:
     ----------
     model : BoltzmannEstimator
         Whose hyperparameters count, and whose state changes.
+    **objective
+        What a step follows otherwise than `Learner` says, by its names.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, **objective: Any) -> None:
         check_hyperparameters(model)
-        self.model = model
+        self.model, self.objective = model, objective
         self.method = training_method(model.training)
         self.optimizer = optimizer_of(model.optimizer)
 
@@ -78,9 +80,9 @@ class Trainer:
         X: Rows,
         sample_weight: Rows,
         *,
-        held_out: Rows,
-        callback: Callable[[Any], object] | None,
-        resume: bool,
+        held_out: Rows = None,
+        callback: Callable[[Any], object] | None = None,
+        resume: bool = False,
     ) -> None:
         """Learn from rows, epoch by epoch: see `RBM.fit`."""
         model = self.model
@@ -93,7 +95,7 @@ class Trainer:
             held_out = checked_rows(held_out, X.shape[1], name="held_out", within=units.within)
         weights = checked_weights(sample_weight, X)
         if resume:
-            self.state.same_library(X[:1, :])
+            self.state.same_library(in_memory(X[:1, :]))
         else:
             self._begin(X, weights, names)
         state = self.state
@@ -156,12 +158,12 @@ class Trainer:
         model = self.model
         known = self.state if hasattr(model, "state_") else None
         X, names = self._training_rows(X, known, model.layers_for(None if known is None else known.n_features).units[0])
-        X = X[:, :] if isinstance(X, SparseRows) else in_memory(X)
+        X = in_memory(X)
         weights = checked_weights(sample_weight, X)
         if known is None:
             self._begin(X, weights, names)
         else:
-            known.same_library(X[:1, :])
+            known.same_library(X)
             units = known.topology.units[0]
             mean = B.cast(observed(units, X, weights), known.parameters.dtype)
             known.base_rate = units.updated_rate(known.base_rate, known.n_samples, mean, X.shape[0])
@@ -252,7 +254,7 @@ class Trainer:
             pairs = enumerate(zip(state.topology.units, state.parameters.biases, strict=True))
             offsets = tuple(state.stored(f"offset.{k}", units.mean(biases.value)) for k, (units, biases) in pairs)
             balance = Balance(state, offsets) if isinstance(self.method, PTT) else None
-        return Learner(self.negative_phase, self.optimizer, offsets, balance, **self.model.objective())
+        return Learner(self.negative_phase, self.optimizer, offsets, balance, **self.objective)
 
     def _uniforms(self, count: int) -> Array:
         """So many random numbers in host memory, others in each call."""
@@ -267,7 +269,7 @@ class Trainer:
         """Write a line about the epoch that is done."""
         model, text = self.model, str(found)
         if found is None:
-            measure, value = model.measure(X[: min(X.shape[0], WINDOW), :] if isinstance(X, SparseRows) else X)
+            measure, value = model.measure(in_memory(X[: min(X.shape[0], WINDOW), :]) if is_sparse(X) else X)
             text = f"{measure} {value:.2f}"
         epoch = f"epoch {self.state.n_iter} of {model.n_iter}"
         sys.stdout.write(f"[{type(model).__name__}] {epoch}: {text}, {seconds:.2f} s\n")

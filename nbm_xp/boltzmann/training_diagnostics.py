@@ -24,17 +24,17 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
-from nbm_xp.machines.diagnostics import TrainingWarning
-from nbm_xp.machines.minibatches import SparseRows, in_memory
+from nbm_xp.machines.diagnostics import TrainingWarning, scale_reduction
+from nbm_xp.machines.minibatches import in_memory, is_sparse
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy, to_numpy
 
 from . import partition
-from .annealing import AnnealedChains
+from .annealing import AnnealedChains, inverse_temperatures
 from .bridging import LadderEstimate
 from .chains import Chains
-from .diagnostics import Diagnostics, Sides, nested_r_hat, warning_text
+from .diagnostics import Diagnostics, Sides, warning_text
 from .energy import expectation, marginalised_layer
-from .machine import Machine
+from .state import Machine
 from .training_methods import PTT, training_method
 
 __all__ = ["TrainingDiagnostics"]
@@ -98,7 +98,9 @@ class TrainingDiagnostics:
             return int(self.model.n_iter)
         if not self.model.diagnostics:
             return 0
-        affordable = max(self._steps // (_SHARE * _SHORTEST), int(bool(self.model.verbose)))
+        affordable = max(
+            self._steps // (_SHARE * _SHORTEST), int(bool(self.model.verbose) or self._held_out is not None)
+        )
         return min(affordable, _MOST_TIMES, int(self.model.n_iter))
 
     @property
@@ -146,7 +148,7 @@ class TrainingDiagnostics:
         if self._rows is None:
             count, few = int(self._X.shape[0]), not self._by_ptt and not self._always
             wanted, apart = _ROWS if few else _ALL_ROWS, 1
-            in_host = isinstance(self._X, SparseRows) or not is_lazy(array_namespace(self._X))
+            in_host = is_sparse(self._X) or not is_lazy(array_namespace(self._X))
             if not self._by_ptt and in_host:
                 apart = max(1, count // wanted)
             last = min(apart * wanted, count)
@@ -205,12 +207,14 @@ class TrainingDiagnostics:
 
     def _far_apart(self, rows: Array) -> Array:
         """Where chains are sent off from."""
-        return _repeated(self._data_sides(rows).far_apart(_PLACES), self._chains // _PLACES)
+        chosen = self._data_sides(rows).far_apart(_PLACES)
+        return array_namespace(chosen).repeat(chosen, self._chains // _PLACES, axis=0)
 
     def _annealed(self, epoch: int, rows: Array) -> tuple[partition.AISEstimate, Array]:
         """Log Z by a short annealing, and the visible states that it ends with."""
         state, temperatures = self.model.state_, self._length - self._sweeps
-        chains = AnnealedChains(Machine.of(self.model), state.seed, _even(temperatures), purpose=_purpose(epoch))
+        betas = inverse_temperatures(temperatures, None) or ()
+        chains = AnnealedChains(Machine.of(self.model), state.seed, betas, purpose=_purpose(epoch))
         visible, *_, log_weights = chains.advance(chains.start(0, self._chains), 0, 0, temperatures - 1)
         base_log_z = partition.base_log_partition(state.topology, state.topology.base_bias(state.base_rate))
         return partition.estimate(to_numpy(log_weights), base_log_z, temperatures), self._states(visible.T)
@@ -231,7 +235,7 @@ class TrainingDiagnostics:
             found.effective_runs,
             held_out=self._held_out_mean(found),
             pseudo_likelihood=value if measure == "pseudo-likelihood" else None,
-            r_hat=nested_r_hat(sides.along(moved), _PLACES),
+            r_hat=float(scale_reduction(B.reshape(sides.along(moved), (_PLACES, -1)))),
             share=sides.weighed_share(visible, found),
             data_share=self._weighed(sides.above(self._states(rows))),
             chain_share=self._chain_share(sides),
@@ -304,28 +308,15 @@ class TrainingDiagnostics:
         units = self.model.state_.topology.units[0]
         base = asarray(Machine.of(self.model).base_bias, host_namespace(), "float64")
         rows = self._states(self._followed_rows())
-        energies = -B.dot(rows, base)
-        if units.has_own_energy:
-            energies = energies + B.sum(units.own_energy(rows), axis=1)
-        log_z = float(
-            to_numpy(B.eval(marginalised_layer(self.model.state_.topology, 0, partition.constant(base, "float64"))))
-        )
+        energies = B.sum(units.own_energy(rows), axis=1) - B.dot(rows, base)
+        log_z = partition.constant(base, "float64")
+        log_z = float(B.eval(marginalised_layer(self.model.state_.topology, 0, log_z)))
         return -self._weighed(energies) - log_z
 
 
 def _purpose(epoch: int) -> str:
     """What random numbers of diagnostics are for."""
     return f"diagnostics of epoch {epoch}"
-
-
-def _repeated(rows: Array, times: int) -> Array:
-    """Each row so many times, one copy after the other."""
-    xp = array_namespace(rows)
-    return xp.take(rows, xp.arange(rows.shape[0] * times) // times, axis=0)
-
-
-def _even(count: int) -> list[float]:
-    return [place / (count - 1) for place in range(count)]
 
 
 def _news(value: float) -> float:

@@ -6,14 +6,18 @@ training ends with a mean of parameters, and how the hidden layers of the data a
 
 from __future__ import annotations
 
+import inspect
+import json
 from collections.abc import Mapping
 from typing import Any
+
+from sklearn.base import BaseEstimator
 
 from .negative_phase import ContrastiveDivergence, PersistentChains, TrainingMethod
 from .optimizers import OPTIMIZERS
 from .trajectory_tempering import TemperedChains
 
-__all__ = ["CD", "METHODS", "PCD", "PTT", "as_plain", "from_plain", "is_plain", "training_method"]
+__all__ = ["CD", "METHODS", "PCD", "PTT", "as_plain", "from_plain", "plain_params", "training_method"]
 
 
 class PCD(TrainingMethod):
@@ -98,27 +102,31 @@ def as_plain(value: Any) -> Any:
     >>> as_plain(SGD(momentum=0.5))
     {'SGD': {'momentum': 0.5, 'weight_decay': 0.0}}
     """
-    if isinstance(value, (list, tuple)):
-        return [as_plain(item) for item in value]
+    return json.loads(json.dumps(value, default=_written))
+
+
+def _written(value: Any) -> Any:
     if type(value) in _OBJECTS.values():
-        return {type(value).__name__: as_plain(value.get_params())}
-    if isinstance(value, dict):
-        return {name: as_plain(item) for name, item in value.items()}
-    return value.tolist() if hasattr(value, "tolist") else value
+        return {type(value).__name__: value.get_params()}
+    return value.tolist()
 
 
-def from_plain(value: Any) -> Any:
-    """A hyperparameter that `as_plain` wrote."""
-    if isinstance(value, Mapping):
-        ((name, params),) = value.items()
-        return _OBJECTS[name](**params)
-    return value
+def plain_params(estimator: BaseEstimator) -> dict[str, Any]:
+    """The hyperparameters as JSON can write them; those that are no plain values as their defaults."""
+    found, known = {}, inspect.signature(type(estimator)).parameters
+    for name, value in estimator.get_params(deep=False).items():
+        try:
+            found[name] = as_plain(value)
+        except (AttributeError, TypeError):
+            found[name] = known[name].default
+    return found
 
 
-def is_plain(value: Any) -> bool:
-    """Whether JSON can write a value as it is."""
-    if isinstance(value, (list, tuple)):
-        return all(is_plain(item) for item in value)
-    if isinstance(value, dict):
-        return all(is_plain(item) for item in value.values())
-    return value is None or isinstance(value, (bool, int, float, str))
+def from_plain(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The hyperparameters that `plain_params` gave."""
+    found = dict(params)
+    for name, value in params.items():
+        if isinstance(value, Mapping):
+            ((kind, own),) = value.items()
+            found[name] = _OBJECTS[kind](**own)
+    return found

@@ -39,10 +39,10 @@ from . import storage
 from .bridging import LadderEstimate
 from .energy import encoded, free_energy, shape_of, variable
 from .ladder import Ladder, LadderChains, estimate, ladder_of_arrays, moved
-from .machine import Machine
 from .negative_phase import NegativePhase
 from .partition import constant
 from .recording import State, repeated
+from .state import Machine
 from .storage import LADDER
 from .topology import Topology
 
@@ -102,26 +102,19 @@ class TemperedChains(NegativePhase):
         topology, ladder, chains, rng = self.parameters.topology, self.ladder, self.chains, self.state.rng
         count, kept = len(topology.sizes), topology.retained
         gains = self._gains()
+        names = [*(f"state.{layer}" for layer in kept), "turn", "accepted", "alone"]
+        moving = [*kept, count, count + 1, count + 2]
         state: State = topology.with_retained(self._followed(gains, rng))
-        state += [self.arrays[LADDER + name] for name in ("turn", "accepted", "alone")]
+        state += [self.arrays[LADDER + name] for name in names[len(kept) :]]
 
         def step(now: State) -> State:
             move = moved(ladder, now, now[count], chains, rng)
-            last = now[count + 1]
-            accepted = last + _MEMORY * move.due * (B.mean(move.chance, axis=1) - last)
-            alone = now[count + 2]
-            alone = alone + _MEMORY * move.due * (B.mean(_unreachable(move.up, move.down), axis=1) - alone)
-            return [*move.state, move.turn, accepted, alone]
+            measures = B.mean(move.chance, axis=1), B.mean(_unreachable(move.up, move.down), axis=1)
+            averages = zip(now[count + 1 :], measures, strict=True)
+            return [*move.state, move.turn, *(old + _MEMORY * move.due * (new - old) for old, new in averages)]
 
-        updates: Updates = []
-        if self.n_gibbs == 1:
-            state = step(state)
-        else:
-            state, updates = repeated(step, state, [*kept, count, count + 1, count + 2], self.n_gibbs)
-        for layer in kept:
-            updates.append((self.arrays[f"{LADDER}state.{layer}"], state[layer]))
-        updates += [(self.arrays[f"{LADDER}turn"], state[count]), (self.arrays[f"{LADDER}accepted"], state[count + 1])]
-        updates.append((self.arrays[f"{LADDER}alone"], state[count + 2]))
+        state, updates = repeated(step, state, moving, self.n_gibbs)
+        updates += [(self.arrays[LADDER + name], state[place]) for name, place in zip(names, moving, strict=True)]
         updates.append((self.arrays[f"{LADDER}pace"], self._paced(gains)))
         return topology.with_retained(B.transpose(state[layer][-1, :, :]) for layer in kept), updates
 
@@ -212,14 +205,12 @@ class TemperedChains(NegativePhase):
             made[f"state.{layer}"] = xp.concat(
                 [states[:place, ...], states[place:, ...][:1, ...], states[place:, ...]], axis=0
             )
-        accepted = self.arrays[f"{LADDER}accepted"].value
-        fresh = xp.ones((1,), dtype=accepted.dtype)
         # The pair below the new rung is as far apart as it was, unless the rung is between the two.
-        last = accepted[: place - 1] if below else accepted[:place]
-        made["accepted"] = xp.concat([last, fresh, fresh, accepted[place:]] if below else [last, fresh], axis=0)
-        alone = self.arrays[f"{LADDER}alone"].value
-        last, fresh = alone[: last.shape[0]], xp.zeros((1,), dtype=alone.dtype)
-        made["alone"] = xp.concat([last, fresh, fresh, alone[place:]] if below else [last, fresh], axis=0)
+        first = place - 1 if below else place
+        for name, value in (("accepted", 1.0), ("alone", 0.0)):
+            old = self.arrays[LADDER + name].value
+            fresh = xp.full((place - first + 1,), value, dtype=old.dtype)
+            made[name] = xp.concat([old[:first], fresh, old[place:]], axis=0)
         self._keep(made)
 
     def _keep(self, made: dict[str, Array]) -> None:

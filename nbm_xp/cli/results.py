@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 import pathlib
 import sys
@@ -21,17 +20,10 @@ from .errors import resumable
 from .inputs import input_errors
 from .output import Bar, answer, signed, work_bar
 
-__all__ = ["SCORES", "Found", "compute_run", "likelihood_words", "score_note"]
+__all__ = ["Found", "compute_run"]
 
 Found: TypeAlias = Mapping[str, Any]
 """What JSON says that a run came to."""
-
-SCORES = {
-    "pseudo_likelihood": "pseudo-likelihood",
-    "free_energy": "free energy",
-    "train_mean_log_likelihood": "log-likelihood of the training rows",
-}
-_number = functools.partial(signed, decimals=2, minus="-")
 
 
 def compute_run(
@@ -87,28 +79,21 @@ def _workers(where: Mapping[str, Any] | None) -> Iterator[Workers | None]:
         yield started
 
 
-def score_note(line: Found) -> str:
-    """A line of a learning curve in a few words."""
-    if "mean_log_likelihood" in line:
-        return f"held-out {likelihood_words(line)} {_number(line['mean_log_likelihood'])}"
-    return next(f"{words} {_number(line[name])}" for name, words in SCORES.items() if name in line)
-
-
-def likelihood_words(found: Found) -> str:
-    """What a log-likelihood among these numbers is called."""
-    return "lower bound on the log-likelihood" if found.get("lower_bound") else "log-likelihood"
-
-
 def _trained(found: Found) -> list[str]:
     epochs = "1 epoch" if found["epochs"] == 1 else f"{found['epochs']:,} epochs"
-    size = f"{found['n_rows']:,} rows of {found['n_features']} on {found['library']}"
-    lines = [f"{size}, {epochs} in {found['seconds']:.1f} s"]
-    lines += [f"mean {words} {_number(found[name])}" for name, words in SCORES.items() if name in found]
-    if "mean_log_likelihood" in found:
-        how = "AIS" if {"pseudo_likelihood", "free_energy"} & found.keys() else "the ladder"
-        lines.append(
-            f"mean {likelihood_words(found)} of the held-out rows {_number(found['mean_log_likelihood'])} (by {how})"
-        )
+    lines = [
+        f"{found['n_rows']:,} rows of {found['n_features']} on {found['library']}, {epochs} in {found['seconds']:.1f} s"
+    ]
+    measure = "lower bound on the log-likelihood" if found["lower_bound"] else "log-likelihood"
+    for last in found["diagnostics"]:
+        error = signed(last["standard_error"], 2, "-")
+        lines.append(f"mean {measure} of the training rows {signed(last['log_likelihood'], 2, '-')} ± {error}")
+        for name, words in (
+            ("held_out", f"{measure} of the held-out rows"),
+            ("pseudo_likelihood", "pseudo-likelihood"),
+        ):
+            if last[name] is not None:
+                lines.append(f"mean {words} {signed(last[name], 2, '-')}")
     return [*lines, f"wrote {found['run']}/model.safetensors"]
 
 

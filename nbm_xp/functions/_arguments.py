@@ -33,8 +33,8 @@ from nbm_xp.tape import KnownLength, Length, as_tensor, is_tensor
 from nbm_xp.tape import namespace as recorded
 
 __all__ = [
-    "Array", "Axis", "Shape", "alike", "as_array", "axes", "floats", "is_truth", "is_value", "numbers", "of_each",
-    "of_pair", "pair", "sizes", "spread",
+    "Array", "Axis", "Shape", "alike", "as_array", "axes", "differ", "floats", "is_truth", "is_value", "numbers",
+    "of_each", "of_pair", "pair", "sizes", "spread",
 ]  # fmt: skip
 
 Array: TypeAlias = Any
@@ -260,3 +260,8 @@ def _size(item: Any) -> Any:
         return item.__index__()
     except AttributeError:
         raise TypeError(f"shape must hold integers, got {item!r}") from None
+
+
+def differ(length: Any, other: Any) -> bool:
+    """Whether two lengths are known to be different."""
+    return isinstance(length, int) and isinstance(other, int) and int(length) != int(other)

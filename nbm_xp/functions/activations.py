@@ -7,12 +7,12 @@ differentiated into something unstable, slow or halved at a kink. Integers becom
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any, Literal
 
 from nbm_xp.namespace import array_namespace, promote
 from nbm_xp.namespace.exponentials import kernel
 from nbm_xp.tape import composite, same_as_first
+from nbm_xp.tape.standard.shapes import axis_of
 
 from ._arguments import Array, floats, is_value, numbers, of_each
 from .comparison import minimum
@@ -169,7 +169,7 @@ def softmax(x: Array, axis: int = -1) -> Array:
            [1. , 0. ]])
     """
     _, x = floats(x)
-    return _softmax(x, axis=_one_axis(x, axis))
+    return _softmax(x, axis=axis_of(axis, x.ndim))
 
 
 def _softmax_rule(g: Array, out: Array, x: Array, *, axis: int) -> Array:
@@ -216,7 +216,7 @@ def log_softmax(x: Array, axis: int = -1) -> Array:
     [0.0, -1000.0]
     """
     _, x = floats(x)
-    return _log_softmax(x, axis=_one_axis(x, axis))
+    return _log_softmax(x, axis=axis_of(axis, x.ndim))
 
 
 def _log_softmax_rule(g: Array, out: Array, x: Array, *, axis: int) -> Array:
@@ -235,13 +235,6 @@ def _log_softmax(x: Array, *, axis: int) -> Array:
         return made
     below = x - xp.max(x, axis=axis, keepdims=True)
     return below - xp.log(xp.sum(xp.exp(below), axis=axis, keepdims=True))
-
-
-def _one_axis(x: Array, axis: int) -> int:
-    place = operator.index(axis)
-    if not -x.ndim <= place < x.ndim:
-        raise ValueError(f"axis must be from {-x.ndim} to {x.ndim - 1} for an array of {x.ndim} axes, got {axis}")
-    return place
 
 
 @composite(

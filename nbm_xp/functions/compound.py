@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, in_one_library, is_integer, promote
-from nbm_xp.tape.lengths import as_length, same_length
+from nbm_xp.tape.lengths import as_length
 
 from ._arguments import Array, as_array, floats, pair
 from .activations import relu as rectified
@@ -79,11 +79,6 @@ def compound_product(
     array
         Of shape (rows, columns).
 
-    Raises
-    ------
-    ValueError
-        If the arguments are no matrices, or do not fit.
-
     Examples
     --------
     >>> import numpy as np
@@ -91,8 +86,6 @@ def compound_product(
     array([[21.]])
     """
     a, b = promote(as_array(a), as_array(b))
-    if a.ndim != 2 or b.ndim != 2 or same_length(a.shape[1], b.shape[0]) is False:
-        raise ValueError(f"b must have as many rows as a has columns, got shapes {a.shape} and {b.shape}")
     return scaled(array_namespace(a, b).matmul(a, b), held, alpha, beta, relu=relu)
 
 
@@ -115,11 +108,6 @@ def batched_product(
     array
         Of shape (batch, rows, columns) where `a` is one matrix; else the sum over the batch, (rows, columns).
 
-    Raises
-    ------
-    ValueError
-        If the arguments are not as described, or do not fit.
-
     Examples
     --------
     >>> import numpy as np
@@ -128,16 +116,9 @@ def batched_product(
     (array([3., 3.]), array([[10.]]))
     """
     a, b = promote(as_array(a), as_array(b))
-    if a.ndim not in (2, 3) or b.ndim != 3 or same_length(a.shape[-1], b.shape[1]) is False:
-        raise ValueError(
-            "b must have shape (batch, inner, columns), and a (rows, inner) or (batch, rows, inner), "
-            f"got shapes {a.shape} and {b.shape}"
-        )
     xp = array_namespace(a, b)
     if a.ndim == 2:
         return scaled(xp.matmul(a, b), held, alpha, beta, relu=relu)
-    if same_length(a.shape[0], b.shape[0]) is False:
-        raise ValueError(f"a must have as many matrices as b, {b.shape[0]}, got shape {a.shape}")
     return scaled(xp.tensordot(a, b, axes=((0, 2), (0, 1))), held, alpha, beta, relu=relu)
 
 
@@ -227,10 +208,6 @@ def lookup_gradient(
 
     Raises
     ------
-    ValueError
-        If the shapes do not fit.
-    TypeError
-        If `indices` are no integers.
     IndexError
         If an index is out of range, where the library finds out.
 
@@ -243,14 +220,6 @@ def lookup_gradient(
     """
     held, errors, indices = in_one_library(tuple(map(as_array, (held, errors, indices))))
     held, errors = promote(held, errors)
-    if not is_integer(indices):
-        raise TypeError(f"indices must be integers, got {indices.dtype}")
-    fits = held.ndim == errors.ndim == indices.ndim == 2 and same_length(held.shape[1], errors.shape[0]) is not False
-    if not fits or same_length(indices.shape[0], 1) is False or same_length(indices.shape[1], errors.shape[1]) is False:
-        raise ValueError(
-            "indices must have shape (1, n), errors (units, n) and held (rows, units), "
-            f"got {indices.shape}, {errors.shape} and {held.shape}"
-        )
     xp = array_namespace(held, indices, errors)
     rows, places = as_length(held.shape[0]), xp.reshape(indices, (-1,))
     looked_up = sums_at(xp.ones_like(errors[0, :]), places, length=rows) > 0

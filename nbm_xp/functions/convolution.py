@@ -15,7 +15,7 @@ from nbm_xp.namespace import array_namespace, promote
 from nbm_xp.tape import integer_length
 from nbm_xp.tape.lengths import as_length, same_length
 
-from ._arguments import Array, as_array, sizes
+from ._arguments import Array, as_array, differ, sizes
 from .convolution_windows import (
     DataFormat,
     Padding,
@@ -31,9 +31,7 @@ from .convolution_windows import (
     windows,
 )
 
-__all__ = [
-    "conv", "conv1d", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose", "conv_kernel", "conv_transpose",
-]  # fmt: skip
+__all__ = ["conv", "conv_kernel", "conv_to_shape", "conv_transpose"]
 
 
 def conv(
@@ -44,6 +42,7 @@ def conv(
     data_format: DataFormat = None,
     dilation_rate: Any = 1,
     *,
+    axes: int | None = None,
     flip: bool = False,
     filters_first: bool = False,
 ) -> Array:
@@ -66,6 +65,8 @@ def conv(
         By default as configured.
     dilation_rate : int or sequence of int
         From place to place in a window.
+    axes : int, optional
+        How many spatial axes there must be.
     flip : bool
         Whether the kernel is turned round along its spatial axes: a convolution in the sense of mathematics.
     filters_first : bool
@@ -89,9 +90,14 @@ def conv(
     array([10., 21., 32., 43.,  4.])
     >>> conv(x, kernel, strides=2, flip=True).reshape(-1)
     array([ 1., 23.])
+    >>> conv(np.ones((1, 4, 5, 3)), np.ones((3, 3, 3, 8)), padding="same", strides=(2, 2)).shape
+    (1, 2, 3, 8)
     """
     first = channels_first(data_format)
     x, kernel = _pair(x, kernel)
+    if axes is not None and kernel.ndim != axes + 2:
+        order = "(filters, channels, *sizes)" if filters_first else "(*sizes, channels, filters)"
+        raise ValueError(f"kernel must have {axes + 2} axes, {order}, got shape {kernel.shape}")
     _same_axes(x, kernel, "x")
     if filters_first:
         kernel = array_namespace(kernel).permute_dims(kernel, (*range(2, kernel.ndim), 1, 0))
@@ -100,82 +106,6 @@ def conv(
     where = windows(spatial(x), kernel.shape[:-2], strides, padding, dilation_rate)
     result = correlate(x, _grouped(kernel, flip), **where._asdict())
     return restored(result, first)
-
-
-def conv1d(
-    x: Array,
-    kernel: Array,
-    strides: Any = 1,
-    padding: Padding = "valid",
-    data_format: DataFormat = None,
-    dilation_rate: Any = 1,
-    *,
-    flip: bool = False,
-) -> Array:
-    """Convolution over one spatial axis; see `conv`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x, kernel = np.arange(4.0).reshape(1, 4, 1), np.asarray([1.0, 10.0]).reshape(2, 1, 1)
-    >>> conv1d(x, kernel, padding="causal").reshape(-1)
-    array([ 0., 10., 21., 32.])
-    """
-    return _of_axes(1, x, kernel, strides, padding, data_format, dilation_rate, flip=flip)
-
-
-def conv2d(
-    x: Array,
-    kernel: Array,
-    strides: Any = (1, 1),
-    padding: Padding = "valid",
-    data_format: DataFormat = None,
-    dilation_rate: Any = (1, 1),
-    *,
-    flip: bool = False,
-    filters_first: bool = False,
-) -> Array:
-    """Convolution over two spatial axes; see `conv`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> conv2d(np.ones((1, 4, 5, 3)), np.ones((3, 3, 3, 8)), padding="same", strides=(2, 2)).shape
-    (1, 2, 3, 8)
-    """
-    return _of_axes(2, x, kernel, strides, padding, data_format, dilation_rate, flip=flip, filters_first=filters_first)
-
-
-def conv3d(
-    x: Array,
-    kernel: Array,
-    strides: Any = (1, 1, 1),
-    padding: Padding = "valid",
-    data_format: DataFormat = None,
-    dilation_rate: Any = (1, 1, 1),
-    *,
-    flip: bool = False,
-    filters_first: bool = False,
-) -> Array:
-    """Convolution over three spatial axes; see `conv`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> conv3d(np.ones((1, 4, 4, 4, 2)), np.ones((2, 2, 2, 2, 5))).shape
-    (1, 3, 3, 3, 5)
-    """
-    return _of_axes(3, x, kernel, strides, padding, data_format, dilation_rate, flip=flip, filters_first=filters_first)
-
-
-def _of_axes(
-    axes: int, x: Array, kernel: Array, strides: Any, padding: Padding, data_format: Any, dilation: Any, **how: bool
-) -> Array:
-    x, kernel = as_array(x), as_array(kernel)
-    if kernel.ndim != axes + 2:
-        order = "(filters, channels, *sizes)" if how.get("filters_first") else "(*sizes, channels, filters)"
-        raise ValueError(f"kernel must have {axes + 2} axes, {order}, got shape {kernel.shape}")
-    return conv(x, kernel, strides, padding, data_format, dilation, **how)
 
 
 def conv_transpose(
@@ -239,27 +169,30 @@ def conv_transpose(
     return restored(result, first)
 
 
-def conv2d_transpose(
+def conv_to_shape(
     x: Array,
     kernel: Array,
     output_shape: Any,
-    strides: Any = (1, 1),
+    strides: Any = 1,
     padding: Padding = "valid",
     data_format: DataFormat = None,
     *,
-    dilation_rate: Any = (1, 1),
+    axes: int,
+    dilation_rate: Any = 1,
     flip: bool = False,
 ) -> Array:
-    """Transposed convolution over two spatial axes, to a given shape.
+    """Transposed convolution to a given shape.
 
     Parameters
     ----------
     x : array
         The images.
     kernel : array
-        Of shape (rows, columns, channels of the result, channels of `x`).
+        Of shape (sizes…, channels of the result, channels of `x`).
     output_shape : sequence of int, or integer vector
         The whole shape of the result, in its data format; lengths that are None are those of `x` for the images.
+    axes : int
+        How many spatial axes there must be.
     strides, padding, data_format, dilation_rate, flip
         As `conv` takes them.
 
@@ -275,45 +208,9 @@ def conv2d_transpose(
     Examples
     --------
     >>> import numpy as np
-    >>> conv2d_transpose(np.ones((1, 2, 2, 3)), np.ones((3, 3, 4, 3)), (1, 5, 5, 4), strides=(2, 2)).shape
+    >>> conv_to_shape(np.ones((1, 2, 2, 3)), np.ones((3, 3, 4, 3)), (1, 5, 5, 4), strides=(2, 2), axes=2).shape
     (1, 5, 5, 4)
     """
-    return _to_shape(2, x, kernel, output_shape, strides, padding, data_format, dilation_rate, flip)
-
-
-def conv3d_transpose(
-    x: Array,
-    kernel: Array,
-    output_shape: Any,
-    strides: Any = (1, 1, 1),
-    padding: Padding = "valid",
-    data_format: DataFormat = None,
-    *,
-    dilation_rate: Any = (1, 1, 1),
-    flip: bool = False,
-) -> Array:
-    """Transposed convolution over three spatial axes, to a given shape: see `conv2d_transpose`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> conv3d_transpose(np.ones((1, 2, 2, 2, 3)), np.ones((3, 3, 3, 4, 3)), (None, 4, 4, 4, 4)).shape
-    (1, 4, 4, 4, 4)
-    """
-    return _to_shape(3, x, kernel, output_shape, strides, padding, data_format, dilation_rate, flip)
-
-
-def _to_shape(
-    axes: int,
-    x: Array,
-    kernel: Array,
-    output_shape: Any,
-    strides: Any,
-    padding: Padding,
-    data_format: DataFormat,
-    dilation: Any,
-    flip: bool,
-) -> Array:
     x, kernel = as_array(x), as_array(kernel)
     if kernel.ndim != axes + 2:
         raise ValueError(f"kernel must have {axes + 2} axes, (*sizes, channels, filters), got shape {kernel.shape}")
@@ -324,10 +221,9 @@ def _to_shape(
         raise ValueError(f"output_shape must have {axes + 2} lengths, got {output_shape!r}")
     channels = shape.pop(0 if first else -1)
     for what, got, expected in (("images", images, x.shape[0]), ("channels", channels, kernel.shape[-2])):
-        if _differ(got, expected):
+        if differ(got, expected):
             raise ValueError(f"output_shape must have {expected} {what}, got {got}: {output_shape!r}")
-    lengths = tuple(shape)
-    return conv_transpose(x, kernel, lengths, strides, padding, data_format, dilation, flip=flip)
+    return conv_transpose(x, kernel, tuple(shape), strides, padding, data_format, dilation_rate, flip=flip)
 
 
 def conv_kernel(
@@ -402,10 +298,5 @@ def _same_axes(x: Array, kernel: Array, name: str, other: str = "kernel") -> Non
 
 
 def _same_channels(x: Array, kernel: Array, name: str, axis: int) -> None:
-    if _differ(x.shape[-1], kernel.shape[axis]):
+    if differ(x.shape[-1], kernel.shape[axis]):
         raise ValueError(f"{name} must have the {kernel.shape[axis]} channels of kernel, got {x.shape[-1]}")
-
-
-def _differ(a: Any, b: Any) -> bool:
-    """Whether two lengths are certain to be different."""
-    return isinstance(a, int) and isinstance(b, int) and int(a) != int(b)

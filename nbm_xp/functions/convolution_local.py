@@ -6,14 +6,15 @@ from typing import Any
 
 from nbm_xp.namespace import array_namespace, promote
 from nbm_xp.namespace import convolution as sliding
-from nbm_xp.tape import composite
 from nbm_xp.tape.lengths import product
 
-from ._arguments import Array, as_array, sizes
-from .convolution import conv2d
+from ._arguments import Array, as_array, differ, sizes
+from .convolution import conv
 from .convolution_windows import (
+    Adjoint,
     DataFormat,
     Padding,
+    adjoint_pair,
     channels_first,
     correlate,
     counts,
@@ -70,7 +71,7 @@ def depthwise_conv2d(
     x = moved(x, first)
     xp = array_namespace(x, kernel)
     channels = x.shape[-1]
-    if isinstance(channels, int) and isinstance(kernel.shape[2], int) and channels != kernel.shape[2]:
+    if differ(channels, kernel.shape[2]):
         raise ValueError(f"x must have the {kernel.shape[2]} channels of depthwise_kernel, got {channels}")
     kernel = xp.expand_dims(kernel, axis=3)
     where = windows(spatial(x), kernel.shape[:2], strides, padding, dilation_rate, size_name="depthwise_kernel")
@@ -115,10 +116,10 @@ def separable_conv2d(
     (1, 3, 3, 5)
     """
     pointwise = as_array(pointwise_kernel)
-    if pointwise.ndim != 4 or any(isinstance(n, int) and n != 1 for n in pointwise.shape[:2]):
+    if pointwise.ndim != 4 or any(differ(n, 1) for n in pointwise.shape[:2]):
         raise ValueError(f"pointwise_kernel must have shape (1, 1, channels, filters), got {pointwise.shape}")
     channels_alone = depthwise_conv2d(x, depthwise_kernel, strides, padding, data_format, dilation_rate)
-    return conv2d(channels_alone, pointwise, data_format=data_format)
+    return conv(channels_alone, pointwise, data_format=data_format)
 
 
 def local_conv1d(inputs: Array, kernel: Array, kernel_size: Any, strides: Any, data_format: DataFormat = None) -> Array:
@@ -214,7 +215,7 @@ def _local(inputs: Array, kernel: Array, extents: Any, strides: Any, lengths: An
     if any(isinstance(most, int) and isinstance(some, int) and some > most for most, some in fit):
         raise ValueError(f"output_shape must not be more than the {where.lengths} windows there are, got {lengths}")
     many = product(lengths)
-    if isinstance(many, int) and isinstance(kernel.shape[0], int) and many != kernel.shape[0]:
+    if differ(many, kernel.shape[0]):
         raise ValueError(f"kernel must hold one kernel for each of {many} windows, got {kernel.shape[0]}")
     xp = array_namespace(x, kernel)
     patches = gather_windows(x, sizes=extents, **where._replace(lengths=lengths)._asdict())
@@ -225,29 +226,13 @@ def _local(inputs: Array, kernel: Array, extents: Any, strides: Any, lengths: An
     return restored(xp.reshape(result, (x.shape[0], *lengths, kernel.shape[2])), first)
 
 
-def _infer_gather(x: Any, *, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any) -> Any:
+def _patches(x: Any, *, sizes: Any, lengths: Any, **how: Any) -> Any:
     return (x.shape[0], *lengths, product(sizes), x.shape[-1]), x.dtype
 
 
-def _ungather(g: Array, out: Array, x: Array, *, lengths: Any, **how: Any) -> Array:
-    return scatter_windows(g, lengths=x.node.shape[1:-1], **how)
-
-
-@composite(infer=_infer_gather, gradient=_ungather, may_overlap=False)
-def gather_windows(x: Array, *, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any) -> Array:
-    """The elements of each window side by side."""
-    return sliding.gather_windows(x, sizes=sizes, starts=starts, strides=strides, dilation=dilation, lengths=lengths)
-
-
-def _infer_scatter(y: Any, *, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any) -> Any:
-    return (y.shape[0], *lengths, y.shape[-1]), y.dtype
-
-
-def _unscatter(g: Array, out: Array, y: Array, *, lengths: Any, **how: Any) -> Array:
-    return gather_windows(g, lengths=y.node.shape[1:-2], **how)
-
-
-@composite(infer=_infer_scatter, gradient=_unscatter, may_overlap=False)
-def scatter_windows(y: Array, *, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any) -> Array:
-    """Windows side by side, added up where they lie in an array of spatial `lengths`."""
-    return sliding.scatter_windows(y, sizes=sizes, starts=starts, strides=strides, dilation=dilation, lengths=lengths)
+gather_windows, scatter_windows = adjoint_pair(
+    Adjoint("gather_windows", sliding.gather_windows, _patches),
+    Adjoint("scatter_windows", sliding.scatter_windows, positions=slice(1, -2)),
+    may_overlap=False,
+)
+"""The elements of each window side by side; and these, added up where they lie in an array of spatial `lengths`."""

@@ -10,8 +10,9 @@ stay in the family. Arrays are (images, positionsâ€¦, channels), kernels (sizesâ
 
 from __future__ import annotations
 
+import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from nbm_xp.namespace import array_namespace, image_data_format
@@ -22,8 +23,9 @@ from nbm_xp.tape.lengths import as_length, known, maximum_length
 from ._arguments import Array
 
 __all__ = [
-    "DataFormat", "Padding", "Windows", "channels_first", "correlate", "correlate_back", "correlate_outer", "counts",
-    "moved", "pool_count", "restored", "spatial", "spread_length", "window_count", "windows",
+    "Adjoint", "DataFormat", "Padding", "Windows", "adjoint_pair", "channels_first", "channels_kept", "checked",
+    "correlate", "correlate_back", "correlate_outer", "counts", "moved", "pool_count", "restored", "spatial",
+    "spread_length", "window_count", "windows",
 ]  # fmt: skip
 
 Padding: TypeAlias = "str | int | Sequence[int | tuple[int, int]]"
@@ -165,21 +167,13 @@ def window_count(
     Raises
     ------
     ValueError
-        If an argument is out of range, or no window fits.
+        If there is more padding than windows that are pooled take, or no window fits.
 
     Examples
     --------
     >>> window_count(6, 3, 0, 2), window_count(6, 3, 0, 2, pooling=True, cover=True)
     (2, 3)
     """
-    for name, value, least in (
-        ("length", length, 1), ("size", size, 1), ("padding", padding, 0), ("stride", stride, 1),
-        ("dilation", dilation, 1),
-    ):  # fmt: skip
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"{name} must be an integer, got {value!r}")
-        if value < least:
-            raise ValueError(f"{name} must be {least} or more, got {value}")
     extent = dilation * (size - 1) + 1
     if pooling and padding >= extent:
         raise ValueError(f"padding must be less than the window's size of {extent}, got {padding}")
@@ -276,10 +270,43 @@ def _explicit(padding: Padding, axes: int) -> list[tuple[int, int]] | None:
     return pairs
 
 
-def _checked(lengths: tuple[int, ...]) -> tuple[int, ...]:
-    if min(lengths) < 0:
-        raise ValueError(f"kernel must not be larger than the padded array: there would be {lengths} windows")
-    return lengths
+def checked(run: Callable[..., Array], name: str) -> Callable[..., Array]:
+    """A function of windows whose numbers must not be negative, which is known once a graph runs."""
+
+    @functools.wraps(run)
+    def function(*arrays: Array, lengths: tuple[int, ...], **how: Any) -> Array:
+        if min(lengths) < 0:
+            raise ValueError(f"{name} must not be larger than the padded array: there would be {lengths} windows")
+        return run(*arrays, lengths=lengths, **how)
+
+    return function
+
+
+def channels_kept(x: Any, *, lengths: Any, **how: Any) -> Any:
+    """The shape and dtype of a result that has `lengths` for positions, and the images and channels of `x`."""
+    return (x.shape[0], *lengths, x.shape[-1]), x.dtype
+
+
+class Adjoint(NamedTuple):
+    """A linear operation on windows: its name, function and shape rule, and which axes of its array are positions."""
+
+    name: str
+    run: Callable[..., Array]
+    infer: Callable[..., Any] = channels_kept
+    positions: slice = slice(1, -1)
+
+
+def adjoint_pair(*pair: Adjoint, may_overlap: bool = True) -> list[Callable[..., Array]]:
+    """Two linear operations, each of them the gradient of the other; `lengths` are the positions of a result."""
+    made: list[Callable[..., Array]] = []
+
+    def rule_by(other: int, positions: slice) -> Callable[..., Array]:
+        return lambda g, out, x, *, lengths, **how: made[other](g, lengths=x.node.shape[positions], **how)
+
+    for other, own in zip((1, 0), pair, strict=True):
+        rule = rule_by(other, own.positions)
+        made.append(composite(infer=own.infer, gradient=rule, name=own.name, may_overlap=may_overlap)(own.run))
+    return made
 
 
 def _infer(x: Any, kernel: Any, *, starts: Any, strides: Any, dilation: Any, lengths: Any) -> Any:
@@ -310,10 +337,10 @@ def _back_to_kernel(g: Array, out: Array, x: Array, kernel: Array, *, lengths: A
     return correlate_outer(x, g, lengths=kernel.node.shape[:-3], groups=_groups(kernel), **how)
 
 
-@composite(arrays=2, infer=_infer, gradient=(_back_to_array, _back_to_kernel), may_overlap=False)
-def correlate(x: Array, kernel: Array, *, starts: Any, strides: Any, dilation: Any, lengths: Any) -> Array:
-    """Every window of an array times a kernel."""
-    return sliding.correlate(x, kernel, starts=starts, strides=strides, dilation=dilation, lengths=_checked(lengths))
+correlate = composite(arrays=2, infer=_infer, gradient=(_back_to_array, _back_to_kernel), may_overlap=False)(
+    checked(sliding.correlate, "kernel")
+)
+"""Every window of an array times a kernel."""
 
 
 def _again_to_results(g: Array, out: Array, y: Array, kernel: Array, *, lengths: Any, **how: Any) -> Array:
@@ -324,15 +351,10 @@ def _again_to_kernel(g: Array, out: Array, y: Array, kernel: Array, *, lengths: 
     return correlate_outer(g, y, lengths=kernel.node.shape[:-3], groups=_groups(kernel), **how)
 
 
-@composite(
-    arrays=2,
-    infer=_infer_back,
-    gradient=(_again_to_results, _again_to_kernel),
-    may_overlap=False,
-)
-def correlate_back(y: Array, kernel: Array, *, starts: Any, strides: Any, dilation: Any, lengths: Any) -> Array:
-    """Results handed back to the array of spatial `lengths` that their windows lie in: a transposed convolution."""
-    return sliding.correlate_back(y, kernel, starts=starts, strides=strides, dilation=dilation, lengths=lengths)
+correlate_back = composite(
+    arrays=2, infer=_infer_back, gradient=(_again_to_results, _again_to_kernel), may_overlap=False
+)(sliding.correlate_back)
+"""Results handed back to the array of spatial `lengths` that their windows lie in: a transposed convolution."""
 
 
 def _outer_to_array(g: Array, out: Array, x: Array, y: Array, *, lengths: Any, groups: Any, **how: Any) -> Array:
@@ -343,10 +365,7 @@ def _outer_to_results(g: Array, out: Array, x: Array, y: Array, *, lengths: Any,
     return correlate(x, g, lengths=_spatial(y), **how)
 
 
-@composite(arrays=2, infer=_infer_outer, gradient=(_outer_to_array, _outer_to_results), may_overlap=False)
-def correlate_outer(
-    x: Array, y: Array, *, starts: Any, strides: Any, dilation: Any, lengths: Any, groups: Any
-) -> Array:
-    """The products of windows and results, summed over all windows: a kernel of spatial `lengths`."""
-    how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
-    return sliding.correlate_outer(x, y, groups=groups, **how)
+correlate_outer = composite(
+    arrays=2, infer=_infer_outer, gradient=(_outer_to_array, _outer_to_results), may_overlap=False
+)(sliding.correlate_outer)
+"""The products of windows and results, summed over all windows: a kernel of spatial `lengths`."""

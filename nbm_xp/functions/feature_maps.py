@@ -13,41 +13,28 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, promote
-from nbm_xp.tape.lengths import as_length, same_length
+from nbm_xp.tape.lengths import as_length
 
 from ._arguments import Array, as_array, floats
 from .convolution import conv, conv_kernel, conv_transpose
 from .convolution_local import gather_windows, scatter_windows
-from .convolution_windows import counts, pool_count, windows
+from .convolution_windows import pool_count, windows
 from .pooling import pool, pool_gradient
 
 __all__ = [
-    "by_channel", "conv_maps", "conv_maps_filters", "conv_maps_inputs", "from_images", "paddings", "pool_maps",
-    "pool_maps_gradient", "pool_maps_places", "pool_maps_spread", "to_images",
+    "conv_maps", "conv_maps_filters", "conv_maps_inputs", "pool_maps", "pool_maps_gradient", "pool_maps_places",
+    "pool_maps_spread",
 ]  # fmt: skip
 
 
-def by_channel(x: Array, name: str, lengths: Sequence[Any], channels: int | None = None) -> Array:
-    """A matrix with its rows as (channels, lengths…).
-
-    Raises
-    ------
-    ValueError
-        If there are not as many rows as that needs; without `channels`, not a multiple of what one channel needs.
-    """
-    if x.ndim != 2:
-        raise ValueError(f"{name} must be a matrix, got shape {x.shape}")
-    rows, places = as_length(x.shape[0]), math.prod(lengths, start=1)
-    found = rows // places if channels is None else channels
-    if same_length(found * places, rows) is False:
-        wanted = "for each channel " if channels is None else ""
-        raise ValueError(f"{name} must have {places} rows {wanted}for lengths {tuple(lengths)}, got shape {x.shape}")
-    return array_namespace(x).reshape(x, (found, *lengths, x.shape[1]))
+def _by_channel(x: Array, lengths: Sequence[Any], channels: Any) -> Array:
+    """A matrix with its rows as (channels, lengths…)."""
+    return array_namespace(x).reshape(x, (channels, *lengths, x.shape[1]))
 
 
-def to_images(x: Array, name: str, lengths: Sequence[Any], channels: int | None = None) -> Array:
-    """A matrix as (images, positions…, channels): see `by_channel`."""
-    parts = by_channel(x, name, lengths, channels)
+def to_images(x: Array, lengths: Sequence[Any], channels: Any) -> Array:
+    """A matrix as (images, positions…, channels)."""
+    parts = _by_channel(x, lengths, channels)
     return array_namespace(x).permute_dims(parts, (parts.ndim - 1, *range(1, parts.ndim - 1), 0))
 
 
@@ -58,17 +45,9 @@ def from_images(images: Array) -> Array:
     return xp.reshape(parts, (math.prod(map(as_length, parts.shape[:-1]), start=1), parts.shape[-1]))
 
 
-def paddings(padding: Any, axes: int) -> tuple[int, ...]:
-    """A number of zeros for each axis, from one for all or from a sequence."""
-    items = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * axes
-    if len(items) != axes or not all(isinstance(item, int) and item >= 0 for item in items):
-        raise ValueError(f"padding must be 0 or more, an integer or one for each of {axes} axes, got {padding!r}")
-    return items
-
-
 def conv_maps(
-    x: Array, filters: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Any = 1, padding: Any = 0,
-    dilation_rate: Any = 1,
+    x: Array, filters: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Sequence[int],
+    padding: Sequence[int], dilation_rate: Sequence[int],
 ) -> Array:  # fmt: skip
     """Convolution of feature maps.
 
@@ -80,9 +59,9 @@ def conv_maps(
         Of shape (channels · places, filters).
     lengths, sizes : sequence of int
         Of the maps and of the filters along each spatial axis, of which there are up to three.
-    strides, dilation_rate : int or sequence of int
+    strides, dilation_rate : sequence of int
         From window to window, and from place to place in a window.
-    padding : int or sequence of int
+    padding : sequence of int
         How many zeros there are on each side.
 
     Returns
@@ -93,23 +72,23 @@ def conv_maps(
     Raises
     ------
     ValueError
-        If an argument is not as described, the numbers of channels differ, or windows do not fit.
+        If the numbers of channels differ, or windows do not fit.
 
     Examples
     --------
     >>> import numpy as np
     >>> x, filters = np.arange(6.0).reshape(6, 1), np.asarray([[1.0], [10.0]])
-    >>> conv_maps(x, filters, (2, 3), (1, 2)).reshape(-1)
+    >>> conv_maps(x, filters, (2, 3), (1, 2), (1, 1), (0, 0), (1, 1)).reshape(-1)
     array([10., 21., 43., 54.])
     """
     x, filters = promote(as_array(x), as_array(filters))
     where = _ConvPlaces(lengths, sizes, strides, padding, dilation_rate)
-    return from_images(conv(to_images(x, "x", where.lengths), where.kernel(filters), **where.how))
+    return from_images(conv(where.elements(x), where.kernel(filters), **where.how))
 
 
 def conv_maps_inputs(
-    g: Array, filters: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Any = 1, padding: Any = 0,
-    dilation_rate: Any = 1,
+    g: Array, filters: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Sequence[int],
+    padding: Sequence[int], dilation_rate: Sequence[int],
 ) -> Array:  # fmt: skip
     """The gradient of `conv_maps` in its maps, given one in its result: a convolution transposed.
 
@@ -129,7 +108,7 @@ def conv_maps_inputs(
     --------
     >>> import numpy as np
     >>> g, filters = np.asarray([[1.0], [2.0]]), np.asarray([[1.0], [10.0]])
-    >>> conv_maps_inputs(g, filters, (1, 3), (1, 2)).reshape(-1)
+    >>> conv_maps_inputs(g, filters, (3,), (2,), (1,), (0,), (1,)).reshape(-1)
     array([ 1., 12., 20.])
     """
     g, filters = promote(as_array(g), as_array(filters))
@@ -138,8 +117,8 @@ def conv_maps_inputs(
 
 
 def conv_maps_filters(
-    x: Array, g: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Any = 1, padding: Any = 0,
-    dilation_rate: Any = 1,
+    x: Array, g: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Sequence[int],
+    padding: Sequence[int], dilation_rate: Sequence[int],
 ) -> Array:  # fmt: skip
     """The gradient of `conv_maps` in its filters, given one in its result.
 
@@ -160,12 +139,13 @@ def conv_maps_filters(
     Examples
     --------
     >>> import numpy as np
-    >>> conv_maps_filters(np.arange(3.0).reshape(3, 1), np.asarray([[1.0], [10.0]]), (1, 3), (1, 2)).reshape(-1)
+    >>> x, g = np.arange(3.0).reshape(3, 1), np.asarray([[1.0], [10.0]])
+    >>> conv_maps_filters(x, g, (3,), (2,), (1,), (0,), (1,)).reshape(-1)
     array([10., 21.])
     """
     x, g = promote(as_array(x), as_array(g))
     where = _ConvPlaces(lengths, sizes, strides, padding, dilation_rate)
-    kernel = conv_kernel(to_images(x, "x", where.lengths), where.results(g), where.sizes, **where.how)
+    kernel = conv_kernel(where.elements(x), where.results(g), where.sizes, **where.how)
     xp, axes = array_namespace(kernel), kernel.ndim - 2
     kernel = xp.permute_dims(kernel, (axes, *range(axes), axes + 1))
     return xp.reshape(kernel, (-1, kernel.shape[-1]))
@@ -175,41 +155,31 @@ class _ConvPlaces:
     """Where a convolution's windows are, in the spatial axes that are more than one element wide."""
 
     def __init__(self, lengths: Any, sizes: Any, strides: Any, padding: Any, dilation_rate: Any) -> None:
-        lengths = counts(lengths, "lengths", len(tuple(lengths)))
-        axes = len(lengths)
-        if not 1 <= axes <= 3:
-            raise ValueError(f"lengths must be one to three, one for each spatial axis, got {lengths}")
-        sizes, strides = counts(sizes, "sizes", axes), counts(strides, "strides", axes)
-        spread, pads = counts(dilation_rate, "dilation_rate", axes), paddings(padding, axes)
-        wide = [
-            axis for axis in range(axes) if (lengths[axis], sizes[axis], pads[axis]) != (1, 1, 0)
-        ] or [0]  # fmt: skip
-
-        def of(values: Sequence[int]) -> tuple[int, ...]:
-            return tuple(values[axis] for axis in wide)
-
-        self.lengths, self.sizes = of(lengths), of(sizes)
+        axes = list(zip(lengths, sizes, padding, strides, dilation_rate, strict=True))
+        wide = [axis for axis in axes if axis[:3] != (1, 1, 0)] or axes[:1]
+        self.lengths, self.sizes, pads, steps, spread = zip(*wide, strict=True)
+        self.counts = windows(self.lengths, self.sizes, steps, pads, spread).lengths
         self.how: dict[str, Any] = {
-            "strides": of(strides),
-            "padding": of(pads),
-            "data_format": "channels_last",
-            "dilation_rate": of(spread),
-        }
-        self.counts = windows(self.lengths, self.sizes, self.how["strides"], of(pads), of(spread)).lengths
+            "strides": steps, "padding": pads, "dilation_rate": spread, "data_format": "channels_last",
+        }  # fmt: skip
+
+    def elements(self, x: Array) -> Array:
+        """Maps as images."""
+        return to_images(x, self.lengths, as_length(x.shape[0]) // math.prod(self.lengths))
 
     def results(self, g: Array) -> Array:
         """Maps with an element for each window as images."""
-        return to_images(g, "g", self.counts)
+        return to_images(g, self.counts, as_length(g.shape[0]) // math.prod(self.counts))
 
     def kernel(self, filters: Array) -> Array:
         """Filters as (sizes…, channels, filters)."""
-        parts = by_channel(filters, "filters", self.sizes)
+        parts = _by_channel(filters, self.sizes, as_length(filters.shape[0]) // math.prod(self.sizes))
         return array_namespace(filters).permute_dims(parts, (*range(1, parts.ndim - 1), 0, parts.ndim - 1))
 
 
 def pool_maps(
-    x: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Any = None, padding: Any = 0,
-    pool_mode: str = "max", *, cover: bool = False,
+    x: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Sequence[int],
+    padding: Sequence[int], pool_mode: str = "max", *, cover: bool = False,
 ) -> Array:  # fmt: skip
     """Pooling of feature maps, over windows of channels and positions.
 
@@ -221,9 +191,9 @@ def pool_maps(
         How many channels there are, then the maps' lengths.
     sizes : sequence of int
         Of a window, likewise.
-    strides : int or sequence of int, optional
-        From window to window; by default windows touch.
-    padding : int or sequence of int
+    strides : sequence of int
+        From window to window.
+    padding : sequence of int
         How much is added on each side; it is never the largest and counts in no mean.
     pool_mode : {"max", "avg", "l2"}
         The largest element; the mean; the root of the sum of squares.
@@ -238,14 +208,16 @@ def pool_maps(
     Raises
     ------
     ValueError
-        If an argument is not as described, or windows do not fit.
+        If windows do not fit.
 
     Examples
     --------
     >>> import numpy as np
     >>> x = np.asarray([[3.0], [1.0], [2.0], [5.0]])
-    >>> pool_maps(x, (1, 4), (1, 2)).reshape(-1), pool_maps(x, (4, 1), (2, 1), 1).reshape(-1)
-    (array([3., 5.]), array([3., 2., 5.]))
+    >>> pool_maps(x, (1, 4), (1, 2), (1, 2), (0, 0)).reshape(-1)
+    array([3., 5.])
+    >>> pool_maps(x, (4, 1), (2, 1), (1, 1), (0, 0)).reshape(-1)
+    array([3., 2., 5.])
     """
     x = as_array(x)
     where = _PoolPlaces(lengths, sizes, strides, padding, cover)
@@ -253,8 +225,8 @@ def pool_maps(
 
 
 def pool_maps_gradient(
-    x: Array, g: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Any = None, padding: Any = 0,
-    pool_mode: str = "max", *, cover: bool = False,
+    x: Array, g: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Sequence[int],
+    padding: Sequence[int], pool_mode: str = "max", *, cover: bool = False,
 ) -> Array:  # fmt: skip
     """The gradient of `pool_maps`, given one in its result.
 
@@ -276,7 +248,7 @@ def pool_maps_gradient(
     --------
     >>> import numpy as np
     >>> x, g = np.asarray([[3.0], [3.0], [2.0], [5.0]]), np.asarray([[1.0], [10.0]])
-    >>> pool_maps_gradient(x, g, (1, 4), (1, 2)).reshape(-1)
+    >>> pool_maps_gradient(x, g, (1, 4), (1, 2), (1, 2), (0, 0)).reshape(-1)
     array([ 1.,  0.,  0., 10.])
     """
     x, g = as_array(x), as_array(g)
@@ -286,7 +258,7 @@ def pool_maps_gradient(
 
 
 def pool_maps_places(
-    x: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Any = None, padding: Any = 0, *,
+    x: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Sequence[int], padding: Sequence[int], *,
     cover: bool = False,
 ) -> Array:  # fmt: skip
     """Where in each window its first largest element is.
@@ -304,7 +276,8 @@ def pool_maps_places(
     Examples
     --------
     >>> import numpy as np
-    >>> pool_maps_places(np.asarray([[3.0], [3.0], [2.0], [5.0]]), (1, 4), (1, 2)).reshape(-1).tolist()
+    >>> x = np.asarray([[3.0], [3.0], [2.0], [5.0]])
+    >>> pool_maps_places(x, (1, 4), (1, 2), (1, 2), (0, 0)).reshape(-1).tolist()
     [0, 1]
     """
     xp, x = floats(x)
@@ -316,8 +289,8 @@ def pool_maps_places(
 
 
 def pool_maps_spread(
-    places: Array, g: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Any = None, padding: Any = 0, *,
-    cover: bool = False,
+    places: Array, g: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Sequence[int],
+    padding: Sequence[int], *, cover: bool = False,
 ) -> Array:  # fmt: skip
     """A number for each window, added to one of its elements: the gradient of a maximum whose place is known.
 
@@ -338,12 +311,13 @@ def pool_maps_spread(
     Examples
     --------
     >>> import numpy as np
-    >>> pool_maps_spread(np.asarray([[0], [1]]), np.asarray([[1.0], [10.0]]), (1, 4), (1, 2)).reshape(-1)
+    >>> places, g = np.asarray([[0], [1]]), np.asarray([[1.0], [10.0]])
+    >>> pool_maps_spread(places, g, (1, 4), (1, 2), (1, 2), (0, 0)).reshape(-1)
     array([ 1.,  0.,  0., 10.])
     """
     xp, g = floats(g)
     where = _PoolPlaces(lengths, sizes, strides, padding, cover)
-    chosen, g = (xp.expand_dims(where.results(some, name), axis=-2) for some, name in ((places, "places"), (g, "g")))
+    chosen, g = (xp.expand_dims(where.results(some), axis=-2) for some in (places, g))
     taps = xp.expand_dims(xp.arange(math.prod(where.windows["sizes"]), dtype=chosen.dtype), axis=-1)
     return from_images(scatter_windows(xp.where(chosen == taps, g, 0.0), lengths=where.lengths, **where.windows))
 
@@ -355,32 +329,24 @@ class _PoolPlaces:
     """
 
     def __init__(self, lengths: Any, sizes: Any, strides: Any, padding: Any, cover: bool) -> None:
-        lengths = counts(lengths, "lengths", len(tuple(lengths)))
-        sizes = counts(sizes, "sizes", len(lengths))
-        strides = sizes if strides is None else counts(strides, "strides", len(lengths))
-        axes = list(zip(lengths, sizes, paddings(padding, len(lengths)), strides, strict=True))
-        found = [pool_count(*axis, cover=cover) for axis in axes]
-        first = 1 if len(axes) > 1 and axes[0][1:] == (1, 0, 1) else 0
-        self.channels = lengths[0] if first else 1
-        wide = [axis for axis in range(first, len(axes)) if axes[axis][:3] != (1, 1, 0)] or [len(axes) - 1]
-
-        def of(values: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(values[axis] for axis in wide)
-
-        ends = [
-            max(pad, (count - 1) * stride + size - length - pad)
-            for count, (length, size, pad, stride) in zip(found, axes, strict=True)
-        ]
-        around = tuple((axes[axis][2], ends[axis]) for axis in wide)
-        self.lengths, self.counts, sizes, strides = of(lengths), of(found), of(sizes), of(strides)
-        self.how = {"pool_size": sizes, "strides": strides, "padding": around, "data_format": "channels_last"}
-        where = windows(self.lengths, sizes, strides, around)
-        self.windows = {"sizes": sizes, "starts": where.starts, "strides": strides, "dilation": where.dilation}
+        axes = list(zip(lengths, sizes, padding, strides, strict=True))
+        each_by_itself = len(axes) > 1 and axes[0][1:] == (1, 0, 1)
+        self.channels = lengths[0] if each_by_itself else 1
+        wide = [axis for axis in axes[each_by_itself:] if axis[:3] != (1, 1, 0)] or axes[-1:]
+        self.lengths, sizes, _, steps = zip(*wide, strict=True)
+        self.counts = tuple(pool_count(*axis, cover=cover) for axis in wide)
+        around = tuple(
+            (pad, max(pad, (count - 1) * stride + size - length - pad))
+            for count, (length, size, pad, stride) in zip(self.counts, wide, strict=True)
+        )
+        self.how = {"pool_size": sizes, "strides": steps, "padding": around, "data_format": "channels_last"}
+        where = windows(self.lengths, sizes, steps, around)
+        self.windows = {"sizes": sizes, "starts": where.starts, "strides": steps, "dilation": where.dilation}
 
     def elements(self, x: Array) -> Array:
         """Maps as (images, positions…, channels)."""
-        return to_images(x, "x", self.lengths, channels=self.channels)
+        return to_images(x, self.lengths, self.channels)
 
-    def results(self, g: Array, name: str = "g") -> Array:
+    def results(self, g: Array) -> Array:
         """Maps with an element for each window, likewise."""
-        return to_images(g, name, self.counts, channels=self.channels)
+        return to_images(g, self.counts, self.channels)

@@ -10,7 +10,7 @@ from typing import Any
 
 from nbm_xp.namespace import array_namespace, promote
 
-from ._arguments import Array, as_array, floats, is_value, pair
+from ._arguments import Array, as_array, differ, floats, is_value, pair
 
 __all__ = ["batch_dot", "diag", "dot", "fill_diagonal", "solve", "svd"]
 
@@ -117,19 +117,14 @@ def fill_diagonal(x: Array, val: Array) -> Array:
            [1., 6.]])
     """
     x = as_array(x)
-    if x.ndim != 2 or _differ(*x.shape):
+    if x.ndim != 2 or differ(*x.shape):
         raise ValueError(f"x must be a square matrix, got shape {tuple(x.shape)}")
     lengths = tuple(val.shape) if is_value(val) else ()
-    if len(lengths) > 1 or any(_differ(length, 1) and _differ(length, x.shape[0]) for length in lengths):
+    if len(lengths) > 1 or any(differ(length, 1) and differ(length, x.shape[0]) for length in lengths):
         raise ValueError(f"val must be one value or {x.shape[0]} of them, got shape {lengths}")
     x, val = promote(x, val)
     xp = array_namespace(x, val)
     return xp.where(_on_diagonal(xp, x.shape[0]), val, x)
-
-
-def _differ(a: Any, b: Any) -> bool:
-    """Whether two lengths are known to be different."""
-    return isinstance(a, int) and isinstance(b, int) and a != b
 
 
 def solve(a: Array, b: Array) -> Array:
@@ -161,9 +156,9 @@ def solve(a: Array, b: Array) -> Array:
     _, a, b = pair(as_array(a), as_array(b))
     _, a = floats(a)
     _, b = floats(b)
-    if a.ndim < 2 or _differ(*a.shape[-2:]):
+    if a.ndim < 2 or differ(*a.shape[-2:]):
         raise ValueError(f"a must be a square matrix, got shape {tuple(a.shape)}")
-    if not b.ndim or _differ(b.shape[-1 if b.ndim == 1 else -2], a.shape[-1]):
+    if not b.ndim or differ(b.shape[-1 if b.ndim == 1 else -2], a.shape[-1]):
         raise ValueError(f"b must have {a.shape[-1]} rows as a has, got shape {tuple(b.shape)}")
     return array_namespace(a, b).linalg.solve(a, b)
 
@@ -250,7 +245,7 @@ def batch_dot(x: Array, y: Array, axes: Any = None) -> Array:
         )
     for axis, other, what in ((0, 0, "samples"), (*places, "elements to sum over")):
         a, b = x.shape[axis], y.shape[other]
-        if isinstance(a, int) and isinstance(b, int) and a != b and (axis or 1 not in (a, b)):
+        if differ(a, b) and (axis or 1 not in (a, b)):
             raise ValueError(f"x and y must have as many {what}, got shapes {tuple(x.shape)} and {tuple(y.shape)}")
     left = [length for axis, length in enumerate(x.shape) if axis not in (0, places[0])]
     right = [length for axis, length in enumerate(y.shape) if axis not in (0, places[1])]

@@ -24,6 +24,7 @@ from nbm_xp.namespace import (
 from nbm_xp.namespace.exponentials import kernel, sigmoid_for, softplus_for
 from nbm_xp.tape import composite
 from nbm_xp.tape import namespace as recorded
+from nbm_xp.tape.standard.shapes import axis_of
 
 from ._arguments import Array, Axis, as_array, axes, floats, of_each, pair, spread
 from .activations import log_softmax, softmax
@@ -166,10 +167,7 @@ def logdiffexp(x: Array, axis: int = -1) -> Array:
     array([1000.54132485,          -inf])
     """
     xp, x = floats(x)
-    place = operator.index(axis)
-    if not -x.ndim <= place < x.ndim:
-        raise ValueError(f"axis must be from {-x.ndim} to {x.ndim - 1} for an array of {x.ndim} axes, got {axis}")
-    head = (slice(None),) * (place % x.ndim)
+    head = (slice(None),) * axis_of(axis, x.ndim)
     earlier, later = x[(*head, slice(None, -1))], x[(*head, slice(1, None))]
     same = earlier == later  # both may be infinite, and then have no difference
     step = xp.where(same, 0.0, earlier) - xp.where(same, 0.0, later)

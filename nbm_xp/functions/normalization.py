@@ -7,11 +7,11 @@ powers of two, M. Courbariaux et al., "Binarized neural networks", 2016, https:/
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, in_one_library, promote
+from nbm_xp.tape.standard.shapes import axis_of
 
 from ._arguments import Array, alike, as_array, floats
 from .arithmetic import shift
@@ -94,10 +94,7 @@ def normalize_batch_in_training(
     _, x = floats(x)
     x, gamma, beta = _promoted(x, gamma, beta)
     xp = array_namespace(x, gamma, beta)
-    places = [operator.index(axis) for axis in reduction_axes]
-    if not all(-x.ndim <= place < x.ndim for place in places):
-        raise ValueError(f"reduction_axes must be from {-x.ndim} to {x.ndim - 1}, got {places}")
-    axes = tuple(sorted({place % x.ndim for place in places}))
+    axes = tuple(sorted({axis_of(axis, x.ndim, "reduction_axes") for axis in reduction_axes}))
     centre = xp.mean(x, axis=axes, keepdims=True)
     deviation = x - centre
     variance = xp.mean(xp.square(deviation), axis=axes, keepdims=True)

@@ -6,6 +6,7 @@ https://www.tensorflow.org/versions/r1.15/api_docs/python/tf/nn/pool.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 from nbm_xp.namespace import array_namespace, is_complex, promote
@@ -14,9 +15,22 @@ from nbm_xp.tape import composite
 from nbm_xp.tape.lengths import same_length
 
 from ._arguments import Array, as_array, floats, numbers
-from .convolution_windows import DataFormat, Padding, channels_first, counts, moved, restored, spatial, windows
+from .convolution_windows import (
+    Adjoint,
+    DataFormat,
+    Padding,
+    adjoint_pair,
+    channels_first,
+    channels_kept,
+    checked,
+    counts,
+    moved,
+    restored,
+    spatial,
+    windows,
+)
 
-__all__ = ["PoolTies", "pool", "pool2d", "pool3d", "pool_gradient"]
+__all__ = ["PoolTies", "pool", "pool_gradient"]
 
 PoolTies: TypeAlias = Literal["share", "first", "whole"]
 
@@ -31,6 +45,7 @@ def pool(
     data_format: DataFormat = None,
     pool_mode: str = "max",
     *,
+    axes: int | None = None,
     ties: PoolTies = "share",
 ) -> Array:
     """Pooling over all axes but those of images and channels.
@@ -49,6 +64,8 @@ def pool(
         By default as configured.
     pool_mode : {"max", "avg", "l2"}
         The largest element; the mean of those that are no padding; the root of the sum of squares.
+    axes : int, optional
+        How many spatial axes there must be.
     ties : {"share", "first", "whole"}
         The gradient of elements that are equally large: shared equally among them, the whole of it to the first in
         row-major order, as in TensorFlow, or the whole of it to each, as in Theano.
@@ -70,7 +87,13 @@ def pool(
     >>> import numpy as np
     >>> pool(np.asarray([3.0, 1.0, 2.0]).reshape(1, 3, 1), 2, padding="same", pool_mode="avg").reshape(-1)
     array([2. , 1.5, 2. ])
+    >>> pool(np.arange(16.0).reshape(1, 4, 4, 1), (2, 2), strides=(2, 2))[0, :, :, 0]
+    array([[ 5.,  7.],
+           [13., 15.]])
     """
+    x = as_array(x)
+    if axes is not None and x.ndim != axes + 2:
+        raise ValueError(f"x must have {axes + 2} axes, got shape {x.shape}")
     x, how, first = _prepared(x, pool_size, strides, padding, data_format, pool_mode, ties)
     if pool_mode == "max":
         result = maxima(x, ties=ties, **how)
@@ -151,156 +174,42 @@ def _prepared(
     return x, {"sizes": sizes, "starts": where.starts, "strides": where.strides, "lengths": where.lengths}, first
 
 
-def pool2d(
-    x: Array,
-    pool_size: Any,
-    strides: Any = (1, 1),
-    padding: Padding = "valid",
-    data_format: DataFormat = None,
-    pool_mode: str = "max",
-    *,
-    ties: PoolTies = "share",
-) -> Array:
-    """Pooling over two spatial axes; see `pool`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pool2d(np.arange(16.0).reshape(1, 4, 4, 1), (2, 2), strides=(2, 2))[0, :, :, 0]
-    array([[ 5.,  7.],
-           [13., 15.]])
-    """
-    return _of_axes(2, x, pool_size, strides, padding, data_format, pool_mode, ties)
-
-
-def pool3d(
-    x: Array,
-    pool_size: Any,
-    strides: Any = (1, 1, 1),
-    padding: Padding = "valid",
-    data_format: DataFormat = None,
-    pool_mode: str = "max",
-    *,
-    ties: PoolTies = "share",
-) -> Array:
-    """Pooling over three spatial axes; see `pool`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pool3d(np.ones((1, 4, 4, 4, 2)), (2, 2, 2), strides=(2, 2, 2), pool_mode="avg").shape
-    (1, 2, 2, 2, 2)
-    """
-    return _of_axes(3, x, pool_size, strides, padding, data_format, pool_mode, ties)
-
-
-def _of_axes(
-    axes: int, x: Array, size: Any, strides: Any, padding: Padding, data_format: Any, mode: str, ties: PoolTies
-) -> Array:
-    x = as_array(x)
-    if x.ndim != axes + 2:
-        raise ValueError(f"x must have {axes + 2} axes, got shape {x.shape}")
-    return pool(x, size, strides, padding, data_format, mode, ties=ties)
-
-
-def _checked(lengths: tuple[int, ...]) -> tuple[int, ...]:
-    if min(lengths) < 0:
-        raise ValueError(f"pool_size must not be larger than the padded array: there would be {lengths} windows")
-    return lengths
-
-
-def _infer(x: Any, *, lengths: Any, **how: Any) -> Any:
-    return (x.shape[0], *lengths, x.shape[-1]), x.dtype
-
-
-def _spatial(x: Array) -> Any:
-    return x.node.shape[1:-1]
-
-
 def _placed(g: Array, out: Array, x: Array, **how: Any) -> Array:
     return place_maxima(g, x, out, **how)
 
 
-@composite(infer=_infer, gradient=_placed, name="window_maxima")
+@composite(infer=channels_kept, gradient=_placed, name="window_maxima")
 def maxima(x: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any, ties: PoolTies) -> Array:
     """The largest element of each window."""
-    return sliding.maxima(x, sizes=sizes, starts=starts, strides=strides, lengths=_checked(lengths))
+    return _maxima(x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
 
 
-def _picked(g: Array, out: Array, g_of: Array, x: Array, largest: Array, **how: Any) -> Array:
-    return pick_maxima(g, x, largest, **how)
-
-
-@composite(
+_maxima = checked(sliding.maxima, "pool_size")
+place_maxima = composite(
     arrays=3,
     infer=lambda g, x, largest, **how: (x.shape, g.dtype),
-    gradient=(_picked, None, None),
-    name="place_maxima",
+    gradient=(lambda g, out, _, x, largest, **how: pick_maxima(g, x, largest, **how), None, None),
     may_overlap=False,
-)
-def place_maxima(
-    g: Array, x: Array, largest: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any, ties: PoolTies
-) -> Array:
-    """Numbers for each window, handed to its largest elements."""
-    return sliding.place_maxima(g, x, largest, sizes=sizes, starts=starts, strides=strides, lengths=lengths, ties=ties)
-
-
-def _placed_again(g: Array, out: Array, v: Array, x: Array, largest: Array, **how: Any) -> Array:
-    return place_maxima(g, x, largest, **how)
-
-
-@composite(
+)(sliding.place_maxima)
+"""Numbers for each window, handed to its largest elements."""
+pick_maxima: Callable[..., Array] = composite(
     arrays=3,
     infer=lambda v, x, largest, **how: (largest.shape, v.dtype),
-    gradient=(_placed_again, None, None),
-    name="pick_maxima",
+    gradient=(lambda g, out, _, x, largest, **how: place_maxima(g, x, largest, **how), None, None),
     may_overlap=False,
+)(sliding.pick_maxima)
+"""The elements of one array where another is largest."""
+
+sums, spread_sums = adjoint_pair(
+    Adjoint("window_sums", checked(sliding.sum_windows, "pool_size")),
+    Adjoint("spread_window_sums", sliding.spread_windows),
 )
-def pick_maxima(
-    v: Array, x: Array, largest: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any, ties: PoolTies
-) -> Array:
-    """The elements of one array where another is largest."""
-    return sliding.pick_maxima(v, x, largest, sizes=sizes, starts=starts, strides=strides, lengths=lengths, ties=ties)
-
-
-def _spread(g: Array, out: Array, x: Array, *, lengths: Any, **how: Any) -> Array:
-    return spread_sums(g, lengths=_spatial(x), **how)
-
-
-@composite(infer=_infer, gradient=_spread, name="window_sums")
-def sums(x: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any) -> Array:
-    """The sum of each window."""
-    return sliding.sum_windows(x, sizes=sizes, starts=starts, strides=strides, lengths=_checked(lengths))
-
-
-def _summed(g: Array, out: Array, y: Array, *, lengths: Any, **how: Any) -> Array:
-    return sums(g, lengths=_spatial(y), **how)
-
-
-@composite(infer=_infer, gradient=_summed, name="spread_window_sums")
-def spread_sums(y: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any) -> Array:
-    """A number for each window, added to each of its elements."""
-    return sliding.spread_windows(y, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
-
-
-def _spread_means(g: Array, out: Array, x: Array, *, lengths: Any, **how: Any) -> Array:
-    return spread_means(g, lengths=_spatial(x), **how)
-
-
-@composite(infer=_infer, gradient=_spread_means, name="window_means")
-def means(x: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any) -> Array:
-    """The mean of each window's elements that are no padding."""
-    return sliding.mean_windows(x, sizes=sizes, starts=starts, strides=strides, lengths=_checked(lengths))
-
-
-def _averaged(g: Array, out: Array, y: Array, *, lengths: Any, **how: Any) -> Array:
-    return means(g, lengths=_spatial(y), **how)
-
-
-@composite(infer=_infer, gradient=_averaged, name="spread_window_means")
-def spread_means(y: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any) -> Array:
-    """A number for each window, shared by its elements that are no padding."""
-    return sliding.spread_means(y, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
+"""The sum of each window; and a number for each window, added to each of its elements."""
+means, spread_means = adjoint_pair(
+    Adjoint("window_means", checked(sliding.mean_windows, "pool_size")),
+    Adjoint("spread_window_means", sliding.spread_means),
+)
+"""The mean of each window's elements that are no padding; and a number for each window, shared by these elements."""
 
 
 def _unroot(g: Array, out: Array, x: Array) -> Array:

@@ -14,7 +14,7 @@ from nbm_xp.namespace.errors import described
 from nbm_xp.tape import namespace as recorded
 from nbm_xp.tape.derivatives.calls import is_settled
 
-from ._arguments import Array, as_array
+from ._arguments import Array, as_array, differ
 
 __all__ = ["at_once", "foldl", "foldr", "map_fn", "rnn"]
 
@@ -97,7 +97,7 @@ def rnn(
     seen = None if mask is None else _moments_of_mask(as_array(mask))
     if seen is not None:
         for what, told, given_length in zip(("moments", "samples"), (x.shape[1], x.shape[0]), seen.shape, strict=True):
-            if isinstance(told, int) and isinstance(given_length, int) and told != given_length:
+            if differ(told, given_length):
                 raise ValueError(f"mask must have {told} {what}, as inputs has, got {given_length}")
 
     def step(now: Any, before: list[Any], shown: Any = None, previous: Any = None) -> tuple[Any, list[Any]]:
@@ -135,7 +135,7 @@ def _steps_to_unroll(moments: Any, input_length: int | None, shortened: bool) ->
 def _moments_of_mask(mask: Array) -> tape.Tensor:
     """A mask of truth values, of shape (time, samples)."""
     mask = tape.as_tensor(mask)
-    if mask.ndim not in (2, 3) or (mask.ndim == 3 and isinstance(mask.shape[2], int) and mask.shape[2] != 1):
+    if mask.ndim not in (2, 3) or (mask.ndim == 3 and differ(mask.shape[2], 1)):
         raise ValueError(f"mask must have shape (samples, time) or (samples, time, 1), got {mask.shape}")
     mask = mask[:, :, 0] if mask.ndim == 3 else mask
     return recorded.moveaxis(mask if mask.dtype == "bool" else mask != 0, 1, 0)

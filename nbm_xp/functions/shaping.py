@@ -14,6 +14,7 @@ from typing import Any
 from nbm_xp import tape
 from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, floatx, is_bool, is_floating, is_integer
 from nbm_xp.tape import namespace as recorded
+from nbm_xp.tape.standard.shapes import axis_of
 
 from ._arguments import Array, Shape, as_array, sizes
 
@@ -361,6 +362,5 @@ def reverse(x: Array, axes: int | Sequence[int], *, ignore_unknown: bool = False
     chosen = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
     if ignore_unknown:
         chosen = tuple(a for a in chosen if 0 <= a < x.ndim)
-    elif not all(-x.ndim <= a < x.ndim for a in chosen):
-        raise ValueError(f"axes must be from {-x.ndim} to {x.ndim - 1} for an array of {x.ndim} axes, got {axes}")
-    return array_namespace(x).flip(x, axis=tuple({a % x.ndim for a in chosen})) if chosen else x
+    places = {axis_of(a, x.ndim, "axes") for a in chosen}
+    return array_namespace(x).flip(x, axis=tuple(places)) if places else x

@@ -12,8 +12,9 @@ from typing import Any
 from nbm_xp import tape
 from nbm_xp.namespace import asarray, default_namespace, floatx, host_namespace
 from nbm_xp.tape import namespace as recorded
+from nbm_xp.tape.standard.shapes import axis_of
 
-from ._arguments import Array
+from ._arguments import Array, differ
 from .joining import sums_at
 
 __all__ = [
@@ -99,7 +100,7 @@ class SparseTensor:
             )
         values, rows, columns, shape = found
         for own, length in zip(self.lengths, shape, strict=True):
-            if isinstance(own, int) and own != length:
+            if differ(own, length):
                 raise ValueError(f"{self.name or 'a sparse placeholder'} must have shape {self.lengths}, got {shape}")
         host = host_namespace()
         return [values, rows, columns, *(host.zeros((length,), dtype=host.bool) for length in shape)]
@@ -206,7 +207,7 @@ def sparse_dot(x: SparseTensor, y: Array) -> Any:
     if y.ndim not in (1, 2):
         raise ValueError(f"y must be a matrix or a vector behind a sparse matrix, got shape {y.shape}")
     inner, length = x.lengths[1], y.shape[0]
-    if isinstance(inner, int) and isinstance(length, int) and inner != length:
+    if differ(inner, length):
         raise ValueError(f"y must have {inner} elements along its first axis, as x has columns, got shape {y.shape}")
     weights = x.values if y.ndim == 1 else recorded.expand_dims(x.values, axis=1)
     return sums_at(weights * recorded.take(y, x.columns, axis=0), x.rows, length=x.lengths[0])
@@ -232,14 +233,12 @@ def sparse_concatenate(tensors: Sequence[Any], axis: int = -1) -> Any:
     ValueError
         If there is no such axis.
     """
-    if not -2 <= axis < 2:
-        raise ValueError(f"axis must be from -2 to 1 for matrices, got {axis}")
+    along = axis_of(axis, 2)
     if not all(isinstance(tensor, SparseTensor) for tensor in tensors):
         dense = [
             tensor.to_dense() if isinstance(tensor, SparseTensor) else tape.as_tensor(tensor) for tensor in tensors
         ]
         return recorded.concat(dense, axis=axis)
-    along = axis % 2
     offset: Any = 0
     parts: list[list[Any]] = [[], [], []]
     for tensor in tensors:

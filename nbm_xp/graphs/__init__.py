@@ -34,11 +34,10 @@ from .measures import (
     specific_heat,
     standard_error,
 )
-from .observables import Observer
 from .tempering import placed_ladder
 
 __all__ = [
-    "ClampWarning", "Graph", "GraphMachine", "Measured", "MixingWarning", "Observer", "as_graph",
+    "ClampWarning", "Graph", "GraphMachine", "Measured", "MixingWarning", "as_graph",
     "autocorrelation_time", "binder", "chimera", "cut_value", "diagnose", "edwards_anderson", "energy_histogram",
     "enumerated", "erdos_renyi", "jackknife_error", "lattice", "max_cut", "onsager", "pegasus", "placed_ladder",
     "random_regular", "read_gset", "sherrington_kirkpatrick", "specific_heat", "standard_error", "strip_energy",
@@ -48,7 +47,7 @@ __all__ = [
 register_core_kernels(
     "graphs",
     f"{__name__}.compiled",
-    ("breadth", "brick", "colours", "energies", "part", "reordered", "roots", "rows", "sweeps", "words"),
+    ("brick", "colours", "energies", "part", "reordered", "roots", "rows", "sweeps", "words"),
 )
 
 public_names(globals())

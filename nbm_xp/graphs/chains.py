@@ -13,17 +13,21 @@ LANES`` of stream ``s % LANES``. Sweep 0 draws the first states.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 from nbm_xp.machines import Array, Namespace
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.machines.rows import positive_int
+from nbm_xp.machines.units import Units
 from nbm_xp.namespace import (
     array_namespace,
     asarray,
     convert,
     default_namespace,
+    dtype_of,
     get_namespace,
     host_namespace,
     is_array,
@@ -37,11 +41,13 @@ from nbm_xp.rng import hashed_seed, jump, substreams
 from nbm_xp.rng.uniforms import advance, elements, numbers
 
 from . import moves
-from .energy_model import Clamp, EnergyModel, check_machine, checked_clamp, checked_states
+from .energy_model import Clamp, EnergyModel, check_machine, checked_clamp, checked_states, units_of
 from .graph import finite
+from .layout import Colour
 from .moves import LANES
+from .observables import SERIES, StateMeans, Variables, about, checked_names, products, totals
 
-__all__ = ["Chains", "Numbers", "Start", "started"]
+__all__ = ["ChainGroup", "Chains", "Numbers", "Schedule", "Start", "Step", "series_variables", "started"]
 
 
 @dataclass(frozen=True)
@@ -63,8 +69,6 @@ class Numbers:
     >>> alone = numbers.sweep(xp, numbers.states(1, 1, 5), 1)
     >>> both.shape, bool((both[:, 1:] == alone).all())
     ((100, 2), True)
-    >>> bool((numbers.some(1, 5, 70, 80) == alone[70:80, 0]).all())
-    True
     """
 
     seed: State
@@ -95,12 +99,207 @@ class Numbers:
             drawn = numbers(xp, convert(states, xp), self.units * chains, "float64")
             return xp.reshape(drawn, (self.units, chains))
 
-    def some(self, chain: int, sweep: int, begin: int, end: int) -> Array:
-        """The numbers of some slots of one chain alone, in the host's memory."""
-        host = host_namespace()
-        first = jump(self.seed, chain * LANES * STREAM_STEPS)
-        start = sweep * self.steps * LANES + begin
-        return elements(first, LANES, host.asarray([start]), host.asarray([end - begin]), "float64")
+
+@dataclass(frozen=True)
+class ChainGroup:
+    """Chains that run together, of a whole graph or on its blocks.
+
+    Parameters
+    ----------
+    n_units : int
+        How many units the whole graph has.
+    units : str or int
+        What a unit can be.
+    rule : str
+        One of `nbm_xp.graphs.moves.MOVES`.
+    seed : six ints
+        What all random numbers follow from.
+    first_chain : int
+        The number of the first of them.
+    betas : tuple of floats
+        Of each.
+    names : tuple of str
+        What is observed.
+    """
+
+    n_units: int
+    units: str | int
+    rule: str
+    seed: State
+    first_chain: int
+    betas: tuple[float, ...]
+    names: tuple[str, ...] = ()
+
+    dtype: ClassVar[str] = "int8"
+
+    @cached_property
+    def kind(self) -> Units:
+        """What a unit can be."""
+        return units_of(self.units)
+
+    @property
+    def n_chains(self) -> int:
+        """How many there are."""
+        return len(self.betas)
+
+    def divided(self, together: int) -> list[ChainGroup]:
+        """Groups of so many chains each, and of two at least where pairs are measured."""
+        size = max(together, 2 if "overlap" in self.names else 1)
+        return [
+            replace(self, first_chain=self.first_chain + k, betas=self.betas[k : k + size])
+            for k in range(0, self.n_chains, size)
+        ]
+
+    # Random numbers
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """The random numbers of all units."""
+        return Numbers(self.seed, self.n_units)
+
+    @cached_property
+    def streams(self) -> Array:
+        """The states that the chains' streams start in."""
+        return self.numbers.states(self.first_chain, self.n_chains, 0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name in self.__dataclass_fields__}
+
+    def begins(self, slots: Array, sweep: int) -> Array:
+        """Where the numbers of slots begin among those of a chain."""
+        return sweep * self.numbers.steps * LANES + slots
+
+    def uniforms(self, slots: Array, sweep: int, counts: Array | int = 1) -> Array:
+        """The numbers of so many slots from each of some on in a sweep, of shape (slots, chains)."""
+        host, chains = host_namespace(), self.n_chains
+        lengths = host.zeros_like(slots) + counts * chains
+        drawn = elements(self.streams, LANES * chains, self.begins(slots, sweep) * chains, lengths, "float64")
+        return host.reshape(drawn, (-1, chains))
+
+    def draw(self, states: Array, places: Array | slice, colour: Colour, uniforms: Array) -> None:
+        """Draw a colour's units, which are in some places, by the functions of `moves`."""
+        host, move = host_namespace(), moves.MOVES[self.rule]
+        assert isinstance(move, moves.LocalMove)
+        change = move.change(self.kind.is_categorical)
+        beta = host.asarray([self.betas])
+        states[places] = change(host, colour, self.kind, states, states[places], uniforms, beta)
+
+    # What is measured: sums over all units, which add up over blocks
+
+    @property
+    def sums(self) -> int:
+        """How many sums are measured of each chain: the energy, and the values, or how many units have each."""
+        return 1 + (self.kind.count if self.kind.is_categorical else 1)
+
+    @property
+    def columns(self) -> int:
+        """How many numbers are measured: each sum of all chains, then the products of pairs."""
+        return self.sums * self.n_chains + ("overlap" in self.names) * (self.n_chains // 2)
+
+    def measured(self, energies: Array, states: Array, sums: Array = None) -> Array:
+        """What is measured of states of shape (units, chains), in their library: float64, of shape (1, columns)."""
+        xp = array_namespace(states)
+        with wide_dtypes(xp):
+            found = [energies[None, :], totals(xp, self.kind, states) if sums is None else sums]
+            if "overlap" in self.names:
+                found.append(products(xp, states))
+            float64 = dtype_of(xp, "float64")
+            return xp.concat([xp.reshape(xp.astype(x, float64), (1, -1)) for x in found], axis=1)
+
+    def series(self, name: str, columns: Array) -> Array:
+        """A series of what was measured, a unit, of shape (chains or pairs, sweeps).
+
+        Parameters
+        ----------
+        name : str
+            One of `SERIES`.
+        columns : array of shape (sweeps, columns)
+        """
+        xp, each = array_namespace(columns), self.sums * self.n_chains
+        if name == "overlap":
+            return columns[:, each:].T / self.n_units
+        sums = xp.permute_dims(xp.reshape(columns[:, :each], (-1, self.sums, self.n_chains)), (2, 0, 1)) / self.n_units
+        if name == "energy":
+            return sums[..., 0]
+        if self.kind.is_categorical:
+            return (xp.max(sums[..., 1:], axis=-1) * self.kind.count - 1.0) / (self.kind.count - 1.0)
+        return xp.abs(sums[..., 1]) if name == "abs_magnetisation" else sums[..., 1]
+
+
+def series_variables(groups: Sequence[ChainGroup], columns: Sequence[Array]) -> Variables:
+    """The series of all groups, of what was measured of each."""
+    xp = array_namespace(*columns)
+    found: Variables = {}
+    for name in groups[0].names:
+        if name in SERIES:
+            values = xp.concat([group.series(name, each) for group, each in zip(groups, columns, strict=True)])
+            what = SERIES[name]
+            if groups[0].kind.is_categorical and name != "energy":
+                what = "order parameter: 0 where all values are as frequent, 1 where there is one alone"
+            found[name] = (("pair" if name == "overlap" else "chain", "sweep"), values, about(what))
+    return found
+
+
+class Step(NamedTuple):
+    """Some sweeps of a block, or a colour of one sweep.
+
+    Attributes
+    ----------
+    sweep, n_sweeps : int
+        How many sweeps there were before, and how many are made.
+    colour : int
+        The colour that is drawn, where a sweep takes several steps.
+    seen : tuple of ints
+        After which of all sweeps is measured.
+    """
+
+    sweep: int
+    n_sweeps: int
+    colour: int
+    seen: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Which sweeps are made, and which of them are measured.
+
+    Parameters
+    ----------
+    first : int
+        How many sweeps there were before.
+    burn_in, n_sweeps, thin : int
+        Of `n_sweeps`, after `burn_in`, each `thin`-th one is measured.
+    """
+
+    first: int
+    burn_in: int
+    n_sweeps: int
+    thin: int
+
+    @property
+    def total(self) -> int:
+        """How many sweeps are made."""
+        return self.burn_in + self.n_sweeps
+
+    @property
+    def seen(self) -> range:
+        """After which sweeps is measured."""
+        begin = self.first + self.burn_in
+        return range(begin + self.thin, begin + self.n_sweeps + 1, self.thin)
+
+    def step(self, number: int, at_once: int, colours: int = 1) -> Step:
+        """A step of some sweeps, or of a colour of so many.
+
+        Examples
+        --------
+        >>> [tuple(Schedule(10, 1, 4, 2).step(number, 3)) for number in (0, 1)]
+        [(10, 3, 0, (13,)), (13, 2, 0, (15,))]
+        """
+        some, colour = divmod(number, colours)
+        begin = some * at_once
+        count, sweep = min(at_once, self.total - begin), self.first + begin
+        made = range(sweep + 1, sweep + count + 1) if colour == colours - 1 else ()
+        return Step(sweep, count, colour, tuple(t for t in made if t in self.seen))
 
 
 @dataclass(frozen=True)
@@ -109,20 +308,16 @@ class Start:
 
     Parameters
     ----------
-    betas : array
-        float64, of shape (chains,), in host memory.
-    seed : six ints
-        What all random numbers follow from.
-    first_chain, sweep : int
-        The number of the first chain, and how many sweeps there were before.
+    group : ChainGroup
+        All of them.
+    sweep : int, optional
+        How many sweeps there were before.
     states : array or None
         Of shape (chains, units); None for random states.
     clamp : Clamp or None
     """
 
-    betas: Array
-    seed: State
-    first_chain: int = 0
+    group: ChainGroup
     sweep: int = 0
     states: Array = None
     clamp: Clamp | None = None
@@ -135,6 +330,8 @@ def started(
     random_state: Any,
     *,
     initial: Any = None,
+    rule: str = "heat_bath",
+    observe: Any = (),
     clamp: dict[int, int] | None = None,
     first_chain: int = 0,
 ) -> Start:
@@ -149,7 +346,7 @@ def started(
     n_chains = positive_int(n_chains, "n_chains")
     betas = finite(beta, "beta", (n_chains,))
     first_chain, clamped = positive_int(first_chain, "first_chain", 0), checked_clamp(machine, clamp)
-    seed, sweep = None, 0
+    names, seed, sweep = checked_names(machine, observe, n_chains), None, 0
     if hasattr(initial, "data_vars"):
         if random_state is not None:
             raise ValueError("random_state must be None where initial is a dataset, whose chains have a seed")
@@ -168,7 +365,8 @@ def started(
         else:
             initial = checked_states(machine, xp.reshape(array, (n_chains, -1)), n_chains)
     state = hashed_seed(entropy_of(random_state)) if seed is None else hashed_seed(seed)
-    return Start(betas, state, first_chain, sweep, initial, clamped)
+    group = ChainGroup(machine.n_units, machine.units, rule, state, first_chain, tuple(betas.tolist()), names)
+    return Start(group, sweep, initial, clamped)
 
 
 class Chains:
@@ -178,8 +376,6 @@ class Chains:
     ----------
     machine : EnergyModel
     start : Start
-    rule : str, optional
-        One of `nbm_xp.graphs.moves.MOVES`.
     library : str or namespace, optional
         The library of the states; by default the configured one.
 
@@ -191,8 +387,9 @@ class Chains:
         How many sweeps there were.
     """
 
-    def __init__(self, machine: EnergyModel, start: Start, rule: str = "heat_bath", library: Any = None) -> None:
-        host, self.move = host_namespace(), moves.move_of(rule)
+    def __init__(self, machine: EnergyModel, start: Start, library: Any = None) -> None:
+        host, group = host_namespace(), start.group
+        self.move = moves.move_of(group.rule)
         xp = default_namespace() if library is None else get_namespace(library) if isinstance(library, str) else library
         if is_lazy(xp):
             raise ValueError(
@@ -200,33 +397,30 @@ class Chains:
                 "or shards (of any graph) lay the work out for Dask, by moves of single units; clusters reach through "
                 "the whole graph, which must be in memory"
             )
-        self.machine, self.xp, self.seed, self.first_chain = machine, xp, start.seed, start.first_chain
-        self.count, self.sweep = int(start.betas.shape[0]), start.sweep
-        self._clamp = start.clamp
-        self.set_betas(start.betas)
-        layout, first = machine.layout, Numbers(start.seed, machine.n_units)
+        self.machine, self.xp, self.group, self.count = machine, xp, group, group.n_chains
+        self.sweep, self._clamp = start.sweep, start.clamp
+        self.set_betas(host.asarray(group.betas))
+        order = machine.layout.order
+        slots = host.argsort(order)
         if start.states is None:
-            made = machine.kind.uniform_states(host, first.sweep(host, self._streams(first, 0), self.count))
+            made = machine.kind.uniform_states(host, group.numbers.sweep(host, group.streams, self.count))
         else:
-            made = host.take(checked_states(machine, start.states, self.count), layout.order, axis=1).T
+            made = host.take(checked_states(machine, start.states, self.count), order, axis=1).T
         self.free = None
         if start.clamp is not None:
-            slots = host.argsort(layout.order)[start.clamp[0]]
+            places = slots[start.clamp[0]]
             free, made = host.ones((machine.n_units, 1), dtype=host.bool), host.asarray(made, copy=True)
-            made[slots, :], free[slots, 0] = start.clamp[1][:, None], False
+            made[places, :], free[places, 0] = start.clamp[1][:, None], False
             self.free = asarray(free, xp)
         self.states = asarray(host.ascontiguousarray(made), xp)
         self._sources = self.move.sources(machine)
-        self.numbers = [Numbers(jump(start.seed, source.draw * DRAW_STEPS), source.numbers) for source in self._sources]
+        self.numbers = [Numbers(jump(group.seed, source.draw * DRAW_STEPS), source.numbers) for source in self._sources]
         self._rng = [
-            self._streams(each, start.sweep + source.first, source.group)
+            each.states(group.first_chain // source.group, self.count // source.group, start.sweep + source.first)
             for each, source in zip(self.numbers, self._sources, strict=True)
         ]
         with wide_dtypes(xp):
-            self._by_unit = asarray(host.argsort(layout.order), xp, "int64")
-
-    def _streams(self, numbers: Numbers, sweep: int, group: int = 1) -> Array:
-        return numbers.states(self.first_chain // group, self.count // group, sweep)
+            self._by_unit = asarray(slots, xp, "int64")
 
     def step(self, count: int = 1) -> None:
         """Make so many sweeps."""
@@ -246,10 +440,32 @@ class Chains:
 
     def set_betas(self, betas: Array) -> None:
         """Give the chains other inverse temperatures."""
-        self.move.check(self.machine, betas, self.first_chain, self._clamp)
+        self.move.check(self.machine, betas, self.group.first_chain, self._clamp)
         self.betas = betas
         with wide_dtypes(self.xp):
             self.beta = asarray(host_namespace().reshape(betas, (1, -1)), self.xp, "float64")
+
+    def observed(self, schedule: Schedule) -> Variables:
+        """Make sweeps, and give the last states and what was observed."""
+        names, rows = self.group.names, list[Array]()
+        means = StateMeans(self.machine, names)
+        self.step(schedule.burn_in)
+        for _ in schedule.seen:
+            self.step(schedule.thin)
+            if set(names) & set(SERIES):
+                rows.append(self.measured())
+            if means.observables:
+                with wide_dtypes(self.xp):
+                    means.see(self.xp, self.xp.reshape(self.by_unit(), (*self.machine.state_shape, -1)))
+        self.step(schedule.n_sweeps % schedule.thin)
+        found: Variables = {"state": (("chain", "unit"), self.rows(), about("last states"))}
+        if rows:
+            found |= series_variables([self.group], [to_numpy(self.xp.concat(rows))])
+        return found | means.variables(("unit",))
+
+    def measured(self) -> Array:
+        """What is measured of the states as they are: see `ChainGroup.measured`."""
+        return self.group.measured(self.energies(), self.states)
 
     def energies(self) -> Array:
         """The energy of each chain, float64 of shape (chains,)."""

@@ -17,13 +17,13 @@ from nbm_xp.namespace.core import functions
 from nbm_xp.namespace.mrg31k3p.integers import transition
 from nbm_xp.namespace.mrg31k3p.numpy_draws import number_by_number
 
-from .blocks import ChainGroup
-from .lattice_blocks import Couplings, LatticeBlock, SlotRuns
+from .chains import ChainGroup, Step
+from .lattice_blocks import Couplings, LatticeMemory, SlotRuns
 from .layout import Layout, multiples_of
 from .shards import Shard
 
 __all__ = [
-    "breadth", "brick", "colours", "energies", "part", "reordered", "roots", "rows", "sweeps", "words",
+    "brick", "colours", "energies", "part", "reordered", "roots", "rows", "sweeps", "words",
 ]  # fmt: skip
 
 RULES: Final = {"heat_bath": 0, "metropolis": 1}
@@ -37,7 +37,7 @@ _FEW_LEVELS: Final = 8
 
 
 def rows(units: int, first: Array, second: Array) -> Array:
-    """See `nbm_xp.graphs.colouring.neighbour_rows`."""
+    """See `nbm_xp.graphs.layout.neighbour_rows`."""
     begins, neighbours = np.empty(units + 1, np.int64), np.empty(2 * first.size, np.int32)
     edges = np.empty_like(neighbours)
     ends = (np.require(x, np.int32, "C") for x in (first, second))
@@ -46,7 +46,7 @@ def rows(units: int, first: Array, second: Array) -> Array:
 
 
 def reordered(order: Array, slots: Array, begins: Array, neighbours: Array, edges: Array) -> Array:
-    """See `nbm_xp.graphs.colouring.reordered_rows`."""
+    """See `nbm_xp.graphs.layout.reordered_rows`."""
     found = np.empty_like(begins), np.empty_like(neighbours), np.empty_like(edges)
     functions["graph_reordered"](order, slots, begins, neighbours, edges, *found)
     return found
@@ -88,10 +88,6 @@ def _along_runs(layout: Layout) -> tuple[Array, Array]:
     return kept
 
 
-def _for_potts(couplings: Array) -> _Loops:
-    return _Loops(couplings, NO_MULTIPLES, _NO_RUNS, 0.0, 0, 1)
-
-
 def loops_of(layout: Layout, values: Units, single: bool) -> _Loops:
     """Look for runs, for one chain, and for couplings that are small multiples of one number."""
     kept = layout.kept.get(("loops", values, single))
@@ -100,7 +96,7 @@ def loops_of(layout: Layout, values: Units, single: bool) -> _Loops:
     couplings, runs = _along_runs(layout) if single else (layout.couplings, _NO_RUNS)
     multiples, unit, most, degrees = None, 0.0, 0, np.diff(layout.begins)
     if bool((layout.fields == layout.fields[0]).all()):
-        unit, multiples, _ = multiples_of(couplings)
+        unit, multiples = multiples_of(couplings)
     if multiples is not None:
         sizes = np.add.reduceat(np.append(np.rint(np.abs(layout.couplings) / unit), 0.0), layout.begins[:-1])
         most = int(np.where(degrees == 0, 0, sizes).max())
@@ -140,6 +136,16 @@ def table_of(
     return levels, np.concatenate(made).astype(np.int32)
 
 
+def _rule_of(layout: Layout, values: Units, rule: str, beta: Array, single: bool = False) -> tuple[Array, ...]:
+    """Couplings, these as small multiples, the runs of slots, and the levels and table of a rule; empty without one."""
+    if values.is_categorical:
+        return layout.couplings, NO_MULTIPLES, _NO_RUNS, NO_LEVELS, NO_LEVELS
+    loops, levels = loops_of(layout, values, single), (NO_LEVELS, NO_LEVELS)
+    if loops.multiples.size:
+        levels = table_of(loops.most, loops.stride, loops.unit, layout.fields[0], values, rule == "metropolis", beta)
+    return loops.couplings, loops.multiples, loops.runs, *levels
+
+
 def sweeps(
     layout: Layout, values: Units, rule: str, states: Array, streams: Array, beta: Array, free: Any, count: int
 ) -> tuple[Array, Array] | None:
@@ -148,17 +154,11 @@ def sweeps(
         return None
     spins = np.array(states, order="C")
     numbers = np.array(number_by_number(streams, streams.shape[0]))
-    potts = values.is_categorical
-    loops = _for_potts(layout.couplings) if potts else loops_of(layout, values, states.shape[1] == 1)
-    levels, table = NO_LEVELS, NO_LEVELS
-    if loops.multiples.size:
-        levels, table = table_of(
-            loops.most, loops.stride, loops.unit, layout.fields[0], values, rule == "metropolis", beta
-        )
+    couplings, multiples, runs, levels, table = _rule_of(layout, values, rule, beta, states.shape[1] == 1)
     functions["graph_sweeps"](
-        np.asarray(layout.ends, np.int64), layout.begins, layout.neighbours, loops.couplings, loops.multiples,
-        layout.fields, _ALL_FREE if free is None else free, beta.reshape(-1) * values.step, loops.runs, levels,
-        table, spins, numbers, count, RULES[rule], values.least, int(values.step), values.count if potts else 0,
+        np.asarray(layout.ends, np.int64), layout.begins, layout.neighbours, couplings, multiples, layout.fields,
+        _ALL_FREE if free is None else free, beta.reshape(-1) * values.step, runs, levels, table, spins, numbers,
+        count, RULES[rule], values.least, int(values.step), values.count if values.is_categorical else 0,
     )  # fmt: skip
     return spins, numbers.view(np.int32).T
 
@@ -239,31 +239,32 @@ def _row(steps: int) -> Array:
     return np.asarray((*first[0], *second[0]), np.uint32)
 
 
-def brick(group: ChainGroup, block: LatticeBlock, couplings: Couplings) -> Bricks | None:
+def brick(group: ChainGroup, memory: LatticeMemory, couplings: Couplings) -> Bricks | None:
     """What draws a lattice's block; None for what there is no loop for."""
-    return None if group.kind.is_categorical else Bricks(group, block, couplings)
+    return None if group.kind.is_categorical else Bricks(group, memory, couplings)
 
 
 class Bricks:
     """Draws and sums of a lattice's block: see `nbm_xp.graphs.lattice_sweeps.PortableSweeps`."""
 
-    def __init__(self, group: ChainGroup, block: LatticeBlock, couplings: Couplings) -> None:
-        self.group, self.steps = group, block.steps.reshape(-1)
-        multiples, fields, axes = couplings.multiples, couplings.fields, len(block.size)
+    def __init__(self, group: ChainGroup, memory: LatticeMemory, couplings: Couplings) -> None:
+        self.group, self.steps = group, memory.steps.reshape(-1)
+        multiples, fields, axes = couplings.multiples, couplings.fields, len(memory.size)
         self.unit, self.field = couplings.unit, fields if isinstance(fields, float) else 0.0
         self.fields = np.full(1, fields) if isinstance(fields, float) else fields.reshape(-1)
         betas, values = np.asarray(group.betas), group.kind
         self.scales = betas * values.step
         self.levels, table = NO_LEVELS, np.empty((0, group.n_chains), np.int32)
-        most = 2 * axes * couplings.largest
+        whole = np.ones(1, np.int8) if multiples is None else multiples.reshape(-1)
+        most = 2 * axes * max(int(whole.max()), -int(whole.min())) if whole.dtype == np.int8 else 0
         if 0 < most <= MOST_SUM and isinstance(fields, float):
-            self.multiples, self.couplings = NO_MULTIPLES if multiples is None else multiples.reshape(-1), _NO_COUPLINGS
+            self.multiples, self.couplings = NO_MULTIPLES if multiples is None else whole, _NO_COUPLINGS
             # as many odd terms everywhere: every second sum is never there
-            stride = 2 if couplings.odd and values.least == -1 and all(block.graph.periodic) else 1
+            odd = values.least == -1 and all(memory.graph.periodic) and bool((whole & 1).all())
             metropolis = group.rule == "metropolis"
-            self.levels, table = table_of(most, stride, self.unit, self.field, values, metropolis, betas)
+            self.levels, table = table_of(most, 2 if odd else 1, self.unit, self.field, values, metropolis, betas)
         else:  # sums in double precision
-            whole = np.full(axes * block.units, self.unit) if multiples is None else multiples.reshape(-1) * self.unit
+            whole = np.full(axes * memory.units, self.unit) if multiples is None else whole * self.unit
             self.multiples, self.couplings, self.unit = NO_MULTIPLES, whole.astype(np.float64, copy=False), 1.0
         self.tables = np.ascontiguousarray(table.T)
 
@@ -295,36 +296,20 @@ class Bricks:
         return np.stack([found[:, 0] * self.unit, alone, found[:, 2]])
 
 
-def breadth(begins: Array, neighbours: Array) -> Array:
-    """See `nbm_xp.graphs.shards`: the slots as a walk comes to them."""
-    order = np.empty(begins.size - 1, np.int32)
-    functions["graph_breadth"](begins, neighbours, order, np.zeros(order.size, np.int8))
-    return order
-
-
-def part(group: ChainGroup, shard: Shard, whole: Array, sweep: int, colour: int) -> bool:
-    """See `nbm_xp.graphs.shard_sweeps`: units of a colour are drawn anew where they are."""
-    here, values, layout = shard.of_colour(colour), group.kind, shard.layout
-    slots = shard.slots[here]
+def part(group: ChainGroup, shard: Shard, whole: Array, here: slice, step: Step) -> None:
+    """See `nbm_xp.graphs.shards`: units of a colour are drawn anew where they are."""
+    values, layout, slots = group.kind, shard.layout, shard.slots[here]
     if not slots.size:
-        return True
-    if ("jumps", colour) not in shard.kept:
+        return
+    if ("jumps", step.colour) not in layout.kept:
         which, jumps = _jumps(slots // _LANES)
-        shard.kept["jumps", colour] = which.astype(np.int32), jumps
-    which, jumps = shard.kept["jumps", colour]
-    row = _row(sweep * group.numbers.steps + int(slots[0]) // _LANES)
-    beta, potts = np.asarray([group.betas]), values.is_categorical
-    couplings, multiples, levels, table = layout.couplings, NO_MULTIPLES, NO_LEVELS, NO_LEVELS
-    if not potts:
-        loops = loops_of(layout, values, single=False)
-        multiples = loops.multiples
-        if multiples.size:
-            levels, table = table_of(
-                loops.most, loops.stride, loops.unit, layout.fields[0], values, group.rule == "metropolis", beta
-            )
+        layout.kept["jumps", step.colour] = which.astype(np.int32), jumps
+    which, jumps = layout.kept["jumps", step.colour]
+    row = _row((step.sweep + 1) * group.numbers.steps + int(slots[0]) // _LANES)
+    beta = np.asarray([group.betas])
+    couplings, multiples, _, levels, table = _rule_of(layout, values, group.rule, beta)
     functions["graph_part"](
-        slots, which, jumps, row, _lanes(group).reshape(-1), layout.begins,
-        layout.neighbours, couplings, multiples, layout.fields, beta.reshape(-1) * values.step, levels, table, whole,
-        here.start, RULES[group.rule], values.least, int(values.step), values.count if potts else 0,
+        slots, which, jumps, row, _lanes(group).reshape(-1), layout.begins, layout.neighbours, couplings, multiples,
+        layout.fields, beta.reshape(-1) * values.step, levels, table, whole, here.start, RULES[group.rule],
+        values.least, int(values.step), values.count if values.is_categorical else 0,
     )  # fmt: skip
-    return True

@@ -60,7 +60,7 @@ def enumerated(machine: EnergyModel) -> Enumeration:
 def states_of(machine: EnergyModel, first: int, last: int) -> Array:
     """Some of all states by their numbers, int8 of shape (states, units): the first unit's value changes fastest."""
     host, kind = host_namespace(), machine.kind
-    digits = state_digits(host.arange(first, last), [kind.count] * machine.n_units)[:, ::-1]
+    digits = state_digits(host.arange(first, last, dtype=host.int32), [kind.count] * machine.n_units)[:, ::-1]
     return host.astype(digits * int(kind.step) + kind.least, host.int8)
 
 

@@ -1,33 +1,198 @@
-"""The memory of a lattice's block with its halo, where the units of a colour lie in it, and its couplings.
+"""Lattices divided into blocks: what blocks show one another, and the memory of a block with its halo.
 
 Contract: a block whose halo is as deep as there are colours holds all that its own units depend on for a sweep: with
 every colour that is drawn, the outermost layer that is right moves in by one. Units of the halo are drawn with the
 numbers that they have everywhere, so that what two blocks both draw is the same.
 
-Along the last axis, the units of even places come first, then those of odd ones: so the units of one colour lie one
-after the other, and so do their neighbours; the last place of a ring of odd length, whose colour is another one, lies
-alone. Beyond open ends there is nothing, which adds nothing to any sum.
+States are drawn in flat memory of shape (chains, units). There, along the last axis, the units of even places come
+first, then those of odd ones: so the units of one colour lie one after the other, and so do their neighbours; the last
+place of a ring of odd length, whose colour is another one, lies alone. Beyond open ends there is nothing, which adds
+nothing to any sum.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import cached_property
+from typing import Final, NamedTuple, TypeAlias
 
 from nbm_xp.machines import Array
 from nbm_xp.namespace import host_namespace
 
+from .blocks import Division, Index, Shown
 from .energy_model import Clamp, EnergyModel
 from .graph import Lattice, odd_rings, row_starts, uniform_value
 from .layout import multiples_of, rounded
 
-__all__ = ["Couplings", "LatticeBlock", "SlotRuns", "couplings_of"]
+__all__ = [
+    "Couplings", "LatticeDivision", "LatticeMemory", "SlotRuns", "check_lattice", "couplings_of", "divided",
+]  # fmt: skip
 
-Place = tuple[slice, ...]
-"""Some places of a block with its halo, by their order on the lattice."""
+MOST_AT_ONCE: Final = 16
+SHORTEST: Final = 128
+"""A task makes so many times fewer sweeps than its block is long: then a few hundredths are drawn in the halo."""
+
+Place: TypeAlias = tuple[slice, ...]
+"""Some places of a block, along each axis of the lattice."""
+
+
+@dataclass(frozen=True)
+class LatticeDivision(Division):
+    """A lattice's blocks, each of which a task takes some sweeps on.
+
+    Parameters
+    ----------
+    chunks : tuple of tuples of ints
+        Along each axis, the lengths of blocks.
+    periodic : tuple of bool
+    at_once : int, optional
+        How many sweeps a task makes; 0 for so many that little is drawn around a block.
+    """
+
+    chunks: tuple[tuple[int, ...], ...]
+    periodic: tuple[bool, ...]
+    at_once: int = 0
+
+    name, together = "lattice", 1
+
+    @cached_property
+    def graph(self) -> Lattice:
+        """The lattice, without weights."""
+        return Lattice(tuple(map(sum, self.chunks)), self.periodic)
+
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The names of the axes of states."""
+        return tuple(f"axis_{k}" for k in range(len(self.chunks)))
+
+    @property
+    def sweeps_at_once(self) -> int:  # type: ignore[override]
+        """How many sweeps a task makes.
+
+        Examples
+        --------
+        >>> divided((1024, 1024), (True, True), 512).sweeps_at_once
+        4
+        """
+        shortest = min(min(sizes) for sizes in self.chunks)
+        return self.at_once or max(1, min(MOST_AT_ONCE, shortest // SHORTEST))
+
+    @property
+    def depth(self) -> int:
+        """How many layers of others a block needs for a step."""
+        return self.graph.reach * self.sweeps_at_once
+
+    def neighbours(self, block: Index) -> list[Index]:
+        """See `Division`."""
+        near = [sorted({i for i, *_ in self._reach(axis, block[axis])}) for axis in range(len(block))]
+        return [other for other in itertools.product(*near) if other != block]
+
+    def pieces(self, block: Index) -> Iterator[tuple[Index, Place, Place]]:
+        """What makes up a block with its halo: of which block, what of it, and where it comes."""
+        for pieces in itertools.product(*(self._reach(axis, i) for axis, i in enumerate(block))):
+            yield (
+                tuple(piece[0] for piece in pieces),
+                tuple(slice(begin, end) for _, begin, end, _ in pieces),
+                tuple(slice(at, at + end - begin) for _, begin, end, at in pieces),
+            )
+
+    def shown(self, block: Index, states: Array) -> Shown:
+        """What the others need of a block's own states: of each its pieces, one after the other."""
+        host = host_namespace()
+        return {
+            other: host.concat([
+                host.reshape(states[:, *some], (states.shape[0], -1))
+                for owner, some, _ in self.pieces(other)
+                if owner == block
+            ], axis=1)
+            for other in self.neighbours(block)
+        }  # fmt: skip
+
+    def with_halo(self, block: Index, states: Array, shown: Shown, padded: Array) -> Array:
+        """Write a block's own states, and what the others have shown it, to an array with a halo."""
+        taken = dict.fromkeys(shown, 0)
+        for other, some, at in self.pieces(block):
+            if other == block:
+                padded[:, *at] = states[:, *some]
+            else:
+                shape, begin = [one.stop - one.start for one in some], taken[other]
+                taken[other] += math.prod(shape)
+                padded[:, *at] = host_namespace().reshape(shown[other][:, begin : taken[other]], (-1, *shape))
+        return padded
+
+    def arrays(self) -> dict[str, Array]:
+        """See `Division`."""
+        host = host_namespace()
+        found = {f"chunks_{axis}": host.asarray(sizes) for axis, sizes in enumerate(self.chunks)}
+        return found | {"periodic": host.asarray(self.periodic), "at_once": host.asarray(self.at_once)}
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, Array]) -> LatticeDivision:
+        """The division that `arrays` has given."""
+        periodic = tuple(arrays["periodic"].tolist())
+        chunks = tuple(tuple(arrays[f"chunks_{axis}"].tolist()) for axis in range(len(periodic)))
+        return cls(chunks, periodic, int(arrays["at_once"]))
+
+    def _reach(self, axis: int, i: int) -> Iterator[tuple[int, int, int, int]]:
+        """The pieces of a padded block along an axis: of which block, from where to where in it, and their places."""
+        ends = list(itertools.accumulate(self.chunks[axis], initial=0))
+        first = place = ends[i] - self.depth
+        last, n = ends[i + 1] + self.depth, ends[-1]
+        if not self.graph.periodic[axis]:
+            place, last = max(place, 0), min(last, n)
+        while place < last:
+            here = place % n
+            j = next(k for k, end in enumerate(ends[1:]) if here < end)
+            count = min(ends[j + 1] - here, last - place)
+            yield j, here - ends[j], here - ends[j] + count, place - first
+            place += count
+
+
+def check_lattice(machine: EnergyModel) -> Lattice:
+    """The lattice of a machine that can be in chunks."""
+    if not isinstance(machine.graph, Lattice):
+        raise ValueError(f"chunks: the machine must be on a lattice, got {machine.graph!r}")
+    return machine.graph
+
+
+def divided(
+    shape: Sequence[int], periodic: Sequence[bool], chunks: int | Sequence[int | Sequence[int]], at_once: int = 0
+) -> LatticeDivision:
+    """A lattice divided into blocks of lengths: one int, or for each axis an int or ints, as Dask takes them.
+
+    Raises
+    ------
+    ValueError
+        If they are none.
+
+    Examples
+    --------
+    >>> divided((8, 6), (True, True), (4, (2, 4))).chunks
+    ((4, 4), (2, 4))
+    >>> divided((8, 6), (True, True), 5).chunks
+    ((5, 3), (5, 1))
+    """
+    wanted = f"chunks must be an int, or for each of {len(shape)} axes an int or ints whose sum is its length"
+    asked = chunks if isinstance(chunks, (list, tuple)) else [chunks] * len(shape)
+    if len(asked) != len(shape):
+        raise ValueError(f"{wanted}, got {chunks!r}")
+    found = []
+    for n, one in zip(shape, asked, strict=True):
+        try:
+            if isinstance(one, (list, tuple)):
+                sizes = [int(length.__index__()) for length in one]
+            else:
+                length = n if one == -1 else int(one.__index__())
+                sizes = [min(length, n - begin) for begin in range(0, n, max(length, 1))]
+        except AttributeError as error:
+            raise ValueError(f"{wanted}, got {chunks!r}") from error
+        if any(length < 1 for length in sizes) or sum(sizes) != n:
+            raise ValueError(f"{wanted}, got {chunks!r}")
+        found.append(tuple(sizes))
+    return LatticeDivision(tuple(found), tuple(periodic), at_once)
 
 
 class SlotRuns(NamedTuple):
@@ -59,8 +224,8 @@ class SlotRuns(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LatticeBlock:
-    """A block of a lattice; its states are arrays of shape (chains, units), which is called flat.
+class LatticeMemory:
+    """The flat memory of a block of a lattice with its halo.
 
     Parameters
     ----------
@@ -68,7 +233,7 @@ class LatticeBlock:
     offset, size : tuples of ints
         Where the block begins, and how many units it has along each axis.
     depth : int
-        How many layers around it are there.
+        How many layers around it are there; an even number.
     """
 
     graph: Lattice
@@ -87,11 +252,6 @@ class LatticeBlock:
         """How many places there are, with what lies around."""
         return math.prod(self.padded)
 
-    @property
-    def middle(self) -> Place:
-        """The places of its own units."""
-        return tuple(slice(self.depth, self.depth + n) for n in self.size)
-
     def along(self, axis: int) -> tuple[Array, Array]:
         """The places on the lattice of what is there along an axis, and which of these exist."""
         host, n = host_namespace(), self.graph.shape[axis]
@@ -99,38 +259,18 @@ class LatticeBlock:
         there = host.ones(places.shape, dtype=host.bool) if self.graph.periodic[axis] else (places >= 0) & (places < n)
         return places % n, there
 
-    def split(self, array: Array) -> Array:
-        """An array whose last axes are those of the padded block as it lies here, of shape (…, units)."""
+    def flat(self, array: Array) -> Array:
+        """An array whose last axes are those of the block with its halo, as it lies in memory, of shape (…, units)."""
         host, last = host_namespace(), self.padded[-1]
         halves = host.reshape(array, (*array.shape[:-1], last // 2, 2))
         return host.reshape(host.moveaxis(halves, -1, -2), (*array.shape[: -len(self.size)], -1))
 
-    def halves(self, flat: Array) -> Array:
-        """The same memory with its axes: after the chains, the last two are the halves of a row, and what they hold."""
-        return host_namespace().reshape(flat, (flat.shape[0], *self.padded[:-1], 2, self.padded[-1] // 2))
-
     def own(self, flat: Array) -> Array:
-        """The memory of the block's own units, by halves, of an even `depth`.
-
-        Where rows are of odd length, the last one of the second half is none of them.
-        """
-        at = self.depth // 2
-        own_rows = self.halves(flat)[(slice(None), *self.middle[:-1])]
-        return own_rows[..., at : at + (self.size[-1] + 1) // 2]
-
-    def take(self, flat: Array, place: Place) -> Array:
-        """What is in some places, by their order on the lattice, of shape (chains, …)."""
-        host, halves = host_namespace(), self.halves(flat)[(slice(None), *place[:-1])]
-        out = host.empty((*halves.shape[:-2], place[-1].stop - place[-1].start), dtype=flat.dtype)
-        for odd, there, here in _by_halves(place[-1]):
-            out[..., here] = halves[..., odd, there]
-        return out
-
-    def put(self, flat: Array, place: Place, states: Array) -> None:
-        """Write states to some places, by their order on the lattice."""
-        halves = self.halves(flat)[(slice(None), *place[:-1])]
-        for odd, there, here in _by_halves(place[-1]):
-            halves[..., odd, there] = states[..., here]
+        """The block's own part of flat memory of shape (chains, units), of shape (chains, block's shape)."""
+        host = host_namespace()
+        halves = host.reshape(flat, (flat.shape[0], *self.padded[:-1], 2, self.padded[-1] // 2))
+        whole = host.reshape(host.moveaxis(halves, -2, -1), (flat.shape[0], *self.padded))
+        return whole[:, *(slice(self.depth, self.depth + n) for n in self.size)]
 
     @property
     def steps(self) -> Array:
@@ -200,14 +340,14 @@ class LatticeBlock:
         host, found, begin = host_namespace(), [], 0
         for shape in self.graph.edge_shapes:
             end = begin + math.prod(shape)
-            found.append(self.split(self._taken(host.reshape(numbers[begin:end], shape))))
+            found.append(self.flat(self._taken(host.reshape(numbers[begin:end], shape))))
             begin = end
         return host.stack(found)
 
     def of_units(self, numbers: Array) -> Array:
         """What belongs to units, with the lattice's axes first; 0 where there is none."""
         axes = tuple(range(len(self.size)))
-        return self.split(host_namespace().moveaxis(self._taken(numbers), axes, tuple(k - len(axes) for k in axes)))
+        return self.flat(host_namespace().moveaxis(self._taken(numbers), axes, tuple(k - len(axes) for k in axes)))
 
     def _taken(self, numbers: Array) -> Array:
         """The elements of an array of the lattice's shape, or with one less along an open axis, that lie here."""
@@ -220,14 +360,6 @@ class LatticeBlock:
         return numbers
 
 
-def _by_halves(place: slice) -> Iterator[tuple[int, slice, slice]]:
-    """For each half of a row: which of it are some places of the row, and which of these are in it."""
-    for odd in (0, 1):
-        first = place.start + (place.start + odd) % 2
-        count = max(0, place.stop - first + 1) // 2
-        yield odd, slice(first // 2, first // 2 + count), slice(first - place.start, None, 2)
-
-
 @dataclass(frozen=True)
 class Couplings:
     """The couplings and fields of a lattice or a block: couplings are whole multiples of one number where they can be.
@@ -237,14 +369,11 @@ class Couplings:
     unit : float
         What multiples are of; 1 where couplings are no multiples.
     multiples : array or None
-        int8 or float64; None where each is 1. Of shape (edges,), or of a block (axes, units).
+        int8, or float64 where couplings are no multiples; None where each is 1. Of shape (edges,), or of a block
+        (axes, units).
     fields : float or array
         Of all units, or of each: of the lattice's shape, or of a block (units,); of Potts units with one more axis, a
         lattice's last one and a block's first one.
-    largest : int
-        The size of the largest multiple; 0 where couplings are no multiples.
-    odd : bool
-        Whether all multiples are odd.
     clamp : Clamp or None
         The clamped units and their values; of a block their places, and what is in each.
     """
@@ -252,17 +381,15 @@ class Couplings:
     unit: float
     multiples: Array | None
     fields: float | Array
-    largest: int
-    odd: bool
     clamp: Clamp | None = None
 
-    def of(self, block: LatticeBlock) -> Couplings:
+    def of(self, memory: LatticeMemory) -> Couplings:
         """Those of a block."""
         return replace(
             self,
-            multiples=None if self.multiples is None else block.of_edges(self.multiples),
-            fields=self.fields if isinstance(self.fields, float) else block.of_units(self.fields),
-            clamp=None if self.clamp is None else block.places_of(*self.clamp),
+            multiples=None if self.multiples is None else memory.of_edges(self.multiples),
+            fields=self.fields if isinstance(self.fields, float) else memory.of_units(self.fields),
+            clamp=None if self.clamp is None else memory.places_of(*self.clamp),
         )
 
 
@@ -276,9 +403,7 @@ def couplings_of(machine: EnergyModel, clamp: Clamp | None = None) -> Couplings:
     else:
         fields = host.reshape(rounded(own, resolution), (*machine.state_shape, *own.shape[1:]))
     if one is not None:
-        return Couplings(float(rounded(host.asarray(one), resolution)), None, fields, 1, True, clamp)
+        return Couplings(float(rounded(host.asarray(one), resolution)), None, fields, clamp)
     weights = rounded(weights, resolution)
-    unit, multiples, largest = multiples_of(weights)
-    if multiples is None:
-        return Couplings(1.0, weights, fields, 0, False, clamp)
-    return Couplings(unit, multiples, fields, largest, bool(host.all(multiples & 1)), clamp)
+    unit, multiples = multiples_of(weights)
+    return Couplings(unit, weights if multiples is None else multiples, fields, clamp)

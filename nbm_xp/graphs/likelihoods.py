@@ -39,11 +39,10 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.tape import value_and_grad
 
-from .colouring import neighbour_rows
 from .energy_model import EnergyModel
 from .exact import enumerated, states_of
 from .graph import Graph
-from .layout import reweighed
+from .layout import neighbour_rows, reweighed
 
 __all__ = ["MOST_STATES", "Objective", "fields_of", "joined"]
 

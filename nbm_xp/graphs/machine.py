@@ -7,7 +7,6 @@ sweeps and blocks; what is wrong with an argument is said before anything is dra
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from nbm_xp.machines import Array
@@ -17,15 +16,15 @@ from nbm_xp.namespace import host_namespace
 from nbm_xp.package import need
 
 from . import moves
-from .blocks import Division, Index, Schedule, blocked_chains
-from .chains import Chains, started
+from .blocks import Block, Division, Index, blocked_chains
+from .chains import Chains, Schedule, started
 from .energy_model import checked_states
 from .lattice_sweeps import lattice_blocks
 from .learning import Learning
 from .measures import diagnose
 from .moves import check_local
-from .observables import INVERSE_TEMPERATURE, STATES, SWEEPS, about, checked_names, coordinates_of, observers_of
-from .shard_sweeps import sharded
+from .observables import INVERSE_TEMPERATURE, STATES, SWEEPS, about, coordinates_of
+from .shards import sharded
 from .tempering import LowestStates, Tempering, checked_betas, finite_betas, placed_ladder
 
 __all__ = ["GraphMachine"]
@@ -158,8 +157,8 @@ class GraphMachine(Learning):
             How a unit is drawn: by its heat bath; by Metropolis's rule; by its heat bath, 64 chains in the bits of a
             word, for couplings of one size, no fields and as many neighbours each; or in clusters of equal units, all
             of them or one, of spins and Potts units with ferromagnetic couplings and no fields.
-        observe : names, or an `Observer`, or several
-            Of energy, a unit; magnetisation, the mean value of a unit, of Potts units the order parameter, or
+        observe : str or sequence of str, optional
+            Energy, a unit; magnetisation, the mean value of a unit, of Potts units the order parameter, or
             abs_magnetisation, its size; overlap, of chains two by two; correlations, along the axes of a lattice;
             means, of units and joined pairs. `binder`, `energy_histogram` and `autocorrelation_time` are functions of
             these.
@@ -209,50 +208,39 @@ class GraphMachine(Learning):
         """
         xarray = need("xarray")
         n_sweeps, thin = positive_int(n_sweeps, "n_sweeps"), positive_int(thin, "thin")
-        schedule = Schedule(0, positive_int(burn_in, "burn_in", 0), n_sweeps, thin)
-        where = "shards" if chunks is None else "chunks"
+        burn_in, where = positive_int(burn_in, "burn_in", 0), "shards" if chunks is None else "chunks"
         if chunks is not None and shards is not None:
             raise ValueError("shards must be None where there are chunks")
-        blocks = chunks is not None or shards is not None
-        if blocks:
+        in_blocks = chunks is not None or shards is not None
+        if in_blocks:
             check_local(rule, where)
             if library is not None:
                 raise ValueError(f"library must be None where there are {where}")
         start = started(
-            self, n_chains, beta, random_state, initial=initial, clamp=clamp, first_chain=first_chain
+            self, n_chains, beta, random_state, initial=initial, rule=rule, observe=observe, clamp=clamp,
+            first_chain=first_chain,
         )  # fmt: skip
-        schedule = replace(schedule, first=start.sweep)
-        if blocks:
-            names = checked_names(self, observe, n_chains)
-            division: Division
-            given: Mapping[Index, Any]
-            if chunks is None:
-                division, given = sharded(self, shards, start.clamp)
-            else:
-                division, given = lattice_blocks(
-                    self, chunks, start.clamp, schedule if set(names) & set(STATES) else None
-                )
-            found = blocked_chains(self, division, given, start, schedule, rule, names)
-        else:
-            running = Chains(self, start, rule, library)
-            observers = observers_of(observe, running)
-            running.step(schedule.burn_in)
-            for _ in schedule.seen:
-                running.step(thin)
-                for observer in observers:
-                    observer.see(running)
-            running.step(n_sweeps % thin)
-            found = {"state": (("chain", "unit"), running.rows(), about("last states"))}
-            for observer in observers if schedule.seen else ():
-                found |= observer.result()
+        group, schedule = start.group, Schedule(start.sweep, burn_in, n_sweeps, thin)
+        division: Division
+        blocks: Mapping[Index, Block]
+        if chunks is not None:
+            of_states = set(group.names) & set(STATES)
+            division, blocks = lattice_blocks(self, chunks, start.clamp, schedule if of_states else None)
+        elif shards is not None:
+            division, blocks = sharded(self, shards, start.clamp)
+        found = (
+            blocked_chains(self, division, blocks, start, schedule)
+            if in_blocks
+            else Chains(self, start, library).observed(schedule)
+        )
         attributes = {
             "machine": repr(self),
             "rule": rule,
-            "seed": list(start.seed),
+            "seed": list(group.seed),
             "sweeps": start.sweep + schedule.total,
         }
-        draws = xarray.Dataset(found, coordinates_of(start.first_chain, start.betas, schedule.seen), attributes)
-        return draws if blocks else draws.assign_attrs(diagnose(draws, stacklevel=3))
+        draws = xarray.Dataset(found, coordinates_of(group.first_chain, group.betas, schedule.seen), attributes)
+        return draws if in_blocks else draws.assign_attrs(diagnose(draws, stacklevel=3))
 
     def chains(
         self,
@@ -276,9 +264,9 @@ class GraphMachine(Learning):
         ((4, 3), (4,))
         """
         start = started(
-            self, n_chains, beta, random_state, initial=initial, clamp=clamp, first_chain=first_chain
+            self, n_chains, beta, random_state, initial=initial, rule=rule, clamp=clamp, first_chain=first_chain
         )  # fmt: skip
-        return Chains(self, start, rule, library)
+        return Chains(self, start, library)
 
     def anneal(
         self,
@@ -323,8 +311,8 @@ class GraphMachine(Learning):
         schedule, thin = finite_betas(betas), positive_int(thin, "thin")
         if schedule.shape[0] == 2:
             schedule = host.linspace(schedule[0], schedule[1], positive_int(n_sweeps, "n_sweeps"))
-        start = started(self, n_chains, float(schedule[0]), random_state, initial=initial, clamp=clamp)
-        running = Chains(self, start, rule, library)
+        start = started(self, n_chains, float(schedule[0]), random_state, initial=initial, rule=rule, clamp=clamp)
+        running = Chains(self, start, library)
         best = LowestStates(running)
         for k, beta in enumerate(schedule.tolist(), 1):
             running.set_betas(host.full((running.count,), beta))
@@ -335,7 +323,7 @@ class GraphMachine(Learning):
             "energy": (("chain",), best.energies, about("least energy")),
             "state": (("chain", "unit"), best.states, about("state of the least energy")),
         }
-        return xarray.Dataset(found, attrs={"machine": repr(self), "rule": rule, "seed": list(running.seed)})
+        return xarray.Dataset(found, attrs={"machine": repr(self), "rule": rule, "seed": list(running.group.seed)})
 
     def temper(
         self,
@@ -409,7 +397,7 @@ class GraphMachine(Learning):
             "best_state": (("chain", "unit"), lowest.states[which, :], about("state of the least energy")),
             "state": (("chain", "beta", "unit"), last, about("last states")),
         }
-        attributes = {"machine": repr(self), "rule": rule, "seed": list(running.seed)}
+        attributes = {"machine": repr(self), "rule": rule, "seed": list(running.group.seed)}
         coordinates = {
             "beta": ("beta", ladder, about(INVERSE_TEMPERATURE)),
             "sweep": ("sweep", host.arange(burn_in + 1, burn_in + n_sweeps + 1), about(SWEEPS)),

@@ -12,15 +12,14 @@ from typing import Any, Final
 
 from nbm_xp.machines import Array, Namespace
 from nbm_xp.machines.units import Units
-from nbm_xp.namespace import asarray, dtype_of, host_namespace, to_numpy, wide_dtypes
+from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace, is_lazy, to_numpy, wide_dtypes
 
-from .chains import Chains
 from .energy_model import EnergyModel
 from .graph import Lattice
 
 __all__ = [
-    "INVERSE_TEMPERATURE", "SERIES", "STATES", "SWEEPS", "Observer", "Variables", "about", "checked_names",
-    "coordinates_of", "observers_of", "products", "series_variable", "state_variables", "totals",
+    "INVERSE_TEMPERATURE", "SERIES", "STATES", "SWEEPS", "StateMeans", "Variables", "about", "checked_names",
+    "coordinates_of", "products", "totals",
 ]  # fmt: skip
 
 INVERSE_TEMPERATURE: Final = "inverse temperature"
@@ -51,27 +50,13 @@ def coordinates_of(first_chain: int, betas: Any, sweeps: Any) -> dict[str, Any]:
     }
 
 
-# Series: a sum over all units for each chain and sweep
-
-
-def series_variable(values: Any, n_units: int, name: str, totals: Array) -> tuple[str, Any]:
-    """What a series is called, and what it is, a unit.
-
-    Parameters
-    ----------
-    values
-        The values of a unit.
-    name : str
-        One of `SERIES`.
-    totals : array of shape (…, sums)
-        One sum over all units; of the magnetisation of Potts units how many have each value.
-    """
-    if name in ("energy", "overlap") or not values.is_categorical:
-        own = totals[..., 0] / n_units
-        return SERIES[name], abs(own) if name == "abs_magnetisation" else own
-    share = totals.max(axis=-1) / n_units
-    what = "order parameter: 0 where all values are as frequent, 1 where there is one alone"
-    return what, (share * values.count - 1.0) / (values.count - 1.0)
+SERIES: Final = {
+    "energy": "energy a unit",
+    "magnetisation": "mean value of a unit",
+    "abs_magnetisation": "size of the mean value of a unit",
+    "overlap": "mean product with the other chain of a pair",
+}
+"""What is a number for each chain, or pair of chains, and sweep, made of a sum over all units."""
 
 
 def totals(xp: Namespace, values: Units, states: Array) -> Array:
@@ -87,51 +72,6 @@ def products(xp: Namespace, states: Array) -> Array:
     """The sum over units of the products of two chains each; int64 of shape (1, pairs)."""
     with wide_dtypes(xp):
         return xp.sum(states[:, ::2] * states[:, 1::2], axis=0, keepdims=True, dtype=dtype_of(xp, "int64"))
-
-
-SERIES: Final = {
-    "energy": "energy a unit",
-    "magnetisation": "mean value of a unit",
-    "abs_magnetisation": "size of the mean value of a unit",
-    "overlap": "mean product with the other chain of a pair",
-}
-_MEASURES: Final = {
-    "energy": lambda chains: chains.energies()[None, :],
-    "magnetisation": lambda chains: totals(chains.xp, chains.machine.kind, chains.states),
-    "abs_magnetisation": lambda chains: totals(chains.xp, chains.machine.kind, chains.states),
-    "overlap": lambda chains: products(chains.xp, chains.states),
-}
-
-
-class Observer:
-    """Sees chains in memory after each sweep; users may write their own."""
-
-    def see(self, chains: Chains) -> None:
-        """Take note of the states."""
-        raise NotImplementedError
-
-    def result(self) -> Variables:
-        """What was found: for each name the dimensions, a NumPy array and attributes."""
-        raise NotImplementedError
-
-
-class _Series(Observer):
-    """A number for each chain, or pair of chains, and sweep."""
-
-    def __init__(self, name: str, chains: Chains) -> None:
-        self.name, self.machine, self.found = name, chains.machine, list[Array]()
-
-    def see(self, chains: Chains) -> None:
-        """Take note of the states."""
-        self.found.append(_MEASURES[self.name](chains))
-
-    def result(self) -> Variables:
-        """The series."""
-        host = host_namespace()
-        totals = host.permute_dims(host.stack([to_numpy(sums) for sums in self.found]), (2, 0, 1))
-        what, values = series_variable(self.machine.kind, self.machine.n_units, self.name, totals)
-        along = "pair" if self.name == "overlap" else "chain"
-        return {self.name: ((along, "sweep"), host.ascontiguousarray(values), about(what))}
 
 
 # Means over sweeps of what states show
@@ -236,40 +176,38 @@ STATES: Final[dict[str, Any]] = {"correlations": Correlations, "means": Means}
 """What is made of states, by name."""
 
 
-def state_variables(
-    xp: Namespace, machine: EnergyModel, names: Iterable[str], seen: list[Array], axes: tuple[str, ...]
-) -> Variables:
-    """The means over states that were seen, of shape (graph's shape, chains), which may be lazy."""
-    found: Variables = {}
-    for name in names if seen else ():
-        if name in STATES:
-            observable = STATES[name](machine)
-            sums = observable.sums(xp, seen[0])
-            for states in seen[1:]:
-                sums = [a + b for a, b in zip(sums, observable.sums(xp, states), strict=True)]
-            found |= observable.variables(xp, sums, len(seen), axes)
-    return found
+class StateMeans:
+    """The means over sweeps of what states show, in memory or computed later.
 
+    Parameters
+    ----------
+    machine : EnergyModel
+    names : iterable of str
+        Those of `STATES` among them are measured.
+    """
 
-class _OfStates(Observer):
-    """Means of chains in memory."""
+    def __init__(self, machine: EnergyModel, names: Iterable[str]) -> None:
+        self.observables = [STATES[name](machine) for name in names if name in STATES]
+        self.sums: list[list[Array]] = []
+        self.count = 0
 
-    def __init__(self, name: str, chains: Chains) -> None:
-        self.observable, self.count, self.totals = STATES[name](chains.machine), 0, list[Array]()
-        self.shape = chains.machine.state_shape
+    def see(self, xp: Namespace, states: Array) -> None:
+        """Add states, of shape (graph's shape, chains)."""
+        found = [each.sums(xp, states) for each in self.observables]
+        if self.count:
+            found = [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(self.sums, found, strict=True)]
+        self.sums, self.count = found, self.count + 1
 
-    def see(self, chains: Chains) -> None:
-        """Take note of the states."""
-        xp = chains.xp
-        with wide_dtypes(xp):
-            sums = self.observable.sums(xp, xp.reshape(chains.by_unit(), (*self.shape, -1)))
-            self.totals = [a + b for a, b in zip(self.totals, sums, strict=True)] if self.totals else sums
-        self.count += 1
-
-    def result(self) -> Variables:
-        """The means."""
-        sums = [to_numpy(total) for total in self.totals]
-        return self.observable.variables(host_namespace(), sums, self.count, ("unit",))  # type: ignore[no-any-return]
+    def variables(self, axes: tuple[str, ...]) -> Variables:
+        """The means: NumPy's arrays, or lazy ones."""
+        found: Variables = {}
+        for each, sums in zip(self.observables, self.sums, strict=False):  # no sums where no sweep is observed
+            xp = array_namespace(*sums)
+            if is_lazy(xp):
+                found |= each.variables(xp, sums, self.count, axes)
+            else:
+                found |= each.variables(host_namespace(), [to_numpy(total) for total in sums], self.count, axes)
+        return found
 
 
 # Names
@@ -301,17 +239,3 @@ def checked_names(machine: EnergyModel, observe: Any, chains: int, states: bool 
         of = f"{chains} of {machine.kind.name} units"
         raise ValueError(f"observe: overlaps are those of two chains each, of spins: n_chains must be even, got {of}")
     return names
-
-
-def observers_of(observe: Any, chains: Chains) -> list[Observer]:
-    """The observers of these names in memory; one that is an `Observer` stands for itself."""
-    asked = [observe] if isinstance(observe, (str, Observer)) else observe
-    checked_names(
-        chains.machine,
-        [name for name in asked if not isinstance(name, Observer)] if isinstance(asked, Iterable) else asked,
-        chains.count,
-    )
-    return [
-        each if isinstance(each, Observer) else (_OfStates if each in STATES else _Series)(each, chains)
-        for each in asked
-    ]  # fmt: skip

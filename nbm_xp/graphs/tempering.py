@@ -88,11 +88,11 @@ class Tempering:
     ) -> None:
         host, count = host_namespace(), int(betas.shape[0])
         self.betas, self.sets = betas, n_sets
-        start = started(machine, n_sets * count, host.tile(betas, n_sets), random_state, clamp=clamp)
-        self.running = Chains(machine, start, rule, library)
+        start = started(machine, n_sets * count, host.tile(betas, n_sets), random_state, rule=rule, clamp=clamp)
+        self.running = Chains(machine, start, library)
         self.order = host.reshape(host.arange(n_sets * count), (n_sets, count))
         self.lowest = LowestStates(self.running)
-        self._numbers = Numbers(jump(start.seed, DRAW_STEPS), count - 1)
+        self._numbers = Numbers(jump(start.group.seed, DRAW_STEPS), count - 1)
         self._streams = self._numbers.states(0, n_sets, 0)
         self._odd, self.turn = host.asarray(odd_pairs(count - 1)), 0
         self.forget()

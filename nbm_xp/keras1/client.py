@@ -183,7 +183,7 @@ def conv3d(
     """
     layout, starts = data_format(dim_ordering), windows(border_mode)
     x, kernel = agreeing("volume_shape", volume_shape, x), agreeing("filter_shape", filter_shape, kernel)
-    return convolution.conv3d(x, kernel, strides, starts, layout, flip=True, filters_first=dim_ordering == "th")
+    return convolution.conv(x, kernel, strides, starts, layout, axes=3, flip=True, filters_first=dim_ordering == "th")
 
 
 def pool3d(
@@ -215,7 +215,7 @@ def pool3d(
     (1, 2, 2, 2, 2)
     """
     starts = windows(border_mode, pooled=True)
-    return pooling.pool3d(x, pool_size, strides, starts, data_format(dim_ordering), pool_mode, ties="whole")
+    return pooling.pool(x, pool_size, strides, starts, data_format(dim_ordering), pool_mode, axes=3, ties="whole")
 
 
 def resize_volumes(X: Array, depth_factor: int, height_factor: int, width_factor: int, dim_ordering: str) -> Array:

@@ -91,7 +91,7 @@ def conv2d(
     """
     layout, starts = data_format(dim_ordering), windows(border_mode)
     x, kernel = agreeing("image_shape", image_shape, x), agreeing("filter_shape", filter_shape, kernel)
-    return convolution.conv2d(x, kernel, strides, starts, layout, flip=True, filters_first=dim_ordering == "th")
+    return convolution.conv(x, kernel, strides, starts, layout, axes=2, flip=True, filters_first=dim_ordering == "th")
 
 
 def pool2d(
@@ -138,7 +138,7 @@ def pool2d(
     layout, starts = data_format(dim_ordering), windows(border_mode, pooled=True)
     if pool_mode not in ("max", "avg"):
         raise ValueError(f"pool_mode must be 'max' or 'avg', got {pool_mode!r}")
-    return pooling.pool2d(x, pool_size, strides, starts, layout, pool_mode, ties="whole")
+    return pooling.pool(x, pool_size, strides, starts, layout, pool_mode, axes=2, ties="whole")
 
 
 def resize_images(X: Array, height_factor: int, width_factor: int, dim_ordering: str) -> Array:

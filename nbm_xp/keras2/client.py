@@ -192,7 +192,7 @@ def conv3d_transpose(
     >>> conv3d_transpose(np.ones((1, 2, 2, 2, 3)), np.ones((3, 3, 3, 4, 3)), (1, 4, 4, 4, 4)).shape
     (1, 4, 4, 4, 4)
     """
-    return convolution.conv3d_transpose(x, kernel, output_shape, strides, known_padding(padding), data_format)
+    return convolution.conv_to_shape(x, kernel, output_shape, strides, known_padding(padding), data_format, axes=3)
 
 
 def marked(tensor: Any, shape: tuple[int | None, ...]) -> Any:

@@ -64,7 +64,7 @@ def conv1d(
     >>> conv1d(x, kernel, padding="causal").reshape(-1)
     array([ 0., 10., 21., 32.])
     """
-    return convolution.conv1d(x, kernel, strides, known_padding(padding, "causal"), data_format, dilation_rate)
+    return convolution.conv(x, kernel, strides, known_padding(padding, "causal"), data_format, dilation_rate, axes=1)
 
 
 def conv2d(
@@ -108,7 +108,7 @@ def conv2d(
     >>> conv2d(np.ones((1, 4, 5, 3)), np.ones((3, 3, 3, 8)), strides=(2, 2), padding="same").shape
     (1, 2, 3, 8)
     """
-    return convolution.conv2d(x, kernel, strides, known_padding(padding), data_format, dilation_rate)
+    return convolution.conv(x, kernel, strides, known_padding(padding), data_format, dilation_rate, axes=2)
 
 
 def conv3d(
@@ -145,7 +145,7 @@ def conv3d(
     >>> conv3d(np.ones((1, 4, 4, 4, 2)), np.ones((2, 2, 2, 2, 5))).shape
     (1, 3, 3, 3, 5)
     """
-    return convolution.conv3d(x, kernel, strides, known_padding(padding), data_format, dilation_rate)
+    return convolution.conv(x, kernel, strides, known_padding(padding), data_format, dilation_rate, axes=3)
 
 
 def conv2d_transpose(
@@ -184,7 +184,7 @@ def conv2d_transpose(
     >>> conv2d_transpose(np.ones((1, 2, 2, 3)), np.ones((3, 3, 4, 3)), (1, 5, 5, 4), strides=(2, 2)).shape
     (1, 5, 5, 4)
     """
-    return convolution.conv2d_transpose(x, kernel, output_shape, strides, known_padding(padding), data_format)
+    return convolution.conv_to_shape(x, kernel, output_shape, strides, known_padding(padding), data_format, axes=2)
 
 
 def separable_conv2d(
@@ -271,7 +271,7 @@ def pool2d(
     array([[ 5.,  7.],
            [13., 15.]])
     """
-    return pooling.pool2d(x, pool_size, strides, known_padding(padding), data_format, _mode(pool_mode), ties="first")
+    return _pooled(2, x, pool_size, strides, padding, data_format, pool_mode)
 
 
 def pool3d(
@@ -308,14 +308,13 @@ def pool3d(
     >>> pool3d(np.ones((1, 4, 4, 4, 2)), (2, 2, 2), strides=(2, 2, 2), pool_mode="avg").shape
     (1, 2, 2, 2, 2)
     """
-    return pooling.pool3d(x, pool_size, strides, known_padding(padding), data_format, _mode(pool_mode), ties="first")
+    return _pooled(3, x, pool_size, strides, padding, data_format, pool_mode)
 
 
-def _mode(pool_mode: str) -> str:
-    """The mode of pooling, if Keras has it."""
-    if pool_mode not in ("max", "avg"):
-        raise ValueError(f"pool_mode must be 'max' or 'avg', got {pool_mode!r}")
-    return pool_mode
+def _pooled(axes: int, x: Array, size: Any, strides: Any, padding: str, data_format: Any, mode: str) -> Array:
+    if mode not in ("max", "avg"):
+        raise ValueError(f"pool_mode must be 'max' or 'avg', got {mode!r}")
+    return pooling.pool(x, size, strides, known_padding(padding), data_format, mode, axes=axes, ties="first")
 
 
 def resize_images(x: Array, height_factor: int, width_factor: int, data_format: str | None) -> Array:

@@ -28,7 +28,7 @@ from nbm_xp.special import ndtri
 
 __all__ = [
     "Mixing", "MixingWarning", "Report", "TrainingWarning", "effective_size", "mixing", "monte_carlo_error", "r_hat",
-    "report", "tail_size",
+    "report", "scale_reduction", "tail_size",
 ]  # fmt: skip
 
 Labels: TypeAlias = Sequence[float]
@@ -73,13 +73,24 @@ def r_hat(values: Array) -> Array:
     """
     host, halves = host_namespace(), _halves(values)
     spreads = host.abs(halves - host.median(halves, axis=(-2, -1), keepdims=True))
-    chains = _normal_scores(host.stack([halves, spreads]))
-    draws = chains.shape[-1]
+    return host.fmax.reduce(scale_reduction(_normal_scores(host.stack([halves, spreads]))), axis=0)
+
+
+def scale_reduction(chains: Array) -> Array:
+    """The R-hat of chains as they are, neither split nor ranked: of groups of draws that need have no order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scale_reduction(np.array([[1.0, 2.0], [7.0, 8.0]])).round(2)
+    np.float64(6.04)
+    """
+    host, draws = host_namespace(), chains.shape[-1]
     within = host.mean(host.var(chains, axis=-1, correction=1), axis=-1)
     between = host.var(host.mean(chains, axis=-1), axis=-1, correction=1)
     within = host.where(within > 1e-20 * between, within, 0.0)  # 0, but for rounding
     with host.errstate(divide="ignore", invalid="ignore"):
-        return host.fmax.reduce(host.sqrt((draws - 1) / draws + between / within), axis=0)
+        return host.sqrt((draws - 1) / draws + between / within)
 
 
 def effective_size(values: Array, *, ranked: bool = True) -> Array:

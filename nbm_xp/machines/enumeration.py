@@ -5,12 +5,11 @@ Machines of layers and machines on graphs number their states alike, by the digi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nbm_xp.machines import Array
-from nbm_xp.namespace import array_namespace, asarray, host_namespace
+from nbm_xp.namespace import array_namespace, host_namespace
 
 __all__ = ["Enumeration", "state_digits"]
 
@@ -34,10 +33,12 @@ def state_digits(numbers: Array, radices: Sequence[int]) -> Array:
     >>> state_digits(host_namespace().arange(4), [2, 3]).tolist()
     [[0, 0], [0, 1], [0, 2], [1, 0]]
     """
-    xp = array_namespace(numbers)
-    places = [math.prod(radices[site + 1 :]) for site in range(len(radices))]
-    steps, counts = (asarray(x, xp, numbers.dtype) for x in (places, list(radices)))
-    return (numbers[:, None] // steps) % counts
+    digits: list[Array] = []
+    for radix in reversed(radices):
+        rest = numbers // radix
+        digits.insert(0, numbers - rest * radix)
+        numbers = rest
+    return array_namespace(numbers).stack(digits, axis=0).T
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
 from nbm_xp.namespace import array_namespace, asarray, is_lazy, running_dtype
 
-__all__ = ["WINDOW", "SparseRows", "dense", "in_memory", "is_sparse", "minibatches", "observed"]
+__all__ = ["WINDOW", "in_memory", "is_sparse", "minibatches", "observed"]
 
 _FEW = 1024  # rows of a sparse matrix that are made dense at a time
 WINDOW = 16_384
@@ -30,69 +30,19 @@ def is_sparse(X: object) -> bool:
     return type(X).__module__.startswith("scipy.sparse") and hasattr(X, "tocsr")
 
 
-def dense(X: Array) -> Array:
-    """A NumPy array of what is sparse; anything else as it is."""
-    return X.toarray(order="C") if is_sparse(X) else X
-
-
-class SparseRows:
-    """The rows of a sparse matrix: slices of them are NumPy arrays.
-
-    Parameters
-    ----------
-    X : sparse matrix or array of SciPy's
-
-    Examples
-    --------
-    >>> import scipy.sparse
-    >>> rows = SparseRows(scipy.sparse.eye_array(3))
-    >>> rows[1:, :]
-    array([[0., 1., 0.],
-           [0., 0., 1.]])
-    >>> rows.taken([2, 0])[:1, :]
-    array([[0., 0., 1.]])
-    """
-
-    def __init__(self, X: Array) -> None:
-        rows = X.tocsr()
-        if not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
-        self._rows = rows
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return (int(self._rows.shape[0]), int(self._rows.shape[1]))
-
-    @property
-    def values(self) -> Array:
-        """What is stored, a NumPy array; all else is 0."""
-        return self._rows.data
-
-    def with_values(self, values: Array) -> SparseRows:
-        """The same places with other values."""
-        return SparseRows(type(self._rows)((values, self._rows.indices, self._rows.indptr), shape=self._rows.shape))
-
-    def taken(self, places: Array) -> SparseRows:
-        """Some rows, in an order: their numbers, or a slice."""
-        return SparseRows(self._rows[places])
-
-    def __getitem__(self, key: tuple[slice, slice]) -> Array:
-        return self._rows[key[0]].toarray(order="C")[:, key[1]]
-
-
 def in_memory(X: Array) -> Array:
-    """An array computed, where its library computes later."""
+    """An array computed, where its library computes later; dense, where it is sparse."""
+    if is_sparse(X):
+        return X.toarray(order="C")
     return X.compute() if is_lazy(array_namespace(X)) else X
 
 
 def observed(units: Any, X: Array, weights: Array = None) -> Array:
     """The mean of each visible unit in rows of data, each counting its weight."""
-    if weights is None and not isinstance(X, SparseRows):
+    if weights is None and not is_sparse(X):
         return units.observed(X)
     total, parts = 0.0, []
-    for rows, given in minibatches(X, _FEW if isinstance(X, SparseRows) else WINDOW, weights=weights):
+    for rows, given in minibatches(X, _FEW if is_sparse(X) else WINDOW, weights=weights):
         home = array_namespace(rows)
         double = running_dtype(home, "float64")
         opened = home.astype(units.encoded(rows, -1), double)
@@ -138,15 +88,15 @@ def minibatches(
     for position in order:
         first = windows[position]
         last = min(first + length, X.shape[0])
-        part = X.taken(slice(first, last)) if isinstance(X, SparseRows) else in_memory(X[first:last, :])
+        part = X[first:last, :] if is_sparse(X) else in_memory(X[first:last, :])
         counts = None if weights is None else weights[first:last]
         if uniforms is not None:
             places = uniforms(last - first).argsort(kind="stable")
             counts = None if counts is None else array_namespace(counts).take(counts, places)
-            part = part.taken(places) if isinstance(part, SparseRows) else _taken(part, places)
+            part = part[places] if is_sparse(part) else _taken(part, places)
         for start in range(0, last - first, size):
             end = min(start + size, last - first)
-            yield part[start:end, :], None if counts is None else counts[start:end]
+            yield in_memory(part[start:end, :]), None if counts is None else counts[start:end]
 
 
 def _taken(rows: Array, places: Array) -> Array:

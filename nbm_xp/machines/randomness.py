@@ -26,7 +26,7 @@ from nbm_xp.machines import Array, DType, Namespace, Shape, Streams
 from nbm_xp.namespace import asarray, dtype_name
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, STREAM_STEPS
 from nbm_xp.rng import RandomStreams, jump, substreams
-from nbm_xp.rng.random_streams import operations as draws
+from nbm_xp.rng import recorded as draws
 from nbm_xp.tape import Function
 
 __all__ = ["ChainFunction", "ChainStreams", "entropy_of", "next_seed", "stream"]

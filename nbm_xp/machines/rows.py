@@ -12,6 +12,8 @@ import warnings
 from functools import partial
 from typing import Any, NamedTuple
 
+from sklearn.utils import check_array
+
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, DType, Namespace
 from nbm_xp.namespace import (
@@ -31,7 +33,7 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.compiling import is_traced
 
-from .minibatches import WINDOW, SparseRows, dense, minibatches
+from .minibatches import WINDOW, in_memory, is_sparse, minibatches
 
 __all__ = [
     "Values", "checked_rows", "checked_values", "checked_weights", "known_length", "numbers", "positive_int",
@@ -99,10 +101,12 @@ def numbers(values: Array, name: str, xp: Namespace, dtype: DType = None) -> Arr
     ...
     ValueError: X must be an array of numbers, got None
     """
-    values = _of_one_dtype(values, name)
-    if str(getattr(values, "dtype", "")) == "object" and is_array(values):
+    if hasattr(values, "dtypes") or (is_array(values) and str(values.dtype) == "object"):  # tables, too
         try:
-            values = host_namespace().asarray(values, dtype=host_namespace().float64)
+            values = check_array(
+                values, dtype="numeric", ensure_2d=False, allow_nd=True, ensure_all_finite=False, ensure_min_samples=0,
+                ensure_min_features=0,
+            )  # fmt: skip
         except (TypeError, ValueError) as error:
             raise type(error)(f"{name} must be an array of numbers: {error}") from error
     try:
@@ -113,29 +117,6 @@ def numbers(values: Array, name: str, xp: Namespace, dtype: DType = None) -> Arr
             raise  # it says how to convert one library's arrays openly
         raise ValueError(f"{name} must be an array of numbers, got {shortened(repr(values))}") from error
     return array
-
-
-def _of_one_dtype(X: Array, name: str) -> Array:
-    """A table whose columns are of several dtypes, or may lack values, as an array of float64; all else as it is.
-
-    Raises
-    ------
-    ValueError
-        If a column holds anything else than numbers, or lacks some.
-    """
-    dtypes = getattr(X, "dtypes", None)
-    if dtypes is None or not hasattr(X, "to_numpy") or X.to_numpy().dtype.kind != "O":
-        return X
-    host, arrays = host_namespace(), list[Any]()
-    for column in X.columns:
-        values = X[column].to_numpy()
-        try:
-            if values.dtype.kind == "O" and any(isinstance(value, str) for value in values):
-                raise TypeError("texts")
-            arrays.append(host.asarray(values, dtype=host.float64))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} must hold numbers in all columns, got others in {column!r}: {error}") from error
-    return host.stack(arrays, axis=1)
 
 
 def shortened(text: str) -> str:
@@ -194,7 +175,7 @@ def checked_rows(
     ...
     ValueError: X must have values in [0, 1], got values from 0 to inf
     """
-    X = dense(X)
+    X = in_memory(X) if is_sparse(X) else X
     X = numbers(X, name, array_namespace(X) if is_array(X) else host_namespace())
     if X.ndim != 2:
         found = f"got an array of shape {tuple(X.shape)}"
@@ -217,22 +198,20 @@ def checked_rows(
     return checked_values(X, name, within, clip)
 
 
-def sparse_rows(X: Array, n_features: int | None = None, *, within: Values | None = _SHARES, owner: str) -> SparseRows:
-    """Rows of a sparse matrix, checked as `checked_rows` does, without making them dense.
+def sparse_rows(X: Array, n_features: int | None = None, *, within: Values | None = _SHARES, owner: str) -> Array:
+    """Rows of a sparse matrix of SciPy's, checked as `checked_rows` does, without making them dense.
 
     Where columns differ in what is allowed, nothing is clipped, and values outside are an error.
     """
-    rows = SparseRows(X)
+    rows = X.tocsr(copy=True)
+    rows.sum_duplicates()
     checked_rows(rows[:1, :], n_features, within=None, owner=owner)
     if within is not None and within.parts:  # what may be stored depends on the column
         for block, _ in minibatches(rows, WINDOW):
             checked_values(block, "X", within)
-        return rows
-    stored = rows.values
-    if not stored.shape[0]:
-        return rows
-    checked = checked_values(stored, "X", within, clip=True)
-    return rows if checked is stored else rows.with_values(checked)
+    elif rows.nnz:
+        rows.data = checked_values(rows.data, "X", within, clip=True)
+    return rows
 
 
 def _checked_block(name: str, within: Values | None, clip: bool, offset: Any, shape: Any, block: Array) -> Array:

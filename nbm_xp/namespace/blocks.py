@@ -258,10 +258,10 @@ def _chunked(x: Any, chunks: Any) -> Any:
 
 def stepped(
     work: Any,
+    blocks: Mapping[tuple[int, ...], Any],
+    neighbours: Mapping[tuple[int, ...], Sequence[tuple[int, ...]]],
     steps: Sequence[Any],
     chunks: tuple[tuple[int, ...], ...],
-    neighbours: Mapping[tuple[int, ...], Sequence[tuple[int, ...]]],
-    given: Sequence[Mapping[tuple[int, ...], Any]],
     sums: Sequence[tuple[int, ...]],
     start: Any,
     name: str,
@@ -272,33 +272,33 @@ def stepped(
     Parameters
     ----------
     work : object
-        Can be sent to other processes, and has a `dtype`. ``work.begin(block)``, or of an array to begin with
-        ``work.resume(block, array)``, gives a block as it is kept and what it shows;
-        ``work.step(block, kept, shown, step, given)`` gives the next two and what was measured; and
-        ``work.array(block, kept)`` a block's array.
-    steps : sequence
-        What each step is told.
-    chunks : tuple of tuples of ints
-        Of the array.
+        What is done with each block, whose array has the dtype ``work.dtype``.
+    blocks : mapping
+        Of each place along all axes but the first an object that can be sent to other processes.
+        ``block.begin(work, array)``, the array being one to begin with or None, gives what is kept of a block and a
+        mapping: what it shows each of its neighbours. ``block.step(work, kept, shown, step)`` gives the next two and
+        what was measured; and ``block.array(work, kept)`` the block's array.
     neighbours : mapping
-        Of each block, the others that it sees.
-    given : sequence of mappings
-        For each step, what each block's task is handed.
+        Of each block, the others that show it something.
+    steps : sequence
+        What is to be done in each step.
+    chunks : tuple of tuples of ints
+        Of the array; the first axis has one block.
     sums : sequence of tuples of ints
         The shape of what each step measures, float64, of two axes; (0, n) where it measures nothing.
     start : array or None
-        What to begin with, instead of `begin`: one of Dask's, or NumPy's.
+        What to begin with: one of Dask's arrays, or NumPy's.
     name : str
         How the tasks' names begin.
     looks : sequence of ints, optional
-        After which steps the array is looked at.
+        After which steps the array is wanted, too.
 
     Returns
     -------
     array, array or None, list of arrays
         The array after all steps; the sums over all blocks of what they measured, one step after the other; and the
-        arrays that were to be looked at.
+        arrays of `looks`.
     """
     libraries.get_namespace("dask")  # says what to install where it is not there
     own = kernel("stepped", "dask")
-    return own(work, steps, chunks, neighbours, given, sums, start, name, looks)  # type: ignore[misc, no-any-return]
+    return own(work, blocks, neighbours, steps, chunks, sums, start, name, looks)  # type: ignore[misc, no-any-return]

@@ -37,7 +37,7 @@ _PARTS: dict[str, str] = {
     "memory": "address is_plain may_overlap reshaped_view",
 }
 _REGISTERED: dict[str, str] = {
-    "graphs": "breadth brick colours energies part reordered roots rows sweeps words",
+    "graphs": "brick colours energies part reordered roots rows sweeps words",
     "rng": (
         "advance bernoulli bernoulli_of_sigmoid bernoulli_of_sum box_muller draw elementwise normals rows runs sampled "
         "substreams whole_digits"

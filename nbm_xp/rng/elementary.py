@@ -9,8 +9,8 @@ A library's own logarithm serves to guess an exponent, which is then put right; 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, wraps
 from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace
@@ -38,8 +38,8 @@ from nbm_xp.namespace.mrg31k3p.approximations import (
 )
 
 __all__ = [
-    "arctan", "cos", "exp", "expm1", "log", "log1p", "log_factorial", "normal_quantile", "quotient", "sin",
-    "sqrt", "stirling_error", "truncated_normal",
+    "arctan", "cos", "exp", "expm1", "log", "log1p", "log_factorial", "normal_quantile", "quotient", "series_in",
+    "sin", "sqrt", "stirling_error", "truncated_normal",
 ]  # fmt: skip
 
 _BEYOND_TWO_SIGMA: Final = 0.022750131948179207  # the probability of more than two standard deviations, on one side
@@ -47,6 +47,17 @@ _LOWEST: Final = -1022
 _LEAST, _MOST = -708.0, 709.0
 _ROOT_TWO_LESS_ONE: Final = 0.41421356237309503
 _ARCTANGENTS: Final = tuple((-1.0) ** (odd // 2) / odd for odd in range(41, 1, -2))
+
+
+def _with_kernel(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function, by the library's kernel of its name where there is one."""
+
+    @wraps(function)
+    def computed(x: Any) -> Any:
+        own = kernel("rng.elementwise", array_namespace(x))
+        return function(x) if own is None else own(function.__name__, x)
+
+    return computed
 
 
 @lru_cache(maxsize=1)
@@ -61,6 +72,7 @@ def _looked_up(xp: Any, table: Any, index: Any) -> Any:
     return xp.reshape(xp.take(asarray(table, xp), places, axis=0), index.shape)
 
 
+@_with_kernel
 def log(x: Any) -> Any:
     """The natural logarithm.
 
@@ -71,9 +83,6 @@ def log(x: Any) -> Any:
     array([-0.69314718,  0.        ,  2.30258509])
     """
     xp = array_namespace(x)
-    own = kernel("rng.elementwise", xp)
-    if own is not None:
-        return own("log", x)
     k = xp.round(xp.log2(x))
     m = x * _looked_up(xp, _powers(), -k - _LOWEST)
     for wrong, factor, step in ((m >= ROOT_TWO, 0.5, 1.0), (m < 0.5 * ROOT_TWO, 2.0, -1.0)):
@@ -81,6 +90,7 @@ def log(x: Any) -> Any:
     return log_from_parts(m - 1.0, k)
 
 
+@_with_kernel
 def sqrt(x: Any) -> Any:
     """The square root, which IEEE 754 fixes and not every library gives: its own serves as a guess.
 
@@ -91,9 +101,6 @@ def sqrt(x: Any) -> Any:
     array([0.        , 1.41421356, 3.        ])
     """
     xp = array_namespace(x)
-    own = kernel("rng.elementwise", xp)
-    if own is not None:
-        return own("sqrt", x)
     root = xp.sqrt(x)
     shifted = root * 134217729.0
     high = shifted - (shifted - root)
@@ -104,6 +111,7 @@ def sqrt(x: Any) -> Any:
     return root + xp.where(root > 0.0, lack / xp.where(root > 0.0, 2.0 * root, 1.0), 0.0)
 
 
+@_with_kernel
 def exp(x: Any) -> Any:
     """The exponential.
 
@@ -114,9 +122,6 @@ def exp(x: Any) -> Any:
     array([0.        , 1.        , 2.71828183])
     """
     xp = array_namespace(x)
-    own = kernel("rng.elementwise", xp)
-    if own is not None:
-        return own("exp", x)
     inside = xp.minimum(xp.maximum(x, _LEAST), _MOST)
     k = xp.round(inside * 1.44269504088896338700e00)
     value = exp_near_zero(inside - k * LN2_HIGH, k * LN2_LOW) * _looked_up(xp, _powers(), k - _LOWEST)
@@ -167,6 +172,20 @@ def log1p(x: Any) -> Any:
     return xp.where(kept == 0.0, x, log(whole) * (x / xp.where(kept == 0.0, 1.0, kept)))
 
 
+def series_in(z: Any, coefficients: Sequence[float]) -> Any:
+    """A power series without constant, whose last coefficient is that of `z`.
+
+    Examples
+    --------
+    >>> series_in(2.0, (0.5, 3.0))
+    8.0
+    """
+    series = z * coefficients[0]
+    for coefficient in coefficients[1:]:
+        series = (series + coefficient) * z
+    return series
+
+
 def arctan(x: Any) -> Any:
     """The angle, from minus to plus a quarter of a turn, whose tangent is some number.
 
@@ -183,10 +202,7 @@ def arctan(x: Any) -> Any:
     turned = t > _ROOT_TWO_LESS_ONE
     t = xp.where(turned, (t - 1.0) / (t + 1.0), t)
     z = t * t
-    series = z * _ARCTANGENTS[0]
-    for coefficient in _ARCTANGENTS[1:]:
-        series = (series + coefficient) * z
-    angle = t + t * series
+    angle = t + t * series_in(z, _ARCTANGENTS)
     angle = xp.where(turned, HALF_PI_HIGH / 2 + (angle + HALF_PI_LOW / 2), angle)
     angle = xp.where(steep, HALF_PI_HIGH - (angle - HALF_PI_LOW), angle)
     return xp.where(x < 0.0, -angle, angle)
@@ -230,6 +246,7 @@ def cos(x: Any) -> Any:
     return _wave(x, 1)
 
 
+@_with_kernel
 def normal_quantile(p: Any) -> Any:
     """The number below which a standard normal number lies with probability `p`, a float64 array [3]_.
 
@@ -240,9 +257,6 @@ def normal_quantile(p: Any) -> Any:
     array([0.        , 1.95996398])
     """
     xp = array_namespace(p)
-    own = kernel("rng.elementwise", xp)
-    if own is not None:
-        return own("normal_quantile", p)
     tail = xp.maximum(xp.minimum(p, 1.0 - p), LEAST_TAIL)
     root = sqrt(-log(tail))
     is_far = root > FAR_TAIL

@@ -281,7 +281,7 @@ def rounded(xp: Any, value: Any, dtype: str) -> Any:
         if math.isfinite(value) and abs(value) > LARGEST[dtype]:
             return math.copysign(math.inf, value)
         return float(value) if dtype == "float64" else _rounded_number(value, math.copysign(1.0, value), dtype)
-    return xp.astype(value, dtype_of(xp, dtype))
+    return xp.astype(value, dtype_of(xp, dtype), copy=False)
 
 
 @lru_cache(maxsize=256)

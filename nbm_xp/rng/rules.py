@@ -113,8 +113,8 @@ def require_finite_in(dtype: str, name: str, value: Any) -> None:
     require(f"{name} in {dtype}", value, _IN_DTYPE[dtype])
 
 
-def require_together(rule: Rule, values: dict[str, Any], dtype: str = "") -> None:
-    """Raise an error for parameters that are not to one another what a rule says, whatever the dtype of the numbers.
+def require_together(rule: Rule, values: dict[str, Any]) -> None:
+    """Raise an error for parameters that are not to one another what a rule says.
 
     Examples
     --------

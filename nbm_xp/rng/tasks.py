@@ -1,50 +1,230 @@
-"""Draws as tasks: on Dask one for each block, elsewhere one for the whole array.
+"""Draws of a `Generator` as tasks: on Dask one for each block, elsewhere one for the whole array.
 
-Contract: a task holds the state, the shape of the whole draw and the parameters that are numbers; parameters that are
-arrays come to it block by block. Nothing is computed when an array is made; what a task costs grows with its block
-alone; and the numbers are those of the undivided draw, whatever the chunks.
+Contract: output ``j`` of element ``i`` is that of stream ``i mod 15360`` at step ``i div 15360 + j * 2**56`` after the
+state of the draw. So it depends on the state, the element's place in the array and ``j`` alone: neither on how many
+elements there are, nor on what others need, nor on the chunks; and any element can be computed by itself. A task holds
+the state, the shape of the whole draw and the parameters that are numbers; array parameters come to it block by block.
+Nothing is computed when a lazy array is made, and a task costs what its block costs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
 from nbm_xp.namespace import (
     Derivatives,
+    asarray,
+    convert,
     dtype_of,
     from_blocks,
     get_namespace,
+    host_namespace,
     is_array,
     is_lazy,
     library_name,
+    wide_dtypes,
     with_derivatives,
 )
 from nbm_xp.namespace.batches import block_namespace
-from nbm_xp.namespace.compiling import strictly_rounded
+from nbm_xp.namespace.compiling import is_traced, strictly_rounded
 from nbm_xp.namespace.errors import reraise_lack
 from nbm_xp.namespace.memory import joined
-from nbm_xp.namespace.mrg31k3p.integers import Followed
+from nbm_xp.namespace.mrg31k3p import kernel
+from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, Followed
+from nbm_xp.namespace.mrg31k3p.numpy_draws import cut_at_steps
 
-from .element_uniforms import ElementUniforms, of_block
-from .uniforms import HOST, Shape
+from . import recurrence
+from .uniforms import (
+    HOST,
+    Shape,
+    at_places,
+    block_runs,
+    elements,
+    normal_of_pairs,
+    numbers,
+    places_of,
+    span_of,
+    stepwise_normals,
+    touched_streams,
+    two_draws,
+)
 
-__all__ = ["Draw", "library_of_blocks", "made"]
+__all__ = ["Draw", "ElementUniforms", "library_of_blocks", "made", "of_block"]
 
 _STRETCH: Final = 2**17  # elements at most, whose float64 arrays are a megabyte
 
 
+@dataclass(frozen=True)
+class ElementUniforms:
+    """The uniforms of the elements of a block.
+
+    Parameters
+    ----------
+    state : six ints, or six arrays without axes
+        The state of the first stream.
+    n : int
+        How many elements the whole array has.
+    begins, lengths : numpy.ndarray
+        Which of them the block has, in runs.
+    count : int
+        How many these are.
+    library : str
+        The library of the uniforms.
+    first, step : int
+        Uniform ``j`` is made of output ``first + j * step`` of the element.
+    """
+
+    state: Followed
+    n: int
+    begins: Any
+    lengths: Any
+    count: int
+    library: str
+    first: int = 0
+    step: int = 1
+    _kept: list[Any] = field(default_factory=list, repr=False, compare=False)
+
+    @property
+    def xp(self) -> Any:
+        """The library's namespace."""
+        return get_namespace(self.library)
+
+    @property
+    def streams(self) -> int:
+        """How many streams the whole array takes."""
+        return max(1, min(self.n, MAX_STREAMS))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the block is the array."""
+        return self.count == self.n
+
+    def every(self, first: int, step: int) -> ElementUniforms:
+        """The same, counting every `step`-th output alone, from `first` on."""
+        return replace(self, first=self.first + first * self.step, step=self.step * step)
+
+    def stretches(self, length: int) -> Iterator[tuple[int, ElementUniforms]]:
+        """Divide the elements into stretches of so many, each with the number of those before it."""
+        host = host_namespace()
+        self.states()  # which all of them share
+        ends = host.cumulative_sum(self.lengths)
+        starts = ends - self.lengths
+        for start in range(0, self.count, length):
+            stop = min(start + length, self.count)
+            here = (ends > start) & (starts < stop)
+            since = host.maximum(starts[here], start)
+            begins, lengths = self.begins[here] + (since - starts[here]), host.minimum(ends[here], stop) - since
+            yield start, replace(self, begins=begins, lengths=lengths, count=stop - start)
+
+    def states(self) -> Any:
+        """The states in which the streams of the whole array start."""
+        if not self._kept:
+            self._kept.append(touched_streams(self.xp, self.state, self.n))
+        return self._kept[0]
+
+    def states_at(self, output: int) -> Any:
+        """The states of the streams from which an output of each element follows."""
+        states = self.states()
+        if not output:
+            return states
+        if is_traced([states]):
+            with wide_dtypes(self.xp):
+                return recurrence.moved(self.xp, states, output * OUTPUT_STEPS)
+        return touched_streams(self.xp, recurrence.jumped(self.state, output * OUTPUT_STEPS), self.n)
+
+    def rows(self, places: Any = None) -> Any:
+        """The rows of the elements at some places, by default where runs begin: see `recurrence.rows_at`."""
+        return recurrence.rows_of(self.streams)(self.begins if places is None else places)
+
+    def own(self, name: str) -> Callable[..., Any] | None:
+        """A kernel that makes numbers of these uniforms, called with parameters, or None."""
+        compiled = kernel("rng.sampled", self.library)
+        return None if compiled is None or not self.count else partial(compiled, name, self)
+
+    def drawn(self, dtype: str, output: int = 0, line: Any = (), threads: int = 1, out: Any = None) -> Any:
+        """A uniform of each element, of shape (count,).
+
+        Parameters
+        ----------
+        dtype : {"float16", "float32", "float64", "wide"}
+            Its dtype: see `nbm_xp.rng.uniforms.elements`.
+        output : int
+            Which output of the element, the first of two where `dtype` is "wide".
+        line : two floats, optional
+            What each is multiplied by, and what is added then.
+        threads, out
+            See `nbm_xp.rng.uniforms.numbers`.
+        """
+        if self.is_whole:
+            return numbers(self.xp, self.states_at(output), self.n, dtype, line, threads, out)
+        u = elements(self.states(), self.streams, self.begins, self.lengths, dtype, self.library, output)
+        return u * line[0] + line[1] if line else u
+
+    def uniform(self, j: int, among: Any = None, dtype: str = "float64") -> Any:
+        """Uniform `j` of each element, of one output; of those at the places `among` in the block, if given."""
+        output = self.first + j * self.step
+        if among is None:
+            return self.drawn(dtype, output)
+        xp, runs = self.xp, (self.begins, self.lengths)
+        places = xp.take(asarray(places_of(*runs), xp), among, axis=0)
+        if self.library == HOST and kernel("rng.runs", HOST) is not None:
+            return elements(self.states(), self.streams, places, xp.ones_like(places), dtype, self.library, output)
+        return at_places(xp, convert(self.states(), xp), self.streams, places, span_of(*runs), dtype, output)
+
+    def fine(self, j: int, among: Any = None) -> Any:
+        """The float64 uniform of 53 bits that outputs `j` and ``j + 1`` make; see `uniform`."""
+        if self.step == 1:
+            return self.uniform(j, among, "wide")
+        return two_draws(self.uniform(j, among), self.uniform(j + 1, among))
+
+    def normals(self, dtype: str, line: Any = (), threads: int = 1, out: Any = None) -> Any:
+        """A standard normal number of each element, by the method of Box and Muller.
+
+        Steps ``2 k`` and ``2 k + 1`` of a stream give the uniforms of a pair, whose cosine is the number of the first
+        and whose sine that of the second. See `drawn` for the parameters.
+        """
+        host, xp, wide, streams = host_namespace(), self.xp, "wide" if dtype == "float64" else dtype, self.streams
+        own = kernel("rng.normals", xp)
+        if self.is_whole and self.n and own is not None and dtype != "float16":
+            return own(convert(self.states(), xp), recurrence.rows_of(streams), self.n, dtype, line, threads, out)
+        if self.is_whole:
+            u = numbers(xp, self.states(), -(-self.n // (2 * streams)) * 2 * streams, wide, threads=threads)
+            z = stepwise_normals(xp, u, streams, self.n) if self.n else u
+        else:
+            begins, lengths = cut_at_steps(self.begins, self.lengths, streams)
+            second = begins // streams % 2
+            u1, u2 = (
+                elements(self.states(), streams, begins + streams * (k - second), lengths, wide, self.library)
+                for k in (0, 1)
+            )
+            z = normal_of_pairs(xp, u1, u2, asarray(host.repeat(second == 1, lengths), xp))
+        return z * line[0] + line[1] if line else z
+
+
+def of_block(state: Followed, whole: Shape, offset: Shape, shape: Shape, library: str) -> ElementUniforms:
+    """The uniforms of the elements of the block of some shape that begins at some place.
+
+    Examples
+    --------
+    >>> of_block((234,) * 6, (2, 3), (0, 1), (2, 1), "numpy").uniform(0).round(3).tolist()
+    [0.306, 0.574]
+    """
+    return ElementUniforms(state, math.prod(whole), *block_runs(whole, offset, shape), math.prod(shape), library)
+
+
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A draw, called with where a block begins, its shape, and the arrays that it is handed.
+    """A draw, called with where a block begins, its shape, and the arrays that it is given.
 
     Parameters
     ----------
     make : callable
-        ``make(draw, offset, shape, *arrays, **options)`` makes the block.
+        ``make(draw, offset, shape, *arrays, **options)`` makes a block that is not empty.
     state : six ints, or six arrays without axes
         The state of the first stream; None where the states of all streams are among the arrays.
     whole : tuple of ints
@@ -70,7 +250,10 @@ class Draw:
 
     def __call__(self, offset: Shape, shape: Shape, *arrays: Any, **more: Any) -> Any:
         """Make the block of some shape that begins at some place."""
-        return self.make(self, offset, shape, *arrays, **dict(self.options), **more)
+        if 0 in shape:
+            return self.zeros(shape)
+        with wide_dtypes(self.xp):
+            return self.make(self, offset, shape, *arrays, **dict(self.options), **more)
 
     @property
     def xp(self) -> Any:
@@ -98,12 +281,14 @@ class Draw:
 
     def columns(self, shape: Shape, blocks: tuple[Any, ...], dtype: str) -> list[Any]:
         """All parameters as arrays of shape (count,) or (1,)."""
-        xp, waiting, kind = self.xp, iter(blocks), dtype_of(self.xp, dtype)
+        xp, kind = self.xp, dtype_of(self.xp, dtype)
 
-        def spread(block: Any) -> Any:
-            return xp.reshape(xp.broadcast_to(xp.astype(block, kind), shape), (-1,))
+        def column(number: Any, value: Any) -> Any:
+            if number is not None:
+                return xp.full((1,), value, dtype=kind)
+            return xp.reshape(xp.broadcast_to(xp.astype(value, kind), shape), (-1,))
 
-        return [spread(next(waiting)) if n is None else xp.full((1,), n, dtype=kind) for n in self.numbers]
+        return list(map(column, self.numbers, self.given(blocks)))
 
     def sampled(self, sample: Callable[..., Any], uniforms: ElementUniforms, *columns: Any) -> Any:
         """What ``sample(uniforms, *columns)`` makes, a stretch at a time, which stays in the processor's caches."""
@@ -157,7 +342,7 @@ def made(
 
 
 def library_of_blocks(xp: Any, *arrays: Any) -> str:
-    """Name the library of the blocks of lazy arrays, or of those that the lazy library makes where there are none.
+    """The name of the library of the blocks of lazy arrays, or of those that the lazy library makes without any.
 
     Examples
     --------

@@ -13,27 +13,27 @@ if TYPE_CHECKING:
     from .directory import RunDirectory, RunError
     from .evaluation import Evaluation, evaluate, read_evaluation
     from .execution import read_result, resume
-    from .graph_runs import projected, sample_graph, sample_lattice
+    from .graph_runs import projected, sample_graph
     from .reading import diagnose, open_dataset, open_samples
     from .sampling import sample
-    from .training import read_curve, train, trained_model
+    from .training import train, trained_model
     from .transitions import measure_lattice, read_transition
     from .workers import Workers
 
 __all__ = [
     "Evaluation", "RunDirectory", "RunError", "Workers", "diagnose", "evaluate", "measure_lattice", "open_dataset",
-    "open_samples", "projected", "read_curve", "read_evaluation", "read_result", "read_transition", "resume", "sample",
-    "sample_graph", "sample_lattice", "train", "trained_model",
+    "open_samples", "projected", "read_evaluation", "read_result", "read_transition", "resume", "sample",
+    "sample_graph", "train", "trained_model",
 ]  # fmt: skip
 
 _CHAPTERS = {
     "directory": ["RunDirectory", "RunError"],
     "evaluation": ["Evaluation", "evaluate", "read_evaluation"],
     "execution": ["read_result", "resume"],
-    "graph_runs": ["projected", "sample_graph", "sample_lattice"],
+    "graph_runs": ["projected", "sample_graph"],
     "reading": ["diagnose", "open_dataset", "open_samples"],
     "sampling": ["sample"],
-    "training": ["read_curve", "train", "trained_model"],
+    "training": ["train", "trained_model"],
     "transitions": ["measure_lattice", "read_transition"],
     "workers": ["Workers"],
 }

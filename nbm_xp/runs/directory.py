@@ -38,7 +38,7 @@ from nbm_xp.files import (
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.package import __version__
 
-__all__ = ["RunDirectory", "RunError", "as_json", "check_new", "disk_errors", "resuming"]
+__all__ = ["RunDirectory", "RunError", "as_json", "check_new", "disk_errors", "model_class", "resuming"]
 
 FORMAT = "nbm_xp.run 2"
 
@@ -93,7 +93,7 @@ class RunDirectory:
     ----------
     path : pathlib.Path
     kind : str
-        ``"sample"``, ``"evaluate"``, ``"train"``, ``"lattice"``, ``"graph"`` or ``"transition"``.
+        ``"sample"``, ``"evaluate"``, ``"train"``, ``"graph"`` or ``"transition"``.
     configuration : dict
         The arguments of the run, as JSON has them.
     seed : int
@@ -296,11 +296,8 @@ class RunDirectory:
         """
         if self._model is None:
             raise ValueError(f"{self.path} holds no model: the run began without one")
-        if self._model not in boltzmann.__all__:
-            raise ValueError(f"{self.path} holds a {self._model!r}, which nbm_xp.boltzmann does not have")
         self._verify(_MODEL)
-        model: Model = getattr(boltzmann, self._model).load(self.path / _MODEL, library)
-        return model
+        return model_class(self._model).load(self.path / _MODEL, library)
 
     def log(self, message: str) -> None:
         """Append a line to ``run.log``, with its time."""
@@ -321,6 +318,20 @@ class RunDirectory:
 
     def __repr__(self) -> str:
         return f"RunDirectory({str(self.path)!r}, kind={self.kind!r}, seed={self.seed})"
+
+
+def model_class(name: str) -> type[Model]:
+    """The class of models of a name, as runs write it.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if name not in boltzmann.__all__:
+        raise ValueError(f"nbm_xp.boltzmann has no model {name!r}")
+    found: type[Model] = getattr(boltzmann, name)
+    return found
 
 
 def check_new(path: str | os.PathLike[str]) -> pathlib.Path:

@@ -14,8 +14,8 @@ from nbm_xp.boltzmann import LadderEstimate
 from nbm_xp.boltzmann.annealing import adaptive_temperatures, inverse_temperatures
 from nbm_xp.boltzmann.ladder import STEPS
 from nbm_xp.boltzmann.ladder import estimate as ladder_estimate
-from nbm_xp.boltzmann.machine import Machine
 from nbm_xp.boltzmann.partition import AISEstimate, base_log_partition, estimate, is_enumerable, log_z_of
+from nbm_xp.boltzmann.state import Machine
 from nbm_xp.machines.estimators import check_names
 from nbm_xp.machines.rows import checked_rows, known_length, positive_int
 
@@ -73,8 +73,8 @@ def evaluate(
         Whether to anneal as many chains in reverse too, for an estimate of log Z that is too large, if anything. By
         default that is done for a model with a ladder.
     n_sweeps : int, optional
-        Sweeps of the chains to the states that those in reverse start from. Of a model whose log Z `log_partition`
-        can tell, they are drawn exactly instead; of one with a ladder, they are those of the chains on it.
+        Sweeps of the chains to the states that those in reverse start from. Of a model with a ladder, they are
+        those of the chains on it.
     ladder_steps : int, optional
         Steps of as many chains on the ladder that a model learnt on with ``training="ptt"``, which tell log Z too:
         see `RBM.ladder_log_partition`. 0 for none of them.
@@ -146,7 +146,7 @@ def evaluate(
         positive_int(checkpoint_every, "checkpoint_every")
     if temperatures is None:
         temperatures = adaptive_temperatures(Machine.of(model))
-    first = "exact states" if is_enumerable(topology) else "the ladder" if laddered else "chains"
+    first = "the ladder" if laddered else "chains"
     configuration = {
         "n_chains": chains,
         "betas": temperatures,

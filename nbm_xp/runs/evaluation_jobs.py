@@ -55,8 +55,7 @@ class AnnealingJob(SweepsJob):
 class ReverseAnnealingJob(AnnealingJob):
     """The same in reverse, from states of the model.
 
-    They are drawn exactly or, where that cannot be, those that the chains on the ladder ended with; of a model without
-    one, those that chains come to by sweeps.
+    The chains on the ladder ended with them; those of a model without one come to them by sweeps.
     """
 
     reverse: str

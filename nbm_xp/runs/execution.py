@@ -36,7 +36,6 @@ Warn = Callable[[int], object]
 _KINDS = {
     "sample": ("sampling", "Sampling"),
     "evaluate": ("evaluation", "Evaluating"),
-    "lattice": ("graph_runs", "LatticeRun"),
     "graph": ("graph_runs", "GraphRun"),
     "transition": ("transitions", "TransitionRun"),
     "train": ("training", "TrainingRun"),

@@ -1,4 +1,4 @@
-"""Chains on lattices and on any graph as runs: in blocks on disk, on threads or a cluster, through faults."""
+"""Chains on graphs as runs: in blocks on disk, on threads or a cluster, through faults."""
 
 from __future__ import annotations
 
@@ -7,62 +7,58 @@ import math
 import os
 import pathlib
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
+import numpy as np
+
+from nbm_xp.graphs.blocks import Block, Division
 from nbm_xp.graphs.energy_model import checked_clamp
-from nbm_xp.graphs.graph import finite
-from nbm_xp.graphs.lattice_blocks import couplings_of
-from nbm_xp.graphs.lattice_sweeps import check_lattice, divided
+from nbm_xp.graphs.graph import Lattice, finite
+from nbm_xp.graphs.lattice_blocks import check_lattice, couplings_of, divided
+from nbm_xp.graphs.lattice_sweeps import lattice_block
 from nbm_xp.graphs.measures import HELPS
 from nbm_xp.graphs.moves import check_local
 from nbm_xp.graphs.observables import checked_names
-from nbm_xp.graphs.shard_sweeps import ShardDivision, sharded
+from nbm_xp.graphs.shards import ShardDivision, sharded
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import is_array
 
 from .directory import RunDirectory, RunError
 from .execution import Kind, Progress, Warn, begin, check_begin
-from .graph_job import AT_HAND, GRAPH, LATTICE, ChainsJob, GraphJob, LatticeJob, save_couplings, save_shards
+from .graph_job import AT_HAND, GRAPH, GraphJob, save_blocks
 from .inputs import digest_of
-from .store import Stored
 from .workers import Pool, Workers
 
-__all__ = ["GraphRun", "LatticeRun", "Projected", "projected", "sample_graph", "sample_lattice"]
+__all__ = ["GraphRun", "Projected", "projected", "sample_graph"]
 
 _PROCESS = 3 * 10**8
 """Bytes of a process before it does anything."""
 _AT_WORK = {True: 150, False: 8}
 """Bytes of a task for each unit of its block: of Potts units, and of others."""
 _UNITS_IN_A_SHARD = 2**18
-_SUMS = "energy", "magnetisation"
 
 
-class ChainsRun(Kind):
-    """Runs of chains on graphs."""
+class GraphRun(Kind):
+    """Runs of `sample_graph`."""
 
-    job_class: ClassVar[type[ChainsJob]]
+    name, results, stored = "graph", (GRAPH,), GRAPH
 
     @functools.cached_property
-    def job(self) -> ChainsJob:
+    def job(self) -> GraphJob:
         """The chains."""
-        return self.job_class.of(self.run)
+        return GraphJob.of(self.run)
 
     @property
-    def jobs(self) -> list[ChainsJob]:
+    def jobs(self) -> list[GraphJob]:
         """What there is to do."""
         return [self.job]
 
     @property
-    def arrays(self) -> list[Stored]:
-        """The last states, and what was measured."""
-        return list(self.job.arrays().values())
-
-    @property
     def coordinates(self) -> Mapping[str, Sequence[int]]:
         """The numbers of chains and draws, and how many sweeps went before each draw."""
-        return self.job.coordinates()
+        return self.job.coordinates
 
     def complete(self, pool: Pool, progress: Progress | None) -> Warn | None:
         """Compute what is left to compute."""
@@ -72,18 +68,6 @@ class ChainsRun(Kind):
     def finish(self, unfinished: pathlib.Path) -> Warn:
         """Write what was measured."""
         return functools.partial(self.job.finish(unfinished).warn, HELPS)
-
-
-class LatticeRun(ChainsRun):
-    """Runs of `sample_lattice`."""
-
-    name, results, stored, job_class = "lattice", (LATTICE,), LATTICE, LatticeJob
-
-
-class GraphRun(ChainsRun):
-    """Runs of `sample_graph`."""
-
-    name, results, stored, job_class = "graph", (GRAPH,), GRAPH, GraphJob
 
 
 @dataclass(frozen=True)
@@ -114,18 +98,14 @@ def projected(
     checkpoint_every: int | None = None,
     n_workers: int | None = None,
 ) -> Projected:
-    """Say what a run of `sample_lattice`, or with `shards` of `sample_graph`, will need, before it begins.
+    """Say what a run of `sample_graph` will need, before it begins.
 
     Parameters
     ----------
     machine : GraphMachine
         Without `shards`, on a lattice.
-    chunks : int or sequence of int, optional
-        See `sample_lattice`.
-    shards : int or array, optional
+    chunks, shards, n_chains, checkpoint_every : optional
         See `sample_graph`.
-    n_chains, checkpoint_every : int, optional
-        See `sample_lattice`.
     n_workers : int, optional
         How many tasks run at once; by default as many as there are cores.
 
@@ -171,21 +151,6 @@ def _lengths(shape: tuple[int, ...], chunks: Any) -> tuple[int, ...]:
     return tuple(n if one == -1 else min(n, positive_int(one, "chunks")) for n, one in zip(shape, asked, strict=True))
 
 
-def _configuration(
-    machine: Any, n_chains: int, n_sweeps: int, burn_in: int, thin: int, beta: Any, rule: str, observe: Any
-) -> dict[str, Any]:
-    """What both kinds of run are asked for, as their directories keep it."""
-    return {
-        "units": machine.kind.name,
-        "rule": rule,
-        "betas": finite(beta, "beta", (positive_int(n_chains, "n_chains"),)).tolist(),
-        "burn_in": positive_int(burn_in, "burn_in", 0),
-        "n_sweeps": positive_int(n_sweeps, "n_sweeps"),
-        "thin": positive_int(thin, "thin"),
-        "observe": list(checked_names(machine, observe, n_chains, states=False)),
-    }
-
-
 def _check(needed: Callable[..., Projected], workers: Workers, place: pathlib.Path) -> str:
     """Raise for a run that needs more than there is; a line for the log."""
     will_need, memory = needed(n_workers=workers.n_workers), _memory()
@@ -209,7 +174,7 @@ def _memory() -> int | None:
         return None
 
 
-def sample_lattice(
+def sample_graph(
     machine: Any,
     directory: str | os.PathLike[str],
     n_chains: int = 1,
@@ -219,20 +184,20 @@ def sample_lattice(
     thin: int = 1,
     beta: Any = 1.0,
     rule: str = "heat_bath",
-    observe: Any = _SUMS,
+    observe: Any = ("energy", "magnetisation"),
     clamp: dict[int, int] | None = None,
     chunks: Any = None,
+    shards: Any = None,
     checkpoint_every: int | None = None,
     random_state: Any = None,
     scheduler: str | Workers = "threads",
     progress: Progress | None = None,
 ) -> RunDirectory:
-    """Draw states of a lattice by sweeps, in blocks on disk, and measure observables.
+    """Draw states of a machine on a graph by sweeps, in blocks on disk, and measure observables.
 
     Parameters
     ----------
     machine : GraphMachine
-        On a lattice.
     directory : path-like
         The run's directory, which must not exist or be empty.
     n_chains, n_sweeps, burn_in, thin, beta, rule, clamp : optional
@@ -240,11 +205,16 @@ def sample_lattice(
     observe : str or sequence of str, optional
         What to measure: energy, magnetisation, abs_magnetisation, or overlap, of spins in an even number of chains.
     chunks : int or sequence of int, optional
-        How long blocks are along each axis, -1 being the whole axis; the last one may be shorter. By default they have
-        some 16 million units.
+        Of a lattice: how long blocks are along each axis, -1 being the whole axis; the last one may be shorter. By
+        default a lattice has blocks of some 16 million units.
+    shards : int or array of shape (units,), optional
+        Of any graph: how many shards it is divided into, or the shard that each unit is in. By default a graph that is
+        no lattice has shards of some 260,000 units. pymetis makes them where it is installed, else a breadth-first
+        walk.
     checkpoint_every : int, optional
-        How many sweeps of a block are made by a task, and lost at most when a task is. More need a deeper halo around
-        the block, which is drawn with it. By default so many that the halo is little work.
+        Of a lattice in chunks: how many sweeps of a block are made by a task, and lost at most when a task is. More
+        need a deeper halo around the block, which is drawn with it. By default so many that the halo is little work.
+        Of a shard, a task draws one colour in 64 chains.
     random_state : int, None, or generator, optional
         The seed; None draws one from the system, and keeps it in the directory.
     scheduler : str or Workers, optional
@@ -269,7 +239,7 @@ def sample_lattice(
 
     Notes
     -----
-    States and what is measured are those of `GraphMachine.sample`, bit for bit: for all chunks, workers and
+    States and what is measured are those of `GraphMachine.sample`, bit for bit: for all blocks, workers and
     `checkpoint_every`, and after any fault.
 
     Examples
@@ -277,108 +247,50 @@ def sample_lattice(
     >>> import pathlib, tempfile
     >>> place = pathlib.Path(tempfile.mkdtemp()) / "run"
     >>> from nbm_xp.graphs import GraphMachine, lattice
-    >>> from nbm_xp.runs import open_dataset, sample_lattice
+    >>> from nbm_xp.runs import open_dataset, sample_graph
     >>> machine = GraphMachine(lattice((32, 32)))
-    >>> run = sample_lattice(machine, place, n_sweeps=10, beta=0.4, chunks=16, random_state=1)
+    >>> run = sample_graph(machine, place, n_sweeps=10, beta=0.4, chunks=16, random_state=1)
     >>> found, whole = open_dataset(run.path), machine.sample(n_sweeps=10, beta=0.4, random_state=1)
     >>> bool((found["energy"].values == whole["energy"].values).all())
     True
     """
     check_begin(directory, progress)
-    graph = check_lattice(machine)
-    check_local(rule, "chunks")
-    lengths = _lengths(graph.shape, chunks)
-    usual = divided(graph.shape, graph.periodic, lengths).sweeps_at_once
-    made = couplings_of(machine, checked_clamp(machine, clamp))
-    configuration = _configuration(machine, n_chains, n_sweeps, burn_in, thin, beta, rule, observe) | {
-        "shape": graph.shape,
-        "periodic": graph.periodic,
-        "chunks": lengths,
-        "checkpoint_every": usual if checkpoint_every is None else positive_int(checkpoint_every, "checkpoint_every"),
-        "unit": made.unit,
-        "largest": made.largest,
-        "odd": made.odd,
-        "field": made.fields if isinstance(made.fields, float) else None,
-        "couplings": [digest_of(x) for x in (made.multiples, made.fields, *(made.clamp or ())) if hasattr(x, "shape")],
+    in_chunks = chunks is not None or (shards is None and isinstance(machine.graph, Lattice))
+    if chunks is not None and shards is not None:
+        raise ValueError("shards must be None where there are chunks")
+    check_local(rule, "chunks" if in_chunks else "shards")
+    clamped = checked_clamp(machine, clamp)
+    configuration = {
+        "units": machine.kind.name,
+        "rule": rule,
+        "betas": finite(beta, "beta", (positive_int(n_chains, "n_chains"),)).tolist(),
+        "n_units": machine.n_units,
+        "burn_in": positive_int(burn_in, "burn_in", 0),
+        "n_sweeps": positive_int(n_sweeps, "n_sweeps"),
+        "thin": positive_int(thin, "thin"),
+        "observe": list(checked_names(machine, observe, n_chains, states=False)),
+        "chunks": None,
     }
-    needed = functools.partial(
-        projected, machine, lengths, n_chains=n_chains, checkpoint_every=checkpoint_every
-    )  # fmt: skip
+    division: Division
+    blocks: Iterable[Block]
+    if in_chunks:
+        graph = check_lattice(machine)
+        lengths = _lengths(graph.shape, chunks)
+        every = 0 if checkpoint_every is None else positive_int(checkpoint_every, "checkpoint_every")
+        division, whole = divided(graph.shape, graph.periodic, lengths, every), couplings_of(machine, clamped)
+        blocks = (lattice_block(division, place, whole) for place in division.blocks)  # one at a time in memory
+        inputs = [np.asarray([whole.unit]), whole.multiples, whole.fields]
+        configuration |= {"periodic": graph.periodic, "chunks": lengths, "checkpoint_every": division.sweeps_at_once}
+        needed = functools.partial(projected, machine, lengths, n_chains=n_chains, checkpoint_every=checkpoint_every)
+    else:
+        layout = machine.layout
+        shards = max(1, layout.units // _UNITS_IN_A_SHARD) if shards is None else shards
+        division, made = sharded(machine, shards, clamped)
+        blocks, inputs = made.values(), [layout.neighbours, layout.couplings, layout.fields, division.order]
+        needed = functools.partial(projected, machine, shards=len(made), n_chains=n_chains)
+    digests = [digest_of(np.atleast_1d(x)) for x in (*inputs, *(clamped or ())) if x is not None]
     return begin(
-        LatticeRun, directory, configuration, random_state=random_state, scheduler=scheduler, progress=progress,
-        save=functools.partial(save_couplings, made),
+        GraphRun, directory, configuration | {"inputs": digests}, random_state=random_state, scheduler=scheduler,
+        progress=progress, save=functools.partial(save_blocks, division, blocks),
         check=functools.partial(_check, needed),
-    )  # fmt: skip
-
-
-def sample_graph(
-    machine: Any,
-    directory: str | os.PathLike[str],
-    n_chains: int = 1,
-    n_sweeps: int = 1000,
-    *,
-    burn_in: int = 0,
-    thin: int = 1,
-    beta: Any = 1.0,
-    rule: str = "heat_bath",
-    observe: Any = _SUMS,
-    clamp: dict[int, int] | None = None,
-    shards: Any = None,
-    random_state: Any = None,
-    scheduler: str | Workers = "threads",
-    progress: Progress | None = None,
-) -> RunDirectory:
-    """Draw states of any graph by sweeps, in shards on disk, and measure observables.
-
-    Parameters
-    ----------
-    machine : GraphMachine
-    shards : int or array of shape (units,), optional
-        How many shards the graph is divided into, or the shard that each unit is in. By default they have some 260,000
-        units. pymetis makes them where it is installed, else a breadth-first walk.
-    directory, n_chains, n_sweeps, burn_in, thin, beta, rule, observe, clamp : optional
-        See `sample_lattice`.
-    random_state, scheduler, progress : optional
-        See `sample_lattice`.
-
-    Returns
-    -------
-    RunDirectory
-        See `sample_lattice`.
-
-    Raises
-    ------
-    ValueError, FileExistsError, RunError
-        See `sample_lattice`.
-
-    Notes
-    -----
-    States and what is measured are those of `GraphMachine.sample`, bit for bit, and so are the files, for all shards
-    and workers, and after any fault. A task draws one colour of one shard in 64 chains: so much may be lost with it.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> place = pathlib.Path(tempfile.mkdtemp()) / "run"
-    >>> from nbm_xp.graphs import GraphMachine, random_regular
-    >>> from nbm_xp.runs import open_dataset, sample_graph
-    >>> machine = GraphMachine(random_regular(300, 3, random_state=1))
-    >>> run = sample_graph(machine, place, n_sweeps=4, beta=0.4, shards=3, random_state=1)
-    >>> found, whole = open_dataset(run.path), machine.sample(n_sweeps=4, beta=0.4, random_state=1)
-    >>> bool((found["energy"].values == whole["energy"].values).all())
-    True
-    """
-    check_begin(directory, progress)
-    check_local(rule, "shards")
-    layout, clamped = machine.layout, checked_clamp(machine, clamp)
-    configuration = _configuration(machine, n_chains, n_sweeps, burn_in, thin, beta, rule, observe)
-    division, made = sharded(
-        machine, max(1, layout.units // _UNITS_IN_A_SHARD) if shards is None else shards, clamped
-    )  # fmt: skip
-    inputs = layout.order, layout.neighbours, layout.couplings, layout.fields, division.order, *(clamped or ())
-    configuration |= {"shards": division.sizes, "couplings": [digest_of(x) for x in inputs]}
-    needed = functools.partial(projected, machine, shards=len(made), n_chains=n_chains)
-    return begin(
-        GraphRun, directory, configuration, random_state=random_state, scheduler=scheduler, progress=progress,
-        save=functools.partial(save_shards, division, list(made.values())), check=functools.partial(_check, needed),
     )  # fmt: skip

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 from nbm_xp.boltzmann.chains import Chains, Draw
-from nbm_xp.boltzmann.machine import Machine
 from nbm_xp.boltzmann.model import Model
+from nbm_xp.boltzmann.state import Machine
 from nbm_xp.machines import Array
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy

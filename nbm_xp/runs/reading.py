@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import dask.array
 import numpy as np
 
-from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann.energy import energy
-from nbm_xp.boltzmann.recording import state_placeholders
-from nbm_xp.machines import Array
+from nbm_xp.boltzmann.model import Model
 from nbm_xp.machines.diagnostics import effective_size, monte_carlo_error, r_hat, tail_size
 from nbm_xp.machines.rows import positive_int
-from nbm_xp.namespace import asarray, get_namespace, to_numpy, use_backend
+from nbm_xp.namespace import asarray, get_namespace, to_numpy
 from nbm_xp.package import need
 
 from . import store
 from .directory import RunDirectory
 from .execution import finished, kind_of
-from .inputs import saved_clamped
 from .job import one_thread
 from .sampling import SAMPLES
 
@@ -60,7 +56,7 @@ def open_samples(directory: str | os.PathLike[str], name: str = "visible") -> An
 
 
 def open_dataset(directory: str | os.PathLike[str]) -> Any:
-    """What a sampling run, a lattice's or a graph's has drawn, as an xarray Dataset, which reads what is asked of it.
+    """What a sampling run or a graph's has drawn, as an xarray Dataset, which reads what is asked of it.
 
     Parameters
     ----------
@@ -70,9 +66,9 @@ def open_dataset(directory: str | os.PathLike[str]) -> Any:
     Returns
     -------
     xarray.Dataset
-        A variable for each layer, with the dimensions chain, draw and unit; of a lattice or a graph ``state``,
-        ``energy`` and ``magnetisation``. ``xarray.open_zarr`` on ``samples.zarr``, ``lattice.zarr`` or ``graph.zarr``
-        gives the same, but takes a chunk that is gone for zeros.
+        A variable for each layer, with the dimensions chain, draw and unit; of a graph ``state``, ``energy`` and
+        ``magnetisation``. ``xarray.open_zarr`` on ``samples.zarr`` or ``graph.zarr`` gives the same, but takes a chunk
+        that is gone for zeros.
 
     Raises
     ------
@@ -83,7 +79,7 @@ def open_dataset(directory: str | os.PathLike[str]) -> Any:
     ModuleNotFoundError
         If xarray is not installed.
     """
-    run, xarray = finished(directory, "sample", "lattice", "graph"), need("xarray")
+    run, xarray = finished(directory, "sample", "graph"), need("xarray")
     opened = store.checked_store(run.path / kind_of(run.kind).stored, run.result_identity)
     return xarray.open_zarr(opened, consolidated=False, zarr_format=3)
 
@@ -104,10 +100,9 @@ def diagnose(
     units : int or sequence of int, optional
         Which visible units to diagnose: so many, evenly spread, or these.
     free_energy : bool, optional
-        Whether to diagnose an energy of the states too, the statistic that all units have a part in. It is the free
-        energy of the visible states; of a deep machine, whose free energy is not known in closed form, the energy of
-        the states of all layers, if the run has kept or held all of them, else the bound on the free energy that mean
-        field finds, which takes up to 100 sweeps for each draw. Not for probabilities.
+        Whether to diagnose the free energy of the visible states too, the statistic that all units have a part in; of
+        a deep machine, where it is not known in closed form, its bound by mean field, which takes up to 100 sweeps for
+        each draw. Not for probabilities.
     burn_in : int, optional
         How many draws at the beginning to leave out.
 
@@ -136,8 +131,12 @@ def diagnose(
     looked_at = _units(units, draws.shape[2])
     statistics = {f"unit {unit}": draws[:, :, unit].compute().astype("float64") for unit in looked_at}
     if free_energy:
-        name, energies = _energies(RunDirectory.open(directory, "sample"), draws, first)
-        statistics = {name: energies} | statistics
+        asked = (run := RunDirectory.open(directory, "sample")).configuration
+        if asked["probabilities"]:
+            raise ValueError("free_energy must be False for probabilities, which are no states")
+        model = run.load_model(asked["library"])
+        name = "free energy" if model.state_.topology.is_factorial else "free energy bound"
+        statistics = {name: _free_energies(model, asked["library"], draws)} | statistics
     return _summary(statistics)
 
 
@@ -166,44 +165,14 @@ def _units(units: Any, count: int) -> list[int]:
     return listed
 
 
-def _energies(run: RunDirectory, draws: Any, first: int) -> tuple[str, Any]:
-    """An energy of each draw, computed chunk by chunk, and what it is called.
+def _free_energies(model: Model, library: str, draws: Any) -> Any:
+    """The free energy of each draw, or the bound on it, computed chunk by chunk."""
+    xp, dtype = get_namespace(library), str(model.state_.parameters.dtype)
 
-    It is the free energy where that is known in closed form; else the energy, where all layers are there; else the
-    bound on the free energy that mean field finds.
-    """
-    asked = run.configuration
-    if asked["probabilities"]:
-        raise ValueError("free_energy must be False for probabilities, which are no states")
-    model = run.load_model(asked["library"])
-    topology, parameters = model.state_.topology, model.state_.parameters
-    xp, dtype = get_namespace(asked["library"]), str(parameters.dtype)
-    name, layers = "free energy" if topology.is_factorial else "free energy bound", [draws]
-    of: Callable[..., Array] = model.free_energy
-    if not topology.is_factorial:
-        held = {int(layer) for layer in asked["clamp"]}
-        if {*asked["layers"], *held} == {*topology.layers}:
-            name, layers = "energy", [_states(run, layer, draws, held, first) for layer in topology.layers]
-            given, state = state_placeholders(parameters, topology.layers, None)
-            with use_backend(model.state_.library):
-                of = B.function(given, energy(parameters, state), name="energy")
+    def of_block(block: Any) -> Any:
+        rows = asarray(np.reshape(block, (-1, block.shape[2])), xp, dtype)
+        return np.reshape(to_numpy(model.free_energy(rows)), block.shape[:2])
 
-    def of_blocks(*blocks: Any) -> Any:
-        states = [asarray(np.reshape(block, (-1, block.shape[2])), xp, dtype) for block in blocks]
-        return np.reshape(to_numpy(of(*states)), blocks[0].shape[:2])
-
-    pairs = [part for place, states in enumerate(layers) for part in (states, ("chain", "draw", f"unit {place}"))]
     with one_thread():
-        energies = dask.array.blockwise(  # type: ignore[no-untyped-call]
-            of_blocks, ("chain", "draw"), *pairs, dtype=dtype, concatenate=True, meta=np.empty((0, 0), dtype)
-        )
-        return name, energies.compute(scheduler="threads").astype("float64")
-
-
-def _states(run: RunDirectory, layer: int, draws: Any, held: Collection[int], first: int) -> Any:
-    """The states of a layer along the draws: those kept, or those that it was held at."""
-    if layer not in held:
-        return open_samples(run.path, "visible" if layer == 0 else f"hidden_{layer}")[:, first:]
-    values = saved_clamped(run.path)[layer][..., None, :]
-    whole = np.broadcast_to(values, (*draws.shape[:2], values.shape[-1]))
-    return dask.array.from_array(whole, (*draws.chunks[:2], -1), name=False)  # type: ignore[no-untyped-call]
+        energies = draws.map_blocks(of_block, drop_axis=2, dtype=dtype, meta=np.empty((0, 0), dtype))
+        return energies.compute(scheduler="threads").astype("float64")

@@ -15,12 +15,10 @@ import numpy as np
 from nbm_xp.files import replacing
 from nbm_xp.graphs import GraphMachine
 from nbm_xp.graphs.applications import TRANSITION_SERIES, Measured, check_temperatures, measured_at, measured_sweeps
-from nbm_xp.graphs.blocks import Schedule, Step
-from nbm_xp.graphs.chains import Chains, Start
+from nbm_xp.graphs.chains import ChainGroup, Chains, Schedule, Start, Step
 from nbm_xp.graphs.families import lattice
-from nbm_xp.graphs.observables import observers_of
 from nbm_xp.machines.rows import positive_int
-from nbm_xp.namespace import default_namespace, library_name
+from nbm_xp.namespace import default_namespace, library_name, to_numpy
 from nbm_xp.rng import hashed_seed
 
 from .directory import RunDirectory
@@ -96,19 +94,18 @@ class TransitionJob(Job):
         """Do the sweeps of a segment: the last states, and what all measured sweeps have shown."""
         states, measured = arrays
         first, count, _, seen = self._sweeps(segment)
-        betas = np.repeat(1.0 / np.asarray([self.temperatures[block.number]]), self.n_chains)
-        start = Start(betas, hashed_seed(self.seed), block.offset, first, states)
-        chains = Chains(self.machine, start, self.rule, self.library)
+        machine, betas = self.machine, (1.0 / self.temperatures[block.number],) * self.n_chains
+        group = ChainGroup(
+            machine.n_units, machine.units, self.rule, hashed_seed(self.seed), block.offset, betas, TRANSITION_SERIES
+        )
+        chains, rows = Chains(machine, Start(group, first, states), self.library), [np.zeros((0, group.columns))]
         chains.step(count - len(seen))
-        if not seen:
-            return chains.rows(), measured
-        observers = observers_of(TRANSITION_SERIES, chains)
         for _ in seen:
             chains.step()
-            for observer in observers:
-                observer.see(chains)
-        found = [observer.result()[name][1] for name, observer in zip(TRANSITION_SERIES, observers, strict=True)]
-        return chains.rows(), np.concatenate([measured, np.stack(found)], axis=-1)
+            rows.append(to_numpy(chains.measured()))
+        columns = np.concatenate(rows)
+        found = np.stack([group.series(name, columns) for name in TRANSITION_SERIES])
+        return chains.rows(), np.concatenate([measured, found], axis=-1)
 
     def found(self, block: Block) -> Measured:
         """What was measured at a temperature, when all is done."""
@@ -154,7 +151,7 @@ def measure_lattice(
     checkpoint_every : int, optional
         How many sweeps of a temperature are made by a task, and lost at most when a task is.
     random_state, scheduler, progress : optional
-        See `sample_lattice`.
+        See `sample_graph`.
 
     Returns
     -------
@@ -164,7 +161,7 @@ def measure_lattice(
     Raises
     ------
     ValueError, FileExistsError, RunError
-        As for `sample_lattice`.
+        As for `sample_graph`.
 
     Examples
     --------

@@ -9,7 +9,6 @@ probability.
 from __future__ import annotations
 
 import functools
-import itertools
 import pickle
 from typing import Any
 
@@ -22,8 +21,8 @@ from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import RBM
 from nbm_xp.boltzmann.annealing import AnnealedChains, ReverseChains
 from nbm_xp.boltzmann.chains import Chains
-from nbm_xp.boltzmann.machine import Machine
 from nbm_xp.boltzmann.partition import base_log_partition, estimate
+from nbm_xp.boltzmann.state import Machine
 from nbm_xp.machines.randomness import ChainFunction, ChainStreams
 from tests.helpers.runs import deep, dyadic, ordinary
 
@@ -143,29 +142,9 @@ def test_annealed_chains_weigh_the_model_in_any_blocks() -> None:
     assert found.log_z_low < model.log_partition() < found.log_z_high
 
 
-@pytest.mark.parametrize("connections", [[(0, 1)], [(0, 1), (1, 2)], [(0, 1), (0, 2), (1, 2)]], ids=str)
-def test_chains_in_reverse_start_exactly_and_weigh_the_model_in_any_blocks(connections: list[tuple[int, int]]) -> None:
-    """A correct sampler fails the first part about once in a million seeds."""
-    sizes, count = (5, 4, 3)[: 1 + max(high for _, high in connections)], 4000
-    model = deep(sizes, connections=connections)
-    chains = ReverseChains(Machine.of(model), 7, EVEN[::-1])
-    start = chains.start(0, count)
-    assert chains.is_exact
-    whole = np.array(list(itertools.product((0.0, 1.0), repeat=sum(sizes))))
-    state = np.split(whole, np.cumsum(sizes)[:-1], axis=1)
-    log_weight = sum(x @ bias for x, bias in zip(state, model.intercepts_, strict=True))
-    for (low, high), weights in zip(connections, model.coefs_, strict=True):
-        log_weight = log_weight + ((state[low] @ weights) * state[high]).sum(axis=1)
-    for layer, drawn in zip(chains.carried, start[:-1], strict=True):
-        place = 1 << np.arange(sizes[layer])
-        expected = np.bincount((state[layer] @ place).astype(int), np.exp(log_weight))
-        expected *= count / expected.sum()
-        found = np.bincount((place @ drawn).astype(int), minlength=len(expected))
-        kinds = expected >= 5
-        freedom = int(kinds.sum())
-        statistic = ((found - expected) ** 2 / expected)[kinds].sum()
-        assert statistic < freedom + 6 * np.sqrt(2 * freedom)
-        np.testing.assert_array_equal(chains.start(50, 30)[chains.carried.index(layer)], drawn[:, 50:80])
+def test_chains_in_reverse_weigh_the_model_in_any_blocks() -> None:
+    model = deep((5, 4, 3), connections=[(0, 1), (0, 2), (1, 2)])
+    chains = ReverseChains(Machine.of(model), 7, EVEN[::-1], n_sweeps=50)
     of_all = chains.advance(chains.start(0, 200), 0, 0, 63)[-1]
     of_some = chains.advance(chains.advance(chains.start(50, 30), 50, 0, 20), 50, 20, 43)[-1]
     np.testing.assert_allclose(of_some, of_all[50:80], rtol=1e-4, atol=1e-4)
@@ -173,10 +152,9 @@ def test_chains_in_reverse_start_exactly_and_weigh_the_model_in_any_blocks(conne
     assert result.log_z_low < model.log_partition() < result.log_z_high
 
 
-def test_chains_in_reverse_of_a_large_model_start_where_chains_ended() -> None:
+def test_chains_in_reverse_start_where_chains_ended() -> None:
     model = ordinary(30, 25)
     chains = ReverseChains(Machine.of(model), 3, [1.0, 0.0], n_sweeps=5)
-    assert not chains.is_exact
     first, mixing = chains.start(0, 8), chains.mixing
     np.testing.assert_array_equal(first[0], mixing.advance(mixing.start(0, 8), 0, 0, 5)[0])
     sampled = Chains(Machine.of(model), 3)

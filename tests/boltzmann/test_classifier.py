@@ -11,7 +11,7 @@ import pytest
 
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import PCD, RBM, SGD, RBMClassifier
-from nbm_xp.boltzmann.classifier import _Joint
+from nbm_xp.boltzmann.classifier import label_loss
 from nbm_xp.namespace import array_namespace, is_lazy, library_name
 from tests.helpers.libraries import DASK, LIBRARIES, Library
 
@@ -60,11 +60,9 @@ def test_what_is_as_for_the_machine_is_so_by_default() -> None:
 def test_its_loss_is_the_mean_of_what_it_gives_to_the_labels() -> None:
     model, (rows, labels) = fitted(), clusters()
     numbers = np.searchsorted(model.classes_, labels)
-    joint = _Joint(**model.rbm_.get_params())
-    joint.n_classes, joint.generative = 3, 1.0
     units = np.concatenate([rows, np.eye(3, dtype="float32")[numbers]], axis=1)
     of_rows = B.variable(np.full(len(rows), 1 / len(rows)), "float32")
-    loss = float(B.eval(joint._label_loss(model.rbm_.state_.parameters, B.variable(units, "float32"), of_rows)))
+    loss = float(B.eval(label_loss(model.rbm_.state_.parameters, B.variable(units, "float32"), of_rows, 3)))
     told = model.predict_log_proba(rows)[np.arange(len(rows)), numbers]
     assert loss == pytest.approx(-told.mean(), rel=1e-4)
 

@@ -17,7 +17,7 @@ def test_nothing_is_done_before_all_is_known_to_be_right(monkeypatch: pytest.Mon
         raise AssertionError("work")
 
     for name in ("adaptive_temperatures", "ReverseChains.start", "AnnealedChains.start"):
-        monkeypatch.setattr(f"nbm_xp.boltzmann.evaluation.{name}", working)
+        monkeypatch.setattr(f"nbm_xp.boltzmann.model.{name}", working)
     place = large.state_.rng.rstate.tolist()
     states = np.zeros((5, 30))
     wrong: list[tuple[str, dict[str, Any]]] = [

@@ -11,7 +11,7 @@ import pytest
 
 from nbm_xp.boltzmann import DBM, RBM
 from nbm_xp.boltzmann.annealing import adaptive_temperatures
-from nbm_xp.boltzmann.machine import Machine
+from nbm_xp.boltzmann.state import Machine
 from nbm_xp.boltzmann.tempering import adaptive_replicas
 from nbm_xp.namespace import to_numpy
 from nbm_xp.runs import evaluate, read_evaluation

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM, Diagnostics, LadderEstimate, TrainingWarning
-from nbm_xp.boltzmann.bridging import mixing
-from nbm_xp.boltzmann.diagnostics import nested_r_hat
 from nbm_xp.boltzmann.training_diagnostics import TrainingDiagnostics
 from nbm_xp.namespace import to_numpy
 from tests.helpers.libraries import Library, libraries
@@ -189,21 +187,6 @@ def test_bad_arguments_are_refused_before_anything_changes() -> None:
     with pytest.raises(ValueError, match=r"held_out must have values in \[0, 1\]"):
         rbm.fit(NOISE, held_out=NOISE * np.nan)
     np.testing.assert_array_equal(rbm.components_, before)
-
-
-def test_r_hats_of_chains_that_forget_and_that_do_not() -> None:
-    random = np.random.default_rng(0)
-    mixed = random.normal(size=4000)
-    assert 1.0 <= nested_r_hat(mixed, 4) < 1.01
-    apart = mixed + np.repeat([0.0, 0.0, 5.0, 5.0], 1000)
-    assert nested_r_hat(apart, 4) == pytest.approx(np.sqrt(1 + 25 / 3), rel=0.05)
-    assert nested_r_hat(np.array([0.0, 0.0, 1.0, 1.0]), 2) == np.inf
-    size, r_hat = mixing(mixed.reshape(40, 100))
-    assert 2500 < size <= 4000
-    assert 0.98 < r_hat < 1.01
-    size, r_hat = mixing(mixed.reshape(40, 100) + np.repeat([0.0, 10.0], 50))
-    assert 90 < size < 120  # as many as there are chains
-    assert r_hat > 3
 
 
 def test_a_ladder_whose_chains_miss_a_place_is_warned_of() -> None:

@@ -170,8 +170,8 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
         ),
         (["sample", *M, "--out", "a", "--library", "dask"], "must be one that computes at once"),
         (["evaluate", *M, "--data", "digits"], "has 64 features, but model.safetensors is expecting 9"),
-        (["plot", MODEL, "--what", "beer"], "--what must be one of filters, samples, curve, diagnostics"),
-        (["plot", MODEL, "--what", "curve"], "there is nothing to draw curve from"),
+        (["plot", MODEL, "--what", "beer"], "--what must be one of filters, samples, diagnostics"),
+        (["plot", MODEL, "--what", "diagnostics"], "there is nothing to draw diagnostics from"),
         (
             ["plot", MODEL, "--what", "filters", "--out", "one.jpg"],
             "--out must end in .png, or be a folder",

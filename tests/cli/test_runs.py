@@ -220,7 +220,7 @@ def is_a_picture(path: str) -> bool:
 
 def test_plot_draws_all_that_a_training_has_to_show() -> None:
     ran("train", "--data", "scans.npy", "--n-components", "3", "--n-iter", "3", "--held-out", "scans.npy")
-    names = ["filters.png", "samples.png", "curve.png", "convergence.png"]
+    names = ["filters.png", "samples.png", "diagnostics.png", "convergence.png"]
     assert told("plot", "run")["pictures"] == [f"run/{name}" for name in names]
     assert all(is_a_picture(f"run/{name}") for name in names)
 

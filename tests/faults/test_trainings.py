@@ -27,7 +27,7 @@ if __name__ == "__main__":
     if os.path.exists({place!r}):
         resume({place!r})
     else:
-        train(learner({way!r}), {place!r}, ROWS, checkpoint_every=1, score_every=5)
+        train(learner({way!r}), {place!r}, ROWS, checkpoint_every=1)
 """
 
 

@@ -83,6 +83,6 @@ def test_the_portable_form_keeps_every_promise(monkeypatch: pytest.MonkeyPatch) 
 def test_every_draw_is_promised() -> None:
     assert set(PROMISES) == set(RECORDED), "python -m tests.helpers.promise records new draws"
     methods = {name for name in dir(Generator) if not name.startswith("_")}
-    beside = {"state", "library", "seed_from_entropy", "advance", "spawn", "substreams"}
+    beside = {"state", "library", "advance", "spawn", "substreams"}
     beside |= {"fold_in", "shuffle", "split"}
     assert {name.partition(",")[0].partition("/")[0] for name in RECORDED} >= methods - beside

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.graphs import GraphMachine, MixingWarning, diagnose, lattice, onsager
-from nbm_xp.runs import open_dataset, resume, sample_lattice
+from nbm_xp.runs import open_dataset, resume, sample_graph
 
 pytest.importorskip("xarray")
 
@@ -58,7 +58,7 @@ def test_what_is_computed_later_is_diagnosed_when_it_is_there(tmp_path: pathlib.
     assert diagnose(lazy.compute()) == told(whole)
     pytest.importorskip("zarr")
     asked = {name: value for name, value in (HOT | {"n_sweeps": 60, "beta": 0.05}).items() if name != "random_state"}
-    run = sample_lattice(SQUARE, tmp_path / "run", **asked, chunks=(6, 12), checkpoint_every=55, random_state=1)
+    run = sample_graph(SQUARE, tmp_path / "run", **asked, chunks=(6, 12), checkpoint_every=55, random_state=1)
     assert told(open_dataset(run.path)) == told(whole)
 
 
@@ -68,7 +68,7 @@ def test_a_run_that_warns_is_finished(tmp_path: pathlib.Path) -> None:
     asked: dict[str, Any] = {"n_chains": 8, "n_sweeps": 40, "burn_in": 40, "beta": 2.0, "chunks": 12, "random_state": 1}
     asked["checkpoint_every"] = 40
     with pytest.raises(MixingWarning, match=r"magnetisation \(R-hat .*cluster moves"):
-        sample_lattice(SQUARE, tmp_path / "run", **asked)
+        sample_graph(SQUARE, tmp_path / "run", **asked)
     assert told(open_dataset(tmp_path / "run"))["magnetisation_r_hat"] > 1.05
     resume(tmp_path / "run")  # finished: nothing is left to warn of
 

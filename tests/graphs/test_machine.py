@@ -18,7 +18,6 @@ from nbm_xp.graphs import (
     autocorrelation_time,
     binder,
     chimera,
-    colouring,
     edwards_anderson,
     energy_histogram,
     enumerated,
@@ -35,8 +34,9 @@ from nbm_xp.graphs import (
     transition,
     zephyr,
 )
+from nbm_xp.graphs import layout as layout_chapter
 from nbm_xp.graphs import moves as moves_chapter
-from nbm_xp.graphs.chains import Numbers
+from nbm_xp.graphs.chains import ChainGroup, Numbers
 from nbm_xp.graphs.moves import LANES
 from tests.helpers.libraries import EAGER, Library
 
@@ -269,13 +269,13 @@ def test_graphs_of_annealers(make: Any, size: tuple[int, ...], units: int) -> No
     "graph", [GLASS, random_regular(300, 4, 1), sherrington_kirkpatrick(20, 1), as_graph([[0, 5], [5, 1]], units=9)]
 )
 def test_colours_are_those_of_units_in_their_turn(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = colouring.neighbour_rows(graph.units, graph.first, graph.second)
-    colours = colouring.colours_of(rows)
-    monkeypatch.setattr(colouring, "kernel", lambda *_: None)
-    portable = colouring.neighbour_rows(graph.units, graph.first, graph.second)
+    rows = layout_chapter.neighbour_rows(graph.units, graph.first, graph.second)
+    colours = layout_chapter.colours_of(rows)
+    monkeypatch.setattr(layout_chapter, "kernel", lambda *_: None)
+    portable = layout_chapter.neighbour_rows(graph.units, graph.first, graph.second)
     for a, b in zip(rows, portable, strict=True):
         np.testing.assert_array_equal(a, b)
-    np.testing.assert_array_equal(colouring.colours_of(rows), colours)
+    np.testing.assert_array_equal(layout_chapter.colours_of(rows), colours)
     want: list[int] = []
     for unit in range(graph.units):
         taken = {want[v] for v in rows[1][rows[0][unit] : rows[0][unit + 1]] if v < unit}
@@ -283,17 +283,16 @@ def test_colours_are_those_of_units_in_their_turn(graph: Graph, monkeypatch: pyt
     assert colours.tolist() == want
     order = np.argsort(colours, kind="stable")
     slots = np.argsort(order).astype(np.int32)
-    moved = colouring.neighbour_rows(graph.units, slots[graph.first], slots[graph.second])
+    moved = layout_chapter.neighbour_rows(graph.units, slots[graph.first], slots[graph.second])
     for reorder in (lambda: None, monkeypatch.undo):
         reorder()
-        for a, b in zip(
-            colouring.reordered_rows(order, slots, rows, slots[graph.first], slots[graph.second]), moved, strict=True
-        ):
+        again = layout_chapter.reordered_rows(order, slots, rows, slots[graph.first], slots[graph.second])
+        for a, b in zip(again, moved, strict=True):
             np.testing.assert_array_equal(a, b)
-    monkeypatch.setattr(colouring, "kernel", lambda *_: None)
-    twice = colouring.neighbour_rows(3, np.asarray([0, 2, 1]), np.asarray([1, 1, 0]))
+    monkeypatch.setattr(layout_chapter, "kernel", lambda *_: None)
+    twice = layout_chapter.neighbour_rows(3, np.asarray([0, 2, 1]), np.asarray([1, 1, 0]))
     with pytest.raises(ValueError, match=r"got \(0, 1\) twice"):
-        colouring.colours_of(twice)
+        layout_chapter.colours_of(twice)
 
 
 # --- the same bits
@@ -409,8 +408,8 @@ def test_each_unit_has_its_number() -> None:
         numbers = Numbers((1, 2, 3, 4, 5, 6), units)
         states = numbers.states(3, 4, 7)
         drawn = numbers.sweep(np, states, 4)
-        for chain in range(4):
-            np.testing.assert_array_equal(drawn[:, chain], numbers.some(3 + chain, 7, 0, units))
+        group = ChainGroup(units, "spin", "heat_bath", (1, 2, 3, 4, 5, 6), 3, (1.0,) * 4)
+        np.testing.assert_array_equal(drawn, group.uniforms(np.arange(units), 7))
         np.testing.assert_array_equal(numbers.after(states, 2), numbers.states(3, 4, 9))
         assert np.unique(drawn).size == drawn.size
 

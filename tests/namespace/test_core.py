@@ -23,11 +23,6 @@ import pytest
 import nbm_xp
 from nbm_xp import keras2 as K
 from nbm_xp.graphs import GraphMachine, edwards_anderson, lattice
-from nbm_xp.graphs.blocks import ChainGroup, Step
-from nbm_xp.graphs.graph import Lattice
-from nbm_xp.graphs.lattice_blocks import couplings_of
-from nbm_xp.graphs.lattice_sweeps import divided
-from nbm_xp.graphs.shards import _by_breadth
 from nbm_xp.namespace import core, exponentials, host_namespace
 from nbm_xp.namespace.convolution import winograd
 from nbm_xp.rng import Generator, bernoulli, elementary, substreams
@@ -129,18 +124,10 @@ def exercise() -> None:
     for machine in (GraphMachine(glass), *alike):
         for rule in ("heat_bath", "metropolis"):
             machine.sample(67, 2, rule=rule, shards=3, random_state=5).compute(scheduler="synchronous")
-        _by_breadth(machine.layout, 3)
     even = edwards_anderson((6, 22), "normal", random_state=1)
     for machine, chunks in ((GraphMachine(even), (6, 22)), (GraphMachine(lattice((6, 70)), "binary"), (3, 70))):
         for rule in ("heat_bath", "metropolis"):
-            graph = machine.graph
-            assert isinstance(graph, Lattice)
-            division = divided(graph.shape, graph.periodic, chunks, 1)
-            work = division.work(ChainGroup(graph.units, machine.units, rule, (SEED,) * 6, 0, (0.7,)))
-            begun = {(0, *block): work.begin((0, *block)) for block in division.blocks}
-            shown = {block: layers for block, (_, layers) in begun.items()}
-            given = division.given(couplings_of(machine), (0, 0))
-            work.step((0, 0, 0), begun[0, 0, 0][0], shown, Step(0, 1, 0, (1,)), given)
+            machine.sample(1, 1, rule=rule, chunks=chunks, random_state=5).compute(scheduler="synchronous")
     rng = np.random.default_rng(0)
     xp, states = host_namespace(), substreams((SEED,) * 6, 770)
     advance(states, 12345)

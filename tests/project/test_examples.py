@@ -15,6 +15,7 @@ EXAMPLES: dict[str, tuple[dict[str, int], Callable[[Any], bool]]] = {
     "digits": ({"n_iter": 3}, lambda mean: -25 < mean < -16),
     "hmc": ({"n_draws": 300}, lambda mean: bool(np.allclose(mean, [1.0, -2.0], atol=0.6))),
     "lattice_on_disk": ({"length": 96, "n_sweeps": 19}, lambda energy: abs(energy + 1.106) < 0.2),
+    "neon_digits": ({"epochs": 5}, lambda accuracy: accuracy > 0.9),
     "random_on_a_cluster": ({"rows": 2000}, lambda equal: equal),
     "rna_family": ({"n_iter": 30}, lambda pairs: pairs == HAIRPIN),
     "scipy_minimise": ({}, lambda found: bool(np.allclose(found, [2.5, 0.5], atol=0.15))),
@@ -32,7 +33,7 @@ def test_an_example_finds_what_it_says(name: str, tmp_path: Path) -> None:
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", [*EXAMPLES, "keras2_digits"])
 def test_an_example_is_short_and_in_the_gallery(name: str) -> None:
     assert len((ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8").splitlines()) <= 60
     assert f"../examples/{name}.py" in (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")

@@ -37,3 +37,13 @@ def test_it_learns_and_draws(
     assert found[-1].test > least
     draw(model, found, tmp_path / "mnist.png")
     assert (tmp_path / "mnist.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_program_writes_what_it_found(tmp_path: pathlib.Path) -> None:
+    from examples.mnist import main
+
+    rows = (np.random.default_rng(5).random((60, 16)) < 0.5).astype("float32")
+    np.savez(tmp_path / "rows.npz", **{f"{name}.data": rows for name in ("train", "valid", "test")})
+    out = tmp_path / "out"
+    main(["--data", str(tmp_path / "rows.npz"), "--out", str(out), "--minutes", "0.002", "--hidden", "4"])
+    assert {path.name for path in out.iterdir()} == {"model.safetensors", "curve.jsonl", "mnist.png"}

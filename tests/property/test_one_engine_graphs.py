@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from nbm_xp.graphs import GraphMachine, edwards_anderson, erdos_renyi, lattice
 from nbm_xp.graphs import lattice_sweeps as lattice_chapter
-from nbm_xp.graphs import shard_sweeps as shard_chapter
-from nbm_xp.graphs.colouring import colours_of, neighbour_rows
+from nbm_xp.graphs import shards as shard_chapter
 from nbm_xp.graphs.graph import Lattice, odd_rings, row_starts
-from nbm_xp.graphs.lattice_blocks import LatticeBlock, couplings_of
-from nbm_xp.runs import open_dataset, sample_graph, sample_lattice
+from nbm_xp.graphs.lattice_blocks import LatticeMemory, couplings_of
+from nbm_xp.graphs.layout import colours_of, neighbour_rows
+from nbm_xp.runs import open_dataset, sample_graph
 
 pytest.importorskip("dask")
 pytest.importorskip("xarray")
@@ -76,13 +76,13 @@ def test_a_lattice_has_the_same_draws_in_memory_on_dask_and_in_a_run(
     machine = GraphMachine(graph, units, 0.2 * (seed % 2), couplings)
     asked = asked_of(machine, rule, clamped, rng)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nbm_xp.graphs.lattice_sweeps.LatticeDivision.sweeps_at_once", at_once)
+        patch.setattr("nbm_xp.graphs.lattice_blocks.LatticeDivision.sweeps_at_once", at_once)
         if not loops:
             patch.setattr(lattice_chapter, "kernel", lambda *_: None)
         whole = machine.sample(**asked, random_state=seed)
         equal(whole, machine.sample(**asked, random_state=seed, chunks=chunks), tuple(asked["observe"]))
         with tempfile.TemporaryDirectory() as folder:
-            run = sample_lattice(
+            run = sample_graph(
                 machine, f"{folder}/run", **asked, random_state=seed, chunks=chunks, checkpoint_every=at_once
             )
             equal_to_run(whole, open_dataset(run.path))
@@ -173,7 +173,7 @@ def test_overlaps_and_means_of_many_chains_in_shards() -> None:
 def test_clamped_units_are_found_wherever_a_block_has_them(graph: Lattice, data: st.DataObject) -> None:
     size = tuple(data.draw(st.integers(1, n)) for n in graph.shape)
     offset = tuple(data.draw(st.integers(0, n - m)) for n, m in zip(graph.shape, size, strict=True))
-    block = LatticeBlock(graph, offset, size, 2 * data.draw(st.integers(0, 3)))
+    block = LatticeMemory(graph, offset, size, 2 * data.draw(st.integers(0, 3)))
     rng = np.random.default_rng(0)
     units = np.sort(rng.choice(graph.units, min(graph.units - 1, 5), replace=False))
     held = units, np.arange(1, units.size + 1, dtype=np.int8)

@@ -27,8 +27,8 @@ from nbm_xp.rng.distributions import sampling
 from nbm_xp.rng.distributions.counts import large_binomial, poisson
 from nbm_xp.rng.distributions.gammas import gamma
 from nbm_xp.rng.distributions.integers import integers
-from nbm_xp.rng.element_uniforms import of_block
 from nbm_xp.rng.parameters import INTEGERS
+from nbm_xp.rng.tasks import of_block
 from tests.helpers.distributions import DRAWS, REAL, VECTORS, WITH_ARRAYS
 from tests.helpers.libraries import AGAIN, Library, guard, libraries, on_libraries
 

@@ -153,7 +153,6 @@ def test_generators_stay_where_they_are(library: Library) -> None:
     assert set(GENERATOR) == {name for name in dir(Generator) if not name.startswith("_")} - {
         "state",
         "library",
-        "seed_from_entropy",
     }
     calls = cases(Generator, [*GENERATOR.items(), *FURTHER], BAD if library.name == "numpy" else FEW)
     count, moved = failures(lambda: Generator(5, library.name), lambda g: g.state, calls)

@@ -14,8 +14,8 @@ from nbm_xp.namespace.mrg31k3p import cuda_draws as cuda
 from nbm_xp.namespace.mrg31k3p.cuda_draws import SAMPLES
 from nbm_xp.rng import after, bernoulli, draw, substreams
 from nbm_xp.rng.draws import normal
-from nbm_xp.rng.element_uniforms import of_block
 from nbm_xp.rng.recurrence import rows_of
+from nbm_xp.rng.tasks import of_block
 from nbm_xp.rng.uniforms import elements, numbers, polar
 from tests.helpers.libraries import Library, libraries
 

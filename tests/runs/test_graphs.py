@@ -1,24 +1,66 @@
-"""Any graph's chains as runs: the states of the undivided ones, the same files for all shards, after interruptions."""
+"""Chains on graphs as runs: the states of the undivided ones, and the same files whoever computes them."""
 
 from __future__ import annotations
 
 import pathlib
+import shutil
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nbm_xp.graphs import GraphMachine
-from nbm_xp.runs import RunError, Workers, graph_job, open_dataset, projected, resume, sample_graph
+from nbm_xp.graphs import GraphMachine, edwards_anderson, lattice, random_regular
+from nbm_xp.runs import RunError, Workers, graph_runs, open_dataset, projected, resume, sample_graph
 from nbm_xp.runs.graph_job import GRAPH
-from tests.graphs.test_shards import ASKED, MACHINES
 from tests.helpers.runs import files_of
-from tests.runs.test_lattices import BrokenOffError, interrupting, late
 
 pytest.importorskip("zarr")
 pytest.importorskip("xarray")
 
-ASK: dict[str, Any] = ASKED | {"random_state": 5}
+WEB = GraphMachine(random_regular(200, 3, random_state=1))
+GLASS = GraphMachine(edwards_anderson((8, 6, 4), random_state=1), fields=0.3)
+MACHINES: dict[str, tuple[GraphMachine, dict[str, Any]]] = {
+    "a lattice": (GraphMachine(lattice((12, 14))), {"chunks": 5, "checkpoint_every": 2}),
+    "a glass": (GLASS, {"chunks": (4, 3, -1), "checkpoint_every": 2}),
+    "fields of each": (
+        GraphMachine(edwards_anderson((11, 9), "normal", False, random_state=1), "binary", np.linspace(-1, 1, 99)),
+        {"chunks": 4},
+    ),
+    "Potts units": (GraphMachine(lattice((6, 7)), units=3, fields=[0.1, 0.0, 0.2]), {"chunks": 4}),
+    "a web": (WEB, {"shards": 3}),
+    "binary units": (GraphMachine(random_regular(60, 4, random_state=2), "binary", 0.3), {"shards": 4}),
+    "a lattice in shards": (GraphMachine(lattice((7, 5)), "categorical:3", couplings=-0.7), {"shards": 3}),
+}
+ASKED: dict[str, Any] = {
+    "n_chains": 2, "n_sweeps": 9, "burn_in": 2, "thin": 2, "beta": [0.4, 0.9], "random_state": 5
+}  # fmt: skip
+ALONE = Workers(n_workers=1)
+
+
+class BrokenOffError(Exception):
+    pass
+
+
+def interrupting(share: float) -> Any:
+    def look(done: int, total: int) -> None:
+        if done > share * total:
+            raise BrokenOffError
+
+    return look
+
+
+def late(run: pathlib.Path, first: float, last: float) -> Any:
+    """Break a run off, after a worker that was cut off before has written again what it had then."""
+    kept = run.with_name("kept")
+
+    def look(done: int, total: int) -> None:
+        if done > first * total and not kept.exists():
+            shutil.copytree(run / "checkpoints", kept)
+        if done > last * total:
+            shutil.copytree(kept, run / "checkpoints", dirs_exist_ok=True)
+            raise BrokenOffError
+
+    return look
 
 
 def drawn(run: pathlib.Path) -> dict[str, bytes]:
@@ -26,126 +68,144 @@ def drawn(run: pathlib.Path) -> dict[str, bytes]:
     return {name: value for name, value in files_of(run / GRAPH).items() if not name.endswith("zarr.json")}
 
 
-@pytest.mark.parametrize("name", ["any neighbours", "Potts", "an odd lattice", "apart"])
-def test_runs_have_the_states_of_undivided_chains(name: str, tmp_path: pathlib.Path) -> None:
-    machine = MACHINES[name]
-    whole = machine.sample(**ASKED)
-    run = sample_graph(machine, tmp_path / "run", **ASK, shards=3)
+def check_equal(whole: Any, run: pathlib.Path) -> None:
+    found = open_dataset(run)
+    for name in (*map(str, found.data_vars), *(["sweep"] if "sweep" in found.variables else [])):
+        np.testing.assert_array_equal(found[name].values.ravel(), whole[name].values.ravel(), err_msg=name)
+
+
+@pytest.mark.parametrize("clamp", [None, {3: 1, 20: 1}])
+@pytest.mark.parametrize("name", MACHINES)
+def test_runs_have_the_states_of_undivided_chains(name: str, clamp: Any, tmp_path: pathlib.Path) -> None:
+    machine, divided = MACHINES[name]
+    asked = ASKED | {"clamp": clamp, "observe": ["energy", "abs_magnetisation"]}
+    run = sample_graph(machine, tmp_path / "run", **asked, **divided)
+    check_equal(machine.sample(**asked), run.path)
     found = open_dataset(run.path)
-    for measured in ("state", "energy", "magnetisation", "sweep"):
-        assert (found[measured].values == whole[measured].values).all(), measured
-    assert found["state"].dims == ("chain", "unit")
+    assert set(found.data_vars) == {"state", "energy", "abs_magnetisation"}
+    assert found["energy"].dims == ("chain", "draw")
+    assert found["state"].shape[1:] == ((machine.n_units,) if "shards" in divided else machine.state_shape)
     assert not (run.path / "checkpoints").exists()
 
 
 def test_overlaps_are_measured_in_runs(tmp_path: pathlib.Path) -> None:
-    machine, asked = MACHINES["three neighbours"], {"n_chains": 66, "beta": 0.5, "n_sweeps": 3, "observe": "overlap"}
-    whole = machine.sample(**asked, random_state=5)
-    found = open_dataset(sample_graph(machine, tmp_path / "run", **asked, random_state=5, shards=3).path)
+    asked: dict[str, Any] = {"n_chains": 66, "beta": 0.5, "n_sweeps": 3, "observe": "overlap", "random_state": 5}
+    found = open_dataset(sample_graph(WEB, tmp_path / "run", **asked, shards=3).path)
     assert found["overlap"].dims == ("pair", "draw")
-    assert (found["overlap"].values == whole["overlap"].values).all()
-    assert set(found.data_vars) == {"state", "overlap"}
+    assert (found["overlap"].values == (whole := WEB.sample(**asked))["overlap"].values).all()
     assert len(set(whole["overlap"].values[:, -1].tolist())) > 3
 
 
 @pytest.mark.parametrize("asked", [{"observe": []}, {"thin": 9}, {"thin": 9, "observe": "overlap"}], ids=str)
 def test_states_are_all_there_is_where_nothing_is_measured(asked: dict[str, Any], tmp_path: pathlib.Path) -> None:
-    machine = MACHINES["three neighbours"]
     asked |= {"n_chains": 2, "n_sweeps": 2, "random_state": 1}
-    run = sample_graph(machine, tmp_path / "run", **asked, shards=2, scheduler=Workers(n_workers=1))
-    found = open_dataset(run.path)
-    assert set(found.variables) == {"state", "chain"}
-    whole = machine.sample(**asked)
-    assert (found["state"].values == whole["state"].values).all()
+    run = sample_graph(WEB, tmp_path / "run", **asked, shards=2, scheduler=ALONE)
+    assert set(open_dataset(run.path).variables) == {"state", "chain"}
+    check_equal(WEB.sample(**asked), run.path)
 
 
-def test_held_units_are_held_in_runs(tmp_path: pathlib.Path) -> None:
-    machine, clamp = MACHINES["three neighbours"], {3: 1, 100: -1, 199: -1}
-    whole = machine.sample(**ASKED, clamp=clamp)
-    found = open_dataset(sample_graph(machine, tmp_path / "run", **ASK, clamp=clamp, shards=3).path)
-    assert (found["state"].values == whole["state"].values).all()
-    assert (found["energy"].values == whole["energy"].values).all()
-    assert set(found["state"].values[:, 199].tolist()) == {-1}
-
-
-def test_files_are_the_same_for_all_shards(tmp_path: pathlib.Path) -> None:
-    machine, found = MACHINES["three neighbours"], []
-    asked = ASK | {"n_chains": 67, "beta": 0.5, "n_sweeps": 2}
-    for number, shards in enumerate([1, 3, np.arange(200) % 5]):
-        run = sample_graph(
-            machine, tmp_path / str(number), **asked, shards=shards, scheduler=Workers(n_workers=1 + number % 2)
+def test_files_are_the_same_for_all_blocks(tmp_path: pathlib.Path) -> None:
+    asked, shards = ASKED | {"n_chains": 67, "beta": 0.5, "n_sweeps": 2}, [1, 3, np.arange(200) % 5]
+    of_web = [
+        drawn(
+            sample_graph(WEB, tmp_path / f"web-{k}", **asked, shards=each, scheduler=Workers(n_workers=1 + k % 2)).path
         )
-        found.append(drawn(run.path))
-    assert len(found[0]) > 67
-    assert found[0] == found[1] == found[2]
+        for k, each in enumerate(shards)
+    ]
+    assert len(of_web[0]) > 67
+    of_lattice = []
+    for number, (chunks, every) in enumerate([(-1, 11), (4, 1), ((12, 5), 3)]):
+        how = {"chunks": chunks, "checkpoint_every": every, "scheduler": Workers(n_workers=1 + number)}
+        run = sample_graph(MACHINES["a lattice"][0], tmp_path / str(number), **ASKED, **how)
+        of_lattice.append({name: value for name, value in drawn(run.path).items() if "state" not in name})
+    assert len(of_lattice[0]) > 2
+    for found in (of_web, of_lattice):
+        assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.parametrize(("share", "rule"), [(0.0, "heat_bath"), (0.13, "metropolis"), (0.7, "metropolis")])
-def test_what_was_broken_off_goes_on_with_the_same_bytes(
-    share: float, rule: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = ASK | {"shards": 3, "rule": rule}
-    whole = sample_graph(MACHINES["any neighbours"], tmp_path / "whole", **asked | {"shards": 1})
-    monkeypatch.setattr(graph_job, "_cache", graph_job._Cache())
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.8])
+@pytest.mark.parametrize("name", ["a glass", "binary units"])
+def test_what_was_broken_off_goes_on_with_the_same_bytes(name: str, share: float, tmp_path: pathlib.Path) -> None:
+    machine, divided = MACHINES[name]
+    asked = ASKED | divided | {"rule": "metropolis"}
+    whole = sample_graph(machine, tmp_path / "whole", **asked)
     with pytest.raises(BrokenOffError):
-        sample_graph(MACHINES["any neighbours"], tmp_path / "run", **asked, progress=interrupting(share))
+        sample_graph(machine, tmp_path / "run", **asked, progress=interrupting(share))
     with pytest.raises(RunError, match="is not finished: resume it by"):
         open_dataset(tmp_path / "run")
-    monkeypatch.setattr(graph_job, "_cache", graph_job._Cache())  # as in another process
-    run = resume(tmp_path / "run", scheduler=Workers(n_workers=1))
-    assert drawn(run.path) == drawn(whole.path)
-    assert drawn(resume(run.path).path) == drawn(whole.path)
+    for _ in range(2):
+        run = resume(tmp_path / "run", scheduler=ALONE)
+        assert files_of(run.path / GRAPH) == files_of(whole.path / GRAPH)
 
 
-def test_a_late_worker_changes_nothing(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = ASK | {"shards": 3, "scheduler": Workers(n_workers=1)}
-    machine = MACHINES["three neighbours"]
+@pytest.mark.parametrize("name", ["a glass", "a web"])
+def test_a_late_worker_changes_nothing(name: str, tmp_path: pathlib.Path) -> None:
+    machine, divided = MACHINES[name]
+    asked = ASKED | divided | {"scheduler": ALONE}
     whole = sample_graph(machine, tmp_path / "whole", **asked)
     with pytest.raises(BrokenOffError):
         sample_graph(machine, tmp_path / "run", **asked, progress=late(tmp_path / "run", 0.3, 0.8))
-    monkeypatch.setattr(graph_job, "_cache", graph_job._Cache())
-    assert drawn(resume(tmp_path / "run", scheduler=Workers(n_workers=1)).path) == drawn(whole.path)
+    assert files_of(resume(tmp_path / "run", scheduler=ALONE).path / GRAPH) == files_of(whole.path / GRAPH)
 
 
-@pytest.mark.parametrize("rule", ["heat_bath", "metropolis"])
-def test_states_are_read_from_disk_where_none_are_at_hand(
-    rule: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine = MACHINES["Potts"]
-    monkeypatch.setattr(graph_job, "AT_HAND", 0)
-    run = sample_graph(machine, tmp_path / "run", **ASK, shards=4, rule=rule)
-    whole = machine.sample(**ASKED, rule=rule)
-    assert (open_dataset(run.path)["state"].values == whole["state"].values).all()
-    assert (open_dataset(run.path)["energy"].values == whole["energy"].values).all()
+def test_what_neighbours_have_shown_must_be_there(tmp_path: pathlib.Path) -> None:
+    machine, divided = MACHINES["a lattice"]
+    with pytest.raises(BrokenOffError):
+        sample_graph(machine, tmp_path / "run", **ASKED, **divided, scheduler=ALONE, progress=interrupting(0.4))
+    for file in (tmp_path / "run" / "checkpoints").glob("shown/*"):
+        file.unlink()
+    with pytest.raises(ValueError, match=r"shown is damaged: block \d+ shows nothing of segment"):
+        resume(tmp_path / "run", scheduler=ALONE)
 
 
 def test_two_workers_write_the_same_files(tmp_path: pathlib.Path, two_workers: Any) -> None:
-    machine = MACHINES["three neighbours"]
-    whole = sample_graph(machine, tmp_path / "whole", **ASK, shards=2, scheduler=Workers(n_workers=1))
-    run = sample_graph(machine, tmp_path / "run", **ASK, shards=2, scheduler=two_workers.scheduler.address)
-    assert files_of(run.path / GRAPH) == files_of(whole.path / GRAPH)
+    for name in ("a glass", "a web"):
+        machine, divided = MACHINES[name]
+        runs = [
+            sample_graph(machine, tmp_path / f"{name} {k}", **ASKED, **divided, scheduler=scheduler)
+            for k, scheduler in enumerate([ALONE, two_workers.scheduler.address])
+        ]
+        assert files_of(runs[0].path / GRAPH) == files_of(runs[1].path / GRAPH)
 
 
-def test_what_is_needed_grows_with_what_is_asked() -> None:
-    machine = MACHINES["three neighbours"]
-    one, many = (projected(machine, shards=4, n_chains=chains, n_workers=1) for chains in (1, 640))
-    assert one.memory < many.memory
-    assert one.disk < many.disk
+def test_what_is_needed_is_said_and_must_be_there(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, many = (projected(WEB, shards=4, n_chains=chains, n_workers=1) for chains in (1, 640))
+    assert (one.memory, one.disk) < (many.memory, many.disk)
+    vast = GraphMachine(lattice((32768, 30720)))
+    needed = projected(vast, 4096, n_workers=2)
+    assert 1e9 < needed.disk < 2.1e9
+    assert needed.memory < 1e9
+    assert projected(vast, 4096, n_chains=4, n_workers=2).disk == 4 * needed.disk
+    assert projected(vast, 16384, n_workers=2).memory > 4e9
+    monkeypatch.setattr(graph_runs, "_memory", lambda: 4 * 10**9)
+    with pytest.raises(RunError, match=r"will need .* and there are 4\.00 GB of memory: divide it into smaller blocks"):
+        sample_graph(vast, tmp_path / "run", n_sweeps=1, chunks=16384, scheduler=Workers(n_workers=2))
+    with pytest.raises(RunError, match=r"will need .* GB of disk, and .* has .* GB left: nothing was begun"):
+        sample_graph(vast, tmp_path / "run", n_chains=10**5, n_sweeps=1, chunks=4096)
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
         ({"shards": 0}, "shards must be"),
-        ({"rule": "wolff"}, "rule must be one of heat_bath, metropolis where there are shards"),
-        ({"beta": [1.0, 2.0]}, "beta must be one number or of shape"),
+        ({"shards": 2, "rule": "wolff"}, "rule must be one of heat_bath, metropolis where there are shards"),
+        ({"shards": 2, "chunks": 2}, "shards must be None where there are chunks"),
+        ({"rule": "wolff"}, "rule must be one of heat_bath, metropolis where there are chunks"),
+        ({"beta": [1.0, 2.0, 3.0]}, "beta must be one number or of shape"),
         ({"n_sweeps": 0}, "n_sweeps must be"),
-        ({"observe": "overlap", "n_chains": 3}, "observe: overlaps are those of two chains each"),
+        ({"checkpoint_every": 0}, "checkpoint_every must be"),
+        ({"chunks": (4, 4, 4)}, "chunks must be an int, or one for each of 2 axes"),
+        ({"chunks": 0}, "chunks must be"),
+        ({"chunks": ((5, 7), 14)}, "chunks must be"),
+        ({"observe": "overlap", "n_chains": 3, "beta": 1}, "observe: overlaps are those of two chains each"),
         ({"observe": 7}, "observe must be names, got 7"),
         ({"observe": "means"}, "observe must be of energy, magnetisation, abs_magnetisation, overlap, got 'means'"),
     ],
 )
-def test_what_cannot_be_run_is_refused(asked: dict[str, Any], message: str, tmp_path: pathlib.Path) -> None:
+def test_what_cannot_be_run_raises(asked: dict[str, Any], message: str, tmp_path: pathlib.Path) -> None:
     with pytest.raises(ValueError, match=message):
-        sample_graph(GraphMachine([[0, 1]]), tmp_path / "run", **asked)
+        sample_graph(MACHINES["a lattice"][0], tmp_path / "run", **ASKED | asked)
     assert not (tmp_path / "run").exists()
+    with pytest.raises(ValueError, match="chunks: the machine must be on a lattice"):
+        sample_graph(WEB, tmp_path / "run", chunks=4)

@@ -125,7 +125,7 @@ def test_units_of_any_kind_go_on_to_the_same_bytes(tmp_path: pathlib.Path, visib
 
 def test_log_z_lies_between_its_three_estimates(tmp_path: pathlib.Path, model: RBM) -> None:
     run = evaluate(model, tmp_path / "run", rows()[:50], n_chains=60, n_temperatures=400, chunks=25, random_state=2)
-    assert run.configuration["reverse"] == "exact states"
+    assert run.configuration["reverse"] == "the ladder"
     found, exact = read_evaluation(run.path), model.log_partition()
     assert found.ladder is not None
     assert found.ais is not None
@@ -200,7 +200,7 @@ def test_one_table_tells_the_ladder_and_both_ways_of_annealing(
     tmp_path: pathlib.Path, model: RBM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("typer")
-    from ..command import ran, told
+    from tests.helpers.command import ran, told
 
     monkeypatch.chdir(tmp_path)
     model.save("model.safetensors")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import pathlib
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import DBM, RBM, SGD, TrainingWarning
+from nbm_xp.boltzmann import DBM, RBM, SGD
 from nbm_xp.files import finite_json
 from nbm_xp.graphs import GraphMachine, lattice
 from nbm_xp.runs import (
@@ -21,6 +19,7 @@ from nbm_xp.runs import (
     evaluate,
     measure_lattice,
     read_evaluation,
+    read_result,
     resume,
     sample,
     sample_lattice,
@@ -76,8 +75,6 @@ def test_a_training_broken_off_goes_on_to_the_same_bytes(
     run = resume(tmp_path / "run", progress=lambda done, total: told.append(done))
     assert told == list(range(last - last % 2, 8))
     assert files(run.path) == files(whole.path)
-    looks = [json.loads(line)["epoch"] for line in (run.path / "curve.jsonl").read_text().splitlines()]
-    assert looks == [1, 2, 3, 4, 5, 6, 7]
     # What was needed to go on is gone, and going on with what is finished changes nothing.
     assert not (run.path / "checkpoints").exists()
     before = files_of(run.path)
@@ -87,20 +84,15 @@ def test_a_training_broken_off_goes_on_to_the_same_bytes(
 
 
 @pytest.mark.parametrize("options", [{"diagnostics": True}, {"training": "ptt"}], ids=["annealed", "ladder"])
-def test_what_fit_finds_at_its_looks_is_in_the_curve(tmp_path: pathlib.Path, options: dict[str, Any]) -> None:
-    def model() -> RBM:
-        return RBM(3, n_iter=4, random_state=5, **options)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TrainingWarning)  # so few rows
-        found = [finite_json(dataclasses.asdict(look)) for look in model().fit(ROWS).diagnostics_]
-        broken_off(tmp_path / "run", model(), 3, checkpoint_every=2, score_every=3)
-        resume(tmp_path / "run")
-    lines = [json.loads(line) for line in (tmp_path / "run" / "curve.jsonl").read_text().splitlines()]
-    # A look by annealing is rare, and each has its line; a ladder tells something in each pass.
-    assert [line["epoch"] for line in lines] == [1, 2, 3, 4]
-    assert [line["diagnostics"] for line in lines] == found
-    assert json.loads((tmp_path / "run" / "result.json").read_text())["diagnostics"] == found[-1]
+@pytest.mark.filterwarnings("ignore::nbm_xp.boltzmann.TrainingWarning")  # so few rows
+def test_the_diagnostics_are_those_of_fit(tmp_path: pathlib.Path, options: dict[str, Any]) -> None:
+    whole = RBM(3, n_iter=4, random_state=5, **options).fit(ROWS, held_out=ROWS[:7])
+    broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=5, **options), 3, held_out=ROWS[:7], checkpoint_every=2)
+    found, result = trained_model(resume(tmp_path / "run").path), read_result(tmp_path / "run")
+    assert found.diagnostics_ == whole.diagnostics_
+    assert [at.epoch for at in found.diagnostics_] == [1, 2, 3, 4]
+    assert result["diagnostics"] == [finite_json(dataclasses.asdict(whole.diagnostics_[-1]))]
+    assert result["epochs"] == 4 and result["n_rows"] == len(ROWS) and not result["lower_bound"]
 
 
 def test_the_model_given_is_left_as_it_is(tmp_path: pathlib.Path) -> None:
@@ -111,14 +103,12 @@ def test_the_model_given_is_left_as_it_is(tmp_path: pathlib.Path) -> None:
     assert run.seed == trained_model(run.path).random_state
 
 
-def test_held_out_rows_are_followed_after_going_on(tmp_path: pathlib.Path) -> None:
+def test_the_likelihood_of_held_out_rows_is_known_at_the_end(tmp_path: pathlib.Path) -> None:
     held = ROWS[:7]
-    broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=0), 3, held_out=held, checkpoint_every=1, score_every=1)
-    run = resume(tmp_path / "run")
-    found = json.loads((run.path / "result.json").read_text())
-    assert found["mean_log_likelihood"] == pytest.approx(
-        float(trained_model(run.path).log_likelihood(held).mean()), abs=0.02
-    )
+    broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=0), 3, held_out=held, checkpoint_every=1)
+    (found,) = read_result(resume(tmp_path / "run").path)["diagnostics"]
+    exact = float(trained_model(tmp_path / "run").log_likelihood(held).mean())
+    assert found["held_out"] == pytest.approx(exact, abs=0.02)
 
 
 def test_weights_of_rows_are_kept_until_the_end(tmp_path: pathlib.Path) -> None:
@@ -171,10 +161,20 @@ def test_a_training_of_the_command_goes_on_from_python(tmp_path: pathlib.Path, m
         ({"held_out": ROWS[:, :5]}, "held_out has 5 features, but the model"),
         ({"sample_weight": [1.0]}, "sample_weight must have one axis, a weight for each of"),
         ({"hours": 0}, "hours must be a number above 0, got 0"),
-        ({"score_every": 0}, "score_every must be a whole number, at least 1, got 0"),
+        ({"callback": 3}, "callback must be callable, got 3"),
         ({"checkpoint_every": 1.5}, "checkpoint_every must be a whole number, at least 1, got 1.5"),
     ],
-    ids=["no model", "no hidden units", "a function", "values", "features", "weights", "hours", "looks", "checkpoints"],
+    ids=[
+        "no model",
+        "no hidden units",
+        "a function",
+        "values",
+        "features",
+        "weights",
+        "hours",
+        "callback",
+        "checkpoints",
+    ],
 )
 def test_bad_arguments_are_refused_before_anything_is_made(
     tmp_path: pathlib.Path, given: dict[str, Any], message: str
@@ -200,7 +200,9 @@ def test_one_process_at_a_time_trains(tmp_path: pathlib.Path) -> None:
     assert trained_model(run.path).n_iter_ == 4
 
 
-@pytest.mark.parametrize("name", ["checkpoints/rows.npy", "checkpoints/model.safetensors", "run.json"])
+@pytest.mark.parametrize(
+    "name", ["checkpoints/rows.npy", "checkpoints/model.safetensors", "checkpoints/clock.json", "run.json"]
+)
 def test_what_is_damaged_is_refused(tmp_path: pathlib.Path, name: str) -> None:
     broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=0), 2, checkpoint_every=1)
     file = tmp_path / "run" / name

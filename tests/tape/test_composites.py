@@ -9,7 +9,7 @@ import pytest
 
 import nbm_xp.keras2
 import nbm_xp.natural_bm
-import nbm_xp.rng.random_streams.operations  # noqa: F401
+import nbm_xp.rng.recorded  # noqa: F401
 from nbm_xp.functions import activations
 from nbm_xp.tape import composite, evaluate, grad, placeholder, same_as_first, vmap
 from nbm_xp.tape import namespace as xp

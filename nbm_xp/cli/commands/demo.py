@@ -24,7 +24,6 @@ from nbm_xp.machines import Array
 from .. import inputs
 from ..errors import InputError
 from ..output import console, signed, threads_for, work_bar
-from ..results import score_note
 from . import options
 
 __all__ = ["EXAMPLES", "demo"]
@@ -97,19 +96,16 @@ def _learnt(
     """A model trained in a run, which is not kept, and estimates of its log Z by longer and longer annealing."""
     asked = RBM(
         learning_rate=0.1, batch_size=20, n_gibbs=5, n_iter=epochs, schedule="linear", random_state=seed,
-        diagnostics=False, **settings,
+        **settings,
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder, work_bar(label, "rows", len(rows[0])) as bar:
         run = runs.train(
-            asked, pathlib.Path(folder) / "run", rows[0], held_out=rows[1], score_every=epochs,
-            progress=bar.advance, on_score=lambda line: bar.note(score_note(line)),
+            asked, pathlib.Path(folder) / "run", rows[0], held_out=rows[1], progress=bar.advance, callback=bar.follow,
         )  # fmt: skip
-        lines, seconds = runs.read_curve(run.path), runs.read_result(run.path)["seconds"]
-        model = runs.trained_model(run.path)
+        model, seconds = runs.trained_model(run.path), runs.read_result(run.path)["seconds"]
     estimates = [model.ais(200, length, random_state=seed + 1) for length in ladders]
     exact = model.log_partition() if settings is SETTINGS["small"] else None
-    scored = [line for line in lines if "mean_log_likelihood" in line]
-    curve = [(line["epoch"], line["train_mean_log_likelihood"], line["mean_log_likelihood"]) for line in scored]
+    curve = [(found.epoch, found.log_likelihood, found.held_out) for found in model.diagnostics_]
     found = Learnt(model, curve, len(rows[0]) * epochs / seconds, estimates, exact)
     curve[-1] = (epochs, *found.means(rows, estimates[-1].log_z))  # the best estimate there is of the last
     return found

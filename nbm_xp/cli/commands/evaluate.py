@@ -44,7 +44,7 @@ def evaluate(
     ] = None,
     n_sweeps: Annotated[
         int,
-        typer.Option(min=0, help="With --reverse: sweeps to its first states, where these cannot be drawn exactly."),
+        typer.Option(min=0, help="With --reverse: sweeps to its first states."),
     ] = 1000,
     out: Annotated[pathlib.Path | None, typer.Option(help="The run's directory; without it, nothing is kept.")] = None,
     checkpoint_every: Annotated[

@@ -27,7 +27,7 @@ def plot(
     what: Annotated[
         str | None,
         typer.Option(
-            help="One of filters, samples, curve, diagnostics, traces, convergence, and, of machines trained on "
+            help="One of filters, samples, diagnostics, traces, convergence, and, of machines trained on "
             "sequences, frequencies and contacts; of what lattice wrote, transition and spins. All that there are by "
             "default."
         ),
@@ -40,7 +40,7 @@ def plot(
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Draw filters, samples, the learning curve, traces of chains, and how estimates of log Z converge."""
+    """Draw filters, samples, diagnostics of learning, traces of chains, and how estimates of log Z converge."""
     from ..pictures.figures import PICTURES, Source
 
     if what is not None and what not in PICTURES:

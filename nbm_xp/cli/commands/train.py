@@ -18,7 +18,7 @@ from nbm_xp.machines.units import kind_of
 from .. import inputs
 from ..errors import InputError
 from ..output import Bar, threads_for
-from ..results import compute_run, score_note
+from ..results import compute_run
 from . import options
 
 __all__ = ["EXAMPLES", "train"]
@@ -45,11 +45,11 @@ _model_option, _learning_option, _run_option = map(options.panel, (_MODEL, _LEAR
 def train(
     context: typer.Context,
     data: options.Data = "digits",
-    out: Annotated[
-        pathlib.Path, typer.Option(help="The run's directory: model, learning curve, configuration, log.")
-    ] = pathlib.Path("run"),
+    out: Annotated[pathlib.Path, typer.Option(help="The run's directory: model, configuration, log.")] = pathlib.Path(
+        "run"
+    ),
     held_out: Annotated[
-        str | None, typer.Option(help="Rows, as for --data, whose log-likelihood to estimate at each score (by AIS).")
+        str | None, typer.Option(help="Rows, as for --data, whose log-likelihood to estimate too.")
     ] = None,
     threshold: options.Threshold = None,
     layers: Annotated[
@@ -63,10 +63,6 @@ def train(
             min=0.0,
             max=1.0,
         ),
-    ] = None,
-    score_every: Annotated[
-        int | None,
-        _run_option("Epochs between scores of the model, a line of curve.jsonl each; 50 in all by default.", min=1),
     ] = None,
     checkpoint_every: Annotated[
         int | None, _run_option("Epochs between checkpoints; one a minute by default.", min=1)
@@ -118,11 +114,10 @@ def train(
             held_out=None if held is None else inputs.on_library(held, library),
             sample_weight=sequence_weights(rows, identity) if identity else None,
             hours=hours,
-            score_every=score_every,
             checkpoint_every=checkpoint_every,
             notes={name: value for name, value in notes.items() if value is not None},
             progress=bar.advance,
-            on_score=lambda line: bar.note(score_note(line)),
+            callback=bar.follow,
         )
 
     widths = model.layers_for(rows.shape[1]).sizes

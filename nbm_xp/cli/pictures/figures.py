@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import pathlib
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -22,24 +23,25 @@ from nbm_xp.boltzmann.sequences import (
     sequence_weights,
     site_pairs,
 )
+from nbm_xp.files import finite_json
 from nbm_xp.graphs import onsager
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import effective_size, r_hat
 from nbm_xp.namespace import to_numpy
-from nbm_xp.runs import RunError, evaluate, open_samples, read_curve, read_evaluation, read_result, read_transition
+from nbm_xp.runs import RunError, evaluate, open_samples, read_evaluation, read_result, read_transition
 
 from .. import inputs
 from ..errors import InputError
 from ..output import signed
-from ..results import SCORES, Found
+from ..results import Found
 from . import panels
 from .diagnostics import draw_diagnostics
 from .panels import BLUE, GREY, INK, ORANGE, SUBTLE, drawn
 
-__all__ = ["PICTURES", "Source", "draw_curve", "draw_filters"]
+__all__ = ["PICTURES", "Source", "draw_filters"]
 
 PICTURES = (
-    "filters", "samples", "curve", "diagnostics", "convergence", "traces", "frequencies", "contacts", "transition",
+    "filters", "samples", "diagnostics", "convergence", "traces", "frequencies", "contacts", "transition",
     "spins",
 )  # fmt: skip
 _Pictures: TypeAlias = dict[str, Callable[[pathlib.Path], None]]
@@ -89,11 +91,8 @@ class Source:
             if self.kind == "sample":
                 return found | {"samples": self._draws, "traces": self._traces}
             found["samples"] = self._samples
-            if self.kind == "train" and (lines := read_curve(self.path)):
-                found["curve"] = partial(draw_curve, lines)
-                diagnosed = [line["diagnostics"] for line in lines if "diagnostics" in line]
-                if diagnosed:
-                    found["diagnostics"] = partial(self._diagnostics, diagnosed)
+            if self.kind in ("train", "model") and self.model.diagnostics_:
+                found["diagnostics"] = self._diagnostics
         if "alphabet" in self.notes:  # the machine was trained on sequences
             found |= {"frequencies": self._frequencies, "contacts": self._contacts}
         return found | {"convergence": self._weights if self.kind == "evaluate" else self._convergence}
@@ -133,7 +132,8 @@ class Source:
         states = self.model.sample(_FANTASIES, _SWEEPS, probabilities=True, random_state=self.seed)
         _draw_samples(to_numpy(states), f"{_FANTASIES} fantasies after {_SWEEPS:,} sweeps", out)
 
-    def _diagnostics(self, lines: Sequence[Found], out: pathlib.Path) -> None:
+    def _diagnostics(self, out: pathlib.Path) -> None:
+        lines = [finite_json(dataclasses.asdict(found)) for found in self.model.diagnostics_]
         laddered = self.model.state_.n_pairs > 0
         sweeps = STEPS if laddered else _SWEEPS
         states = to_numpy(self.model.sample(_FANTASIES, sweeps, random_state=self.seed))
@@ -241,28 +241,6 @@ def _draw_samples(states: Array, title: str, path: pathlib.Path) -> None:
 def _size(count: int, pixels: int | None) -> tuple[float, float]:
     """Inches for a sheet of so many images, 100 at most, ten beside one another, or for a matrix."""
     return (9.0, 6.5) if pixels is None else (7.6, 0.75 * math.ceil(min(count, _FANTASIES) / 10) + 0.6)
-
-
-def draw_curve(lines: Sequence[Found], path: pathlib.Path) -> None:
-    """A learning curve: what training tells of its rows, and the log-likelihood of held-out rows if it was followed."""
-    measure, words = next((name, words) for name, words in SCORES.items() if name in lines[0])
-    kinds = [({measure: words}, f"mean {words} (nats a row)", "Learning curve: training rows", lines)]
-    held_out = [line for line in lines if line.get("mean_log_likelihood") is not None]
-    if held_out:
-        series = {"mean_log_likelihood": "held-out rows"}
-        if measure != "train_mean_log_likelihood" and "train_mean_log_likelihood" in held_out[0]:
-            series["train_mean_log_likelihood"] = "training rows"
-        how = "the ladder" if measure == "train_mean_log_likelihood" else "AIS"
-        kinds.append((series, f"mean log-likelihood by {how} (nats a row)", "Learning curve: held-out rows", held_out))
-    with drawn(path, 7.6 * len(kinds), 5.4) as figure:
-        for axes, (series, value, title, shown) in zip(
-            figure.subplots(1, len(kinds), squeeze=False)[0], kinds, strict=True
-        ):
-            values = {
-                name: [math.nan if line[key] is None else line[key] for line in shown]  # not finite, in JSON
-                for key, name in series.items()
-            }
-            panels.learning_curve(axes, [line["epoch"] for line in shown], values, value, title)
 
 
 def _draw_spins(spins: Array, found: Mapping[str, Array], out: pathlib.Path) -> None:

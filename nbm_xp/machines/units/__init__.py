@@ -10,12 +10,12 @@ from typing import Any
 
 from .base import Units, Values, softplus
 from .continuous import GAUSSIAN, NORMAL, RECTIFIED, Gaussian, Normal, Rectified
-from .discrete import BINARY, SPIN, Binary, Categorical, Spin
+from .discrete import BINARY, SPIN, Binary, Categorical
 from .mixed import Mixed
 
 __all__ = [
     "BINARY", "GAUSSIAN", "KINDS", "MOST_STATES", "NORMAL", "RECTIFIED", "SPIN", "Binary", "Categorical", "Gaussian",
-    "Mixed", "Normal", "Rectified", "Spin", "Units", "Values", "kind_of", "softplus",
+    "Mixed", "Normal", "Rectified", "Units", "Values", "kind_of", "softplus",
 ]  # fmt: skip
 
 KINDS: dict[str, Units] = {kind.name: kind for kind in (BINARY, GAUSSIAN, SPIN, RECTIFIED, NORMAL)}

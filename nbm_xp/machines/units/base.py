@@ -57,13 +57,15 @@ class Units:
         How many sites a layer of such units can have at least.
     log_volume : float
         The logarithm of the sum of weights of a site that receives nothing.
+    neutral : float
+        The mean of a unit that receives nothing.
     constant : float
         The part of each unit's `log_normaliser` that does not depend on what it receives, and is left out there.
     """
 
     name: str
     within: Values | None
-    states: ClassVar[tuple[float, ...] | None]
+    states: tuple[float, ...] | None
     stored: str | None
     has_own_energy: bool = False
     is_bounded: bool = True
@@ -74,6 +76,7 @@ class Units:
     undecided: float = 0.5
     fewest: int = 1
     log_volume: float
+    neutral: float
     constant: ClassVar[float] = 0.0
     is_categorical: ClassVar[bool] = False
 
@@ -125,8 +128,8 @@ class Units:
         raise NotImplementedError
 
     def own_energy(self, state: Array, axis: int = -1) -> Array:
-        """The energy that units have by themselves, of kinds that have one."""
-        raise NotImplementedError
+        """The energy that units have by themselves."""
+        return B.zeros_like(state)
 
     def entropy(self, mean: Array) -> Array:
         """What units with these means add to the bound of mean field.
@@ -218,11 +221,6 @@ class Units:
         """A base rate that so many rows have told, after so many more with a mean."""
         seen = seen + self.prior_count
         return (rate * seen + mean * count) / (seen + count)
-
-    @property
-    def neutral(self) -> float:
-        """The mean of a unit that receives nothing."""
-        raise NotImplementedError
 
     def neutral_rates(self, size: int) -> list[float]:
         """The base rate of so many units of which nothing is known."""

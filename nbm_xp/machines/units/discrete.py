@@ -17,108 +17,82 @@ from nbm_xp.namespace import array_namespace
 
 from .base import RAREST, TINY, Units, Values, softplus
 
-__all__ = ["BINARY", "SPIN", "Binary", "Categorical", "Spin"]
+__all__ = ["BINARY", "SPIN", "Binary", "Categorical"]
 
 
 class Binary(Units):
-    """0 or 1."""
+    """Two states, 0 and 1 or -1 and 1.
 
-    name = "binary"
-    within = Values(0.0, 1.0)
-    states = (0.0, 1.0)
-    stored = "uint8"
+    Parameters
+    ----------
+    name : str
+    low, high : float
+    """
+
     prior_count = 2
     log_volume = math.log(2)
-    neutral = 0.5
+
+    def __init__(self, name: str, low: float, high: float, stored: str) -> None:
+        self.name, self.stored = name, stored
+        self.within, self.states = Values(low, high), (low, high)
+        self.neutral = self.undecided = 0.5 * (low + high)
+        self._scale, self._low = high - low, low
 
     def mean(self, inputs: Array, axis: int = -1) -> Array:
-        """The probability of 1."""
-        return B.sigmoid(inputs)
+        """By the probability of the upper state."""
+        return self._between(B.sigmoid(self._gap(inputs)))
 
     def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
         """A uniform for each unit."""
-        return B.random_binomial(shape, p=mean, dtype=B.dtype(mean), rng=rng)
+        return self._between(B.random_binomial(shape, p=self._share(mean), dtype=B.dtype(mean), rng=rng))
 
     def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
-        """Of 0 and of 1."""
-        return softplus(inputs)
+        """Of both states."""
+        found = softplus(self._gap(inputs))
+        return found + self._low * inputs if self._low else found
 
     def entropy(self, mean: Array) -> Array:
         """Of independent units."""
-        off = 1 - mean
-        return -(mean * B.log(B.maximum(mean, TINY)) + off * B.log(B.maximum(off, TINY)))
-
-    def shifted(self, state: Array, where: Array, places: int = 1) -> Array:
-        """1 in place of 0, 0 in place of 1."""
-        return state + where * (1 - 2 * state)
-
-    def base_rate(self, mean: Array, count: int) -> Array:
-        """With a 0 and a 1 more than there are: no unit is always the same."""
-        return (count * mean + 1.0) / (count + 2.0)
-
-    def bias(self, rate: Array) -> Array:
-        """The log-odds."""
-        return B.log(rate) - B.log(1.0 - rate)
-
-    def bounded_rate(self, rate: Array) -> Array:
-        """Neither 0 nor 1."""
-        return B.minimum(B.maximum(rate, RAREST), 1 - RAREST)
-
-
-BINARY = Binary()
-
-
-class Spin(Units):
-    """-1 or 1."""
-
-    name = "spin"
-    within = Values(-1.0, 1.0)
-    states = (-1.0, 1.0)
-    stored = "int8"
-    prior_count = 2
-    undecided = 0.0
-    log_volume = math.log(2)
-    neutral = 0.0
-
-    def mean(self, inputs: Array, axis: int = -1) -> Array:
-        """The probability of 1 less that of -1: the hyperbolic tangent."""
-        return 2 * B.sigmoid(2 * inputs) - 1
-
-    def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
-        """A uniform for each unit."""
-        return 2 * B.random_binomial(shape, p=0.5 * (mean + 1), dtype=B.dtype(mean), rng=rng) - 1
-
-    def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
-        """Of -1 and of 1."""
-        return softplus(2 * inputs) - inputs
-
-    def entropy(self, mean: Array) -> Array:
-        """Of independent units."""
-        on, off = 0.5 * (1 + mean), 0.5 * (1 - mean)
+        on = self._share(mean)
+        off = 1 - on
         return -(on * B.log(B.maximum(on, TINY)) + off * B.log(B.maximum(off, TINY)))
 
     def of_indices(self, numbers: Array, axis: int = -1) -> Array:
         """From 0 and 1."""
-        return 2 * numbers - 1
+        return self._between(numbers)
 
     def shifted(self, state: Array, where: Array, places: int = 1) -> Array:
-        """1 in place of -1, -1 in place of 1."""
-        return state * (1 - 2 * where)
+        """The other state."""
+        return state + where * (2 * self.neutral - 2 * state)
 
     def base_rate(self, mean: Array, count: int) -> Array:
-        """With a -1 and a 1 more than there are: no unit is always the same."""
-        return count * mean / (count + 2.0)
+        """With one more of each state than there are: no unit is always the same."""
+        return self._between((count * self._share(mean) + 1.0) / (count + 2.0))
 
     def bias(self, rate: Array) -> Array:
-        """Half of the log-odds."""
-        return 0.5 * (B.log(1.0 + rate) - B.log(1.0 - rate))
+        """The log-odds, for each unit of the distance of both states."""
+        on = self._share(rate)
+        return (B.log(on) - B.log(1.0 - on)) / self._scale
 
     def bounded_rate(self, rate: Array) -> Array:
-        """Neither -1 nor 1."""
-        return B.minimum(B.maximum(rate, 2 * RAREST - 1), 1 - 2 * RAREST)
+        """Neither state for certain."""
+        return self._between(B.minimum(B.maximum(self._share(rate), RAREST), 1 - RAREST))
+
+    def _gap(self, inputs: Array) -> Array:
+        """The log-odds of the upper state."""
+        return inputs if self._scale == 1.0 else self._scale * inputs
+
+    def _between(self, shares: Array) -> Array:
+        """The mean of units of which so many are in the upper state."""
+        return shares if self.states == (0.0, 1.0) else self._scale * shares + self._low
+
+    def _share(self, mean: Array) -> Array:
+        """How many of units with a mean are in the upper state."""
+        return mean if self.states == (0.0, 1.0) else (mean - self._low) / self._scale
 
 
-SPIN = Spin()
+BINARY = Binary("binary", 0.0, 1.0, "uint8")
+SPIN = Binary("spin", -1.0, 1.0, "int8")
 
 
 class Categorical(Units):
@@ -146,7 +120,7 @@ class Categorical(Units):
         self.within = Values(0.0, float(n_states - 1), whole=True)
         self.stored = "uint8" if n_states <= 256 else "int32"
         self.prior_count = n_states
-        self.undecided = self._share = 1.0 / n_states
+        self.neutral = self.undecided = 1.0 / n_states  # the same chance for each state
         self.log_volume = math.log(n_states)
 
     def __eq__(self, other: object) -> bool:
@@ -154,11 +128,6 @@ class Categorical(Units):
 
     def __hash__(self) -> int:
         return hash(self.name)
-
-    @property
-    def neutral(self) -> float:
-        """The same chance for each state."""
-        return self._share
 
     @property
     def rates_within(self) -> Values:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+import itertools
+from collections.abc import Iterator, Sequence
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Shape, Streams
@@ -17,7 +17,19 @@ def _by_part(name: str, sites: bool = False) -> Array:
     """A method that each part has for its own units, or sites."""
 
     def method(self: Mixed, values: Array, axis: int = -1) -> Array:
-        return self._each(lambda kind, part: getattr(kind, name)(part, axis), axis, values, sites=sites)
+        found = [getattr(kind, name)(part, axis) for kind, part in self.divided(values, axis, sites=sites)]
+        return B.concatenate(found, axis=axis % len(values.shape))
+
+    return method
+
+
+def _of_rates(name: str) -> Array:
+    """A method that each part has for its own rates or biases; numbers are for all parts."""
+
+    def method(self: Mixed, *values: Array) -> Array:
+        cut = [self._cut(value, 0) if hasattr(value, "shape") else [value] * len(self.parts) for value in values]
+        found = [getattr(kind, name)(*own) for (kind, _), *own in zip(self.parts, *cut, strict=True)]
+        return B.concatenate(found, axis=0)
 
     return method
 
@@ -45,7 +57,9 @@ class Mixed(Units):
     encoded = _by_part("encoded", sites=True)
     of_indices = _by_part("of_indices", sites=True)
     decoded, mean, uninformed = map(_by_part, ("decoded", "mean", "uninformed"))
-    gauged, unweighted = map(_by_part, ("gauged", "unweighted"))
+    gauged, unweighted, own_energy = map(_by_part, ("gauged", "unweighted", "own_energy"))
+    bias, bounded_rate, stepped = map(_of_rates, ("bias", "bounded_rate", "stepped"))
+    base_rate, updated_rate = map(_of_rates, ("base_rate", "updated_rate"))
 
     def __init__(self, parts: Sequence[tuple[Units, int]]) -> None:
         self.parts = tuple(parts)
@@ -89,90 +103,55 @@ class Mixed(Units):
 
     def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
         """Each part draws in turn."""
-        axis = axis % len(shape)
-        fields = [None] * len(self.parts) if inputs is None else self._cut(inputs, axis)
-        parts = zip(self.parts, self._cut(mean, axis), self._shapes(shape, axis), fields, strict=True)
-        return B.concatenate([kind.draw(part, own, rng, axis, field) for (kind, _), part, own, field in parts], axis)
+        return self._drawn("draw", shape, rng, axis, mean, *(() if inputs is None else (inputs,)))
 
     def start(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1) -> Array:
         """Each part in turn."""
-        axis = axis % len(shape)
-        parts = zip(self.parts, self._cut(mean, axis), self._shapes(shape, axis), strict=True)
-        return B.concatenate([kind.start(part, own, rng, axis) for (kind, _), part, own in parts], axis)
+        return self._drawn("start", shape, rng, axis, mean)
 
-    def _shapes(self, shape: Shape, axis: int) -> list[Shape]:
-        """The shapes of the parts of an array of units."""
-        return [(*shape[:axis], kind.size(count), *shape[axis + 1 :]) for kind, count in self.parts]
+    def _drawn(self, name: str, shape: Shape, rng: Streams, axis: int, *values: Array) -> Array:
+        axis, found = axis % len(shape), []
+        cut = (self._cut(value, axis) for value in values)
+        for (kind, count), mean, *inputs in zip(self.parts, *cut, strict=True):
+            own = (*shape[:axis], kind.size(count), *shape[axis + 1 :])
+            found.append(getattr(kind, name)(mean, own, rng, axis, *inputs))
+        return B.concatenate(found, axis)
 
     def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
         """Those of all sites, nothing being left out."""
-        return self._each(lambda kind, part: kind.log_normaliser(part, axis) + kind.constant, axis, inputs)
-
-    def own_energy(self, state: Array, axis: int = -1) -> Array:
-        """0 for those that have none."""
-        return self._each(
-            lambda kind, part: kind.own_energy(part, axis) if kind.has_own_energy else B.zeros_like(part), axis, state
-        )
+        found = [kind.log_normaliser(part, axis) + kind.constant for kind, part in self.divided(inputs, axis)]
+        return B.concatenate(found, axis=axis % len(inputs.shape))
 
     def shifted(self, state: Array, where: Array, places: int = 1) -> Array:
         """Each part for itself."""
-        pairs = zip(self.parts, self._cut(state, -1), self._cut(where, -1, sites=True), strict=True)
-        return B.concatenate([kind.shifted(part, there, places) for (kind, _), part, there in pairs], axis=-1)
-
-    def stepped(self, biases: Array, step: Array) -> Array:
-        """Each part for itself."""
-        return self._each(lambda kind, *parts: kind.stepped(*parts), 0, biases, step)
+        pairs = zip(self.divided(state, -1), self._cut(where, -1, sites=True), strict=True)
+        return B.concatenate([kind.shifted(part, there, places) for (kind, part), there in pairs], axis=-1)
 
     def observed(self, rows: Array) -> Array:
         """Each part for itself."""
-        return B.concatenate([kind.observed(part) for kind, part in self._pairs(rows, 1, sites=True)], axis=0)
-
-    def updated_rate(self, rate: Array, seen: int, mean: Array, count: int) -> Array:
-        """Each part for itself."""
-        return self._each(lambda kind, old, new: kind.updated_rate(old, seen, new, count), 0, rate, mean)
-
-    def base_rate(self, mean: Array, count: int) -> Array:
-        """Each part for itself."""
-        return self._each(lambda kind, part: kind.base_rate(part, count), 0, mean)
-
-    def bias(self, rate: Array) -> Array:
-        """Each part for itself."""
-        return self._each(lambda kind, part: kind.bias(part), 0, rate)
-
-    def bounded_rate(self, rate: Array) -> Array:
-        """Each part for itself."""
-        return self._each(lambda kind, part: kind.bounded_rate(part), 0, rate)
+        return B.concatenate([kind.observed(part) for kind, part in self.divided(rows, 1, sites=True)], axis=0)
 
     def check_bias(self, bias: Array, name: str) -> None:
         """Each part for itself."""
-        for kind, part in self._pairs(bias, 0):
+        for kind, part in self.divided(bias, 0):
             kind.check_bias(part, name)
 
     def scaling_advice(self, rate: Array, first: int = 0) -> str:
         """What the first part says that has something to say."""
-        for (kind, count), part in zip(self.parts, self._cut(rate, 0), strict=True):
-            advice = kind.scaling_advice(part, first)
-            if advice:
-                return advice
-            first += count
-        return ""
+        firsts = itertools.accumulate((count for _, count in self.parts), initial=first)
+        advice = (kind.scaling_advice(part, k) for (kind, part), k in zip(self.divided(rate, 0), firsts, strict=False))
+        return next(filter(None, advice), "")
 
     def neutral_rates(self, size: int) -> list[float]:
         """Of all parts."""
         return [rate for kind, count in self.parts for rate in kind.neutral_rates(kind.size(count))]
 
-    def _each(self, change: Callable[..., Array], axis: int, *arrays: Array, sites: bool = False) -> Array:
-        """A function of each kind and its parts of some arrays, side by side."""
-        axis = axis % len(arrays[0].shape)
-        cut = zip(*(self._cut(values, axis, sites=sites) for values in arrays), strict=True)
-        return B.concatenate([change(kind, *own) for (kind, _), own in zip(self.parts, cut, strict=True)], axis=axis)
-
-    def _pairs(self, values: Array, axis: int, *, sites: bool = False) -> Iterator[tuple[Units, Any]]:
+    def divided(self, values: Array, axis: int, *, sites: bool = False) -> Iterator[tuple[Units, Array]]:
+        """Each kind and its part of an array along an axis of units, or of sites."""
         return zip((kind for kind, _ in self.parts), self._cut(values, axis, sites=sites), strict=True)
 
     def _cut(self, values: Array, axis: int, *, sites: bool = False) -> list[Array]:
-        """The parts of an array along an axis of units, or of sites."""
-        before: tuple[Any, ...] = (slice(None),) * (axis % len(values.shape))
+        before: tuple[slice, ...] = (slice(None),) * (axis % len(values.shape))
         found, first = [], 0
         for kind, count in self.parts:
             last = first + (count if sites else kind.size(count))

@@ -26,58 +26,53 @@ Index = tuple[int, ...]
 
 def _stepped(
     work: Any,
+    blocks: Mapping[Index, Any],
+    neighbours: Mapping[Index, Sequence[Index]],
     steps: Sequence[Any],
     chunks: tuple[tuple[int, ...], ...],
-    neighbours: Mapping[Index, Sequence[Index]],
-    given: Sequence[Mapping[Index, Any]],
     sums: Sequence[tuple[int, ...]],
     start: Any,
     name: str,
     looks: Sequence[int] = (),
 ) -> tuple[Any, Any, list[Any]]:
     """See `nbm_xp.namespace.blocks.stepped`."""
-    name = f"{name}-{tokenize(work, steps, chunks, given, start)}"
-    own = f"{name}-work"
+    name = f"{name}-{tokenize(work, blocks, steps, chunks, start)}"
     before: list[Any] = []
-    kept: dict[int, str] = {}
-    tasks: dict[Any, Any] = {own: Datum(own, work)}
-    blocks = {block: (f"{name}-begin", *block) for block in neighbours}
-    if start is None:
-        # nothing that one worker has and others lack is needed to begin, so all begin at once
-        tasks |= {key: (partial(_begin, work, block),) for block, key in blocks.items()}
-    else:
-        if isinstance(start, GraphArray):
-            before = [start.rechunk(chunks)]
-            parts = {block: (before[0].name, *block) for block in neighbours}
-        else:
-            parts = {block: (f"{name}-part", *block) for block in neighbours}
-            tasks |= {key: Datum(key, _part(start, chunks, block)) for block, key in parts.items()}
-        tasks |= {key: (partial(_resume, block), own, parts[block]) for block, key in blocks.items()}
-    shown = {block: (f"{name}-show", *block) for block in neighbours}
-    tasks |= {shown[block]: (_beside, key) for block, key in blocks.items()}
+    own, given = f"{name}-work", {block: (f"{name}-given", 0, *block) for block in blocks}
+    tasks: dict[Any, Any] = {own: Datum(own, work)} | {key: Datum(key, blocks[block]) for block, key in given.items()}
+    parts: dict[Index, Any] = dict.fromkeys(blocks)
+    if isinstance(start, GraphArray):
+        before = [start.rechunk(chunks)]
+        parts = {block: (before[0].name, 0, *block) for block in blocks}
+    elif start is not None:
+        parts = {block: (f"{name}-part", 0, *block) for block in blocks}
+        tasks |= {key: Datum(key, _part(start, chunks, (0, *block))) for block, key in parts.items()}
+    made = {block: (f"{name}-begin", 0, *block) for block in blocks}
+    # where nothing is given to begin with, nothing that one worker has and others lack is needed: all begin at once
+    tasks |= {
+        key: (_begin, own, given[block], parts[block]) if parts[block] else (partial(_begin, work, blocks[block]),)
+        for block, key in made.items()
+    }
+    shown = {block: (f"{name}-show", 0, *block) for block in blocks}
+    tasks |= {shown[block]: (_beside, key) for block, key in made.items()}
     total = f"{name}-sums"
     lengths: list[int] = []
     adding: dict[Any, Any] = {}
     looking: list[tuple[str, dict[Any, Any]]] = []
-    for number, (step, handed, shape) in enumerate(zip(steps, given, sums, strict=True)):
-        made = {block: (f"{name}-step-{number}", *block) for block in neighbours}
+    for number, (step, shape) in enumerate(zip(steps, sums, strict=True)):
+        last, made = made, {block: (f"{name}-step-{number}", 0, *block) for block in blocks}
         for block, others in neighbours.items():
-            value = handed[block]
-            if id(value) not in kept:  # data once for a block, whichever steps use them
-                kept[id(value)] = key = f"{name}-given-{len(kept)}"
-                tasks[key] = Datum(key, value)
             near = [shown[other] for other in others]
-            tasks[made[block]] = (partial(_step, block, tuple(others), step), own, blocks[block], near, kept[id(value)])
-        shown = {block: (f"{name}-shown-{number}", *block) for block in neighbours}
+            tasks[made[block]] = (partial(_step, block, tuple(others), step), own, given[block], last[block], near)
+        shown = {block: (f"{name}-shown-{number}", 0, *block) for block in blocks}
         tasks |= {shown[block]: (_beside, key) for block, key in made.items()}
-        blocks = made
         if number in looks:
-            looking.append((look := f"{name}-look-{number}", _arrays(look, own, blocks)))
+            looking.append((look := f"{name}-look-{number}", _arrays(look, own, given, made)))
         if shape[0]:
             adding |= _sum_of(f"{name}-sum-{number}", list(shown.values()), (total, len(lengths), 0))
             lengths.append(shape[0])
     end = f"{name}-end"
-    tasks |= _arrays(end, own, blocks)
+    tasks |= _arrays(end, own, given, made)
     array = GraphArray(graph_from(end, tasks, dependencies=before), end, chunks, dtype=work.dtype)
     seen = [
         GraphArray(graph_from(look, made, dependencies=[array]), look, chunks, dtype=work.dtype)
@@ -92,9 +87,9 @@ def _stepped(
 stepped = on_expressions(_stepped)
 
 
-def _arrays(name: str, own: str, blocks: Mapping[Index, Any]) -> dict[Any, Any]:
+def _arrays(name: str, own: str, given: Mapping[Index, Any], made: Mapping[Index, Any]) -> dict[Any, Any]:
     """Tasks that give the blocks' arrays."""
-    return {(name, *block): (partial(_array, block), own, key) for block, key in blocks.items()}
+    return {(name, 0, *block): (_array, own, given[block], key) for block, key in made.items()}
 
 
 def _sum_of(name: str, keys: list[Any], last: Any) -> dict[Any, Any]:
@@ -118,24 +113,19 @@ def _part(array: Any, chunks: tuple[tuple[int, ...], ...], block: Index) -> Any:
 # What is no key of the graph is bound to the functions: a tuple in a task might be taken for one.
 
 
-def _begin(work: Any, block: Index) -> Any:
-    kept, shown = work.begin(block)
+def _begin(work: Any, given: Any, array: Any = None) -> Any:
+    kept, shown = given.begin(work, array)
     return kept, (shown, None)
 
 
-def _resume(block: Index, work: Any, array: Any) -> Any:
-    kept, shown = work.resume(block, array)
-    return kept, (shown, None)
-
-
-def _step(block: Index, others: tuple[Index, ...], step: Any, work: Any, before: Any, near: Any, given: Any) -> Any:
-    rims = {other: shown for other, (shown, _) in zip(others, near, strict=True)}
-    kept, shown, measured = work.step(block, before[0], rims, step, given)
+def _step(block: Index, others: tuple[Index, ...], step: Any, work: Any, given: Any, before: Any, near: Any) -> Any:
+    borders = {other: shown[block] for other, (shown, _) in zip(others, near, strict=True)}
+    kept, shown, measured = given.step(work, before[0], borders, step)
     return kept, (shown, measured)
 
 
-def _array(block: Index, work: Any, made: Any) -> Any:
-    return work.array(block, made[0])
+def _array(work: Any, given: Any, made: Any) -> Any:
+    return given.array(work, made[0])
 
 
 def _beside(made: Any) -> Any:

@@ -228,7 +228,6 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"graph_brick", "llllliiilbdddiiBnnn", graph_brick},
     {"graph_brick_sums", "llllbddbD", graph_brick_sums},
     {"potts_energies", "liddbDn", potts_energies},
-    {"graph_breadth", "liIB", graph_breadth},
     {"graph_part", "liiiilidbddiiBnnnnn", graph_part},
     {"bernoulli_of_sigmoid_int8", "ifnfnBILFFw", bernoulli_of_sigmoid_b},
     {"bernoulli_of_sigmoid_int32", "ifnfnIILFFw", bernoulli_of_sigmoid_i},

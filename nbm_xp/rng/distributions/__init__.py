@@ -5,12 +5,11 @@ A new one is a sampler and its entry in a chapter's table here, and a method in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, Final
 
-from nbm_xp.namespace import Derivatives, array_namespace, dtype_name, is_array, promote_types, wide_dtypes
+from nbm_xp.namespace import Derivatives, array_namespace, dtype_name, is_array, promote_types
 
 from ..parameters import LARGEST, as_scale_and_shift, known_integer, line_between, rounded, scaled_and_shifted
 from ..rules import FINITE, NOT_NEGATIVE, require, require_held
@@ -23,39 +22,73 @@ from .real_numbers import REAL_NUMBERS
 from .sampling import Distribution, Sampler
 from .vectors import dirichlet
 
-__all__ = ["DISTRIBUTIONS", "LINES", "derivatives", "differentiated", "independent", "line_of"]
+__all__ = ["DISTRIBUTIONS", "derivatives", "differentiated", "independent", "line_of"]
 
-DISTRIBUTIONS: Final[dict[str, Distribution]] = REAL_NUMBERS | GAMMAS | COUNTS
+
+def _uniforms(draw: Draw, offset: Shape, shape: Shape, *how: Any, bits: int | None) -> Any:
+    kind = "wide" if draw.dtype == "float64" and bits != 31 else draw.dtype
+    return draw.uniforms(offset, shape).drawn(kind, 0, *how)
+
+
+def _normals(draw: Draw, offset: Shape, shape: Shape, *how: Any) -> Any:
+    return draw.uniforms(offset, shape).normals(draw.dtype, *how)
+
+
+def _between(xp: Any, low: Any, high: Any, dtype: str, bits: Any = None) -> tuple[Any, Any]:
+    shift, scale = line_between(xp, low, high, dtype)
+    require(f"high - low in {dtype}", scale, NOT_NEGATIVE)
+    bits = known_integer(bits)
+    if bits is not None and (is_array(bits) or bits not in (31, 53) or (bits == 53 and dtype != "float64")):
+        raise ValueError(f"bits must be 31, or 53 where dtype is float64; got {bits!r} and {dtype}")
+    return shift, scale
+
+
+def _rounded(xp: Any, loc: Any, scale: Any, dtype: str) -> tuple[Any, Any]:
+    return rounded(xp, loc, dtype), rounded(xp, scale, dtype)
+
+
+_LINES: Final = {
+    "uniform": Distribution({"low": FINITE, "high": FINITE}, _uniforms, (-1.5, 2.25), line=_between),
+    "normal": Distribution({"loc": FINITE, "scale": NOT_NEGATIVE}, _normals, (0.5, 1.5), line=_rounded),
+}
+
+DISTRIBUTIONS: Final[dict[str, Distribution]] = _LINES | REAL_NUMBERS | GAMMAS | COUNTS
+"""By the name of the method of `Generator`."""
+
+
+def line_of(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, name: str, out: Any = None, **how: Any) -> Any:
+    """Make a block of standard numbers times a scale, plus a shift; `out` takes them where a kernel can fill it."""
+    distribution, xp, parameters = DISTRIBUTIONS[name], draw.xp, draw.given(blocks)
+    assert distribution.line is not None
+    if None in draw.numbers:
+        distribution.check(parameters, draw.dtype)
+    shift, scale = distribution.line(xp, *parameters, draw.dtype)
+    line = as_scale_and_shift(shift, scale, draw.dtype)
+    x = distribution.sample(draw, offset, shape, line or (), draw.threads, out if line is not None else None, **how)
+    if x is out:
+        return out
+    x = xp.reshape(x, shape)
+    if line is not None:
+        return x
+    return xp.reshape(scaled_and_shifted(xp, x, shift, scale, draw.dtype), shape)  # NumPy's may be a scalar
 
 
 def independent(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, name: str, differentiated_in: str = "") -> Any:
     """Make a block of numbers of a distribution in the table, or of their derivatives in one of its parameters."""
-    distribution, xp = DISTRIBUTIONS[name], draw.xp
-    if 0 in shape:
-        return draw.zeros(shape)
-    with wide_dtypes(xp):
-        parameters = draw.columns(shape, blocks, "float64")
-        _check_blocks(distribution, draw, parameters)
-        sample = distribution.sample
-        if differentiated_in:
-            sample = partial(_bounded, distribution.derivative(differentiated_in), draw.dtype)
-        elif distribution.kind == "count":
-            sample = partial(_held, sample, draw.dtype)
-        elif distribution.kind == "tail" and draw.dtype != "float64":
-            sample = partial(_bounded, sample, draw.dtype)
-        uniforms = draw.uniforms(offset, shape)
-        at_once = distribution.at_once and draw.threads == 1
-        x = sample(uniforms, *parameters) if at_once else draw.sampled(sample, uniforms, *parameters)
-        return draw.finished(x, shape)
-
-
-def _check_blocks(distribution: Distribution, draw: Draw, parameters: list[Any]) -> None:
-    """Hold parameters to the rules, unless all are numbers, which were held to them before."""
+    distribution, parameters = DISTRIBUTIONS[name], draw.columns(shape, blocks, "float64")
     if None in draw.numbers:
-        named = dict(zip(distribution.rules, parameters, strict=True))
-        distribution.check(named, draw.dtype)
-        if distribution.together is not None:
-            distribution.together(named, draw.dtype)
+        distribution.check(parameters, draw.dtype)
+    sample = distribution.sample
+    if differentiated_in:
+        sample = partial(_bounded, distribution.derivative(differentiated_in), draw.dtype)
+    elif distribution.kind == "count":
+        sample = partial(_held, sample, draw.dtype)
+    elif distribution.kind == "tail" and draw.dtype != "float64":
+        sample = partial(_bounded, sample, draw.dtype)
+    uniforms = draw.uniforms(offset, shape)
+    at_once = distribution.at_once and draw.threads == 1
+    x = sample(uniforms, *parameters) if at_once else draw.sampled(sample, uniforms, *parameters)
+    return draw.finished(x, shape)
 
 
 def _held(sample: Sampler, dtype: str, *given: Any) -> Any:
@@ -70,63 +103,6 @@ def _bounded(sample: Sampler, dtype: str, *given: Any) -> Any:
     x, most = sample(*given), LARGEST[dtype]
     xp = array_namespace(x)
     return xp.where(x > most, xp.inf, xp.where(x < -most, -xp.inf, x))
-
-
-def _require_width_and_bits(parameters: dict[str, Any], dtype: str, bits: Any = None) -> None:
-    low, high = parameters.values()
-    require(f"high - low in {dtype}", line_between(array_namespace(low, high), low, high, dtype)[1], NOT_NEGATIVE)
-    if bits is None:
-        return
-    bits = known_integer(bits)
-    if is_array(bits) or bits not in (31, 53) or (bits == 53 and dtype != "float64"):
-        raise ValueError(f"bits must be 31, or 53 where dtype is float64; got {bits!r} and {dtype}")
-
-
-def _uniforms(draw: Draw, offset: Shape, shape: Shape, *how: Any, bits: int | None) -> Any:
-    kind = "wide" if draw.dtype == "float64" and bits != 31 else draw.dtype
-    return draw.uniforms(offset, shape).drawn(kind, 0, *how)
-
-
-def _normals(draw: Draw, offset: Shape, shape: Shape, *how: Any) -> Any:
-    return draw.uniforms(offset, shape).normals(draw.dtype, *how)
-
-
-def _rounded(xp: Any, loc: Any, scale: Any, dtype: str) -> tuple[Any, Any]:
-    return rounded(xp, loc, dtype), rounded(xp, scale, dtype)
-
-
-@dataclass(frozen=True)
-class Line(Distribution):
-    """Numbers on a line of standard ones, which `sample` makes for a block.
-
-    ``through(xp, *parameters, dtype)`` gives what is added to them, and what they are multiplied by before.
-    """
-
-    through: Callable[..., tuple[Any, Any]] = _rounded
-
-
-LINES: Final[dict[str, Line]] = {
-    "uniform": Line(
-        {"low": FINITE, "high": FINITE}, _uniforms, (-1.5, 2.25), together=_require_width_and_bits, through=line_between
-    ),
-    "normal": Line({"loc": FINITE, "scale": NOT_NEGATIVE}, _normals, (0.5, 1.5)),
-}
-"""Those that kernels make in one go."""
-
-
-def line_of(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, name: str, out: Any = None, **how: Any) -> Any:
-    """Make a block of standard numbers times a scale, plus a shift; `out` takes them where a kernel can fill it."""
-    distribution, xp, parameters = LINES[name], draw.xp, draw.given(blocks)
-    _check_blocks(distribution, draw, parameters)
-    shift, scale = distribution.through(xp, *parameters, draw.dtype)
-    line = as_scale_and_shift(shift, scale, draw.dtype)
-    x = distribution.sample(draw, offset, shape, line or (), draw.threads, out if line is not None else None, **how)
-    if x is out:
-        return out
-    x = xp.reshape(x, shape)
-    if line is not None:
-        return x
-    return xp.reshape(scaled_and_shifted(xp, x, shift, scale, draw.dtype), shape)  # NumPy's may be a scalar
 
 
 _WITHOUT: Final = {

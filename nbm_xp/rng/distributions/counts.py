@@ -20,7 +20,7 @@ References
 from __future__ import annotations
 
 import math
-from functools import partial
+from collections.abc import Callable
 from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace
@@ -28,9 +28,9 @@ from nbm_xp.namespace.compiling import repeated
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.approximations import HALF_LOG_TWO_PI, MANY_EVENTS, large_poisson_deviance
 
-from ..element_uniforms import ElementUniforms
-from ..elementary import exp, expm1, log, log1p, log_factorial, quotient, sqrt, stirling_error
-from ..rules import ABOVE_ONE, BELOW_ONE, PROBABILITY, RATE, SOME_PROBABILITY, TRIALS, Rule, require_together
+from ..elementary import exp, expm1, log, log1p, log_factorial, quotient, series_in, sqrt, stirling_error
+from ..rules import ABOVE_ONE, BELOW_ONE, PROBABILITY, RATE, SOME_PROBABILITY, TRIALS, Rule
+from ..tasks import ElementUniforms
 from ..uniforms import two_draws
 from .sampling import Distribution, any_of, exponential_number, until_accepted, which_of
 
@@ -47,15 +47,21 @@ _STEEPEST: Final = 512.0  # of Zipf's numbers of such an exponent none is over 1
 _HAT = 2.0 * math.sqrt(2.0 / math.e), 3.0 - 2.0 * math.sqrt(3.0 / math.e)
 
 
-def _searched(u: Any, first: Any, ratio: Any) -> Any:
-    """Search a distribution function from 0 on for the first value that exceeds a uniform."""
+def _searched(own: str, u: Any, first: Any, ratio: Callable[..., Any], *parameters: Any) -> Any:
+    """Search a distribution function from 0 on for the first value that exceeds a uniform.
+
+    ``ratio(k, *parameters)`` is the probability of `k` over that of ``k - 1``; `own` is the name of the kernel.
+    """
     xp = array_namespace(u)
+    search = kernel("rng.elementwise", xp)
+    if search is not None:
+        return search(own, u, first, *parameters)
     mass = xp.broadcast_to(first, u.shape)
 
     def step(k: Any, value: Any, mass: Any, total: Any, beyond: Any) -> tuple[Any, ...]:
         k = k + 1.0
         value = xp.where(beyond, k, value)
-        mass = mass * ratio(k)
+        mass = mass * ratio(k, *parameters)
         total = total + mass
         return k, value, mass, total, beyond & (u >= total) & (mass > 0.0)
 
@@ -70,13 +76,10 @@ def poisson(uniforms: ElementUniforms, lam: Any) -> Any:
     some_small, some_not = which_of(xp, small, ~small)
     if some_small:
         mean = xp.where(small, lam, 1.0)
-        search = kernel("rng.elementwise", uniforms.library)
-        u, first = uniforms.uniform(0), exp(-mean)
-        few = _searched(u, first, lambda k: mean / k) if search is None else search("poisson_search", u, first, mean)
+        few = _searched("poisson_search", uniforms.uniform(0), exp(-mean), lambda k, mean: mean / k, mean)
     if some_not:
         constants = _poisson_constants(xp.where(small, _SEARCHED, lam))
-        own = uniforms.own("poisson")
-        many = until_accepted(uniforms, 2, _poisson_attempt, *constants) if own is None else own(*constants)
+        many = until_accepted(uniforms, 2, _poisson_attempt, *constants, own="poisson")
     return _either(xp, small, few, many)
 
 
@@ -127,17 +130,13 @@ def large_binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
     if some_small:
         rare = xp.where(small, p, 0.0)
         odds = rare / (1.0 - rare)
-        search = kernel("rng.elementwise", uniforms.library)
         u, first = uniforms.uniform(0), exp(n * _log_of_rest(rare))
-        if search is None:
-            few = _searched(u, first, lambda k: (n + 1.0 - k) / k * odds)
-        else:
-            few = search("binomial_search", u, first, n, odds)
+        few = _searched("binomial_search", u, first, lambda k, n, odds: (n + 1.0 - k) / k * odds, n, odds)
         few = xp.minimum(few, n)
     if some_not:
         constants = _binomial_constants(xp.where(small, 20.0, n), xp.where(small, 0.5, p))
-        own = None if some_many else uniforms.own("binomial")
-        many = until_accepted(uniforms, 2, _binomial_attempt, *constants) if own is None else own(*constants)
+        own = "" if some_many else "binomial"
+        many = until_accepted(uniforms, 2, _binomial_attempt, *constants, own=own)
     value = _either(xp, small, few, many)
     return xp.where(flipped, n - value, value)
 
@@ -201,10 +200,7 @@ def _deviance(k: Any, mean: Any, delta: Any) -> Any:
     v = delta / (k + mean)
     near = xp.abs(v) < _NEAR
     w = xp.where(near, v, 0.0)
-    square = w * w
-    series = square * _SERIES[0]
-    for coefficient in _SERIES[1:]:
-        series = (series + coefficient) * square
+    series = series_in(w * w, _SERIES)
     far = k * log(quotient(xp.where(near | (k <= 0.0), mean, k), mean)) - delta
     return xp.where(near, delta * w + 2.0 * k * w * series, far)
 
@@ -326,7 +322,7 @@ COUNTS: Final[dict[str, Distribution]] = {
         hypergeometric,
         (20, 30, 40),
         "count",
-        together=partial(require_together, _ENOUGH),
+        together=_ENOUGH,
     ),
     "logseries": Distribution({"p": BELOW_ONE}, _logarithmic, (0.9,), "count"),
     "zipf": Distribution({"a": ABOVE_ONE}, _zipf, (1.5,), "count"),

@@ -24,9 +24,9 @@ from typing import Any, Final
 from nbm_xp.namespace import array_namespace
 from nbm_xp.namespace.mrg31k3p.approximations import SURELY_ACCEPTED
 
-from ..element_uniforms import ElementUniforms
 from ..elementary import exp, log, normal_quantile, quotient, sqrt
-from ..rules import LARGEST_MEAN, NOT_NEGATIVE, POSITIVE, SOME_PROBABILITY, Rule, require_together
+from ..rules import LARGEST_MEAN, NOT_NEGATIVE, POSITIVE, SOME_PROBABILITY, Rule
+from ..tasks import ElementUniforms
 from ..uniforms import two_draws
 from .counts import poisson
 from .derivatives import log_gamma_in_shape, logit_beta_in_a, noncentral_chi_squared_in_nonc
@@ -55,18 +55,16 @@ def log_gamma(uniforms: ElementUniforms, shape: Any, below: Sequence[bool] | Non
     d = xp.where(small, shape + 1.0, xp.minimum(shape, _LARGEST)) - 1.0 / 3.0
     c = 1.0 / sqrt(9.0 * d)
 
-    def attempt(high: Any, low: Any, u: Any, v: Any, d: Any, c: Any) -> tuple[Any, Any]:
+    def attempt(high: Any, low: Any, u: Any, v: Any, d: Any, c: Any, log_d: Any) -> tuple[Any, Any]:
         x = _normal_number(high, low)
         root = 1.0 + c * x
         inside = root > 0.0
         cube = xp.where(inside, root * root * root, 1.0)
         log_v = log(cube)
         fits = log(two_draws(u, v)) < 0.5 * x * x + d - d * cube + d * log_v
-        return log(d) + log_v, inside & ((d > SURELY_ACCEPTED) | fits)
+        return log_d + log_v, inside & ((d > SURELY_ACCEPTED) | fits)
 
-    tried = uniforms.every(2, 1)
-    own = tried.own("log_gamma")
-    value = until_accepted(tried, 4, attempt, d, c) if own is None else own(d, c, log(d))
+    value = until_accepted(uniforms.every(2, 1), 4, attempt, d, c, log(d), own="log_gamma")
     if not some_small:
         return value
     power = quotient(log(uniforms.fine(0)), xp.where(small, xp.maximum(shape, _LEAST), 1.0))
@@ -296,7 +294,7 @@ GAMMAS: Final[dict[str, Distribution]] = {
         negative_binomial,
         (2.5, 0.3),
         "count",
-        together=partial(require_together, _FEW_FAILURES),
+        together=_FEW_FAILURES,
     ),
 }
 """By the name of the method of `Generator`."""

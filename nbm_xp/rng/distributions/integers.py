@@ -18,15 +18,14 @@ import math
 from functools import partial, reduce
 from typing import Any, Final
 
-from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace, is_array, wide_dtypes
+from nbm_xp.namespace import array_namespace, asarray, dtype_of, is_array
 from nbm_xp.namespace.kernels import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1
 
 from ..draws import less, trials
-from ..element_uniforms import ElementUniforms
 from ..elementary import log
 from ..rules import PROBABILITY, TRIALS, Rule, interval, require, require_enough, require_held, require_weights
-from ..tasks import Draw
+from ..tasks import Draw, ElementUniforms, of_block
 from ..uniforms import Shape
 from .counts import large_binomial
 from .sampling import any_of, until_accepted, which_of
@@ -74,38 +73,35 @@ def _hardly_rejected(span: int, n: int) -> bool:
 
 def _digits(uniforms: ElementUniforms, outputs: int, low: Any, span: Any) -> Any:
     """Integers from `low` on, of so many outputs of the recurrence each."""
-    own = uniforms.own("digits" if outputs == 1 else "digits_of_two")
-    if own is not None:
-        return own(low, span)
-    xp, values = uniforms.xp, M1**outputs
+    xp = uniforms.xp
 
-    def attempt(*u_and_span: Any) -> tuple[Any, Any]:
-        *u, span = u_and_span
-        return _digit(reduce(lambda z, v: z * M1 + _integer(xp, v), u[1:], _integer(xp, u[0])), span, values)
+    def attempt(*u_low_and_span: Any) -> tuple[Any, Any]:
+        *u, low, span = u_low_and_span
+        z = reduce(lambda z, v: z * M1 + _integer(xp, v), u[1:], _integer(xp, u[0]))
+        return _digit(z, low, span, M1**outputs)
 
-    return low + until_accepted(uniforms, outputs, attempt, span)
+    own = "digits" if outputs == 1 else "digits_of_two"
+    return until_accepted(uniforms, outputs, attempt, low, span, own=own)
 
 
-def _digit(z: Any, span: Any, values: int) -> tuple[Any, Any]:
-    return z % span, z < values - values % span
+def _digit(z: Any, low: Any, span: Any, values: int) -> tuple[Any, Any]:
+    return low + z % span, z < values - values % span
 
 
 def _wide_integers(uniforms: ElementUniforms, low: int, span: int) -> Any:
     """Integers as `integers` gives them, for one span over `SPAN_OF_TWO` and up to 2**64."""
     xp = uniforms.xp
     start = (low + 2**63 + 2**63) % 2**64 - 2**63  # of the least value, -2**63, and wrapped around
-    own = uniforms.own("wide_integers")
-    if own is not None:
-        return own(*(asarray([bound], xp, "int64") for bound in (start, span - 2**63 - 1)))
 
-    def attempt(u: Any, v: Any, w: Any) -> tuple[Any, Any]:
+    def attempt(u: Any, v: Any, w: Any, start: Any, last: Any) -> tuple[Any, Any]:
         value, fits = xp.zeros_like(u, dtype=dtype_of(xp, "int64")), u > 0.0
         for uniform, bits in ((u, 22), (v, 21), (w, 21)):
-            digit, right = _digit(_integer(xp, uniform), 2**bits, M1)
-            value, fits = (value << bits) + digit, fits & right
-        return value, fits if span == 2**64 else fits & (value < span - 2**63)
+            value, right = _digit(_integer(xp, uniform), value << bits, 2**bits, M1)
+            fits = fits & right
+        return value + start, fits & (value <= last)
 
-    return until_accepted(uniforms, 3, attempt) + start
+    bounds = (asarray([bound], xp, "int64") for bound in (start, span - 2**63 - 1))
+    return until_accepted(uniforms, 3, attempt, *bounds, own="wide_integers")
 
 
 def _levels(p: Any) -> Any:
@@ -168,69 +164,59 @@ def require_bounds(low: Any, span: Any, bounds: Rule) -> None:
 
 def integers_of_draw(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, bounds: Rule | None) -> Any:
     """Make a block of integers from a lower bound, which is included, and how many values there are."""
-    xp = draw.xp
-    if 0 in shape:
-        return draw.zeros(shape)
-    with wide_dtypes(xp):
-        uniforms, (low, span) = draw.uniforms(offset, shape), draw.numbers
-        sampled = draw.sampled if draw.dtype != "int64" or draw.threads > 1 else _at_once
-        if span is not None and span > SPAN_OF_TWO:
-            return draw.finished(sampled(partial(_wide_integers, low=low, span=span), uniforms), shape)
+    uniforms, (low, span) = draw.uniforms(offset, shape), draw.numbers
+    sample, columns = integers, []
+    if span is not None and span > SPAN_OF_TWO:
+        sample = partial(_wide_integers, low=low, span=span)
+    else:
         own = kernel("rng.whole_digits", draw.library)
         if own is not None and not blocks and uniforms.is_whole and _hardly_rejected(span, uniforms.n):
             drawn = own(uniforms.states(), uniforms.n, low, span, draw.dtype, draw.threads)
             if drawn is not None:
-                return xp.reshape(drawn, shape)
-        low, span = draw.columns(shape, blocks, "int64")
+                return draw.xp.reshape(drawn, shape)
+        low, span = columns = draw.columns(shape, blocks, "int64")
         if bounds is not None:
             require_bounds(low, span, bounds)
-        return draw.finished(sampled(integers, uniforms, low, span), shape)
-
-
-def _at_once(sample: Any, *arguments: Any) -> Any:
-    return sample(*arguments)
+    at_once = draw.dtype == "int64" and draw.threads == 1
+    return draw.finished(sample(uniforms, *columns) if at_once else draw.sampled(sample, uniforms, *columns), shape)
 
 
 def outcomes(draw: Draw, offset: Shape, shape: Shape, p: Any, *, name: str) -> Any:
     """Make a block of outcomes by probabilities: one row of them for all elements, or a row for each; `p` is whole."""
     xp = draw.xp
-    if 0 in shape:
-        return draw.zeros(shape)
     require_weights(name, p)
-    with wide_dtypes(xp):
-        p = xp.astype(p, dtype_of(xp, "float64"))
-        if p.ndim > 1:
-            spans = tuple(slice(begin, begin + length) for begin, length in zip(offset, shape, strict=True))
-            p = xp.broadcast_to(p, (*draw.whole, p.shape[-1]))[(*spans, slice(None))]
-            p = xp.reshape(p, (-1, p.shape[-1]))
-        return draw.finished(_outcome(draw.uniforms(offset, shape), _levels(p)), shape)
+    p = xp.astype(p, dtype_of(xp, "float64"))
+    if p.ndim > 1:
+        p = xp.broadcast_to(p, (*draw.whole, p.shape[-1]))[(*_spans(offset, shape), slice(None))]
+        p = xp.reshape(p, (-1, p.shape[-1]))
+    return draw.finished(_outcome(draw.uniforms(offset, shape), _levels(p)), shape)
+
+
+def _spans(offset: Shape, shape: Shape) -> tuple[slice, ...]:
+    """Where a block lies, as an index."""
+    return tuple(slice(begin, begin + length) for begin, length in zip(offset, shape, strict=True))
 
 
 def multinomial(draw: Draw, offset: Shape, shape: Shape, *blocks: Any) -> Any:
     """Make a block that has all outcomes, along the last axis: each count is binomial, given those before it."""
-    xp, rows, count = draw.xp, shape[:-1], shape[-1]
-    if 0 in shape:
-        return draw.zeros(shape)
-    *_, p = blocks
+    xp, rows, count, (n, p) = draw.xp, shape[:-1], shape[-1], draw.given(blocks)
     require_weights("pvals", p)
     uniforms, double = draw.uniforms(offset, shape, 1), dtype_of(xp, "float64")
-    with wide_dtypes(xp):
-        number = draw.numbers[0]
-        left = asarray(number, xp, "float64") if number is not None else blocks[0][..., 0]
-        if number is None:
-            require("n", left, TRIALS)
-        left = xp.reshape(xp.broadcast_to(xp.astype(left, double), rows), (-1,))
-        p = xp.reshape(xp.broadcast_to(xp.astype(p, double), shape), (-1, count))
-        sums = xp.astype(_levels(p), double)
-        counts, over = [], sums[:, -1]
-        for k in range(count - 1):
-            own = sums[:, k] - (sums[:, k - 1] if k else 0.0)
-            share = xp.where(over > 0.0, own / xp.where(over > 0.0, over, 1.0), 0.0)
-            counts.append(large_binomial(uniforms.every(k, count), left, xp.minimum(share, 1.0)))
-            left, over = left - counts[-1], over - own
-        together = xp.stack([*counts, left], axis=-1)
-        require_held(together, draw.dtype)
-        return draw.finished(together, shape)
+    left = n[..., 0] if is_array(n) else asarray(n, xp, "float64")
+    if is_array(n):
+        require("n", left, TRIALS)
+    left = xp.reshape(xp.broadcast_to(xp.astype(left, double), rows), (-1,))
+    p = xp.reshape(xp.broadcast_to(xp.astype(p, double), shape), (-1, count))
+    sums = xp.astype(_levels(p), double)
+    counts, over = [], sums[:, -1]
+    for k in range(count - 1):
+        own = sums[:, k] - (sums[:, k - 1] if k else 0.0)
+        share = xp.where(over > 0.0, own / xp.where(over > 0.0, over, 1.0), 0.0)
+        counts.append(large_binomial(uniforms.every(k, count), left, xp.minimum(share, 1.0)))
+        left, over = left - counts[-1], over - own
+    together = xp.stack([*counts, left], axis=-1)
+    require_held(together, draw.dtype)
+    return draw.finished(together, shape)
 
 
 def random_order(
@@ -241,35 +227,26 @@ def random_order(
     `axis` says along which axis of the array they lie; without it, they are the integers from 0 on, and an array has
     their probabilities.
     """
-    host, xp = host_namespace(), draw.xp
-    if 0 in shape:
-        return draw.zeros(shape)
+    xp = draw.xp
     assert draw.state is not None
-    begins, lengths = host.asarray([0]), host.asarray([population])
-    uniforms = ElementUniforms(draw.state, population, begins, lengths, population, draw.library)
-    with wide_dtypes(xp):
-        p = None
-        if arrays and axis is None:
-            require_weights("p", arrays[0])
-            require_enough(population, math.prod(draw.whole), arrays[0])
-            p = xp.astype(arrays[0], dtype_of(xp, "float64"))
-        found = _order_of(uniforms, p)
-        if axis is None:
-            found = xp.reshape(found[: math.prod(draw.whole)], draw.whole)
-            within = tuple(slice(a, a + b) for a, b in zip(offset, shape, strict=True))
-            return xp.astype(found[within] if within else found, dtype_of(xp, draw.dtype))
-    return xp.take(arrays[0], found[offset[axis] : offset[axis] + shape[axis]], axis=axis)
+    uniforms, p = of_block(draw.state, (population,), (0,), (population,), draw.library), None
+    if axis is not None:
+        found = _order_of(uniforms)[offset[axis] : offset[axis] + shape[axis]]
+        return xp.take(arrays[0], found, axis=axis)
+    if arrays:
+        require_weights("p", arrays[0])
+        require_enough(population, math.prod(draw.whole), arrays[0])
+        p = xp.astype(arrays[0], dtype_of(xp, "float64"))
+    found = xp.reshape(_order_of(uniforms, p)[: math.prod(draw.whole)], draw.whole)
+    return xp.astype(found[_spans(offset, shape)] if shape else found, dtype_of(xp, draw.dtype))
 
 
 def order_of_rows(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, axis: int) -> Any:
     """Make a block, which is whole along one axis, of elements in a random order along that, or of the order itself."""
     xp = draw.xp
-    if 0 in shape:
-        return blocks[0] if blocks else draw.zeros(shape)
-    with wide_dtypes(xp):
-        keys = xp.reshape(_order_keys(draw.uniforms(offset, shape)), shape)
-        found = xp.astype(xp.argsort(keys, axis=axis, stable=True), dtype_of(xp, "int64"))
-        return xp.take_along_axis(blocks[0], found, axis=axis) if blocks else found
+    keys = xp.reshape(_order_keys(draw.uniforms(offset, shape)), shape)
+    found = xp.astype(xp.argsort(keys, axis=axis, stable=True), dtype_of(xp, "int64"))
+    return xp.take_along_axis(blocks[0], found, axis=axis) if blocks else found
 
 
 def successes(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, count: int, precision: str) -> Any:
@@ -277,8 +254,6 @@ def successes(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, count: int,
     xp, (p,) = draw.xp, draw.given(blocks)
     kind = "int64" if draw.dtype == "bool" and count > 1 else draw.dtype
     uniforms, total = draw.uniforms(offset, shape), xp.zeros(shape, dtype=dtype_of(xp, kind))
-    if not count or 0 in shape:
-        require("p", p, PROBABILITY)
     for output in range(count):
         wrong = None
         if uniforms.is_whole:

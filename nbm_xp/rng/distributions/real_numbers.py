@@ -17,14 +17,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace
 
-from ..element_uniforms import ElementUniforms
 from ..elementary import arctan, cos, exp, expm1, log, log1p, normal_quantile, quotient, sin, sqrt, truncated_normal
-from ..rules import FINITE, NOT_NEGATIVE, POSITIVE, Rule, require_together
+from ..rules import FINITE, NOT_NEGATIVE, POSITIVE, Rule
+from ..tasks import ElementUniforms
 from ..uniforms import two_draws
 from .derivatives import vonmises_in_kappa, wald_in_mean
 from .sampling import Distribution, Sampler, exponential_number, folded, grown, normal_number, root, until_accepted
@@ -254,7 +253,7 @@ REAL_NUMBERS: Final[dict[str, Distribution]] = {
         _triangular,
         (-0.5, 0.5, 3.5),
         derivatives={name: _triangular_in(name) for name in ("left", "mode", "right")},
-        together=partial(require_together, _ASCENDING),
+        together=_ASCENDING,
     ),
     "wald": Distribution(
         {"mean": POSITIVE, "scale": POSITIVE},

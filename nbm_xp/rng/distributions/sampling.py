@@ -8,7 +8,7 @@ number for each element, which follows from its own uniforms and parameters alon
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
@@ -17,9 +17,9 @@ from nbm_xp.namespace.compiling import is_traced, repeated
 from nbm_xp.namespace.mrg31k3p.integers import OUTPUT_STEPS
 
 from .. import recurrence
-from ..element_uniforms import ElementUniforms
 from ..elementary import cos, exp, log, log1p, sqrt
-from ..rules import Rule, require, require_finite_in
+from ..rules import Rule, require, require_finite_in, require_together
+from ..tasks import ElementUniforms
 from ..uniforms import two_draws
 
 __all__ = [
@@ -54,8 +54,11 @@ class Distribution:
         By parameter, a sampler of the derivatives of the same numbers in it, at a fixed probability.
     linear : tuple of str
         The parameters of which the numbers are a linear function: ``loc`` and ``mu`` are added, ``scale`` multiplies.
-    together : callable, optional
-        ``together(parameters, dtype)`` raises an error for parameters, by name, that do not go together.
+    together : Rule, optional
+        What the parameters must be to one another.
+    line : callable, optional
+        ``line(xp, *parameters, dtype)``: `sample` makes a block of standard numbers, which are multiplied by the second
+        value that this gives, and to which the first is added.
     at_once : bool
         Whether few operations follow one another. Arrays of many are best kept in the processor's caches.
     """
@@ -66,15 +69,19 @@ class Distribution:
     kind: Literal["real", "share", "tail", "count"] = "real"
     derivatives: dict[str, Sampler] = field(default_factory=dict)
     linear: tuple[str, ...] = ()
-    together: Callable[..., None] | None = None
+    together: Rule | None = None
+    line: Callable[..., tuple[Any, Any]] | None = None
     at_once: bool = False
 
-    def check(self, parameters: dict[str, Any], dtype: str) -> None:
-        """Raise an error for parameters, by name, each of which breaks its rule or is not finite in a dtype."""
-        for name, value in parameters.items():
+    def check(self, parameters: Iterable[Any], dtype: str, *, apart: bool = False) -> None:
+        """Raise an error for parameters that break a rule or are not finite in a dtype; each `apart`, or all."""
+        named = dict(zip(self.rules, parameters, strict=True))
+        for name, value in named.items():
             require(name, value, self.rules[name])
             if self.kind == "real":
                 require_finite_in(dtype, name, value)
+        if self.together is not None and not apart:
+            require_together(self.together, named)
 
     def derivative(self, parameter: str) -> Sampler:
         """The sampler of the derivatives in a parameter."""
@@ -157,7 +164,7 @@ def any_of(xp: Any, condition: Any) -> bool:
 
 
 def until_accepted(
-    uniforms: ElementUniforms, each: int, attempt: Callable[..., tuple[Any, Any]], *parameters: Any
+    uniforms: ElementUniforms, each: int, attempt: Callable[..., tuple[Any, Any]], *parameters: Any, own: str = ""
 ) -> Any:
     """Try again and again, each element with uniforms of its own, until it is accepted.
 
@@ -170,13 +177,18 @@ def until_accepted(
     attempt : callable
         ``attempt(*uniforms, *parameters)`` gives values, and whether they are accepted.
     *parameters
-        float64 arrays, of shape (count,) or (1,).
+        Arrays of shape (count,) or (1,).
+    own : str, optional
+        The name of the kernel that makes the same numbers of the parameters, where a library has it.
 
     Returns
     -------
     array
         Of shape (count,).
     """
+    made = uniforms.own(own) if own else None
+    if made is not None:
+        return made(*parameters)
     xp, n = uniforms.xp, uniforms.count
     value, done = attempt(*map(uniforms.uniform, range(each)), *parameters)
     if is_traced([done]):

@@ -46,35 +46,28 @@ def dirichlet(draw: Draw, offset: Shape, shape: Shape, alpha: Any, *, in_shapes:
     If `in_shapes`, make in place of each proportion its derivative in its own shape before they are divided by their
     sum, that of its beta marginal's logit.
     """
-    xp, count = draw.xp, shape[-1]
-    with wide_dtypes(xp):
-        alpha = xp.astype(alpha, dtype_of(xp, "float64"))
-        require("alpha", alpha, NOT_NEGATIVE)
-        if alpha.shape[-1]:
-            require("alpha", xp.max(alpha, axis=-1), _SOME)
-        if 0 in shape:
-            return draw.zeros(shape)
-        uniforms = draw.uniforms(offset, shape, 1)
-        alpha = xp.reshape(xp.broadcast_to(alpha, shape), (-1, count))
-        some = [alpha[:, k] > 0.0 for k in range(count)]
-        logs = [
-            log_gamma(uniforms.every(k, count), xp.where(some[k], xp.maximum(alpha[:, k], _LEAST), 1.0))
-            for k in range(count)
-        ]
-        largest = reduce(xp.maximum, (xp.where(k, x, -xp.inf) for k, x in zip(some, logs, strict=True)))
-        sizes = [
-            xp.where(k, exp(xp.maximum(xp.minimum(x - largest, 0.0), -_FARTHEST)), 0.0)
-            for k, x in zip(some, logs, strict=True)
-        ]
-        total = reduce(operator.add, sizes)
-        if not in_shapes:
-            return _finished(draw, [size / total for size in sizes], shape)
-        shapes, slopes = xp.sum(alpha, axis=-1), []
-        for k, (size, x) in enumerate(zip(sizes, logs, strict=True)):
-            logit = xp.minimum(x - largest, 0.0) - log(xp.maximum(total - size, _LEAST))
-            slope = logit_beta_in_a(alpha[:, k], shapes - alpha[:, k], logit)
-            slopes.append(xp.where(some[k], size / total * slope, 0.0))
-        return _finished(draw, slopes, shape)
+    xp, count, uniforms = draw.xp, shape[-1], draw.uniforms(offset, shape, 1)
+    alpha = xp.astype(alpha, dtype_of(xp, "float64"))
+    require("alpha", alpha, NOT_NEGATIVE)
+    require("alpha", xp.max(alpha, axis=-1), _SOME)
+    alpha = xp.reshape(xp.broadcast_to(alpha, shape), (-1, count))
+    shapes = [alpha[:, k] for k in range(count)]
+    some = [a > 0.0 for a in shapes]
+    logs = []
+    for k, a in enumerate(shapes):
+        y = log_gamma(uniforms.every(k, count), xp.where(some[k], xp.maximum(a, _LEAST), 1.0))
+        logs.append(y)
+    largest = reduce(xp.maximum, (xp.where(k, y, -xp.inf) for k, y in zip(some, logs, strict=True)))
+    logs = [xp.minimum(y - largest, 0.0) for y in logs]
+    sizes = [xp.where(k, exp(xp.maximum(y, -_FARTHEST)), 0.0) for k, y in zip(some, logs, strict=True)]
+    total = reduce(operator.add, sizes)
+    if not in_shapes:
+        return _finished(draw, [size / total for size in sizes], shape)
+    together, slopes = xp.sum(alpha, axis=-1), []
+    for a, size, y in zip(shapes, sizes, logs, strict=True):
+        logit = y - log(xp.maximum(total - size, _LEAST))
+        slopes.append(xp.where(a > 0.0, size / total * logit_beta_in_a(a, together - a, logit), 0.0))
+    return _finished(draw, slopes, shape)
 
 
 def _standard(draw: Draw, offset: Shape, shape: Shape) -> list[Any]:
@@ -85,33 +78,27 @@ def _standard(draw: Draw, offset: Shape, shape: Shape) -> list[Any]:
 
 def standard_normal_vectors(draw: Draw, offset: Shape, shape: Shape) -> Any:
     """Make a block of vectors of independent normal numbers."""
-    if 0 in shape:
-        return draw.zeros(shape)
-    with wide_dtypes(draw.xp):
-        return _finished(draw, _standard(draw, offset, shape), shape)
+    return _finished(draw, _standard(draw, offset, shape), shape)
 
 
 def normal_vectors(
     draw: Draw, offset: Shape, shape: Shape, mean: Any, cov: Any, *, check_valid: str, tol: float
 ) -> Any:
     """Make a block of a mean, and a factor of the covariance times independent normal numbers [1]_."""
-    xp, axes = draw.xp, shape[-1]
-    with wide_dtypes(xp):
-        mean, cov = (xp.astype(x, dtype_of(xp, "float64")) for x in (mean, cov))
-        require("mean", mean, FINITE)
-        require("cov", cov, FINITE)
-        columns, left = cholesky(cov)
-        wrong = xp.sum(xp.astype(xp.abs(left) > tol + tol * xp.abs(cov), dtype_of(xp, "int32")))
-        if check_valid != "ignore" and not is_traced([wrong]) and concrete_int(wrong):
-            message = "cov must be symmetric and positive semidefinite"
-            if check_valid == "raise":
-                raise ValueError(f"{message}, to within tol={tol:g}")
-            warnings.warn(f"{message}; its lower triangle is taken as far as it is", RuntimeWarning, stacklevel=2)
-        if 0 in shape:
-            return draw.zeros(shape)
-        z = _standard(draw, offset, shape)
-        sums = (reduce(operator.add, (columns[j][k : k + 1] * z[j] for j in range(k + 1))) for k in range(axes))
-        return _finished(draw, [total + mean[k : k + 1] for k, total in enumerate(sums)], shape)
+    xp = draw.xp
+    mean, cov = (xp.astype(x, dtype_of(xp, "float64")) for x in (mean, cov))
+    require("mean", mean, FINITE)
+    require("cov", cov, FINITE)
+    columns, left = cholesky(cov)
+    wrong = xp.sum(xp.astype(xp.abs(left) > tol + tol * xp.abs(cov), dtype_of(xp, "int32")))
+    if check_valid != "ignore" and not is_traced([wrong]) and concrete_int(wrong):
+        message = "cov must be symmetric and positive semidefinite"
+        if check_valid == "raise":
+            raise ValueError(f"{message}, to within tol={tol:g}")
+        warnings.warn(f"{message}; its lower triangle is taken as far as it is", RuntimeWarning, stacklevel=2)
+    z = _standard(draw, offset, shape)
+    sums = (reduce(operator.add, (columns[j][k : k + 1] * z[j] for j in range(k + 1))) for k in range(shape[-1]))
+    return _finished(draw, [total + mean[k : k + 1] for k, total in enumerate(sums)], shape)
 
 
 def cholesky(cov: Any) -> tuple[list[Any], Any]:
@@ -142,22 +129,18 @@ def cholesky(cov: Any) -> tuple[list[Any], Any]:
 
 def hypergeometrics(draw: Draw, offset: Shape, shape: Shape, colors: Any) -> Any:
     """Make a block of how many of each color are in a sample, whose size is in `numbers`, each given those before."""
-    xp, n, (sample,) = draw.xp, shape[-1], draw.numbers
-    with wide_dtypes(xp):
-        colors = xp.astype(colors, dtype_of(xp, "float64"))
-        require_sample(colors, sample)
-        if 0 in shape:
-            return draw.zeros(shape)
-        uniforms = draw.uniforms(offset, shape, 1)
-        left = xp.broadcast_to(asarray([sample], xp, "float64"), (uniforms.count,))
-        rest, counts = xp.sum(colors, keepdims=True), []
-        for k in range(n - 1):
-            own = colors[k : k + 1]
-            rest = rest - own
-            counts.append(hypergeometric(uniforms.every(k, n), own, rest, left))
-            left = left - counts[-1]
-        require_held(xp.stack([*counts, left]), draw.dtype)
-        return _finished(draw, [*counts, left], shape)
+    xp, n, (sample,), uniforms = draw.xp, shape[-1], draw.numbers, draw.uniforms(offset, shape, 1)
+    colors = xp.astype(colors, dtype_of(xp, "float64"))
+    require_sample(colors, sample)
+    left = xp.broadcast_to(asarray([sample], xp, "float64"), (uniforms.count,))
+    rest, counts = xp.sum(colors, keepdims=True), []
+    for k in range(n - 1):
+        own = colors[k : k + 1]
+        rest = rest - own
+        counts.append(hypergeometric(uniforms.every(k, n), own, rest, left))
+        left = left - counts[-1]
+    require_held(xp.stack([*counts, left]), draw.dtype)
+    return _finished(draw, [*counts, left], shape)
 
 
 def require_sample(colors: Any, nsample: int) -> None:

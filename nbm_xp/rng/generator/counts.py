@@ -11,9 +11,8 @@ from typing import Any, Final
 from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_array, wide_dtypes
 from nbm_xp.namespace.errors import check_flag
 
-from ..distributions.integers import integers_of_draw, multinomial, require_bounds
+from ..distributions.integers import integers_of_draw, require_bounds
 from ..parameters import (
-    COUNTING,
     INTEGERS,
     Size,
     checked,
@@ -22,7 +21,6 @@ from ..parameters import (
     dtype_among,
     most_of,
     shape_of,
-    with_whole_axis,
 )
 from ..rules import TRIALS, integer, interval, require, require_weights
 from ..uniforms import DTYPES
@@ -200,44 +198,6 @@ class Counts(GeneratorState):
         [3, 3, 8, 3, 3, 4]
         """
         return self._of_table("poisson", (lam,), size, dtype, chunks)
-
-    def multinomial(self, n: Any, pvals: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
-        """Count the outcomes of `n` trials: each count is binomial, given those before it.
-
-        Source: Devroye 1986, section 11.1.4.
-
-        Parameters
-        ----------
-        n : int or array of ints
-            How many trials, from 0 to 2**53.
-        pvals : array
-            The probabilities of the outcomes, along the last axis; they add up to 1.
-        size : int or tuple of ints
-            The shape without the axis of outcomes: what `n` and the rows of `pvals` broadcast to, by default.
-        dtype, chunks
-            See `Generator`; the axis of outcomes is not split.
-
-        Returns
-        -------
-        array
-            With a last axis of outcomes.
-
-        Examples
-        --------
-        >>> from nbm_xp.rng import Generator
-        >>> Generator(234).multinomial(20, [0.2, 0.3, 0.5], 2).tolist()
-        [[3, 4, 13], [3, 4, 13]]
-        """
-        integer("n", n)
-        name = dtype_among(dtype, COUNTING)
-        xp, (n, p) = self._parameters({"n": n, "pvals": pvals})
-        require("n", n, TRIALS)
-        require_weights("pvals", p)
-        rows = shape_of(size, n, *([p[..., 0]] if p.ndim > 1 else []))
-        shape = (*rows, p.shape[-1])
-        n = n[..., None] if is_array(n) else n
-        chunks = with_whole_axis(chunks_of(chunks, rows, *(v[..., 0] for v in (n, p) if is_array(v))), shape)
-        return self._draw(xp, multinomial, (n, p), shape, counts_on(xp, name), n=math.prod(rows), chunks=chunks)
 
     def categorical(self, pvals: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
         """Draw outcomes by their probabilities, by inversion (Devroye 1986, section 3.2) with a uniform of 53 bits.

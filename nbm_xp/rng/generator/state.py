@@ -34,9 +34,8 @@ from nbm_xp.namespace.compiling import current_trace, is_traced, register_pytree
 from nbm_xp.namespace.libraries import imported
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, Followed, jump
 
-from ..distributions import DISTRIBUTIONS, LINES, derivatives, independent, line_of
+from ..distributions import DISTRIBUTIONS, derivatives, independent, line_of
 from ..distributions.integers import outcomes, successes
-from ..distributions.sampling import Distribution
 from ..parameters import (
     COUNTING,
     Size,
@@ -276,33 +275,40 @@ class GeneratorState:
             xp.empty((0,), dtype=dtype_of(xp, dtype))  # an error where the library, as it is set now, lacks it
         draw = Draw(make, state, shape, dtype, library, numbers, threads, tuple(options.items()))
         if recorded:
-            from .tensors import recorded_draw
+            from ..recorded import recorded_draw
 
             return recorded_draw(draw, parameters)
         into = out if filled and not lazy else None
         return fill(out, made(xp, draw, parameters, chunks=chunks, args=args, derivatives=derivatives, out=into))
 
     def _of_table(
-        self, name: str, values: tuple[Any, ...], size: Size, dtype: Any, chunks: Any, out: Any = None, **how: Any
+        self,
+        name: str,
+        values: tuple[Any, ...],
+        size: Size,
+        dtype: Any,
+        chunks: Any,
+        out: Any = None,
+        *,
+        pairs: bool = False,
+        **how: Any,
     ) -> Any:
         """Draw from the distribution of some name in the tables, whose parameters have some values."""
-        is_line = name in LINES
-        distribution: Distribution = LINES[name] if is_line else DISTRIBUTIONS[name]
+        distribution = DISTRIBUTIONS[name]
         is_count = distribution.kind == "count"
         dtype = dtype_among(dtype, COUNTING) if is_count else dtype
-        named = dict(zip(distribution.rules, values, strict=True))
-        xp, found = self._parameters(named, out, recordable=not is_count)
+        xp, found = self._parameters(dict(zip(distribution.rules, values, strict=True)), out, recordable=not is_count)
         size, dtype = form_of(xp, out, size, dtype)
         shape = shape_of(size, *found)
         dtype = counts_on(xp, dtype) if is_count else real_dtype(dtype, *found)
-        named = dict(zip(named, found, strict=True))
-        distribution.check(named, dtype)
-        if distribution.together is not None and (is_line or all(map(is_number, found))):
-            distribution.together(named, dtype, **how)
-        if not is_line:
-            found = [float(value) if is_number(value) else value for value in found]
-        make, chunks = (line_of if is_line else independent), chunks_of(chunks, shape, *found)
-        return self._draw(xp, make, found, shape, dtype, chunks=chunks, out=out, filled=is_line, name=name, **how)
+        distribution.check(found, dtype, apart=not all(map(is_number, found)))
+        if distribution.line is None:
+            make, found = independent, [float(value) if is_number(value) else value for value in found]
+        else:
+            make = line_of
+            distribution.line(xp, *found, dtype, **how)  # for its errors
+        how |= {"chunks": chunks_of(chunks, shape, *found), "out": out, "filled": make is line_of, "name": name}
+        return self._draw(xp, make, found, shape, dtype, pairs=pairs, **how)
 
     def _ones_added(self, n: int, p: Any, size: Size, dtype: str, chunks: Any) -> Any:
         """Add up the ones of a few outputs of each element."""
@@ -310,7 +316,7 @@ class GeneratorState:
         shape, dtype = shape_of(size, p), counts_on(xp, dtype)
         if dtype == "bool" and n > 1:
             xp.empty((0,), dtype=dtype_of(xp, counts_on(xp, "int64")))
-        if is_lazy(xp) or not is_array(p):
+        if is_lazy(xp) or not is_array(p) or not n or 0 in shape:  # else the draw itself looks at them
             require("p", p, PROBABILITY)
         chunks = chunks_of(chunks, shape, p)
         return self._draw(xp, successes, (p,), shape, dtype, chunks=chunks, count=n, precision=floatx())
@@ -328,7 +334,7 @@ class GeneratorState:
         Where any is a Tensor and the draw is `recordable`, the library is the tape, and arrays are Tensors too.
         """
         if recordable and out is None and any_tensor(*parameters.values()):
-            from .tensors import as_parameters
+            from ..recorded import as_parameters
 
             return as_parameters(parameters)
         require_eager("a random draw", parameters.values())

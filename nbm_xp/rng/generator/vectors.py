@@ -7,12 +7,14 @@ not split.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbm_xp.namespace import is_array, is_lazy
 from nbm_xp.namespace.errors import check_choice
 
 from ..distributions import vectors
+from ..distributions.integers import multinomial
 from ..parameters import (
     COUNTING,
     Size,
@@ -25,7 +27,7 @@ from ..parameters import (
     shape_of,
     with_whole_axis,
 )
-from ..rules import FINITE, NOT_NEGATIVE, TRIALS, integer, require
+from ..rules import FINITE, NOT_NEGATIVE, TRIALS, integer, require, require_weights
 from .state import GeneratorState
 
 __all__ = ["Vectors"]
@@ -63,10 +65,61 @@ class Vectors(GeneratorState):
         if is_number(alpha) or not alpha.ndim:
             raise TypeError(f"alpha must be an array of shapes, got {alpha!r}")
         require("alpha", alpha, NOT_NEGATIVE)
-        name, rows = real_dtype(dtype, alpha), [alpha[..., 0]] if alpha.ndim > 1 and alpha.shape[-1] else []
-        shape = (*shape_of(size, *rows), *shape_of(None, alpha)[-1:])
-        chunks = with_whole_axis(chunks_of(chunks, shape[:-1], *rows), shape)
-        return self._draw(xp, vectors.dirichlet, (alpha,), shape, name, n=math.prod(shape[:-1]), chunks=chunks)
+        rows, length = [alpha[..., 0]] if alpha.ndim > 1 and alpha.shape[-1] else [], shape_of(None, alpha)[-1]
+        return self._of_rows(xp, vectors.dirichlet, (alpha,), size, rows, length, real_dtype(dtype, alpha), chunks)
+
+    def multinomial(self, n: Any, pvals: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
+        """Count the outcomes of `n` trials: each count is binomial, given those before it.
+
+        Source: Devroye 1986, section 11.1.4.
+
+        Parameters
+        ----------
+        n : int or array of ints
+            How many trials, from 0 to 2**53.
+        pvals : array
+            The probabilities of the outcomes, along the last axis; they add up to 1.
+        size : int or tuple of ints
+            The shape without the axis of outcomes: what `n` and the rows of `pvals` broadcast to, by default.
+        dtype, chunks
+            See `Generator`; the axis of outcomes is not split.
+
+        Returns
+        -------
+        array
+            With a last axis of outcomes.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).multinomial(20, [0.2, 0.3, 0.5], 2).tolist()
+        [[3, 4, 13], [3, 4, 13]]
+        """
+        integer("n", n)
+        name = dtype_among(dtype, COUNTING)
+        xp, (n, p) = self._parameters({"n": n, "pvals": pvals})
+        require("n", n, TRIALS)
+        require_weights("pvals", p)
+        rows = [n, *([p[..., 0]] if p.ndim > 1 else [])]
+        n = n[..., None] if is_array(n) else n
+        return self._of_rows(xp, multinomial, (n, p), size, rows, p.shape[-1], counts_on(xp, name), chunks)
+
+    def _of_rows(
+        self,
+        xp: Any,
+        make: Callable[..., Any],
+        parameters: Sequence[Any],
+        size: Size,
+        rows: Sequence[Any],
+        length: int,
+        dtype: str,
+        chunks: Any,
+        **how: Any,
+    ) -> Any:
+        """Make vectors of some length, as many as `size` says or what `rows` broadcast to."""
+        shape = shape_of(size, *rows)
+        whole = with_whole_axis(chunks_of(chunks, shape, *rows), (*shape, length))
+        return self._draw(xp, make, parameters, (*shape, length), dtype, n=math.prod(shape), chunks=whole, **how)
 
     def multivariate_normal(
         self,
@@ -126,14 +179,13 @@ class Vectors(GeneratorState):
             require(parameter, value, FINITE)
         if mean.shape[0] != cov.shape[0]:
             raise ValueError(f"mean and cov must be of one length, got {mean.shape[0]} and {cov.shape[0]}")
-        shape, name = (*shape_of(size), *shape_of(None, mean)), real_dtype(dtype, mean, cov)
-        n, chunks = math.prod(shape[:-1]), with_whole_axis(chunks, shape)
+        name, (length,) = real_dtype(dtype, mean, cov), shape_of(None, mean)
         if any_tensor(mean, cov):
-            z = self._draw(xp, vectors.standard_normal_vectors, (), shape, name, n=n, recorded=True)
+            z = self._of_rows(xp, vectors.standard_normal_vectors, (), size, (), length, name, chunks, recorded=True)
             factor = xp.linalg.cholesky(xp.astype(cov, name))
             return xp.astype(mean, name) + xp.matmul(z, factor.mT)
-        options: dict[str, Any] = {"args": (mean, cov), "check_valid": check_valid, "tol": float(tol)}
-        return self._draw(xp, vectors.normal_vectors, (), shape, name, n=n, chunks=chunks, **options)
+        how: dict[str, Any] = {"args": (mean, cov), "check_valid": check_valid, "tol": float(tol)}
+        return self._of_rows(xp, vectors.normal_vectors, (), size, (), length, name, chunks, **how)
 
     def multivariate_hypergeometric(
         self,
@@ -185,6 +237,5 @@ class Vectors(GeneratorState):
         name = counts_on(xp, name, most=nsample)
         if not is_lazy(xp):
             vectors.require_sample(colors, nsample)
-        shape = (*shape_of(size), colors.shape[0])
-        n, how = math.prod(shape[:-1]), {"chunks": with_whole_axis(chunks, shape), "args": (colors,)}
-        return self._draw(xp, vectors.hypergeometrics, (nsample,), shape, name, n=n, **how)
+        length = colors.shape[0]
+        return self._of_rows(xp, vectors.hypergeometrics, (nsample,), size, (), length, name, chunks, args=(colors,))

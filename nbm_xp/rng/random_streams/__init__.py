@@ -19,9 +19,9 @@ from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS
 from nbm_xp.tape import Tensor
 from nbm_xp.tape import namespace as recorded
 
+from .. import recorded as operations
 from ..parameters import count_of, line_between, most_of, real_dtype, scaled_and_shifted
-from . import operations
-from .operations import (
+from ..recorded import (
     as_parameter,
     as_wide_as,
     equal_chances,

@@ -84,15 +84,15 @@ def _convolved() -> list[FunctionCase]:
 _POOLS: list[dict[str, Any]] = [
     {"lengths": (3, 4, 5), "sizes": (1, 2, 3), "strides": (1, 2, 1), "padding": (0, 1, 1)},
     {"lengths": (5, 2), "sizes": (3, 1), "strides": (1, 1), "padding": (1, 0)},
-    {"lengths": (2, 3, 4), "sizes": (2, 2, 2)},
-    {"lengths": (2, 5, 6), "sizes": (1, 2, 3), "strides": (1, 2, 2), "cover": True},
+    {"lengths": (2, 3, 4), "sizes": (2, 2, 2), "strides": (2, 2, 2), "padding": (0, 0, 0)},
+    {"lengths": (2, 5, 6), "sizes": (1, 2, 3), "strides": (1, 2, 2), "padding": (0, 0, 0), "cover": True},
 ]
 
 
 def _windows(options: dict[str, Any]) -> tuple[Any, Any, Any]:
     """Sizes, strides, and padding as pairs, with what covers every element behind."""
     sizes = options["sizes"]
-    strides, pads = options.get("strides", sizes), options.get("padding", (0,) * len(sizes))
+    strides, pads = options["strides"], options["padding"]
     pairs = []
     for n, size, stride, pad in zip(options["lengths"], sizes, strides, pads, strict=True):
         more = -(n + 2 * pad - size) % stride if options.get("cover") else 0
@@ -118,9 +118,8 @@ def _pooled() -> list[FunctionCase]:
         return x.reshape(2, 3, 2).argmax(axis=1)
 
     ties = whole(6, 2, dtype="float64")
-    made.append(
-        _of(feature_maps.pool_maps_places, places, ties, options={"lengths": (1, 6), "sizes": (1, 3)}, flat=True)
-    )
+    where = {"lengths": (1, 6), "sizes": (1, 3), "strides": (1, 3), "padding": (0, 0)}
+    made.append(_of(feature_maps.pool_maps_places, places, ties, options=where, flat=True))
     return made
 
 

@@ -104,7 +104,7 @@ def _images() -> list[FunctionCase]:
 
     options = {"strides": (2, 1), "padding": "half", "data_format": "channels_first", "flip": True}
     return [
-        _of("conv2d", convolution.conv2d, reference, image, kernel, options={**options, "filters_first": True}),
+        _of("conv2d", convolution.conv, reference, image, kernel, options={**options, "filters_first": True}),
         _of("spatial_2d_padding", padding.spatial_2d_padding,
             lambda x: np.pad(x, ((0, 0), (0, 0), (1, 1), (2, 2))).astype("float32"), whole(1, 2, 2, 3),
             options={"padding": (1, 2), "data_format": "channels_first", "floating": True}),

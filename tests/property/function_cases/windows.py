@@ -49,25 +49,23 @@ def _convolved() -> list[FunctionCase]:
         ({"strides": 2, "dilation_rate": 2}, (2, "valid", 2)),
     ]
     made = [
-        _of(
-            "conv1d", convolution.conv1d, lambda x, k, a=args: reference(x, k, *a), line, kernel, options=options | last
-        )
+        _of("conv1d", convolution.conv, lambda x, k, a=args: reference(x, k, *a), line, kernel, options=options | last)
         for options, args in chosen
     ]
     made += [
-        _of("conv2d", convolution.conv2d, lambda x, k: convolved(x, k, (2, 1), "same", (1, 2)), image, square,
+        _of("conv2d", convolution.conv, lambda x, k: convolved(x, k, (2, 1), "same", (1, 2)), image, square,
             options={"strides": (2, 1), "padding": "same", "dilation_rate": (1, 2)} | last),
-        _of("conv2d", convolution.conv2d, lambda x, k: channels_last(convolved, x, k, 2, "full"), values(2, 2, 5, 4),
+        _of("conv2d", convolution.conv, lambda x, k: channels_last(convolved, x, k, 2, "full"), values(2, 2, 5, 4),
             square, options={"strides": 2, "padding": "full"} | first),
-        _of("conv2d", convolution.conv2d, lambda x, k: convolved(x, k, flip=True), image, square,
+        _of("conv2d", convolution.conv, lambda x, k: convolved(x, k, flip=True), image, square,
             options={"flip": True} | last),
-        _of("conv2d", convolution.conv2d, lambda x, k: convolved(x, k, padding=((1, 0), (0, 3))), image, square,
+        _of("conv2d", convolution.conv, lambda x, k: convolved(x, k, padding=((1, 0), (0, 3))), image, square,
             options={"padding": ((1, 0), (0, 3))} | last),
-        _of("conv2d", convolution.conv2d, lambda x, k: convolved(x, k, padding="same"), whole(1, 4, 4, 2),
+        _of("conv2d", convolution.conv, lambda x, k: convolved(x, k, padding="same"), whole(1, 4, 4, 2),
             whole(2, 2, 2, 3), options={"padding": "same"} | last),
-        _of("conv2d", convolution.conv2d, lambda x, k: convolved(x, k), values(0, 4, 4, 2), values(2, 2, 2, 3),
+        _of("conv2d", convolution.conv, lambda x, k: convolved(x, k), values(0, 4, 4, 2), values(2, 2, 2, 3),
             label="no images"),
-        _of("conv3d", convolution.conv3d, lambda x, k: convolved(x, k, (1, 2, 1), "same"), values(1, 3, 4, 3, 2),
+        _of("conv3d", convolution.conv, lambda x, k: convolved(x, k, (1, 2, 1), "same"), values(1, 3, 4, 3, 2),
             values(2, 2, 2, 2, 2, low=-1.0), options={"strides": (1, 2, 1), "padding": "same"} | last),
     ]  # fmt: skip
     return made
@@ -81,12 +79,12 @@ def _transposed() -> list[FunctionCase]:
         return np.stack([np.einsum("noc,nof->cf", row, y) for row in rows])
 
     return [
-        _of("conv2d_transpose", convolution.conv2d_transpose, lambda x, k: transposed(x, k, (5, 4), 2, "same"), image,
-            kernel, options={"output_shape": (2, 5, 4, 2), "strides": (2, 2), "padding": "same"}),
-        _of("conv2d_transpose", convolution.conv2d_transpose,
+        _of("conv2d_transpose", convolution.conv_to_shape, lambda x, k: transposed(x, k, (5, 4), 2, "same"), image,
+            kernel, options={"axes": 2, "output_shape": (2, 5, 4, 2), "strides": (2, 2), "padding": "same"}),
+        _of("conv2d_transpose", convolution.conv_to_shape,
             lambda x, k: channels_last(transposed, x, k, (8, 4), (2, 3)), values(2, 3, 3, 1),
             values(3, 4, 2, 3, low=-1.0),
-            options={"output_shape": (None, 2, 8, 4), "strides": (2, 3), "data_format": "channels_first"}),
+            options={"axes": 2, "output_shape": (None, 2, 8, 4), "strides": (2, 3), "data_format": "channels_first"}),
         _of("conv_transpose", convolution.conv_transpose, lambda y, k: transposed(y, k, (8,), 3, "valid", 2),
             values(2, 2, 2), values(3, 1, 2, low=-1.0), options={"lengths": 8, "strides": 3, "dilation_rate": 2}),
         _of("conv_kernel", convolution.conv_kernel, to_kernel, values(2, 4, 2), values(2, 3, 3, low=-1.0),
@@ -121,22 +119,22 @@ def _local() -> list[FunctionCase]:
 def _pooled() -> list[FunctionCase]:
     image, ties = values(2, 5, 4, 2), whole(1, 4, 5, 2, dtype="float64")
     made = [
-        _of("pool2d", pooling.pool2d, lambda x, m=mode: pooled(x, (3, 2), (2, 1), "same", m), image,
+        _of("pool2d", pooling.pool, lambda x, m=mode: pooled(x, (3, 2), (2, 1), "same", m), image,
             options={"pool_size": (3, 2), "strides": (2, 1), "padding": "same", "pool_mode": mode})
         for mode in ("max", "avg", "l2")
     ]  # fmt: skip
     return [
         *made,
-        _of("pool2d", pooling.pool2d, lambda x: channels_last(pooled, x, 2, 2, "leading", "avg"), values(2, 2, 5, 4),
+        _of("pool2d", pooling.pool, lambda x: channels_last(pooled, x, 2, 2, "leading", "avg"), values(2, 2, 5, 4),
             options={"pool_size": 2, "strides": 2, "padding": "leading", "pool_mode": "avg",
                      "data_format": "channels_first"}),
-        _of("pool2d", pooling.pool2d, lambda x: pooled(x, 2, 2), ties.astype("int32"),
+        _of("pool2d", pooling.pool, lambda x: pooled(x, 2, 2), ties.astype("int32"),
             options={"pool_size": 2, "strides": 2}),
-        _of("pool2d", pooling.pool2d, lambda x: pooled(x.astype("float64"), 3, 1, "same", "avg"), ties.astype("int32"),
+        _of("pool2d", pooling.pool, lambda x: pooled(x.astype("float64"), 3, 1, "same", "avg"), ties.astype("int32"),
             options={"pool_size": 3, "padding": "same", "pool_mode": "avg"}),
-        _of("pool3d", pooling.pool3d, lambda x: pooled(x, 2, (1, 2, 1)), values(1, 3, 4, 3, 2),
+        _of("pool3d", pooling.pool, lambda x: pooled(x, 2, (1, 2, 1)), values(1, 3, 4, 3, 2),
             options={"pool_size": 2, "strides": (1, 2, 1)}),
-        _of("pool3d", pooling.pool3d, lambda x: pooled(x, 2, 2, "same", "avg"), values(1, 3, 4, 3, 2),
+        _of("pool3d", pooling.pool, lambda x: pooled(x, 2, 2, "same", "avg"), values(1, 3, 4, 3, 2),
             options={"pool_size": 2, "strides": 2, "padding": "same", "pool_mode": "avg"}),
     ]  # fmt: skip
 

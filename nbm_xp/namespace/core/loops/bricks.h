@@ -1,5 +1,5 @@
 /* Bricks of a lattice: units of one colour, of one chain, in stretches that lie one after the other, and so do their
-   neighbours; see nbm_xp.graphs.bricks. Numbers are made from afar, so that a brick needs none but its own. */
+   neighbours; see nbm_xp.graphs.lattice_sweeps. Numbers are made from afar, so that a brick needs none but its own. */
 
 typedef struct {
     const i64 *steps; /* to neighbours, from either half of a row: (2, axes, 2), on and back along each axis */

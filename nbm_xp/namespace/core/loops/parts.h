@@ -1,24 +1,5 @@
 /* Parts of a graph: units of one colour in several chains side by side, whose slots have others between them; see
-   nbm_xp.graphs.part_sweeps. Numbers are made from afar, so that a part needs none but its own. */
-
-/* graph_breadth(begins, neighbours, order, seen): units as a walk comes to them, near ones first, from the least one that
-   it has not come to; all of `seen` is 0 before. */
-static i64 graph_breadth(const Argument *a) {
-    const i64 *begins = a[0].data;
-    const i32 *neighbours = a[1].data;
-    i32 *order = a[2].data;
-    i8 *seen = a[3].data;
-    for (i64 unit = 0, at = 0, found = 0; unit < a[2].size; ++unit) {
-        if (seen[unit])
-            continue;
-        seen[unit] = 1;
-        for (order[found++] = (i32)unit; at < found; ++at)
-            for (i64 e = begins[order[at]]; e < begins[order[at] + 1]; ++e)
-                if (!seen[neighbours[e]])
-                    seen[neighbours[e]] = 1, order[found++] = neighbours[e];
-    }
-    return 0;
-}
+   nbm_xp.graphs.shards. Numbers are made from afar, so that a part needs none but its own. */
 
 /* graph_part(slots, which, jumps, row, lanes, begins, neighbours, couplings, multiples, fields, scales, levels, table,
    spins, begin, metropolis, least, step, values): units from `begin` on, which have these slots in the whole graph;

@@ -1,14 +1,17 @@
 """What a graph records for draws: their sizes and parameters, and an operation of the tape for each kind of draw.
 
 Contract: whatever the documents take as a size becomes a tuple of ints and lengths; an error names the parameter, what
-it was and what is allowed. An operation takes the state of the streams and gives the numbers and the state after them.
-Nothing flows back through a draw: it is constant almost everywhere.
+it was and what is allowed. An operation of `RandomStreams` takes the state of the streams and gives the numbers and the
+state after them; nothing flows back through it. A draw of a `Generator` whose parameters are Tensors has the uniforms
+of the call whenever it is evaluated, and the numbers and derivatives of the same call with arrays.
 """
 
 from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial, reduce
 from typing import Any, Final, TypeAlias
 
@@ -16,12 +19,14 @@ from nbm_xp.namespace import (
     array_namespace,
     asarray,
     brought,
+    convert,
     default_namespace,
     dtype_name,
     dtype_of,
     get_namespace,
     host_namespace,
     is_array,
+    is_floating,
     is_lazy,
     library_name,
     to_numpy,
@@ -32,14 +37,17 @@ from nbm_xp.tape import namespace as recorded
 from nbm_xp.tape.composite import sigmoid
 from nbm_xp.tape.concrete import recorded_length
 from nbm_xp.tape.dtypes import as_dtype, int32
-from nbm_xp.tape.node import FLAT, Node, Shape, Spec
+from nbm_xp.tape.node import FLAT, Joint, Node, Shape, Spec
 
-from .. import draws
-from ..parameters import count_of, countable, is_double, is_number, known_integer
+from . import draws
+from .distributions import DISTRIBUTIONS, derivatives, differentiated, line_of
+from .parameters import chunks_of, count_of, countable, is_double, is_number, known_integer, scaled_and_shifted
+from .tasks import Draw, library_of_blocks, made
 
 __all__ = [
-    "Lengths", "as_parameter", "as_wide_as", "binomial", "choice", "equal_chances", "multinomial", "normal",
-    "recorded_count", "recorded_shape", "rounded_product", "size_or_parameters", "things_of", "uniform",
+    "Lengths", "as_parameter", "as_parameters", "as_wide_as", "binomial", "choice", "equal_chances", "multinomial",
+    "normal", "recorded_count", "recorded_draw", "recorded_shape", "rounded_product", "size_or_parameters", "things_of",
+    "uniform",
 ]  # fmt: skip
 
 Lengths: TypeAlias = tuple["int | Length", ...]
@@ -333,3 +341,56 @@ def _settled(x: Any) -> Any:
 def rounded_product(x: Any, y: Any) -> Any:
     """A product that is rounded before anything is added to it."""
     return _settled(x * y)
+
+
+def _run(xp: Any, *arrays: Any, task: Draw) -> Any:
+    here = [x if is_array(x) and library_name(x) == library_name(xp) else convert(x, xp) for x in arrays]
+    library = library_of_blocks(xp, *here) if is_lazy(xp) else library_name(xp)
+    return made(xp, replace(task, library=library), tuple(here), chunks=chunks_of(None, task.whole, *here))
+
+
+def _cotangents(g: Any, out: Any, *arrays: Any, task: Draw) -> list[Any]:
+    rule = derivatives(task)
+    assert rule is not None
+    g = rule.before_simplex(out, g)
+    return [
+        g * _derivative(*arrays, task=differentiated(task, k, dtype_name(x))) if is_floating(x) else None
+        for k, x in enumerate(arrays)
+    ]
+
+
+def _second_cotangents(g: Any, out: Any, *arrays: Any, task: Draw) -> list[Any]:
+    rule = derivatives(task)
+    assert rule is not None
+    if not rule.constant:
+        raise rule.none_of_second_order()
+    return [None] * len(arrays)
+
+
+def _spec(*arrays: Any, task: Draw) -> Any:
+    return task.whole, as_dtype(task.dtype)
+
+
+_generator_draw = operation("random_draw", infer=_spec, run=_run, gradient=Joint(_cotangents), may_overlap=False)
+_derivative = operation(
+    "random_draw_derivative", infer=_spec, run=_run, gradient=Joint(_second_cotangents), may_overlap=False
+)
+
+
+def as_parameters(parameters: dict[str, Any]) -> tuple[Any, list[Any]]:
+    """The tape's namespace, and parameters as numbers and Tensors."""
+    return recorded, [as_parameter(name, value) for name, value in parameters.items()]
+
+
+def recorded_draw(task: Draw, parameters: Sequence[Any] = ()) -> Tensor:
+    """Record a draw, with derivatives in the Tensors among its parameters; of any order where it lies on a line."""
+    drawn: Tensor
+    if task.make is not line_of:
+        drawn = _generator_draw(*filter(is_tensor, parameters), task=task)
+        return drawn
+    line = DISTRIBUTIONS[dict(task.options)["name"]].line
+    assert line is not None
+    shift, scale = line(recorded, *parameters, task.dtype)
+    standard = _generator_draw(task=replace(task, numbers=(0.0, 1.0)))
+    drawn = scaled_and_shifted(recorded, standard, shift, scale, task.dtype, rounded_product)
+    return drawn

@@ -1,0 +1,248 @@
+"""Lattices in chunks and graphs in shards: the bits of the undivided ones, however they are divided, and lazily."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.graphs import GraphMachine, edwards_anderson, erdos_renyi, lattice, random_regular, sherrington_kirkpatrick
+from nbm_xp.graphs import shards as shards_chapter
+from nbm_xp.graphs.chains import ChainGroup, Step
+from nbm_xp.graphs.lattice_blocks import couplings_of, divided
+from nbm_xp.graphs.lattice_sweeps import lattice_block
+from nbm_xp.graphs.shards import shard_numbers, shards_of
+
+pytest.importorskip("dask")
+pytest.importorskip("xarray")
+
+FIELDS = np.random.default_rng(0).normal(size=99)
+LATTICES: dict[str, GraphMachine] = {
+    "alike": GraphMachine(lattice((12, 14))),
+    "signs in space": GraphMachine(edwards_anderson((8, 6, 4), random_state=1), fields=0.3),
+    "normal couplings": GraphMachine(edwards_anderson((12, 10), "normal", random_state=1), units="binary", fields=0.3),
+    "open, fields of each": GraphMachine(edwards_anderson((11, 9), "normal", False, random_state=1), fields=FIELDS),
+    "open along one axis": GraphMachine(lattice((6, 7), (True, False)), couplings=-0.7),
+    "an odd ring": GraphMachine(lattice(11), couplings=0.3, units="binary"),
+    "odd and open": GraphMachine(lattice((5, 4, 3), (True, False, True)), couplings=0.6),
+    "Potts with fields": GraphMachine(lattice((5, 7, 3), False), units=3, fields=[0.1, 0.2, 0.0]),
+}
+GRAPHS: dict[str, GraphMachine] = {
+    "three neighbours": GraphMachine(random_regular(200, 3, random_state=1)),
+    "any neighbours": GraphMachine(erdos_renyi(150, 0.03, random_state=2), units="binary", fields=0.3),
+    "all joined": GraphMachine(sherrington_kirkpatrick(20, random_state=2), fields=np.linspace(-1, 1, 20)),
+    "Potts": GraphMachine(random_regular(60, 3, random_state=1), units=3, fields=[0.1, 0.0, 0.2], couplings=0.8),
+    "apart": GraphMachine([[0, 1], [2, 3], [3, 4], [6, 5]], fields=0.1),
+}
+BLOCKS: dict[str, tuple[GraphMachine, str, Any]] = {
+    "chunks": (LATTICES["alike"], "chunks", ((5, 1, 6), (2, 12))),
+    "other chunks": (LATTICES["signs in space"], "chunks", 3),
+    "shards": (GRAPHS["any neighbours"], "shards", 3),
+}
+ASKED: dict[str, Any] = {
+    "n_chains": 2, "n_sweeps": 5, "burn_in": 1, "thin": 2, "beta": [0.4, 0.9], "random_state": 5
+}  # fmt: skip
+
+
+def same(whole: Any, parts: Any) -> None:
+    parts = parts.compute(scheduler="synchronous")
+    assert (whole["state"].values.ravel() == parts["state"].values.ravel()).all()
+    for name in ("energy", "magnetisation", "sweep", "beta", "chain"):
+        assert whole[name].dims == parts[name].dims
+        assert (whole[name].values == parts[name].values).all(), name
+
+
+@pytest.mark.parametrize("rule", ["heat_bath", "metropolis"])
+@pytest.mark.parametrize("name", [*LATTICES, *GRAPHS])
+def test_blocks_change_no_bit(name: str, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards_chapter, "is_there", lambda package: False)  # shards of metis have a test of their own
+    machine = (LATTICES | GRAPHS)[name]
+    whole = machine.sample(**ASKED, rule=rule)
+    told = np.random.default_rng(0).integers(3, 7, machine.n_units)
+    argument, ways = ("chunks", (-1, 5)) if name in LATTICES else ("shards", (1, 3, 7, told))
+    for way in ways:
+        same(whole, machine.sample(**ASKED, rule=rule, **{argument: way}))
+
+
+def test_more_chains_than_run_together_change_no_bit() -> None:
+    machine = GRAPHS["three neighbours"]
+    asked: dict[str, Any] = {"n_chains": 67, "n_sweeps": 2, "beta": np.linspace(0.1, 1, 67), "random_state": 3}
+    draws = machine.sample(**asked, first_chain=2, shards=2)
+    assert draws["state"].dims == ("chain", "unit")
+    same(machine.sample(**asked, first_chain=2), draws)
+
+
+def test_shards_of_metis_change_no_bit() -> None:
+    if importlib.util.find_spec("pymetis") is None:
+        pytest.skip("pymetis is not installed")
+    machine = GRAPHS["three neighbours"]
+    made, walked = (divide(machine.layout, 4) for divide in (shard_numbers, shards_chapter._by_breadth))
+    assert (np.bincount(made) > 30).all()
+    assert (np.bincount(walked) == 50).all()
+    ends = machine.layout.first, machine.layout.second
+    assert sum(made[ends[0]] != made[ends[1]]) < sum(walked[ends[0]] != walked[ends[1]])
+    same(machine.sample(**ASKED), machine.sample(**ASKED, shards=4))
+
+
+def test_nothing_is_computed_until_asked_and_all_blocks_may_begin_at_once() -> None:
+    draws = LATTICES["alike"].sample(**ASKED, chunks=(6, 7))
+    assert draws["state"].dims == ("chain", "axis_0", "axis_1")
+    assert draws["state"].chunks == ((1, 1), (6, 6), (7, 7))
+    assert draws["energy"].chunks is not None
+    convert = importlib.import_module("dask._task_spec").convert_legacy_graph
+    tasks = convert(dict(draws["state"].data.__dask_graph__()))
+    begun = [task for key, task in tasks.items() if isinstance(key, tuple) and "-begin-" in f"{key[0]}-"]
+    assert len(begun) == 2 * 4
+    assert not any(task.dependencies for task in begun)
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_chains_go_on_in_other_blocks(name: str) -> None:
+    machine, argument, way = BLOCKS[name]
+    asked: dict[str, Any] = {"n_chains": 2, "beta": 0.5}
+    whole = machine.sample(n_sweeps=6, random_state=3, **asked)
+    part = machine.sample(n_sweeps=4, random_state=3, **asked, **{argument: 2})
+    for first in (part, part.compute(), machine.sample(n_sweeps=4, random_state=3, **asked)):
+        rest = machine.sample(n_sweeps=2, initial=first, **asked, **{argument: way}).compute()
+        assert (rest["state"].values.ravel() == whole["state"].values.ravel()).all()
+        assert (rest["energy"].values == whole["energy"].values[:, 4:]).all()
+        assert rest.attrs == whole.attrs
+    back = machine.sample(n_sweeps=2, initial=part.compute(), **asked)
+    assert (back["state"].values == whole["state"].values).all()
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_chains_begin_where_they_are_told_to(name: str) -> None:
+    machine, argument, way = BLOCKS[name]
+    initial = np.full((2, machine.n_units), machine.kind.values[-1], np.int8)
+    asked: dict[str, Any] = {
+        "n_chains": 2, "n_sweeps": 3, "beta": 0.5, "random_state": 3, "initial": initial, "first_chain": 4
+    }  # fmt: skip
+    same(machine.sample(**asked), machine.sample(**asked, **{argument: way}))
+
+
+@pytest.mark.parametrize("name", ["other chunks", "shards"])
+def test_two_workers_change_no_bit(name: str, two_workers: Any) -> None:
+    machine, argument, way = BLOCKS[name]
+    same(machine.sample(**ASKED), two_workers.compute(machine.sample(**ASKED, **{argument: way})).result())
+
+
+def test_what_was_learnt_is_what_is_sampled_in_chunks() -> None:
+    machine = GraphMachine(lattice((4, 6)), fields=0.1)
+    draws = machine.sample(n_chains=50, n_sweeps=5, random_state=1, beta=0.3)
+    machine.fit(draws["state"].values)
+    same(machine.sample(**ASKED), machine.sample(**ASKED, chunks=3))
+
+
+def test_a_lattice_is_laid_out_when_asked() -> None:
+    vast = GraphMachine(lattice((30000, 33334)))
+    assert vast.n_units == 30000 * 33334
+    assert vast.colours == 2
+    assert "1000020000 units, 2000040000 edges" in repr(vast)
+    draws = vast.sample(n_sweeps=1, chunks=10000, random_state=1)
+    assert draws["state"].shape == (1, 30000, 33334)
+    assert not vast.has_layout
+
+
+def test_numbers_of_one_size_are_rounded_as_those_of_many() -> None:
+    graph = lattice((6, 5), False)
+    one, many = GraphMachine(graph, couplings=1 / 3), GraphMachine(graph, couplings=np.full(graph.edges, 1 / 3))
+    assert one.resolution == many.resolution
+    assert (one.layout.weights == many.layout.weights).all()
+    assert couplings_of(one).unit == couplings_of(many).unit == one.layout.weights[0]
+
+
+def test_a_task_that_is_done_again_gives_the_same() -> None:
+    layout = GRAPHS["any neighbours"].layout
+    made = shards_of(layout, shard_numbers(layout, 3))
+    division = divided((8, 6, 4), (True, True, True), 4, 1)
+    whole = couplings_of(LATTICES["signs in space"])
+    blocks = {(place, "binary"): block for place, block in enumerate(made)} | {
+        (place, "spin"): lattice_block(division, place, whole) for place in division.blocks
+    }
+    for kind, first in (("binary", 0), ("spin", (0, 0, 0))):
+        mine: Any = {place: block for (place, units), block in blocks.items() if units == kind}
+        group = ChainGroup(layout.units if kind == "binary" else 192, kind, "metropolis", (7,) * 6, 0, (0.5, 0.9))
+        begun = {place: block.begin(group) for place, block in mine.items()}
+        own = (first,) if kind == "binary" else first
+        shown = {
+            other if isinstance(other, tuple) else (other,): shows[own]
+            for other, (_, shows) in begun.items()
+            if own in shows
+        }
+        states, before = begun[first][0], begun[first][0].copy()
+        found = mine[first].step(group, states, shown, Step(0, 1, 0, (1,)))
+        sent = pickle.loads(pickle.dumps(mine[first])).step(group, states, shown, Step(0, 1, 0, (1,)))
+        assert (states == before).all()
+        assert (found[0] == sent[0]).all()
+        assert (found[2] == sent[2]).all()
+        assert all((a == b).all() for a, b in zip(found[1].values(), sent[1].values(), strict=True))
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 4])
+def test_blocks_reach_around_short_lattices(at_once: int) -> None:
+    division = divided((6, 4), (True, False), (2, 3), at_once)
+    whole = np.random.default_rng(0).integers(0, 2, (6, 4)).astype(np.int8)
+    depth = division.depth
+    around = np.pad(np.pad(whole, ((depth, depth), (0, 0)), "wrap"), ((0, 0), (depth, depth)))
+    begins = {
+        place: tuple(sum(n[:i]) for n, i in zip(division.chunks, place, strict=True)) for place in division.blocks
+    }
+    sizes = {place: tuple(n[i] for n, i in zip(division.chunks, place, strict=True)) for place in division.blocks}
+    own = {
+        place: whole[tuple(slice(b, b + n) for b, n in zip(begins[place], sizes[place], strict=True))][None]
+        for place in division.blocks
+    }
+    shows = {place: division.shown(place, states) for place, states in own.items()}
+    for place, states in own.items():
+        shown = {other: shows[other][place] for other in division.neighbours(place)}
+        padded = np.zeros((1, *(n + 2 * depth for n in sizes[place])), np.int8)
+        want = around[tuple(slice(b, b + n + 2 * depth) for b, n in zip(begins[place], sizes[place], strict=True))]
+        np.testing.assert_array_equal(division.with_halo(place, states, shown, padded)[0], want)
+
+
+CHUNKED, APART = {"chunks": 2}, {"shards": 2}
+WRONG: list[tuple[GraphMachine, dict[str, Any], str]] = [
+    (GraphMachine([[0, 1]]), CHUNKED, r"chunks: the machine must be on a lattice"),
+    (LATTICES["alike"], CHUNKED | {"rule": "gibbs"}, r"rule must be .* where there are chunks, got 'gibbs'$"),
+    (
+        LATTICES["alike"],
+        CHUNKED | {"rule": "wolff"},
+        r"heat_bath, metropolis where there are chunks, got 'wolff': clusters reach .* undivided \(chunks=None\)",
+    ),
+    (LATTICES["alike"], CHUNKED | {"observe": "entropy"}, r"observe must be of energy, .*, means, got 'entropy'"),
+    (LATTICES["Potts with fields"], CHUNKED | {"observe": "means"}, r"observe: means are those of units with two"),
+    (
+        LATTICES["Potts with fields"],
+        CHUNKED | {"observe": "overlap", "n_chains": 2},
+        r"observe: overlaps are .* of spins",
+    ),
+    (LATTICES["alike"], CHUNKED | {"library": "torch"}, r"library must be None where there are chunks"),
+    (LATTICES["alike"], {"chunks": (3, 4, 5)}, r"chunks must be an int, or for each of 2 axes .*, got \(3, 4, 5\)"),
+    (LATTICES["alike"], {"chunks": 0}, r"chunks must be an int"),
+    (LATTICES["alike"], {"chunks": (12, (7, 8))}, r"chunks must be an int"),
+    (LATTICES["alike"], {"chunks": "auto"}, r"chunks must be an int"),
+    (LATTICES["alike"], CHUNKED | {"initial": [1, -1]}, r"initial must be of shape \(1, 168\), got \(2,\)"),
+    (GRAPHS["apart"], {"shards": 0}, "shards must be"),
+    (GRAPHS["apart"], {"shards": 8}, r"shards must be an int, or a shard for each of 7 units, of which .* got 8"),
+    (GRAPHS["apart"], {"shards": [0, 1]}, r"shards must be an int, .* each of 7 units, got int64 of shape \(2,\)"),
+    (GRAPHS["apart"], {"shards": np.zeros(7)}, "shards must be an int, or a shard for each of 7 units, got float64"),
+    (GRAPHS["apart"], APART | CHUNKED, "shards must be None where there are chunks"),
+    (GRAPHS["apart"], APART | {"observe": "correlations"}, "observe: correlations are those of .* on a lattice"),
+    (GRAPHS["apart"], APART | {"observe": "overlap"}, "observe: overlaps are .*: n_chains must be even"),
+    (GRAPHS["apart"], APART | {"observe": None}, "observe must be names, got None"),
+    (GRAPHS["apart"], APART | {"initial": 3}, r"initial must be of shape \(1, 7\), got \(\)"),
+    (GRAPHS["apart"], APART | {"clamp": {7: 1}}, "clamp must name units from 0 to 6, got 7"),
+    (GRAPHS["apart"], APART | {"library": "torch"}, "library must be None where there are shards"),
+]
+
+
+@pytest.mark.parametrize("case", range(len(WRONG)))
+def test_what_cannot_be_in_blocks_raises(case: int) -> None:
+    machine, asked, message = WRONG[case]
+    with pytest.raises(ValueError, match=message):
+        machine.sample(**{"n_sweeps": 2} | asked)
