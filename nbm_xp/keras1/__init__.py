@@ -3,7 +3,7 @@
 The module stands in for ``keras.backend`` of Keras 1.0 on Theano. Given arrays, a function computes at once, in the
 arrays' library; given Tensors (`variable`, `placeholder`), it records. `function` and `eval` return NumPy arrays, as
 documented. What both Keras's mean alike is the same function in both; the chapters here hold what 1.0 means
-differently: `graphs`, `control`, `elements`, `layers` and `images`.
+differently: `graphs`, `elements`, `layers` and `images`; `client` what Keras 1.0 itself asks for besides.
 """
 
 from __future__ import annotations
@@ -18,20 +18,10 @@ from nbm_xp.functions.neural import sigmoid, softplus
 from nbm_xp.functions.reductions import mean, prod, std, sum
 from nbm_xp.functions.shaping import batch_flatten, cast, flatten, permute_dimensions, reshape, squeeze, transpose
 from nbm_xp.functions.variables import batch_get_value, batch_set_value, count_params, get_value, set_value
-from nbm_xp.keras2 import (
-    cast_to_floatx,
-    dtype,
-    epsilon,
-    eval,
-    get_uid,
-    int_shape,
-    ndim,
-    reset_uids,
-    softmax,
-    softsign,
-)
+from nbm_xp.keras2 import cast_to_floatx, dtype, epsilon, eval, get_uid, int_shape, ndim, reset_uids, softmax, softsign
 from nbm_xp.namespace import backend, floatx, set_epsilon, set_floatx
 from nbm_xp.namespace.errors import name_errors
+from nbm_xp.natural_bm import gradients, max, min
 from nbm_xp.package import public_names
 
 from .client import *

@@ -12,57 +12,9 @@ from nbm_xp.functions import comparison, elementwise, extremes, phases, recurren
 from nbm_xp.functions._arguments import Array, Axis
 
 __all__ = [
-    "any", "expand_dims", "in_test_phase", "in_train_phase", "learning_phase", "max", "maximum", "min", "minimum",
-    "rnn", "round", "switch",
+    "any", "expand_dims", "in_test_phase", "in_train_phase", "learning_phase", "maximum", "minimum", "rnn", "round",
+    "switch",
 ]  # fmt: skip
-
-
-def max(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
-    """The largest of the elements; nan where one is nan.
-
-    Parameters
-    ----------
-    x : array or Tensor
-        What to look through; there must be an element.
-    axis : int or sequence of int, optional
-        Along which axes, by default all.
-    keepdims : bool
-        Whether those axes stay, with length 1.
-
-    Returns
-    -------
-    array or Tensor
-        Of the dtype of `x`. Each of several largest elements gets the whole gradient.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> max(np.asarray([[1, 5], [3, 2]]), axis=0)
-    array([3, 5])
-    """
-    return extremes.max(x, axis, keepdims, ties="whole")
-
-
-def min(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
-    """The smallest of the elements; nan where one is nan.
-
-    Parameters
-    ----------
-    x, axis, keepdims
-        As in `max`.
-
-    Returns
-    -------
-    array or Tensor
-        Of the dtype of `x`. Each of several smallest elements gets the whole gradient.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> min(np.asarray([[1, 5], [3, 2]]), axis=0)
-    array([1, 2])
-    """
-    return extremes.min(x, axis, keepdims, ties="whole")
 
 
 def maximum(x: Array, y: Array) -> Array:

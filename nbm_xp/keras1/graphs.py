@@ -9,9 +9,7 @@ from nbm_xp import keras2
 from nbm_xp.functions import creation, graphs, variables
 from nbm_xp.functions._arguments import Array, Shape
 
-__all__ = [
-    "eye", "function", "gradients", "ones", "ones_like", "placeholder", "shape", "variable", "zeros", "zeros_like",
-]  # fmt: skip
+__all__ = ["eye", "function", "ones", "ones_like", "placeholder", "shape", "variable", "zeros", "zeros_like"]
 
 
 def variable(value: Any, dtype: Any = "float32", name: str | None = None) -> Any:
@@ -236,34 +234,3 @@ def function(inputs: Any, outputs: Any, updates: Any = (), **kwargs: Any) -> gra
     ([array([2., 4.], dtype=float32)], 1.0)
     """
     return graphs.NumpyFunction(inputs, outputs, updates, **kwargs)
-
-
-def gradients(loss: Any, variables: Any) -> Any:
-    """Differentiate a number.
-
-    Parameters
-    ----------
-    loss : Tensor
-        Without axes.
-    variables : Tensor or list of Tensor
-        What it depends on.
-
-    Returns
-    -------
-    Tensor or list of Tensor
-        Of a wider dtype than the variable where the loss was computed in one.
-
-    Raises
-    ------
-    TypeError
-        If `loss` has axes.
-    ValueError
-        If it does not depend on one of `variables`.
-
-    Examples
-    --------
-    >>> x = variable(3.0)
-    >>> [float(g) for g in gradients(x * x, [x])]
-    [6.0]
-    """
-    return graphs.gradients(loss, variables, keep_dtype=False)

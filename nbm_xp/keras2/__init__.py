@@ -3,12 +3,12 @@
 The module stands in for ``keras.backend`` of Keras 2.0 on TensorFlow. Given arrays, a function computes at once, in the
 arrays' library; given Tensors (`variable`, `placeholder`, `constant`), it records. `function` and `eval` return NumPy
 arrays, as documented. The functions are those of `nbm_xp.functions`; here stands only what the original means
-differently: see the module's chapters `settings`, `graphs`, `inspection`, `draws`, `layers` and `convolutions`.
+differently: see the module's chapters `settings`, `graphs`, `values`, `layers`, `convolutions` and `client`.
 """
 
 from __future__ import annotations
 
-from nbm_xp.functions.activations import elu, hard_sigmoid, softsign, tanh
+from nbm_xp.functions.activations import elu, hard_sigmoid, relu, softsign, tanh
 from nbm_xp.functions.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from nbm_xp.functions.control import print_tensor, stop_gradient
 from nbm_xp.functions.convolution_local import local_conv1d, local_conv2d
@@ -20,7 +20,15 @@ from nbm_xp.functions.extremes import all, any, argmax, argmin, clip, max, min
 from nbm_xp.functions.graphs import update, update_add, update_sub
 from nbm_xp.functions.joining import gather, repeat, stack, tile
 from nbm_xp.functions.linear_algebra import batch_dot
-from nbm_xp.functions.neural import in_top_k, logsumexp, sigmoid, softplus
+from nbm_xp.functions.neural import (
+    binary_crossentropy,
+    categorical_crossentropy,
+    in_top_k,
+    logsumexp,
+    sigmoid,
+    softplus,
+    sparse_categorical_crossentropy,
+)
 from nbm_xp.functions.normalization import batch_normalization, l2_normalize, normalize_batch_in_training
 from nbm_xp.functions.padding import spatial_2d_padding, spatial_3d_padding, temporal_padding
 from nbm_xp.functions.phases import (
@@ -46,19 +54,8 @@ from nbm_xp.functions.shaping import (
     squeeze,
     transpose,
 )
-from nbm_xp.functions.variables import (
-    count_params,
-    get_value,
-    get_variable_shape,
-)
-from nbm_xp.namespace import (
-    backend,
-    floatx,
-    image_data_format,
-    set_epsilon,
-    set_floatx,
-    set_image_data_format,
-)
+from nbm_xp.functions.variables import count_params, get_value, get_variable_shape
+from nbm_xp.namespace import backend, floatx, image_data_format, set_epsilon, set_floatx, set_image_data_format
 from nbm_xp.namespace.errors import name_errors
 from nbm_xp.package import public_names
 

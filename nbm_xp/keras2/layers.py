@@ -1,43 +1,14 @@
-"""What layers and losses are made of, where Keras 2.0 on TensorFlow means something of its own."""
+"""What layers are made of, where Keras 2.0 on TensorFlow means something of its own."""
 
 from __future__ import annotations
 
-from nbm_xp.functions import activations, comparison, joining, neural, normalization
+from nbm_xp.functions import activations, comparison, joining, normalization
 from nbm_xp.functions._arguments import Array
 from nbm_xp.namespace import image_data_format
 
 from .settings import int_shape
 
-__all__ = [
-    "bias_add", "binary_crossentropy", "categorical_crossentropy", "maximum", "minimum", "one_hot", "relu",
-    "repeat_elements", "softmax", "sparse_categorical_crossentropy",
-]  # fmt: skip
-
-
-def relu(x: Array, alpha: float = 0.0, max_value: float | None = None) -> Array:
-    """Rectified linear unit: `x` where it is positive, `alpha` times `x` where it is negative.
-
-    Parameters
-    ----------
-    x : array or Tensor
-        The values.
-    alpha : float
-        The slope of the negative part.
-    max_value : float, optional
-        Where the positive part saturates.
-
-    Returns
-    -------
-    array or Tensor
-        The gradient at 0 is 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> relu(np.asarray([-2.0, 3.0]), alpha=0.5)
-    array([-1.,  3.])
-    """
-    return activations.relu(x, alpha, max_value)
+__all__ = ["bias_add", "maximum", "minimum", "one_hot", "repeat_elements", "softmax"]
 
 
 def softmax(x: Array) -> Array:
@@ -163,85 +134,6 @@ def repeat_elements(x: Array, rep: int, axis: int | None) -> Array:
     if axis is not None and shape[axis] is None and set(shape) != {None}:
         raise ValueError(f"x must have a known length along axis {axis}, got shape {shape}")
     return repeated
-
-
-def categorical_crossentropy(output: Array, target: Array, from_logits: bool = False) -> Array:
-    """Cross-entropy between predicted and true distributions over classes, along the last axis.
-
-    Parameters
-    ----------
-    output : array or Tensor
-        Probabilities, which are divided by their sum and kept 1e-7 away from 0 and 1, whatever `set_epsilon` says;
-        or logits.
-    target : array or Tensor
-        The true distributions, of the same shape.
-    from_logits : bool
-        Whether `output` holds logits.
-
-    Returns
-    -------
-    array or Tensor
-        Nats, without the last axis.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> categorical_crossentropy(np.asarray([[0.25, 0.75]]), np.asarray([[1.0, 0.0]])).round(3)
-    array([1.386])
-    """
-    return neural.categorical_crossentropy(output, target, from_logits)
-
-
-def sparse_categorical_crossentropy(output: Array, target: Array, from_logits: bool = False) -> Array:
-    """Cross-entropy between predicted distributions over classes and the class that is true, along the last axis.
-
-    Parameters
-    ----------
-    output : array or Tensor
-        Probabilities, which are kept 1e-7 away from 0 and 1, whatever `set_epsilon` says; or logits.
-    target : array or Tensor
-        The numbers of the true classes.
-    from_logits : bool
-        Whether `output` holds logits.
-
-    Returns
-    -------
-    array or Tensor
-        Nats, without the last axis.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> sparse_categorical_crossentropy(np.asarray([[0.25, 0.75]]), np.asarray([1])).round(3)
-    array([0.288])
-    """
-    return neural.sparse_categorical_crossentropy(output, target, from_logits)
-
-
-def binary_crossentropy(output: Array, target: Array, from_logits: bool = False) -> Array:
-    """Cross-entropy between predicted and true probabilities, element by element.
-
-    Parameters
-    ----------
-    output : array or Tensor
-        Probabilities, which are kept 1e-7 away from 0 and 1, whatever `set_epsilon` says; or logits.
-    target : array or Tensor
-        The true probabilities.
-    from_logits : bool
-        Whether `output` holds logits.
-
-    Returns
-    -------
-    array or Tensor
-        Nats.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> binary_crossentropy(np.asarray([0.25]), np.asarray([1.0])).round(3)
-    array([1.386])
-    """
-    return neural.binary_crossentropy(output, target, from_logits)
 
 
 def bias_add(x: Array, bias: Array, data_format: str | None = None) -> Array:

@@ -11,14 +11,12 @@ import pytest
 
 from nbm_xp.functions.convolution import conv, conv_kernel, conv_to_shape, conv_transpose
 from nbm_xp.functions.convolution_local import depthwise_conv2d, local_conv1d, local_conv2d, separable_conv2d
-from nbm_xp.functions.convolution_windows import correlate
 from nbm_xp.functions.padding import resize_images, spatial_2d_padding, temporal_padding
 from nbm_xp.functions.pooling import pool
 from nbm_xp.namespace import set_image_data_format
-from nbm_xp.namespace.convolution.portable import correlate_in_groups
 from nbm_xp.tape import Variable, evaluate, function, gradients, placeholder
 from nbm_xp.tape import namespace as recorded
-from tests.helpers.gradcheck import check_gradient, inner_product
+from tests.helpers.gradcheck import check_gradient
 from tests.helpers.libraries import libraries
 from tests.helpers.windows import convolved, pooled
 
@@ -138,42 +136,6 @@ def test_an_output_shape_may_be_recorded() -> None:
     shape = np.asarray([2, 5, 5, 4])
     from_vector = conv_to_shape(np.ones((2, 2, 2, 3)), np.ones((3, 3, 4, 3)), shape, (2, 2), axes=2)
     assert from_vector.shape == (2, 5, 5, 4)
-
-
-def test_the_rule_is_that_of_the_parts() -> None:
-    generator = np.random.default_rng(5)
-    arrays = generator.standard_normal((2, 6, 5, 4)), generator.standard_normal((3, 2, 2, 2, 3))
-    how: dict[str, Any] = {"starts": (-1, 0), "strides": (2, 1), "dilation": (1, 2), "lengths": (3, 3)}
-
-    def slopes(call: Callable[..., Any]) -> Any:
-        inputs = [placeholder(array.shape, dtype="float64") for array in arrays]
-        loss = inner_product(recorded.tanh(call(*inputs)), seed=1)
-        first = gradients(loss, inputs)
-        second = gradients(inner_product(first, seed=2), inputs)
-        return function(inputs, [loss, *first, *second])(*arrays)
-
-    by_rule = slopes(lambda x, kernel: correlate(x, kernel, **how))
-    by_parts = slopes(lambda x, kernel: correlate_in_groups(x, kernel, **how))
-    for got, want in zip(by_rule, by_parts, strict=True):
-        np.testing.assert_allclose(got, want, atol=1e-10)
-
-
-@pytest.mark.parametrize("library", libraries("torch"), indirect=True)
-def test_gradients_are_pytorchs(library: Any) -> None:
-    torch = pytest.importorskip("torch")
-    generator = np.random.default_rng(6)
-    x, kernel, weights = (generator.standard_normal(shape) for shape in ((2, 7, 6, 3), (3, 3, 3, 4), (2, 4, 3, 4)))
-    variables = [Variable(library.array(array)) for array in (x, kernel)]
-    result = conv(*variables, strides=2, padding=((1, 1), (1, 1)))
-    first = gradients(recorded.sum(result * result * library.array(weights)), variables)
-    second = gradients(sum(recorded.sum(g * g) for g in first), variables)
-    peers = [torch.tensor(array, requires_grad=True) for array in (x, kernel)]
-    theirs = torch.nn.functional.conv2d(peers[0].permute(0, 3, 1, 2), peers[1].permute(3, 2, 0, 1), stride=2, padding=1)
-    loss = (theirs**2 * torch.tensor(weights).permute(0, 3, 1, 2)).sum()
-    their_first = torch.autograd.grad(loss, peers, create_graph=True)
-    their_second = torch.autograd.grad(sum((g * g).sum() for g in their_first), peers)
-    for got, want in zip(evaluate([*first, *second]), [*their_first, *their_second], strict=True):
-        np.testing.assert_allclose(library.numpy(got), want.detach().numpy(), rtol=1e-9)
 
 
 TIED = np.asarray([[2.0, 2.0, 1.0, 3.0], [2.0, 0.0, 3.0, 3.0]]).reshape(1, 2, 4, 1)

@@ -1,16 +1,13 @@
 """What a Backend is told when it is made, its random numbers, its names, and what neon's own layers ask of it."""
 
-import sys
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 from nbm_xp.namespace import installed_libraries, use_backend
-from nbm_xp.neon import Backend, Block, Buffer, compute_on
+from nbm_xp.neon import Backend, Block, Buffer
 from nbm_xp.rng import Generator
-from nbm_xp.tape import evaluate
 from tests.helpers.libraries import Library, computing
 
 pytestmark = pytest.mark.jax_at_night
@@ -167,21 +164,6 @@ class TestForNeonsLayers:
         be.compound_fprop_bn(x, xsum, xvar, gmean, gvar, be.ones((1, 1)), beta, y, 0.0, 0.0, inference=True)
         np.testing.assert_allclose(y.get().mean(), 0, atol=1e-6)
 
-    def test_gradient_of_batch_normalization(self) -> None:
-        from nbm_xp.neon import gradients
-
-        be = Backend(rng_seed=4, default_dtype="float64", library="numpy")
-        x, gamma, beta, error = be.zeros((3, 8)), be.ones((3, 1)), be.zeros((3, 1)), be.zeros((3, 8))
-        be.fill_normal(x)
-        be.fill_normal(error)
-        mean, var = be.mean(x, axis=1), be.var(x, axis=1)
-        wanted = gradients((x - mean) / be.sqrt(var + 1e-3) * gamma + beta, [x, gamma, beta], error)
-        wanted_values = [evaluate(tree) for tree in wanted]
-        dgamma, dbeta = be.zeros((3, 1)), be.zeros((3, 1))
-        be.compound_bprop_bn(error, dgamma, dbeta, error, x, mean.astensor(), var.astensor(), gamma, 1e-3)
-        for got, value in zip((error, dgamma, dbeta), wanted_values, strict=True):
-            np.testing.assert_allclose(got.get(), value, rtol=1e-9, atol=1e-12)
-
     def test_copy_transpose(self, be: Backend) -> None:
         x, out = be.array(np.arange(24).reshape(2, 3, 4)), be.zeros((4, 2, 3))
         be.copy_transpose(x, out, axes=(2, 0, 1))
@@ -190,15 +172,6 @@ class TestForNeonsLayers:
     def test_a_view_knows_what_it_is_of(self, be: Backend) -> None:
         x = be.zeros((2, 6))
         assert x.reshape(3, 4).base is x and x.base is None and x.reshape(2, 6) is x
-
-    def test_is_handed_to_neon(self, be: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-        neon: Any = ModuleType("neon")
-        neon.NervanaObject = type("NervanaObject", (), {"be": None})
-        monkeypatch.setitem(sys.modules, "neon", neon)
-        assert compute_on(be, 16) is be
-        assert neon.NervanaObject.be is be and be.bsz == 16
-        with pytest.raises(ValueError, match="batch_size"):
-            compute_on(be, 0)
 
 
 def test_fully_connected_bias(library: Library) -> None:

@@ -258,6 +258,8 @@ class TestInNeonsPlace:
         for _ in range(2):
             assert compute_on(be, 16) is be
         assert neon.NervanaObject.be is be and be.bsz == 16
+        with pytest.raises(ValueError, match="batch_size"):
+            compute_on(be, 0)
         assert isinstance(held, layers.Tensor) and isinstance(held[0:1].T, layers.Tensor)
         assert Buffer.__bases__.count(layers.Tensor) == 1 and not isinstance(held + 1, layers.Tensor)
         assert str(held) == repr(held) and (held + 1).get().sum() == 12

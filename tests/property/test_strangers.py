@@ -74,8 +74,6 @@ KNOWN: list[tuple[str, str, str]] = [
     ("cubed", "test_of_blocks-sums_by_map-*", "cubed's reshape merges or splits axes evenly"),
     ("cubed", "test_of_blocks-flatten-*", _REGULAR),
     ("cubed", "test_of_blocks-conv_kernel-*", _REGULAR),
-    ("cubed", "test_of_blocks-pool_maps-*", _REGULAR),
-    ("cubed", "test_of_blocks-pool_maps_gradient-*", _REGULAR),
     ("cubed", "test_of_*-conv2d_transpose-*", _REGULAR),
     ("cubed", "test_of_variables*-conv2d-*", _REGULAR),
     ("cubed", "test_of_variables*-pool2d-*", _REGULAR),
@@ -85,7 +83,6 @@ KNOWN: list[tuple[str, str, str]] = [
     ("cubed", "test_numpys_arrays_*-take-*", _COMPUTES),
     ("cubed", "test_numpys_arrays_*-gather-*", _COMPUTES),
     ("cubed", "test_numpys_arrays_*-sparse_categorical*", "cubed has no take_along_axis"),
-    ("cubed", "test_numpys_arrays_*-pool_maps_gradient-*", _REGULAR),
     ("ndonnx", "test_of_*-diag-*", "ndonnx has no linalg"),
     ("ndonnx", "test_of_*-solve-*", "ndonnx has no linalg"),
     ("ndonnx", "test_of_*-svd-*", "ndonnx has no linalg"),
@@ -114,7 +111,7 @@ def is_long(case: FunctionCase | str, library: str) -> bool:
     """What a library takes long for: windows, with a step for each place, and most draws of ndonnx's."""
     if isinstance(case, str):
         return library == "ndonnx" and case not in QUICK_DRAWS
-    return library in ("cubed", "ndonnx") and any(word in case.name for word in ("conv", "maps", "pool"))
+    return library in ("cubed", "ndonnx") and any(word in case.name for word in ("conv", "pool"))
 
 
 def close(stranger: Stranger, case: FunctionCase, result: Any) -> None:

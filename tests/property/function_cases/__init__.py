@@ -6,7 +6,7 @@ differences; see test_functions_values.py and test_functions_gradients.py.
 
 from __future__ import annotations
 
-from . import elementwise, feature_maps, layers, optrees, reductions, shaping, theano, windows
+from . import compound, elementwise, layers, optrees, reductions, shaping, theano, windows
 from .case import FunctionCase
 
 __all__ = ["CASES", "FunctionCase"]
@@ -18,6 +18,6 @@ CASES: list[FunctionCase] = [
     *layers.cases(),
     *windows.cases(),
     *theano.cases(),
-    *feature_maps.cases(),
+    *compound.cases(),
     *optrees.cases(),
 ]
