@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import get_namespace, is_lazy, to_numpy
-from nbm_xp.namespace.compat.cupy import infinite_extremum, infinite_place
+from nbm_xp.namespace.compat.cupy import infinite
 from tests.helpers.libraries import DASK, Library, guard, libraries, why_not
 
 RNG = np.random.default_rng(99)
@@ -372,8 +372,8 @@ def broken(xp: Any, name: str, lowest: float) -> Callable[..., Any]:
 def test_cupy_keeps_infinities(lowest: float, dtype: str, axis: Any) -> None:
     """The mend for CuPy needs no device to be tested: any library can have the fault."""
     name = "max" if lowest < 0 else "min"
-    mended = infinite_extremum(host, broken(host, name, lowest), lowest)
-    place = infinite_place(host, broken(host, f"arg{name}", lowest), lowest)
+    mended = infinite(host, broken(host, name, lowest), lowest, lowest)
+    place = infinite(host, broken(host, f"arg{name}", lowest), lowest, 0)
     values = [np.full((3, 4), 5), np.zeros((3, 4))]
     if dtype != "int32":
         values += [np.full((3, 4), lowest), np.where(np.eye(3, 4) > 0, 7.0, lowest), np.full((3, 4), np.nan)]

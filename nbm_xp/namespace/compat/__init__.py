@@ -14,9 +14,10 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["TWICE_ROUNDED", "to_odd"]
+__all__ = ["TWICE_ROUNDED", "ranked", "to_odd"]
 
 _BITS: Final = 29
 _LOWER: Final = (1 << _BITS) - 1
@@ -46,3 +47,16 @@ def to_odd(bits: Any) -> Any:
     True
     """
     return (bits & ~_LOWER) | (((bits & _LOWER) + _LOWER) & (1 << _BITS))
+
+
+def ranked(xp: Any, svdvals: Callable[[Any], Any]) -> Callable[..., Any]:
+    """The standard's `matrix_rank`, for libraries that have no empty matrices, or another `rtol`."""
+
+    def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
+        if 0 in x.shape[-2:]:
+            return xp.zeros(x.shape[:-2], dtype=xp.sum(xp.ones(0, dtype=xp.bool)).dtype)
+        values = svdvals(x)
+        rtol = max(x.shape[-2:]) * xp.finfo(values.dtype).eps if rtol is None else xp.asarray(rtol)[..., None]
+        return xp.sum(values > xp.max(values, axis=-1, keepdims=True) * rtol, axis=-1)
+
+    return matrix_rank

@@ -2,7 +2,7 @@
 
 Where all elements are infinite, CUB's reductions give the largest finite number, and a place outside the array
 (cupy issues 7424 and 8180). Whether the installed version does so is tried when the namespace is made, on a
-handful of elements, and only then are the functions replaced. The gaps of `linalg` are in `cupy_linalg`. float64 may
+handful of elements, and only then are the functions replaced. float64 may
 become float16 by way of float32, rounded twice, which is tried too. Of values assigned to one place any may stay.
 """
 
@@ -16,37 +16,25 @@ from typing import Any
 from nbm_xp.namespace.libraries import get_namespace
 from nbm_xp.namespace.overlay import EigResult, overlay
 
-from . import TWICE_ROUNDED, to_odd
+from . import TWICE_ROUNDED, ranked, to_odd
 
 __all__ = [
-    "address", "astype_once", "build", "complex_eigvals", "from_numpy", "infinite_extremum", "infinite_place",
-    "is_plain", "may_overlap", "named_eig", "put", "ranked", "reshaped_view", "scatter_add", "stacked_solve",
+    "address", "astype_once", "build", "complex_eigvals", "from_numpy", "infinite",
+    "is_plain", "may_overlap", "named_eig", "put", "reshaped_view", "scatter_add", "stacked_solve",
     "to_numpy",
 ]  # fmt: skip
 
 _DIRECT = frozenset({"int32", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"})
 
 
-def infinite_extremum(xp: Any, extremum: Callable[..., Any], lowest: float) -> Callable[..., Any]:
-    """`extremum` (max or min) of `xp`, right also where every element is `lowest` (-inf for max, inf for min)."""
+def infinite(xp: Any, function: Callable[..., Any], lowest: float, result: float) -> Callable[..., Any]:
+    """A reduction of `xp` that gives `result` where every element is `lowest` (-inf for max, inf for min)."""
 
     def mended(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        result = extremum(x, axis=axis, keepdims=keepdims)
+        found = function(x, axis=axis, keepdims=keepdims)
         if x.dtype.kind != "f" or x.size == 0:
-            return result
-        return xp.where(xp.all(x == lowest, axis=axis, keepdims=keepdims), xp.asarray(lowest, dtype=x.dtype), result)
-
-    return mended
-
-
-def infinite_place(xp: Any, place: Callable[..., Any], lowest: float) -> Callable[..., Any]:
-    """`place` (argmax or argmin) of `xp`, right also where every element is `lowest`."""
-
-    def mended(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
-        result = place(x, axis=axis, keepdims=keepdims)
-        if x.dtype.kind != "f" or x.size == 0:
-            return result
-        return xp.where(xp.all(x == lowest, axis=axis, keepdims=keepdims), xp.asarray(0, dtype=result.dtype), result)
+            return found
+        return xp.where(xp.all(x == lowest, axis=axis, keepdims=keepdims), xp.asarray(result, dtype=found.dtype), found)
 
     return mended
 
@@ -68,16 +56,14 @@ def build() -> Any:
     mends: dict[str, Any] = {}
     if float(xp.astype(xp.full((), TWICE_ROUNDED, dtype=xp.float64), xp.float16)) == 1.0:
         mends["astype"] = astype_once(xp)
-    for name, lowest in (("max", -float("inf")), ("min", float("inf"))):
-        for dtype in (xp.float32, xp.float64):
-            probe = xp.full((2, 3), lowest, dtype=dtype)
-            extremum, place = getattr(xp, name), getattr(xp, f"arg{name}")
-            if any(float(xp.reshape(extremum(probe, axis=axis), (-1,))[0]) != lowest for axis in (None, 0, 1)):
-                mends[name] = infinite_extremum(xp, extremum, lowest)
-            if any(int(xp.reshape(place(probe, axis=axis), (-1,))[0]) != 0 for axis in (None, 0, 1)):
-                mends[f"arg{name}"] = infinite_place(xp, place, lowest)
-    rank = ranked(xp, xp.linalg.matrix_rank)
-    linalg = {"solve": stacked_solve(xp, xp.linalg.solve), "matrix_rank": rank}
+    for name, lowest, result in (
+        ("max", -math.inf, -math.inf), ("min", math.inf, math.inf), ("argmax", -math.inf, 0), ("argmin", math.inf, 0),
+    ):  # fmt: skip
+        own = getattr(xp, name)
+        probes = (xp.full((2, 3), lowest, dtype=dtype) for dtype in (xp.float32, xp.float64))
+        if any(bool(xp.any(own(probe, axis=axis) != result)) for probe in probes for axis in (None, 0, 1)):
+            mends[name] = infinite(xp, own, lowest, result)
+    linalg = {"solve": stacked_solve(xp, xp.linalg.solve), "matrix_rank": ranked(xp, xp.linalg.svdvals)}
     if hasattr(xp.linalg, "eig"):  # CuPy has it from version 14 on
         linalg |= {"eig": named_eig(xp.linalg.eig), "eigvals": complex_eigvals(xp.linalg.eigvals)}
     return overlay(xp, "cupy", mends, linalg=linalg)
@@ -149,17 +135,6 @@ def complex_eigvals(eigvals: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, /: _complex(eigvals(x))
 
 
-def ranked(xp: Any, matrix_rank: Callable[..., Any]) -> Callable[..., Any]:
-    """`matrix_rank` of `xp`, which of matrices without elements is 0."""
-
-    def mended(x: Any, /, *, rtol: Any = None) -> Any:
-        if x.size:
-            return matrix_rank(x, rtol=rtol)
-        return xp.zeros(x.shape[:-2], dtype=xp.int64)
-
-    return mended
-
-
 def stacked_solve(xp: Any, solve: Callable[..., Any]) -> Callable[..., Any]:
     """`solve` of `xp`, which wants stacks of one shape, for all that broadcast; one axis on the right is a vector."""
 
@@ -168,7 +143,7 @@ def stacked_solve(xp: Any, solve: Callable[..., Any]) -> Callable[..., Any]:
             return solve(x1, x2)
         vector = x2.ndim == 1
         right = x2[:, None] if vector else x2
-        batch = _broadcast(x1.shape[:-2], right.shape[:-2])
+        batch = xp.broadcast_shapes(x1.shape[:-2], right.shape[:-2])
         shape = (*batch, *right.shape[-2:])
         if math.prod(shape) == 0:
             result = xp.zeros(shape, dtype=xp.result_type(x1, x2))
@@ -178,18 +153,6 @@ def stacked_solve(xp: Any, solve: Callable[..., Any]) -> Callable[..., Any]:
         return result[..., 0] if vector else result
 
     return mended
-
-
-def _broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of two stacks together."""
-    count = max(len(one), len(other))
-    pairs = zip((1,) * (count - len(one)) + tuple(one), (1,) * (count - len(other)) + tuple(other), strict=True)
-    result = []
-    for a, b in pairs:
-        if a != b and 1 not in (a, b):
-            raise ValueError(f"stacks of shapes {one} and {other} do not broadcast together")
-        result.append(b if a == 1 else a)
-    return tuple(result)
 
 
 def _block(x: Any) -> int:

@@ -18,9 +18,11 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import dask
 import numpy as np
 
 from nbm_xp.namespace import conversion
+from nbm_xp.namespace.dispatch import array_namespace
 from nbm_xp.namespace.exponentials import FUNCTIONS
 from nbm_xp.namespace.overlay import UniqueAll, UniqueCounts, UniqueInverse, overlay
 
@@ -82,87 +84,46 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
     return original.searchsorted(x1, da.asarray(x2, dtype=x1.dtype)[None], side=side)[0]
 
 
-def _results(
-    x: Any, task: Callable[..., tuple[Any, ...]], blocks: Any, specs: list[tuple[tuple[Any, ...], Any]], *args: Any
-) -> list[Any]:
-    """Arrays of one block each, all made by one task from the blocks of a flat array."""
-    whole = da.blockwise(
-        task, (), blocks, (0,), args, None, token=task.__name__.strip("_"), concatenate=False, dtype=object,
-        meta=np.empty((), dtype=object),
-    )  # fmt: skip
-    found = []
-    for place, (shape, dtype) in enumerate(specs):
-        labels = tuple(range(len(shape)))
-        meta = _namespace(x._meta).zeros((0,) * len(shape), dtype=dtype)
-        axes = dict(zip(labels, shape, strict=True))
-        found.append(da.blockwise(_picked, labels, whole, (), place, None, new_axes=axes, dtype=dtype, meta=meta))
-    return found
-
-
-def _picked(values: tuple[Any, ...], place: int) -> Any:
-    return values[place]
-
-
-def _namespace(block: Any) -> Any:
-    from nbm_xp.namespace import array_namespace
-
-    return array_namespace(block)
-
-
 def _distinct(block: Any) -> Any:
-    return _namespace(block).unique_counts(block).values  # in order, which NumPy's unique_values is not
+    return array_namespace(block).unique_counts(block).values  # in order, which NumPy's unique_values is not
 
 
-def _merged_values(blocks: list[Any], _: tuple[()]) -> tuple[Any]:
-    xp = _namespace(blocks[0])
-    return (_distinct(xp.concat(blocks)),)
+def _distinct_of_all(blocks: list[Any]) -> tuple[Any, ...]:
+    xp = array_namespace(blocks[0])
+    return tuple(xp.unique_all(xp.concat(blocks)))
 
 
-def _merged_counts(blocks: list[Any], _: tuple[()]) -> tuple[Any, Any]:
-    """The counts of the blocks' distinct elements, added up."""
-    from nbm_xp.namespace import scatter_add
-
-    xp = _namespace(blocks[0])
-    found = [xp.unique_counts(block) for block in blocks]
-    values, places = xp.unique_inverse(xp.concat([one.values for one in found]))
-    counts = xp.concat([one.counts for one in found])
-    return values, scatter_add(xp.zeros(values.shape, dtype=counts.dtype), places, counts)
-
-
-def _all_at_once(blocks: list[Any], args: tuple[tuple[int, ...]]) -> tuple[Any, ...]:
-    (shape,) = args
-    xp = _namespace(blocks[0])
-    values, indices, inverse, counts = xp.unique_all(xp.concat(blocks))
-    return values, indices, xp.reshape(inverse, shape), counts
+def unique_all(x: Any, /) -> UniqueAll[Any]:
+    """The standard's `unique_all`; all elements are read in one task."""
+    flat, unknown = reshape(x, (-1,)), (math.nan,)
+    blocks = flat.to_delayed(optimize_graph=False).tolist()
+    found = dask.delayed(_distinct_of_all, pure=True, nout=4)(blocks)  # type: ignore[attr-defined]
+    xp, index = array_namespace(x._meta), np.dtype(np.int64)
+    specs = (unknown, x.dtype), (unknown, index), (flat.shape, index), (unknown, index)
+    values, indices, inverse, counts = (
+        da.from_delayed(part, shape, meta=xp.zeros((0,), dtype=dtype))
+        for part, (shape, dtype) in zip(found, specs, strict=True)
+    )
+    return UniqueAll(values, indices, inverse if x.ndim == 1 else reshape(inverse, x.shape), counts)
 
 
-_UNKNOWN = (math.nan,)
+def unique_counts(x: Any, /) -> UniqueCounts[Any]:
+    """The standard's `unique_counts`."""
+    found = unique_all(x)
+    return UniqueCounts(found.values, found.counts)
+
+
+def unique_inverse(x: Any, /) -> UniqueInverse[Any]:
+    """The standard's `unique_inverse`."""
+    found = unique_all(x)
+    return UniqueInverse(found.values, found.inverse_indices)
 
 
 def unique_values(x: Any, /) -> Any:
     """The standard's `unique_values`: of each block, then of what these give."""
     flat = reshape(x, (-1,))
-    blocks = flat.map_blocks(_distinct, chunks=((math.nan,) * flat.numblocks[0],), dtype=x.dtype, meta=flat._meta)
-    return _results(x, _merged_values, blocks, [(_UNKNOWN, x.dtype)])[0]
-
-
-def unique_counts(x: Any, /) -> UniqueCounts[Any]:
-    """The standard's `unique_counts`: of each block, then added up."""
-    specs = [(_UNKNOWN, x.dtype), (_UNKNOWN, np.dtype(np.int64))]
-    return UniqueCounts(*_results(x, _merged_counts, reshape(x, (-1,)), specs))
-
-
-def unique_all(x: Any, /) -> UniqueAll[Any]:
-    """The standard's `unique_all`; all elements are looked at in one task."""
-    index = np.dtype(np.int64)
-    specs = [(_UNKNOWN, x.dtype), (_UNKNOWN, index), (x.shape, index), (_UNKNOWN, index)]
-    return UniqueAll(*_results(x, _all_at_once, reshape(x, (-1,)), specs, x.shape))
-
-
-def unique_inverse(x: Any, /) -> UniqueInverse[Any]:
-    """The standard's `unique_inverse`; all elements are looked at in one task."""
-    found = unique_all(x)
-    return UniqueInverse(found.values, found.inverse_indices)
+    chunks = ((math.nan,) * flat.numblocks[0],)
+    return unique_all(flat.map_blocks(_distinct, chunks=chunks, dtype=x.dtype, meta=flat._meta)).values
 
 
 def nonzero(x: Any, /) -> tuple[Any, ...]:

@@ -20,6 +20,7 @@ from array_api_compat.dask.array.linalg import EighResult, QRResult, SlogdetResu
 
 from nbm_xp.namespace.overlay import EigResult
 
+from . import ranked
 from .dask_names import da, original, size_in_bytes
 from .dask_shaping import block_limit
 from .dask_tiles import stored_product
@@ -178,18 +179,6 @@ def svdvals(x: Any, /) -> Any:
     return _per_matrix("svdvals", "(i,j)->(k)", "r", x, sizes={"k": min(x.shape[-2:])})
 
 
-def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
-    """The standard's `matrix_rank`."""
-    _matrices(x)
-    if 0 in x.shape[-2:]:
-        return da.zeros(x.shape[:-2], dtype=np.int64, chunks=x.chunks[:-2])
-    s = svdvals(x)
-    tolerance = max(x.shape[-2:]) * np.finfo(s.dtype).eps if rtol is None else rtol
-    if getattr(tolerance, "ndim", 0):
-        tolerance = tolerance[..., None]
-    return (s > s.max(axis=-1, keepdims=True) * tolerance).sum(axis=-1)
-
-
 def qr(x: Any, /, *, mode: str = "reduced") -> Any:
     """The standard's `qr`."""
     _matrices(x)
@@ -287,10 +276,11 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 LINALG: dict[str, Any] = {
     **{name: _of_matrices(name) for name in _OF_MATRICES},
+    "matrix_rank": ranked(original, svdvals),
     **{
         function.__name__: function
         for function in (
-            cholesky, cross, matmul, matrix_norm, matrix_power, matrix_rank, qr, solve, svd, svdvals, tensordot, vecdot,
+            cholesky, cross, matmul, matrix_norm, matrix_power, qr, solve, svd, svdvals, tensordot, vecdot,
         )
     },
 }  # fmt: skip

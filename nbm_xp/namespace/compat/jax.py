@@ -21,7 +21,7 @@ from nbm_xp.namespace.convolution.portable import Lengths, spans
 from nbm_xp.namespace.dtypes import dtype_name
 from nbm_xp.namespace.overlay import overlay
 
-from . import to_odd
+from . import ranked, to_odd
 
 __all__ = ["build", "correlate", "correlate_back", "correlate_outer", "put", "replaced", "scatter_add", "to_numpy"]
 
@@ -78,18 +78,6 @@ def put(x: Any, places: Any, values: Any, axis: int) -> Any:
     return x.at[(slice(None),) * axis + (places,)].set(values)
 
 
-def _matrix_rank(jnp: Any) -> Callable[..., Any]:
-    def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
-        """The standard's `matrix_rank`; JAX's own takes `rtol` for an absolute tolerance, and no empty matrices."""
-        values = jnp.linalg.svdvals(x)
-        if rtol is None:
-            rtol = max(x.shape[-2:]) * jnp.finfo(values.dtype).eps
-        tolerance = jnp.max(values, axis=-1, keepdims=True, initial=0) * jnp.asarray(rtol)[..., None]
-        return jnp.sum(values > tolerance, axis=-1)
-
-    return matrix_rank
-
-
 def _astype(jnp: Any) -> Callable[..., Any]:
     jax: Any = importlib.import_module("jax")
 
@@ -128,7 +116,7 @@ def build() -> Any:
         mends[name] = _refuse_narrowing(mends.get(name, getattr(jnp, name)))
     mends["astype"] = _refuse_narrowing(_astype(jnp), position=1)
     mends["full"] = _refuse_narrowing(jnp.full, position=2)
-    return overlay(jnp, "jax", mends, linalg={"matrix_rank": _matrix_rank(jnp)})
+    return overlay(jnp, "jax", mends, linalg={"matrix_rank": ranked(jnp, jnp.linalg.svdvals)})
 
 
 def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths) -> Any:
