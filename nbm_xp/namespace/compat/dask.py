@@ -15,10 +15,10 @@ shapes: `concat`, `max`, `min`, `nonzero`, `repeat`, `reshape`, `roll`, `searchs
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import dask
 import numpy as np
 
 from nbm_xp.namespace import conversion
@@ -95,15 +95,17 @@ def _distinct_of_all(blocks: list[Any]) -> tuple[Any, ...]:
 
 def unique_all(x: Any, /) -> UniqueAll[Any]:
     """The standard's `unique_all`; all elements are read in one task."""
-    flat, unknown = reshape(x, (-1,)), (math.nan,)
-    blocks = flat.to_delayed(optimize_graph=False).tolist()
-    found = dask.delayed(_distinct_of_all, pure=True, nout=4)(blocks)  # type: ignore[attr-defined]
-    xp, index = array_namespace(x._meta), np.dtype(np.int64)
-    specs = (unknown, x.dtype), (unknown, index), (flat.shape, index), (unknown, index)
+    flat, xp, index = reshape(x, (-1,)), array_namespace(x._meta), np.dtype(np.int64)
+    meta = np.empty((), dtype=object)
+    whole = da.blockwise(_distinct_of_all, (), flat, (0,), concatenate=False, dtype=object, meta=meta)
+    specs = (math.nan, x.dtype), (math.nan, index), (flat.shape[0], index), (math.nan, index)
     values, indices, inverse, counts = (
-        da.from_delayed(part, shape, meta=xp.zeros((0,), dtype=dtype))
-        for part, (shape, dtype) in zip(found, specs, strict=True)
-    )
+        da.blockwise(
+            operator.getitem, (0,), whole, (), place, None, new_axes={0: length}, dtype=dtype,
+            meta=xp.zeros((0,), dtype=dtype),
+        )
+        for place, (length, dtype) in enumerate(specs)
+    )  # fmt: skip
     return UniqueAll(values, indices, inverse if x.ndim == 1 else reshape(inverse, x.shape), counts)
 
 
