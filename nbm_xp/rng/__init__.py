@@ -9,7 +9,7 @@ from nbm_xp.package import public_names
 
 from .draws import after, bernoulli, draw
 from .generator import Generator
-from .seeds import check_seed, fresh_seed, hashed_seed
+from .seeds import check_seed, hashed_seed
 from .uniforms import stream_count, substreams
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ __all__ = [
     "bernoulli",
     "check_seed",
     "draw",
-    "fresh_seed",
     "hashed_seed",
     "jump",
     "stream_count",

@@ -38,8 +38,6 @@ _REAL_DTYPES = ("float16", "float32", "float64")
 
 REAL: Final[dict[str, tuple[str, tuple[Any, ...]]]] = {
     "random": ("random", ()),
-    "uniform": ("uniform", (-1.5, 2.25)),
-    "normal": ("normal", (0.5, 1.5)),
     "standard_normal": ("standard_normal", ()),
     "standard_exponential": ("standard_exponential", ()),
     "gamma, small shape": ("gamma", (0.2, 1.5)),

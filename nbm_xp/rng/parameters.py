@@ -33,9 +33,9 @@ from nbm_xp.namespace.dispatch import is_registered
 from .uniforms import DTYPES, Shape
 
 __all__ = [
-    "COUNTING", "INTEGERS", "LARGEST", "MOST_ELEMENTS", "Size", "any_tensor", "as_scale_and_shift", "checked",
-    "chunks_of", "count_of", "countable", "counts_on", "dtype_among", "fill", "form_of", "is_double", "is_number",
-    "known_integer", "line_between", "most_of", "real_dtype", "require_writable", "rounded", "scaled_and_shifted",
+    "COUNTING", "INTEGERS", "LARGEST", "MOST_ELEMENTS", "Size", "any_tensor", "as_scale_and_shift", "bounds_of",
+    "checked", "chunks_of", "count_of", "countable", "counts_on", "dtype_among", "fill", "form_of", "is_double",
+    "is_number", "known_integer", "line_between", "real_dtype", "require_writable", "rounded", "scaled_and_shifted",
     "shape_of", "with_whole_axis",
 ]  # fmt: skip
 
@@ -220,18 +220,18 @@ def counts_on(xp: Any, dtype: str, least: int = 0, most: int = 0) -> str:
     return dtype_name(running_dtype(xp, dtype)) if fits else dtype
 
 
-def most_of(dtype: str) -> int:
-    """Give the largest whole number that a dtype of integers or real numbers holds.
+def bounds_of(dtype: str) -> tuple[int, int]:
+    """Give the least and the largest whole number that a dtype of integers, bools or real numbers holds.
 
     Examples
     --------
-    >>> most_of("int8"), most_of("float16"), most_of("uint64") == 2**64 - 1
-    (127, 65504, True)
+    >>> bounds_of("int8"), bounds_of("float16"), bounds_of("uint8"), bounds_of("bool")
+    ((-128, 127), (-65504, 65504), (0, 255), (0, 1))
     """
     if dtype in LARGEST:
-        return int(LARGEST[dtype])
-    bits = int(dtype.lstrip("uint"))
-    return int(2 ** (bits - (dtype[0] != "u")) - 1)
+        return -int(LARGEST[dtype]), int(LARGEST[dtype])
+    bits = 1 if dtype == "bool" else int(dtype.lstrip("uint"))
+    return (0, 2**bits - 1) if dtype[0] in "bu" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def chunks_of(chunks: Any, shape: Shape, *parameters: Any) -> Any:

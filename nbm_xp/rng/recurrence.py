@@ -117,10 +117,10 @@ def _centre(xp: Any, rows: Six) -> Six:
 
 
 @lru_cache(maxsize=64)
-def _table(count: int) -> Six:
-    """The centred rows of outputs 0 to `count` - 1, as NumPy arrays."""
+def _table(first: int, count: int) -> Six:
+    """The centred rows of so many consecutive outputs, as NumPy arrays."""
     xp = host_namespace()
-    return _centre(xp, orbit(xp, _constant(xp, _first_row(1)), 1, count, rows=True))
+    return _centre(xp, orbit(xp, _constant(xp, _first_row(first + 1)), 1, count, rows=True))
 
 
 def _outputs(xp: Any, rows: Six, x: Six) -> Any:
@@ -209,16 +209,11 @@ def integers(xp: Any, states: Any, n: int) -> Any:
     count = min(states.shape[0], n)
     if not count:
         return xp.zeros((0,), dtype=dtype_of(xp, "int64"))
-    steps = -(-n // count)
-    panels = -(-steps // min(LONGEST_TABLE, max(1, ELEMENTS_AT_ONCE // count)))
-    length = -(-steps // panels)
-    rows = tuple(asarray(row, xp)[None, :, None] for row in _table(length))
-    starts = orbit(xp, _each(split(xp, states[:count, :]), (None, ...)), length, panels)
-    group = max(1, ELEMENTS_AT_ONCE // (length * count))
+    six, steps, at_once = split(xp, states[:count, :]), -(-n // count), max(1, ELEMENTS_AT_ONCE // count)
     parts = []
-    for panel in range(0, panels, group):
-        x = _each(starts, (slice(panel, min(panel + group, panels)), None, slice(None)))
-        parts.append(xp.reshape(_outputs(xp, rows, x), (-1,)))
+    for first in range(0, steps, at_once):
+        rows = tuple(asarray(row, xp)[:, None] for row in _table(first, min(at_once, steps - first)))
+        parts.append(xp.reshape(_outputs(xp, rows, six), (-1,)))
     return (xp.concat(parts, axis=0) if len(parts) > 1 else parts[0])[:n]
 
 

@@ -29,7 +29,7 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.compiling import is_traced
 
-from .parameters import LARGEST, checked, is_double, is_number, known_integer, most_of
+from .parameters import LARGEST, bounds_of, checked, is_double, is_number, known_integer
 
 __all__ = [
     "ABOVE_ONE", "BELOW_ONE", "FINITE", "LARGEST_MEAN", "MOST_TRIALS", "NOT_NEGATIVE", "POSITIVE", "PROBABILITY",
@@ -52,7 +52,7 @@ class Rule:
 
 def _is_inside(least: float, most: float, above: bool, below: bool, x: Any) -> Any:
     if isinstance(most, int) and is_array(x) and is_integer(x):
-        most = min(most, most_of(dtype_name(x)))  # on JAX an array is compared with what its dtype holds
+        most = min(most, bounds_of(dtype_name(x))[1])  # on JAX an array is compared with what its dtype holds
     return ((x > least) if above else (x >= least)) & ((x < most) if below else (x <= most))
 
 
@@ -139,7 +139,7 @@ def require_held(counts: Any, dtype: str) -> None:
         ...
     ValueError: dtype must hold all counts, and int8 holds none above 127; got a count of 300
     """
-    most = most_of(dtype)
+    _, most = bounds_of(dtype)
     wrong = most < 2**63 - 1 and _first_broken(interval("a count", 0, most), counts)
     if wrong:
         raise ValueError(

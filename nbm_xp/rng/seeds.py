@@ -1,4 +1,4 @@
-"""Seeds of MRG31k3p: what may be one, the state that it stands for, and one from the operating system.
+"""Seeds of MRG31k3p: what may be one, and the state that it stands for.
 
 Contract: an error says what was wrong before anything is drawn. An integer is a seed in two ways.
 Theano's ``theano.sandbox.rng_mrg`` repeats it six times, and since the recurrence is linear, the numbers of seed 2 are
@@ -9,14 +9,13 @@ as NumPy's generators do, so that the numbers of any two seeds have nothing in c
 from __future__ import annotations
 
 import operator
-import secrets
 from collections.abc import Iterable, Sequence
 from itertools import cycle, islice
 from typing import Any, Final
 
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2, State
 
-__all__ = ["check_seed", "fresh_seed", "from_words", "hashed", "hashed_seed"]
+__all__ = ["check_seed", "from_words", "hashed", "hashed_seed"]
 
 _POOL, _WORD, _MASK = 4, 32, 2**32 - 1
 _INIT_A, _MULTIPLIER_A = 0x43B0D7E5, 0x931E8875
@@ -198,19 +197,3 @@ def _state_of(halves: Sequence[tuple[Any, Any]]) -> State:
     moduli = (M1, M1, M1, M2, M2, M2)
     a, b, c, d, e, f = ((high % m * (2**_WORD % m) + low) % m for (high, low), m in zip(halves, moduli, strict=True))
     return a, b, c + ((a + b + c) == 0), d, e, f + ((d + e + f) == 0)
-
-
-def fresh_seed() -> int:
-    """Take a seed from the operating system's entropy.
-
-    Returns
-    -------
-    int
-        From 1 to ``M2 - 1``.
-
-    Examples
-    --------
-    >>> 0 < fresh_seed() < M2
-    True
-    """
-    return 1 + secrets.randbelow(M2 - 1)

@@ -14,6 +14,7 @@ import pytest
 
 from nbm_xp.namespace import use_backend
 from nbm_xp.rng import Generator, RandomStreams
+from nbm_xp.rng.distributions import DISTRIBUTIONS
 from tests.helpers.libraries import AGAIN, Library, libraries
 
 Call: TypeAlias = tuple[str, dict[str, Any]]
@@ -22,58 +23,25 @@ ROW = [0.25, 0.75]
 SAME = ("numpy-readonly",)  # nothing is given to be written to
 
 GENERATOR: dict[str, dict[str, Any]] = {
-    "random": {"size": 3},
-    "uniform": {"low": 0.0, "high": 1.0, "size": 3},
-    "normal": {"loc": 0.0, "scale": 1.0, "size": 3},
-    "standard_normal": {"size": 3},
+    name: {**dict(zip(found.rules, found.example, strict=True)), "size": 3} for name, found in DISTRIBUTIONS.items()
+} | {
+    **{key: {"size": 3} for key in ("random", "standard_normal", "standard_exponential")},
     "bernoulli": {"p": 0.5, "size": 3},
-    "exponential": {"scale": 1.0, "size": 3},
-    "standard_exponential": {"size": 3},
-    "laplace": {"loc": 0.0, "scale": 1.0, "size": 3},
-    "logistic": {"loc": 0.0, "scale": 1.0, "size": 3},
-    "gumbel": {"loc": 0.0, "scale": 1.0, "size": 3},
-    "truncated_normal": {"loc": 0.0, "scale": 1.0, "size": 3},
-    "gamma": {"shape": 2.0, "scale": 1.0, "size": 3},
-    "beta": {"a": 2.0, "b": 1.0, "size": 3},
     "standard_gamma": {"shape": 2.0, "size": 3},
-    "chisquare": {"df": 2.0, "size": 3},
-    "noncentral_chisquare": {"df": 2.0, "nonc": 1.0, "size": 3},
-    "f": {"dfnum": 2.0, "dfden": 1.0, "size": 3},
-    "noncentral_f": {"dfnum": 2.0, "dfden": 1.0, "nonc": 1.0, "size": 3},
-    "standard_t": {"df": 2.0, "size": 3},
-    "standard_cauchy": {"size": 3},
-    "lognormal": {"mean": 0.0, "sigma": 1.0, "size": 3},
-    "pareto": {"a": 2.0, "size": 3},
-    "power": {"a": 2.0, "size": 3},
-    "weibull": {"a": 2.0, "size": 3},
-    "rayleigh": {"scale": 1.0, "size": 3},
-    "triangular": {"left": 0.0, "mode": 1.0, "right": 2.0, "size": 3},
-    "wald": {"mean": 2.0, "scale": 1.0, "size": 3},
-    "vonmises": {"mu": 0.0, "kappa": 1.0, "size": 3},
     "dirichlet": {"alpha": ROW, "size": 3},
     "multivariate_normal": {"mean": ROW, "cov": [[1.0, 0.0], [0.0, 1.0]], "size": 3},
-    "geometric": {"p": 0.5, "size": 3},
-    "negative_binomial": {"n": 2.0, "p": 0.5, "size": 3},
-    "hypergeometric": {"ngood": 5, "nbad": 9, "nsample": 4, "size": 3},
-    "logseries": {"p": 0.5, "size": 3},
-    "zipf": {"a": 2.0, "size": 3},
     "multivariate_hypergeometric": {"colors": [3, 4], "nsample": 5, "size": 3},
     "permuted": {"x": np.arange(5.0)},
     "bytes": {"length": 5},
     "integers": {"low": 0, "high": 9, "size": 3},
-    "binomial": {"n": 30, "p": 0.5, "size": 3},
-    "poisson": {"lam": 3.0, "size": 3},
     "multinomial": {"n": 5, "pvals": ROW, "size": 3},
     "categorical": {"pvals": ROW, "size": 3},
     "choice": {"a": 5, "size": 3},
     "permutation": {"x": 5},
     "shuffle": {"x": np.arange(5.0)},
     "jumped": {"jumps": 1},
-    "split": {"n": 1},
-    "advance": {"n": 1},
+    **{key: {"n": 1} for key in ("split", "advance", "spawn", "substreams")},
     "fold_in": {"data": 1},
-    "spawn": {"n": 1},
-    "substreams": {"n": 1},
 }
 FURTHER: list[Call] = [
     ("choice", {"a": np.arange(12.0).reshape(3, 4), "size": 2}),

@@ -11,7 +11,7 @@ import pytest
 
 from nbm_xp.namespace import core
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, ONE_STEP, OUTPUT_STEPS, STREAM_STEPS, centred, transition
-from nbm_xp.rng import M1, M2, Generator, RandomStreams, check_seed, fresh_seed, jump, stream_count, substreams
+from nbm_xp.rng import M1, M2, Generator, RandomStreams, check_seed, jump, stream_count, substreams
 from tests.helpers.streams import starts, step
 
 # what Theano 1.0.5 gives for the seed 12345 and for [12345, 1, 2, 3, 4, 5]
@@ -133,10 +133,3 @@ def test_what_is_no_seed_to_theano(use: Callable[[Any], Any], seed: int) -> None
 def test_what_is_no_seed(use: Callable[[Any], Any], seed: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         use(seed)
-
-
-def test_fresh_seeds_differ() -> None:
-    seeds = {fresh_seed() for _ in range(20)}
-    assert len(seeds) > 15
-    assert all(check_seed(seed) for seed in seeds)
-    assert Generator() != Generator()

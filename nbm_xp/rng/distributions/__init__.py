@@ -85,10 +85,7 @@ def independent(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, name: str
         sample = partial(_held, sample, draw.dtype)
     elif distribution.kind == "tail" and draw.dtype != "float64":
         sample = partial(_bounded, sample, draw.dtype)
-    uniforms = draw.uniforms(offset, shape)
-    at_once = distribution.at_once and draw.threads == 1
-    x = sample(uniforms, *parameters) if at_once else draw.sampled(sample, uniforms, *parameters)
-    return draw.finished(x, shape)
+    return draw.finished(draw.sampled(sample, draw.uniforms(offset, shape), *parameters), shape)
 
 
 def _held(sample: Sampler, dtype: str, *given: Any) -> Any:

@@ -130,7 +130,7 @@ def large_binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
     if some_small:
         rare = xp.where(small, p, 0.0)
         odds = rare / (1.0 - rare)
-        u, first = uniforms.uniform(0), exp(n * _log_of_rest(rare))
+        u, first = uniforms.uniform(0), exp(n * log1p(-rare))
         few = _searched("binomial_search", u, first, lambda k, n, odds: (n + 1.0 - k) / k * odds, n, odds)
         few = xp.minimum(few, n)
     if some_not:
@@ -139,14 +139,6 @@ def large_binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
         many = until_accepted(uniforms, 2, _binomial_attempt, *constants, own=own)
     value = _either(xp, small, few, many)
     return xp.where(flipped, n - value, value)
-
-
-def _log_of_rest(p: Any) -> Any:
-    """The logarithm of ``1 - p``, with the accuracy of `p`."""
-    xp = array_namespace(p)
-    q = 1.0 - p
-    lost = 1.0 - q
-    return xp.where(lost == 0.0, -p, log(q) * (p / xp.where(lost == 0.0, 1.0, lost)))
 
 
 def _binomial_constants(n: Any, p: Any) -> tuple[Any, ...]:
@@ -239,7 +231,7 @@ def _geometric(uniforms: ElementUniforms, p: Any) -> Any:
     """How many trials the first success takes: exponential numbers, rounded up [3]_."""
     xp = array_namespace(p)
     surely = p == 1.0
-    rate = xp.maximum(-_log_of_rest(xp.where(surely, 0.5, p)), _LEAST)
+    rate = xp.maximum(-log1p(-xp.where(surely, 0.5, p)), _LEAST)
     count = xp.maximum(xp.ceil(xp.minimum(quotient(exponential_number(uniforms), rate), MOST)), 1.0)
     return xp.where(surely, 1.0, count)
 
@@ -280,7 +272,7 @@ def _logarithmic(uniforms: ElementUniforms, p: Any) -> Any:
     """Numbers of the logarithmic series: geometric ones of a parameter that is drawn too [5]_."""
     xp = array_namespace(p)
     least = xp.maximum(p, _LEAST)
-    x = _log_of_rest(least) * uniforms.fine(2)
+    x = log1p(-least) * uniforms.fine(2)
     near = x > -math.log(2.0)
     log_q = xp.where(near, log(-expm1(xp.where(near, x, -0.5))), log1p(-exp(xp.where(near, -1.0, x))))
     count = 1.0 + xp.floor(xp.minimum(-quotient(exponential_number(uniforms), log_q), MOST))

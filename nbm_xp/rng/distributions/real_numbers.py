@@ -231,10 +231,10 @@ _LOC_SCALE: Final = {"loc": FINITE, "scale": NOT_NEGATIVE}
 _BOTH: Final = ("loc", "scale")
 
 REAL_NUMBERS: Final[dict[str, Distribution]] = {
-    "exponential": Distribution({"scale": NOT_NEGATIVE}, _scaled_exponential, (2.5,), linear=("scale",), at_once=True),
-    "laplace": Distribution(_LOC_SCALE, _line(_laplace), (0.5, 1.5), linear=_BOTH, at_once=True),
-    "logistic": Distribution(_LOC_SCALE, _line(_logistic), (0.5, 1.5), linear=_BOTH, at_once=True),
-    "gumbel": Distribution(_LOC_SCALE, _line(_gumbel), (0.5, 1.5), linear=_BOTH, at_once=True),
+    "exponential": Distribution({"scale": NOT_NEGATIVE}, _scaled_exponential, (2.5,), linear=("scale",)),
+    "laplace": Distribution(_LOC_SCALE, _line(_laplace), (0.5, 1.5), linear=_BOTH),
+    "logistic": Distribution(_LOC_SCALE, _line(_logistic), (0.5, 1.5), linear=_BOTH),
+    "gumbel": Distribution(_LOC_SCALE, _line(_gumbel), (0.5, 1.5), linear=_BOTH),
     "truncated_normal": Distribution(_LOC_SCALE, _line(_truncated_normal), (0.5, 1.5), linear=_BOTH),
     "lognormal": Distribution(
         {"mean": FINITE, "sigma": NOT_NEGATIVE},

@@ -59,8 +59,6 @@ class Distribution:
     line : callable, optional
         ``line(xp, *parameters, dtype)``: `sample` makes a block of standard numbers, which are multiplied by the second
         value that this gives, and to which the first is added.
-    at_once : bool
-        Whether few operations follow one another. Arrays of many are best kept in the processor's caches.
     """
 
     rules: dict[str, Rule]
@@ -71,7 +69,6 @@ class Distribution:
     linear: tuple[str, ...] = ()
     together: Rule | None = None
     line: Callable[..., tuple[Any, Any]] | None = None
-    at_once: bool = False
 
     def check(self, parameters: Iterable[Any], dtype: str, *, apart: bool = False) -> None:
         """Raise an error for parameters that break a rule or are not finite in a dtype; each `apart`, or all."""

@@ -15,11 +15,11 @@ from ..distributions.integers import integers_of_draw, require_bounds
 from ..parameters import (
     INTEGERS,
     Size,
+    bounds_of,
     checked,
     chunks_of,
     counts_on,
     dtype_among,
-    most_of,
     shape_of,
 )
 from ..rules import TRIALS, integer, interval, require, require_weights
@@ -29,13 +29,6 @@ from .state import GeneratorState
 __all__ = ["Counts"]
 
 _FEW_TRIALS: Final = 16  # up to so many are drawn one by one, as `RandomStreams` does
-
-
-_BOUNDS: Final = {"bool": (0, 1)} | {
-    f"{sign}int{bits}": (-(2 ** (bits - 1)) * (not sign), 2 ** (bits - (not sign)) - 1)
-    for sign in ("", "u")
-    for bits in (8, 16, 32, 64)
-}
 
 
 class Counts(GeneratorState):
@@ -82,7 +75,7 @@ class Counts(GeneratorState):
         known = integer("low", low), integer("high", high)
         xp, converted = self._parameters({"low": low, "high": high})
         low, high = (v if isinstance(v, int) else here for v, here in zip(known, converted, strict=True))
-        shape, (least, most) = shape_of(size, low, high), _BOUNDS[name]
+        shape, (least, most) = shape_of(size, low, high), bounds_of(name)
         if not is_array(low) and not is_array(high):
             span: Any = high - low + 1 - beyond
             if low < least or high - beyond > most:
@@ -225,7 +218,7 @@ class Counts(GeneratorState):
         name = dtype_among(dtype, INTEGERS)
         xp, (p,) = self._parameters({"pvals": pvals})
         require_weights("pvals", p)
-        if p.shape[-1] - 1 > most_of(name):
+        if p.shape[-1] - 1 > bounds_of(name)[1]:
             raise ValueError(f"dtype must hold the numbers of all {p.shape[-1]} outcomes in pvals, got {name}")
         shape = shape_of(size, *([p[..., 0]] if p.ndim > 1 else []))
         with self._taking(math.prod(shape)) as state:

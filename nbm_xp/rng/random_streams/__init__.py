@@ -20,7 +20,7 @@ from nbm_xp.tape import Tensor
 from nbm_xp.tape import namespace as recorded
 
 from .. import recorded as operations
-from ..parameters import count_of, line_between, most_of, real_dtype, scaled_and_shifted
+from ..parameters import bounds_of, count_of, line_between, real_dtype, scaled_and_shifted
 from ..recorded import (
     as_parameter,
     as_wide_as,
@@ -368,5 +368,5 @@ class RandomStreams(StreamStates):
 
 def _require_room(n: Any, dtype: str) -> None:
     """Raise an error where a dtype does not hold the number of trials; ``bool`` says whether there was a success."""
-    if isinstance(n, int) and dtype != "bool" and not is_complex(dtype) and n > most_of(dtype):
-        raise ValueError(f"n must be at most {most_of(dtype)}, which {dtype} holds; got {n}")
+    if isinstance(n, int) and dtype != "bool" and not is_complex(dtype) and n > bounds_of(dtype)[1]:
+        raise ValueError(f"n must be at most {bounds_of(dtype)[1]}, which {dtype} holds; got {n}")
