@@ -11,7 +11,12 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, Generic, NamedTuple, TypeVar
 
-__all__ = ["EigResult", "Namespace", "UniqueAll", "UniqueCounts", "UniqueInverse", "overlay"]
+from array_api_compat.numpy.linalg import EighResult, QRResult, SlogdetResult, SVDResult
+
+__all__ = [
+    "EigResult", "EighResult", "Namespace", "QRResult", "SVDResult", "SlogdetResult", "UniqueAll", "UniqueCounts",
+    "UniqueInverse", "overlay",
+]  # fmt: skip
 
 
 class Namespace:

@@ -47,10 +47,12 @@ class TestAssignment:
         np.testing.assert_array_equal(evaluate(by_x), 2 * A * [1, 0, 1])
         np.testing.assert_array_equal(evaluate(by_v), [10.0, 10.0])
 
-    @pytest.mark.parametrize("key", [..., slice(None), ()])
+    @pytest.mark.parametrize("key", [..., slice(None), (), "mask", "mask of rows", "row and mask"])
     def test_nothing_flows_to_what_is_replaced_as_a_whole(self, key: Any) -> None:
         x, v = Variable(A), Variable(A + 1.0)
         y = xp.log(x * 0.0)  # whose derivative is infinite
+        masks = {"mask": xp.isinf(y), "mask of rows": x[:, 0] > -1.0, "row and mask": (slice(None), x[0, :] > -1.0)}
+        key = masks[key] if isinstance(key, str) else key
         with np.errstate(all="ignore"):
             y[key] = xp.reshape(v * v, y[key].shape)
             by_x, by_v = evaluate(gradients(xp.sum(y * x), [x, v]))

@@ -163,8 +163,6 @@ def _applied(linear: Linear, like: Tensor) -> list[Tensor]:
         return [reshape(result, (*shape, *result.node.shape)) for result in linear(unit)]
     vector = inner_placeholder(shape, like.dtype)
     results = list(linear(Tensor(vector)))
-    if count == 0:
-        return [zeros((*shape, *result.node.shape), dtype=result.dtype) for result in results]
     units = reshape(eye(size, dtype=like.dtype), (size, *shape))
     found = for_each([result.node for result in results], {vector: units}, size, "jacobian")
     return [reshape(result, (*shape, *result.node.shape[1:])) for result in found]

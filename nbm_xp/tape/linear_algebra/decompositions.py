@@ -21,9 +21,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from nbm_xp.namespace.overlay import EigResult
+from nbm_xp.namespace.overlay import EighResult, EigResult, SVDResult
 
 from ..graph import walk
 from ..lengths import maximum_length, minimum_length, same_length
@@ -122,13 +122,6 @@ _KNOWN_HERE = declare(
 """A factor 1 that says of a product that its slope in the values is not known where a condition holds."""
 
 
-class EighResult(NamedTuple):
-    """The eigenvalues of Hermitian matrices, ascending, and the eigenvectors in columns."""
-
-    eigenvalues: Tensor
-    eigenvectors: Tensor
-
-
 def _turned(numerator: Tensor, values: Tensor, of: Tensor) -> Tensor:
     """What turns eigenvectors into each other, over the differences of their eigenvalues."""
     return over_difference(numerator, values, expand_dims(rounding(values), -1), [of])
@@ -207,14 +200,6 @@ def eigvals(x: Any, /) -> Tensor:
     """The eigenvalues of square matrices, complex always."""
     x = floating(x)
     return record(_EIGVALS, x, dtype=complex_of(x.dtype))
-
-
-class SVDResult(NamedTuple):
-    """The factors of a singular value decomposition, ``U @ diag(S) @ Vh``."""
-
-    U: Tensor
-    S: Tensor
-    Vh: Tensor
 
 
 def _infer_svd(x: Node, *, full_matrices: bool) -> Any:

@@ -17,9 +17,10 @@ matrix the first columns are decomposed, and the others are their multiples: ``R
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from nbm_xp.namespace import dtype_name
+from nbm_xp.namespace.overlay import QRResult, SlogdetResult
 
 from ..lengths import Size, is_number, maximum_length, minimum_length, same_length
 from ..node import Node, Operation, Rule, declare, same_as_first
@@ -244,13 +245,6 @@ def matrix_power(x: Any, n: int, /) -> Tensor:
     return matmul(squared, x) if power % 2 else squared
 
 
-class SlogdetResult(NamedTuple):
-    """The sign of a determinant, and the logarithm of its absolute value."""
-
-    sign: Tensor
-    logabsdet: Tensor
-
-
 def _per_matrix(x: Tensor) -> Tensor:
     """One number for each matrix, ready to be multiplied by matrices."""
     return expand_dims(x, (-2, -1))
@@ -306,13 +300,6 @@ _SLOGDET = of_square(
 def slogdet(x: Any, /) -> SlogdetResult:
     """The sign of the determinant of square matrices, and the logarithm of its absolute value."""
     return SlogdetResult(*record_several(_SLOGDET, floating(x)))
-
-
-class QRResult(NamedTuple):
-    """The factors of a matrix ``Q @ R``: orthonormal columns and an upper triangle."""
-
-    Q: Tensor
-    R: Tensor
 
 
 def _infer_qr(x: Node, *, mode: str) -> Any:

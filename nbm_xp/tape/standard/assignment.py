@@ -90,6 +90,8 @@ def setitem(x: Tensor, key: Any, value: Any) -> Tensor:
     merged, plain = without_masks(x, items)
     part = getitem(merged, tuple(plain))
     _check_fits(value, part)
+    if isinstance(value, Tensor) and _choose_all(items, plain, merged):
+        value, plain = reshape(broadcast_to(value, part.node.shape), x.node.shape), [_FULL] * x.ndim
     arrays = [place for place, item in enumerate(plain) if isinstance(item, Tensor)]
     if _names_all(tuple(plain)) and isinstance(value, Tensor) and _has_shape_of(value, x) and not _is_input(value):
         return value
@@ -199,6 +201,16 @@ def shown_now(x: Tensor) -> Tensor:
     if base.node is view.seen:
         return Tensor(x.node)
     return record(view.call.op, base, *view.call.args[1:], **view.call.attributes)
+
+
+def _choose_all(items: list[Any], plain: list[Any], merged: Tensor) -> bool:
+    """Whether masks, and the places where they are true, stand for all elements of the axes that they cover."""
+    if None in map(known, merged.node.shape) or len(plain) != merged.ndim or not any(map(is_mask, items)):
+        return False
+    return all(
+        known(places.node.shape[0]) == known(length) if is_mask(item) else _names_all((item,))
+        for item, places, length in zip(items, plain, merged.node.shape, strict=True)
+    )
 
 
 def _only_a_mask(items: list[Any]) -> bool:

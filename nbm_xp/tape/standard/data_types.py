@@ -118,9 +118,8 @@ class Info:
         """The dtypes that creation functions take unless told another: that of the configured precision."""
         check_device(device)
         real = as_dtype(floatx())
-        wide = _dtypes.complex128 if real == _dtypes.float64 else _dtypes.complex64
         integers = {"integral": _dtypes.int64, "indexing": _dtypes.int64}
-        return {"real floating": real, "complex floating": wide, **integers}
+        return {"real floating": real, "complex floating": complex_of(real), **integers}
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, DType]:
         """The standard's dtypes by name, of a kind or of one of several."""
