@@ -127,14 +127,15 @@ def bennett(up: Array, down: Array) -> tuple[float, float]:
     low, high = xp.min(xp.minimum(up, -down), axis=axes), xp.max(xp.maximum(up, -down), axis=axes)
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        below = xp.sum(_excess(up, down, middle), axis=axes) < 0
+        forth, back = _forces(up, down, middle)
+        below = xp.sum(forth - back, axis=axes) < 0
         low, high = xp.where(below, middle, low), xp.where(below, high, middle)
     constants = 0.5 * (low + high)
     chains = up.shape[2]
     total = -float(xp.sum(constants))
     if chains < 2:
         return total, math.inf
-    forth, back = (B.sigmoid(part) for part in _arguments(up, down, constants))
+    forth, back = _forces(up, down, constants)
     slopes = xp.sum(forth * (1 - forth) + back * (1 - back), axis=axes)
     if float(xp.min(slopes)) <= 0.0:
         return total, math.inf
@@ -169,13 +170,9 @@ def parting(up: Array, down: Array) -> float:
     found = float(xp.sum(xp.where(excess > 0, excess, xp.zeros_like(excess))))
     half = up.shape[0] // 2
     if half:
-        (early, early_error), (late, late_error) = (bennett(up[part], down[part]) for part in _halves(half))
+        (early, early_error), (late, late_error) = bennett(up[:half], down[:half]), bennett(up[half:], down[half:])
         found += max(abs(late - early) - 3 * math.hypot(early_error, late_error), 0.0)
     return found
-
-
-def _halves(half: int) -> tuple[slice, slice]:
-    return slice(0, half), slice(half, None)
 
 
 def _alone(exponents: Array) -> tuple[Array, Array]:
@@ -201,11 +198,6 @@ def cut_off(up: Array, down: Array) -> float:
     return float(xp.max(xp.mean(never, axis=(0, 2))))
 
 
-def _arguments(up: Array, down: Array, constants: Array) -> tuple[Array, Array]:
-    return constants[:, None] - up, -constants[:, None] - down
-
-
-def _excess(up: Array, down: Array, constants: Array) -> Array:
-    """What rises with the constants and is 0 where they are right, of each pair and chain."""
-    forth, back = (B.sigmoid(part) for part in _arguments(up, down, constants))
-    return forth - back
+def _forces(up: Array, down: Array, constants: Array) -> tuple[Array, Array]:
+    """What rises and what falls with the constants, of each pair and chain; the sums are alike where they are right."""
+    return B.sigmoid(constants[:, None] - up), B.sigmoid(-constants[:, None] - down)

@@ -19,14 +19,13 @@ from numbers import Real
 from typing import Any, Self
 
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, RandomState, Rows
 from nbm_xp.machines.estimators import Estimator, check_names, column_names, describe_rows
-from nbm_xp.machines.rows import checked_rows, checked_weights, known_length
+from nbm_xp.machines.rows import checked_rows
 from nbm_xp.machines.units import Mixed, kind_of
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, to_numpy
 from nbm_xp.tape import Function
@@ -191,24 +190,6 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         """
         found = to_numpy(B.argmax(self._scores(X), axis=1))
         return self.classes_[found]
-
-    def score(self, X: Rows, y: Rows, sample_weight: Rows = None) -> float:
-        """The share of rows whose label is predicted, as the rows count.
-
-        Parameters
-        ----------
-        X : array or table of shape (rows, n_features_in_)
-        y : array or list of shape (rows,)
-        sample_weight : array of shape (rows,), optional
-            How much each row counts, in proportion.
-
-        Returns
-        -------
-        float
-        """
-        predicted = self.predict(X)
-        labels = _labels(y, known_length(predicted))
-        return float(accuracy_score(labels, predicted, sample_weight=checked_weights(sample_weight, predicted)))
 
     def _scores(self, X: Rows) -> Array:
         """The logarithms of the joint probability of rows and each class, but for what all classes share."""

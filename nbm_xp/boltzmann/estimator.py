@@ -273,7 +273,7 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         """
         shapes, label, units = storage.shapes(topology), next(iter(labels.values())), topology.units[0]
         first = next(iter(arrays.values()))
-        first = numbers(first, label, array_namespace(first) if is_array(first) else host_namespace())
+        first = numbers(first, label)
         if is_complex(first):
             raise ValueError(f"{label} must hold real numbers, got complex ones")
         lazy = [value for value in arrays.values() if is_array(value) and is_lazy(array_namespace(value))]

@@ -31,39 +31,32 @@ _LARGEST = 20
 _AT_ONCE = 2**12  # states in one matrix product
 
 
-def enumerable_group(topology: Topology) -> tuple[int, ...]:
-    """The group to sum out in closed form, so that the states of all other layers can be enumerated.
-
-    Raises
-    ------
-    ValueError
-        If too many units are left, or such as have no list of states.
-    """
+def _enumerable_group(topology: Topology) -> tuple[int, ...]:
+    """The group to sum out in closed form, so that the states of all other layers can be enumerated; none, if not."""
     for group in sorted(topology.groups, key=lambda group: -sum(topology.sizes[layer] for layer in group)):
         radices = [topology.radices(layer) for layer in topology.layers if layer not in group]
         if None not in radices and sum(math.log2(radix) for each in radices for radix in each or ()) <= _LARGEST:
             return group
-    kinds = sorted({units.name for units in topology.units})
-    of = "" if kinds == ["binary"] else f" ({', '.join(kinds)})"
-    raise ValueError(
-        f"the exact partition function is for machines with at most {_LARGEST} binary units outside of one group of "
-        f"unconnected layers, or as many states of others, this one has layers of {list(topology.sizes)} units{of}: "
-        "estimate it with ais()"
-    )
+    return ()
 
 
 def is_enumerable(topology: Topology) -> bool:
-    """Whether `enumerable_group` finds a group."""
-    try:
-        return bool(enumerable_group(topology))
-    except ValueError:
-        return False
+    """Whether `log_partition` can tell log Z."""
+    return bool(_enumerable_group(topology))
 
 
 def log_partition(model: Any) -> float:
     """Log Z of a model by enumeration, in double precision: see `RBM.log_partition`."""
     parameters, topology = model.state_.parameters, model.state_.topology
-    group = enumerable_group(topology)
+    group = _enumerable_group(topology)
+    if not group:
+        kinds = sorted({units.name for units in topology.units})
+        of = "" if kinds == ["binary"] else f" ({', '.join(kinds)})"
+        raise ValueError(
+            f"the exact partition function is for machines with at most {_LARGEST} binary units outside of one group "
+            f"of unconnected layers, or as many states of others, this one has layers of {list(topology.sizes)} "
+            f"units{of}: estimate it with ais()"
+        )
     layers = [layer for layer in topology.layers if layer not in group]
     radices = [radix for layer in layers for radix in topology.radices(layer) or ()]
     first = len(radices)
@@ -99,11 +92,7 @@ def constant(value: Array, dtype: str) -> Array:
 
 def base_log_partition(topology: Topology, base: Array) -> float:
     """Log Z of the model without weights, whose visible biases are `base` and whose other biases are 0."""
-    visible = float(B.eval(marginalised_layer(topology, 0, constant(to_numpy(base), "float64"))))
-    hidden = list(zip(topology.sizes[1:], topology.units[1:], strict=True))
-    for kind in dict.fromkeys(topology.units[1:]):
-        visible += sum(kind.sites(size) for size, units in hidden if units == kind) * kind.log_volume
-    return visible
+    return log_partition_of_biases(topology, [to_numpy(base), *([0.0] * size for size in topology.sizes[1:])])
 
 
 def log_partition_of_biases(topology: Topology, biases: Sequence[Array]) -> float:

@@ -8,6 +8,7 @@ each given all the others.
 from __future__ import annotations
 
 import itertools
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -122,7 +123,7 @@ class Topology:
 
     def checked_layer(self, layer: Any, name: str) -> int:
         """The number of a layer, checked."""
-        if isinstance(layer, bool) or not hasattr(layer, "__index__") or not 0 <= layer < len(self.sizes):
+        if not _is_index(layer, len(self.sizes)):
             raise ValueError(f"{name} must be layers from 0 to {len(self.sizes) - 1}, got {layer!r}")
         return int(layer)
 
@@ -217,6 +218,11 @@ def _check_units(topology: Topology) -> None:
             )
 
 
+def _is_index(value: Any, count: float, least: int = 0) -> bool:
+    """Whether this is a whole number from `least` to below `count`."""
+    return not isinstance(value, bool) and hasattr(value, "__index__") and least <= value < count
+
+
 def _sizes(sizes: Any) -> tuple[int, ...]:
     if isinstance(sizes, str) or not isinstance(sizes, Iterable):
         raise ValueError(f"layers must be a list of sizes, the visible layer first, got {sizes!r}")
@@ -224,7 +230,7 @@ def _sizes(sizes: Any) -> tuple[int, ...]:
     if len(listed) > MOST_LAYERS:
         raise ValueError(f"layers must be at most {MOST_LAYERS}, got {len(listed)}")
     for size in listed:
-        if isinstance(size, bool) or not hasattr(size, "__index__") or size < 1:
+        if not _is_index(size, math.inf, 1):
             raise ValueError(f"layers must be sizes, whole numbers of at least 1, got {size!r}")
     if len(listed) < 2:
         raise ValueError(f"layers must be at least two, a visible and a hidden one, got {len(listed)}")
@@ -242,7 +248,7 @@ def _connections(pairs: Iterable[Sequence[int]], count: int) -> tuple[tuple[int,
         except (TypeError, ValueError):
             raise ValueError(f"connections must be pairs of layers, got {pair!r}") from None
         for layer in (one, other):
-            if isinstance(layer, bool) or not hasattr(layer, "__index__") or not 0 <= layer < count:
+            if not _is_index(layer, count):
                 raise ValueError(f"connections must join layers from 0 to {count - 1}, got {layer!r} in {pair!r}")
         low, high = sorted((int(one), int(other)))
         if low == high:

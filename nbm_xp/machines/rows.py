@@ -86,8 +86,8 @@ def positive_int(value: Array, name: str, least: int = 1) -> int:
     return found
 
 
-def numbers(values: Array, name: str, xp: Namespace, dtype: DType = None) -> Array:
-    """An array of a library, of what may be a nested list or an array of another one.
+def numbers(values: Array, name: str, xp: Namespace | None = None, dtype: DType = None) -> Array:
+    """An array of a library, by default its own or the host's, of what may be a nested list or an array of another one.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def numbers(values: Array, name: str, xp: Namespace, dtype: DType = None) -> Arr
 
     Examples
     --------
-    >>> numbers(None, "X", host_namespace())
+    >>> numbers(None, "X")
     Traceback (most recent call last):
     ...
     ValueError: X must be an array of numbers, got None
@@ -109,6 +109,8 @@ def numbers(values: Array, name: str, xp: Namespace, dtype: DType = None) -> Arr
             )  # fmt: skip
         except (TypeError, ValueError) as error:
             raise type(error)(f"{name} must be an array of numbers: {error}") from error
+    if xp is None:
+        xp = array_namespace(values) if is_array(values) else host_namespace()
     try:
         array = asarray(values, xp, dtype)
         dtype_name(array)  # refuses arrays of objects and of text
@@ -176,7 +178,7 @@ def checked_rows(
     ValueError: X must have values in [0, 1], got values from 0 to inf
     """
     X = in_memory(X) if is_sparse(X) else X
-    X = numbers(X, name, array_namespace(X) if is_array(X) else host_namespace())
+    X = numbers(X, name)
     if X.ndim != 2:
         found = f"got an array of shape {tuple(X.shape)}"
         cure = f". Reshape your data: {name}[None, :] is a single row" if X.ndim == 1 else ""
@@ -301,7 +303,7 @@ def checked_weights(weights: Array, X: Array) -> Array:
     if weights is None:
         return None
     count = len(X) if isinstance(X, list) else X.shape[0]
-    host = asarray(to_numpy(numbers(weights, "sample_weight", _namespace_of(weights))), host_namespace(), "float64")
+    host = asarray(to_numpy(numbers(weights, "sample_weight")), host_namespace(), "float64")
     if host.shape != (count,):
         found = f"got an array of shape {tuple(host.shape)}"
         raise ValueError(f"sample_weight must have one axis, a weight for each of {count} rows, {found}")
@@ -310,7 +312,3 @@ def checked_weights(weights: Array, X: Array) -> Array:
         found = f"got weights from {low:g}, {total:g} in all"
         raise ValueError(f"sample_weight must have finite weights of at least 0, and not all zero, {found}")
     return host * (count / total)
-
-
-def _namespace_of(values: Array) -> Array:
-    return array_namespace(values) if is_array(values) else host_namespace()

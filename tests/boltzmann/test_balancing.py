@@ -12,8 +12,9 @@ from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import DBM, RBM, load, storage
 from nbm_xp.boltzmann.learning_step import Balance
 from nbm_xp.boltzmann.state import MachineState
-from nbm_xp.boltzmann.storage import BALANCE
+from nbm_xp.boltzmann.storage import BALANCE, LADDER
 from nbm_xp.boltzmann.topology import Topology
+from tests.boltzmann.test_tempered import two_clusters
 
 UNITS = (6, 4)
 
@@ -112,3 +113,15 @@ def test_a_balance_goes_on_from_a_file(make: Any, tmp_path: pathlib.Path) -> Non
     again.save(file)
     with pytest.raises(ValueError, match=r"lacks balance\.weight\.1"):
         load(file)
+
+
+def test_the_pace_falls_where_steps_are_too_long_for_rare_rows() -> None:
+    """At the default rate a step changes the odds of the rare rows more than the chains that know them can follow."""
+    rows = rare_rows(2000)
+    rbm = RBM(16, n_iter=2, training="ptt", random_state=1)
+    paces = []
+    rbm.fit(rows, callback=lambda model: paces.append(float(model.state_.variables[f"{LADDER}pace"].value[0])))
+    assert paces[0] < 0.5  # then the schedule lowers the rate itself
+    assert abs(rbm.diagnostics_[-1].log_likelihood - float(rbm.log_likelihood(rows).mean())) < 0.5
+    slow = RBM(4, 0.01, n_iter=2, training="ptt", random_state=1).fit(two_clusters(100))
+    assert float(slow.state_.variables[f"{LADDER}pace"].value[0]) == 1.0

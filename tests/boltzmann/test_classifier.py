@@ -155,10 +155,3 @@ def test_it_learns_from_blocks_what_it_learns_from_the_whole(library: Library) -
         RBMClassifier(5, n_iter=1, random_state=0).fit(given, labels) for given in (library.array(rows), rows)
     )
     np.testing.assert_allclose(found.predict_proba(rows), usual.predict_proba(rows), rtol=1e-4, atol=1e-6)
-
-
-def test_no_rows_have_no_score() -> None:
-    rows, labels = np.eye(4, dtype="float32"), np.array([0, 1, 0, 1])
-    model = RBMClassifier(2, n_iter=1, generative=np.float32(0.25)).fit(rows, labels)
-    with pytest.raises(ValueError, match="must have at least one row"):
-        model.score(rows[:0], labels[:0])

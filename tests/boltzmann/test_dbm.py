@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import pathlib
-import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 import safetensors
 
-from nbm_xp.boltzmann import DBM, PCD, RBM, SGD, NotFittedError
+from nbm_xp.boltzmann import DBM, PCD, RBM, SGD
 from nbm_xp.boltzmann.optimizers import SCHEDULES, rate_after
 
 ROWS = (np.random.default_rng(0).random((20, 6)) < 0.4).astype("float32")
@@ -41,22 +39,6 @@ def test_it_has_an_array_for_each_connection_and_layer(dbm: DBM) -> None:
     assert dbm.sample(5, 2, layer=2).shape == (5, 3)
 
 
-def test_scikit_learns_tools_take_it() -> None:
-    from sklearn.base import clone
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.utils.validation import check_is_fitted
-
-    model = DBM([6, 4, 3], **SETTINGS)
-    assert clone(model).plain_params() == model.plain_params()
-    with pytest.raises(Exception, match="not fitted"):
-        check_is_fitted(model)
-    chain = make_pipeline(model, LogisticRegression())
-    labels = (ROWS[:, 0] > 0).astype(int)
-    assert chain.fit(ROWS, labels).predict(ROWS).shape == labels.shape
-    assert repr(DBM([6, 4, 3], n_gibbs=5)) == "DBM(layers=[6, 4, 3], n_gibbs=5)"
-
-
 @pytest.mark.parametrize(
     "options",
     [{}, {"training": "cd", "n_gibbs": 2}, {"training": GIBBS}, {"training": PLAIN}],
@@ -67,32 +49,6 @@ def test_the_seed_decides_everything(options: dict[str, Any]) -> None:
     for ours, same, different in zip(arrays_of(first)[:3], arrays_of(again)[:3], arrays_of(other)[:3], strict=True):
         np.testing.assert_array_equal(ours, same)
         assert (ours != different).all()
-
-
-@pytest.mark.parametrize("again", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
-def test_a_copy_is_the_same_model(dbm: DBM, again: Any) -> None:
-    copied = again(dbm)
-    assert copied.plain_params() == dbm.plain_params()
-    for ours, theirs in zip(arrays_of(copied), arrays_of(dbm), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    np.testing.assert_array_equal(copied.transform(ROWS), dbm.transform(ROWS))
-    before = copied.coefs_
-    assert (copied.partial_fit(ROWS).coefs_[0] != before[0]).any()
-    np.testing.assert_array_equal(dbm.coefs_[0], before[0])
-
-
-def test_a_loaded_model_is_the_one_saved_and_goes_on_the_same_each_time(dbm: DBM, tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "model.safetensors"
-    dbm.save(path)
-    first, again = DBM.load(path), DBM.load(path)
-    assert first.plain_params() == dbm.plain_params() | {"connections": [list(pair) for pair in SKIPPING]}
-    for ours, theirs in zip(arrays_of(first), arrays_of(dbm), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    for ours, theirs in zip(arrays_of(first.partial_fit(ROWS)), arrays_of(again.partial_fit(ROWS)), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    np.testing.assert_array_equal(first.sample(3, 2), again.sample(3, 2))
-    with pytest.raises(ValueError, match="a model of the kind 'DBM', not 'RBM'"):
-        RBM.load(path)
 
 
 def test_a_callable_schedule_is_saved_as_the_default(tmp_path: pathlib.Path) -> None:
@@ -223,9 +179,3 @@ def test_gaussian_rows_may_be_any_finite_numbers() -> None:
     rbm = RBM(2, n_iter=1, random_state=0, visible="gaussian").fit(ROWS * 9 - 4)
     with pytest.raises(ValueError, match="X must have finite values, got NaN"):
         rbm.transform(np.full((2, 6), np.nan))
-
-
-@pytest.mark.parametrize("use", [lambda m: m.transform(ROWS), lambda m: m.coefs_, lambda m: m.sample(2, 2)])
-def test_a_model_that_has_learnt_nothing_says_so(use: Any) -> None:
-    with pytest.raises(NotFittedError, match="call fit first"):
-        use(DBM([6, 4, 3]))

@@ -55,34 +55,6 @@ def test_energies_and_scores_agree_with_scikit_learns() -> None:
     assert abs(ours.score_samples(X).mean() - theirs.score_samples(X).mean()) < 6 * spread
 
 
-def test_scikit_learns_tools_take_it() -> None:
-    from sklearn.base import clone, is_classifier
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import GridSearchCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.utils.validation import check_is_fitted
-
-    rbm = RBM(**SETTINGS)
-    copied = clone(rbm)
-    assert copied is not rbm
-    assert copied.plain_params() == rbm.plain_params()
-    with pytest.raises(Exception, match="not fitted"):
-        check_is_fitted(rbm)
-    check_is_fitted(rbm.fit(rows()))
-    X = rows()
-    labels = (X[:, 0] > 0).astype(int)
-    chain = make_pipeline(RBM(**SETTINGS), LogisticRegression())
-    assert chain.fit(X, labels).predict(X).shape == labels.shape
-    assert not is_classifier(chain[0])
-    search = GridSearchCV(chain, {"rbm__n_components": [2, 5]}, cv=2).fit(X, labels)
-    assert search.best_params_["rbm__n_components"] in (2, 5)
-
-
-def test_fit_transform_is_fit_then_transform() -> None:
-    X = rows()
-    np.testing.assert_array_equal(RBM(**SETTINGS).fit_transform(X), RBM(**SETTINGS).fit(X).transform(X))
-
-
 @pytest.mark.parametrize(
     "use",
     [
@@ -127,13 +99,6 @@ def test_generators_of_numpy_seed_it(make: Any) -> None:
 @pytest.mark.parametrize("seed", [0, 2**31, 2**32 - 1, 2**70])
 def test_any_int_is_a_seed(seed: int) -> None:
     assert np.isfinite(RBM(2, n_iter=1, random_state=seed).fit(rows()).components_).all()
-
-
-def test_looking_at_a_model_in_training_does_not_change_it() -> None:
-    X = rows()
-    unseen = RBM(**SETTINGS).fit(X)
-    seen = RBM(**SETTINGS).fit(X, callback=lambda rbm: (rbm.score_samples(X), rbm.ais(3, 3, random_state=1)))
-    np.testing.assert_array_equal(seen.components_, unseen.components_)
 
 
 def test_parameters_can_be_set_to_arrays_of_the_same_shape() -> None:

@@ -149,25 +149,6 @@ def test_gradients_are_those_of_the_tape(visible: str, hidden: str) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize(("visible", "hidden"), PAIRS)
-def test_gradients_are_those_of_finite_differences(visible: str, hidden: str) -> None:
-    rbm = machine(visible, hidden)
-    parameters = rbm.state_.parameters
-    told = rbm.sample(3, 2, random_state=3).astype("float64")
-    units = parameters.topology.units[0].encoded(told)
-    loss = B.sum(free_energy(parameters, (B.variable(units, "float64"), None)))
-    slopes = B.function([], B.gradients(loss, list(parameters)))()
-    value = B.function([], loss)
-    for variable, slope in zip(parameters, slopes, strict=True):
-        before, step = np.array(variable.value), np.random.default_rng(0).normal(size=slope.shape)
-        found = []
-        for sign in (1, -1):
-            variable.set_value(before + sign * 1e-6 * step)
-            found.append(float(value()))
-        variable.set_value(before)
-        assert (found[0] - found[1]) / 2e-6 == pytest.approx(float((slope * step).sum()), rel=1e-5, abs=1e-6)
-
-
 def rows_of(kind: str) -> np.ndarray:
     """Pairs of sites that are equal."""
     if kind == "gaussian":

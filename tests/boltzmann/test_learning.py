@@ -1,17 +1,22 @@
-"""What learning takes besides rows of an array: weights of rows, sparse rows, Adam's steps."""
+"""What learning takes besides rows of an array: weights of rows, sparse rows, Adam's steps, means of parameters."""
 
 from __future__ import annotations
 
 import pathlib
 from typing import Any
 
+import dask.array
 import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, PCD, RBM, SGD, Adam, load
+from nbm_xp.boltzmann.negative_phase import PersistentChains
 from nbm_xp.boltzmann.state import MachineState
+from nbm_xp.boltzmann.training_methods import training_method
+from nbm_xp.boltzmann.trajectory_tempering import TemperedChains
 from nbm_xp.namespace import to_numpy
-from tests.helpers.libraries import Library, libraries
+from tests.boltzmann.test_tempered import two_clusters
+from tests.helpers.libraries import Library, computing, libraries
 
 ROWS = (np.random.default_rng(0).random((40, 9)) < 0.3).astype("float32")
 WEIGHTS = np.random.default_rng(1).integers(0, 4, 40)
@@ -214,3 +219,91 @@ def test_a_damaged_state_of_adam_is_refused(gone: str, tmp_path: pathlib.Path, m
     rbm.save(tmp_path / "model.safetensors")
     with pytest.raises(ValueError, match=f"is damaged: it lacks {gone}"):
         RBM.load(tmp_path / "model.safetensors")
+
+
+AVERAGED = [(TemperedChains, {"training": "ptt"}), (PersistentChains, {"training": PCD(average=True)})]
+
+
+@pytest.mark.parametrize(("phase", "settings"), AVERAGED)
+def test_fit_ends_with_the_mean_of_the_last_quarter_of_its_steps(
+    phase: Any, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    met, follow = [], phase.follow
+
+    def seen(chains: Any, number: int) -> bool:
+        met.append(np.array(chains.parameters.weights[0].value.T))
+        return bool(follow(chains, number))
+
+    monkeypatch.setattr(phase, "follow", seen)
+    rbm = RBM(3, n_iter=5, random_state=0, **settings).fit(two_clusters(160))
+    last = met[-20:]  # of 80
+    np.testing.assert_allclose(
+        rbm.components_, np.average(last, axis=0, weights=np.arange(1, 21)), rtol=1e-4, atol=1e-6
+    )
+    assert not [name for name in rbm.state_.variables if name.startswith("mean.")]
+    rbm.set_params(training=type(training_method(rbm.training))(average=False)).fit(two_clusters(160))
+    np.testing.assert_array_equal(rbm.components_, met[-1])
+
+
+@pytest.mark.parametrize("settings", [settings for _, settings in AVERAGED], ids=str)
+def test_a_mean_that_was_begun_goes_on_from_a_file_or_is_dropped(
+    settings: dict[str, Any], tmp_path: pathlib.Path
+) -> None:
+    file, rows = tmp_path / "model.safetensors", two_clusters(160)
+    whole = RBM(3, n_iter=8, random_state=0, **settings)
+    whole.fit(rows, callback=lambda model: model.n_iter_ == 7 and model.save(file))
+    again = load(file)
+    assert "mean.steps" in again.state_.variables
+    np.testing.assert_array_equal(again.fit(rows, resume=True).components_, whole.components_)
+    longer = load(file).set_params(n_iter=40)
+    longer.fit(rows, resume=True, callback=lambda model: model.set_params(n_iter=8))
+    assert "mean.steps" not in longer.state_.variables
+
+
+@pytest.mark.parametrize("settings", [settings for _, settings in AVERAGED], ids=str)
+def test_fit_ends_with_the_mean_where_a_callback_says_that_it_ends(settings: dict[str, Any]) -> None:
+    """That of the passes since it was begun: two of twelve, where the eleventh turns out to be the last."""
+    met: list[Any] = []
+
+    def stop_after_eleven(rbm: RBM) -> None:
+        met.append(np.array(rbm.components_))
+        rbm.n_iter = 11 if rbm.n_iter_ == 11 else 12
+
+    rbm = RBM(3, 0.5, n_iter=12, schedule="constant", batch_size=20, random_state=0, **settings)
+    rbm.fit(two_clusters(20), callback=stop_after_eleven)
+    assert len(met) == 11
+    assert np.abs(met[-1] - met[-2]).max() > 1e-3
+    np.testing.assert_allclose(rbm.components_, (met[-2] + 2 * met[-1]) / 3, rtol=1e-4, atol=1e-6)
+    assert not [name for name in rbm.state_.variables if name.startswith("mean.")]
+
+
+def test_the_mean_of_parameters_is_truer_than_the_last_ones_where_the_rate_does_not_fall() -> None:
+    rows = (np.random.default_rng(0).random((200, 16)) < 0.4).astype("float32")
+    last, mean = (RBM(8, 2.0, n_iter=10, training=PCD(average=way), random_state=0).fit(rows) for way in (False, True))
+    assert mean.log_likelihood(rows).mean() > last.log_likelihood(rows).mean() + 0.15
+
+
+FEW = (np.random.default_rng(0).random((30, 6)) < 0.4).astype("float32")
+BATCHED: list[Any] = [
+    lambda size: RBM(4, batch_size=size, n_iter=2, random_state=0),
+    lambda size: DBM([6, 4, 3], batch_size=size, n_iter=2, random_state=0),
+]
+
+
+@pytest.mark.parametrize("kind", BATCHED, ids=["rbm", "dbm"])
+@pytest.mark.parametrize("rows", [FEW, dask.array.from_array(FEW, chunks=7)], ids=["numpy", "dask"])  # type: ignore[no-untyped-call]
+def test_fit_takes_all_rows_and_no_more(kind: Any, rows: Any) -> None:
+    with computing():
+        large, whole = kind(10**9).fit(rows), kind(30).fit(rows)
+        pairs = zip(large.state_.arrays().values(), whole.state_.arrays().values(), strict=True)
+        assert all(np.array_equal(np.asarray(one), np.asarray(other)) for one, other in pairs)
+    assert large.batch_size == 10**9
+
+
+@pytest.mark.parametrize("kind", BATCHED, ids=["rbm", "dbm"])
+def test_partial_fit_has_as_many_chains_as_its_first_rows(kind: Any) -> None:
+    def chains(model: Any) -> set[int]:
+        return {chain.shape[0] for name, chain in model.state_.variables.items() if name.startswith("chain.")}
+
+    assert chains(kind(10**9).partial_fit(FEW[:8]).partial_fit(FEW)) == {8}
+    assert chains(kind(5).partial_fit(FEW)) == {5}

@@ -10,11 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import PCD, RBM, SGD, Topology, TrainingWarning, load
-from nbm_xp.boltzmann.energy import free_energy
-from nbm_xp.machines.units import NORMAL
-from nbm_xp.runs import open_samples, sample
 
 PRECISIONS = np.array([0.25, 1.0, 9.0])
 
@@ -50,22 +46,6 @@ def test_it_has_the_distribution_of_its_energy() -> None:
         assert abs(estimate.log_z - log_z) < 4 * estimate.standard_error
 
 
-def test_gradients_are_those_of_finite_differences() -> None:
-    parameters = machine("spin").state_.parameters
-    rows = np.random.default_rng(1).normal(size=(3, 3))
-    loss = B.sum(free_energy(parameters, (B.variable(NORMAL.encoded(rows), "float64"), None)))
-    loss = loss + B.sum(NORMAL.log_normaliser(parameters.biases[0]))
-    slopes, value = B.function([], B.gradients(loss, list(parameters)))(), B.function([], loss)
-    for variable, slope in zip(parameters, slopes, strict=True):
-        before, step = np.array(variable.value), np.random.default_rng(0).normal(size=slope.shape)
-        found = []
-        for sign in (1, -1):
-            variable.set_value(before + sign * 1e-6 * step)
-            found.append(float(value()))
-        variable.set_value(before)
-        assert (found[0] - found[1]) / 2e-6 == pytest.approx(float((slope * step).sum()), rel=1e-5, abs=1e-6)
-
-
 @pytest.mark.parametrize("settings", [{}, {"training": PCD(centred=True), "optimizer": SGD(0.5)}, {"training": "ptt"}])
 def test_means_and_variances_are_learnt(settings: dict[str, Any], tmp_path: pathlib.Path) -> None:
     side = np.random.default_rng(0).choice([-1.0, 1.0], size=(400, 1))
@@ -82,19 +62,6 @@ def test_means_and_variances_are_learnt(settings: dict[str, Any], tmp_path: path
     rbm.save(tmp_path / "model.safetensors")
     again = load(tmp_path / "model.safetensors")
     np.testing.assert_array_equal(again.log_likelihood(rows), rbm.log_likelihood(rows))
-
-
-def test_draws_lie_on_disk_as_numbers(tmp_path: pathlib.Path) -> None:
-    rbm = machine()
-    runs = [
-        sample(rbm, tmp_path / f"{every}", n_chains=4, n_draws=6, checkpoint_every=every, random_state=1)
-        for every in (6, 2)
-    ]
-    whole, parts = (open_samples(run.path).compute() for run in runs)
-    assert whole.shape == (4, 6, 3)
-    assert np.array_equal(whole, parts)
-    given = rbm.sample(8, 5, random_state=1)
-    np.testing.assert_allclose(rbm.sample(8, 5, random_state=1, library="dask", chunks=4).compute(), given)
 
 
 def test_it_stays_a_distribution_and_is_where_it_can_be() -> None:

@@ -122,14 +122,6 @@ def test_blocks_that_are_computed_later_are_clipped_then(library: Library) -> No
     np.testing.assert_allclose(trained.components_, RBM(**SMALL).fit(np.clip(beyond, 0, 1)).components_, rtol=1e-4)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_what_is_not_finite_is_not_clipped(value: float) -> None:
-    bad = rows()
-    bad[2, 3] = value
-    with pytest.raises(ValueError, match=r"NaN|inf"):
-        RBM(**SMALL).fit(rows()).transform(bad)
-
-
 def test_objects_are_read_as_numbers() -> None:
     X = rows().astype(object)
     np.testing.assert_array_equal(
@@ -184,13 +176,6 @@ def test_a_score_of_no_rows_is_refused() -> None:
         RBM(**SMALL).fit(rows()).score(rows()[:0])
 
 
-def test_deep_machines_are_transformers_too() -> None:
-    X = rows()
-    dbm = DBM([6, 3, 2], n_iter=1, random_state=0)
-    np.testing.assert_array_equal(dbm.fit_transform(X), DBM([6, 3, 2], n_iter=1, random_state=0).fit(X).transform(X))
-    assert dbm.get_feature_names_out().tolist() == ["dbm0", "dbm1"]
-
-
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_tables_in_and_tables_out(kind: str) -> None:
     package = pytest.importorskip(kind, reason=f"needs {kind}")
@@ -204,13 +189,6 @@ def test_tables_in_and_tables_out(kind: str) -> None:
     with config_context(transform_output=kind):
         assert isinstance(rbm.transform(table), package.DataFrame)
     assert isinstance(rbm.transform(table), np.ndarray)
-
-
-def test_an_index_is_kept() -> None:
-    pandas = pytest.importorskip("pandas", reason="needs pandas")
-    table = pandas.DataFrame(rows(), index=[f"row {number}" for number in range(40)], columns=list("abcdef"))
-    found = RBM(**SMALL).set_output(transform="pandas").fit(table).transform(table[5:7])
-    assert list(found.index) == ["row 5", "row 6"]
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda rbm: pickle.loads(pickle.dumps(rbm))])

@@ -17,7 +17,7 @@ import safetensors
 from nbm_xp.boltzmann import DBM, RBM, SGD, load, storage
 from nbm_xp.files import replacing
 from nbm_xp.storage import arrays
-from nbm_xp.storage.arrays import load_arrays, save_tensors
+from nbm_xp.storage.arrays import save_tensors
 
 ROWS = (np.random.default_rng(0).random((20, 6)) < 0.4).astype("float32")
 
@@ -156,13 +156,6 @@ def test_a_truncated_model_is_refused(rbm: RBM, tmp_path: pathlib.Path, kept: in
     path.write_bytes(whole[:kept])
     with pytest.raises(ValueError, match=r"model\.safetensors is no whole \.safetensors file"):
         RBM.load(path)
-
-
-def test_objects_are_never_unpickled(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "model.npz"
-    np.savez(path, metadata=np.array({"a": 1}, dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match="allow_pickle"):
-        load_arrays(path)
 
 
 def test_an_interrupted_save_leaves_what_was_there(

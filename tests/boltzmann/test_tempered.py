@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM, LadderEstimate, load, storage
-from nbm_xp.boltzmann.bridging import bennett
 from nbm_xp.boltzmann.energy import variable
 from nbm_xp.boltzmann.state import MachineState
 from nbm_xp.boltzmann.storage import LADDER
@@ -95,21 +94,6 @@ def test_a_ladder_weighs_and_samples_its_machine(kind: str) -> None:
     assert [part.shape[0] for part in layers] == [5] * len(model.state_.topology.sizes)
     means = model.sample(5, 3, layer=1, probabilities=True)
     assert np.all((means > 0) & (means < 1))
-
-
-def test_bennetts_ratio_of_two_normal_distributions() -> None:
-    """Of energies ½x² and ½(x-1)² + 3: log Z falls by 3, known from overlapping samples of both."""
-    random = np.random.default_rng(0)
-    errors = []
-    for _ in range(40):
-        low, high = random.normal(size=(10, 1, 50)), random.normal(1.0, size=(10, 1, 50))
-        up = 0.5 * (low - 1) ** 2 + 3 - 0.5 * low**2
-        down = 0.5 * high**2 - 0.5 * (high - 1) ** 2 - 3
-        found, error = bennett(up, down)
-        errors.append((found + 3) / error)
-    assert abs(np.mean(errors)) < 0.6
-    assert 0.6 < np.std(errors) < 1.5  # the error bars are as long as they should be
-    assert bennett(up[:, :, :1], down[:, :, :1])[1] == np.inf
 
 
 def test_places_far_apart_have_their_share(tempered: RBM) -> None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import pathlib
 from typing import Any
 
 import numpy as np
 import pytest
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann import RBM, load
 from nbm_xp.boltzmann.topology import Topology
 from nbm_xp.machines.units import KINDS, Units
-from nbm_xp.runs import open_samples, sample
 
 INPUTS = np.linspace(-6.0, 6.0, 13)
 
@@ -51,7 +47,6 @@ def test_the_log_normaliser_sums_the_weights_of_the_states(units: Units) -> None
     weights = np.exp(points * INPUTS[:, None] - energies)
     found = value(units.log_normaliser, INPUTS) + units.constant
     np.testing.assert_allclose(found, np.log(weights.sum(axis=1) * width), rtol=1e-6)
-    assert math.isclose(units.log_volume, float(value(units.log_normaliser, 0.0)) + units.constant)
 
 
 def test_a_base_rate_has_the_bias_that_gives_it(units: Units) -> None:
@@ -93,48 +88,3 @@ def test_a_topology_holds_the_kind_of_each_layer() -> None:
     assert [units.name for units in Topology([3, 2, 2], visible="gaussian").units] == ["gaussian", "binary", "binary"]
     with pytest.raises(ValueError, match="visible must be one of"):
         Topology([3, 2], visible="ternary")  # type: ignore[arg-type]
-
-
-def spins(seed: int = 0) -> RBM:
-    random = np.random.default_rng(seed)
-    return RBM.from_parameters(random.normal(size=(3, 5)), random.normal(size=3), random.normal(size=5), visible="spin")
-
-
-def test_a_machine_of_spins_has_the_distribution_of_its_energy() -> None:
-    rbm = spins()
-    states = np.array(list(itertools.product((-1.0, 1.0), repeat=5)))
-    hidden = np.array(list(itertools.product((0.0, 1.0), repeat=3)))
-    energies = -(states @ rbm.intercept_visible_)[:, None] - hidden @ rbm.intercept_hidden_
-    weights = np.exp(-(energies - states @ rbm.components_.T @ hidden.T))
-    assert rbm.log_partition() == pytest.approx(np.log(weights.sum()))
-    probabilities = weights.sum(axis=1) / weights.sum()
-    np.testing.assert_allclose(np.exp(rbm.log_likelihood(states)), probabilities, rtol=1e-10)
-    drawn = rbm.sample(4000, 100, random_state=0)
-    assert set(np.unique(drawn)) == {-1.0, 1.0}
-    assert np.abs(drawn.mean(axis=0) - probabilities @ states).max() < 0.08
-    for estimate in (rbm.ais(500, 200, random_state=0), rbm.reverse_ais(500, 200, random_state=0)):
-        assert abs(estimate.log_z - rbm.log_partition()) < 4 * estimate.standard_error
-    # With units of 0 and 1 in place of -1 and 1: W becomes 2W, and the biases follow.
-    weights, visible, bias = rbm.components_, rbm.intercept_visible_, rbm.intercept_hidden_
-    binary = RBM.from_parameters(2 * weights, bias - weights.sum(axis=1), 2 * visible)
-    np.testing.assert_allclose(binary.log_likelihood((states + 1) / 2), rbm.log_likelihood(states), rtol=1e-10)
-
-
-@pytest.mark.parametrize("training", ["pcd", "cd", "ptt"])
-def test_spins_learn_pairs_that_are_equal(training: str, tmp_path: pathlib.Path) -> None:
-    rows = np.array([[-1, -1, 1, 1], [1, 1, -1, -1], [1, 1, 1, 1], [-1, -1, -1, -1]] * 25, dtype="float32")
-    passes = 30 if training == "ptt" else 60
-    rbm = RBM(6, 0.2, n_iter=passes, visible="spin", training=training, schedule="linear", random_state=0).fit(rows)
-    assert rbm.log_likelihood(rows).mean() > -1.9  # -2 log 2 = -1.39 at best; -4 log 2 = -2.77 for single units
-    assert rbm.score_samples(rows).shape == (100,)
-    rbm.save(tmp_path / "model.safetensors")
-    again = load(tmp_path / "model.safetensors")
-    np.testing.assert_array_equal(again.log_likelihood(rows), rbm.log_likelihood(rows))
-
-
-def test_a_run_of_spins_keeps_a_byte_for_each(tmp_path: pathlib.Path) -> None:
-    rbm = spins()
-    run = sample(rbm, tmp_path / "run", n_chains=4, n_draws=3, random_state=1)
-    drawn = open_samples(run.path).compute()
-    assert drawn.dtype == np.int8
-    assert set(np.unique(drawn)) == {-1, 1}

@@ -14,10 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import RBM, SGD
-from nbm_xp.boltzmann.energy import Parameters, free_energy
-from nbm_xp.boltzmann.topology import Topology
 from nbm_xp.namespace import to_numpy
 from tests.helpers.libraries import DASK, LIBRARIES, Library, guard, libraries
 
@@ -68,14 +65,6 @@ def test_free_energy_and_transform_are_what_they_are_by_definition(
     np.testing.assert_allclose(library.numpy(rbm.transform(rows)), on, rtol=1e-9, atol=1e-12)
 
 
-@given(n_hidden=st.integers(1, 5), n_visible=st.integers(1, 5), seed=st.integers(0, 2**32 - 1))
-def test_the_partition_function_is_the_sum_over_all_states(n_hidden: int, n_visible: int, seed: int) -> None:
-    rbm = machine(n_hidden, n_visible, seed, scale=3.0)
-    np.testing.assert_allclose(rbm.log_partition(), np.log(np.exp(minus_energies(rbm)).sum()), rtol=1e-12)
-    total = np.exp(rbm.log_likelihood(states(n_visible))).sum()
-    np.testing.assert_allclose(total, 1.0, rtol=1e-9)
-
-
 @pytest.mark.parametrize(("n_hidden", "n_visible"), [(13, 15), (15, 13), (14, 14)])
 def test_a_layer_enumerated_in_parts_gives_the_same(n_hidden: int, n_visible: int) -> None:
     rbm = machine(n_hidden, n_visible, seed=5)
@@ -92,23 +81,6 @@ def test_energies_far_apart_do_not_overflow(scale: float) -> None:
     assert np.isfinite(rbm.score_samples(states(4))).all()
 
 
-@pytest.mark.parametrize("wrt", [0, 1, 2])
-def test_the_gradient_of_the_free_energy_agrees_with_finite_differences(wrt: int) -> None:
-    random, step = np.random.default_rng(3), 1e-6
-    values = [random.normal(size=shape) for shape in ((4, 3), (4,), (3,))]
-    direction, rows = random.normal(size=values[wrt].shape), states(4)[::3]
-    weights, *biases = (B.variable(value, dtype="float64") for value in values)
-    parameters = Parameters(Topology([4, 3]), (weights,), tuple(biases))
-    loss = B.mean(free_energy(parameters, (rows, None)))
-    gradient = to_numpy(B.eval(B.gradients(loss, list(parameters))[wrt]))
-    value = B.function([], loss)
-    ends = []
-    for side in (step, -step):
-        list(parameters)[wrt].set_value(values[wrt] + side * direction)
-        ends.append(float(value()))
-    np.testing.assert_allclose((gradient * direction).sum(), (ends[0] - ends[1]) / (2 * step), rtol=1e-7)
-
-
 @pytest.mark.jax_at_night
 @pytest.mark.parametrize("library", libraries("numpy", "dask-ragged", "array_api_strict", "torch", "jax", "cupy"))
 def test_a_gibbs_step_leaves_the_distribution_as_it_is(library: Library) -> None:
@@ -121,13 +93,6 @@ def test_a_gibbs_step_leaves_the_distribution_as_it_is(library: Library) -> None
     with guard():
         moved = rbm.gibbs(library.array(start))
     assert chi_square(library.numpy(moved), expected) < CHI_SQUARE_7_1E6
-
-
-def test_chains_from_anywhere_reach_the_distribution() -> None:
-    """False alarms: once in a million seeds."""
-    rbm = machine(3, 4, seed=11)
-    drawn = rbm.sample(20_000, 50, initial=np.zeros((20_000, 4)))
-    assert chi_square(drawn, probabilities(rbm)) < CHI_SQUARE_15_1E6
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -146,14 +111,6 @@ def test_one_seed_gives_one_chain_on_every_library_and_for_every_chunking(librar
         np.testing.assert_array_equal(library.numpy(ours), theirs)
     np.testing.assert_allclose(library.numpy(drawn[3]), reference.score_samples(start), rtol=1e-5)
     assert (wanted[0] != wanted[1]).any()
-
-
-@pytest.mark.parametrize("chunks", [1, 7, 30, None, ((1, 28, 1), (4, 5))])
-def test_chains_sampled_in_blocks_are_the_chains_sampled_at_once(chunks: Any) -> None:
-    rbm = machine(5, 9, seed=2)
-    with guard():
-        blocks = rbm.sample(30, 10, library="dask", chunks=chunks, random_state=3)
-    np.testing.assert_array_equal(blocks.compute(scheduler="synchronous"), rbm.sample(30, 10, random_state=3))
 
 
 @pytest.mark.parametrize("library", DASK)
@@ -176,32 +133,6 @@ def test_learning_stays_in_the_library_of_the_rows(library: Library) -> None:
     estimate = rbm.ais(20, 6, random_state=1)
     np.testing.assert_allclose(estimate.log_z, host.ais(20, 6, random_state=1).log_z, rtol=1e-3)
     np.testing.assert_allclose(rbm.log_partition(), host.log_partition(), rtol=1e-4)
-
-
-def test_annealed_importance_sampling_finds_the_exact_value() -> None:
-    """Within three standard errors for each of 20 models; at random seeds one or more would fail one time in 19."""
-    for seed in range(20):
-        rbm = machine(8, 12, seed)
-        found = rbm.ais(200, 500)
-        assert abs(found.log_z - rbm.log_partition()) < 3 * found.standard_error, seed
-        assert found.log_z_low < found.log_z < found.log_z_high
-        assert 1 <= found.effective_runs <= 200 + 1e-9
-
-
-@pytest.mark.parametrize("library", libraries("dask"))
-def test_annealing_in_blocks_gives_the_same_estimate(library: Library) -> None:
-    rbm = machine(4, 6, seed=1)
-    chunks = (library.chunking(40), (6,)) if library.chunking else None
-    found = rbm.ais(40, 30, library="dask", chunks=chunks, random_state=9)
-    np.testing.assert_allclose(found.log_z, rbm.ais(40, 30, random_state=9).log_z, rtol=1e-9)
-
-
-@pytest.mark.parametrize("training", ["pcd", "cd"])
-def test_learning_finds_a_distribution_it_can_express(training: str) -> None:
-    """Two units that are always equal, beside one that is independent: 4 states of equal probability."""
-    rows = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]] * 50, dtype="float64")
-    rbm = RBM(4, n_iter=300, training=training, schedule="linear", random_state=0).fit(rows)
-    assert rbm.log_likelihood(rows).mean() > -np.log(4) - 0.1
 
 
 @pytest.mark.parametrize("training", ["pcd", "cd"])

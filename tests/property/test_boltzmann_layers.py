@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann import DBM, RBM, SGD, Topology
+from nbm_xp.boltzmann import DBM, RBM, Topology
 from nbm_xp.boltzmann.energy import energy, expectation, free_energy
 from nbm_xp.boltzmann.learning_step import centred, gradients, plain_steps, with_means
 from nbm_xp.boltzmann.partition import base_log_partition, estimate
 from nbm_xp.boltzmann.state import Machine
 from nbm_xp.namespace import to_numpy
-from tests.helpers.libraries import DASK, LIBRARIES, Library, computing, guard, libraries
+from tests.helpers.libraries import LIBRARIES, Library, guard, libraries
 
 CHI_SQUARE_31_1E6 = 84.0  # a chi-square variable with 31 degrees of freedom exceeds it once in a million times
 CHI_SQUARE_7_1E6 = 40.52  # the same with 7 degrees of freedom
@@ -312,15 +312,6 @@ def test_given_states_are_computed_in_the_library_that_is_asked_for(held: Any) -
     np.testing.assert_array_equal(to_numpy(elsewhere), whole)
 
 
-@pytest.mark.parametrize("chunks", [1, 4, 9])
-def test_tempered_chains_in_blocks_are_those_at_once(chunks: int) -> None:
-    model = machine(Topology([6, 5, 4]), seed=2)
-    with guard():
-        blocks = model.parallel_tempering(9, 4, n_temperatures=3, library="dask", chunks=chunks, random_state=3)
-    whole = model.parallel_tempering(9, 4, n_temperatures=3, random_state=3)
-    np.testing.assert_array_equal(blocks.compute(scheduler="synchronous"), whole)
-
-
 @given(topology=topologies(), seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=15)
 def test_mean_field_bounds_the_likelihood_and_is_a_fixed_point(topology: Topology, seed: int) -> None:
@@ -346,17 +337,6 @@ def test_mean_field_is_the_same_for_every_row_wherever_it_is(library: Library) -
         found = model.mean_field(library.array(rows), max_iterations=40)
     for ours, theirs in zip(found, model.mean_field(rows, max_iterations=40), strict=True):
         np.testing.assert_allclose(library.numpy(ours), theirs, rtol=1e-9)
-
-
-@pytest.mark.parametrize("library", libraries("dask-ragged", "array_api_strict", "torch", "jax", "cupy"))
-def test_learning_is_the_same_in_every_library(library: Library) -> None:
-    rows = (np.random.default_rng(1).random((24, 6)) < 0.4).astype("float64")
-    options = {"n_iter": 1, "batch_size": 8, "random_state": 5, "optimizer": SGD(0.5), "connections": SKIPPING}
-    host = DBM([6, 4, 3], **options).fit(rows)
-    with computing():
-        model = DBM([6, 4, 3], **options).fit(library.array(rows))
-    for ours, theirs in zip([*model.coefs_, *model.intercepts_], [*host.coefs_, *host.intercepts_], strict=True):
-        np.testing.assert_allclose(to_numpy(ours), theirs, rtol=1e-6, atol=1e-9)
 
 
 TOPOLOGIES = [
@@ -419,25 +399,6 @@ def test_too_few_temperatures_err_to_opposite_sides() -> None:
         above += model.reverse_ais(5, 3).log_z > exact
     assert below >= 15
     assert above >= 15
-
-
-@pytest.mark.parametrize("library", DASK)
-@pytest.mark.parametrize("how", ["ais", "reverse", "reverse from chains", "reverse from given states"])
-def test_annealing_in_blocks_gives_the_same_estimate(library: Library, how: str) -> None:
-    large = how == "reverse from chains"
-    model = machine(Topology([21, 22, 21] if large else [6, 4, 3]), seed=1, scale=0.3 if large else 1.0)
-    first = model.sample(20, 5, layer=None, random_state=2)
-
-    def annealed(**where: Any) -> Any:
-        if how == "ais":
-            return model.ais(20, 10, random_state=9, **where)
-        start = first if how == "reverse from given states" else None
-        return model.reverse_ais(20, 10, random_state=9, n_sweeps=5, initial=start, **where)
-
-    assert library.chunking
-    with computing():
-        found = annealed(library="dask", chunks=(library.chunking(20), (model.n_features_in_,)))
-    np.testing.assert_allclose(found.log_weights, annealed().log_weights, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.jax_at_night

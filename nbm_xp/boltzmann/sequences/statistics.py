@@ -11,7 +11,7 @@ import math
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
 from nbm_xp.machines.rows import numbers, positive_int
-from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, is_bool, is_integer, is_lazy
+from nbm_xp.namespace import array_namespace, asarray, is_bool, is_integer, is_lazy
 
 __all__ = [
     "checked_states", "connected_correlations", "one_hot", "pair_frequencies", "pearson", "sequence_weights",
@@ -27,7 +27,7 @@ def checked_states(states: Array, n_states: int | None = None, name: str = "stat
     ValueError
         If they are something else, or beyond the number of states.
     """
-    states = numbers(states, name, array_namespace(states) if is_array(states) else host_namespace())
+    states = numbers(states, name)
     if states.ndim != 2 or 0 in states.shape:
         raise ValueError(f"{name} must have two axes, (sequences, sites), got an array of shape {tuple(states.shape)}")
     if is_lazy(array_namespace(states)):

@@ -55,8 +55,6 @@ class Units:
         The mean that a chain starts with where nothing is known of it.
     fewest : int
         How many sites a layer of such units can have at least.
-    log_volume : float
-        The logarithm of the sum of weights of a site that receives nothing.
     neutral : float
         The mean of a unit that receives nothing.
     constant : float
@@ -75,7 +73,6 @@ class Units:
     prior_count: int = 0
     undecided: float = 0.5
     fewest: int = 1
-    log_volume: float
     neutral: float
     constant: ClassVar[float] = 0.0
     is_categorical: ClassVar[bool] = False

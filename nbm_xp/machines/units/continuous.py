@@ -49,8 +49,7 @@ class Gaussian(Units):
     has_own_energy = True
     is_bounded = False
     undecided = 0.0
-    log_volume = 0.5 * math.log(2 * math.pi)
-    constant = log_volume
+    constant = 0.5 * math.log(2 * math.pi)
     neutral = 0.0
 
     def mean(self, inputs: Array, axis: int = -1) -> Array:
@@ -94,7 +93,6 @@ class Normal(Units):
     states = None
     stored = None
     is_bounded = False
-    log_volume = math.inf
     constant = 0.0
 
     def size(self, sites: int) -> int:
@@ -226,7 +224,6 @@ class Rectified(Units):
     is_bounded = False
     knows_means = False
     undecided = 0.0
-    log_volume = 0.5 * math.log(math.pi / 2)
     constant = 0.5 * math.log(2 * math.pi)
     neutral = _DENSITY
 

@@ -8,7 +8,6 @@ in that direction.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from nbm_xp import natural_bm as B
@@ -30,7 +29,6 @@ class Binary(Units):
     """
 
     prior_count = 2
-    log_volume = math.log(2)
 
     def __init__(self, name: str, low: float, high: float, stored: str) -> None:
         self.name, self.stored = name, stored
@@ -121,7 +119,6 @@ class Categorical(Units):
         self.stored = "uint8" if n_states <= 256 else "int32"
         self.prior_count = n_states
         self.neutral = self.undecided = 1.0 / n_states  # the same chance for each state
-        self.log_volume = math.log(n_states)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Categorical) and other.n_states == self.n_states
