@@ -173,7 +173,7 @@ class AnnealedChains(Chains):
     is_reverse = False
 
     def __init__(self, machine: Machine, seed: int, betas: Sequence[float], *, purpose: str | None = None) -> None:
-        super().__init__(machine, seed, layers=(), purpose=purpose)
+        super().__init__(machine.bounded, seed, layers=(), purpose=purpose)
         self.betas = tuple(betas)
 
     def start(self, offset: int, rows: int) -> States:

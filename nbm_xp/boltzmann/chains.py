@@ -156,8 +156,7 @@ class Chains:
         """The states of some layers that chains begin with, and their means."""
         given = tuple(layer for layer in self.given if layer in layers)
         begin = self._compiled(_record_start, rows, layers, given, self.n_machines)
-        rate = self.topology.units[0].bounded_rate(self.machine.base_rate)
-        rates = self._columns(rate, offset, rows, tiled=True)
+        rates = self._columns(self.machine.base_rate, offset, rows, tiled=True)
         columns = [rates, *(self._columns(self.given[layer], offset, rows) for layer in given)]
         found, _ = begin(columns, self._random(begin, "start", offset, 0))
         return in_order(found[: len(layers)]), tuple(found[len(layers) :])
@@ -196,9 +195,9 @@ class Chains:
         for number in range(first_sweep, first_sweep + n_sweeps):
             if number == first_sweep + n_sweeps - 1:
                 step = move.function  # the last result is nobody else's memory
-            found = step(*now, *fixed, *self._schedule(number), *random)
-            now, random = tuple(found[:count]), found[move.n_outputs :]
-            yield Draw(now, tuple(found[count:last]), tuple(found[last : move.n_outputs]))
+            found = tuple(step(*now, *fixed, *self._schedule(number), *random))
+            now, random = found[:count], found[move.n_outputs :]
+            yield Draw(now, found[count:last], found[last : move.n_outputs])
 
     def _placed(self, states: Sequence[Array]) -> States:
         """States, as a checkpoint may give them, in the library and dtype of the machine."""
@@ -310,7 +309,10 @@ def _record_start(
             continue
         nothing = B.zeros((*([machines] if machines else []), topology.sizes[layer], 1), dtype=form.dtype)
         nothing = nothing + rates[:1, :] * 0
-        means[layer] = topology.units[layer].uninformed(nothing, -2) if layer else nothing + rates
+        if layer:
+            means[layer] = topology.units[layer].uninformed(nothing, -2)
+        else:
+            means[layer] = nothing + rates if machines else rates
         states.append(draw_layer(parameters, layer, means[layer], shape, streams))
     shown = [decoded(parameters, layer, part) for layer, part in zip(layers, states, strict=True)]
     return [rates, *inputs], [*shown, *(means[layer] for layer in layers)]

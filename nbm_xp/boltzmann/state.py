@@ -328,7 +328,8 @@ class Machine:
             ladder["ladder"] = tuple(kept[storage.LADDER + name].value for name in storage.names(state.topology))
             ended = (kept[f"{storage.LADDER}state.{layer}"].value for layer in state.topology.retained)
             ladder["ended"] = tuple(ended)
-        return cls(state.topology, tuple(part.value for part in state.parameters), state.base_rate, **ladder)
+        parameters = (*state.parameters.weights, *state.parameters.biases)
+        return cls(state.topology, tuple(part.value for part in parameters), state.base_rate, **ladder)
 
     def to(self, library: str) -> Machine:
         """The same in another library, by way of host memory."""
@@ -357,6 +358,11 @@ class Machine:
     def n_pairs(self) -> int:
         """How many pairs of neighbours the ladder has: one for each machine below this one."""
         return int(self.ladder[-1].shape[0]) if self.ladder else 0
+
+    @property
+    def bounded(self) -> Machine:
+        """The same with a base rate at which every visible state has some chance, as `base_bias` has it."""
+        return dataclasses.replace(self, base_rate=self.topology.units[0].bounded_rate(self.base_rate))
 
     @property
     def base_bias(self) -> Array:

@@ -97,7 +97,7 @@ class TemperingChains(ReplicaChains):
         means: bool = False,
         purpose: str | None = None,
     ) -> None:
-        super().__init__(machine, seed, layers=layers, means=means, purpose=purpose)
+        super().__init__(machine.bounded, seed, layers=layers, means=means, purpose=purpose)
         self.betas = tuple(float(beta) for beta in betas)
         self.n_machines = len(self.betas)
 

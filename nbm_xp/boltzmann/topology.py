@@ -73,6 +73,7 @@ class Topology:
     hidden: str | tuple[str, ...] = "binary"
     groups: tuple[tuple[int, ...], ...] = field(init=False, compare=False, repr=False)
     units: tuple[Units, ...] = field(init=False, compare=False, repr=False)
+    _sites: tuple[int, ...] = field(init=False, compare=False, repr=False)
 
     def __init__(
         self,
@@ -91,6 +92,7 @@ class Topology:
         object.__setattr__(self, "hidden", named[0] if len(set(named)) == 1 else named)
         object.__setattr__(self, "groups", _groups(self))
         object.__setattr__(self, "units", units)
+        object.__setattr__(self, "_sites", tuple(k.sites(size) for k, size in zip(units, checked, strict=True)))
         _check_units(self)
 
     @property
@@ -173,7 +175,7 @@ class Topology:
         >>> Topology([15, 4], visible="categorical:3").sites(0)
         5
         """
-        return self.units[layer].sites(self.sizes[layer])
+        return self._sites[layer]
 
     def radices(self, layer: int) -> tuple[int, ...] | None:
         """How many states each site of a layer has; None where they cannot be listed."""
@@ -204,7 +206,6 @@ def _check_units(topology: Topology) -> None:
     """Refuse kinds of units that cannot be where they are."""
     retained = set(topology.retained)
     for layer in topology.layers:
-        topology.sites(layer)
         if layer in retained and not topology.units[layer].knows_means:
             raise ValueError(
                 f"hidden must not be {topology.units[layer].name} in layer {layer}: such units can be in layers "
