@@ -244,8 +244,7 @@ def sweep(folder: pathlib.Path) -> int:
     >>> sweep(folder), sweep(folder)
     (1, 0)
     """
-    # The second kind of names is that of earlier releases.
-    found = [path for kind in (f".*{_MARK}*", ".*.unfinished") for path in folder.rglob(kind) if path.exists()]
+    found = [path for path in folder.rglob(f".*{_MARK}*") if path.exists()]
     for path in found:
         if path.is_dir():
             shutil.rmtree(path)

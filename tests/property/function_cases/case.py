@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["INTEGERS", "FunctionCase", "case", "floating"]
+__all__ = ["INTEGERS", "FunctionCase", "case", "floating", "of"]
 
 INTEGERS = ("int8", "int32", "int64", "uint8", "bool")
 
@@ -71,6 +71,16 @@ def case(
     fields.setdefault("label", ",".join(map(str, args)))
     call = fields.pop("call", None) or (lambda B, *values: getattr(B, name)(*values, *args))
     return FunctionCase(name, call, reference, arrays, **fields)
+
+
+def of(
+    name: str, function: Callable[..., Any], reference: Callable[..., Any], *arrays: np.ndarray, **fields: Any
+) -> FunctionCase:
+    """A case of a shared function with `options`, which are the case's label where it has no other."""
+    options = fields.pop("options", {})
+    fields.setdefault("label", ",".join(f"{key}={value}" for key, value in options.items()).replace(" ", ""))
+    fields.setdefault("rtol", 1e-11)
+    return FunctionCase(name, lambda B, *given: function(*given, **options), reference, arrays, **fields)
 
 
 def floating(x: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from nbm_xp.functions import compound, joining
 from nbm_xp.namespace import array_namespace
 from tests.helpers.tables.case import values, whole
 
-from .case import FunctionCase, case
+from .case import FunctionCase, case, of
 
 __all__ = ["cases"]
 
@@ -21,18 +21,9 @@ def cases() -> list[FunctionCase]:
     return [*_products(), *_steps()]
 
 
-def _of(
-    function: Callable[..., Any], reference: Callable[..., Any], *arrays: np.ndarray, **fields: Any
-) -> FunctionCase:
-    """A case of a function with options, which are also the case's label."""
-    options = fields.pop("options", {})
-    label = fields.pop("label", "") or ",".join(f"{key}={value}" for key, value in options.items())
-
-    def call(B: Any, *given: Any) -> Any:
-        return function(*given, **options)
-
-    fields.setdefault("rtol", 1e-11)
-    return case(function.__name__, reference, *arrays, call=call, label=label.replace(" ", ""), **fields)
+def made(function: Callable[..., Any], *others: Any, **fields: Any) -> FunctionCase:
+    """A case of a function by its own name."""
+    return of(function.__name__, function, *others, **fields)
 
 
 def _products() -> list[FunctionCase]:
@@ -44,15 +35,15 @@ def _products() -> list[FunctionCase]:
         return np.maximum(0.5 * product, 0) - 2.0 * held
 
     return [
-        _of(compound.scaled, lambda x, h: 3.0 * x + h, b, values(3, 4), options={"alpha": 3.0, "beta": 1.0}),
-        _of(compound.scaled, lambda x: -2 * x, whole(2, 3), options={"alpha": -2.0}),
-        _of(compound.compound_product, lambda a, b: a @ b, a, b),
-        _of(compound.compound_product, lambda a, b, h: raised(a @ b, h), a, b, held, options=scaled),
-        _of(compound.compound_product, lambda a, b: a @ b, a.astype("float32"), b, label="mixed"),
-        _of(compound.batched_product, lambda a, b: a @ b, values(5, 3), several),
-        _of(compound.batched_product, lambda a, b, h: raised(a @ b, h), a, several, values(2, 2, 4), options=scaled),
-        _of(compound.batched_product, lambda a, b: (a @ b).sum(axis=0), pair, several),
-        _of(compound.batched_product, lambda a, b, h: raised((a @ b).sum(axis=0), h), pair, several, held,
+        made(compound.scaled, lambda x, h: 3.0 * x + h, b, values(3, 4), options={"alpha": 3.0, "beta": 1.0}),
+        made(compound.scaled, lambda x: -2 * x, whole(2, 3), options={"alpha": -2.0}),
+        made(compound.compound_product, lambda a, b: a @ b, a, b),
+        made(compound.compound_product, lambda a, b, h: raised(a @ b, h), a, b, held, options=scaled),
+        made(compound.compound_product, lambda a, b: a @ b, a.astype("float32"), b, label="mixed"),
+        made(compound.batched_product, lambda a, b: a @ b, values(5, 3), several),
+        made(compound.batched_product, lambda a, b, h: raised(a @ b, h), a, several, values(2, 2, 4), options=scaled),
+        made(compound.batched_product, lambda a, b: (a @ b).sum(axis=0), pair, several),
+        made(compound.batched_product, lambda a, b, h: raised((a @ b).sum(axis=0), h), pair, several, held,
             options=scaled),
     ]  # fmt: skip
 
@@ -71,11 +62,11 @@ def _steps() -> list[FunctionCase]:
         return compound.lookup_gradient(held, _like(errors, indices), errors, 2.0, -1.0, padding=1)
 
     return [
-        _of(compound.recurrent_input, lambda w, h, b, x: w @ h + x + b, values(3, 3), values(3, 2, low=-1.0),
+        made(compound.recurrent_input, lambda w, h, b, x: w @ h + x + b, values(3, 3), values(3, 2, low=-1.0),
             values(3, 1), values(3, 2)),
-        _of(compound.sums_by_map, lambda x: x.reshape(2, -1).sum(axis=1, keepdims=True).astype("float32"),
+        made(compound.sums_by_map, lambda x: x.reshape(2, -1).sum(axis=1, keepdims=True).astype("float32"),
             values(4, 3).astype("float32"), options={"maps": 2}, rtol=1e-6),
-        _of(joining.sums_at, lambda v, p: np.stack([v[p == row].sum(axis=0) for row in range(4)]), values(5, 2),
+        made(joining.sums_at, lambda v, p: np.stack([v[p == row].sum(axis=0) for row in range(4)]), values(5, 2),
             np.asarray([3, 0, 3, 1, 3]), options={"length": 4}),
         case("lookup_gradient", table, held, errors, call=lambda B, *given: looked_up(*given), rtol=1e-11),
     ]  # fmt: skip

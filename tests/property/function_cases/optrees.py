@@ -10,7 +10,7 @@ import numpy as np
 from nbm_xp.functions import arithmetic, elementwise, extremes, joining, normalization
 from tests.helpers.tables.case import values, whole
 
-from .case import INTEGERS, FunctionCase, floating
+from .case import INTEGERS, FunctionCase, floating, of
 
 __all__ = ["cases"]
 
@@ -20,13 +20,9 @@ def cases() -> list[FunctionCase]:
     return [*_one_array(), *_two_arrays(), *_rounded_to_powers(), *_normalized(), *_chosen()]
 
 
-def made(
-    function: Callable[..., Any], reference: Callable[..., Any], *arrays: np.ndarray, label: str = "", **fields: Any
-) -> FunctionCase:
-    options = fields.pop("options", {})
-    return FunctionCase(
-        function.__name__, lambda B, *x: function(*x, **options), reference, arrays, label=label, **fields
-    )
+def made(function: Callable[..., Any], *others: Any, **fields: Any) -> FunctionCase:
+    """A case of a function by its own name."""
+    return of(function.__name__, function, *others, **fields)
 
 
 def _one_array() -> list[FunctionCase]:

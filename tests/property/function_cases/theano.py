@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from nbm_xp import keras1
@@ -12,7 +9,7 @@ from nbm_xp.functions import activations, comparison, convolution, elementwise, 
 from tests.helpers.tables.case import values, whole
 from tests.helpers.windows import convolved
 
-from .case import FunctionCase, case
+from .case import FunctionCase, of
 
 __all__ = ["cases"]
 
@@ -24,12 +21,6 @@ def cases() -> list[FunctionCase]:
     return [*_elements(), *_losses(), *_images()]
 
 
-def _of(name: str, function: Callable[..., Any], reference: Any, *arrays: np.ndarray, **fields: Any) -> FunctionCase:
-    options = fields.pop("options", {})
-    fields.setdefault("label", ",".join(f"{key}={value}" for key, value in options.items()))
-    return case(name, reference, *arrays, call=lambda B, *given: function(*given, **options), **fields)
-
-
 def _away(x: np.ndarray) -> np.ndarray:
     return (np.sign(x) * np.floor(np.abs(x) + 0.5)).astype(x.dtype)
 
@@ -38,22 +29,22 @@ def _elements() -> list[FunctionCase]:
     x, y = values(3, 4), values(1, 4, high=2.1)
     halves = np.asarray([-2.5, -1.5, -0.5, 0.5, 1.5, 2.4, 1e15 + 0.5])
     return [
-        _of("round", elementwise.round_half_away, _away, halves, flat=True),
-        _of("round", elementwise.round_half_away, _away, halves.astype("float32")),
-        _of("round", elementwise.round_half_away, lambda x: x, whole(3, 2)),
-        _of("maximum", comparison.maximum, np.maximum, x, y, options={"ties": "whole"}),
-        _of("minimum", comparison.minimum, np.minimum, x, y, options={"ties": "whole"}),
-        _of("any", keras1.any, lambda x: x.any(axis=1).astype("uint8"), whole(3, 2, low=0, high=2),
+        of("round", elementwise.round_half_away, _away, halves, flat=True),
+        of("round", elementwise.round_half_away, _away, halves.astype("float32")),
+        of("round", elementwise.round_half_away, lambda x: x, whole(3, 2)),
+        of("maximum", comparison.maximum, np.maximum, x, y, options={"ties": "whole"}),
+        of("minimum", comparison.minimum, np.minimum, x, y, options={"ties": "whole"}),
+        of("any", keras1.any, lambda x: x.any(axis=1).astype("uint8"), whole(3, 2, low=0, high=2),
             options={"axis": 1}),
-        _of("any", keras1.any, lambda x: x.any(keepdims=True).astype("uint8"), np.zeros((0, 2)),
+        of("any", keras1.any, lambda x: x.any(keepdims=True).astype("uint8"), np.zeros((0, 2)),
             options={"keepdims": True}, flat=True),
-        _of("expand_dims", shaping.expand_dims, lambda x: x[..., None], x, options={"axis": -3, "cyclic": True}),
-        _of("expand_dims", shaping.expand_dims, lambda x: x[:, None], x, options={"axis": -4, "cyclic": True}),
-        _of("expand_dims", shaping.expand_dims, lambda x: x[None], np.asarray(2.0),
+        of("expand_dims", shaping.expand_dims, lambda x: x[..., None], x, options={"axis": -3, "cyclic": True}),
+        of("expand_dims", shaping.expand_dims, lambda x: x[:, None], x, options={"axis": -4, "cyclic": True}),
+        of("expand_dims", shaping.expand_dims, lambda x: x[None], np.asarray(2.0),
             options={"axis": -2, "cyclic": True}),
-        _of("relu", activations.relu, lambda x, a: np.maximum(x, 0) + a * np.minimum(x, 0), x, y,
+        of("relu", activations.relu, lambda x, a: np.maximum(x, 0) + a * np.minimum(x, 0), x, y,
             options={"slope_at_zero": "between"}),
-        _of("relu", lambda x, a, m: activations.relu(x, a, m),
+        of("relu", lambda x, a, m: activations.relu(x, a, m),
             lambda x, a, m: np.minimum(np.maximum(x, 0) + a * np.minimum(x, 0), m), x, y, values(4, low=0.4)),
     ]  # fmt: skip
 
@@ -80,17 +71,17 @@ def _losses() -> list[FunctionCase]:
     for given, from_logits in ((logits, True), (weights, False)):
         options = {"from_logits": from_logits, "bounded": True}
         made += [
-            _of("categorical_crossentropy", neural.categorical_crossentropy,
+            of("categorical_crossentropy", neural.categorical_crossentropy,
                 lambda x, t, e=from_logits: dense(x, t, logits=e), given, target, options=options, rtol=1e-9),
-            _of("sparse_categorical_crossentropy",
+            of("sparse_categorical_crossentropy",
                 neural.sparse_categorical_crossentropy, lambda x, n, e=from_logits: sparse(x, logits=e), given,
                 numbers, options=options, rtol=1e-9),
         ]  # fmt: skip
     options = {"from_logits": True, "bounded": True}
     return [
         *made,
-        _of("binary_crossentropy", neural.binary_crossentropy, binary, logits, target, options=options, rtol=1e-9),
-        _of("binary_crossentropy", neural.binary_crossentropy, binary, np.asarray([-50.0, 50.0]),
+        of("binary_crossentropy", neural.binary_crossentropy, binary, logits, target, options=options, rtol=1e-9),
+        of("binary_crossentropy", neural.binary_crossentropy, binary, np.asarray([-50.0, 50.0]),
             np.asarray([1.0, 0.0]), options=options, rtol=1e-6, label="far out", order=0),
     ]  # fmt: skip
 
@@ -104,8 +95,8 @@ def _images() -> list[FunctionCase]:
 
     options = {"strides": (2, 1), "padding": "half", "data_format": "channels_first", "flip": True}
     return [
-        _of("conv2d", convolution.conv, reference, image, kernel, options={**options, "filters_first": True}),
-        _of("spatial_2d_padding", padding.spatial_2d_padding,
+        of("conv2d", convolution.conv, reference, image, kernel, options={**options, "filters_first": True}),
+        of("spatial_2d_padding", padding.spatial_2d_padding,
             lambda x: np.pad(x, ((0, 0), (0, 0), (1, 1), (2, 2))).astype("float32"), whole(1, 2, 2, 3),
             options={"padding": (1, 2), "data_format": "channels_first", "floating": True}),
     ]  # fmt: skip
