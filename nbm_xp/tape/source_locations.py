@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from types import CodeType
 from typing import Any, TypeAlias
 
@@ -26,10 +27,7 @@ SourceLocation: TypeAlias = tuple[CodeType, int, str | None, str]
 """Code, position in it, of what a gradient rule recorded whose gradient it is, and what was called there."""
 
 _PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir)) + os.sep
-_USERS = tuple(os.path.join(_PACKAGE, part) for part in ("boltzmann", "cli"))  # written as any user's code would be
-_ours: set[str] = set()
-_theirs: set[str] = set()
-_MOST_FILES = 10_000
+_USERS = tuple(os.path.join(_PACKAGE, part) for part in ("boltzmann", "cli"))
 _LONGEST = 160
 
 
@@ -48,26 +46,18 @@ def current_location() -> SourceLocation | None:
     if location is not None:
         return location
     frame = inner = sys._getframe(2)
-    while True:
-        code = frame.f_code
-        name = code.co_filename
-        if name in _theirs:
-            return code, frame.f_lasti, None, inner.f_code.co_name
-        if name in _ours:
-            outer = frame.f_back
-            if outer is None:
-                return None
-            inner, frame = frame, outer
-        else:
-            _learn(name)
+    while _is_ours(frame.f_code.co_filename):
+        outer = frame.f_back
+        if outer is None:
+            return None
+        inner, frame = frame, outer
+    return frame.f_code, frame.f_lasti, None, inner.f_code.co_name
 
 
-def _learn(filename: str) -> None:
-    """Remember whose file this is; a notebook, whose every cell is a file, must not fill the memory."""
-    if len(_theirs) > _MOST_FILES:
-        _theirs.clear()
-    own = filename.startswith(_PACKAGE) and not filename.startswith(_USERS)
-    (_ours if own else _theirs).add(filename)
+@lru_cache(maxsize=10_000)  # a notebook, whose every cell is a file, must not fill the memory
+def _is_ours(filename: str) -> bool:
+    """Whether a file is this package's, and not written as any user's code would be."""
+    return filename.startswith(_PACKAGE) and not filename.startswith(_USERS)
 
 
 def gradient_location(name: str, location: SourceLocation | None) -> SourceLocation | None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbm_xp.tape import Tensor, Variable, checkpoint, evaluate, gradients, hvp, ifelse, scan, sigmoid, until
+from nbm_xp.tape import Tensor, Variable, checkpoint, evaluate, gradients, ifelse, scan, sigmoid, until
 from nbm_xp.tape import namespace as xp
 from tests.helpers.gradcheck import check_gradient
 from tests.helpers.libraries import Library, libraries
@@ -149,18 +149,6 @@ def loop_that_stops_in_a_loop(x: Tensor, h: Tensor, w: Tensor) -> Any:
 )
 def test_finite_differences(fn: Step) -> None:
     check_gradient(fn, X, H, W)
-
-
-@pytest.mark.parametrize("name", STEPS)
-def test_hessian_times_vector(name: str) -> None:
-    def loss(x: Any, h: Any, w: Any, b: Any) -> Any:
-        return xp.sum(steps_of(lambda x, h: STEPS[name](x, h, w, b), [x], h) ** 2)
-
-    arrays, directions = (X, H, W, B), (X[::-1] + 0.0, H * 0.3, W.T + 0.0, B - 1.0)
-    found = hvp(loss, arrays, directions)
-    expected = written_out(lambda: hvp(loss, arrays, directions))
-    for got, want in zip(found, expected, strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("taps", [[-1], [-2], [-2, -1], [-3, -1]])

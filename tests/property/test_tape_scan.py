@@ -261,24 +261,3 @@ def test_any_number_of_steps(length: int, steps: int, go_backwards: bool, data: 
     values_, slope = run(array, steps)
     np.testing.assert_allclose(values_, expected)
     np.testing.assert_allclose(slope, slopes[::-1] if go_backwards else slopes)
-
-
-@pytest.mark.parametrize("truncate", [1, 2, 3, 5, 9])
-@pytest.mark.parametrize("go_backwards", [False, True])
-def test_truncated_gradients(truncate: int, go_backwards: bool) -> None:
-    """A gradient goes back so many steps from the end: as if the state before them were constant."""
-    x, h = Variable(X), Variable(H)
-    outputs, _ = scan(lambda row, h: xp.tanh(row + h), x, h, truncate_gradient=truncate, go_backwards=go_backwards)
-    by_x, by_h = evaluate(gradients(xp.sum(outputs[-1]), [x, h]))
-    rows = X[::-1] if go_backwards else X
-    state, slopes = H, []
-    for row in rows:
-        state = np.tanh(row + state)
-        slopes.append(1 - state**2)
-    expected, through = np.zeros_like(X), np.ones(3)
-    for t in range(4, max(4 - truncate, -1), -1):
-        through = through * slopes[t]
-        expected[t] = through
-    np.testing.assert_allclose(by_x, expected[::-1] if go_backwards else expected)
-    if truncate >= 5:
-        np.testing.assert_allclose(by_h, through)

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-import pytest
 
 from nbm_xp.tape import Tensor, Variable, evaluate, function, gradients, placeholder, scan, value_and_grad
 from nbm_xp.tape import namespace as xp
@@ -74,16 +73,6 @@ class TestDepth:
         del y
         gc.collect()
 
-    @pytest.mark.slow
-    def test_a_very_long_history(self) -> None:
-        x = Variable(np.ones(1))
-        y = x
-        for _ in range(300_000):
-            y = y + x
-        assert repr(y).startswith("<Tensor = ")
-        del y
-        gc.collect()
-
 
 class TestWork:
     def test_grows_with_the_graph(self) -> None:
@@ -97,15 +86,6 @@ class TestWork:
         of(100)  # what is imported or cached on first use
         small, large = of(200), of(1600)
         assert large < 1.1 * 8 * small
-
-    @pytest.mark.slow
-    def test_of_fifty_thousand_operations(self) -> None:
-        x = placeholder((None,), dtype="float64")
-        found = function([x], chain(x, 25_000))(np.full(3, 0.5))
-        value = 0.5
-        for _ in range(25_000):
-            value = np.sin(value) + 0.5
-        np.testing.assert_allclose(found, [value] * 3, rtol=1e-9)
 
 
 class TestLengths:

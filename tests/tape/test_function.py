@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import get_namespace, library_name, use_backend
-from nbm_xp.tape import Variable, evaluate, function, gradients, operation, placeholder, scan, stop_gradient
+from nbm_xp.tape import Variable, evaluate, function, operation, placeholder, scan
 from nbm_xp.tape import namespace as xp
 from tests.helpers.libraries import Library, why_not
 
@@ -103,15 +103,6 @@ class TestInputsAndOutputs:
             function([x, y], x * 2, on_unused_input="shout")
         function([x], x * 2, on_unused_input="raise")
 
-    def test_results_are_not_the_values_of_variables(self) -> None:
-        v = Variable(np.ones((2, 3)))
-        kept = Variable(np.zeros((2, 3)))
-        doubled = v * 2
-        run = function([], [v, stop_gradient(v), v.T, v[0], xp.reshape(v, (3, 2)), doubled], updates=[(kept, doubled)])
-        for result in run():
-            assert not np.shares_memory(result, v.value)
-            assert not np.shares_memory(result, kept.value)
-
     def test_variables_do_not_take_the_arrays_of_the_caller(self) -> None:
         x, v, w = placeholder((None,), dtype="float64"), Variable(np.zeros(3)), Variable(np.zeros(2))
         constant = np.ones(2)
@@ -120,12 +111,6 @@ class TestInputsAndOutputs:
         keep(array)
         array[:] = constant[:] = 9.0
         assert (v.get_value().tolist(), w.get_value().tolist()) == ([3.0, 2.0, 1.0], [1.0, 1.0])
-
-    def test_results_can_be_written_to(self) -> None:
-        v = Variable(np.ones((2, 3)))
-        for result in evaluate([gradients(xp.sum(v), v), xp.broadcast_to(v[0], (4, 3)), v.T]):
-            result += 1.0
-        assert v.get_value().tolist() == np.ones((2, 3)).tolist()
 
 
 class TestUpdates:
@@ -236,11 +221,6 @@ class TestLibraries:
         x = placeholder((None,), dtype="float64")
         result = function([x], w * x)(np.asarray([3.0, 4.0]))
         assert library.numpy(result).tolist() == [3.0, 8.0]
-
-    def test_constants_go_along(self, library: Library) -> None:
-        x = placeholder((None,), dtype="float64")
-        run = function([x], x + np.asarray([10.0, 20.0]))
-        assert library.numpy(run(library.array(np.asarray([1.0, 2.0])))).tolist() == [11.0, 22.0]
 
     def test_one_function_runs_on_each(self, library: Library) -> None:
         x = placeholder((None,), dtype="float64")

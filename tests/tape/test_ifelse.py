@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.tape import Tensor, Variable, evaluate, function, gradients, ifelse, operation, placeholder, scan
+from nbm_xp.tape import Tensor, Variable, evaluate, function, gradients, ifelse, operation, placeholder
 from nbm_xp.tape import namespace as xp
 from tests.helpers.gradcheck import check_gradient
 from tests.helpers.libraries import Library
@@ -40,12 +40,6 @@ class TestLaziness:
         assert calls(run, np.ones(2), True) == {"then": 1}
         assert calls(run, np.ones(2), False) == {"else": 1}
         assert run(np.ones(2), True).tolist() == run(np.ones(2), False).tolist() == [2.0, 2.0]
-
-    def test_what_both_need_is_run_once(self) -> None:
-        x, flag = placeholder((None,), dtype="float64"), placeholder((), dtype="bool")
-        shared = counted(x, label="shared")
-        run = function([x, flag], ifelse(flag, shared + 1, shared * 2))
-        assert calls(run, np.ones(2), True) == calls(run, np.ones(2), False) == {"shared": 1}
 
     def test_what_is_needed_outside_is_run_before(self) -> None:
         x, flag = placeholder((None,), dtype="float64"), placeholder((), dtype="bool")
@@ -140,12 +134,6 @@ class TestForms:
         run = function([x, flag], [ifelse(flag, x, 0.0), ifelse(flag, x, x)])
         assert [[float(v) for v in run(3.0, f)] for f in (True, False)] == [[3.0, 3.0], [0.0, 3.0]]
 
-    def test_in_a_scan(self) -> None:
-        x = Variable(np.asarray([1.0, -2.0, 3.0]))
-        outputs, _ = scan(lambda e, h: ifelse(e > 0, h + e, h * 2), x, Variable(1.0, dtype="float64"))
-        assert evaluate(outputs).tolist() == [2.0, 4.0, 7.0]
-        assert evaluate(gradients(outputs[-1], x)).tolist() == [2.0, 0.0, 1.0]
-
     def test_what_is_wrong_is_named(self) -> None:
         x, flag = Variable(np.ones(2)), Variable(1.0) > 0
         with pytest.raises(TypeError, match="scalar"):
@@ -171,33 +159,11 @@ class TestGradients:
         check_gradient(fn, np.asarray([0.5, -0.5]))
         check_gradient(fn, np.asarray([-0.5, 0.5]))
 
-    def test_of_nested_ones(self) -> None:
-        def fn(x: Tensor) -> Tensor:
-            inner = ifelse(x[1] > 0, x * x, xp.sin(x))
-            return ifelse(x[0] > 0, inner * inner, inner + x**3)
-
-        for a in (0.5, -0.5):
-            for b in (0.5, -0.5):
-                check_gradient(fn, np.asarray([a, b]))
-
     def test_the_other_branch_is_not_felt(self) -> None:
         x = placeholder((), dtype="float64")
         run = function([x], gradients(ifelse(x > 0, xp.log(x), x * 2), x))
         assert float(run(-1.0)) == 2.0  # no NaN, and no warning, from the logarithm
         assert float(run(4.0)) == 0.25
-
-    def test_of_intermediate_values(self) -> None:
-        x = Variable(np.asarray([1.0, 2.0]))
-        y = x * 3.0
-        loss = xp.sum(ifelse(x[0] > 0, y * y, y))
-        by_y, by_x = evaluate(gradients(loss, [y, x]))
-        assert by_y.tolist() == [6.0, 12.0]
-        assert by_x.tolist() == [18.0, 36.0]
-
-    def test_of_what_only_one_branch_uses(self) -> None:
-        x, w = placeholder((), dtype="float64"), Variable(2.0, dtype="float64")
-        run = function([x], gradients(ifelse(x > 0, x * w, x), w))
-        assert [float(run(v)) for v in (3.0, -3.0)] == [3.0, 0.0]
 
 
 def test_on_every_library(library: Library) -> None:

@@ -180,16 +180,6 @@ class TestSums:
         for one, other in zip(evaluate(gradients(outputs[-1], [w])), evaluate(gradients(last, [w])), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12)
 
-    def test_of_fewer_steps_than_entries(self) -> None:
-        x, w = Variable(ROWS), Variable(W)
-        outputs, _ = scan(lambda row: row @ w, x, n_steps=2)
-        loss = xp.sum(outputs * outputs)
-        value, by_x, by_w = function([], [outputs, *gradients(loss, [x, w])])()
-        np.testing.assert_allclose(value, ROWS[:2] @ W)
-        np.testing.assert_allclose(by_x[:2], 2 * value @ W.T)
-        assert not by_x[2:].any()
-        np.testing.assert_allclose(by_w, sum(2 * ROWS[t].T @ value[t] for t in range(2)))
-
     def test_the_gradient_in_a_matrix_is_one_product(self) -> None:
         w, b, h = Variable(W), Variable(ROWS[0, 0]), Variable(ROWS[0])
         outputs, _ = scan(lambda h: xp.tanh(h @ w + b), outputs_info=h, n_steps=5, name="layer")
@@ -239,25 +229,6 @@ class TestBackwards:
         x = Variable(np.arange(4.0))
         outputs, _ = scan(lambda e, h: h * 2 + e, x, Variable(0.0, dtype="float64"), n_steps=-3)
         assert function([], outputs)().tolist() == [3.0, 8.0, 17.0]
-
-    def test_backwards_and_a_negative_number_of_steps(self) -> None:
-        x = Variable(np.arange(4.0))
-        outputs, _ = scan(lambda e: e, x, n_steps=-3, go_backwards=True)
-        assert function([], outputs)().tolist() == [0.0, 1.0, 2.0]
-
-
-class TestTruncation:
-    def test_an_older_tap_hands_an_initial_value_on(self) -> None:
-        """As in Theano: the first step that is differentiated reads the second initial value itself."""
-        start = Variable(np.asarray([1.0, 2.0]))
-        info = {"initial": start, "taps": [-2, -1]}
-        outputs, _ = scan(lambda a, b: 2 * a + 3 * b, outputs_info=info, n_steps=3, truncate_gradient=2)
-        assert function([], gradients(xp.sum(outputs), start))().tolist() == [0.0, 8.0]
-
-    def test_a_state_handed_on_by_the_step_ends_there(self) -> None:
-        start = Variable(2.0, dtype="float64")
-        outputs, _ = scan(lambda h: h, outputs_info=start, n_steps=3, truncate_gradient=2)
-        assert float(function([], gradients(xp.sum(outputs), start))()) == 0.0
 
 
 class TestElsewhere:

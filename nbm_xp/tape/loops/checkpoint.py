@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -104,24 +104,23 @@ class Remade:
         return self.outputs[index].shape, self.outputs[index].dtype
 
 
-class _Runner:
-    """A compiled function, called with arguments and captured values."""
+def _run(
+    plan: Callable[..., tuple[Any, ...]],
+    barrier: Callable[[Any], Any] | None,
+    inputs: tuple[Any, ...],
+    captured: tuple[Any, ...],
+) -> tuple[Any, ...]:
+    """What a compiled function computes from arguments and captured values."""
+    if barrier is not None:
+        inputs, captured = barrier((inputs, captured))
+    return plan(*inputs, *captured)
 
-    def __init__(self, plan: Callable[..., tuple[Any, ...]], barrier: Callable[[Any], Any] | None) -> None:
-        self.plan = plan
-        self.barrier = barrier
 
-    def __call__(self, inputs: tuple[Any, ...], captured: tuple[Any, ...]) -> tuple[Any, ...]:
-        if self.barrier is not None:
-            inputs, captured = self.barrier((inputs, captured))
-        return self.plan(*inputs, *captured)
-
-
-def _runner(xp: ModuleType, call: Remade, needed: frozenset[int], unstacked: frozenset[int]) -> _Runner:
+def _runner(xp: ModuleType, call: Remade, needed: frozenset[int], unstacked: frozenset[int]) -> Callable[..., Any]:
     """What computes, in a library, those results that are needed."""
     wanted = [call.outputs[index] for index in sorted(needed)]
     plan = compile_plan([*call.inputs, *call.captured], wanted, xp, lazy=is_lazy(xp))
-    return _Runner(plan, library_barrier(xp) if call.again else None)
+    return partial(_run, plan, library_barrier(xp) if call.again else None)
 
 
 def _rule(g: dict[int, Tensor], out: Any, inputs: Any, captured: Any, *, payload: Remade) -> list[Any]:

@@ -7,21 +7,18 @@ sum of matrix products, or over axes, it becomes one operation on stacks after t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
-
-from nbm_xp.namespace import is_lazy
 
 from ..gradients import pull_back
 from ..graph import inner_placeholder, recorded_paths, walk
 from ..lengths import Length, Size, known, minimum_length, product, same_length, same_shape, value_length
-from ..node import IDENTITY_TAG, LINEAR_TAG, Node, Spec, declare, nodes_in, register_gradient
+from ..node import IDENTITY_TAG, LINEAR_TAG, Node, nodes_in, register_gradient
 from ..standard.creation import asarray, zeros, zeros_like
 from ..standard.data_types import astype
 from ..standard.manipulation import concat, matrix_transpose, reshape, sum_to
 from ..standard.manipulation import sum as sum_
-from ..standard.products import matmul
+from ..standard.products import tensordot
 from ..tensor import Tensor, record, result
 from .body import LoopBody, varying_in
 from .run import LOOP, loop
@@ -61,35 +58,10 @@ def residuals_of(body: LoopBody, results: Sequence[Node]) -> list[Node]:
     return [node for node in walk(results, behind) if kept(node)]
 
 
-def _as_rows(xp: Any, x: Any) -> Any:
-    return x if x.ndim == 2 else xp.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
-
-
-def _run_sum_of_outer_products(xp: Any, x: Any, y: Any) -> Any:
-    if is_lazy(xp):
-        leading = tuple(range(x.ndim - 1))
-        return xp.tensordot(x, y, axes=(leading, leading))
-    return xp.matmul(_as_rows(xp, x).T, _as_rows(xp, y))
-
-
-def _infer_outer(x: Node, y: Node) -> Spec:
-    return (x.shape[-1], y.shape[-1]), x.dtype
-
-
-_SUM_OF_OUTER_PRODUCTS = declare(
-    "sum_of_outer_products",
-    _infer_outer,
-    (
-        lambda g, out, x, y: matmul(y, matrix_transpose(g)),
-        lambda g, out, x, y: matmul(x, g),
-    ),
-    run=_run_sum_of_outer_products,
-)
-
-
-def sum_of_outer_products(x: Tensor, y: Tensor) -> Tensor:
+def _sum_of_outer_products(x: Tensor, y: Tensor) -> Tensor:
     """The matrix that is the sum, over all leading axes, of the outer products of the rows of two arrays."""
-    return record(_SUM_OF_OUTER_PRODUCTS, x, y)
+    leading = tuple(range(x.ndim - 1))
+    return tensordot(x, y, axes=(leading, leading))
 
 
 _LARGE_FACTOR = 2**17
@@ -147,9 +119,7 @@ def _term(node: Node, varying: Collection[Node]) -> Term | None:
         return None
     name, (first, *others) = node.op.name, node.args
     if name == "matmul" and len(first.shape) == len(others[0].shape) == 2:
-        return Term((_transposed(first), others[0]), lambda stacks: sum_of_outer_products(*stacks))
-    if name == "sum_of_outer_products":
-        return Term(node.args, lambda stacks: sum_of_outer_products(*stacks))
+        return Term((_transposed(first), others[0]), lambda stacks: _sum_of_outer_products(*stacks))
     if name == "sum_to":
         return Term((first,), lambda stacks: sum_to(stacks[0], node.shape))
     if name == "sum":
