@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from dis import opmap
 from types import FrameType
 from typing import Any, NoReturn
 
 from nbm_xp.namespace import host_namespace
+
+from .trees import leaves
 
 __all__ = [
     "ArrayUfunc", "BINARY", "is_operator", "no_attribute", "refuse_jax_function", "refuse_torch_function",
@@ -145,7 +146,7 @@ def refuse_torch_function(function: Any, given: Any) -> NoReturn:
     """Refuse a function of PyTorch's; its operators take the error for leave to ask the other operand."""
     name = getattr(function, "__name__", str(function))
     chapter, _, rest = name.partition("_")
-    advice = _advice(next(_tensors(given)), rest if chapter in ("fft", "linalg", "special") else name)
+    advice = _advice(next(filter(_is_tensor, leaves(given))), rest if chapter in ("fft", "linalg", "special") else name)
     raise TypeError(f"PyTorch's {name} does not take a Tensor of the tape, which is computed later: {advice}")
 
 
@@ -161,12 +162,3 @@ def refuse_jax_function(tensor: Any) -> None:
             f"JAX's functions do not take a Tensor of the tape, which is computed later: {_advice(tensor, '')}; "
             "evaluate(x) gives the array where there is one"
         )
-
-
-def _tensors(given: Any) -> Iterator[Any]:
-    """The Tensors among arguments."""
-    if _is_tensor(given):
-        yield given
-    elif isinstance(given, (tuple, list)):
-        for item in given:
-            yield from _tensors(item)

@@ -11,12 +11,14 @@ import linecache
 import os
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from types import CodeType
 from typing import Any, TypeAlias
 
 from nbm_xp.namespace.errors import described, tell_lack
+
+from .trees import leaves
 
 __all__ = [
     "SourceLocation", "add_note", "current_location", "described_location", "explain", "gradient_location",
@@ -98,24 +100,13 @@ def recorded_in(location: SourceLocation | str | None) -> str:
 
 def explain(error: Exception, name: str, args: Sequence[Any], location: SourceLocation | str | None) -> None:
     """Note on an error of a recorded call what failed: ``take of float64[3] and int64[1] in gather, recorded at …``."""
-    operands = _met(args)
+    operands = [described(value) for value in leaves(list(args)) if hasattr(value, "shape") and hasattr(value, "dtype")]
     listed = " and ".join(operands) if len(operands) < 3 else f"{', '.join(operands[:-1])} and {operands[-1]}"
     is_named = isinstance(location, tuple) and not location[3].startswith(("_", "<"))
     caller = location[3] if location and is_named else name
     call = (f"{name} of {listed}" if operands else name) + ("" if caller == name else f" in {caller}")
     add_note(error, f"{call}{recorded_in(location)}")
     tell_lack(error, caller)
-
-
-def _met(values: Iterable[Any]) -> list[str]:
-    """The dtypes and shapes of the arrays among the arguments of a call."""
-    found: list[str] = []
-    for value in values:
-        if hasattr(value, "shape") and hasattr(value, "dtype"):
-            found.append(described(value))
-        elif isinstance(value, (tuple, list)):
-            found += _met(value)
-    return found
 
 
 def add_note(error: BaseException, note: str) -> None:

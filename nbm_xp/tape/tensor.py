@@ -11,6 +11,7 @@ import inspect
 import math
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 from typing import Any, ClassVar, TypeAlias, cast
@@ -33,16 +34,14 @@ API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 """The versions of the standard that Tensors serve, the last being their own."""
 
 
+@dataclass(slots=True)
 class View:
     """How one Tensor shows another: by which call, of which node then, and whether a library might have copied it."""
 
-    __slots__ = ("base", "call", "may_be_copy", "seen")
-
-    def __init__(self, base: Tensor, call: Node) -> None:
-        self.base = base
-        self.call = call
-        self.seen = base.node
-        self.may_be_copy = False
+    base: Tensor
+    call: Node
+    seen: Node
+    may_be_copy: bool = False
 
 
 _listed = {"by identity": False}
@@ -432,7 +431,7 @@ def record(op: Operation, *args: Any, **attributes: Any) -> Tensor:
     nodes = tuple(map(as_argument, args))
     tensor = Tensor(with_short_lengths(Node(op, nodes, attributes, *op.infer(*nodes, **attributes))))
     if op.written is not None and isinstance(args[0], Tensor):
-        tensor.viewed = View(args[0], tensor.node)
+        tensor.viewed = View(args[0], tensor.node, args[0].node)
     return tensor
 
 

@@ -7,28 +7,23 @@ stays one and a dict keeps its keys.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 __all__ = ["leaves", "leaves_as", "mapped", "rebuilt"]
 
 
-def leaves(tree: Any) -> Iterator[Any]:
+def leaves(tree: Any) -> list[Any]:
     """Everything in a tree that is no tuple, list or dict, from left to right.
 
     Examples
     --------
-    >>> list(leaves({"w": [1, (2, 3)], "b": None}))
+    >>> leaves({"w": [1, (2, 3)], "b": None})
     [1, 2, 3, None]
     """
-    if isinstance(tree, dict):
-        for item in tree.values():
-            yield from leaves(item)
-    elif isinstance(tree, (tuple, list)):
-        for item in tree:
-            yield from leaves(item)
-    else:
-        yield tree
+    found: list[Any] = []
+    mapped(found.append, tree)
+    return found
 
 
 def mapped(change: Callable[[Any], Any], tree: Any) -> Any:

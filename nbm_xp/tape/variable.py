@@ -126,7 +126,7 @@ class Variable(Tensor):
     def __reduce__(self) -> Any:
         if self.is_state:
             raise TypeError("the state of a random draw cannot be pickled: pickle the generator")
-        return _restored, (self._value, self.name)
+        return Variable, (self._value, None, self.name)
 
     def __bool__(self) -> bool:
         # code written for shared variables asks `if data:` to see whether there is one
@@ -176,10 +176,6 @@ def new_value(variable: Variable, value: Tensor) -> Tensor:
     if value.ndim != variable.ndim:
         raise TypeError(f"update of {variable!r} must have {variable.ndim} axes, got {value.ndim}")
     return cast_to(value, variable.dtype)
-
-
-def _restored(value: Any, name: str | None) -> Variable:
-    return Variable(value, name=name)
 
 
 def _own_array(value: Any, xp: ModuleType, dtype: str) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import get_namespace, library_name, use_backend
-from nbm_xp.tape import Variable, evaluate, function, operation, placeholder, scan
+from nbm_xp.tape import Variable, evaluate, function, operation, placeholder
 from nbm_xp.tape import namespace as xp
 from tests.helpers.libraries import Library, why_not
 
@@ -256,16 +256,6 @@ class TestExplain:
     def test_nothing_before_the_first_call(self) -> None:
         x = placeholder((None,))
         assert function([x], x * 2.0).explain() == ""
-
-    def test_chains_and_loops(self) -> None:
-        x = placeholder((None, 2), dtype="float64")
-        sums, _ = scan(lambda row, total: total + row, x, Variable(np.zeros(2)))
-        run = function([x], [sums[-1], xp.mean(xp.exp(xp.sin(x) * 2.0), axis=0)])
-        run(np.ones((3, 2)))
-        told = run.explain()
-        assert told.startswith("numpy: a plan of 2 statements")
-        assert "1 chain of them block by block" in told
-        assert "a loop: step by step" in told
 
     @pytest.mark.skipif(why_not("dask") is not None, reason="dask is not installed")
     def test_blocks_of_a_batch_or_the_whole(self) -> None:

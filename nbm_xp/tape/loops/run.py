@@ -61,7 +61,6 @@ class LoopRunner:
         self.step = compile_plan([*sequences, *carries, *body.captured], results, xp, lazy=self.lazy)
         self.own = library_loop(xp)
         self.compiled: dict[Any, Any] = {}
-        self.executor = "not run yet"
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "compiled": {}}
@@ -89,14 +88,11 @@ class LoopRunner:
 
     def _taken(self, count: int, rows: list[Any], carries: tuple[Any, ...], captured: tuple[Any, ...]) -> Any:
         if self.lazy and self.stops:
-            self.executor = "every step, for the condition is lazy"
             return self._lazily_until(count, rows, carries, captured)
         if self.own is not None:
             own = self.own(self.step, count, rows, carries, captured, self.reverse, self.stops, self.compiled)
             if own is not None:
-                self.executor = "the library's own loop"
                 return own
-        self.executor = "step by step"
         entries = [self._entries(sequence, count) for sequence in rows]
         finals, lists, taken = self._step_by_step(
             zip(*entries, strict=True) if rows else repeat((), count), carries, captured

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..concrete import integer_length
 from ..graph import inner_placeholder, reachable
@@ -21,27 +21,12 @@ from .run import automatic_updates, loop, results_of
 __all__ = ["Until", "scan", "until"]
 
 
-class _Recurrence:
-    """One output of the step that comes back to it: its initial values, and a carried value for each lag."""
+class _Recurrence(NamedTuple):
+    """One output of the step that comes back to it: with which lags, its initial values, and what stands for them."""
 
-    def __init__(self, initial: Any, taps: Sequence[int]) -> None:
-        self.taps = tuple(taps)
-        if not taps or any(tap >= 0 for tap in taps):
-            raise ValueError(f"taps of outputs_info must be negative, got {list(taps)}")
-        self.depth = -min(taps)
-        initial = as_tensor(initial)
-        if self.taps == (-1,):
-            self.initials = [initial]
-        else:
-            length = initial.node.shape[0] if initial.ndim else 0
-            if same_length(length, self.depth) is False:
-                raise ValueError(f"initial must hold {self.depth} steps for taps {list(taps)}, got {length}")
-            self.initials = [initial[self.depth - lag] for lag in range(1, self.depth + 1)]
-        self.inner = [inner_placeholder(t.node.shape, t.dtype) for t in self.initials]
-
-    def arguments(self) -> list[Tensor]:
-        """What the step is called with, in the order of the taps."""
-        return [Tensor(self.inner[-tap - 1]) for tap in self.taps]
+    taps: Sequence[int]
+    initials: list[Tensor]
+    inner: list[Node]
 
 
 def _entries(value: Any) -> list[Any]:
@@ -67,16 +52,22 @@ def _tapped(sequence: Any, go_backwards: bool) -> list[Tensor]:
 
 
 def _recurrence(info: Any) -> _Recurrence | None:
-    if info is None:
+    given = info if isinstance(info, dict) else {"initial": info}
+    unknown = set(given) - {"initial", "taps"}
+    if unknown:
+        raise ValueError(f"outputs_info may hold dicts with initial and taps, got {sorted(unknown)}")
+    if given.get("initial") is None:
         return None
-    if isinstance(info, dict):
-        unknown = set(info) - {"initial", "taps"}
-        if unknown:
-            raise ValueError(f"outputs_info may hold dicts with initial and taps, got {sorted(unknown)}")
-        if info.get("initial") is None:
-            return None
-        return _Recurrence(info["initial"], info.get("taps") or [-1])
-    return _Recurrence(info, [-1])
+    initial, taps = as_tensor(given["initial"]), given.get("taps") or [-1]
+    if any(tap >= 0 for tap in taps):
+        raise ValueError(f"taps of outputs_info must be negative, got {list(taps)}")
+    depth, initials = -min(taps), [initial]
+    if list(taps) != [-1]:
+        length = initial.node.shape[0] if initial.ndim else 0
+        if same_length(length, depth) is False:
+            raise ValueError(f"initial must hold {depth} steps for taps {list(taps)}, got {length}")
+        initials = [initial[depth - lag] for lag in range(1, depth + 1)]
+    return _Recurrence(taps, initials, [inner_placeholder(t.node.shape, t.dtype) for t in initials])
 
 
 def _is_updates(value: Any) -> bool:
@@ -163,7 +154,7 @@ def scan(
     recurrences = [_recurrence(info) for info in _entries(outputs_info)]
     count = _step_count(n_steps, feeds, name)
     inner = [inner_placeholder(feed.node.shape[1:], feed.dtype) for feed in feeds]
-    past = [argument for r in recurrences if r is not None for argument in r.arguments()]
+    past = [Tensor(r.inner[-tap - 1]) for r in recurrences if r is not None for tap in r.taps]
     result = function(*map(Tensor, inner), *past, *map(as_tensor, _entries(non_sequences)))
     outputs, given, condition = _sorted_result(result)
     if recurrences and len(recurrences) != len(outputs):
@@ -178,7 +169,7 @@ def scan(
         if recurrence is not None:
             _check_same_kind(value, recurrence.initials[0], position)
             fed_back[position] = first = len(carried)
-            shifts |= {place + 1: place for place in range(first, first + recurrence.depth - 1)}
+            shifts |= {place + 1: place for place in range(first, first + len(recurrence.inner) - 1)}
             following = [value.node, *recurrence.inner[:-1]]
             carried += zip(recurrence.inner, recurrence.initials, following, strict=True)
     carried += [(variable.node, variable, new_value(variable, value).node) for variable, value in updates.items()]

@@ -9,116 +9,16 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..graph import BranchPath, Result, branch_paths, reachable, walk
 from ..lengths import Length
-from ..node import IFELSE_NAME, LEAVES, OUTPUT, SUBGRAPH_TAG, Node, nodes_in
+from ..node import IDENTITY_TAG, IFELSE_NAME, LEAVES, OUTPUT, SUBGRAPH_TAG, Node, nodes_in
 from .chains import Chain, chains_of, crosses, in_chains
-from .structural_key import merge_equal_calls
+from .structural_key import frozen
 
-__all__ = ["Arrangement", "frugal", "given_to", "inlined", "results_read_by_loops", "written_within"]
-
-
-def _path(
-    names: Sequence[str], arg: Any, resolve: Callable[[Node], Node], alone: Collection[Node]
-) -> list[Node] | None:
-    """The operations of some names that compute an argument, one within another, the outermost first."""
-    node = resolve(arg) if isinstance(arg, Node) else None
-    if node is None or node not in alone or node.op.name != names[0] or node.attributes:
-        return None
-    if len(names) == 1:
-        return [node]
-    for inner in node.args:
-        path = _path(names[1:], inner, resolve, alone)
-        if path is not None:
-            return [node, *path]
-    return None
-
-
-def given_to(
-    names: Sequence[str], arg: Any, resolve: Callable[[Node], Node], alone: Collection[Node]
-) -> list[Any] | None:
-    """What operations of some names are given that compute an argument, one within another.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The outermost operation first.
-    arg : Any
-        The argument.
-    resolve : callable
-        Gives the node that is computed in the place of another.
-    alone : collection of Node
-        Those that are used once.
-
-    Returns
-    -------
-    list or None
-        What the innermost is given, then what else the outer ones are; None where others compute the argument, or
-        something else needs what is computed on the way.
-    """
-    path = _path(names, arg, resolve, alone)
-    if path is None:
-        return None
-    given = list(path[-1].args)
-    for outer, inner in reversed(list(itertools.pairwise(path))):
-        given += [other for other in outer.args if not (isinstance(other, Node) and resolve(other) is inner)]
-    return given
-
-
-def written_within(order: Iterable[Node], resolve: Callable[[Node], Node], alone: Collection[Node]) -> set[Node]:
-    """The values that operations compute on the way to their own: each by the first of its ways that can be gone."""
-    found: set[Node] = set()
-    for node in order:
-        ways = (_path(names, node.args[position], resolve, alone) for position, *names in node.op.fused)
-        found.update(next((way for way in ways if way is not None), ()))
-    return found
-
-
-def results_read_by_loops(
-    order: Sequence[Node],
-    operands: Mapping[Node, Sequence[Node]],
-    resolve: Callable[[Node], Node],
-    roots: Collection[Node],
-) -> dict[Node, frozenset[int]]:
-    """For each loop among the nodes, the positions of its results that nothing uses but loops, as sequences.
-
-    Parameters
-    ----------
-    order
-        The nodes that are computed.
-    operands
-        What each is computed from.
-    resolve
-        The node that is computed in the place of another.
-    roots
-        Those that are asked for.
-    """
-    loops = [node for node in order if SUBGRAPH_TAG in node.op.tags]
-    if len(loops) < 2:
-        return {}
-    otherwise: set[Node] = set(roots)
-    for node in order:
-        if SUBGRAPH_TAG in node.op.tags and len(node.args) == 4:
-            otherwise.update(_beside_sequences(node, operands[node], resolve))
-        else:
-            otherwise.update(operands[node])
-    found: dict[Node, set[int]] = defaultdict(set)
-    for node in order:
-        if node.op is OUTPUT and node not in otherwise and SUBGRAPH_TAG in node.args[0].op.tags:
-            found[resolve(node.args[0])].add(node.args[1])
-    return {call: frozenset(positions) for call, positions in found.items()}
-
-
-def _beside_sequences(call: Node, operands: Sequence[Node], resolve: Callable[[Node], Node]) -> Iterable[Node]:
-    """What a loop uses other than to read it step by step."""
-    n_steps, sequences, initials, captured = call.args
-    fed = set(map(resolve, sequences))
-    beside = {resolve(node) for node in (*nodes_in(n_steps), *initials, *captured)}
-    return (node for node in operands if node not in fed or node in beside)
-
+__all__ = ["Arrangement", "frugal"]
 
 _DEEPEST_EXPRESSION = 12
 
@@ -134,53 +34,6 @@ def frugal(roots: Sequence[Node], operands: Mapping[Node, Sequence[Node]]) -> li
         counts = sorted(filter(None, map(most.__getitem__, operands[node])), reverse=True)
         most[node] = max((count + place for place, count in enumerate(counts)), default=int(bool(operands[node])))
     return walk(roots, lambda node: sorted(operands[node], key=most.__getitem__, reverse=True))
-
-
-def inlined(
-    order: Sequence[Node],
-    operands: Mapping[Node, Sequence[Node]],
-    paths: Mapping[Node, BranchPath],
-    candidates: Collection[Node],
-    silent: Collection[Node],
-    always: Collection[Node] = (),
-) -> set[Node]:
-    """The values to be written inside the one expression that uses them.
-
-    Parameters
-    ----------
-    order : sequence of Node
-        The values as they are computed.
-    operands : mapping of Node to sequence of Node
-        What each is computed from.
-    paths : mapping of Node to BranchPath
-        The branch of an `ifelse` in which it is computed.
-    candidates : collection of Node
-        Those used once, as an argument, in their own branch.
-    silent : collection of Node
-        Those that no statement computes: leaves, and the single results of a call.
-    always : collection of Node, optional
-        Those of the candidates that the one that uses them computes on its way, for which no array is made.
-    """
-    chosen: set[Node] = set()
-    waiting: dict[BranchPath, dict[Node, None]] = defaultdict(dict)  # chosen, but not written yet
-    depth: dict[Node, int] = {}
-    for node in order:
-        if node in silent:
-            continue
-        here = waiting[paths[node]]
-        within = [operand for operand in operands[node] if operand in chosen]
-        for operand in within:
-            here.pop(operand, None)
-        depth[node] = 1 + max((depth[operand] for operand in within), default=0)
-        if node in always:
-            chosen.add(node)
-        elif node in candidates and depth[node] < _DEEPEST_EXPRESSION:
-            chosen.add(node)
-            here[node] = None
-        elif here:  # a statement: what waits is computed before it
-            chosen.difference_update(here)
-            here.clear()
-    return chosen
 
 
 class Arrangement:
@@ -199,7 +52,7 @@ class Arrangement:
     chain_of
         The chain that a value belongs to.
     unstacked
-        Of each loop, the results that other loops alone read.
+        Of each loop, the results that other loops alone read, as sequences.
     inlined
         The values that are used once, and stand inside the expression that uses them.
     """
@@ -211,7 +64,7 @@ class Arrangement:
         self.given = frozenset(inputs)
         self.same: dict[Node, Node] = {}
         self.operands: dict[Node, Sequence[Node]] = {}
-        merge_equal_calls(reachable(outputs, inputs, givens), self.given, self.resolve, self.same, self.operands)
+        self._merge_equal_calls(reachable(outputs, inputs, givens))
         roots = [self.resolve(node) for result in outputs for node in nodes_in(result)]
         self.order = frugal(roots, self.operands)
         self.paths, self.needed = branch_paths(self.order, roots, self.operands.__getitem__, self.resolve, both=lazy)
@@ -219,20 +72,94 @@ class Arrangement:
         self.operands = {node: [one for one in self.operands[node] if one in self.paths] for node in self.order}
         self.chain_of: dict[Node, Chain] = {}
         if chained:
-            outside = self.given | written_within(self.order, self.resolve, self.operands)
+            outside = self.given | self._computed_within(self.operands)
             chains = chains_of(self.order, self.operands, self.paths, self.resolve, outside, roots)
             self.order = in_chains(self.order, self.operands, chains)
             self.chain_of = {node: chain for chain in chains for node in chain.members}
-        self.unstacked = results_read_by_loops(self.order, self.operands, self.resolve, roots)
-        self.inlined = self._choose_inlined(roots)
+        self.unstacked = self._read_by_loops(roots)
+        self.inlined = self._used_once(roots)
 
     def resolve(self, node: Node) -> Node:
         """The node that is computed in the place of another."""
         node = self.givens.get(node, node)
         return self.same.get(node, node)
 
-    def _choose_inlined(self, roots: Sequence[Node]) -> set[Node]:
-        """Nodes that are used exactly once, as an argument, in the branch where they are computed."""
+    def _merge_equal_calls(self, order: Sequence[Node]) -> None:
+        """Find the first of equal calls, and what it is computed from."""
+        by_key: dict[Hashable, Node] = {}
+        for node in order:
+            if node in self.given or node.op in LEAVES:
+                self.same[node] = node
+                self.operands[node] = ()
+                continue
+            if IDENTITY_TAG in node.op.tags:
+                self.same[node] = self.resolve(node.args[0])
+                continue
+            try:
+                args = tuple(
+                    [self.resolve(arg) if type(arg) is Node else frozen(arg, self.resolve) for arg in node.args]
+                )
+                options = frozen(node.attributes, self.resolve) if node.attributes else None
+                first = by_key.setdefault((node.op, args, options, id(node.payload)), node)
+            except TypeError:
+                first = node
+            self.same[node] = first
+            if first is node:
+                self.operands[node] = tuple(dict.fromkeys(map(self.resolve, node.inputs)))
+
+    def given_to(self, names: Sequence[str], arg: Any) -> list[Any] | None:
+        """What operations of some names are given that compute an argument, one within another, the outermost first.
+
+        What the innermost is given, then what else the outer ones are; None where others compute the argument, or
+        something else needs what is computed on the way.
+        """
+        path = self._path(names, arg, self.inlined)
+        if path is None:
+            return None
+        given = list(path[-1].args)
+        for outer, inner in reversed(list(itertools.pairwise(path))):
+            given += [other for other in outer.args if not (isinstance(other, Node) and self.resolve(other) is inner)]
+        return given
+
+    def _path(self, names: Sequence[str], arg: Any, alone: Collection[Node]) -> list[Node] | None:
+        """The operations of some names that compute an argument, one within another, the outermost first."""
+        node = self.resolve(arg) if isinstance(arg, Node) else None
+        if node is None or node not in alone or node.op.name != names[0] or node.attributes:
+            return None
+        if len(names) == 1:
+            return [node]
+        paths = (self._path(names[1:], inner, alone) for inner in node.args)
+        return next(([node, *path] for path in paths if path is not None), None)
+
+    def _computed_within(self, alone: Collection[Node]) -> set[Node]:
+        """The values that operations compute on the way to their own, by the first of their ways that can be gone."""
+        found: set[Node] = set()
+        for node in self.order:
+            ways = (self._path(names, node.args[position], alone) for position, *names in node.op.fused)
+            found.update(next((way for way in ways if way is not None), ()))
+        return found
+
+    def _read_by_loops(self, roots: Collection[Node]) -> dict[Node, frozenset[int]]:
+        """For each loop, the positions of its results that nothing uses but loops, as sequences."""
+        if sum(SUBGRAPH_TAG in node.op.tags for node in self.order) < 2:
+            return {}
+        otherwise: set[Node] = set(roots)
+        for node in self.order:
+            if SUBGRAPH_TAG in node.op.tags and len(node.args) == 4:
+                n_steps, sequences, initials, captured = node.args
+                fed = set(map(self.resolve, sequences))
+                fed.difference_update(map(self.resolve, (*nodes_in(n_steps), *initials, *captured)))
+                otherwise.update(one for one in self.operands[node] if one not in fed)
+            else:
+                otherwise.update(self.operands[node])
+        found: dict[Node, set[int]] = defaultdict(set)
+        for node in self.order:
+            if node.op is OUTPUT and node not in otherwise and SUBGRAPH_TAG in node.args[0].op.tags:
+                found[self.resolve(node.args[0])].add(node.args[1])
+        return {call: frozenset(positions) for call, positions in found.items()}
+
+    def _candidates(self, roots: Iterable[Node]) -> tuple[set[Node], set[Node]]:
+        """The values used once, as an argument, in the branch where they are computed; what no statement computes."""
         uses: dict[Node, int] = defaultdict(int)
         fixed: set[Node] = set(roots)
         silent: set[Node] = set()
@@ -259,5 +186,29 @@ class Arrangement:
             for node in self.order
             if uses.get(node) == 1 and node not in fixed and node not in silent and not node.is_call
         }
-        within = written_within(self.order, self.resolve, candidates)
-        return inlined(self.order, self.operands, self.paths, candidates, silent, within)
+        return candidates, silent
+
+    def _used_once(self, roots: Iterable[Node]) -> set[Node]:
+        """The values to be written inside the one expression that uses them."""
+        candidates, silent = self._candidates(roots)
+        always = self._computed_within(candidates)
+        chosen: set[Node] = set()
+        waiting: dict[BranchPath, dict[Node, None]] = defaultdict(dict)  # chosen, but not written yet
+        depth: dict[Node, int] = {}
+        for node in self.order:
+            if node in silent:
+                continue
+            here = waiting[self.paths[node]]
+            within = [operand for operand in self.operands[node] if operand in chosen]
+            for operand in within:
+                here.pop(operand, None)
+            depth[node] = 1 + max((depth[operand] for operand in within), default=0)
+            if node in always:
+                chosen.add(node)
+            elif node in candidates and depth[node] < _DEEPEST_EXPRESSION:
+                chosen.add(node)
+                here[node] = None
+            elif here:  # a statement: what waits is computed before it
+                chosen.difference_update(here)
+                here.clear()
+        return chosen

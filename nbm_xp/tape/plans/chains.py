@@ -98,21 +98,19 @@ def chains_of(
     return found
 
 
-def _stand_in(node: Node, resolve: Callable[[Node], Node], inside: Collection[Node]) -> Node:
-    """What stands for a value in a block, where it may broadcast."""
-    node = resolve(node)
+def _stand_in(node: Node, resolve: Callable[[Node], Node], inside: Collection[Node]) -> tuple[Node, list[Node]]:
+    """What stands for a value in a block, where it may broadcast, and the broadcasts between the two."""
+    between, node = [], resolve(node)
     while node in inside and (step := _step(node)) is not None:
+        between.append(node)
         node = resolve(step.value)
-    return node
+    return node, between
 
 
 def _given_through(node: Node, resolve: Callable[[Node], Node], inside: Collection[Node]) -> list[Node]:
     """The broadcasts between a value and what a block is given in its place; none where the block computes that."""
-    found = []
-    while node in inside and (step := _step(node)) is not None:
-        found.append(node)
-        node = resolve(step.value)
-    return [] if node in inside else found
+    found, between = _stand_in(node, resolve, inside)
+    return [] if found in inside else between
 
 
 def _step(node: Node) -> ChainStep | None:
@@ -265,10 +263,10 @@ def block_of(chain: Chain, resolve: Callable[[Node], Node]) -> Block:
         if step is not None:
             shapes[step.shape] = None
         for arg in (node,) if step is not None else node.array_args():
-            replaced[arg] = one = _stand_in(arg, resolve, inside)
+            replaced[arg] = one = _stand_in(arg, resolve, inside)[0]
             if one not in inside and not (one.op.name == "scalar" and _is_plain_number(one.args[0])):
                 given[one] = None
-    taken = [_stand_in(n.args[0] if n.op.adds_up else n, resolve, inside) for n in chain.outputs]
+    taken = [_stand_in(n.args[0] if n.op.adds_up else n, resolve, inside)[0] for n in chain.outputs]
     reductions = [
         Reduction(node.op.name, tuple(node.attributes["axis"]), bool(node.attributes["keepdims"]))
         if node.op.adds_up

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..graph import Result
 from ..node import LEAVES, Node
-from .writer import BoundBlock, PlanWriter, link_plan
+from .writer import PlanWriter, link_plan
 
 __all__ = ["compile_plan", "described_plan", "exclusive", "may_share"]
 
@@ -71,10 +71,6 @@ def compile_plan(
 
 
 def described_plan(plan: Any) -> str:
-    """What a plan consists of, in words: its statements, its chains, and how its loops ran last."""
+    """How many statements a plan has, in words."""
     count = sum(bool(calls) for calls in plan.__kwdefaults__["lines"].lines)
-    parts = [f"a plan of {count} statement{'s' * (count != 1)}"]
-    bound = plan.__globals__.values()
-    if chains := sum(isinstance(value, BoundBlock) for value in bound):
-        parts.append(f"{chains} chain{'s' * (chains != 1)} of them block by block where arrays are large")
-    return ", ".join([*parts, *(f"a loop: {value.executor}" for value in bound if hasattr(value, "executor"))])
+    return f"a plan of {count} statement{'s' * (count != 1)}"

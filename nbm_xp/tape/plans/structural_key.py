@@ -1,15 +1,15 @@
-"""Equal structure: of whole graphs, compiled once for all of them, and of calls, computed once."""
+"""Equal structure of graphs, which are compiled once for all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from ..graph import reachable
 from ..lengths import Length, known
-from ..node import IDENTITY_TAG, LEAVES, VARIABLE, Node
+from ..node import LEAVES, VARIABLE, Node
 
-__all__ = ["frozen", "merge_equal_calls", "structural_key"]
+__all__ = ["frozen", "structural_key"]
 
 
 class _UnrepeatableError(Exception):
@@ -26,12 +26,9 @@ def structural_key(roots: Sequence[Node], inputs: Sequence[Node]) -> tuple[Hasha
     entries: list[Hashable] = [_leaf_entry(node) for node in inputs]
     try:
         _enter(reachable(roots, inputs), place, entries, leaves)
-    except _UnrepeatableError:
-        return None
-    key = tuple(entries), tuple(place[root] for root in roots)
-    try:
+        key = tuple(entries), tuple(place[root] for root in roots)
         hash(key)
-    except TypeError:
+    except (_UnrepeatableError, TypeError):
         return None
     return key, leaves
 
@@ -97,43 +94,3 @@ def frozen(value: Any, stand_in: Callable[[Node], Hashable]) -> Hashable:
     if isinstance(value, (bool, int, float, complex)):
         return (type(value), repr(value))  # repr tells -0.0 from 0.0 and one NaN is like another
     return value  # type: ignore[no-any-return]
-
-
-def merge_equal_calls(
-    order: Sequence[Node],
-    given: Collection[Node],
-    resolve: Callable[[Node], Node],
-    same: dict[Node, Node],
-    operands: dict[Node, Sequence[Node]],
-) -> None:
-    """Find the first of equal calls, and what it is computed from.
-
-    Parameters
-    ----------
-    order : sequence of Node
-        The values, inputs before their users.
-    given : collection of Node
-        What the plan is called with.
-    resolve : callable
-        Gives the node that is computed in the place of another, by what stands in `same`.
-    same, operands : dict
-        Filled: for each node the one that is computed in its place, and for those what they are computed from.
-    """
-    by_key: dict[Hashable, Node] = {}
-    for node in order:
-        if node in given or node.op in LEAVES:
-            same[node] = node
-            operands[node] = ()
-            continue
-        if IDENTITY_TAG in node.op.tags:
-            same[node] = resolve(node.args[0])
-            continue
-        try:
-            args = tuple([resolve(arg) if type(arg) is Node else frozen(arg, resolve) for arg in node.args])
-            key = (node.op, args, frozen(node.attributes, resolve) if node.attributes else None, id(node.payload))
-            first = by_key.setdefault(key, node)
-        except TypeError:
-            first = node
-        same[node] = first
-        if first is node:
-            operands[node] = tuple(dict.fromkeys(map(resolve, node.inputs)))

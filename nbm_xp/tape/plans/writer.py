@@ -32,7 +32,7 @@ from ..lengths import Length, known
 from ..node import IFELSE_NAME, LEAVES, OUTPUT, SUBGRAPH_TAG, Node
 from ..printing import call_name
 from ..source_locations import SourceLocation, explain, recorded_in
-from .arrangement import Arrangement, given_to
+from .arrangement import Arrangement
 from .chains import Block, Chain, block_of
 
 __all__ = ["BoundBlock", "BoundRun", "LineTable", "PlanWriter", "keep", "link_plan"]
@@ -167,7 +167,7 @@ class PlanWriter:
                 groups += self._groups((node,))
             elif chain is not None and node is chain.members[0]:
                 groups += self._chain_groups(chain)
-        results = "".join(f"{self._result_source(result)}, " for result in self.outputs)
+        results = "".join(f"{self.written(result)}, " for result in self.outputs)
         body = [*self._with_deletions(groups), self._line(f"return ({results})")]
         parameters = ", ".join([*(f"a{index}" for index in range(len(self.inputs))), "*", "lines"])
         head: list[Line] = [(f"def plan({parameters}):", ()), ("    try:", ())]
@@ -225,13 +225,6 @@ class PlanWriter:
             " * ".join(f"{self.written(node)}.size" for node in arrays)
         ]
         return f"({' or '.join(f'{size} >= {library.LARGE}' for size in sizes)})"
-
-    def _result_source(self, result: Result) -> str:
-        if result is None:
-            return "None"
-        if isinstance(result, Length):
-            return self.written(result)
-        return self._name(self.resolve(result))
 
     def _name(self, node: Node) -> str:
         """The name of a value that is used here."""
@@ -332,7 +325,7 @@ class PlanWriter:
     def _fused(self, node: Node) -> tuple[list[str], str] | None:
         """Source that computes a node and one of its arguments in one call, where there is such a call."""
         for (position, *names), run in node.op.fused.items():
-            given = given_to(names, node.args[position], self.resolve, self.inlined)
+            given = self.arranged.given_to(names, node.args[position])
             if given is not None:
                 taken = [*node.args[:position], *given, *node.args[position + 1 :]]
                 args = list(map(self.written, taken))
