@@ -81,11 +81,6 @@ def over_difference(numerator: Tensor, values: Tensor, tolerance: Tensor, of: Se
     return where(same, 0.0, over_gap(numerator, gap, values, maximum(tolerance, near), of))
 
 
-def over_sum(numerator: Tensor, values: Tensor, tolerance: Tensor, of: Sequence[Tensor]) -> Tensor:
-    """A matrix over each column's value and each row's together; its limit where both are zero."""
-    return over_gap(numerator, expand_dims(values, -2) + expand_dims(values, -1), values, tolerance, of)
-
-
 def over_gap(numerator: Tensor, gap: Tensor, values: Tensor, tolerance: Tensor, of: Sequence[Tensor]) -> Tensor:
     """A numerator, made of the matrices `of`, over what is computed from values; its limit where that is zero."""
     none = abs_(gap) <= tolerance
@@ -225,7 +220,8 @@ def _svd_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, full_matrices: bool)
     turns = None
     if pulls:  # the cotangents of the factors turn their columns into each other: together, and apart
         together = over_difference(skew(in_all(*pulls)), s, tolerance, pulls)
-        apart = over_sum(skew(in_all(pull_u, None if pull_v is None else -pull_v)), s, tolerance, pulls)
+        difference = in_all(pull_u, None if pull_v is None else -pull_v)
+        apart = over_gap(skew(difference), expand_dims(s, -2) + expand_dims(s, -1), s, tolerance, pulls)
         turns = matmul(own_u, (together + apart) * 0.5)
     result = matmul(in_all(by_columns(own_u, g[1]) if 1 in g else None, turns), adjoint(own_v))
     rows, columns = x.node.shape[-2:]

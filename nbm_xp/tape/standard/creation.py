@@ -32,7 +32,7 @@ from ..node import (
     same_as_first,
 )
 from ..tensor import Tensor, as_tensor, record, with_attributes
-from .data_types import cast, check_device, real_of, scalar
+from .data_types import cast, check_device, real_of, scalar, to_real
 from .manipulation import broadcast_arrays, broadcast_to, reshape, stack
 from .shapes import not_written, of_matrices, published, sizes_of
 
@@ -205,10 +205,6 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
 _ELEMENTWISE = frozenset({ELEMENTWISE_TAG})
 
 
-def _to_real(x: Node) -> Any:
-    return x.shape, real_of(x.dtype)
-
-
 def _of_complex(
     name: str, doc: str, rule: Rule, infer: Any, of_real: Callable[[Tensor], Tensor] = lambda x: x, **facts: Any
 ) -> Callable[[Any], Tensor]:
@@ -222,8 +218,8 @@ def _of_complex(
 
 
 # The gradient of a real loss u of x + iy is du/dx - i du/dy: hence the sign of the imaginary part's.
-real = _of_complex("real", "The real part.", lambda g, out, x: g, _to_real, written=not_written)
-imag = _of_complex("imag", "The imaginary part.", lambda g, out, x: g * -1j, _to_real, zeros_like, written=not_written)
+real = _of_complex("real", "The real part.", lambda g, out, x: g, to_real, written=not_written)
+imag = _of_complex("imag", "The imaginary part.", lambda g, out, x: g * -1j, to_real, zeros_like, written=not_written)
 conj: Callable[[Any], Tensor] = _of_complex("conj", "The complex conjugate.", lambda g, out, x: conj(g), same_as_first)
 
 

@@ -15,7 +15,7 @@ from nbm_xp.namespace import DTYPE_NAMES, default_namespace, dtype_name, floatx,
 from .. import dtypes as _dtypes
 from ..dtypes import DType, as_dtype, common_dtype, float_of, weak_dtype
 from ..lengths import is_number, kind_of_number
-from ..node import declare
+from ..node import Node, Spec, declare
 from ..tensor import Tensor, as_tensor, record
 
 __all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
@@ -191,6 +191,11 @@ _REAL_OF = {_dtypes.complex64: _dtypes.float32, _dtypes.complex128: _dtypes.floa
 def real_of(dtype: DType) -> DType:
     """The dtype of the real part of numbers of a floating dtype."""
     return _REAL_OF.get(dtype, dtype)
+
+
+def to_real(x: Node) -> Spec:
+    """The shape and dtype of what is real of each element."""
+    return x.shape, real_of(x.dtype)
 
 
 def complex_of(dtype: DType) -> DType:

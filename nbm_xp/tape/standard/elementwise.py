@@ -27,9 +27,9 @@ from .data_types import (
     floating,
     is_complex,
     plain_number,
-    real_of,
     refuse_complex,
     scalar,
+    to_real,
     together,
 )
 from .shapes import broadcast, published
@@ -154,10 +154,6 @@ def _unary_to_bool(x: Node) -> Any:
     return x.shape, boolean
 
 
-def _unary_to_real(x: Node) -> Any:
-    return x.shape, real_of(x.dtype)
-
-
 def _pair_spec(x: Any, y: Any) -> Any:
     if not isinstance(x, Node):
         return y.shape, y.dtype
@@ -259,7 +255,7 @@ def _sign_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
     return where(none, 0.0, (g - conj(g * out * out)) / (2.0 * size))
 
 
-abs = unary("abs", lambda g, out, x: g * conj(sign(x)), infer=_unary_to_real)
+abs = unary("abs", lambda g, out, x: g * conj(sign(x)), infer=to_real)
 acos = unary("acos", lambda g, out, x: -g / sqrt(1 - x * x), to_float=True)
 acosh = unary("acosh", lambda g, out, x: g / (sqrt(x - 1) * sqrt(x + 1)), to_float=True)
 asin = unary("asin", lambda g, out, x: g / sqrt(1 - x * x), to_float=True)

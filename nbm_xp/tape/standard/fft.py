@@ -13,9 +13,8 @@ from typing import Any
 
 from nbm_xp.namespace import floatx
 from nbm_xp.namespace.errors import check_choice
-from nbm_xp.tape.concrete import integer_length
 from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.lengths import Length, Size, known, maximum_length, minimum_length, same_length
+from nbm_xp.tape.lengths import Size, known, maximum_length, minimum_length, same_length
 from nbm_xp.tape.node import Node
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -23,7 +22,7 @@ from .creation import arange, conj, zeros
 from .data_types import cast, complex_of, floating, real_of, refuse_complex
 from .elementwise import where
 from .manipulation import concat, reshape, roll
-from .shapes import LONGEST, along_axes, axes_in_order, axes_of, axis_of, published, up_to
+from .shapes import along_axes, axes_in_order, axes_of, axis_of, published, sizes_of, up_to
 
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
@@ -91,13 +90,9 @@ _IRFFT = along_axes(
 
 def _number(n: Any, name: str) -> Size:
     """The length of a transform."""
-    size: Size = integer_length(n)
-    size = size if isinstance(size, Length) else size.__index__()
-    value = known(size)
-    if value is not None and value < 1:
-        raise ValueError(f"{name} needs at least 1 element to transform, got {value}")
-    if value is not None and value >= LONGEST:
-        raise ValueError(f"{name} transforms lengths below 2**63, got {value}")
+    (size,) = sizes_of(n, f"the length of {name}")
+    if known(size) == 0:
+        raise ValueError(f"{name} needs at least 1 element to transform, got 0")
     return size
 
 

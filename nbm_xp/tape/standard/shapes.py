@@ -11,7 +11,7 @@ from ..lengths import Length, Size, broadcast_length, known, maximum_length, min
 from ..node import ALONG_AXES_TAG, MATRICES_TAG, Node, Shape, Spec, declare
 
 __all__ = [
-    "AxisError", "LONGEST", "along", "along_axes", "axes_in_order", "axes_of", "axis_of", "broadcast", "from_front",
+    "AxisError", "along", "along_axes", "axes_in_order", "axes_of", "axis_of", "broadcast", "from_front",
     "kept_shape", "not_written", "of_matrices", "of_shape", "published", "reduced_shape", "sizes_of", "slice_length",
     "up_to", "written",
 ]  # fmt: skip
