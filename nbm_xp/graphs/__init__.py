@@ -9,7 +9,7 @@ from nbm_xp.machines.diagnostics import MixingWarning
 from nbm_xp.namespace.kernels import register_core_kernels
 from nbm_xp.package import public_names
 
-from .applications import Measured, cut_value, max_cut, transition
+from .applications import Measured, cut_value, max_cut
 from .energy_model import ClampWarning
 from .exact import enumerated, onsager, strip_energy, strip_log_partition
 from .families import (
@@ -29,7 +29,6 @@ from .measures import (
     autocorrelation_time,
     binder,
     diagnose,
-    energy_histogram,
     jackknife_error,
     specific_heat,
     standard_error,
@@ -38,10 +37,10 @@ from .tempering import placed_ladder
 
 __all__ = [
     "ClampWarning", "Graph", "GraphMachine", "Measured", "MixingWarning", "as_graph",
-    "autocorrelation_time", "binder", "chimera", "cut_value", "diagnose", "edwards_anderson", "energy_histogram",
+    "autocorrelation_time", "binder", "chimera", "cut_value", "diagnose", "edwards_anderson",
     "enumerated", "erdos_renyi", "jackknife_error", "lattice", "max_cut", "onsager", "pegasus", "placed_ladder",
     "random_regular", "read_gset", "sherrington_kirkpatrick", "specific_heat", "standard_error", "strip_energy",
-    "strip_log_partition", "transition", "zephyr",
+    "strip_log_partition", "zephyr",
 ]  # fmt: skip
 
 register_core_kernels(

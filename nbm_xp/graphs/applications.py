@@ -1,7 +1,6 @@
 """What machines are used for: the transition of a lattice at many temperatures, and maximum cuts.
 
-Contract: all temperatures are chains of one run, so that they are drawn together. A cut is worth what its edges weigh,
-whoever found it.
+Contract: a cut is worth what its edges weigh, whoever found it.
 """
 
 from __future__ import annotations
@@ -15,15 +14,13 @@ from typing import Any
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import host_namespace
 
-from .energy_model import check_machine
 from .exact import onsager
-from .graph import as_graph, finite
+from .graph import Lattice, as_graph, finite
 from .machine import GraphMachine
 from .measures import autocorrelation_time, binder, jackknife_error, specific_heat, standard_error
 
 __all__ = [
     "TRANSITION_SERIES", "Measured", "check_temperatures", "cut_value", "max_cut", "measured_at", "measured_sweeps",
-    "transition",
 ]  # fmt: skip
 
 TRANSITION_SERIES = "energy", "abs_magnetisation"
@@ -67,62 +64,6 @@ class Measured:
         return {at.name: getattr(self, at.name) for at in fields(self) if at.name != "state"}
 
 
-def transition(
-    machine: GraphMachine,
-    temperatures: Sequence[float],
-    *,
-    n_chains: int = 4,
-    n_sweeps: int = 1000,
-    burn_in: int = 200,
-    rule: str = "heat_bath",
-    random_state: Any = None,
-    library: Any = None,
-) -> list[Measured]:
-    """Measure a machine of spins at many temperatures.
-
-    Parameters
-    ----------
-    machine : GraphMachine
-        Of spins.
-    temperatures : sequence of float
-        Positive.
-    n_chains : int, optional
-        How many chains there are at each temperature. They begin with all spins equal.
-    n_sweeps, burn_in, rule, random_state, library
-        See `GraphMachine.sample`.
-
-    Returns
-    -------
-    list of Measured
-
-    Warns
-    -----
-    MixingWarning
-        Where chains of a temperature disagree, or still move away from where they began: see `diagnose`.
-
-    Examples
-    --------
-    >>> from nbm_xp.graphs import lattice
-    >>> found = transition(GraphMachine(lattice((8, 8))), [1.5, 4.0], n_sweeps=200, random_state=1)
-    >>> [round(at.magnetisation) for at in found]
-    [1, 0]
-    """
-    host = host_namespace()
-    check_machine(machine)
-    if machine.kind.name != "spin":
-        raise ValueError("machine must be of spins")
-    points = check_temperatures(temperatures)
-    n_chains, total = positive_int(n_chains, "n_chains"), positive_int(n_chains, "n_chains") * len(points)
-    draws = machine.sample(
-        total, measured_sweeps(n_sweeps, n_chains), burn_in=burn_in,
-        beta=host.repeat(1.0 / host.asarray(points), n_chains), rule=rule, random_state=random_state, library=library,
-        initial=host.ones((total, machine.n_units), dtype=host.int8), observe=TRANSITION_SERIES,
-    )  # fmt: skip
-    series = (host.reshape(draws[name].values, (len(points), n_chains, -1)) for name in TRANSITION_SERIES)
-    states = draws["state"].values[::n_chains, :]
-    return [measured_at(machine, *at) for at in zip(points, *series, states, strict=True)]
-
-
 def measured_sweeps(n_sweeps: Any, n_chains: int) -> int:
     """How many sweeps are measured: two, or of a single chain three, so that there are errors."""
     return positive_int(n_sweeps, "n_sweeps", 2 if n_chains > 1 else 3)
@@ -159,6 +100,7 @@ def measured_at(machine: GraphMachine, t: float, energy: Any, size: Any, state: 
         The last spins of a chain.
     """
     host = host_namespace()
+    energy, size = host.ascontiguousarray(energy), host.ascontiguousarray(size)  # which decides how means are rounded
     heat = partial(specific_heat, beta=1 / t, units=machine.n_units)
     exact = _exact(machine, t)
     return Measured(
@@ -171,13 +113,14 @@ def measured_at(machine: GraphMachine, t: float, energy: Any, size: Any, state: 
 def _exact(machine: GraphMachine, temperature: float) -> tuple[float | None, float | None]:
     """The exact energy and specific heat, where they are known."""
     host, graph, layout = host_namespace(), machine.graph, machine.layout
-    square = graph.shape is not None and len(graph.shape) == 2 and all(graph.periodic or ())
-    if not square or host.any(layout.fields != 0) or not host.all(layout.weights == layout.weights[0]):
+    if not isinstance(graph, Lattice) or len(graph.shape) != 2 or not all(graph.periodic):
+        return None, None
+    if host.any(layout.fields != 0) or not host.all(layout.weights == layout.weights[0]):
         return None, None
     coupling = float(layout.weights[0])
     if not 0 < coupling / temperature < math.inf:
         return None, None
-    found = onsager(graph.shape, 1 / temperature, coupling)  # type: ignore[arg-type]
+    found = onsager(graph.shape, 1 / temperature, coupling)
     return found.energy, found.specific_heat
 
 

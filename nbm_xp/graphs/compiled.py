@@ -5,9 +5,8 @@ The bits are those of the portable forms of `nbm_xp.graphs`, which serve where a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -63,13 +62,12 @@ def colours(begins: Array, neighbours: Array) -> tuple[Any, tuple[int, int] | No
     return found, (min(unit, int(neighbours[place])), max(unit, int(neighbours[place])))
 
 
-@dataclass(frozen=True, eq=False)
-class _Loops:
+class _Loops(NamedTuple):
     """What the loops need of a layout: couplings, in the order of runs where there are some, or as small multiples."""
 
     couplings: Array
-    multiples: Any
-    runs: Any
+    multiples: Array
+    runs: Array
     unit: float
     most: int
     stride: int

@@ -15,7 +15,7 @@ from nbm_xp.machines.units import Units, kind_of
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
 
 from .graph import Lattice, as_graph, finite
-from .layout import Layout, check_sums, components, laid_out, resolution_of
+from .layout import Layout, check_sums, components, laid_out, resolution_of, reweighed, rounded
 
 __all__ = ["Clamp", "ClampWarning", "EnergyModel", "check_machine", "checked_clamp", "checked_states", "units_of"]
 
@@ -56,7 +56,16 @@ def units_of(units: Any) -> Units:
 
 
 class EnergyModel:
-    """The energy of states of units on a graph; the parameters are those of `GraphMachine`."""
+    """The energy of states of units on a graph; the parameters are those of `GraphMachine`.
+
+    Attributes
+    ----------
+    edge_couplings : array of shape (edges,)
+    unit_fields : array of shape (units,), or (units, values)
+        Rounded; one number that was stretched where all are alike.
+    resolution : float
+        What both are whole multiples of.
+    """
 
     def __init__(self, graph: Any, units: Any = "spin", fields: Any = 0.0, couplings: Array = None) -> None:
         host = host_namespace()
@@ -65,41 +74,42 @@ class EnergyModel:
         self.graph = as_graph(graph)
         n, q = self.graph.units, self.kind.count
         weights = self.graph.weights if couplings is None else couplings
-        self._weights: Any = finite(1.0 if weights is None else weights, "couplings", (self.graph.edges,))
+        of_edges = finite(1.0 if weights is None else weights, "couplings", (self.graph.edges,))
         if self.kind.is_categorical:
             shape = getattr(fields, "shape", (len(fields),) if hasattr(fields, "__len__") else ())
             wide = finite(fields, "fields", (q,)) if len(shape) < 2 else finite(fields, "fields", (n, q))
-            self._fields = host.broadcast_to(wide, (n, q))
+            of_units = host.broadcast_to(wide, (n, q))
         else:
-            self._fields = finite(fields, "fields", (n,))
-        self._layout: Layout | None = None
-        check_sums(self._weights, self._fields)
+            of_units = finite(fields, "fields", (n,))
+        self.set_parameters(of_edges, of_units)
         if not isinstance(self.graph, Lattice):
             _ = self.layout  # which finds pairs that are joined twice
+
+    def set_parameters(self, couplings: Array, fields: Array) -> None:
+        """Take other couplings of edges, and fields of units; both are rounded to multiples of `resolution`.
+
+        Raises
+        ------
+        ValueError
+            If their sums are not finite.
+        """
+        check_sums(couplings, fields)
+        self.resolution = resolution_of(couplings, fields)
+        self.edge_couplings, self.unit_fields = (rounded(x, self.resolution) for x in (couplings, fields))
+        made: Layout | None = getattr(self, "_layout", None)
+        self._layout = None if made is None else reweighed(made, self.edge_couplings, self.unit_fields)
 
     @property
     def layout(self) -> Layout:
         """Units in the order of a sweep, with their neighbours; a lattice makes it when it is asked for."""
         if self._layout is None:
-            self._layout = laid_out(self.graph, self._weights, self._fields)
+            self._layout = laid_out(self.graph, self.edge_couplings, self.unit_fields)
         return self._layout
-
-    @layout.setter
-    def layout(self, found: Layout) -> None:
-        self._layout, self._weights = found, None
 
     @property
     def has_layout(self) -> bool:
         """Whether the layout is made already."""
         return self._layout is not None
-
-    @property
-    def by_edge_and_unit(self) -> tuple[Array, Array]:
-        """The couplings of edges and the fields of units; not rounded yet where there is no layout."""
-        if self._weights is not None:
-            return self._weights, self._fields
-        host, found = host_namespace(), self.layout
-        return found.weights, host.take(found.fields, host.argsort(found.order), axis=0)
 
     @property
     def n_units(self) -> int:
@@ -115,11 +125,6 @@ class EnergyModel:
     def colours(self) -> int:
         """How many colours a sweep draws one after the other."""
         return self.graph.colour_count if isinstance(self.graph, Lattice) else len(self.layout.ends)
-
-    @property
-    def resolution(self) -> float:
-        """What couplings and fields are whole multiples of."""
-        return resolution_of(*self.by_edge_and_unit) if self._layout is None else self._layout.resolution
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.graph!r}, units={self.units!r}, {self.colours} colours)"
@@ -154,7 +159,7 @@ def checked_states(machine: EnergyModel, states: Array, chains: int | None = Non
 
 
 def checked_clamp(machine: EnergyModel, clamp: Any) -> Clamp | None:
-    """The clamped units and their values; None where `clamp` is None.
+    """The clamped units and their values; None where there are none.
 
     Raises
     ------
@@ -172,7 +177,7 @@ def checked_clamp(machine: EnergyModel, clamp: Any) -> Clamp | None:
     >>> checked_clamp(GraphMachine([[0, 1], [1, 2]]), {2: 1, 0: -1})
     (array([0, 2]), array([-1,  1], dtype=int8))
     """
-    if clamp is None:
+    if clamp is None or clamp == {}:
         return None
     host, allowed = host_namespace(), machine.kind.values
     if not isinstance(clamp, dict):
@@ -192,7 +197,7 @@ def checked_clamp(machine: EnergyModel, clamp: Any) -> Clamp | None:
         raise ValueError("clamp must leave a unit to draw")
     units = sorted(found)
     clamped = host.asarray(units, dtype=host.int64), host.asarray([found[unit] for unit in units], dtype=host.int8)
-    if found and not isinstance(machine.graph, Lattice):  # which is connected
+    if not isinstance(machine.graph, Lattice):  # which is connected
         _check_components(machine.layout, clamped[0])
     return clamped
 

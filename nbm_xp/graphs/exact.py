@@ -251,7 +251,7 @@ def _strip_couplings(machine: EnergyModel) -> tuple[Array, Array, Array, bool]:
             f"machine must have a last axis of {widest} units at most where the first is {ends}, got {width}"
         )
     across, down = host.zeros((length, width)), host.zeros((length, width))
-    weights, fields = machine.by_edge_and_unit
+    weights, fields = machine.edge_couplings, machine.unit_fields
     (rows, _), (_, columns) = graph.edge_shapes
     down[:rows, :] = host.reshape(weights[: rows * width], (rows, width))
     across[:, :columns] = host.reshape(weights[rows * width :], (length, columns))

@@ -24,6 +24,7 @@ from typing import Any
 from nbm_xp.machines import Array
 from nbm_xp.machines.rows import numbers, positive_int
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
+from nbm_xp.package import need
 
 __all__ = ["Graph", "Lattice", "as_graph", "finite", "odd_rings", "row_starts", "uniform_value"]
 
@@ -42,10 +43,6 @@ class Graph:
         The two units of each edge, of shape (edges,). A pair is named once, in either order.
     weights : array of float, optional
         One for each edge; None where all are 1.
-    shape : tuple of ints, optional
-        Of a lattice: how many units along each axis; they are numbered in C order.
-    periodic : tuple of bool, optional
-        Of a lattice: along which axes the ends are joined.
     colours : array of int, optional
         A colour for each unit, from 0 on, such that joined units have different ones; else they are found.
     name : str
@@ -72,8 +69,6 @@ class Graph:
     first: Any
     second: Array
     weights: Array = None
-    shape: tuple[int, ...] | None = None
-    periodic: tuple[bool, ...] | None = None
     colours: Array = None
     name: str = "graph"
 
@@ -168,8 +163,7 @@ def as_graph(graph: Any, units: int | None = None) -> Graph:
     if isinstance(graph, Graph):
         return graph
     if hasattr(graph, "tocsr") and hasattr(graph, "shape"):
-        found = graph.tocsr().tocoo()  # entries that are there twice are summed
-        return _from_entries(host.asarray(found.row), host.asarray(found.col), host.asarray(found.data), graph.shape)
+        return _from_matrix(graph)
     if hasattr(graph, "nodes") and hasattr(graph, "edges"):
         return _from_networkx(graph)
     if not (is_array(graph) or isinstance(graph, (list, tuple))):
@@ -179,8 +173,7 @@ def as_graph(graph: Any, units: int | None = None) -> Graph:
     array = numbers(to_numpy(graph) if is_array(graph) else graph, "graph", host)
     square = array.ndim == 2 and array.shape[0] == array.shape[1]
     if square and (host.isdtype(array.dtype, "real floating") or array.shape[0] > 2):  # two rows of ints are two edges
-        rows, columns = host.nonzero(array)
-        return _from_entries(rows, columns, array[rows, columns], array.shape)
+        return _from_matrix(array)
     if not host.isdtype(array.dtype, "integral") or array.ndim != 2 or array.shape[1] != 2:
         raise ValueError(
             f"graph must be a square matrix, or ints of shape (edges, 2), whose weights are the argument couplings; "
@@ -190,31 +183,26 @@ def as_graph(graph: Any, units: int | None = None) -> Graph:
     return Graph(count, array[:, 0], array[:, 1])
 
 
-def _from_entries(rows: Array, columns: Any, values: Any, shape: Any) -> Graph:
-    """A graph of the entries of a matrix that are not zero."""
-    host = host_namespace()
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(f"couplings must be a square matrix, got one of shape {tuple(shape)}")
-    n = int(shape[0])
-    values = finite(values, "couplings", rows.shape)
-    kept = values != 0
-    rows, columns, values = host.astype(rows[kept], host.int64), host.astype(columns[kept], host.int64), values[kept]
-    if host.any(rows == columns):
-        unit = int(rows[host.argmax(rows == columns)])
-        raise ValueError(f"couplings must have no diagonal, got an entry at ({unit}, {unit})")
-    keys = host.minimum(rows, columns) * n + host.maximum(rows, columns)
-    order = host.argsort(2 * keys + (rows > columns), stable=True)  # an entry, then its mirror image
-    keys, upper, values = keys[order], (rows < columns)[order], values[order]
-    pairs = keys.shape[0] // 2
-    one, other = slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2)
-    wrong = (keys[one] != keys[other]) | (values[one] != values[other]) | ~upper[one] | upper[other]
-    wrong = host.concat([wrong, host.ones((keys.shape[0] % 2,), dtype=host.bool)])
-    if host.any(wrong):
-        i, j = divmod(int(keys[2 * int(host.argmax(wrong))]), n)
-        here = keys == i * n + j
-        a, b = float(host.sum(values[here & upper])), float(host.sum(values[here & ~upper]))
-        raise ValueError(f"couplings must be symmetric, got {a:g} at ({i}, {j}) and {b:g} at ({j}, {i})")
-    return Graph(n, keys[::2] // n, keys[::2] % n, values[::2])
+def _from_matrix(matrix: Any) -> Graph:
+    """A graph of the entries of a matrix, dense or sparse, that are not zero; those that are there twice are summed."""
+    scipy_sparse, host = need("scipy.sparse"), host_namespace()
+    found = scipy_sparse.csr_array(matrix, copy=True)
+    if len(found.shape) != 2 or found.shape[0] != found.shape[1]:
+        raise ValueError(f"couplings must be a square matrix, got one of shape {tuple(found.shape)}")
+    found.sum_duplicates()
+    found.data = host.asarray(finite(found.data, "couplings", found.data.shape), copy=True)
+    found.eliminate_zeros()
+    loops = host.nonzero(found.diagonal())[0]
+    if loops.shape[0]:
+        raise ValueError(f"couplings must have no diagonal, got an entry at ({loops[0]}, {loops[0]})")
+    apart = (found != found.T).tocoo()
+    if apart.nnz:
+        i, j = min(zip(apart.row.tolist(), apart.col.tolist(), strict=True))
+        raise ValueError(
+            f"couplings must be symmetric, got {found[i, j]:g} at ({i}, {j}) and {found[j, i]:g} at ({j}, {i})"
+        )
+    upper = scipy_sparse.triu(found, 1).tocoo()
+    return Graph(found.shape[0], upper.row, upper.col, upper.data)
 
 
 def _from_networkx(graph: Any) -> Graph:
@@ -236,7 +224,7 @@ class Lattice(Graph):
     Parameters
     ----------
     shape : tuple of ints
-        How many units along each axis.
+        How many units along each axis; they are numbered in C order.
     periodic : tuple of bool
         Along which axes the ends are joined.
     weights : array of float, optional

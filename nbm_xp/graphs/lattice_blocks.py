@@ -25,7 +25,7 @@ from nbm_xp.namespace import host_namespace
 from .blocks import Division, Index, Shown
 from .energy_model import Clamp, EnergyModel
 from .graph import Lattice, odd_rings, row_starts, uniform_value
-from .layout import multiples_of, rounded
+from .layout import multiples_of
 
 __all__ = [
     "Couplings", "LatticeDivision", "LatticeMemory", "SlotRuns", "check_lattice", "couplings_of", "divided",
@@ -319,45 +319,36 @@ class LatticeMemory:
         cuts = [cut for seam in seams for cut in ((seam - 1, seam) if n % 2 else (seam,)) if begin < cut < end]
         return list(itertools.pairwise([begin, *cuts, end]))
 
+    def numbers(self, shape: tuple[int, ...]) -> tuple[Array, Array]:
+        """Of each unit here, its number in an array of the lattice's shape, or of less; and whether it is there."""
+        host = host_namespace()
+        found, exists = host.zeros((), dtype=host.int64), host.ones((), dtype=host.bool)
+        for axis, n in enumerate(shape):
+            places, there = self.along(axis)
+            there = there & (places < n)
+            found, exists = found[..., None] * n + host.where(there, places, 0), exists[..., None] & there
+        return self.flat(found), self.flat(exists)
+
+    def of_edges(self, values: Array) -> Array:
+        """What belongs to edges, of shape (axes, units), by their first units; 0 where there is none."""
+        found, begin = [], 0
+        for shape in self.graph.edge_shapes:
+            numbers, exists = self.numbers(shape)
+            found.append(values[begin + numbers] * exists)
+            begin += math.prod(shape)
+        return host_namespace().stack(found)
+
+    def of_units(self, values: Array) -> Array:
+        """What belongs to units, of shape (1 or values, units); 0 where there is none."""
+        numbers, exists = self.numbers(self.graph.shape)
+        return host_namespace().reshape(values, (self.graph.units, -1))[numbers].T * exists
+
     def places_of(self, units: Array, values: Array) -> Clamp:
         """Where some of the lattice's units are here, as often as they are, and with each what belongs to it."""
-        host, last = host_namespace(), self.padded[-1]
-        here = host.zeros(units.shape, dtype=host.int64)
-        for axis, n in enumerate(self.graph.shape):
-            size = math.prod(self.graph.shape[axis + 1 :])
-            place, units = units // size - self.offset[axis] + self.depth, units % size
-            if self.graph.periodic[axis]:  # at every n-th place from the first one on
-                rounds = -(-self.padded[axis] // n)
-                here, units, values = (host.repeat(x, rounds) for x in (here, units, values))
-                place = host.reshape((place % n)[:, None] + n * host.arange(rounds), (-1,))
-            there = (place >= 0) & (place < self.padded[axis])
-            here, units, values = (here * self.padded[axis] + place)[there], units[there], values[there]
-        rows, along = here // last, here % last
-        return rows * last + along % 2 * (last // 2) + along // 2, values
-
-    def of_edges(self, numbers: Array) -> Array:
-        """What belongs to edges, of shape (axes, units), by their first units; 0 where there is none."""
-        host, found, begin = host_namespace(), [], 0
-        for shape in self.graph.edge_shapes:
-            end = begin + math.prod(shape)
-            found.append(self.flat(self._taken(host.reshape(numbers[begin:end], shape))))
-            begin = end
-        return host.stack(found)
-
-    def of_units(self, numbers: Array) -> Array:
-        """What belongs to units, with the lattice's axes first; 0 where there is none."""
-        axes = tuple(range(len(self.size)))
-        return self.flat(host_namespace().moveaxis(self._taken(numbers), axes, tuple(k - len(axes) for k in axes)))
-
-    def _taken(self, numbers: Array) -> Array:
-        """The elements of an array of the lattice's shape, or with one less along an open axis, that lie here."""
-        host = host_namespace()
-        for axis in range(len(self.size)):
-            places, there = self.along(axis)
-            there = there & (places < numbers.shape[axis])
-            taken = host.take(numbers, host.where(there, places, 0), axis=axis)
-            numbers = taken * host.reshape(there, (-1, *(1,) * (taken.ndim - axis - 1)))
-        return numbers
+        host, (numbers, exists) = host_namespace(), self.numbers(self.graph.shape)
+        which = host.searchsorted(units, numbers) % units.shape[0]
+        places = host.nonzero(exists & (units[which] == numbers))[0]
+        return places, values[which[places]]
 
 
 @dataclass(frozen=True)
@@ -372,8 +363,8 @@ class Couplings:
         int8, or float64 where couplings are no multiples; None where each is 1. Of shape (edges,), or of a block
         (axes, units).
     fields : float or array
-        Of all units, or of each: of the lattice's shape, or of a block (units,); of Potts units with one more axis, a
-        lattice's last one and a block's first one.
+        Of all units, or of each: of shape (units,), or (units, values) for Potts units; of a block of shape (1 or
+        values, units).
     clamp : Clamp or None
         The clamped units and their values; of a block their places, and what is in each.
     """
@@ -394,16 +385,11 @@ class Couplings:
 
 
 def couplings_of(machine: EnergyModel, clamp: Clamp | None = None) -> Couplings:
-    """A lattice machine's couplings and fields, rounded as its layout's are, and its clamped units."""
-    host, resolution = host_namespace(), machine.resolution
-    weights, own = machine.by_edge_and_unit
+    """A lattice machine's couplings and fields, and its clamped units."""
+    weights, own = machine.edge_couplings, machine.unit_fields
     one, field = uniform_value(weights), uniform_value(own)
-    if field is not None and not machine.kind.is_categorical:
-        fields: float | Array = float(rounded(host.asarray(field), resolution))
-    else:
-        fields = host.reshape(rounded(own, resolution), (*machine.state_shape, *own.shape[1:]))
+    fields = own if field is None or machine.kind.is_categorical else field
     if one is not None:
-        return Couplings(float(rounded(host.asarray(one), resolution)), None, fields, clamp)
-    weights = rounded(weights, resolution)
+        return Couplings(one, None, fields, clamp)
     unit, multiples = multiples_of(weights)
     return Couplings(unit, weights if multiples is None else multiples, fields, clamp)

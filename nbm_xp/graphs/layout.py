@@ -41,8 +41,6 @@ class Layout:
         The two slots of each edge, and its coupling.
     fields : array
         float64, of shape (units,); of shape (units, values) for Potts units.
-    resolution : float
-        What couplings and fields are whole multiples of.
     kept : dict
         What was made of all this for single libraries.
     """
@@ -56,7 +54,6 @@ class Layout:
     second: Array
     weights: Array
     fields: Array
-    resolution: float
     kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -270,13 +267,10 @@ def _layout_of(
 ) -> Layout:
     host = host_namespace()
     begins, neighbours, edges = rows
-    check_sums(couplings, fields)
-    resolution = resolution_of(couplings, fields)
-    couplings, fields = rounded(couplings, resolution), rounded(fields, resolution)
     weights = host.ascontiguousarray(couplings)
     equal = weights.shape[0] and host.min(weights) == host.max(weights)
     by_rows = host.full(edges.shape, weights[0]) if equal else weights[edges]
-    return Layout(order, ends, begins, neighbours, by_rows, first, second, weights, fields[order, ...], resolution)
+    return Layout(order, ends, begins, neighbours, by_rows, first, second, weights, fields[order, ...])
 
 
 def resolution_of(couplings: Array, fields: Array) -> float:
@@ -336,8 +330,13 @@ def _size(numbers: Array) -> float:
 
 
 def rounded(numbers: Array, resolution: float) -> Array:
-    """Numbers as multiples of a resolution."""
-    return host_namespace().round(numbers / resolution) * resolution if resolution else numbers
+    """Numbers as multiples of a resolution; one number that was stretched stays so."""
+    host, one = host_namespace(), uniform_value(numbers)
+    if not resolution:
+        return numbers
+    if one is not None:
+        return host.broadcast_to(host.asarray(round(one / resolution) * resolution), numbers.shape)
+    return host.round(numbers / resolution) * resolution
 
 
 def _arrays_of(layout: Layout, xp: Namespace) -> LayoutArrays:

@@ -27,7 +27,6 @@ from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy, wide_dtypes
 from nbm_xp.package import need
 
-from .chains import Chains, started
 from .energy_model import EnergyModel
 from .exact import enumerated
 from .likelihoods import MOST_STATES, Neighbourhood, Objective, fields_of, joined
@@ -282,14 +281,13 @@ class Learning(EnergyModel, Estimator):
             )
 
     def _place(self) -> Array:
-        return joined(self.layout.weights, fields_of(self))
+        return joined(self.edge_couplings, fields_of(self))
 
     def _take(self, aim: Objective, place: Array, steps: int) -> None:
         """Become what was learnt."""
-        self.layout = aim.machine_at(place).layout
-        fields = fields_of(self)
-        self.couplings_ = self.layout.weights
-        self.fields_ = fields.T if self.kind.is_categorical else fields[0]
+        couplings, fields = aim.split(place)
+        self.set_parameters(couplings, fields.T if self.kind.is_categorical else fields[0])
+        self.couplings_, self.fields_ = self.edge_couplings, self.unit_fields
         self.n_features_in_, self.n_iter_ = self.n_units, steps
 
     def _followed(self, aim: Objective, place: Array) -> Array:
@@ -331,35 +329,22 @@ class ModelChains:
     """
 
     def __init__(self, machine: EnergyModel, aim: Objective, how: Learning, seed: int) -> None:
-        self.table = aim.table(aim.library())
-        self.sweeps = how.n_sweeps
-        library = self.table.xp
-        if how.training == "pcd":
-            self.tempering, self.chains = (
-                None,
-                Chains(machine, started(machine, how.n_chains, 1.0, seed), library=library),
-            )
-            self.chains.step(SETTLING)
-            return
-        betas = placed_ladder(machine, 0.0, 1.0, n_sweeps=100, rounds=3, random_state=seed, library=library)
+        self.table, self.sweeps = aim.table(aim.library()), how.n_sweeps
+        library, betas = self.table.xp, host_namespace().ones((1,))
+        if how.training == "ptt":
+            betas = placed_ladder(machine, 0.0, 1.0, n_sweeps=100, rounds=3, random_state=seed, library=library)
         self.tempering = Tempering(machine, betas, how.n_chains, seed, library=library)
-        self.chains = self.tempering.running
         for _ in range(SETTLING):
             self.tempering.step()
 
     def moments(self, machine: EnergyModel) -> tuple[Array, Array]:
         """What the states show of pairs and units, after more sweeps of a machine as it is now."""
-        chains, xp = self.chains, self.table.xp
+        chains, xp = self.tempering.running, self.table.xp
         chains.machine = machine
-        if self.tempering is None:
-            chains.step(self.sweeps)
-        else:
-            for _ in range(self.sweeps):
-                self.tempering.step()
+        for _ in range(self.sweeps):
+            self.tempering.step()
         with wide_dtypes(xp):
-            states = chains.by_unit()
-            if self.tempering is not None:
-                states = xp.take(states, asarray(self.tempering.order[:, -1], xp, "int64"), axis=1)
-            rows = xp.matrix_transpose(states)
+            cold = asarray(self.tempering.order[:, -1], xp, "int64")
+            rows = xp.matrix_transpose(xp.take(chains.by_unit(), cold, axis=1))
         pairs, units = self.table.moments(rows, host_namespace().full((rows.shape[0],), 1.0 / rows.shape[0]))
         return to_numpy(pairs), to_numpy(units)

@@ -42,7 +42,7 @@ from nbm_xp.tape import value_and_grad
 from .energy_model import EnergyModel
 from .exact import enumerated, states_of
 from .graph import Graph
-from .layout import neighbour_rows, reweighed
+from .layout import neighbour_rows
 
 __all__ = ["MOST_STATES", "Objective", "fields_of", "joined"]
 
@@ -191,9 +191,7 @@ def neighbourhood(graph: Graph, values: Units, xp: Namespace) -> Neighbourhood:
 
 def fields_of(machine: EnergyModel) -> Array:
     """The fields of a machine, of shape (channels, units)."""
-    host = host_namespace()
-    found = machine.layout.fields[host.argsort(machine.layout.order), ...]
-    return found.T if found.ndim == 2 else found[None, :]
+    return machine.unit_fields.T if machine.kind.is_categorical else machine.unit_fields[None, :]
 
 
 def joined(couplings: Array, fields: Array) -> Array:
@@ -253,7 +251,7 @@ class Objective:
         """A machine with these couplings and fields."""
         couplings, fields = self.split(place)
         found = copy.copy(self.machine)
-        found.layout = reweighed(found.layout, couplings, fields.T if found.kind.is_categorical else fields[0])
+        found.set_parameters(couplings, fields.T if found.kind.is_categorical else fields[0])
         return found
 
     def pseudo(self, place: Array) -> tuple[float, Any]:

@@ -160,8 +160,7 @@ class GraphMachine(Learning):
         observe : str or sequence of str, optional
             Energy, a unit; magnetisation, the mean value of a unit, of Potts units the order parameter, or
             abs_magnetisation, its size; overlap, of chains two by two; correlations, along the axes of a lattice;
-            means, of units and joined pairs. `binder`, `energy_histogram` and `autocorrelation_time` are functions of
-            these.
+            means, of units and joined pairs. `binder` and `autocorrelation_time` are functions of these.
         clamp : dict, optional
             Units, and their constant values.
         first_chain : int, optional

@@ -15,7 +15,7 @@ from nbm_xp.machines.rows import numbers, positive_int
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
 
 __all__ = [
-    "HELPS", "autocorrelation_time", "binder", "diagnose", "energy_histogram", "jackknife_error", "labels_of",
+    "HELPS", "autocorrelation_time", "binder", "diagnose", "jackknife_error", "labels_of",
     "specific_heat", "standard_error",
 ]  # fmt: skip
 
@@ -145,20 +145,6 @@ def specific_heat(energy: Any, beta: float, units: int) -> float:
     1.0
     """
     return float(beta**2 * units * host_namespace().var(_series(energy, "energy")))
-
-
-def energy_histogram(energy: Any, bins: int = 64) -> tuple[Array, Array]:
-    """How often energies fall between edges: the counts of all chains, and the edges.
-
-    Examples
-    --------
-    >>> counts, edges = energy_histogram([0.0, 1.0, 1.0], bins=2)
-    >>> counts.tolist(), edges.tolist()
-    ([1, 2], [0.0, 0.5, 1.0])
-    """
-    host = host_namespace()
-    counts, edges = host.histogram(_series(energy, "energy"), bins=positive_int(bins, "bins"))
-    return counts, edges
 
 
 def diagnose(draws: Any, *, stacklevel: int = 2) -> dict[str, Any]:

@@ -144,32 +144,20 @@ class Means:
         self.graph = machine.graph
 
     def sums(self, xp: Namespace, states: Array) -> list[Array]:
-        """The states and the products of joined units, int64: those along each axis of a lattice, or all at once."""
-        if isinstance(self.graph, Lattice):
-            found = [_next_products(xp, states, axis, ring) for axis, ring in enumerate(self.graph.periodic)]
-        else:
-            ends = (asarray(x, xp, "int64") for x in (self.graph.first, self.graph.second))
-            first, second = (xp.take(states, which, axis=0) for which in ends)
-            found = [first * second]
-        return [xp.astype(x, dtype_of(xp, "int64")) for x in (states, *found)]
+        """The states, and the products of joined units; int64."""
+        ends = (asarray(x, xp, "int64") for x in (self.graph.first, self.graph.second))
+        each = xp.reshape(states, (self.graph.units, -1))
+        first, second = (xp.take(each, which, axis=0) for which in ends)
+        return [xp.astype(x, dtype_of(xp, "int64")) for x in (states, first * second)]
 
     def variables(self, xp: Namespace, sums: list[Array], count: int, axes: tuple[str, ...]) -> Variables:
         """The means over so many states."""
-        units, *pairs = (xp.moveaxis(x, -1, 0) / count for x in sums)
+        units, edges = (xp.moveaxis(x, -1, 0) / count for x in sums)
         units = xp.reshape(units, (units.shape[0], -1)) if len(axes) == 1 else units
-        edges = xp.concat([xp.reshape(x, (x.shape[0], -1)) for x in pairs], axis=1)
         return {
             "unit_means": (("chain", *axes), units, about("mean of each unit")),
             "edge_means": (("chain", "edge"), edges, about("mean product of the two units of each edge")),
         }
-
-
-def _next_products(xp: Namespace, states: Array, axis: int, ring: bool) -> Array:
-    """The products of units and the next ones along an axis."""
-    if ring:
-        return states * xp.roll(states, -1, axis=axis)
-    head = (slice(None),) * axis
-    return states[(*head, slice(None, -1), ...)] * states[(*head, slice(1, None), ...)]
 
 
 STATES: Final[dict[str, Any]] = {"correlations": Correlations, "means": Means}

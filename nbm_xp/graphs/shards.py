@@ -137,7 +137,7 @@ class Shard(Block):
         none, ends = self.neighbours[:0], tuple(host_namespace().searchsorted(self.slots, self.colour_ends).tolist())
         return Layout(
             self.slots, ends, self.begins, self.neighbours, self.couplings, none, none, self.couplings[:0],
-            self.fields, 0.0,
+            self.fields,
         )  # fmt: skip
 
     @cached_property

@@ -60,7 +60,7 @@ class Tempering:
     ----------
     machine : EnergyModel
     betas : array
-        Rising inverse temperatures, two at least.
+        Rising inverse temperatures; of a single one nothing is exchanged.
     n_sets : int
         How many sets there are.
     random_state, clamp
@@ -112,6 +112,8 @@ class Tempering:
         host = host_namespace()
         self.running.step()
         now = self.lowest.see()[self.order]
+        if now.shape[1] == 1:
+            return now
         u = self._numbers.sweep(host, self._streams, self.sets).T
         self._streams = self._numbers.after(self._streams)
         chance = exp(host.minimum((self.betas[1:] - self.betas[:-1]) * (now[:, 1:] - now[:, :-1]), 0.0))

@@ -127,7 +127,7 @@ def projected(
         lengths = _lengths(graph.shape, chunks)
         at_once = checkpoint_every or divided(graph.shape, graph.periodic, lengths).sweeps_at_once
         block = math.prod(n + 2 * graph.reach * at_once for n in lengths)
-        own = [x for x in machine.by_edge_and_unit if any(x.strides)]
+        own = [x for x in (machine.edge_couplings, machine.unit_fields) if any(x.strides)]
         each, whole = sum(x.itemsize * (x.size // machine.n_units) for x in own), sum(x.nbytes for x in own)
         at_work = workers * block * (_AT_WORK[machine.kind.is_categorical] + each)
         return Projected(_PROCESS + 2 * whole + at_work, 2 * states + whole)

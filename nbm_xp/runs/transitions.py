@@ -1,4 +1,4 @@
-"""A lattice's transition as a run: temperatures in blocks, through faults, with the numbers of `graphs.transition`."""
+"""A lattice's transition as a run: temperatures in blocks, through faults, with the numbers of chains in memory."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def measure_lattice(
     scheduler: str | Workers = "threads",
     progress: Progress | None = None,
 ) -> RunDirectory:
-    """Measure spins on a lattice at many temperatures, as `nbm_xp.graphs.transition` does, in a run's directory.
+    """Measure spins on a lattice at many temperatures, in a run's directory; all chains begin with equal spins.
 
     Parameters
     ----------
@@ -144,8 +144,10 @@ def measure_lattice(
         Whether the ends of axes are joined.
     coupling : float, optional
         Of all edges.
-    n_chains, n_sweeps, burn_in, rule : optional
-        See `nbm_xp.graphs.transition`.
+    n_chains : int, optional
+        How many chains there are at each temperature.
+    n_sweeps, burn_in, rule : optional
+        See `GraphMachine.sample`.
     library : str, optional
         The library that it is computed in; by default the one that is configured.
     checkpoint_every : int, optional

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import pathlib
 import signal
+from typing import Any
 
 import numpy as np
 import pytest
 
-from nbm_xp.graphs import GraphMachine, jackknife_error, lattice, onsager, transition
+from nbm_xp.graphs import GraphMachine, jackknife_error, lattice, onsager
+from nbm_xp.graphs.applications import TRANSITION_SERIES, Measured, measured_at
 from nbm_xp.runs import RunDirectory, RunError, read_transition, resume
 from tests.helpers.command import PNG, ran, refused, told
 from tests.helpers.runs import program
@@ -87,13 +89,25 @@ def test_what_cannot_be_measured_is_refused(given: tuple[str, ...], message: str
     assert message in refused("lattice", "--out", "ising", *given)
 
 
+def in_memory(machine: GraphMachine, temperatures: list[float], n_chains: int = 4, **how: Any) -> list[Measured]:
+    """What is measured at these temperatures of chains that begin with equal spins."""
+    total = n_chains * len(temperatures)
+    draws = machine.sample(
+        total, beta=np.repeat(1 / np.asarray(temperatures), n_chains), initial=np.ones((total, machine.n_units)),
+        observe=TRANSITION_SERIES, **how,
+    )  # fmt: skip
+    series = (draws[name].values.reshape(len(temperatures), n_chains, -1) for name in TRANSITION_SERIES)
+    at = zip(temperatures, *series, draws["state"].values[::n_chains], strict=True)
+    return [measured_at(machine, *each) for each in at]
+
+
 @pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # few sweeps, whose bits count
 def test_the_numbers_are_those_of_the_transition_in_memory() -> None:
     for number, rule in enumerate(("heat_bath", "wolff")):
         out = f"ising{number}"
         document = told(*ASKED[:-1], out, "--rule", rule, "--checkpoint-every", "150", "--burn-in", "170")
         machine = GraphMachine(lattice((12, 8)))
-        found = transition(machine, [1.5, 2.5, 3.5], n_sweeps=400, burn_in=170, rule=rule, random_state=2)
+        found = in_memory(machine, [1.5, 2.5, 3.5], n_sweeps=400, burn_in=170, rule=rule, random_state=2)
         assert document["measured"] == [at.document() for at in found]
         assert (np.load(f"{out}/spins.npy") == np.stack([at.state for at in found])).all()
 
@@ -123,15 +137,10 @@ def test_what_was_killed_goes_on_with_the_same_bytes() -> None:
             look("ising")
 
 
-@pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # few sweeps
 def test_machines_without_an_exact_answer_have_none() -> None:
-    open_ends = transition(GraphMachine(lattice((6, 6), periodic=False)), [2.0], n_sweeps=50, random_state=1)
-    assert (open_ends[0].exact_energy, open_ends[0].exact_specific_heat) == (None, None)
-    with pytest.raises(ValueError, match="machine must be of spins"):
-        transition(GraphMachine(lattice((4, 4)), 3), [1.0])
-    for wrong in ([-1.0], 1.0):
-        with pytest.raises(ValueError, match="temperatures must be"):
-            transition(GraphMachine(lattice((4, 4))), wrong)  # type: ignore[arg-type]
+    machine, rows = GraphMachine(lattice((6, 6), periodic=False)), np.random.default_rng(1).normal(size=(2, 4, 50))
+    found = measured_at(machine, 2.0, *rows, np.ones(36))
+    assert (found.exact_energy, found.exact_specific_heat) == (None, None)
 
 
 def test_jackknife_errors_are_those_of_means_and_variances() -> None:
@@ -164,7 +173,7 @@ def test_what_is_no_finished_measurement_is_said() -> None:
 @pytest.mark.parametrize(("chains", "sweeps"), [(1, 3), (1, 33), (2, 2), (4, 5)])
 def test_few_sweeps_have_errors_too(chains: int, sweeps: int) -> None:
     machine = GraphMachine(lattice((4, 4)))
-    (found,) = transition(machine, [2.0], n_chains=chains, n_sweeps=sweeps, burn_in=5, random_state=1)
+    (found,) = in_memory(machine, [2.0], n_chains=chains, n_sweeps=sweeps, burn_in=5, random_state=1)
     assert 0.0 <= found.specific_heat_error < np.inf
     x = np.random.default_rng(2).normal(size=(chains, sweeps))
     left_out = [np.delete(x, k).mean() for k in range(x.size)]
@@ -182,7 +191,7 @@ def test_the_square_lattice_is_onsagers() -> None:
     one, by 3.02); of this seed, whose bits are the same everywhere, none is off by two.
     """
     machine = GraphMachine(lattice((128, 128)))
-    found = transition(machine, np.linspace(1.5, 3.5, 13).tolist(), n_sweeps=20000, burn_in=1000, random_state=1)
+    found = in_memory(machine, np.linspace(1.5, 3.5, 13).tolist(), n_sweeps=20000, burn_in=1000, random_state=1)
     for at in found:
         assert at.exact_energy is not None
         assert at.exact_specific_heat is not None

@@ -19,7 +19,6 @@ from nbm_xp.graphs import (
     binder,
     chimera,
     edwards_anderson,
-    energy_histogram,
     enumerated,
     erdos_renyi,
     lattice,
@@ -31,7 +30,6 @@ from nbm_xp.graphs import (
     specific_heat,
     standard_error,
     strip_energy,
-    transition,
     zephyr,
 )
 from nbm_xp.graphs import layout as layout_chapter
@@ -159,7 +157,6 @@ def test_what_is_wrong_is_said(case: int) -> None:
         (lambda: GraphMachine({(0, 1): 0.5}), "graph must be a Graph, .*, got dict$"),
         (lambda: enumerated(lattice((4, 4))), "machine must be a GraphMachine, got Lattice"),  # type: ignore[arg-type]
         (lambda: strip_energy(lattice((4, 4))), "machine must be a GraphMachine, got Lattice"),  # type: ignore[arg-type]
-        (lambda: transition(lattice((4, 4)), [1.0]), "machine must be a GraphMachine"),  # type: ignore[arg-type]
         (lambda: placed_ladder(lattice((4, 4)), 0.1, 1.0), "machine must be a GraphMachine"),  # type: ignore[arg-type]
     ],
 )
@@ -502,6 +499,5 @@ def test_series_say_what_they_are_worth() -> None:
     assert autocorrelation_time(np.ones((2, 10))).tolist() == [0.5, 0.5]
     assert binder(rng.normal(size=10**5)) == pytest.approx(0.0, abs=0.02)
     assert specific_heat([1.0, 3.0], 0.5, 100) == 25.0
-    assert energy_histogram(x[0], 10)[0].sum() == x.shape[1]
     with pytest.raises(ValueError, match="series must have two sweeps at least"):
         autocorrelation_time([1.0])

@@ -22,7 +22,7 @@ from nbm_xp.runs import (
     read_result,
     resume,
     sample,
-    sample_lattice,
+    sample_graph,
     train,
     trained_model,
 )
@@ -280,7 +280,7 @@ def test_a_progress_that_cannot_be_called_begins_no_run(tmp_path: pathlib.Path) 
     for begin in (
         lambda: sample(model, place, 4, 2, progress=3),
         lambda: evaluate(model, place, progress=3),
-        lambda: sample_lattice(GraphMachine(lattice((4, 4))), place, n_sweeps=4, progress=3),
+        lambda: sample_graph(GraphMachine(lattice((4, 4))), place, n_sweeps=4, progress=3),
         lambda: measure_lattice(place, (4, 4), [2.0], n_sweeps=4, progress=3),
         lambda: resume(place, progress=3),
     ):
