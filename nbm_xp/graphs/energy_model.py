@@ -177,11 +177,13 @@ def checked_clamp(machine: EnergyModel, clamp: Any) -> Clamp | None:
     >>> checked_clamp(GraphMachine([[0, 1], [1, 2]]), {2: 1, 0: -1})
     (array([0, 2]), array([-1,  1], dtype=int8))
     """
-    if clamp is None or clamp == {}:
+    if clamp is None:
         return None
     host, allowed = host_namespace(), machine.kind.values
     if not isinstance(clamp, dict):
         raise ValueError(f"clamp must be a dict of units and values, got {type(clamp).__name__}")
+    if not clamp:
+        return None
     found = {}
     for unit, value in clamp.items():
         try:

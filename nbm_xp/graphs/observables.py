@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from nbm_xp.machines import Array, Namespace
 from nbm_xp.machines.units import Units
-from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace, is_lazy, to_numpy, wide_dtypes
+from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace, is_lazy, to_numpy
 
 from .energy_model import EnergyModel
 from .graph import Lattice
@@ -59,19 +59,17 @@ SERIES: Final = {
 """What is a number for each chain, or pair of chains, and sweep, made of a sum over all units."""
 
 
-def totals(xp: Namespace, values: Units, states: Array) -> Array:
+def totals(xp: Namespace, kind: Units, states: Array) -> Array:
     """The sum over units, the first axis, or how many Potts units have each value; int64 of shape (sums, chains)."""
-    with wide_dtypes(xp):
-        int64 = dtype_of(xp, "int64")
-        if not values.is_categorical:
-            return xp.sum(states, axis=0, keepdims=True, dtype=int64)
-        return xp.stack([xp.sum(xp.astype(states == k, int64), axis=0) for k in values.values])
+    int64 = dtype_of(xp, "int64")
+    if not kind.is_categorical:
+        return xp.sum(states, axis=0, keepdims=True, dtype=int64)
+    return xp.stack([xp.sum(xp.astype(states == k, int64), axis=0) for k in kind.values])
 
 
 def products(xp: Namespace, states: Array) -> Array:
     """The sum over units of the products of two chains each; int64 of shape (1, pairs)."""
-    with wide_dtypes(xp):
-        return xp.sum(states[:, ::2] * states[:, 1::2], axis=0, keepdims=True, dtype=dtype_of(xp, "int64"))
+    return xp.sum(states[:, ::2] * states[:, 1::2], axis=0, keepdims=True, dtype=dtype_of(xp, "int64"))
 
 
 # Means over sweeps of what states show

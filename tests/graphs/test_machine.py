@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -314,20 +315,6 @@ def test_every_library_gives_the_same_bits(library: Library, units: Any, rule: s
         assert value.tobytes() == got[name].tobytes(), name
 
 
-@pytest.mark.parametrize(("units", "rule"), KINDS)
-def test_loops_and_arrays_give_the_same_bits(units: Any, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("xarray")
-    how = {"clamp": {3: 1, 7: 1}, "n_chains": 131, "beta": np.linspace(0.1, 2.0, 131), "observe": ["energy"]}
-    want = draws(units, rule, **how)
-    monkeypatch.setattr(moves_chapter, "kernel", lambda *_: None)
-    got = draws(units, rule, **how)
-    assert want["state"].tobytes() == got["state"].tobytes()
-    assert want["energy"].tobytes() == got["energy"].tobytes()
-    assert set(got["state"][:, 3].tolist()) == {1}
-    machine = GraphMachine(GLASS, units=units, fields=0.3 if units != 3 else [0.3, -0.1, 0.0])
-    np.testing.assert_allclose(machine.energy(got["state"]) / 24, got["energy"][:, -1], rtol=1e-12)
-
-
 WHOLE = np.random.default_rng(1).integers(-9, 9, 2 * 8 * 64) * 0.25
 MACHINES = {
     "regular": lambda units: GraphMachine(random_regular(200, 3, 1), units, fields=0.2),
@@ -343,45 +330,35 @@ MACHINES = {
 }
 
 
-@pytest.mark.parametrize("units", ["spin", "binary"])
-@pytest.mark.parametrize("rule", ["heat_bath", "metropolis"])
-@pytest.mark.parametrize("name", MACHINES)
-def test_graphs_of_all_kinds_give_the_same_bits(
-    name: str, rule: str, units: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine = MACHINES[name](units)
-    for chains, beta in ((1, 0.6), (1, 9.0), (3, [0.0, 0.7, -0.4])):
-        with monkeypatch.context() as patched:
-            loops = machine.chains(chains, beta, 1, rule=rule)
-            loops.step(4)
-            want = loops.rows(), loops.energies()
-            patched.setattr(moves_chapter, "kernel", lambda *_: None)
-            arrays = machine.chains(chains, beta, 1, rule=rule)
-            arrays.step(4)
-            np.testing.assert_array_equal(arrays.rows(), want[0])
-            np.testing.assert_array_equal(arrays.energies(), want[1])
+POTTS = [(lattice((8, 64)), 3), (GLASS, 2), (random_regular(200, 3, 1), 5), (erdos_renyi(150, 0.02, 1), 4),
+         (erdos_renyi(70, 0.0), 3), (sherrington_kirkpatrick(30, 2), 127)]  # fmt: skip
+ALL = {f"{name}, {units}": partial(make, units) for name, make in MACHINES.items() for units in ("spin", "binary")}
+ALL |= {
+    f"{graph}, {q}": partial(GraphMachine, graph, q, np.random.default_rng(2).normal(0.0, 0.4, (graph.units, q)))
+    for graph, q in POTTS
+}
 
 
 @pytest.mark.filterwarnings("ignore::nbm_xp.graphs.ClampWarning")
 @pytest.mark.parametrize("rule", ["heat_bath", "metropolis"])
-@pytest.mark.parametrize(("graph", "values"), [(lattice((8, 64)), 3), (GLASS, 2), (random_regular(200, 3, 1), 5),
-                                               (erdos_renyi(150, 0.02, 1), 4), (erdos_renyi(70, 0.0), 3),
-                                               (sherrington_kirkpatrick(30, 2), 127)])  # fmt: skip
-def test_potts_loops_and_arrays_give_the_same_bits(
-    graph: Graph, values: int, rule: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fields = np.random.default_rng(2).normal(0.0, 0.4, (graph.units, values))
-    machine = GraphMachine(graph, values, fields=fields)
-    for chains, beta, clamp in ((1, 0.9, None), (70, np.linspace(-0.5, 30.0, 70), {1: 0, 5: 1})):
-        with monkeypatch.context() as patched:
-            loops = machine.chains(chains, beta, 1, rule=rule, clamp=clamp)
-            loops.step(3)
-            want = loops.rows(), loops.energies()
-            patched.setattr(moves_chapter, "kernel", lambda *_: None)
-            arrays = machine.chains(chains, beta, 1, rule=rule, clamp=clamp)
-            arrays.step(3)
-            np.testing.assert_array_equal(arrays.rows(), want[0])
-            np.testing.assert_array_equal(arrays.energies(), want[1])
+@pytest.mark.parametrize("name", ALL)
+def test_loops_and_arrays_give_the_same_bits(name: str, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = ALL[name]()
+    cases: list[tuple[int, Any, Any]] = [
+        (1, 0.9, None), (1, 9.0, None), (3, [0.0, 0.7, -0.4], None), (70, np.linspace(-0.5, 30.0, 70), {1: 1, 5: 1})
+    ]  # fmt: skip
+    for chains, beta, clamp in cases:
+        found = []
+        for kernel in (moves_chapter.kernel, lambda *_: None):
+            with monkeypatch.context() as patched:
+                patched.setattr(moves_chapter, "kernel", kernel)
+                running = machine.chains(chains, beta, 1, rule=rule, clamp=clamp)
+                running.step(4)
+                found.append((running.rows(), running.energies()))
+        np.testing.assert_array_equal(found[0][0], found[1][0])
+        np.testing.assert_array_equal(found[0][1], found[1][1])
+        np.testing.assert_allclose(machine.energy(found[0][0]), found[0][1])
+        assert clamp is None or (found[0][0][:, [1, 5]] == 1).all()
 
 
 @pytest.mark.parametrize("units", ["spin", 3])
