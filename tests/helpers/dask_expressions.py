@@ -19,7 +19,6 @@ ON_EXPRESSIONS = os.environ.get("DASK_ARRAY__QUERY_PLANNING", "").lower() == "tr
 
 _LENGTHS = "Dask puts blocks together by a rechunk, which refuses unknown lengths: `FinalizeComputeArray`"
 _STEPS = "Dask's rechunk in several steps fails when it is computed: `ones((40, 50), chunks=(7, 11)).rechunk((40, 1))`"
-_TAKEN = "Dask's indexing by an array beside integers fails where every element is a block: `Shapes do not align`"
 _NUMBERS = "Dask's operators make an array of a number, which is no part of reading: `x * 2`"
 _DELAYED = "Dask's arrays on expressions have no `to_delayed`, by which a plan gets its blocks"
 _THE_SAME = "Dask's arrays on expressions have no `copy`, since nothing can be assigned to them"
@@ -55,18 +54,16 @@ ERRORS: list[tuple[type[Exception], str, str]] = [
 """The type of an error, a pattern of the file that raised it and its message, and Dask's reason."""
 
 KNOWN: list[tuple[str, str]] = [
-    ("*test_namespace_dask.py::test_values_are_numpys[[]repeat-[[]*", _LENGTHS),
-    ("*test_namespace_dask.py::test_values_are_numpys[[]nonzero-[234]*", _LENGTHS),
-    ("*test_namespace_dask.py::test_values_are_numpys[[]unique_*-by name-*", _LENGTHS),
-    ("*test_namespace_convolution.py::test_images_of_unknown_number_on_dask", _LENGTHS),
-    ("*test_namespace_compat.py::test_dask_repeats_by_counts_that_are_not_known_yet*", _LENGTHS),
-    ("*test_namespace_compat.py::test_mend_is_right_and_needed[[]dask: repeat by a Dask array's counts]", _LENGTHS),
-    ("*test_namespace_functions.py::test_function[[]dask-singles-index-beside-integers]", _TAKEN),
+    ("*namespace/test_functions.py::test_values_are_numpys[[]repeat-dask-ragged]", _LENGTHS),
+    ("*namespace/test_functions.py::test_values_are_numpys[[]nonzero-dask-ragged]", _LENGTHS),
+    ("*namespace/test_convolution.py::test_images_of_unknown_number_on_dask", _LENGTHS),
+    ("*namespace/test_compat.py::test_dask_repeats_by_counts_that_are_not_known_yet*", _LENGTHS),
+    ("*namespace/test_compat.py::test_mend_is_right_and_needed[[]dask: repeat by a Dask array's counts]", _LENGTHS),
     ("*test_boltzmann_layers.py::test_mean_field_is_the_same_for_every_row_wherever_it_is[[]dask-ragged]", _DELAYED),
     ("*test_storage.py::test_a_folder_keeps_arrays_and_tiles", _UNASKED),
-    ("*test_rng_dask.py::test_schedulers_and_workers_change_nothing", _STEPS),
-    ("*test_namespace_tiles.py::test_what_costs_little_is_done_after_reading[[]times]", _NUMBERS),
-    ("*test_namespace_tiles.py::test_what_costs_little_is_done_after_reading[[]over]", _NUMBERS),
+    ("*rng/test_dask.py::test_schedulers_and_workers_change_nothing", _STEPS),
+    ("*namespace/test_tiles.py::test_what_costs_little_is_done_after_reading[[]times]", _NUMBERS),
+    ("*namespace/test_tiles.py::test_what_costs_little_is_done_after_reading[[]over]", _NUMBERS),
     ("*test_tape_memory.py::test_where_there_is_nothing_to_do[[]concat-*", _THE_SAME),
     ("*test_tape_memory.py::*[[]roll-dask-ragged]", _THE_SAME),
     ("*test_tape_memory.py::test_where_there_is_nothing_to_do[[]fft.fftshift-dask-ragged]", _THE_SAME),
