@@ -15,7 +15,6 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from threadpoolctl import threadpool_limits
 
-from nbm_xp.boltzmann.model import Model
 from nbm_xp.files import finite_json
 
 __all__ = ["Bar", "answer", "console", "signed", "threads_for", "work_bar"]
@@ -75,10 +74,9 @@ class Bar:
         speed = self._scale * (done - self._first) / max(time.perf_counter() - self._began, 1e-9)
         self._progress.update(self._task, completed=done, total=total, rate=f"{speed:,.0f} {self._unit}/s")
 
-    def follow(self, model: Model) -> None:
-        """Say beside the bar what was last found of a model in training."""
-        for last in model.diagnostics_[-1:]:
-            self._progress.update(self._task, note=str(last))
+    def note(self, text: str) -> None:
+        """Say something beside the bar."""
+        self._progress.update(self._task, note=text)
 
 
 @contextlib.contextmanager

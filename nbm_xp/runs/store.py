@@ -25,6 +25,7 @@ import numpy as np
 from nbm_xp.files import DIGEST, crc32c, flush_folder, replacing_folder, sweep, write_whole
 from nbm_xp.package import need
 from nbm_xp.storage import zarr_headers
+from nbm_xp.storage.chunked import create_array
 from nbm_xp.storage.zarr_headers import HEADER, Header, array_header, check_chunks, files_of, group_header
 
 __all__ = [
@@ -75,17 +76,10 @@ def create(
             blosc = zarr.codecs.BloscCodec(
                 cname="zstd", clevel=1, shuffle="bitshuffle", typesize=np.dtype(array.dtype).itemsize
             )
-            made = group.create_array(
-                array.name,
-                shape=array.shape,
-                chunks=array.chunks,
-                dtype=array.dtype,
-                dimension_names=array.dimensions,
-                attributes=dict(array.about),
-                compressors=[*([] if array in known else [blosc]), zarr.codecs.Crc32cCodec()],
-                chunk_key_encoding={"name": "default", "separator": "."},
-                config={"write_empty_chunks": True},
-            )
+            made = create_array(
+                group, array.name, array.shape, array.chunks, array.dtype, [] if array in known else [blosc],
+                dimension_names=array.dimensions, attributes=dict(array.about),
+            )  # fmt: skip
             if array in known:
                 made[:] = np.asarray(coordinates[array.name])
         with warnings.catch_warnings():
@@ -141,7 +135,7 @@ def finish(unfinished: pathlib.Path, place: pathlib.Path, arrays: Sequence[Store
     """
     sweep(unfinished)
     for array in arrays:
-        check_chunks(unfinished / array.name, array.shape, array.chunks)
+        check_chunks(unfinished / array.name, Header(array.shape, array.chunks, array.dtype, _DRAWS))
     os.rename(unfinished, place)
     flush_folder(place.parent)
 
@@ -184,25 +178,17 @@ def open_arrays(place: pathlib.Path, run: str | None = None) -> dict[str, Any]:
     ValueError
         If the store is damaged, lacks a chunk, or is another run's.
     """
-    headers = _complete(place, run)
+    headers = _headers(place, run)
     need("zarr")
     from nbm_xp.storage.zarr_chunks import open_whole
 
-    return open_whole(place, headers)
+    return open_whole(place, {name: found for name, found in headers.items() if found.codecs == _DRAWS})
 
 
 def checked_store(place: pathlib.Path, run: str) -> Any:
     """The same as a store of Zarr's, with the coordinates."""
-    _complete(place, run)
+    headers = _headers(place, run)
     need("zarr")
     from nbm_xp.storage.zarr_chunks import whole_store
 
-    return whole_store(place, _headers(place, run))
-
-
-def _complete(place: pathlib.Path, run: str | None) -> dict[str, Header]:
-    """The headers of the arrays of a finished store, of which no chunk is missing."""
-    headers = {name: found for name, found in _headers(place, run).items() if found.codecs == _DRAWS}
-    for name, header in headers.items():
-        check_chunks(place / name, header.shape, header.tile)
-    return headers
+    return whole_store(place, headers)

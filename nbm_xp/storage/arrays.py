@@ -9,8 +9,6 @@ import hashlib
 import json
 import math
 import os
-import pathlib
-import re
 import threading
 import zipfile
 import zlib
@@ -19,7 +17,6 @@ from typing import IO, Any
 
 import numpy as np
 import safetensors
-import safetensors.numpy
 
 from nbm_xp.files import DIGEST, replacing
 from nbm_xp.namespace.conversion import to_numpy
@@ -32,7 +29,9 @@ _UNPACKED, _RATIO = 2**28, 100
 _ONE_READER = threading.Lock()
 """NumPy reads headers by `ast.literal_eval`, of which two at once may fail on Python 3.11, with a SystemError."""
 
-_TENSORS = {"BOOL", "F16", "F32", "F64", *(f"{sign}{bits}" for sign in "IU" for bits in (8, 16, 32, 64))}
+_TENSORS = {"bool": "BOOL", **{f"float{bits}": f"F{bits}" for bits in (16, 32, 64)}}
+_TENSORS |= {f"{sign}int{bits}": f"{sign or 'i'}{bits}".upper() for sign in ("", "u") for bits in (8, 16, 32, 64)}
+"""The names of dtypes in .safetensors files."""
 
 
 def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
@@ -177,12 +176,18 @@ def save_tensors(path: str | os.PathLike[str], arrays: Mapping[str, Any], metada
     """
     host = {name: np.ascontiguousarray(to_numpy(value)) for name, value in arrays.items()}
     strings = dict(metadata) | {DIGEST: _digest(host, metadata)}
-    with replacing(path) as part:
-        try:
-            safetensors.numpy.save_file(host, part, metadata=strings)
-        except safetensors.SafetensorError as error:
-            raise _system_error(error, path) from error
-        _order_metadata(part)
+    header: dict[str, Any] = {"__metadata__": dict(sorted(strings.items()))}
+    # The widest numbers come first, so that each array begins at a multiple of what one of its numbers takes.
+    ordered, end = sorted(host.items(), key=lambda item: (-item[1].itemsize, item[0])), 0
+    for name, array in ordered:
+        place = {"shape": array.shape, "data_offsets": (end, end := end + array.nbytes)}
+        header[name] = {"dtype": _TENSORS[array.dtype.name], **place}
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with replacing(path) as part, open(part, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for _, array in ordered:
+            file.write(array.data)
 
 
 def _digest(arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> str:
@@ -193,29 +198,6 @@ def _digest(arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> str:
         found.update(json.dumps([name, array.dtype.name, arrays[name].shape]).encode())
         found.update(array.reshape(-1).view(np.uint8).data)
     return found.hexdigest()
-
-
-def _system_error(error: Exception, path: str | os.PathLike[str]) -> Exception:
-    """What the system said, where an error of safetensors passes it on in words."""
-    said = re.search(r"\(os error (\d+)\)", str(error))
-    return error if said is None else OSError(int(said[1]), os.strerror(int(said[1])), os.fspath(path))
-
-
-def _order_metadata(path: pathlib.Path) -> None:
-    """Put the strings of a .safetensors file in the order of their names; safetensors writes them in any order.
-
-    The file begins with the length of its header, 8 bytes, and the header, JSON with spaces behind it.
-    """
-    with open(path, "rb+") as file:
-        length = int.from_bytes(file.read(8), "little")
-        header = json.loads(file.read(length))
-        if "__metadata__" in header:
-            header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
-        ordered = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode().ljust(length)
-        if len(ordered) != length:
-            raise ValueError(f"{path}: the header came out {len(ordered)} bytes long, not {length}")
-        file.seek(8)
-        file.write(ordered)
 
 
 def load_tensors(
@@ -236,7 +218,7 @@ def load_tensors(
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
             for name in file.keys():  # noqa: SIM118  (it is no dictionary)
-                if (kind := file.get_slice(name).get_dtype()) not in _TENSORS:
+                if (kind := file.get_slice(name).get_dtype()) not in _TENSORS.values():
                     raise ValueError(f"{os.fspath(path)} must hold numbers that NumPy has, got {name} of {kind}")
             wanted = list(file.keys() if names is None else names)
             arrays, strings = {name: file.get_tensor(name) for name in wanted}, dict(file.metadata() or {})

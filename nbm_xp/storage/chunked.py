@@ -12,8 +12,8 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -23,11 +23,12 @@ from nbm_xp.namespace.conversion import to_numpy
 from nbm_xp.package import need
 
 from .arrays import map_array
-from .zarr_headers import HEADER, array_header, check_chunks, checked_seal, group_header, seal_of
+from .zarr_headers import HEADER, array_header, checked_seal, group_header, seal_of
 
-__all__ = ["is_group", "open_array", "open_group", "save_group"]
+__all__ = ["create_array", "is_group", "open_array", "open_group", "save_group"]
 
 _ABOUT = "nbm_xp"  # the attribute that says what the arrays are
+Shape: TypeAlias = tuple[int, ...]
 _CODECS = ("bytes", "crc32c")  # of the folders that are written here
 _TILE = "64MiB"  # what an array in memory is cut into
 
@@ -147,7 +148,7 @@ def save_group(path: str | os.PathLike[str], arrays: Mapping[str, Any], about: M
         store = zarr.storage.LocalStore(part)
         group = zarr.create_group(store, overwrite=False, zarr_format=3)
         for name, array in arrays.items():
-            _save(zarr, group, name, array)
+            _save(group, name, array)
         group.attrs[_ABOUT] = json.dumps(dict(about))
         group.attrs[DIGEST] = seal_of(part)
 
@@ -170,10 +171,7 @@ def open_group(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Any]:
 
     about = parsed(checked_seal(place)[_ABOUT], place / HEADER)
     headers = {found.parent.name: array_header(found.parent, _CODECS) for found in sorted(place.glob(f"*/{HEADER}"))}
-    for name, header in headers.items():
-        check_chunks(place / name, header.shape, header.tile)
-    arrays = open_whole(place, headers)
-    return {name: _lazy(held, held.chunks) for name, held in arrays.items()}, about
+    return {name: _lazy(held, held.chunks) for name, held in open_whole(place, headers).items()}, about
 
 
 def _lazy(held: Any, chunks: Any) -> Any:
@@ -194,27 +192,34 @@ def _is_ours(place: pathlib.Path) -> bool:
         return False
 
 
-def _save(zarr: Any, group: Any, name: str, array: Any) -> None:
+def _save(group: Any, name: str, array: Any) -> None:
     """Write one array to a group."""
     lazy = dispatch.library_of(array) == "dask"
     array = _even(array) if lazy else to_numpy(array)
     chunks = (
         array.chunks if lazy else _dask().core.normalize_chunks("auto", array.shape, limit=_TILE, dtype=array.dtype)
     )
-    sizes = tuple(max(1, parts[0]) for parts in chunks)
-    held = group.create_array(
-        name,
-        shape=array.shape,
-        chunks=sizes,
-        dtype=array.dtype,
-        compressors=[zarr.codecs.Crc32cCodec()],
-        chunk_key_encoding={"name": "default", "separator": "."},
-        config={"write_empty_chunks": True},  # a tile that is not there is an error, also one of zeros
-    )
+    held = create_array(group, name, array.shape, tuple(max(1, parts[0]) for parts in chunks), array.dtype)
     if lazy:
         _dask().store(array, held, lock=False)
     else:
         held[...] = array
+
+
+def create_array(
+    group: Any, name: str, shape: Shape, chunks: Shape, dtype: Any, compressors: Sequence[Any] = (), **more: Any
+) -> Any:
+    """Make an array in a group of Zarr's, whose chunks end with checksums and are written even if they are of zeros."""
+    return group.create_array(
+        name,
+        shape=shape,
+        chunks=chunks,
+        dtype=dtype,
+        compressors=[*compressors, need("zarr").codecs.Crc32cCodec()],
+        chunk_key_encoding={"name": "default", "separator": "."},
+        config={"write_empty_chunks": True},
+        **more,
+    )
 
 
 def _even(lazy: Any) -> Any:

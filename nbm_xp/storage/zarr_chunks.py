@@ -15,7 +15,7 @@ from zarr.storage import LocalStore, WrapperStore
 
 from nbm_xp.files import crc32c
 
-from .zarr_headers import HEADER, Header
+from .zarr_headers import HEADER, Header, check_chunks
 
 __all__ = ["open_whole", "whole_store"]
 
@@ -51,7 +51,9 @@ class _WholeStore(WrapperStore[LocalStore]):
 
 
 def whole_store(folder: pathlib.Path, headers: Mapping[str, Header]) -> Any:
-    """A store of Zarr's that reads a folder of arrays so."""
+    """A store of Zarr's that reads a folder of arrays so; an error where a chunk of one is not there."""
+    for name, header in headers.items():
+        check_chunks(folder / name, header)
     store = _WholeStore(LocalStore(folder, read_only=True))
     store.headers = dict(headers)
     return store
@@ -60,26 +62,4 @@ def whole_store(folder: pathlib.Path, headers: Mapping[str, Header]) -> Any:
 def open_whole(folder: pathlib.Path, headers: Mapping[str, Header]) -> dict[str, Any]:
     """Zarr's arrays of these names."""
     store = whole_store(folder, headers)
-    return {name: _Whole(folder / name, zarr.open_array(store, path=name, mode="r", zarr_format=3)) for name in headers}
-
-
-class _Whole:
-    """One of Zarr's arrays, whose codecs say in one way that a chunk is damaged.
-
-    Blosc raises a RuntimeError, on some releases of Python a SystemError, where what it is given was never its own.
-    """
-
-    def __init__(self, place: pathlib.Path, array: Any) -> None:
-        self._place = place
-        self._array = array
-
-    def __getitem__(self, index: Any) -> Any:
-        try:
-            return self._array[index]
-        except (RuntimeError, SystemError) as error:
-            raise ValueError(f"{self._place} is damaged: a chunk of it cannot be unpacked ({error})") from error
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self._array, name)
+    return {name: zarr.open_array(store, path=name, mode="r", zarr_format=3) for name in headers}

@@ -11,7 +11,7 @@ import itertools
 import math
 import os
 import pathlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,9 +55,9 @@ class Header:
     codecs: tuple[str, ...]
 
     @property
-    def n_tiles(self) -> int:
-        """How many tiles there are."""
-        return math.prod(-(-length // size) for length, size in zip(self.shape, self.tile, strict=True))
+    def n_tiles_along(self) -> list[int]:
+        """How many tiles there are along each axis."""
+        return [-(-length // size) for length, size in zip(self.shape, self.tile, strict=True)]
 
     @property
     def bytes_in_a_tile(self) -> int:
@@ -157,7 +157,7 @@ def _check_sizes(header: Header) -> None:
     for claimed, most, what in (
         (whole, MOST_BYTES, "bytes"),
         (header.bytes_in_a_tile, MOST_BYTES_IN_A_TILE, "bytes in a tile"),
-        (header.n_tiles, MOST_TILES, "tiles"),
+        (math.prod(header.n_tiles_along), MOST_TILES, "tiles"),
     ):
         if claimed > most:
             raise ValueError(f"it claims {claimed:,} {what}, and at most {most:,} are read")
@@ -191,10 +191,10 @@ def checked_seal(folder: str | os.PathLike[str]) -> dict[str, Any]:
     return attributes
 
 
-def check_chunks(folder: pathlib.Path, shape: Sequence[int], tile: Sequence[int]) -> None:
+def check_chunks(folder: pathlib.Path, header: Header) -> None:
     """Raise `ValueError` for an array of which a chunk is not there, or is no file."""
     there = files_of(folder)
-    for index in itertools.product(*(range(-(-length // size)) for length, size in zip(shape, tile, strict=True))):
+    for index in itertools.product(*map(range, header.n_tiles_along)):
         name = ".".join(["c", *map(str, index)])
         if name not in there:
             raise ValueError(f"{folder} is damaged: it lacks the chunk {name}")

@@ -16,7 +16,6 @@ import safetensors
 
 from nbm_xp.boltzmann import DBM, RBM, SGD, load, storage
 from nbm_xp.files import replacing
-from nbm_xp.storage import arrays
 from nbm_xp.storage.arrays import save_tensors
 
 ROWS = (np.random.default_rng(0).random((20, 6)) < 0.4).astype("float32")
@@ -165,11 +164,11 @@ def test_an_interrupted_save_leaves_what_was_there(
     rbm.save(path)
     before = path.read_bytes()
 
-    def interrupted(arrays: Any, path: pathlib.Path, **about: Any) -> None:
-        path.write_bytes(b"half of it")
+    def interrupted(descriptor: int) -> None:
+        os.ftruncate(descriptor, 7)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(arrays.safetensors.numpy, "save_file", interrupted)
+    monkeypatch.setattr(os, "fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
         rbm.save(path)
     assert path.read_bytes() == before

@@ -5,10 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import pathlib
-from typing import Any
+import stat
 
 import pytest
-import safetensors.numpy
 
 from nbm_xp.runs import RunError, Workers, open_samples, resume, sample
 from tests.helpers.runs import SAMPLE, files_of, ordinary, program
@@ -66,29 +65,19 @@ def test_a_disk_that_is_full_at_any_write(
     tmp_path: pathlib.Path, undisturbed: dict[str, str], monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
     """Chunks and checkpoints take turns: each kind fails in its time, after half of its bytes."""
-    count = 0
-    write, save = pathlib.Path.write_bytes, safetensors.numpy.save_file
+    count, flush = 0, os.fsync
 
-    def is_full() -> bool:
+    def limited(descriptor: int) -> None:
         nonlocal count
-        count += 1
-        return count > 5 * at + 1
-
-    def limited(path: pathlib.Path, content: Any) -> int:
-        if is_full():
-            write(path, bytes(content)[: len(content) // 2])
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
-        return write(path, content)
-
-    def limited_tensors(arrays: Any, path: pathlib.Path, metadata: Any) -> None:
-        save(arrays, path, metadata)
-        if is_full():
-            os.truncate(path, path.stat().st_size // 2)
-            raise safetensors.SafetensorError("I/O error: No space left on device (os error 28)")
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            count += 1
+            if count > 5 * at + 1:
+                os.ftruncate(descriptor, os.fstat(descriptor).st_size // 2)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        flush(descriptor)
 
     told = [0]
-    monkeypatch.setattr(pathlib.Path, "write_bytes", limited)
-    monkeypatch.setattr(safetensors.numpy, "save_file", limited_tensors)
+    monkeypatch.setattr(os, "fsync", limited)
     with pytest.raises(RunError, match=r"the disk of .*run is full.*No space left on device"):
         sample(
             ordinary(),

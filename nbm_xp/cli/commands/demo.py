@@ -36,6 +36,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 LADDERS = (30, 100, 300, 1000, 3000)
 CHAINS, SWEEPS = 100, 2000
+_FOLLOWED = (1, 2, 5, 10, 20, 50, 100, 200)  # epochs
 
 
 @dataclass
@@ -53,10 +54,11 @@ class Learnt:
         """How many hidden units it has."""
         return int(self.model.components_.shape[0])
 
-    def means(self, rows: tuple[Array, Array], log_z: float) -> tuple[float, float]:
-        """Mean log-likelihoods in training and in testing."""
-        train, test = (float(B.mean(self.model.log_likelihood(part, log_z))) for part in rows)
-        return train, test
+
+def _means(model: RBM, rows: tuple[Array, Array], log_z: float) -> tuple[float, float]:
+    """Mean log-likelihoods in training and in testing."""
+    train, test = (float(B.mean(model.log_likelihood(part, log_z))) for part in rows)
+    return train, test
 
 
 def demo(
@@ -96,19 +98,22 @@ def _learnt(
     """A model trained in a run, which is not kept, and estimates of its log Z by longer and longer annealing."""
     asked = RBM(
         learning_rate=0.1, batch_size=20, n_gibbs=5, n_iter=epochs, schedule="linear", random_state=seed,
-        **settings,
+        diagnostics=False, **settings,
     )  # fmt: skip
+    curve: list[tuple[int, float, float]] = []
     with tempfile.TemporaryDirectory() as folder, work_bar(label, "rows", len(rows[0])) as bar:
-        run = runs.train(
-            asked, pathlib.Path(folder) / "run", rows[0], held_out=rows[1], progress=bar.advance, callback=bar.follow,
-        )  # fmt: skip
+
+        def follow(model: RBM) -> None:
+            if (epoch := model.n_iter_) in _FOLLOWED or epoch == epochs:
+                curve.append((epoch, *_means(model, rows, model.ais(100, 1000, random_state=0).log_z)))
+                bar.note(f"held-out log-likelihood {signed(curve[-1][2], 2)}")
+
+        run = runs.train(asked, pathlib.Path(folder) / "run", rows[0], progress=bar.advance, callback=follow)
         model, seconds = runs.trained_model(run.path), runs.read_result(run.path)["seconds"]
     estimates = [model.ais(200, length, random_state=seed + 1) for length in ladders]
     exact = model.log_partition() if settings is SETTINGS["small"] else None
-    curve = [(found.epoch, found.log_likelihood, found.held_out) for found in model.diagnostics_]
-    found = Learnt(model, curve, len(rows[0]) * epochs / seconds, estimates, exact)
-    curve[-1] = (epochs, *found.means(rows, estimates[-1].log_z))  # the best estimate there is of the last
-    return found
+    curve[-1] = (epochs, *_means(model, rows, estimates[-1].log_z))  # the best estimate there is of the last
+    return Learnt(model, curve, len(rows[0]) * epochs / seconds, estimates, exact)
 
 
 def _independent_pixels(rows: tuple[Array, Array]) -> tuple[float, float]:
@@ -129,7 +134,7 @@ def _table(found: dict[str, Learnt], rows: tuple[Array, Array], baseline: tuple[
         if learnt.exact is not None:
             known.append(("exact", learnt.exact, ""))
         for how, log_z, spread in known:
-            means = (f"{value:.2f}" for value in learnt.means(rows, log_z))
+            means = (f"{value:.2f}" for value in _means(learnt.model, rows, log_z))
             table.add_row(f"RBM, {learnt.n_hidden} hidden, {how}", f"{log_z:.2f}", spread, *means)
     return table
 

@@ -117,7 +117,7 @@ def train(
             checkpoint_every=checkpoint_every,
             notes={name: value for name, value in notes.items() if value is not None},
             progress=bar.advance,
-            callback=bar.follow,
+            callback=lambda model: bar.note("".join(map(str, model.diagnostics_[-1:]))),
         )
 
     widths = model.layers_for(rows.shape[1]).sizes
