@@ -85,7 +85,7 @@ def _trained(found: Found) -> list[str]:
         f"{found['n_rows']:,} rows of {found['n_features']} on {found['library']}, {epochs} in {found['seconds']:.1f} s"
     ]
     measure = "lower bound on the log-likelihood" if found["lower_bound"] else "log-likelihood"
-    for last in found["diagnostics"]:
+    if last := found["diagnostics"]:
         error = signed(last["standard_error"], 2, "-")
         lines.append(f"mean {measure} of the training rows {signed(last['log_likelihood'], 2, '-')} ± {error}")
         for name, words in (

@@ -201,7 +201,7 @@ class TrainingRun(Kind):
         model.state_.feature_names = asked["feature_names"]
         with replacing(run.path / MODEL) as part:
             model.save(part)
-        last = [dataclasses.asdict(found) for found in model.diagnostics_ if found.epoch == model.n_iter_]
+        last = next((dataclasses.asdict(at) for at in model.diagnostics_ if at.epoch == model.n_iter_), None)
         found = {
             "epochs": model.n_iter_,
             "seconds": round(seconds, 3),

@@ -48,13 +48,6 @@ def test_train_reads_files(source: str) -> None:
     assert RBM.load(f"run/{MODEL}").components_.shape == (3, 9)
 
 
-@pytest.mark.parametrize("visible", ["normal", "4*binary+5*normal"])
-def test_train_takes_every_kind_of_visible_units(visible: str) -> None:
-    np.save("scans.npy", SCANS)
-    ran(*SMALL, "--n-iter", "1", "--visible", visible)
-    assert RBM.load(f"run/{MODEL}").visible == visible
-
-
 def test_the_demo_leaves_a_run_alone() -> None:
     np.save("scans.npy", SCANS)
     ran(*SMALL, "--n-iter", "1")
@@ -79,8 +72,8 @@ def test_a_run_s_directory_says_all_about_it() -> None:
     assert about["configuration"]["notes"]["data"] == str(pathlib.Path("scans.npy").resolve())
     assert {"numpy", "python"} <= about["versions"].keys()
     assert "finished" in pathlib.Path("run/run.log").read_text()
-    assert found["epochs"] == found["diagnostics"][0]["epoch"] == 4
-    assert found["diagnostics"][0]["held_out"] == pytest.approx(RBM.load(f"run/{MODEL}").score(SCANS), abs=0.02)
+    assert found["epochs"] == found["diagnostics"]["epoch"] == 4
+    assert found["diagnostics"]["held_out"] == pytest.approx(RBM.load(f"run/{MODEL}").score(SCANS), abs=0.02)
     written = json.loads(pathlib.Path("run/result.json").read_text())
     assert all(found[name] == written[name] for name in found.keys() - {"run", "kind", "seed"})
     assert (found["run"], found["kind"], found["seed"]) == ("run", "train", 5)
@@ -105,20 +98,10 @@ def test_neither_looks_nor_checkpoints_change_the_model() -> None:
     assert [len(first.diagnostics_), len(other.diagnostics_)] == [0, 1]
 
 
-LEARNING = {
-    "plain": ["--n-components", "3"],
-    "contrastive divergence": ["--n-components", "3", "--training", "cd", "--n-gibbs", "2"],
-    "momentum": ["--n-components", "3", "--momentum", "0.5", "--weight-decay", "0.01", "--schedule", "constant"],
-    "deep": ["--layers", "9,4,2", "--momentum", "0.5"],
-    "ptt": ["--n-components", "3", "--training", "ptt", "--learning-rate", "2"],
-}
-
-
-@pytest.mark.parametrize(("options", "last"), list(zip(LEARNING.values(), (1, 4, 5, 3, 3), strict=True)), ids=LEARNING)
-def test_an_interrupted_training_goes_on_to_the_same_bytes(
-    monkeypatch: pytest.MonkeyPatch, options: list[str], last: int
-) -> None:
-    asked = ["train", "--data", "scans.npy", "--seed", "5", "--n-iter", "7", *options]
+@pytest.mark.parametrize("last", [1, 5])
+def test_an_interrupted_training_goes_on_to_the_same_bytes(monkeypatch: pytest.MonkeyPatch, last: int) -> None:
+    how = ["--momentum", "0.5", "--weight-decay", "0.01", "--schedule", "constant", "--training", "cd"]
+    asked = ["train", "--data", "scans.npy", "--seed", "5", "--n-iter", "7", "--layers", "9,4,2", *how]
     ran(*asked, "--out", "whole")
     after_a_pass = TrainingRun._after_epoch
 
@@ -152,23 +135,6 @@ def test_a_bound_is_called_a_bound(sizes: str, words: str) -> None:
     assert ("log-likelihood ≥" in told) == ("bound" in words)
 
 
-def test_a_killed_training_goes_on_to_the_same_bytes() -> None:
-    """Really killed, in the middle of whatever it is doing."""
-    arguments = [*SMALL, "--n-iter", "400", "--checkpoint-every", "5"]
-    with started(*arguments, "--out", "killed") as process:
-        try:
-            kept = pathlib.Path("killed/checkpoints", MODEL)
-            wait_until(kept.exists, process)
-        finally:
-            process.kill()
-    assert process.returncode == -signal.SIGKILL
-    assert not pathlib.Path("killed", MODEL).exists()
-    ran("resume", "killed")
-    ran(*arguments, "--out", "whole")
-    assert model("killed") == model("whole")
-    assert not any(".unfinished" in path.name for path in pathlib.Path("killed").rglob("*"))
-
-
 def test_a_real_interruption_leaves_a_run_to_go_on_with() -> None:
     with started(*SMALL, "--n-iter", "100000000", "--checkpoint-every", "1") as process:
         try:
@@ -186,19 +152,8 @@ def test_a_real_interruption_leaves_a_run_to_go_on_with() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_training_that_diverges_is_told_of_and_drawn() -> None:
-    asked = (
-        "--data",
-        "scans.npy",
-        "--n-iter",
-        "9",
-        "--learning-rate",
-        "999",
-        "--batch-size",
-        "3",
-        "--visible",
-        "gaussian",
-    )
-    result = run("train", *asked, "--held-out", "scans.npy")
+    asked = "--data scans.npy --n-iter 9 --learning-rate 999 --batch-size 3 --visible gaussian --held-out scans.npy"
+    result = run("train", *asked.split())
     assert result.exit_code == 0, result.output
     assert "log-likelihood" not in result.stdout  # of what is not finite
     assert run("plot", "run", "--what", "samples").exit_code == 0
@@ -217,17 +172,6 @@ def test_a_place_that_is_taken_is_refused() -> None:
     assert "it has no run.json" in refused("resume", "other")
     assert "scans.npy is a file, and a run needs a folder" in refused(*SMALL, "--out", "scans.npy")
     assert "there is no folder nowhere" in refused(*SMALL, "--out", "nowhere/run")
-
-
-def test_two_processes_never_work_on_one_run() -> None:
-    with started(*SMALL, "--n-iter", "100000000", "--checkpoint-every", "1") as process:
-        try:
-            wait_until(pathlib.Path("run/checkpoints").exists, process)
-            result = run("resume", "run")
-        finally:
-            process.kill()
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == "nbm-xp: another process works on the run in run: wait for it, or end it\n"
 
 
 def test_hours_say_how_long_to_learn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,13 +195,10 @@ def test_the_last_pass_of_so_many_hours_is_known_before_it_begins(monkeypatch: p
     assert "mean.steps" not in RBM.load(f"run/{MODEL}").state_.variables
 
 
-def test_one_pass_is_no_passes() -> None:
-    assert ", 1 epoch in" in ran(*SMALL, "--n-iter", "1")
-
-
-def test_no_pass_makes_a_model_all_the_same() -> None:
+def test_no_epoch_makes_a_model_all_the_same() -> None:
     assert told(*SMALL, "--n-iter", "0")["epochs"] == 0
     assert pathlib.Path("run", MODEL).exists()
+    assert ", 1 epoch in" in ran(*SMALL, "--n-iter", "1", "--visible", "4*binary+5*normal", "--out", "one")
 
 
 def test_a_threshold_makes_scans_binary() -> None:
@@ -289,13 +230,6 @@ def test_a_finished_training_that_was_moved_says_where_it_is() -> None:
     assert told("resume", "moved")["run"] == "moved"
     pathlib.Path("moved", MODEL).unlink()
     assert "moved lacks rows.npy, which a training needs until it is finished" in run("resume", "moved").stderr
-
-
-def test_what_is_damaged_in_a_training_is_said_in_a_line() -> None:
-    ran(*SMALL, "--n-iter", "2")
-    result = pathlib.Path("run/result.json")
-    result.write_text(result.read_text()[:10])
-    assert "result.json is not JSON" in refused("info", "run")
 
 
 def test_a_flipped_bit_in_any_file_of_a_training_is_told() -> None:
@@ -348,17 +282,10 @@ def test_a_checkpoint_or_a_model_of_another_training_is_told() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        (*SMALL, "--out", "http://example.org/run"),
-        ("train", "--data", "https://example.org/scans.npy"),
         ("train", "--data", "s3://bucket/scans.npz:x"),
         ("sample", "--model", "s3://bucket/run"),
-        ("sample", "--out", "s3://bucket/run"),
-        ("evaluate", "--out", "s3://bucket/run"),
-        ("evaluate", "--model", "memory://run"),
+        ("evaluate", "--out", "memory://run"),
         ("plot", "http://example.org/run"),
-        ("plot", "run", "--out", "http://example.org/x.png"),
-        ("info", "http://example.org/run"),
-        ("demo", "--out", "http://example.org/demo"),
     ],
     ids=" ".join,
 )

@@ -143,19 +143,17 @@ def test_chains_in_reverse_of_a_large_model_go_through_sweeps_first(tmp_path: pa
     assert results_of(other.path) == results_of(run.path)
 
 
-def test_log_z_may_be_known(tmp_path: pathlib.Path) -> None:
+def test_log_z_may_be_known_and_rows_left_out(tmp_path: pathlib.Path) -> None:
     model = ordinary()
     known = model.log_partition()
+    estimate = model.ais(20, 20, random_state=0)
+    assert read_evaluation(evaluate(model, tmp_path / "other", ROWS, log_z=estimate).path).log_z == estimate.log_z
+    found = read_evaluation(evaluate(model, tmp_path / "none", **ASKED).path)
+    assert (found.n_rows, found.mean_log_likelihood) == (0, None) and found.ais is not None
     found = read_evaluation(evaluate(model, tmp_path / "run", ROWS, log_z=known).path)
     assert (found.ais, found.log_z) == (None, known)
     assert found.mean_log_likelihood == pytest.approx(model.log_likelihood(ROWS).mean(), abs=1e-4)
     assert found.mean_log_likelihood_low == found.mean_log_likelihood_high == found.mean_log_likelihood
-
-
-def test_rows_may_be_left_out(tmp_path: pathlib.Path) -> None:
-    found = read_evaluation(evaluate(ordinary(), tmp_path / "run", **ASKED).path)
-    assert (found.n_rows, found.mean_log_likelihood) == (0, None)
-    assert found.ais is not None
 
 
 @pytest.mark.parametrize("model", [ordinary, lambda: deep((20, 9, 7))], ids=["rbm", "dbm"])
@@ -191,6 +189,8 @@ def test_it_goes_on_where_it_was_left(tmp_path: pathlib.Path, kind: str) -> None
     run = resume(tmp_path / "run")
     assert results_of(run.path) == results_of(whole.path)
     assert read_evaluation(resume(run.path).path).n_rows == 50
+    (run.path / "evaluation.json").unlink()
+    assert results_of(resume(run.path).path) == results_of(whole.path)
 
 
 @pytest.mark.parametrize(
@@ -215,19 +215,6 @@ def test_what_cannot_be_is_refused_by_name(
     with pytest.raises(ValueError, match=says):
         evaluate(ordinary(), tmp_path / "run", rows, **ASKED | change)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_it_goes_on_with_the_model_that_it_has(tmp_path: pathlib.Path) -> None:
-    whole = evaluate(ordinary(), tmp_path / "whole", ROWS, **ASKED)
-    run = evaluate(ordinary(), tmp_path / "run", ROWS, **ASKED)
-    (run.path / "evaluation.json").unlink()
-    resume(run.path)
-    assert results_of(run.path) == results_of(whole.path)
-
-
-def test_an_estimate_is_a_log_z_that_is_known(tmp_path: pathlib.Path) -> None:
-    found = ordinary().ais(20, 20, random_state=0)
-    assert read_evaluation(evaluate(ordinary(), tmp_path / "run", ROWS, log_z=found).path).log_z == found.log_z
 
 
 def test_what_is_damaged_is_refused(tmp_path: pathlib.Path) -> None:

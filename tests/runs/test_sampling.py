@@ -101,14 +101,6 @@ def test_xarray_reads_it_without_being_told_more(whole: RunDirectory) -> None:
         assert np.array_equal(found.visible.values, open_samples(whole.path).compute())
 
 
-def test_held_layers(tmp_path: pathlib.Path) -> None:
-    held = np.zeros((24, 12), dtype="float32")
-    held[:, ::2] = 1
-    run = sample(ordinary(), tmp_path / "run", **SAMPLE | {"layers": (0,), "clamp": {1: held}})
-    mean = 1 / (1 + np.exp(-(held[0] @ ordinary().components_ + ordinary().intercept_visible_)))
-    assert np.abs(open_samples(run.path).mean(axis=(0, 1)).compute() - mean).max() < 0.15
-
-
 def test_deep_machines_and_held_layers(tmp_path: pathlib.Path) -> None:
     rng = np.random.default_rng(0)
     model = DBM([6, 5, 4], random_state=0).fit((rng.random((40, 6)) < 0.5).astype("float32"))
