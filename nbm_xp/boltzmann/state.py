@@ -277,7 +277,8 @@ class MachineState:
             arrays = {name: to_numpy(value) for name, value in arrays.items()}
         try:
             arrays = {name: asarray(value, xp) for name, value in arrays.items()}
-            return cls(kind, topology, arrays, **about["progress"]), dict(about["params"])
+            progress = about["progress"] | {"rstate": list(about["progress"]["rstate"])}
+            return cls(kind, topology, arrays, **progress), dict(about["params"])
         except (KeyError, OverflowError, TypeError, ValueError) as error:
             raise ValueError(f"{os.fspath(path)} holds no {kind} of this release: {error}") from error
 

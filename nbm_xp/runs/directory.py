@@ -38,7 +38,7 @@ from nbm_xp.files import (
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.package import __version__
 
-__all__ = ["RunDirectory", "RunError", "as_json", "check_new", "disk_errors", "model_class", "resuming"]
+__all__ = ["RunDirectory", "RunError", "as_json", "check_new", "disk_errors", "resuming"]
 
 FORMAT = "nbm_xp.run 2"
 
@@ -59,13 +59,7 @@ def resuming(folder: pathlib.Path) -> str:
 
 @contextlib.contextmanager
 def disk_errors(folder: pathlib.Path) -> Iterator[None]:
-    """Raise `RunError` in place of the system's error for a full disk.
-
-    Raises
-    ------
-    RunError
-        If there is no room, or a file would be longer than is allowed.
-    """
+    """Raise `RunError` in place of the system's error for a full disk, or a file longer than is allowed."""
     try:
         yield
     except OSError as error:
@@ -197,12 +191,7 @@ class RunDirectory:
     def resume(cls, path: str | os.PathLike[str]) -> Self:
         """Open a run's directory to go on with the run; it is locked for this process until `close`.
 
-        Raises
-        ------
-        FileNotFoundError, ValueError
-            As `open`.
-        RunError
-            If another process works on the run.
+        Errors are those of `open`, and `RunError` if another process works on the run.
         """
         run = cls.open(path)
         try:
@@ -239,13 +228,7 @@ class RunDirectory:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Read ``run.json`` alone; the files that the run began with are not verified.
-
-        Raises
-        ------
-        FileNotFoundError, ValueError
-            As `open`.
-        """
+        """Read ``run.json`` alone; the files that the run began with are not verified."""
         place = local_path(path, "directory")
         if not (place / _ABOUT).is_file():
             if not place.exists():
@@ -288,16 +271,11 @@ class RunDirectory:
         ----------
         library : str, optional
             The library of its arrays; NumPy by default.
-
-        Raises
-        ------
-        ValueError
-            If the run began without one, or it is damaged.
         """
         if self._model is None:
             raise ValueError(f"{self.path} holds no model: the run began without one")
         self._verify(_MODEL)
-        return model_class(self._model).load(self.path / _MODEL, library)
+        return boltzmann.load(self.path / _MODEL, library)
 
     def log(self, message: str) -> None:
         """Append a line to ``run.log``, with its time."""
@@ -320,28 +298,8 @@ class RunDirectory:
         return f"RunDirectory({str(self.path)!r}, kind={self.kind!r}, seed={self.seed})"
 
 
-def model_class(name: str) -> type[Model]:
-    """The class of models of a name, as runs write it.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
-    if name not in boltzmann.__all__:
-        raise ValueError(f"nbm_xp.boltzmann has no model {name!r}")
-    found: type[Model] = getattr(boltzmann, name)
-    return found
-
-
 def check_new(path: str | os.PathLike[str]) -> pathlib.Path:
-    """The place of a new run, which must not exist or be an empty folder.
-
-    Raises
-    ------
-    FileExistsError
-        If something is there already.
-    """
+    """The place of a new run; `FileExistsError` unless it is an empty folder or nothing."""
     place = local_path(path, "directory")
     if place.exists() and not place.is_dir():
         raise FileExistsError(f"{place} is a file, and a run needs a directory")
@@ -409,13 +367,7 @@ def _sweep_beside(place: pathlib.Path) -> None:
 
 
 def as_json(value: Any) -> Any:
-    """A configuration as JSON gives it back.
-
-    Raises
-    ------
-    TypeError
-        If JSON has no such value; the message names it.
-    """
+    """A configuration as JSON gives it back; `TypeError` for what JSON does not have."""
     return json.loads(json.dumps(value, default=_plain))
 
 

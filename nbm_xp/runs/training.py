@@ -22,7 +22,7 @@ from nbm_xp.machines.rows import checked_rows, checked_weights, known_length, po
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_lazy, library_name, to_numpy
 from nbm_xp.storage.chunked import open_array
 
-from .directory import RunDirectory, RunError, model_class
+from .directory import RunDirectory, RunError
 from .execution import Kind, Progress, begin, check_begin
 from .inputs import digest_of, rows_of, save_rows
 from .workers import Pool
@@ -177,7 +177,9 @@ class TrainingRun(Kind):
         rows, held_out, weights = map(self._array, ("rows", "held_out", "sample_weight"))
         checkpoint, done = checked_checkpoint(run), 0
         if checkpoint is None:
-            model = model_class(asked["model"]).of_params(asked["params"] | {"random_state": run.seed})
+            if asked["model"] not in boltzmann.__all__:
+                raise ValueError(f"{run.path}: nbm_xp.boltzmann has no model {asked['model']!r}")
+            model = getattr(boltzmann, asked["model"]).of_params(asked["params"] | {"random_state": run.seed})
         else:
             model = boltzmann.load(checkpoint, library_name(in_memory(rows[:1, :])))
             done = model.n_iter_

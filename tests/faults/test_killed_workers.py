@@ -16,8 +16,8 @@ import pytest
 
 from nbm_xp.boltzmann import RBM
 from nbm_xp.runs import RunDirectory, RunError, Workers, evaluate, sample
-from nbm_xp.runs.execution import carry_out
 from nbm_xp.runs.job import Block, Job, blocks_of
+from nbm_xp.runs.tasks import carry_out
 from tests.helpers.runs import SAMPLE, files_of, ordinary
 
 pytest.importorskip("distributed")
