@@ -21,7 +21,7 @@ from .lengths import Length, Size, atom_length, axis_length, substituted
 from .node import ALONG_AXES_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Node, leaf
 from .plans.plan import compile_plan
 from .source_locations import recorded_at
-from .standard.shapes import along
+from .standard.shapes import named_axes
 
 __all__ = ["Batches", "batch_axes"]
 
@@ -133,7 +133,7 @@ class Batches:
         if (
             ALONG_AXES_TAG in node.op.tags
             and node.op.name not in _REDUCTIONS
-            and self._axis(node.args[0]) in along(node)[1]
+            and self._axis(node.args[0]) in named_axes(node)[1]
         ):
             _raise_for(node, "goes along the batch, where an entry needs those of other blocks")
         if node.op.name == "getitem":

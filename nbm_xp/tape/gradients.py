@@ -220,10 +220,10 @@ class _Backward:
 
 def _broadcasts(narrow: Shape, shape: Shape) -> bool:
     """Whether a cotangent may stay as narrow as it is: a scalar, or with 1 in the place of some lengths."""
-    return not narrow or (
-        len(narrow) == len(shape)
-        and all((type(a) is int and a == 1) or same_length(a, b) is True for a, b in zip(narrow, shape, strict=True))
-    )
+    if not narrow or narrow == shape:
+        return True
+    pairs = zip(narrow, shape, strict=False)
+    return len(narrow) == len(shape) and all((type(a) is int and a == 1) or same_length(a, b) is True for a, b in pairs)
 
 
 def _full(cotangent: Tensor, node: Node) -> Tensor:

@@ -41,7 +41,7 @@ from ..standard.manipulation import (
 )
 from ..standard.manipulation import sum as sum_
 from ..standard.products import matmul
-from ..standard.shapes import along
+from ..standard.shapes import named_axes
 from ..tensor import Tensor, as_tensor, is_tensor, record, record_several, result
 from ..trees import leaves, mapped
 from .calls import argument, is_foreign, is_output
@@ -237,7 +237,7 @@ def _solve(node: Node, many: Many) -> Tensor:
 
 def _along_axes(node: Node, many: Many) -> Tensor:
     """The axes, which may be counted from the end or be all of them, are one further behind."""
-    option, axes = along(node)
+    option, axes = named_axes(node)
     moved = tuple(axis + 1 for axis in axes)
     changed = {option: moved[0] if isinstance(node.attributes[option], int) else moved}
     args = [_everywhere(arg, many) if isinstance(arg, Node) else arg for arg in node.args]

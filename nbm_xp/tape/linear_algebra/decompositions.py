@@ -43,12 +43,12 @@ from ..standard.statistical import min as min_
 from ..standard.statistical import root, squared_size
 from ..tensor import Tensor, as_tensor, record, record_several
 from .matrices import (
+    added,
     adjoint,
     by_columns,
     check_matrices,
     diagonal,
     diagonal_mask,
-    in_all,
     inv,
     of_square,
     tolerance_argument,
@@ -128,7 +128,7 @@ def _eigh_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor:
     if 1 in g:
         pull = matmul(adjoint(vectors), conj(g[1]))
         turning = matmul(vectors, _turned(skew(pull) * 0.5, values, pull))
-    return conj(matmul(in_all(by_columns(vectors, g[0]) if 0 in g else None, turning), adjoint(vectors)))
+    return conj(matmul(added(by_columns(vectors, g[0]) if 0 in g else None, turning), adjoint(vectors)))
 
 
 _EIGH = of_square("linalg.eigh", _eigh_rule, lambda x: [(x.shape[:-1], real_of(x.dtype)), (x.shape, x.dtype)])
@@ -166,7 +166,7 @@ def _eig_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, dtype: Any) -> Tenso
     inverse = inv(back)
     small = abs_(inverse) * finfo(vectors).eps ** 0.5 <= 1.0
     enough = all_(small, axis=(-2, -1), keepdims=True)
-    return where(enough, matmul(inverse, in_all(expand_dims(g[0], -1) * back if 0 in g else None, turning)), math.nan)
+    return where(enough, matmul(inverse, added(expand_dims(g[0], -1) * back if 0 in g else None, turning)), math.nan)
 
 
 _EIG = of_square(  # the results complex also where all of them are real
@@ -219,11 +219,11 @@ def _svd_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, full_matrices: bool)
     pulls = [pull for pull in (pull_u, pull_v) if pull is not None]
     turns = None
     if pulls:  # the cotangents of the factors turn their columns into each other: together, and apart
-        together = over_difference(skew(in_all(*pulls)), s, tolerance, pulls)
-        difference = in_all(pull_u, None if pull_v is None else -pull_v)
+        together = over_difference(skew(added(*pulls)), s, tolerance, pulls)
+        difference = added(pull_u, None if pull_v is None else -pull_v)
         apart = over_gap(skew(difference), expand_dims(s, -2) + expand_dims(s, -1), s, tolerance, pulls)
         turns = matmul(own_u, (together + apart) * 0.5)
-    result = matmul(in_all(by_columns(own_u, g[1]) if 1 in g else None, turns), adjoint(own_v))
+    result = matmul(added(by_columns(own_u, g[1]) if 1 in g else None, turns), adjoint(own_v))
     rows, columns = x.node.shape[-2:]
     if g_u is not None and same_length(rows, rank) is not True:
         outside = _outside(u, own_u, g_u, rank, full_matrices)
@@ -318,6 +318,6 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tenso
         if ord in (2, -2):
             result = extreme(svdvals(x), axis=-1)
         else:
-            added = -2 if ord in (1, -1) else -1
-            result = extreme(sum_(abs_(x), axis=added), axis=-1)
+            summed = -2 if ord in (1, -1) else -1
+            result = extreme(sum_(abs_(x), axis=summed), axis=-1)
     return expand_dims(result, (-2, -1)) if keepdims else result

@@ -31,7 +31,7 @@ from ..standard.indexing import index_add
 from ..standard.manipulation import concat, expand_dims, matrix_transpose, reshape
 from ..standard.manipulation import sum as sum_
 from ..standard.products import cross, matmul, outer, tensordot, vecdot
-from ..standard.shapes import broadcast, not_written, of_matrices, up_to, written
+from ..standard.shapes import broadcast, index_along, not_written, of_matrices, written
 from ..tensor import Tensor, as_tensor, record, record_several
 
 __all__ = [
@@ -62,8 +62,8 @@ def of_square(name: str, rule: Rule, spec: Callable[[Node], Any] = same_as_first
     return of_matrices(name, infer, (rule,), **facts)
 
 
-def in_all(*parts: Tensor | None) -> Tensor:
-    """The sum of what there is of some terms."""
+def added(*parts: Tensor | None) -> Tensor:
+    """The sum of the terms that are not None."""
     first, *others = (part for part in parts if part is not None)
     return sum(others, first)
 
@@ -100,7 +100,7 @@ def _undiagonal(g: Tensor, x: Tensor, offset: int) -> Tensor:
     size, step = rows * columns, columns + 1
     start = minimum_length((offset if offset >= 0 else -offset * columns, size))
     stop = minimum_length((start + g.node.shape[-1] * step, size))
-    return reshape(index_add(g, up_to(len(batch), slice(start, stop, step)), (*batch, size)), x.node.shape)
+    return reshape(index_add(g, index_along(len(batch), slice(start, stop, step)), (*batch, size)), x.node.shape)
 
 
 _DIAGONAL = of_matrices(
@@ -289,7 +289,7 @@ def _slogdet_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor | None:
     turning = imag(g[0] * out[0]) * 1j if 0 in g and x.dtype.kind == "c" else None
     if turning is None and 1 not in g:
         return None
-    return _per_matrix(in_all(g.get(1), turning)) * matrix_transpose(inv(x))
+    return _per_matrix(added(g.get(1), turning)) * matrix_transpose(inv(x))
 
 
 _SLOGDET = of_square(
@@ -317,10 +317,10 @@ def _qr_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, mode: str) -> Tensor:
         )
     q, r = out[0], out[1]
     g_q, g_r = (conj(g[place]) if place in g else None for place in (0, 1))
-    inner = in_all(None if g_r is None else matmul(r, adjoint(g_r)), None if g_q is None else -matmul(adjoint(g_q), q))
+    inner = added(None if g_r is None else matmul(r, adjoint(g_r)), None if g_q is None else -matmul(adjoint(g_q), q))
     lower = tril(inner, k=-1)
     mirrored = lower + adjoint(lower) + diagonal_matrix(real(diagonal(inner)))
-    return conj(adjoint(solve(r, adjoint(in_all(matmul(q, mirrored), g_q)))))
+    return conj(adjoint(solve(r, adjoint(added(matmul(q, mirrored), g_q)))))
 
 
 _QR = of_matrices("linalg.qr", _infer_qr, (_qr_rule,))

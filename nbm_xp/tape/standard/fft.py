@@ -22,7 +22,7 @@ from .creation import arange, conj, zeros
 from .data_types import cast, complex_of, floating, real_of, refuse_complex
 from .elementwise import where
 from .manipulation import concat, reshape, roll
-from .shapes import along_axes, axes_in_order, axes_of, axis_of, published, sizes_of, up_to
+from .shapes import along_axes, axes_in_order, axes_of, axis_of, index_along, published, sizes_of
 
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
@@ -40,7 +40,7 @@ def _to_length(x: Tensor, axis: int, length: Size) -> Tensor:
         return x
     kept = minimum_length((own, length))
     if same_length(own, kept) is not True:
-        x = x[up_to(axis, slice(None, kept))]
+        x = x[index_along(axis, slice(None, kept))]
     missing = maximum_length((length - kept, 0))
     if same_length(missing, 0) is True:
         return x
@@ -151,7 +151,7 @@ def _is_open(n: Any) -> bool:
     return n is None or (type(n) is int and n == -1)
 
 
-def _complex(name: str, doc: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
+def _transforms(name: str, doc: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
     """Declare a transform of complex numbers, along an axis and along several."""
     several = f"{name}n"
     op = along_axes(
@@ -169,8 +169,8 @@ def _complex(name: str, doc: str) -> tuple[Callable[..., Tensor], Callable[..., 
     return published(name, one, f"{doc} along an axis."), published(several, many, f"{doc} along several axes.")
 
 
-fft, fftn = _complex("fft", "The discrete Fourier transform")
-ifft, ifftn = _complex("ifft", "The inverse discrete Fourier transform")
+fft, fftn = _transforms("fft", "The discrete Fourier transform")
+ifft, ifftn = _transforms("ifft", "The inverse discrete Fourier transform")
 
 
 def rfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Tensor:

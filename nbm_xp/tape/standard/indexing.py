@@ -22,7 +22,7 @@ from ..tensor import Tensor, as_tensor, record
 from .data_types import cast
 from .elementwise import where
 from .manipulation import broadcast_to, flip, moveaxis, reshape
-from .shapes import along_axes, axis_of, broadcast, from_front, sizes_of, slice_length, up_to
+from .shapes import along_axes, axis_of, broadcast, from_front, index_along, sizes_of, slice_length
 
 __all__ = ["repeat", "take", "take_along_axis", "tile"]
 
@@ -53,7 +53,7 @@ GETITEM: Operation = declare(
 _TAKE = declare(
     "take",
     lambda x, places, *, axis: ((*x.shape[:axis], places.shape[0], *x.shape[axis + 1 :]), x.dtype),
-    (lambda g, out, x, places, *, axis: index_add(g, up_to(axis, places), x.node.shape), None),
+    (lambda g, out, x, places, *, axis: index_add(g, index_along(axis, places), x.node.shape), None),
 )
 _INDEX_ADD = declare(
     "index_add",
@@ -286,7 +286,7 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Tensor:
         if x.ndim != 1:
             raise ValueError(f"axis must be given to take for an array of {x.ndim} axes")
         axis = 0
-    return getitem(x, up_to(axis_of(axis, x.ndim), indices))
+    return getitem(x, index_along(axis_of(axis, x.ndim), indices))
 
 
 def _infer_take_along(x: Node, indices: Node, *, axis: int) -> Any:

@@ -21,12 +21,12 @@ from .shapes import (
     axes_of,
     axis_of,
     broadcast,
+    index_along,
     kept_shape,
     not_written,
     of_shape,
     reduced_shape,
     sizes_of,
-    up_to,
 )
 
 __all__ = [
@@ -224,7 +224,7 @@ def _rolled(x: Tensor, shift: Any, axis: int) -> Tensor:
     if known(length) == 0:
         return x
     start = -integer_length(shift) % maximum_length((length, 1))
-    turned = concat([x[up_to(axis, slice(start, None))], x[up_to(axis, slice(None, start))]], axis=axis)
+    turned = concat([x[index_along(axis, slice(start, None))], x[index_along(axis, slice(None, start))]], axis=axis)
     return turned if same_shape(turned.node.shape, x.node.shape) else Tensor(reshape(turned, x.node.shape).node)
 
 
@@ -239,7 +239,7 @@ def _split(g: Tensor, out: Tensor, arrays: tuple[Tensor, ...], *, axis: int) -> 
     parts, start = [], 0
     for array in arrays:
         stop = start + array.node.shape[axis]
-        parts.append(g[up_to(axis, slice(start, stop))])
+        parts.append(g[index_along(axis, slice(start, stop))])
         start = stop
     return [parts]
 
@@ -283,7 +283,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis of known length."""
     x = as_tensor(x)
     place = axis_of(axis, x.ndim)
-    return tuple(x[up_to(place, i)] for i in range(int(x.shape[place])))
+    return tuple(x[index_along(place, i)] for i in range(int(x.shape[place])))
 
 
 def reduced_spec(x: Node, *, axis: tuple[int, ...], keepdims: bool, **attributes: Any) -> Any:

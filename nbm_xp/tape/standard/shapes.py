@@ -11,9 +11,9 @@ from ..lengths import Length, Size, broadcast_length, known, maximum_length, min
 from ..node import ALONG_AXES_TAG, MATRICES_TAG, Node, Shape, Spec, declare
 
 __all__ = [
-    "AxisError", "along", "along_axes", "axes_in_order", "axes_of", "axis_of", "broadcast", "from_front",
-    "kept_shape", "not_written", "of_matrices", "of_shape", "published", "reduced_shape", "sizes_of", "slice_length",
-    "up_to", "written",
+    "AxisError", "along_axes", "axes_in_order", "axes_of", "axis_of", "broadcast", "from_front", "index_along",
+    "kept_shape", "named_axes", "not_written", "of_matrices", "of_shape", "published", "reduced_shape", "sizes_of",
+    "slice_length", "written",
 ]  # fmt: skip
 
 LONGEST = 2**63
@@ -109,20 +109,20 @@ def axes_of(axis: int | Sequence[int] | None, ndim: int, name: str = "axis") -> 
 
 def axes_in_order(axis: int | Sequence[int], ndim: int, name: str = "axis") -> tuple[int, ...]:
     """Axes counted from the front, in the order in which they are named."""
-    axes = tuple(axis_of(item, ndim, name) for item in (axis if isinstance(axis, Sequence) else (axis,)))
+    axes = tuple(axis_of(item, ndim, name) for item in (axis if isinstance(axis, (tuple, list, range)) else (axis,)))
     if len(set(axes)) != len(axes):
         raise ValueError(f"{name} must name each axis once, got {axis}")
     return axes
 
 
-def along(node: Node) -> tuple[str, tuple[int, ...]]:
+def named_axes(node: Node) -> tuple[str, tuple[int, ...]]:
     """The option of a function along axes that names them, and which they are, counted from the front."""
     option, ndim = "axis" if "axis" in node.attributes else "axes", len(node.args[0].shape)
     named = node.attributes[option]
     return option, tuple(range(ndim)) if named is None else axes_in_order(named, ndim)
 
 
-def up_to(axis: int, part: Any) -> tuple[Any, ...]:
+def index_along(axis: int, part: Any) -> tuple[Any, ...]:
     """The index that takes a part along an axis, and all before it."""
     return (*(slice(None),) * axis, part)
 

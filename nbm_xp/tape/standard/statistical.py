@@ -25,7 +25,7 @@ from .elementwise import sqrt, square, where
 from .indexing import take, take_along_axis
 from .manipulation import accumulated, accumulator, along_reduced, concat, flip, permute_dims, reduced_spec, reshape
 from .manipulation import sum as sum_
-from .shapes import along_axes, axes_of, axis_of, kept_shape, published, reduced_shape, up_to
+from .shapes import along_axes, axes_of, axis_of, index_along, kept_shape, published, reduced_shape
 
 __all__ = [
     "all", "any", "argmax", "argmin", "argsort", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "isin",
@@ -44,14 +44,14 @@ def _cumprod_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: int, dtype: Any) -
 
 
 def _products_before(x: Tensor, axis: int) -> Tensor:
-    return cumulative_prod(x, axis=axis, include_initial=True)[up_to(axis, slice(None, -1))]
+    return cumulative_prod(x, axis=axis, include_initial=True)[index_along(axis, slice(None, -1))]
 
 
 def _shifted(x: Tensor, axis: int) -> Tensor:
     """Each element one place later, after a zero."""
     first = zeros(kept_shape(x.node.shape, (axis,)), dtype=x.dtype)
     longer: Tensor = concat([first, x], axis=axis)
-    return longer[up_to(axis, slice(None, -1))]
+    return longer[index_along(axis, slice(None, -1))]
 
 
 def _backwards(a: Tensor, g: Tensor, axis: int) -> Tensor:
@@ -64,7 +64,7 @@ def _run_recurrence(xp: Any, a: Any, b: Any, *, axis: int) -> Any:
     """Sums s of ``s[i] = a[i] * s[i - 1] + b[i]``: after each round every element has taken in twice as many."""
     done = 1
     while done < a.shape[axis]:
-        head, late, early = ((*up_to(axis, slice(*ends)), ...) for ends in ((done,), (done, None), (None, -done)))
+        head, late, early = ((*index_along(axis, slice(*ends)), ...) for ends in ((done,), (done, None), (None, -done)))
         rest = b[late] + a[late] * b[early]
         b = xp.concat([b[head], rest], axis=axis)
         a = xp.concat([a[head], a[late] * a[early]], axis=axis)
@@ -116,7 +116,7 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
     for _ in range(n):
         if known(tensor.node.shape[place]) == 0:
             break
-        tensor = tensor[up_to(place, slice(1, None))] - tensor[up_to(place, slice(None, -1))]
+        tensor = tensor[index_along(place, slice(1, None))] - tensor[index_along(place, slice(None, -1))]
     return tensor
 
 
