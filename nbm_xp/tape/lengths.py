@@ -85,10 +85,15 @@ class Length:
     @property
     def hint(self) -> int | None:
         """The value now, if nothing but the shapes of variables is involved, else None."""
-        try:
-            return cast("int", _folded(self, _present, int, _SIZES))
-        except _UnknownLengthError:
-            return None
+        total = 0
+        for monomial, coefficient in self.terms.items():
+            for atom, power in monomial:
+                value = _present(atom)
+                if value is None:
+                    return None
+                coefficient *= value**power
+            total += coefficient
+        return total
 
     def nodes(self) -> Sequence[Any]:
         """The nodes whose shape or value decides this length."""
@@ -204,16 +209,13 @@ def operands_of(atom: Atom) -> Iterable[Size]:
     return cast("Iterable[Size]", atom[1] if isinstance(atom[1], frozenset) else atom[1:])
 
 
-class _UnknownLengthError(Exception):
-    """Raised for an axis or a value that is unknown until the graph runs."""
-
-
-def _present(atom: Atom) -> int:
-    """The length of an axis now."""
-    shape: tuple[int, ...] | None = atom[1].current_shape() if atom[0] == "axis" else None
-    if shape is None:
-        raise _UnknownLengthError
-    return shape[atom[2]]
+def _present(atom: Atom) -> int | None:
+    """What an atom is now, where variables alone decide it."""
+    if atom[0] == "axis":
+        shape: tuple[int, ...] | None = atom[1].current_shape()
+        return None if shape is None else shape[atom[2]]
+    values = [] if atom[0] == "value" else list(map(known, operands_of(atom)))
+    return None if not values or None in values else cast("int", _SIZES[atom[0]](*values))
 
 
 def is_size(value: object) -> bool:
