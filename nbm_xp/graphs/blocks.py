@@ -15,7 +15,8 @@ from nbm_xp.machines import Array
 from nbm_xp.namespace import array_namespace
 from nbm_xp.namespace.blocks import stepped
 
-from .chains import ChainGroup, Schedule, Start, Step, series_variables
+from .chain_groups import ChainGroup, Schedule, Step, series_variables
+from .chains import Start
 from .energy_model import EnergyModel
 from .observables import StateMeans, Variables, about
 

@@ -1,33 +1,18 @@
-"""Chains of a machine's states: which random number belongs where, what chains start from, and their sweeps.
-
-Contract: a number follows from the seed, the sweep, the slot of the unit and the number of the chain, and from nothing
-else. So chains can be divided, sweeps interrupted and resumed, and slots drawn one by one, and neither the library nor
-the number of chains that run together changes a bit. All numbers cost a step of the generator each; a single one six
-products.
-
-Chain c has `LANES` streams of MRG31k3p, numbers ``c * LANES`` and on from the seed's state, 2**72 steps apart. A sweep
-of n units takes ``ceil(n / LANES)`` steps of each of them: in sweep t, slot s has output ``t * ceil(n / LANES) + s //
-LANES`` of stream ``s % LANES``. Sweep 0 draws the first states.
-"""
+"""Chains of a machine's states in memory: what they start from, their sweeps, and what is observed of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
-from nbm_xp.machines import Array, Namespace
+from nbm_xp.machines import Array
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.machines.rows import positive_int
-from nbm_xp.machines.units import Units
 from nbm_xp.namespace import (
     array_namespace,
     asarray,
-    convert,
     default_namespace,
-    dtype_of,
     get_namespace,
     host_namespace,
     is_array,
@@ -36,270 +21,16 @@ from nbm_xp.namespace import (
     to_numpy,
     wide_dtypes,
 )
-from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, STREAM_STEPS, State
-from nbm_xp.rng import hashed_seed, jump, substreams
-from nbm_xp.rng.uniforms import advance, elements, numbers
+from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS
+from nbm_xp.rng import hashed_seed, jump
 
 from . import moves
-from .energy_model import Clamp, EnergyModel, check_machine, checked_clamp, checked_states, units_of
+from .chain_groups import ChainGroup, Numbers, Schedule, series_variables
+from .energy_model import Clamp, EnergyModel, check_machine, checked_clamp, checked_states
 from .graph import finite
-from .layout import Colour
-from .moves import LANES
-from .observables import SERIES, StateMeans, Variables, about, checked_names, products, totals
+from .observables import SERIES, StateMeans, Variables, about, checked_names
 
-__all__ = ["ChainGroup", "Chains", "Numbers", "Schedule", "Start", "Step", "series_variables", "started"]
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """The random numbers of some units, chain by chain and sweep by sweep.
-
-    Parameters
-    ----------
-    seed : six ints
-        The state that the streams are counted from.
-    units : int
-        How many slots a sweep visits.
-
-    Examples
-    --------
-    >>> numbers = Numbers((234,) * 6, 100)
-    >>> xp = host_namespace()
-    >>> both = numbers.sweep(xp, numbers.states(0, 2, 5), 2)
-    >>> alone = numbers.sweep(xp, numbers.states(1, 1, 5), 1)
-    >>> both.shape, bool((both[:, 1:] == alone).all())
-    ((100, 2), True)
-    """
-
-    seed: State
-    units: int
-
-    @property
-    def steps(self) -> int:
-        """How many steps of each stream a sweep takes."""
-        return -(-self.units // LANES)
-
-    def states(self, first_chain: int, chains: int, sweep: int) -> Array:
-        """The states of all streams of some chains before a sweep, int32 in the host's memory.
-
-        Of shape (LANES * chains, 6): all chains' first stream, then all chains' second one.
-        """
-        host = host_namespace()
-        made = substreams(jump(self.seed, first_chain * LANES * STREAM_STEPS), chains * LANES)
-        lanes_first = host.permute_dims(host.reshape(made, (chains, LANES, 6)), (1, 0, 2))
-        return self.after(host.reshape(lanes_first, (chains * LANES, 6)), sweep)
-
-    def after(self, states: Array, sweeps: int = 1) -> Array:
-        """The states after so many sweeps more."""
-        return advance(states, sweeps * self.steps * int(states.shape[0]))
-
-    def sweep(self, xp: Namespace, states: Array, chains: int) -> Array:
-        """The numbers of the next sweep, float64 of shape (units, chains), of a library."""
-        with wide_dtypes(xp):
-            drawn = numbers(xp, convert(states, xp), self.units * chains, "float64")
-            return xp.reshape(drawn, (self.units, chains))
-
-
-@dataclass(frozen=True)
-class ChainGroup:
-    """Chains that run together, of a whole graph or on its blocks.
-
-    Parameters
-    ----------
-    n_units : int
-        How many units the whole graph has.
-    units : str or int
-        What a unit can be.
-    rule : str
-        One of `nbm_xp.graphs.moves.MOVES`.
-    seed : six ints
-        What all random numbers follow from.
-    first_chain : int
-        The number of the first of them.
-    betas : tuple of floats
-        Of each.
-    names : tuple of str
-        What is observed.
-    """
-
-    n_units: int
-    units: str | int
-    rule: str
-    seed: State
-    first_chain: int
-    betas: tuple[float, ...]
-    names: tuple[str, ...] = ()
-
-    dtype: ClassVar[str] = "int8"
-
-    @cached_property
-    def kind(self) -> Units:
-        """What a unit can be."""
-        return units_of(self.units)
-
-    @property
-    def n_chains(self) -> int:
-        """How many there are."""
-        return len(self.betas)
-
-    def divided(self, together: int) -> list[ChainGroup]:
-        """Groups of so many chains each, and of two at least where pairs are measured."""
-        size = max(together, 2 if "overlap" in self.names else 1)
-        return [
-            replace(self, first_chain=self.first_chain + k, betas=self.betas[k : k + size])
-            for k in range(0, self.n_chains, size)
-        ]
-
-    # Random numbers
-
-    @cached_property
-    def numbers(self) -> Numbers:
-        """The random numbers of all units."""
-        return Numbers(self.seed, self.n_units)
-
-    @cached_property
-    def streams(self) -> Array:
-        """The states that the chains' streams start in."""
-        return self.numbers.states(self.first_chain, self.n_chains, 0)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name in self.__dataclass_fields__}
-
-    def begins(self, slots: Array, sweep: int) -> Array:
-        """Where the numbers of slots begin among those of a chain."""
-        return sweep * self.numbers.steps * LANES + slots
-
-    def uniforms(self, slots: Array, sweep: int, counts: Array | int = 1) -> Array:
-        """The numbers of so many slots from each of some on in a sweep, of shape (slots, chains)."""
-        host, chains = host_namespace(), self.n_chains
-        lengths = host.zeros_like(slots) + counts * chains
-        drawn = elements(self.streams, LANES * chains, self.begins(slots, sweep) * chains, lengths, "float64")
-        return host.reshape(drawn, (-1, chains))
-
-    def draw(self, states: Array, places: Array | slice, colour: Colour, uniforms: Array) -> None:
-        """Draw a colour's units, which are in some places, by the functions of `moves`."""
-        host, move = host_namespace(), moves.MOVES[self.rule]
-        assert isinstance(move, moves.LocalMove)
-        change = move.change(self.kind.is_categorical)
-        beta = host.asarray([self.betas])
-        states[places] = change(host, colour, self.kind, states, states[places], uniforms, beta)
-
-    # What is measured: sums over all units, which add up over blocks
-
-    @property
-    def sums(self) -> int:
-        """How many sums are measured of each chain: the energy, and the values, or how many units have each."""
-        return 1 + (self.kind.count if self.kind.is_categorical else 1)
-
-    @property
-    def columns(self) -> int:
-        """How many numbers are measured: each sum of all chains, then the products of pairs."""
-        return self.sums * self.n_chains + ("overlap" in self.names) * (self.n_chains // 2)
-
-    def measured(self, energies: Array, states: Array, sums: Array = None) -> Array:
-        """What is measured of states of shape (units, chains), in their library: float64, of shape (1, columns)."""
-        xp = array_namespace(states)
-        with wide_dtypes(xp):
-            found = [energies[None, :], totals(xp, self.kind, states) if sums is None else sums]
-            if "overlap" in self.names:
-                found.append(products(xp, states))
-            float64 = dtype_of(xp, "float64")
-            return xp.concat([xp.reshape(xp.astype(x, float64), (1, -1)) for x in found], axis=1)
-
-    def series(self, name: str, columns: Array) -> Array:
-        """A series of what was measured, a unit, of shape (chains or pairs, sweeps).
-
-        Parameters
-        ----------
-        name : str
-            One of `SERIES`.
-        columns : array of shape (sweeps, columns)
-        """
-        xp, each = array_namespace(columns), self.sums * self.n_chains
-        if name == "overlap":
-            return columns[:, each:].T / self.n_units
-        sums = xp.permute_dims(xp.reshape(columns[:, :each], (-1, self.sums, self.n_chains)), (2, 0, 1)) / self.n_units
-        if name == "energy":
-            return sums[..., 0]
-        if self.kind.is_categorical:
-            return (xp.max(sums[..., 1:], axis=-1) * self.kind.count - 1.0) / (self.kind.count - 1.0)
-        return xp.abs(sums[..., 1]) if name == "abs_magnetisation" else sums[..., 1]
-
-
-def series_variables(groups: Sequence[ChainGroup], columns: Sequence[Array]) -> Variables:
-    """The series of all groups, of what was measured of each."""
-    xp = array_namespace(*columns)
-    found: Variables = {}
-    for name in groups[0].names:
-        if name in SERIES:
-            values = xp.concat([group.series(name, each) for group, each in zip(groups, columns, strict=True)])
-            what = SERIES[name]
-            if groups[0].kind.is_categorical and name != "energy":
-                what = "order parameter: 0 where all values are as frequent, 1 where there is one alone"
-            found[name] = (("pair" if name == "overlap" else "chain", "sweep"), values, about(what))
-    return found
-
-
-class Step(NamedTuple):
-    """Some sweeps of a block, or a colour of one sweep.
-
-    Attributes
-    ----------
-    sweep, n_sweeps : int
-        How many sweeps there were before, and how many are made.
-    colour : int
-        The colour that is drawn, where a sweep takes several steps.
-    seen : tuple of ints
-        After which of all sweeps is measured.
-    """
-
-    sweep: int
-    n_sweeps: int
-    colour: int
-    seen: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """Which sweeps are made, and which of them are measured.
-
-    Parameters
-    ----------
-    first : int
-        How many sweeps there were before.
-    burn_in, n_sweeps, thin : int
-        Of `n_sweeps`, after `burn_in`, each `thin`-th one is measured.
-    """
-
-    first: int
-    burn_in: int
-    n_sweeps: int
-    thin: int
-
-    @property
-    def total(self) -> int:
-        """How many sweeps are made."""
-        return self.burn_in + self.n_sweeps
-
-    @property
-    def seen(self) -> range:
-        """After which sweeps is measured."""
-        begin = self.first + self.burn_in
-        return range(begin + self.thin, begin + self.n_sweeps + 1, self.thin)
-
-    def step(self, number: int, at_once: int, colours: int = 1) -> Step:
-        """A step of some sweeps, or of a colour of so many.
-
-        Examples
-        --------
-        >>> [tuple(Schedule(10, 1, 4, 2).step(number, 3)) for number in (0, 1)]
-        [(10, 3, 0, (13,)), (13, 2, 0, (15,))]
-        """
-        some, colour = divmod(number, colours)
-        begin = some * at_once
-        count, sweep = min(at_once, self.total - begin), self.first + begin
-        made = range(sweep + 1, sweep + count + 1) if colour == colours - 1 else ()
-        return Step(sweep, count, colour, tuple(t for t in made if t in self.seen))
+__all__ = ["Chains", "Start", "started"]
 
 
 @dataclass(frozen=True)

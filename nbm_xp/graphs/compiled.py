@@ -16,7 +16,7 @@ from nbm_xp.namespace.core import functions
 from nbm_xp.namespace.mrg31k3p.integers import transition
 from nbm_xp.namespace.mrg31k3p.numpy_draws import number_by_number
 
-from .chains import ChainGroup, Step
+from .chain_groups import ChainGroup, Step
 from .lattice_blocks import Couplings, LatticeMemory, SlotRuns
 from .layout import Layout, multiples_of
 from .shards import Shard

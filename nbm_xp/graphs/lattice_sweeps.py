@@ -15,7 +15,7 @@ from nbm_xp.machines import Array
 from nbm_xp.namespace import host_namespace, kernel
 
 from .blocks import AT_ONCE, Block, Index, Shown
-from .chains import ChainGroup, Schedule, Step
+from .chain_groups import ChainGroup, Schedule, Step
 from .energy_model import Clamp, EnergyModel
 from .lattice_blocks import Couplings, LatticeDivision, LatticeMemory, SlotRuns, check_lattice, couplings_of, divided
 from .layout import Colour

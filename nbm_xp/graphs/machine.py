@@ -17,7 +17,8 @@ from nbm_xp.package import need
 
 from . import moves
 from .blocks import Block, Division, Index, blocked_chains
-from .chains import Chains, Schedule, started
+from .chain_groups import Schedule
+from .chains import Chains, started
 from .energy_model import checked_states
 from .lattice_sweeps import lattice_blocks
 from .learning import Learning

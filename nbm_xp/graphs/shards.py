@@ -19,7 +19,7 @@ from nbm_xp.namespace import array_namespace, host_namespace, is_array, kernel, 
 from nbm_xp.package import is_there, need
 
 from .blocks import AT_ONCE, Block, Division, Index, Shown
-from .chains import ChainGroup, Step
+from .chain_groups import ChainGroup, Step
 from .energy_model import Clamp, EnergyModel
 from .layout import Layout, entries_of
 from .moves import MOVES, energies

@@ -21,7 +21,8 @@ from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS
 from nbm_xp.rng import jump
 from nbm_xp.rng.elementary import exp
 
-from .chains import Chains, Numbers, started
+from .chain_groups import Numbers
+from .chains import Chains, started
 from .energy_model import EnergyModel
 
 __all__ = ["LowestStates", "Tempering", "checked_betas", "finite_betas", "placed_ladder"]

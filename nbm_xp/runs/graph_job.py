@@ -17,7 +17,7 @@ import numpy as np
 
 from nbm_xp.graphs.blocks import Block as GraphBlock
 from nbm_xp.graphs.blocks import Division, Index
-from nbm_xp.graphs.chains import ChainGroup, Schedule, series_variables
+from nbm_xp.graphs.chain_groups import ChainGroup, Schedule, series_variables
 from nbm_xp.graphs.lattice_blocks import LatticeDivision
 from nbm_xp.graphs.lattice_sweeps import LatticeBlock
 from nbm_xp.graphs.measures import labels_of

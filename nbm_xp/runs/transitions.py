@@ -15,7 +15,8 @@ import numpy as np
 from nbm_xp.files import replacing
 from nbm_xp.graphs import GraphMachine
 from nbm_xp.graphs.applications import TRANSITION_SERIES, Measured, check_temperatures, measured_at, measured_sweeps
-from nbm_xp.graphs.chains import ChainGroup, Chains, Schedule, Start, Step
+from nbm_xp.graphs.chain_groups import ChainGroup, Schedule, Step
+from nbm_xp.graphs.chains import Chains, Start
 from nbm_xp.graphs.families import lattice
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import default_namespace, library_name, to_numpy

@@ -12,7 +12,7 @@ import pytest
 
 from nbm_xp.graphs import GraphMachine, edwards_anderson, erdos_renyi, lattice, random_regular, sherrington_kirkpatrick
 from nbm_xp.graphs import shards as shards_chapter
-from nbm_xp.graphs.chains import ChainGroup, Step
+from nbm_xp.graphs.chain_groups import ChainGroup, Step
 from nbm_xp.graphs.lattice_blocks import couplings_of, divided
 from nbm_xp.graphs.lattice_sweeps import lattice_block
 from nbm_xp.graphs.shards import shard_numbers, shards_of

@@ -35,7 +35,7 @@ from nbm_xp.graphs import (
 )
 from nbm_xp.graphs import layout as layout_chapter
 from nbm_xp.graphs import moves as moves_chapter
-from nbm_xp.graphs.chains import ChainGroup, Numbers
+from nbm_xp.graphs.chain_groups import ChainGroup, Numbers
 from nbm_xp.graphs.moves import LANES
 from tests.helpers.libraries import EAGER, Library
 
