@@ -198,7 +198,7 @@ def cuda_text(session: nox.Session) -> None:
 
 @nox.session
 def clients(session: nox.Session) -> None:
-    """Keras itself, unmodified, on this package: its layers, its optimizers, networks beside PyTorch's and Theano's."""
+    """Keras itself, unmodified, on this package: its layers, training, files, and networks beside Theano's."""
     install(session, "test", packages=(TORCH, *BESIDE_KERAS))
     run_clients(session)
 
