@@ -45,8 +45,7 @@ class Model(BoltzmannEstimator):
         """States at the end of Markov chains.
 
         A model that was trained with ``training="ptt"`` is sampled on the ladder that it learnt on, unless `initial`
-        or `clamp` is given: each step of a chain is an exchange with its neighbours and a sweep of all machines, so
-        that places far apart have their share, and far fewer steps will do.
+        or `clamp` is given: each step of a chain is an exchange with its neighbours and a sweep of all machines.
 
         Nothing is measured on the way, and the last states do not tell whether the chains have mixed:
         `nbm_xp.runs.sample` keeps draws, reports R-hat, effective sample sizes and Monte Carlo errors, and warns.
@@ -58,7 +57,7 @@ class Model(BoltzmannEstimator):
             Sweeps of Gibbs sampling in each chain.
         initial : array of shape (n_chains, n_features_in_), optional
             Visible states to start from, or, between them, means to draw them with; `base_rate_` by default. In other
-            layers that a chain starts with every state is as likely, in the visible one too where layers are clamped.
+            layers that a chain starts with every state is as likely.
         clamp : mapping of layers to arrays of shape (n_chains, units), optional
             Layers, 0 being the visible one, that keep these states: the others are drawn given them.
         layer : int or None, optional
@@ -202,14 +201,10 @@ class Model(BoltzmannEstimator):
     def score(self, X: Rows, y: object = None, sample_weight: Rows = None) -> float:
         """The mean log-likelihood of rows where it is known; else the pseudo-likelihood: the higher, the better.
 
-        It is known where `log_partition` can tell Z exactly, and where the model was trained with ``training="ptt"``,
-        whose ladder tells Z (`ladder_log_partition`). Of other models with visible units that have a list of states, it
-        is the mean of `score_samples`, an estimate of the log-pseudo-likelihood. Of all others, as deep ones and those
-        with Gaussian units, annealed importance sampling estimates Z (`ais`). Deep machines have a bound in place of
-        the likelihood.
-
-        A likelihood and a pseudo-likelihood are not to be compared: where a search has models of both kinds, use
-        ``training="ptt"`` for all of them, or give it `log_likelihood` with an estimate of Z as the scorer.
+        Log Z is exact where `log_partition` can tell it, that of `ladder_log_partition` for a model trained with
+        ``training="ptt"``, and that of `ais` for deep machines and visible units without a list of states. Of all other
+        models the score is the mean of `score_samples`, an estimate of the log-pseudo-likelihood, which is not to be
+        compared with a likelihood. Deep machines have a lower bound in place of the likelihood.
 
         Parameters
         ----------
@@ -370,11 +365,8 @@ class Model(BoltzmannEstimator):
         Notes
         -----
         A state needs at least as many steps as there are machines to come up from the foot of the ladder, where states
-        are drawn anew, and several times as many where exchanges are refused. In fewer steps, chains have the shares
-        of places far apart that they began with, those of the training, all of them alike, and nothing in them tells
-        how far these are from the machine's: the standard error is too small then, by any factor. Of chains that had
-        all begun in one of two places 4 nats apart, on six machines, log Z was 11 standard errors off after 12 steps,
-        with an R-hat of 1.05; after 400 steps it was 0.8 of them off.
+        are drawn anew, and several times as many where exchanges are rejected. In fewer steps, chains have the shares
+        of modes that they began with, and the standard error is too small.
 
         Examples
         --------

@@ -70,13 +70,10 @@ class MachineState:
     ----------
     parameters : Parameters of Variables
     base_rate : array of shape (visible units,)
-        The smoothed means of the visible units in the data.
     variables : dict of str to Variable
         What training keeps from step to step, by the names that they have in files.
     library : str
-        The name of the library that the arrays are of.
     rng : RandomStreams
-        The streams that the machine draws from.
     """
 
     def __init__(
@@ -376,14 +373,8 @@ def machine_and_seed(
 ) -> tuple[Machine, int, str | None]:
     """The machine of a model for chains in a library, their seed, and the name of a lazy library for results.
 
-    Parameters
-    ----------
-    model : model of this package
-    library : str, optional
-        By default that of the first array of `given` that is not in host memory, else the model's.
-    random_state : int, None, or generator
-        None takes the next seed of the model's streams.
-    *given : arrays
+    The library is by default that of the first array of `given` that is not in host memory, else the model's; without a
+    `random_state`, the seed is the next one of the model's streams.
     """
     machine, host = Machine.of(model), library_name(host_namespace())
     if library is None:
