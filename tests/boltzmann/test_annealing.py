@@ -112,13 +112,6 @@ def test_ladders_are_the_same_wherever_the_model_is(library: Library) -> None:
         np.testing.assert_allclose(to_numpy(found[1]), shares)
 
 
-def test_other_words_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"n_temperatures must be a whole number or 'adaptive', got 'many'"):
-        machine().ais(5, "many")
-    with pytest.raises(ValueError, match=r"n_temperatures must be a whole number or 'adaptive', got 'many'"):
-        machine().parallel_tempering(5, 2, n_temperatures="many")
-
-
 def test_nothing_is_done_before_all_is_known_to_be_right(monkeypatch: pytest.MonkeyPatch) -> None:
     large = DBM.from_parameters([np.zeros((30, 30))], [np.zeros(30)] * 2, random_state=0)
 

@@ -159,11 +159,3 @@ def test_chains_in_reverse_start_where_chains_ended() -> None:
     np.testing.assert_array_equal(first[0], mixing.advance(mixing.start(0, 8), 0, 0, 5)[0])
     sampled = Chains(Machine.of(model), 3)
     assert (first[0] != sampled.advance(sampled.start(0, 8), 0, 0, 5)[0]).any()  # random numbers of its own
-
-
-@pytest.mark.parametrize("kind", [AnnealedChains, ReverseChains])
-def test_annealed_chains_can_be_sent_away(kind: type[AnnealedChains]) -> None:
-    chains = kind(Machine.of(dyadic(8, 5)), 7, EVEN)
-    sent = pickle.loads(pickle.dumps(chains))
-    assert (sent.betas, sent.purpose) == (chains.betas, chains.purpose)
-    np.testing.assert_array_equal(sent.start(2, 5)[0], chains.start(2, 5)[0])

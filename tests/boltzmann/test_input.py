@@ -118,6 +118,7 @@ def test_lists_are_rows_too(rbm: RBM) -> None:
         ("schedule", "cosine"),
         ("random_state", -1),
         ("shuffle", "yes"),
+        ("diagnostics", "often"),
         ("average", PCD(average="last")),
     ],
 )
@@ -165,6 +166,9 @@ def test_what_is_no_seed_is_refused() -> None:
         (lambda rbm: rbm.log_likelihood(GOOD, np.zeros(2)), "log_z must be a finite number, .*, got array"),
         (lambda rbm: rbm.ais(5, 5, library="beer"), "beer"),
         (lambda rbm: rbm.parallel_tempering(5, 5, library="beer"), "beer"),
+        (lambda rbm: rbm.parallel_tempering(5, 2, n_temperatures="many"), "n_temperatures must be a whole number or"),
+        (lambda rbm: rbm.fit(GOOD, held_out=GOOD[:, :3]), "held_out has 3 features, but the model is expecting 4"),
+        (lambda rbm: rbm.fit(GOOD, held_out=GOOD * np.nan), r"held_out must have values in \[0, 1\]"),
         (lambda rbm: RBM(training=PCD(average=3)).fit(GOOD), "average must be None, True or False, got 3"),
         (lambda rbm: RBM(optimizer=SGD(2)).fit(GOOD), "momentum must be a number, at least 0 and below 1, got 2"),
         (lambda rbm: RBM(2, schedule=lambda done, total: "a").fit(GOOD), "schedule must give a finite factor"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import DBM, RBM, LadderEstimate, load, storage
+from nbm_xp.boltzmann import DBM, RBM, LadderEstimate, storage
 from nbm_xp.boltzmann.energy import variable
 from nbm_xp.boltzmann.state import MachineState
 from nbm_xp.boltzmann.storage import LADDER
@@ -107,18 +107,6 @@ def test_places_far_apart_have_their_share(tempered: RBM) -> None:
     assert abs(found.log_z - tempered.log_partition()) < 4 * found.standard_error
 
 
-def test_what_is_told_after_each_pass_is_true(capsys: pytest.CaptureFixture[str]) -> None:
-    rows, exact = two_clusters(), []
-    rbm = RBM(6, n_iter=4, learning_rate=0.2, training="ptt", random_state=4, verbose=1)
-    rbm.fit(rows, callback=lambda model: exact.append(float(model.log_likelihood(rows).mean())))
-    assert [passes for passes, _, _ in rbm.log_likelihoods_] == [1, 2, 3, 4]
-    for (_, told, error), true in zip(rbm.log_likelihoods_, exact, strict=True):
-        assert abs(told - true) < 5 * error + 0.02
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("[RBM] epoch 1 of 4: log-likelihood -")
-    assert " ± 0." in lines[0]
-
-
 def test_a_ladder_grows_only_as_the_model_moves_away(tempered: RBM) -> None:
     assert 2 <= rungs_of(tempered) <= 12
     still = RBM(6, n_iter=2, learning_rate=1e-9, training="ptt", random_state=1).fit(two_clusters())
@@ -177,15 +165,6 @@ def test_chains_in_blocks_are_the_same(tempered: RBM) -> None:
         for where in ({}, {"library": "dask", "chunks": 13})
     ]
     assert abs(estimates[0] - estimates[1]) < 1e-5
-
-
-def test_a_ladder_is_saved_with_its_model(tempered: RBM, tmp_path: pathlib.Path) -> None:
-    tempered.save(tmp_path / "model.safetensors")
-    again = load(tmp_path / "model.safetensors")
-    assert again.log_likelihoods_ == tempered.log_likelihoods_
-    np.testing.assert_array_equal(again.sample(20, 5, random_state=1), tempered.sample(20, 5, random_state=1))
-    first, other = (model.ladder_log_partition(20, 8, random_state=1) for model in (again, tempered))
-    assert first == other
 
 
 @pytest.mark.parametrize(

@@ -177,18 +177,6 @@ def test_a_report_has_a_look_at_the_end(capsys: pytest.CaptureFixture[str]) -> N
     assert " ± " in last
 
 
-def test_bad_arguments_are_refused_before_anything_changes() -> None:
-    rbm = RBM(3, n_iter=1, random_state=0).fit(NOISE)
-    before = rbm.components_.copy()
-    with pytest.raises(ValueError, match="diagnostics must be 'auto', True or False, got 'often'"):
-        rbm.set_params(diagnostics="often").fit(NOISE)
-    with pytest.raises(ValueError, match="held_out has 3 features, but the model is expecting 8"):
-        rbm.set_params(diagnostics="auto").fit(NOISE, held_out=NOISE[:, :3])
-    with pytest.raises(ValueError, match=r"held_out must have values in \[0, 1\]"):
-        rbm.fit(NOISE, held_out=NOISE * np.nan)
-    np.testing.assert_array_equal(rbm.components_, before)
-
-
 def test_a_ladder_whose_chains_miss_a_place_is_warned_of() -> None:
     """Two places at each of which the machine is, of which its chains know one: rows of the other are too likely."""
     ends = RBM.from_parameters(

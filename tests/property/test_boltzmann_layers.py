@@ -119,21 +119,6 @@ def test_the_partition_function_is_the_sum_over_all_states(topology: Topology, s
     np.testing.assert_allclose(model.log_partition(), wanted, rtol=1e-12)
 
 
-@given(topology=topologies("gaussian"), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=10)
-def test_gaussian_units_are_integrated(topology: Topology, seed: int) -> None:
-    """Against sums over a fine grid of one visible unit; others have no connections' say in their own factor."""
-    one = Topology([1, *topology.sizes[1:]], topology.connections, "gaussian")
-    model = machine(one, seed)
-    grid = np.linspace(-25, 25, 4001)[:, None]
-    hidden = states(sum(one.sizes[1:]))
-    total = 0.0
-    for row in hidden:
-        rest = np.split(np.tile(row, (len(grid), 1)), np.cumsum(one.sizes[1:])[:-1], axis=1)
-        total += np.exp(-energies(model, [grid, *rest])).sum() * (grid[1, 0] - grid[0, 0])
-    np.testing.assert_allclose(model.log_partition(), np.log(total), rtol=1e-8)
-
-
 @given(topology=topologies(), seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=15)
 def test_the_tapes_gradient_is_data_less_model_expectations(topology: Topology, seed: int) -> None:
