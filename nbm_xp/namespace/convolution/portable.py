@@ -59,12 +59,12 @@ def extended(xp: Any, x: Any, starts: Sequence[int], extents: Sequence[int], val
         inside = slice(first, first + extent - before - after)
         if inside != slice(0, length):
             x = x[(*(slice(None),) * axis, inside, ...)]
-        sides = [
-            xp.full((*x.shape[:axis], count, *x.shape[axis + 1 :]), value, dtype=x.dtype, device=device_argument(x))
-            for count in (before, after)
-        ]
         if before or after:
-            x = xp.concat([part for part in (sides[0], x, sides[1]) if part.shape[axis]], axis=axis)
+            ahead, behind = (
+                xp.full((*x.shape[:axis], count, *x.shape[axis + 1 :]), value, dtype=x.dtype, device=device_argument(x))
+                for count in (before, after)
+            )
+            x = xp.concat([part for part in (ahead, x, behind) if part.shape[axis]], axis=axis)
     return x
 
 
