@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from array_api_compat.numpy.linalg import EighResult, QRResult, SlogdetResult, SVDResult
+from array_api_compat.common._linalg import EighResult, QRResult, SlogdetResult, SVDResult
 
 __all__ = [
     "EigResult", "EighResult", "Namespace", "QRResult", "SVDResult", "SlogdetResult", "UniqueAll", "UniqueCounts",
