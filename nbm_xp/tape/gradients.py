@@ -19,7 +19,7 @@ from .lengths import same_length, same_shape
 from .node import ELEMENTWISE_TAG, IFELSE_NAME, OUTPUT, Joint, Node, Shape
 from .source_locations import gradient_location, recorded_at, recording
 from .standard.creation import real, zeros_like
-from .standard.data_types import astype, floating, scalar
+from .standard.data_types import astype, divisible, scalar
 from .standard.elementwise import where
 from .standard.manipulation import broadcast_to, reshape, sum_to
 from .tensor import Tensor, as_tensor, is_tensor, record, result
@@ -340,14 +340,14 @@ def gradients(
         if not isinstance(target, Tensor):
             raise TypeError(f"variables must be Tensors, got {type(target).__name__}")
     found = pull_back(
-        [loss.node], [scalar(1.0, floating(loss).dtype)], [target.node for target in targets], keep_dtype=keep_dtype
+        [loss.node], [scalar(1.0, divisible(loss).dtype)], [target.node for target in targets], keep_dtype=keep_dtype
     )
     results = []
     for target, gradient in zip(targets, found, strict=True):
         if gradient is None and disconnected == "raise" and not _depends(loss.node, target.node):
             raise ValueError(f"loss does not depend on {target.name or target!r}, so it has no gradient there")
         if gradient is None and disconnected != "none":
-            gradient = zeros_like(floating(target))
+            gradient = zeros_like(divisible(target))
         results.append(gradient)
     return cast("Tensor", results[0]) if single else cast("list[Tensor]", results)
 
