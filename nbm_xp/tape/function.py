@@ -33,7 +33,7 @@ from .graph import Result, reachable
 from .lengths import Length
 from .loops.run import automatic_updates
 from .node import CONSTANT, PLACEHOLDER, VARIABLE, Node
-from .plans.plan import compile_plan, described_plan, exclusive, may_share
+from .plans.plan import Exclusive, compile_plan, described_plan, may_share
 from .plans.writer import PlanWriter
 from .printing import described
 from .standard.data_types import cast as as_kind
@@ -139,6 +139,7 @@ class Function:
         automatic = automatic_updates(reachable(roots, self.inputs, givens))
         updates = [*updates, *((v, t) for v, t in automatic.items() if v not in explicit)]
         self._targets = [variable for variable, _ in updates]
+        self._exclusive = Exclusive(variable.node for variable in self._targets)
         self._results = [*self._outputs, *(value.node for _, value in updates)]
         leaves = reachable(self._results, self.inputs, givens)
         given = set(self.inputs)
@@ -171,7 +172,7 @@ class Function:
         """Run on arrays, one for each input."""
         if not self._targets:
             return self._run(args)
-        with exclusive(variable.node for variable in self._targets):
+        with self._exclusive:
             return self._run(args)
 
     def _run(self, args: Sequence[Any]) -> Any:

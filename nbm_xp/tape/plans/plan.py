@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -13,22 +12,27 @@ from ..graph import Result
 from ..node import LEAVES, Node
 from .writer import PlanWriter, link_plan
 
-__all__ = ["compile_plan", "described_plan", "exclusive", "may_share"]
+__all__ = ["Exclusive", "compile_plan", "described_plan", "may_share"]
 
 _LOCKS = tuple(threading.RLock() for _ in range(61))
 
 
-@contextmanager
-def exclusive(variables: Iterable[Node]) -> Iterator[None]:
-    """Hold the locks of some variables, always taken in the same order; variables share a few, to carry none along."""
-    locks = [_LOCKS[place] for place in sorted({node.serial % len(_LOCKS) for node in variables})]
-    for lock in locks:
-        lock.acquire()
-    try:
-        yield
-    finally:
-        for lock in locks:
-            lock.release()
+class Exclusive:
+    """Holds the locks of some variables while a block runs, always taken in the same order.
+
+    Variables share a few locks, so that none has to carry one along when it is copied or sent.
+    """
+
+    def __init__(self, variables: Iterable[Node]) -> None:
+        self._places = sorted({node.serial % len(_LOCKS) for node in variables})
+
+    def __enter__(self) -> None:
+        for place in self._places:
+            _LOCKS[place].acquire()
+
+    def __exit__(self, *error: object) -> None:
+        for place in self._places:
+            _LOCKS[place].release()
 
 
 def may_share(results: Sequence[Result], givens: Mapping[Node, Node] | None = None) -> list[int]:
