@@ -115,7 +115,7 @@ def test_annealing_gives_the_same_weights_both_ways(
 @models
 @given(seed=seeds, chunks=lengths)
 @few
-def test_given_states_come_in_blocks_or_whole(model: RBM | DBM, seed: int, chunks: int) -> None:
+def test_given_states_come_in_blocks_or_whole(model: RBM | DBM, seed: int, chunks: int, tmp_path_factory: Any) -> None:
     rows = np.random.default_rng(seed % 1000).integers(0, 2, (CHAINS, model.n_features_in_)).astype("float32")
     hidden = rows[:, : model.state_.topology.sites(1)]
     lazy = [get_namespace("dask").asarray(part).rechunk((chunks, -1)) for part in (rows, hidden)]
@@ -124,7 +124,11 @@ def test_given_states_come_in_blocks_or_whole(model: RBM | DBM, seed: int, chunk
         held = model.sample(CHAINS, 2, clamp={1: lazy[1]}, random_state=seed)
     with computing():
         np.testing.assert_array_equal(begun.compute(), model.sample(CHAINS, 2, initial=rows, random_state=seed))
-        np.testing.assert_array_equal(held.compute(), model.sample(CHAINS, 2, clamp={1: hidden}, random_state=seed))
+        in_memory = model.sample(CHAINS, 2, clamp={1: hidden}, random_state=seed)
+        np.testing.assert_array_equal(held.compute(), in_memory)
+    place = tmp_path_factory.mktemp("run") / "run"
+    run = sample(model, place, CHAINS, 1, thin=2, layers=(0,), clamp={1: hidden}, chunks=chunks, random_state=seed)
+    np.testing.assert_array_equal(np.asarray(open_samples(run.path))[:, 0], in_memory)
 
 
 @models

@@ -322,8 +322,12 @@ def nonzero(x: Any, /) -> tuple[Tensor, ...]:
 
 def unique_all(x: Any, /) -> UniqueAll[Tensor]:
     """The distinct elements, where each is first, which one each element is, and how often each is there."""
+    return _distinct(x, "unique_all")
+
+
+def _distinct(x: Any, name: str) -> UniqueAll[Tensor]:
     x = as_tensor(x)
-    array = concrete(x, "unique_all")
+    array = concrete(x, name)
     places = array_namespace(array).unique_all(array)[1:]
     indices, inverse, counts = (cast(as_tensor(part), int64) for part in places)
     return UniqueAll(take(reshape(x, (-1,)), indices), indices, inverse, counts)
@@ -331,19 +335,19 @@ def unique_all(x: Any, /) -> UniqueAll[Tensor]:
 
 def unique_counts(x: Any, /) -> UniqueCounts[Tensor]:
     """The distinct elements, and how often each is there."""
-    found = unique_all(x)
+    found = _distinct(x, "unique_counts")
     return UniqueCounts(found.values, found.counts)
 
 
 def unique_inverse(x: Any, /) -> UniqueInverse[Tensor]:
     """The distinct elements, and which of them each element is."""
-    found = unique_all(x)
+    found = _distinct(x, "unique_inverse")
     return UniqueInverse(found.values, found.inverse_indices)
 
 
 def unique_values(x: Any, /) -> Tensor:
     """The distinct elements; each NaN is one of its own."""
-    return unique_all(x).values
+    return _distinct(x, "unique_values").values
 
 
 def _run_isin(xp: Any, x1: Any, x2: Any, *, invert: bool) -> Any:
