@@ -10,7 +10,7 @@ ratio too, as the mean of exp(-u) over states of the lower one or, upside down, 
 where the chains of a pair lie in different places, the two part by more than chance, and so do earlier and later looks,
 while chains find their way. What they part by is added to the standard error. And states of the higher machine that the
 lower one hardly ever has came by no exchange: however many they are, that share is not the machine's but of the way
-that it learnt.
+that it learned.
 
 References
 ----------

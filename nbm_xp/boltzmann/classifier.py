@@ -215,8 +215,8 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         path : path-like
         """
         self._fitted()
-        learnt = {"classes": self.classes_.tolist(), "names": self._features_in}
-        self.rbm_.state_.save(path, plain_params(self) | learnt, kind=type(self).__name__)
+        learned = {"classes": self.classes_.tolist(), "names": self._features_in}
+        self.rbm_.state_.save(path, plain_params(self) | learned, kind=type(self).__name__)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], library: str | None = None) -> Self:

@@ -31,7 +31,7 @@ class DBM(Model):
     ----------
     layers : sequence of int, or None and int
         The units of each layer, the visible one first; of categorical layers, the sites. None for the visible one
-        stands for the features of the rows that are learnt from.
+        stands for the features of the rows that are learned from.
     learning_rate : float, optional
         How far a step goes up the gradient of the bound on the mean log-likelihood.
     batch_size : int, optional
@@ -66,7 +66,7 @@ class DBM(Model):
     base_rate_ : array of shape (n_features_in_,)
         How often each visible unit is 1 in the data, smoothed, or the mean of Gaussian ones.
     n_features_in_, n_iter_, n_samples_seen_ : int
-        Visible units; passes of `fit` that are done; rows learnt from.
+        Visible units; passes of `fit` that are done; rows learned from.
     feature_names_in_ : numpy.ndarray of str objects
         The names of the columns, if rows came in a table with names.
 

@@ -61,7 +61,7 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
     Attributes
     ----------
     state_ : MachineState
-        What has been learnt: topology, parameters, random streams, and what training goes on with.
+        What has been learned: topology, parameters, random streams, and what training goes on with.
     """
 
     _: KW_ONLY
@@ -187,7 +187,7 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
     base_rate_ = property(attrgetter("state_.base_rate"), doc="The smoothed means of the visible units in the data.")
     n_features_in_ = property(attrgetter("state_.n_features"), doc="How many features a row has.")
     n_iter_ = property(attrgetter("state_.n_iter"), doc="Epochs of `fit` that are done.")
-    n_samples_seen_ = property(attrgetter("state_.n_samples"), doc="Rows that were learnt from.")
+    n_samples_seen_ = property(attrgetter("state_.n_samples"), doc="Rows that were learned from.")
     diagnostics_ = property(attrgetter("state_.diagnostics"), doc="What was found in training, epoch by epoch.")
 
     @property
@@ -326,7 +326,7 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         Notes
         -----
         The file holds the arrays and, as strings of JSON in its metadata, the layers and connections, the
-        hyperparameters, the random streams' place and how much was learnt. A hyperparameter that is no plain value, as
+        hyperparameters, the random streams' place and how much was learned. A hyperparameter that is no plain value, as
         a generator for `random_state` or a function for `schedule`, is saved as its default. It is an ordinary
         .safetensors file, which the package of that name opens. A digest among the metadata, or checksums of the tiles,
         tell `load` whether all is what was written.

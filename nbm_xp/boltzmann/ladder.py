@@ -6,7 +6,7 @@ min(1, exp(F_a(x) + F_b(y) - F_a(y) - F_b(x))), where F is the free energy of th
 each chain makes a sweep of its own machine. The first machine has no weights, so that its sweep draws new states of it,
 exactly and independent of the last ones; step by step they move up.
 
-The machines of a ladder are those that one was while it learnt. The differences of free energies that decide on
+The machines of a ladder are those that one was while it learned. The differences of free energies that decide on
 exchanges give log Z along the ladder besides: see `bridging`.
 
 References

@@ -44,7 +44,7 @@ class Model(BoltzmannEstimator):
     ) -> Any:
         """States at the end of Markov chains.
 
-        A model that was trained with ``training="ptt"`` is sampled on the ladder that it learnt on, unless `initial`
+        A model that was trained with ``training="ptt"`` is sampled on the ladder that it learned on, unless `initial`
         or `clamp` is given: each step of a chain is an exchange with its neighbours and a sweep of all machines.
 
         Nothing is measured on the way, and the last states do not tell whether the chains have mixed:
@@ -334,7 +334,7 @@ class Model(BoltzmannEstimator):
         chunks: Chunks = None,
         random_state: RandomState = None,
     ) -> LadderEstimate:
-        """Log Z estimated along the ladder of machines that a model learnt on, by Bennett's acceptance ratio.
+        """Log Z estimated along the ladder of machines that a model learned on, by Bennett's acceptance ratio.
 
         Parameters
         ----------
@@ -418,7 +418,7 @@ class Model(BoltzmannEstimator):
             As in `ais`; the chains go through the temperatures backwards.
         initial : sequence with an array of shape (n_chains, units) for each layer, optional
             States of the model to start from; layers that a sweep draws first may be None. By default they are drawn
-            on the ladder that the model learnt on, if it has one, else along Markov chains. Chains too short for the
+            on the ladder that the model learned on, if it has one, else along Markov chains. Chains too short for the
             model void the bound.
         n_sweeps : int, optional
             Steps on the ladder, by default 400, or sweeps of these chains, by default 1000; none beside `initial`.

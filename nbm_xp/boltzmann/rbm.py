@@ -68,7 +68,7 @@ class RBM(Model):
     visible : str, optional
         The kind of visible units: "binary", 0 or 1; "spin", -1 or 1, rows then having values in [-1, 1]; "gaussian",
         real numbers with variance 1 given the hidden units (standardise the data, so that each feature has variance
-        1); "normal", real numbers whose variances are learnt, to be standardised too; "categorical:Q", features with
+        1); "normal", real numbers whose variances are learned, to be standardised too; "categorical:Q", features with
         one of Q states each, which rows tell by whole numbers from 0 to Q - 1; or columns of several kinds,
         "3*normal+2*categorical:5".
     hidden : str, optional
@@ -77,7 +77,7 @@ class RBM(Model):
     diagnostics : bool or "auto", optional
         Whether `fit` now and then estimates the log-likelihood by a short annealing, sends off chains from rows far
         apart, and warns if learning goes astray. ``"auto"`` spends a fiftieth of the steps on it, some per cent of the
-        time, and so leaves alone what is learnt in fewer than 2,500 steps; True does it after each epoch, whatever it
+        time, and so leaves alone what is learned in fewer than 2,500 steps; True does it after each epoch, whatever it
         costs. The model becomes the same. ``"ptt"`` estimates the log-likelihood after each epoch in any case.
 
     Attributes
@@ -92,7 +92,7 @@ class RBM(Model):
         How often each visible unit is 1 in the data, smoothed, or the mean of Gaussian ones: where `sample` and `ais`
         start.
     n_features_in_, n_iter_, n_samples_seen_ : int
-        Visible units; passes of `fit` that are done; rows learnt from.
+        Visible units; passes of `fit` that are done; rows learned from.
     feature_names_in_ : numpy.ndarray of str objects
         The names of the columns, if rows came in a table with names.
     diagnostics_ : list of Diagnostics

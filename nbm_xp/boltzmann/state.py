@@ -46,7 +46,7 @@ Built = TypeVar("Built")
 
 
 class MachineState:
-    """What a machine has learnt, and what it goes on with.
+    """What a machine has learned, and what it goes on with.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class MachineState:
         dtype.
     seed : int
     n_iter, n_samples : int, optional
-        Epochs that are done; rows that were learnt from.
+        Epochs that are done; rows that were learned from.
     diagnostics : iterable of mappings, optional
         The attributes of each `Diagnostics`.
     feature_names : sequence of str, optional
@@ -288,7 +288,7 @@ class Fitted(Protocol):
 
     @property
     def state_(self) -> MachineState:
-        """What has been learnt."""
+        """What has been learned."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -158,7 +158,7 @@ class TrainingDiagnostics:
         return self._rows
 
     def _mean(self, rows: Array, log_z: Array) -> float:
-        """The mean log-likelihood of rows: of those learnt from, as they count."""
+        """The mean log-likelihood of rows: of those learned from, as they count."""
         found = self.model.log_likelihood(rows, log_z)
         if rows is self._rows and self.model.state_.topology.radices(0) is not None:
             self._likeliest = float(to_numpy(B.max(found)))

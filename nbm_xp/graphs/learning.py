@@ -72,7 +72,7 @@ class Learning(EnergyModel, Estimator):
         self.tol, self.random_state = tol, random_state
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; a machine that is described anew forgets what it has learnt.
+        """Set parameters by name; a machine that is described anew forgets what it has learned.
 
         Raises
         ------
@@ -126,8 +126,8 @@ class Learning(EnergyModel, Estimator):
         >>> from nbm_xp.graphs import GraphMachine, lattice
         >>> truth = GraphMachine(lattice((4, 4)), couplings=0.3, fields=0.1)
         >>> states = truth.sample(2000, 50, observe=(), random_state=1)["state"].values
-        >>> learnt = GraphMachine(lattice((4, 4))).fit(states)
-        >>> bool(abs(learnt.couplings_ - 0.3).max() < 0.1), round(float(learnt.couplings_.mean()), 1)
+        >>> learned = GraphMachine(lattice((4, 4))).fit(states)
+        >>> bool(abs(learned.couplings_ - 0.3).max() < 0.1), round(float(learned.couplings_.mean()), 1)
         (True, 0.3)
         """
         self._check_learning()
@@ -284,7 +284,7 @@ class Learning(EnergyModel, Estimator):
         return joined(self.edge_couplings, fields_of(self))
 
     def _take(self, aim: Objective, place: Array, steps: int) -> None:
-        """Become what was learnt."""
+        """Become what was learned."""
         couplings, fields = aim.split(place)
         self.set_parameters(couplings, fields.T if self.kind.is_categorical else fields[0])
         self.couplings_, self.fields_ = self.edge_couplings, self.unit_fields

@@ -169,7 +169,7 @@ def neighbourhood(graph: Graph, values: Units, xp: Namespace) -> Neighbourhood:
     width = n if whole else width
     if n * width > MOST_ENTRIES:
         raise ValueError(
-            f"graph must have fewer neighbours of a unit to be learnt, got {n} units and one with "
+            f"graph must have fewer neighbours of a unit to be learned, got {n} units and one with "
             f"{int(host.max(degrees))} neighbours"
         )
     owner = host.repeat(host.arange(n), degrees)

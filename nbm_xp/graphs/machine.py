@@ -69,7 +69,7 @@ class GraphMachine(Learning):
     Attributes
     ----------
     couplings_ : numpy.ndarray of shape (edges,)
-        What was learnt, which all methods go by from then on.
+        What was learned, which all methods go by from then on.
     fields_ : numpy.ndarray of shape (units,), or (units, values)
     n_iter_, n_features_in_ : int
         The steps made, and the units.

@@ -40,7 +40,7 @@ def column_names(X: Any) -> list[str] | None:
 
 
 def check_names(known: Sequence[str] | None, X: Any) -> None:
-    """Compare the names of the columns of new rows with those learnt from, where both have names.
+    """Compare the names of the columns of new rows with those learned from, where both have names.
 
     Raises
     ------
@@ -70,12 +70,12 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _features_in(self) -> list[str] | None:
-        """The names of the columns that were learnt from, where they had names."""
+        """The names of the columns that were learned from, where they had names."""
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else list(names)
 
     def _name_features(self, names: Sequence[str] | None) -> None:
-        """Keep the names of the columns that are learnt from, or forget those of earlier ones."""
+        """Keep the names of the columns that are learned from, or forget those of earlier ones."""
         if names is not None:
             self.feature_names_in_ = host_namespace().asarray(list(names), dtype=object)
         elif hasattr(self, "feature_names_in_"):

@@ -76,7 +76,7 @@ def evaluate(
         Sweeps of the chains to the states that those in reverse start from. Of a model with a ladder, they are
         those of the chains on it.
     ladder_steps : int, optional
-        Steps of as many chains on the ladder that a model learnt on with ``training="ptt"``, which tell log Z too:
+        Steps of as many chains on the ladder that a model learned on with ``training="ptt"``, which tell log Z too:
         see `RBM.ladder_log_partition`. 0 for none of them.
     chunks : int, optional
         How many chains there are in a block, by default 128.
@@ -248,7 +248,7 @@ class Evaluation:
     ais, reverse : AISEstimate or None
         Log Z by annealing, which on average is too small, and in reverse, which on average is too large.
     ladder : LadderEstimate or None
-        Log Z by the ladder that the model learnt on.
+        Log Z by the ladder that the model learned on.
     n_rows : int
     mean_log_likelihood : float or None
         None where there were no rows. Where `lower_bound` is True, the mean of a lower bound on it.

@@ -93,7 +93,7 @@ class ReverseAnnealingJob(AnnealingJob):
 
 @dataclass(frozen=True)
 class LadderJob(SweepsJob):
-    """Chains on the ladder that the model learnt on: the first half of the steps does not count.
+    """Chains on the ladder that the model learned on: the first half of the steps does not count.
 
     In the other half each pair of neighbours is measured whenever it has its turn, once in two steps.
     """

@@ -47,7 +47,7 @@ def digest_of_model(model: Any) -> str:
 
 
 def digest_of_ladder(model: Any) -> str:
-    """The same of the ladder that a model learnt on, its chains included."""
+    """The same of the ladder that a model learned on, its chains included."""
     names = sorted(name for name in model.state_.variables if name.startswith(LADDER))
     return _digest(to_numpy(model.state_.variables[name].value, copy=True) for name in names)
 

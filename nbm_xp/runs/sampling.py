@@ -39,7 +39,7 @@ __all__ = ["SAMPLES", "SampleJob", "Sampling", "sample"]
 
 SAMPLES = "samples.zarr"
 _HELPS = (
-    'a longer burn_in, more draws further apart (thin), or a model that learnt with training="ptt", whose ladder '
+    'a longer burn_in, more draws further apart (thin), or a model that learned with training="ptt", whose ladder '
     "chains are sampled on; diagnose(directory) tells more"
 )
 _DIAGNOSED = 32  # so many chains tell how well all have mixed
@@ -68,7 +68,7 @@ def sample(
 ) -> RunDirectory:
     """Sample a model by Gibbs sampling, and keep the draws of all chains on disk.
 
-    A model that was trained with ``training="ptt"`` is sampled on the ladder that it learnt on, as by its own
+    A model that was trained with ``training="ptt"`` is sampled on the ladder that it learned on, as by its own
     `sample`: its draws are at equilibrium, places far apart having their share. A sweep then is a step on the ladder.
 
     Parameters
@@ -91,7 +91,7 @@ def sample(
     clamp : mapping of int to array, optional
         Layers that are held, and what at: an array of shape (n_chains, units), or (units,) for all chains.
     ladder : bool, optional
-        Whether to sample on the ladder that the model learnt on; by default where it has one and `clamp` holds nothing.
+        Whether to sample on the ladder of the training; by default where there is one and `clamp` holds nothing.
     chunks : int, optional
         How many chains there are in a block: so many are computed by a task, and lie in a file. By default 128.
     checkpoint_every : int, optional
@@ -241,7 +241,7 @@ class SampleJob(SweepsJob):
         return saved_clamped(self.directory) if self.clamp else {}
 
     def chains(self, stage: int) -> Chains:
-        """Those of the machine, or of the ladder that it learnt on."""
+        """Those of the machine, or of the ladder that it learned on."""
         if self.ladder:
             return LadderChains(self.machine, self.seed, layers=self.layers, means=self.probabilities)
         return Chains(self.machine, self.seed, layers=self.layers, means=self.probabilities, clamp=self.clamped)

@@ -51,7 +51,7 @@ def train(
     Parameters
     ----------
     model : RBM or DBM
-        Its class and hyperparameters count, not what it has learnt; it is left as it is. `random_state` is the run's
+        Its class and hyperparameters count, not what it has learned; it is left as it is. `random_state` is the run's
         seed.
     directory : path-like
         The run's directory, which must not exist or be empty.
@@ -146,7 +146,7 @@ def _described(array: Any) -> dict[str, Any]:
 
 
 def _save(arrays: Mapping[str, Any], folder: pathlib.Path) -> None:
-    """Write what is learnt from into a new run's directory; it is removed when the training is finished."""
+    """Write what is learned from into a new run's directory; it is removed when the training is finished."""
     place = folder / "checkpoints"
     place.mkdir()
     for name, array in arrays.items():

@@ -41,7 +41,7 @@ _FOLLOWED = (1, 2, 5, 10, 20, 50, 100, 200)  # epochs
 
 @dataclass
 class Learnt:
-    """A model that has learnt, and what is known of it."""
+    """A model that has learned, and what is known of it."""
 
     model: RBM
     curve: list[tuple[int, float, float]]
@@ -66,7 +66,7 @@ def demo(
     seed: options.Seed = 0,
     n_iter: Annotated[int | None, typer.Option(min=1, help="Epochs: fewer are quicker, worse.")] = None,
 ) -> None:
-    """Train an RBM on handwritten digits, estimate its log Z, sample it, and draw what it learnt."""
+    """Train an RBM on handwritten digits, estimate its log Z, sample it, and draw what it learned."""
     inputs.check_place(out)
     if (out / "run.json").is_file():
         raise InputError(f"--out: {out} holds a run: name another folder")
@@ -128,14 +128,14 @@ def _table(found: dict[str, Learnt], rows: tuple[Array, Array], baseline: tuple[
     for name in ("model", "log Z", "±3 standard errors", "train", "test"):
         table.add_column(name, justify="left" if name == "model" else "right")
     table.add_row("independent pixels", "", "", *(f"{value:.2f}" for value in baseline))
-    for learnt in found.values():
-        best = learnt.estimates[-1]
+    for learned in found.values():
+        best = learned.estimates[-1]
         known = [("AIS", best.log_z, f"{best.log_z_low:.2f} to {best.log_z_high:.2f}")]
-        if learnt.exact is not None:
-            known.append(("exact", learnt.exact, ""))
+        if learned.exact is not None:
+            known.append(("exact", learned.exact, ""))
         for how, log_z, spread in known:
-            means = (f"{value:.2f}" for value in _means(learnt.model, rows, log_z))
-            table.add_row(f"RBM, {learnt.n_hidden} hidden, {how}", f"{log_z:.2f}", spread, *means)
+            means = (f"{value:.2f}" for value in _means(learned.model, rows, log_z))
+            table.add_row(f"RBM, {learned.n_hidden} hidden, {how}", f"{log_z:.2f}", spread, *means)
     return table
 
 
@@ -169,6 +169,6 @@ def _draw(
         name = f"independent pixels {signed(baseline[1])}"
         bottom[0].axhline(baseline[1], color=panels.GREY, linestyle="--", label=name)
         panels.learning_curve(bottom[0], epochs, {"train": train, "test": test}, "mean log-likelihood (nats)")
-        for axes, learnt in zip(bottom[1:], found.values(), strict=True):
-            title = f"Partition function, {learnt.n_hidden} hidden units"
-            panels.convergence(axes, [vars(estimate) for estimate in learnt.estimates], title, learnt.exact)
+        for axes, learned in zip(bottom[1:], found.values(), strict=True):
+            title = f"Partition function, {learned.n_hidden} hidden units"
+            panels.convergence(axes, [vars(estimate) for estimate in learned.estimates], title, learned.exact)

@@ -74,7 +74,7 @@ def _of_model(path: pathlib.Path, model: Model) -> dict[str, Any]:
         "hidden units": hidden[0] if len(hidden) == 1 else hidden,
         "dtype": str(model.state_.parameters.dtype),
         "epochs": model.n_iter_,
-        "rows learnt from": model.n_samples_seen_,
+        "rows learned from": model.n_samples_seen_,
         "largest weight": round(largest, 4),
         "hyperparameters": parameters,
     }

@@ -40,7 +40,7 @@ def draw_diagnostics(
     lines : sequence of mapping
         Fields of `nbm_xp.boltzmann.Diagnostics` by name, in rising order of the epochs; None for what is not finite.
     data, samples : array of shape (rows, sites), or None
-        Rows that were learnt from, where they are at hand, and states of the machine.
+        Rows that were learned from, where they are at hand, and states of the machine.
     about : str
         How the samples were drawn.
     path : pathlib.Path

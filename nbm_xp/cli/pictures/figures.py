@@ -141,7 +141,7 @@ class Source:
         draw_diagnostics(lines, self._some_data(), states, how, out)
 
     def _some_data(self) -> Array | None:
-        """Some of the rows that were learnt from, all over them; None where the run does not say where they are."""
+        """Some of the rows that were learned from, all over them; None where the run does not say where they are."""
         about = self.notes
         if "data" not in about:
             return None

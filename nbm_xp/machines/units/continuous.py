@@ -1,4 +1,4 @@
-"""Units that are real numbers: normal with variance 1 (Gaussian), normal with a learnt variance, and rectified.
+"""Units that are real numbers: normal with variance 1 (Gaussian), normal with a learned variance, and rectified.
 
 Normal units are two for each site, x and -x²/2: what the first receives, divided by what the second does, is the mean
 of a normal distribution, and one over what the second receives is its variance. The second unit has a bias, the
@@ -85,7 +85,7 @@ GAUSSIAN = Gaussian()
 
 
 class Normal(Units):
-    """Real numbers with a learnt variance."""
+    """Real numbers with a learned variance."""
 
     name = "normal"
     can_be_hidden = False
