@@ -182,7 +182,7 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
         (["plot", MODEL, "--units", "a"], "--units must be whole numbers"),
         (["plot", MODEL, "--out", "one.png"], "is one file, and there are 3 pictures"),
         (["plot", MODEL, "--out", "nowhere"], "there is no folder nowhere"),
-        (["check-bits", "norm"], "distribution must be one of random; uniform; normal; "),
+        (["check-bits", "norm"], "distribution must be one of random; standard_normal; "),
         (["check-bits", "--numbers", "1e5"], "--numbers must be 1e6, 1e7, 1e8 or 1e9, got 100000"),
         (["check-bits", "--library", "beer"], "library must be one of"),
         (["info", "missing"], "missing: no such file"),

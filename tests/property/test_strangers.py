@@ -68,7 +68,6 @@ KNOWN: list[tuple[str, str, str]] = [
     ("cubed", "test_of_*-gather-*", _COMPUTES),
     ("cubed", "test_of_variables*-sums_at-*", _COMPUTES),
     ("cubed", "test_of_variables*-lookup_gradient-*", _COMPUTES),
-    ("cubed", "test_of_variables*-prod-*", "cubed has no include_initial in cumulative_prod"),
     ("cubed", "test_of_*-sparse_categorical*", "cubed has no take_along_axis"),
     ("cubed", "test_of_blocks-reshape-*", "cubed's reshape merges or splits axes evenly"),
     ("cubed", "test_of_blocks-sums_by_map-*", "cubed's reshape merges or splits axes evenly"),

@@ -26,13 +26,19 @@ ONE = (
 @pytest.mark.parametrize("name", ONE)
 def test_one_number(library: Library, name: str) -> None:
     """Without a size there are no axes, and the number is the first of several."""
-    want = to_numpy(digests.draw(Generator(5, "numpy"), name, 1))[0]
+    dtype = "float32" if name in digests.REAL else None
+    want = to_numpy(digests.draw(Generator(5, "numpy"), name, 1, dtype))[0]
     for size in (None, ()):
         with guard():
-            got = digests.draw(Generator(5, library.name), name, size)
+            got = digests.draw(Generator(5, library.name), name, size, dtype)
         assert type(got) is type(library.array(np.zeros(1)))
         assert tuple(got.shape) == want.shape
         np.testing.assert_array_equal(library.numpy(got), want)
+
+
+@pytest.mark.parametrize("name", digests.REAL)
+def test_one_half_number_is_an_array(name: str) -> None:
+    assert type(digests.draw(Generator(5, "numpy"), name, (), "float16")) is np.ndarray
 
 
 @pytest.mark.parametrize("size", [np.int64(4), (np.int32(4),), [4], np.asarray([4]), np.asarray(4)])
