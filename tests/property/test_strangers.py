@@ -62,7 +62,6 @@ KNOWN: list[tuple[str, str, str]] = [
     ("cubed", "test_of_*-diag-*", "cubed has no linalg.diagonal"),
     ("cubed", "test_of_*-solve-*", "cubed has no linalg.solve"),
     ("cubed", "test_of_*-svd-*", "cubed has no full matrices in linalg.svd"),
-    ("cubed", "test_of_variables*-cumprod-*", "cubed has no include_initial in cumulative_prod"),
     ("cubed", "test_of_*-take-*", _COMPUTES),
     ("cubed", "test_of_*-one_hot-*", _COMPUTES),
     ("cubed", "test_of_*-gather-*", _COMPUTES),
