@@ -272,9 +272,7 @@ def scaled_and_shifted(xp: Any, x: Any, loc: Any, scale: Any, dtype: str, times:
     loc, scale = rounded(xp, loc, dtype), rounded(xp, scale, dtype)
     if not isinstance(scale, float) or scale != 1:
         x = times(x, scale)
-    if not isinstance(loc, float) or loc != 0:
-        x = x + loc
-    return xp.asarray(x)  # NumPy makes scalars of arrays without axes
+    return x if isinstance(loc, float) and loc == 0 else x + loc
 
 
 def rounded(xp: Any, value: Any, dtype: str) -> Any:

@@ -36,11 +36,6 @@ def test_one_number(library: Library, name: str) -> None:
         np.testing.assert_array_equal(library.numpy(got), want)
 
 
-@pytest.mark.parametrize("name", digests.REAL)
-def test_one_half_number_is_an_array(name: str) -> None:
-    assert type(digests.draw(Generator(5, "numpy"), name, (), "float16")) is np.ndarray
-
-
 @pytest.mark.parametrize("size", [np.int64(4), (np.int32(4),), [4], np.asarray([4]), np.asarray(4)])
 def test_sizes(size: Any) -> None:
     np.testing.assert_array_equal(Generator(5).random(size), Generator(5).random(4), strict=True)
