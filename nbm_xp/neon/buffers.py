@@ -137,11 +137,6 @@ class Buffer(OpTree):
         """The values now, an array of the backend's library; a view of the memory where the library has views."""
         return self._storage.read(self._steps, self._memory)
 
-    @property
-    def keeps_arrays(self) -> bool:
-        """Whether an array that is written may become the memory: nothing shows a part of what is there."""
-        return not self._steps and not self._storage.stays
-
     def write(self, value: Any, *, fresh: bool = False) -> None:
         """Set the values.
 

@@ -16,9 +16,9 @@ from nbm_xp.namespace import asarray, is_array, is_bool, is_floating
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Tensor, as_tensor
 from nbm_xp.tape.dtypes import DType
+from nbm_xp.tape.evaluation import computed
 
 from .buffers import Buffer, check_real
-from .execution import run
 from .optrees import OpTree, is_node, tree_of, weak
 
 __all__ = ["Engine", "RandomState", "seed_of"]
@@ -330,8 +330,8 @@ class Engine:
             tree = tree.for_shape(out.shape)
         check_real(tree)
         out.check_fits(tuple(map(int, tree.shape)), name)
-        value, fresh = run(tree, self.xp, kept=out.keeps_arrays)
-        out.write(value, fresh=fresh)
+        (value,) = computed("op-tree", [tree], [], lambda: [tree], other_numbers=True)
+        out.write(value, fresh=True)
 
     def execute(self, node: OpTree) -> Buffer:
         """Compute an op-tree that assigns.

@@ -24,7 +24,7 @@ from .graph import ARGUMENT, Result, refuse_cut, walk
 from .lengths import known, product
 from .node import CONSTANT, LEAVES, PLACEHOLDER, VARIABLE, Node, rules_version
 from .plans.plan import compile_plan, may_share
-from .plans.structural_key import structural_key
+from .plans.structural_key import number_arguments, structural_key
 from .plans.writer import keep
 from .tensor import Tensor, as_tensor
 
@@ -194,7 +194,7 @@ def _keep(node: Node, value: Any) -> None:
 
 @dataclass(frozen=True)
 class Plan:
-    """A compiled graph that holds on to none of the arrays it was recorded with."""
+    """A compiled graph that holds on to none of the arrays it was recorded with; numbers may stand among its inputs."""
 
     xp: ModuleType
     run: Callable[..., tuple[Any, ...]]
@@ -203,7 +203,7 @@ class Plan:
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
         """The results, in the plan's library, to which arrays of the host are converted."""
-        given = [a if array_namespace(a) is self.xp else brought(a, self.xp) for a in arrays]
+        given = [a if type(a) is float or array_namespace(a) is self.xp else brought(a, self.xp) for a in arrays]
         results = list(self.run(*given))
         for position in self.scalars:
             results[position] = self.xp.asarray(results[position])
@@ -213,18 +213,24 @@ class Plan:
 
 
 def planned(
-    inputs: Sequence[Node], results: Sequence[Result], returned: int, xp: ModuleType, *, once: bool = False
+    inputs: Sequence[Node],
+    results: Sequence[Result],
+    returned: int,
+    xp: ModuleType,
+    *,
+    once: bool = False,
+    givens: Mapping[Node, Node] | None = None,
 ) -> Plan:
     """Compile a graph for a library; the first results, as many as are `returned`, are the user's.
 
-    With `once`, the library's own compiler is not asked: it takes longer than a few runs.
+    With `once`, the library's own compiler is not asked: it takes longer than a few runs. `givens` as for a plan.
     """
-    plan = compile_plan(inputs, results, xp, lazy=is_lazy(xp))
+    plan = compile_plan(inputs, results, xp, givens=givens, lazy=is_lazy(xp))
     return Plan(
         xp,
         plan if once else compiled(plan, xp),
         tuple(i for i, r in enumerate(results[:returned]) if isinstance(r, Node) and not r.shape),
-        tuple(may_share(results[:returned])),
+        tuple(may_share(results[:returned], givens)),
     )
 
 
@@ -233,7 +239,12 @@ _plans: dict[Hashable, Any] = {}
 
 
 def computed(
-    kind: Hashable, roots: Sequence[Tensor], inputs: Sequence[Tensor], build: Callable[[], Sequence[Tensor]]
+    kind: Hashable,
+    roots: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    build: Callable[[], Sequence[Tensor]],
+    *,
+    other_numbers: bool = False,
 ) -> list[Any]:
     """The values of what `build` records; it need not record what a graph of the same structure was compiled for.
 
@@ -247,9 +258,12 @@ def computed(
         Arguments (see `argument`) made of arrays.
     build : callable
         Records the results from `roots` and `inputs`.
+    other_numbers : bool
+        Whether a graph in which operators take other numbers is computed by the same plan; `build` returns `roots`.
     """
     arrays = [held(tensor.node) for tensor in inputs]
-    found = structural_key([root.node for root in roots], [tensor.node for tensor in inputs])
+    numbers: dict[str, int] | None = {} if other_numbers else None
+    found = structural_key([root.node for root in roots], [tensor.node for tensor in inputs], numbers)
     if found is None:
         results: list[Any] = function(list(inputs), list(build()))(*arrays)
         return results
@@ -259,9 +273,11 @@ def computed(
 
     def anew() -> Plan:
         outputs = [tensor.node for tensor in build()]
-        return planned(nodes, outputs, len(outputs), running_namespace(arrays, default_namespace()))
+        arguments, givens = number_arguments(outputs, nodes, numbers) if numbers else ([], None)
+        xp = running_namespace(arrays, default_namespace())
+        return planned([*nodes, *arguments], outputs, len(outputs), xp, givens=givens)
 
-    return _run(key, anew, arrays)
+    return _run(key, anew, [*arrays, *map(float, numbers or ())])
 
 
 def _run(key: Hashable, anew: Callable[[], Plan], arrays: Sequence[Any]) -> list[Any]:
@@ -291,6 +307,8 @@ def cache_key(arrays: Sequence[Any]) -> Hashable:
 
 def held(node: Node) -> Any:
     """The array that a leaf, or an argument made of one, holds, or that was kept of any other value."""
+    if node.reader is not None:
+        return node.reader()
     if node.op is ARGUMENT:
         node = node.args[0]
     if node.op not in LEAVES:
