@@ -24,7 +24,7 @@ from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2
 from nbm_xp.rng import Generator, elementary
 from nbm_xp.rng.distributions import sampling
-from nbm_xp.rng.distributions.counts import large_binomial, poisson
+from nbm_xp.rng.distributions.counts import binomial, poisson
 from nbm_xp.rng.distributions.gammas import gamma
 from nbm_xp.rng.distributions.integers import integers
 from nbm_xp.rng.parameters import INTEGERS
@@ -231,7 +231,7 @@ def test_blocks_of_kernels(seed: int, rows: int, columns: int, data: st.DataObje
         lambda u: integers(u, np.asarray([-7]), np.asarray([3 * 2**29])),
         lambda u: gamma(u, np.asarray([0.4]), np.asarray([2.0])),
         lambda u: poisson(u, np.asarray([11.0])),
-        lambda u: large_binomial(u, np.asarray([100.0]), np.asarray([0.4])),
+        lambda u: binomial(u, np.asarray([100.0]), np.asarray([0.4])),
     ):
         want = np.reshape(make(whole), (rows, columns))[top:, left:]
         np.testing.assert_array_equal(make(part), want.ravel(), strict=True)

@@ -1,11 +1,10 @@
 """The distributions: those whose elements are drawn each on its own, and how a block of them is made.
 
-A new one is a sampler and its entry in a chapter's table here, and a method in a chapter of `nbm_xp.rng.generator`.
+A new one is a sampler, declared as one in a chapter here, and a method in a chapter of `nbm_xp.rng.generator`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 from typing import Any, Final
 
@@ -15,23 +14,12 @@ from ..parameters import LARGEST, as_scale_and_shift, known_integer, line_betwee
 from ..rules import FINITE, NOT_NEGATIVE, require, require_held
 from ..tasks import Draw
 from ..uniforms import Shape
-from .counts import COUNTS
-from .gammas import GAMMAS
+from . import counts, gammas, real_numbers  # noqa: F401 - they declare theirs
 from .integers import multinomial, outcomes, random_order, successes
-from .real_numbers import REAL_NUMBERS
-from .sampling import Distribution, Sampler
+from .sampling import DISTRIBUTIONS, Distribution, Sampler, distribution
 from .vectors import dirichlet
 
 __all__ = ["DISTRIBUTIONS", "derivatives", "differentiated", "independent", "line_of"]
-
-
-def _uniforms(draw: Draw, offset: Shape, shape: Shape, *how: Any, bits: int | None) -> Any:
-    kind = "wide" if draw.dtype == "float64" and bits != 31 else draw.dtype
-    return draw.uniforms(offset, shape).drawn(kind, 0, *how)
-
-
-def _normals(draw: Draw, offset: Shape, shape: Shape, *how: Any) -> Any:
-    return draw.uniforms(offset, shape).normals(draw.dtype, *how)
 
 
 def _between(xp: Any, low: Any, high: Any, dtype: str, bits: Any = None) -> tuple[Any, Any]:
@@ -47,13 +35,17 @@ def _rounded(xp: Any, loc: Any, scale: Any, dtype: str) -> tuple[Any, Any]:
     return rounded(xp, loc, dtype), rounded(xp, scale, dtype)
 
 
-_LINES: Final = {
-    "uniform": Distribution({"low": FINITE, "high": FINITE}, _uniforms, (-1.5, 2.25), line=_between),
-    "normal": Distribution({"loc": FINITE, "scale": NOT_NEGATIVE}, _normals, (0.5, 1.5), line=_rounded),
-}
+@distribution((-1.5, 2.25), line=_between, low=FINITE, high=FINITE)
+def uniform(draw: Draw, offset: Shape, shape: Shape, *how: Any, bits: int | None) -> Any:
+    """Make a block of uniforms."""
+    kind = "wide" if draw.dtype == "float64" and bits != 31 else draw.dtype
+    return draw.uniforms(offset, shape).drawn(kind, 0, *how)
 
-DISTRIBUTIONS: Final[dict[str, Distribution]] = _LINES | REAL_NUMBERS | GAMMAS | COUNTS
-"""By the name of the method of `Generator`."""
+
+@distribution((0.5, 1.5), line=_rounded, loc=FINITE, scale=NOT_NEGATIVE)
+def normal(draw: Draw, offset: Shape, shape: Shape, *how: Any) -> Any:
+    """Make a block of standard normal numbers."""
+    return draw.uniforms(offset, shape).normals(draw.dtype, *how)
 
 
 def line_of(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, name: str, out: Any = None, **how: Any) -> Any:
@@ -80,7 +72,7 @@ def independent(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, name: str
         distribution.check(parameters, draw.dtype)
     sample = distribution.sample
     if differentiated_in:
-        sample = partial(_bounded, distribution.derivative(differentiated_in), draw.dtype)
+        sample = partial(_bounded, distribution.derivatives[differentiated_in], draw.dtype)
     elif distribution.kind == "count":
         sample = partial(_held, sample, draw.dtype)
     elif distribution.kind == "tail" and draw.dtype != "float64":
@@ -111,9 +103,10 @@ _WITHOUT: Final = {
 """What has no derivatives, and in which parameters."""
 
 
-def _of_arrays(draw: Draw, names: Iterable[str]) -> tuple[str, ...]:
-    """What the parameters of a draw are called that come as blocks."""
-    return tuple(name for name, number in zip(names, draw.numbers, strict=True) if number is None)
+def _of_arrays(draw: Draw) -> tuple[Distribution, tuple[str, ...]]:
+    """The distribution of a draw, and what its parameters are called that come as blocks."""
+    found = DISTRIBUTIONS[dict(draw.options)["name"]]
+    return found, tuple(name for name, number in zip(found.rules, draw.numbers, strict=True) if number is None)
 
 
 def derivatives(draw: Draw) -> Derivatives | None:
@@ -123,10 +116,9 @@ def derivatives(draw: Draw) -> Derivatives | None:
         return differentiated(draw, k, dtype_name(arrays[k]))((0,) * len(draw.whole), draw.whole, *arrays)
 
     if draw.make is independent:
-        name = dict(draw.options)["name"]
-        distribution, parameters = DISTRIBUTIONS[name], _of_arrays(draw, DISTRIBUTIONS[name].rules)
-        own = derivative if set(parameters) <= {*distribution.derivatives, *distribution.linear} else None
-        return Derivatives(f"the {name} distribution", parameters, own, set(parameters) <= set(distribution.linear))
+        found, parameters = _of_arrays(draw)
+        own = derivative if found.derivatives.keys() >= set(parameters) else None
+        return Derivatives(f"the {found.name} distribution", parameters, own, set(parameters) <= set(found.linear))
     if draw.make is dirichlet:
         return Derivatives("Dirichlet's distribution", ("alpha",), derivative, simplex=True)
     if draw.make not in _WITHOUT:
@@ -141,5 +133,4 @@ def differentiated(draw: Draw, k: int, dtype: str) -> Draw:
     wider = promote_types(draw.dtype, dtype) if dtype in LARGEST else draw.dtype
     if draw.make is dirichlet:
         return draw.changed(wider, in_shapes=True)
-    name = dict(draw.options)["name"]
-    return draw.changed(wider, differentiated_in=_of_arrays(draw, DISTRIBUTIONS[name].rules)[k])
+    return draw.changed(wider, differentiated_in=_of_arrays(draw)[1][k])

@@ -32,9 +32,9 @@ from ..elementary import exp, expm1, log, log1p, log_factorial, quotient, series
 from ..rules import ABOVE_ONE, BELOW_ONE, PROBABILITY, RATE, SOME_PROBABILITY, TRIALS, Rule
 from ..tasks import ElementUniforms
 from ..uniforms import two_draws
-from .sampling import Distribution, any_of, exponential_number, until_accepted, which_of
+from .sampling import any_of, distribution, exponential_number, until_accepted, which_of
 
-__all__ = ["COUNTS", "hypergeometric", "large_binomial", "poisson"]
+__all__ = ["binomial", "geometric", "hypergeometric", "logseries", "poisson", "zipf"]
 
 MOST: Final = 2.0**63 - 1024.0
 """The largest double that 64 bits hold: counts that would be beyond it are this."""
@@ -68,6 +68,7 @@ def _searched(own: str, u: Any, first: Any, ratio: Callable[..., Any], *paramete
     return repeated(lambda *carries: xp.any(carries[-1]), step, (0.0, xp.zeros_like(u), mass, mass, u >= mass), xp)[1]
 
 
+@distribution((3.5,), "count", lam=RATE)
 def poisson(uniforms: ElementUniforms, lam: Any) -> Any:
     """Poisson numbers: a search where the mean is below 10, else PTRS [1]_."""
     xp = array_namespace(lam)
@@ -115,7 +116,8 @@ def _poisson_attempt(u: Any, v: Any, *constants: Any) -> tuple[Any, Any]:
     return inside, quick | (possible & (height <= mass))
 
 
-def large_binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
+@distribution((40, 0.1), "count", n=TRIALS, p=PROBABILITY)
+def binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
     """Binomial numbers: a search where fewer than 10 successes are to be expected, else BTRS [2]_.
 
     Where `p` is over a half, failures are counted.
@@ -227,7 +229,8 @@ def _log_binomial_ratio(n: Any, mean: Any, mode: Any, k: Any) -> Any:
     return (apart_0 - apart) + 0.5 * log(spread_0 / spread) + (error_0 - error)
 
 
-def _geometric(uniforms: ElementUniforms, p: Any) -> Any:
+@distribution((0.3,), "count", p=SOME_PROBABILITY)
+def geometric(uniforms: ElementUniforms, p: Any) -> Any:
     """How many trials the first success takes: exponential numbers, rounded up [3]_."""
     xp = array_namespace(p)
     surely = p == 1.0
@@ -236,6 +239,14 @@ def _geometric(uniforms: ElementUniforms, p: Any) -> Any:
     return xp.where(surely, 1.0, count)
 
 
+def _is_enough(ngood: Any, nbad: Any, nsample: Any) -> Any:
+    return (nsample <= ngood + nbad) & (ngood + nbad <= 2**53)
+
+
+_ENOUGH: Final = Rule("so that the last is no more than the first two together, which are at most 2**53", _is_enough)
+
+
+@distribution((20, 30, 40), "count", together=_ENOUGH, ngood=TRIALS, nbad=TRIALS, nsample=TRIALS)
 def hypergeometric(uniforms: ElementUniforms, ngood: Any, nbad: Any, nsample: Any) -> Any:
     """How many of a sample without replacement are good, by the ratio of uniforms [4]_.
 
@@ -268,7 +279,8 @@ def hypergeometric(uniforms: ElementUniforms, ngood: Any, nbad: Any, nsample: An
     return xp.where(nsample > total - nsample, ngood - k, k)
 
 
-def _logarithmic(uniforms: ElementUniforms, p: Any) -> Any:
+@distribution((0.9,), "count", p=BELOW_ONE)
+def logseries(uniforms: ElementUniforms, p: Any) -> Any:
     """Numbers of the logarithmic series: geometric ones of a parameter that is drawn too [5]_."""
     xp = array_namespace(p)
     least = xp.maximum(p, _LEAST)
@@ -279,7 +291,8 @@ def _logarithmic(uniforms: ElementUniforms, p: Any) -> Any:
     return xp.minimum(count, MOST)
 
 
-def _zipf(uniforms: ElementUniforms, a: Any) -> Any:
+@distribution((1.5,), "count", a=ABOVE_ONE)
+def zipf(uniforms: ElementUniforms, a: Any) -> Any:
     """Zipf's numbers, by rejection from rounded Pareto numbers [3]_, up to `MOST`."""
     xp = array_namespace(a)
     steep = a > _STEEPEST
@@ -297,26 +310,3 @@ def _zipf(uniforms: ElementUniforms, a: Any) -> Any:
         return x, w * x * gain * (1.0 + step) <= step * (1.0 + gain)
 
     return xp.where(steep, 1.0, until_accepted(uniforms, 3, attempt, slope, cut, step))
-
-
-def _is_enough(ngood: Any, nbad: Any, nsample: Any) -> Any:
-    return (nsample <= ngood + nbad) & (ngood + nbad <= 2**53)
-
-
-_ENOUGH: Final = Rule("so that the last is no more than the first two together, which are at most 2**53", _is_enough)
-
-COUNTS: Final[dict[str, Distribution]] = {
-    "poisson": Distribution({"lam": RATE}, poisson, (3.5,), "count"),
-    "binomial": Distribution({"n": TRIALS, "p": PROBABILITY}, large_binomial, (40, 0.1), "count"),
-    "geometric": Distribution({"p": SOME_PROBABILITY}, _geometric, (0.3,), "count"),
-    "hypergeometric": Distribution(
-        {"ngood": TRIALS, "nbad": TRIALS, "nsample": TRIALS},
-        hypergeometric,
-        (20, 30, 40),
-        "count",
-        together=_ENOUGH,
-    ),
-    "logseries": Distribution({"p": BELOW_ONE}, _logarithmic, (0.9,), "count"),
-    "zipf": Distribution({"a": ABOVE_ONE}, _zipf, (1.5,), "count"),
-}
-"""By the name of the method of `Generator`."""

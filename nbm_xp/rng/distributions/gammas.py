@@ -18,7 +18,6 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace
@@ -30,9 +29,12 @@ from ..tasks import ElementUniforms
 from ..uniforms import two_draws
 from .counts import poisson
 from .derivatives import log_gamma_in_shape, logit_beta_in_a, noncentral_chi_squared_in_nonc
-from .sampling import Distribution, any_of, grown, normal_number, root, until_accepted, which_of
+from .sampling import any_of, distribution, grown, normal_number, root, until_accepted, which_of
 
-__all__ = ["GAMMAS", "gamma", "log_gamma"]
+__all__ = [
+    "beta", "chisquare", "f", "gamma", "log_gamma", "negative_binomial", "noncentral_chisquare", "noncentral_f",
+    "standard_t",
+]  # fmt: skip
 
 _FARTHEST_LOG: Final = 708.0  # logarithms so far apart give no subnormal number, which JAX takes for 0
 _LEAST, _LARGE = 2.0**-1000, 2.0**800
@@ -79,6 +81,7 @@ def _normal_number(high: Any, low: Any) -> Any:
     return xp.where(below, z, -z)
 
 
+@distribution((2.5, 1.5), linear=("scale",), shape=NOT_NEGATIVE, scale=NOT_NEGATIVE)
 def gamma(uniforms: ElementUniforms, shape: Any, scale: Any) -> Any:
     """Gamma numbers: see `log_gamma`. Of shape 0 they are 0; large ones are made without a logarithm."""
     xp = array_namespace(shape)
@@ -105,6 +108,7 @@ def log_odds_against_beta(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
     return y - x
 
 
+@distribution((0.5, 2.5), "share", a=POSITIVE, b=POSITIVE)
 def beta(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
     """Beta numbers, of the logarithms of two gamma numbers each, so that none is lost."""
     return 1.0 / (1.0 + exp(array_namespace(a, b).minimum(log_odds_against_beta(uniforms, a, b), _FARTHEST_LOG)))
@@ -122,7 +126,8 @@ def _log_mean_over(uniforms: ElementUniforms, df: Any) -> Any:
     return log(half) - log_gamma(uniforms, half)
 
 
-def chi_squared(uniforms: ElementUniforms, df: Any) -> Any:
+@distribution((2.5,), df=POSITIVE)
+def chisquare(uniforms: ElementUniforms, df: Any) -> Any:
     """Twice gamma numbers of half the shape [2]_."""
     xp = array_namespace(df)
     return 2.0 * gamma(uniforms, 0.5 * df, xp.ones_like(df))
@@ -142,28 +147,32 @@ def _central_and_shift(uniforms: ElementUniforms, df: Any, nonc: Any) -> tuple[A
     return left, apart
 
 
-def noncentral_chi_squared(uniforms: ElementUniforms, df: Any, nonc: Any) -> Any:
+@distribution((2.5, 1.5), df=POSITIVE, nonc=NOT_NEGATIVE)
+def noncentral_chisquare(uniforms: ElementUniforms, df: Any, nonc: Any) -> Any:
     """The square of a normal number and a chi-squared number [2]_; below 1 degree of freedom a Poisson mixture."""
     left, apart = _central_and_shift(uniforms, df, nonc)
-    return chi_squared(uniforms.every(0, 2), left) + apart
+    return chisquare(uniforms.every(0, 2), left) + apart
 
 
-def f_ratio(uniforms: ElementUniforms, dfnum: Any, dfden: Any) -> Any:
+@distribution((2.5, 4.5), "tail", dfnum=POSITIVE, dfden=POSITIVE)
+def f(uniforms: ElementUniforms, dfnum: Any, dfden: Any) -> Any:
     """Quotients of mean squares [2]_."""
     above, below = _log_mean_over(uniforms.every(0, 2), dfnum), _log_mean_over(uniforms.every(1, 2), dfden)
     return grown(below - above)
 
 
+@distribution((2.5, 4.5, 1.5), "tail", dfnum=POSITIVE, dfden=POSITIVE, nonc=NOT_NEGATIVE)
 def noncentral_f(uniforms: ElementUniforms, dfnum: Any, dfden: Any, nonc: Any) -> Any:
     """Quotients of mean squares, of which the first is noncentral [2]_."""
     xp = array_namespace(dfnum, nonc)
-    x = noncentral_chi_squared(uniforms.every(0, 2), dfnum, nonc)
+    x = noncentral_chisquare(uniforms.every(0, 2), dfnum, nonc)
     some = x > 0.0
     size = log(_within(xp.where(some, x, 1.0))) - log(_within(dfnum)) + _log_mean_over(uniforms.every(1, 2), dfden)
     return xp.where(some, grown(size), 0.0)
 
 
-def student_t(uniforms: ElementUniforms, df: Any) -> Any:
+@distribution((2.5,), "tail", df=POSITIVE)
+def standard_t(uniforms: ElementUniforms, df: Any) -> Any:
     """Normal numbers over the roots of mean squares [2]_."""
     z = normal_number(uniforms.every(1, 2))
     xp = array_namespace(z)
@@ -177,6 +186,7 @@ def _log_gamma_in_shape(uniforms: ElementUniforms, shape: Any) -> Any:
     return log_gamma_in_shape(shape, log_gamma(uniforms, shape))
 
 
+@gamma.derivative("shape")
 def _gamma_in_shape(uniforms: ElementUniforms, shape: Any, scale: Any) -> Any:
     xp = array_namespace(shape)
     none = shape == 0.0
@@ -185,24 +195,42 @@ def _gamma_in_shape(uniforms: ElementUniforms, shape: Any, scale: Any) -> Any:
     return xp.where(none, 0.0, exp(y) * log_gamma_in_shape(positive, y)) * scale
 
 
-def _beta_slope(uniforms: ElementUniforms, a: Any, b: Any, *, in_a: bool) -> Any:
-    xp, logit = array_namespace(a, b), -log_odds_against_beta(uniforms, a, b)
-    tail = exp(-xp.abs(logit))
-    slope = logit_beta_in_a(a, b, logit) if in_a else -logit_beta_in_a(b, a, -logit)
-    return tail / ((1.0 + tail) * (1.0 + tail)) * slope
+@gamma.derivative("scale")
+def _gamma_in_scale(uniforms: ElementUniforms, shape: Any, scale: Any) -> Any:
+    return gamma(uniforms, shape, array_namespace(scale).ones_like(scale))
 
 
+def _beta_in_logit(logit: Any) -> Any:
+    tail = exp(-array_namespace(logit).abs(logit))
+    return tail / ((1.0 + tail) * (1.0 + tail))
+
+
+@beta.derivative("a")
+def _beta_in_a(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
+    logit = -log_odds_against_beta(uniforms, a, b)
+    return _beta_in_logit(logit) * logit_beta_in_a(a, b, logit)
+
+
+@beta.derivative("b")
+def _beta_in_b(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
+    odds = log_odds_against_beta(uniforms, a, b)
+    return _beta_in_logit(odds) * -logit_beta_in_a(b, a, odds)
+
+
+@chisquare.derivative("df")
 def _chi_squared_in_df(uniforms: ElementUniforms, df: Any) -> Any:
     return _gamma_in_shape(uniforms, 0.5 * df, array_namespace(df).ones_like(df))
 
 
+@noncentral_chisquare.derivative("df")
 def _noncentral_chi_squared_in_df(uniforms: ElementUniforms, df: Any, nonc: Any) -> Any:
     central, _ = _central_and_shift(uniforms, df, nonc)
     return _chi_squared_in_df(uniforms.every(0, 2), central)
 
 
+@noncentral_chisquare.derivative("nonc")
 def _noncentral_chi_squared_in_nonc(uniforms: ElementUniforms, df: Any, nonc: Any) -> Any:
-    return noncentral_chi_squared_in_nonc(df, nonc, noncentral_chi_squared(uniforms, df, nonc))
+    return noncentral_chi_squared_in_nonc(df, nonc, noncentral_chisquare(uniforms, df, nonc))
 
 
 def _log_mean_over_in_df(uniforms: ElementUniforms, df: Any) -> Any:
@@ -211,12 +239,14 @@ def _log_mean_over_in_df(uniforms: ElementUniforms, df: Any) -> Any:
     return 0.5 * (1.0 / half - _log_gamma_in_shape(uniforms, half))
 
 
+@f.derivative("dfnum")
 def _f_in_dfnum(uniforms: ElementUniforms, dfnum: Any, dfden: Any) -> Any:
-    return -f_ratio(uniforms, dfnum, dfden) * _log_mean_over_in_df(uniforms.every(0, 2), dfnum)
+    return -f(uniforms, dfnum, dfden) * _log_mean_over_in_df(uniforms.every(0, 2), dfnum)
 
 
+@f.derivative("dfden")
 def _f_in_dfden(uniforms: ElementUniforms, dfnum: Any, dfden: Any) -> Any:
-    return f_ratio(uniforms, dfnum, dfden) * _log_mean_over_in_df(uniforms.every(1, 2), dfden)
+    return f(uniforms, dfnum, dfden) * _log_mean_over_in_df(uniforms.every(1, 2), dfden)
 
 
 def _over_mean(uniforms: ElementUniforms, dfnum: Any, dfden: Any) -> Any:
@@ -224,30 +254,27 @@ def _over_mean(uniforms: ElementUniforms, dfnum: Any, dfden: Any) -> Any:
     return grown(_log_mean_over(uniforms.every(1, 2), dfden) - log(_within(dfnum)))
 
 
+@noncentral_f.derivative("dfnum")
 def _noncentral_f_in_dfnum(uniforms: ElementUniforms, dfnum: Any, dfden: Any, nonc: Any) -> Any:
     own = uniforms.every(0, 2)
-    x, slope = (of(own, dfnum, nonc) for of in (noncentral_chi_squared, _noncentral_chi_squared_in_df))
+    x, slope = (of(own, dfnum, nonc) for of in (noncentral_chisquare, _noncentral_chi_squared_in_df))
     return _over_mean(uniforms, dfnum, dfden) * (slope - x / dfnum)
 
 
+@noncentral_f.derivative("dfden")
 def _noncentral_f_in_dfden(uniforms: ElementUniforms, dfnum: Any, dfden: Any, nonc: Any) -> Any:
     return noncentral_f(uniforms, dfnum, dfden, nonc) * _log_mean_over_in_df(uniforms.every(1, 2), dfden)
 
 
+@noncentral_f.derivative("nonc")
 def _noncentral_f_in_nonc(uniforms: ElementUniforms, dfnum: Any, dfden: Any, nonc: Any) -> Any:
     slope = _noncentral_chi_squared_in_nonc(uniforms.every(0, 2), dfnum, nonc)
     return _over_mean(uniforms, dfnum, dfden) * slope
 
 
+@standard_t.derivative("df")
 def _student_t_in_df(uniforms: ElementUniforms, df: Any) -> Any:
-    return 0.5 * student_t(uniforms, df) * _log_mean_over_in_df(uniforms.every(0, 2), df)
-
-
-def negative_binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
-    """How many failures come before so many successes: Poisson numbers of gamma means [4]_."""
-    xp = array_namespace(n, p)
-    means = gamma(uniforms.every(0, 2), n, (1.0 - p) / p)
-    return poisson(uniforms.every(1, 2), xp.minimum(means, LARGEST_MEAN))
+    return 0.5 * standard_t(uniforms, df) * _log_mean_over_in_df(uniforms.every(0, 2), df)
 
 
 def _is_sparse(n: Any, p: Any) -> Any:
@@ -256,45 +283,11 @@ def _is_sparse(n: Any, p: Any) -> Any:
 
 
 _FEW_FAILURES: Final = Rule(f"so that {LARGEST_MEAN:g} failures are hardly to be expected", _is_sparse)
-_DF: Final = {"dfnum": POSITIVE, "dfden": POSITIVE}
 
-GAMMAS: Final[dict[str, Distribution]] = {
-    "gamma": Distribution(
-        {"shape": NOT_NEGATIVE, "scale": NOT_NEGATIVE},
-        gamma,
-        (2.5, 1.5),
-        derivatives={"shape": _gamma_in_shape},
-        linear=("scale",),
-    ),
-    "beta": Distribution(
-        {"a": POSITIVE, "b": POSITIVE},
-        beta,
-        (0.5, 2.5),
-        "share",
-        {"a": partial(_beta_slope, in_a=True), "b": partial(_beta_slope, in_a=False)},
-    ),
-    "chisquare": Distribution({"df": POSITIVE}, chi_squared, (2.5,), derivatives={"df": _chi_squared_in_df}),
-    "noncentral_chisquare": Distribution(
-        {"df": POSITIVE, "nonc": NOT_NEGATIVE},
-        noncentral_chi_squared,
-        (2.5, 1.5),
-        derivatives={"df": _noncentral_chi_squared_in_df, "nonc": _noncentral_chi_squared_in_nonc},
-    ),
-    "f": Distribution(_DF, f_ratio, (2.5, 4.5), "tail", {"dfnum": _f_in_dfnum, "dfden": _f_in_dfden}),
-    "noncentral_f": Distribution(
-        {**_DF, "nonc": NOT_NEGATIVE},
-        noncentral_f,
-        (2.5, 4.5, 1.5),
-        "tail",
-        {"dfnum": _noncentral_f_in_dfnum, "dfden": _noncentral_f_in_dfden, "nonc": _noncentral_f_in_nonc},
-    ),
-    "standard_t": Distribution({"df": POSITIVE}, student_t, (2.5,), "tail", {"df": _student_t_in_df}),
-    "negative_binomial": Distribution(
-        {"n": POSITIVE, "p": SOME_PROBABILITY},
-        negative_binomial,
-        (2.5, 0.3),
-        "count",
-        together=_FEW_FAILURES,
-    ),
-}
-"""By the name of the method of `Generator`."""
+
+@distribution((2.5, 0.3), "count", together=_FEW_FAILURES, n=POSITIVE, p=SOME_PROBABILITY)
+def negative_binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
+    """How many failures come before so many successes: Poisson numbers of gamma means [4]_."""
+    xp = array_namespace(n, p)
+    means = gamma(uniforms.every(0, 2), n, (1.0 - p) / p)
+    return poisson(uniforms.every(1, 2), xp.minimum(means, LARGEST_MEAN))

@@ -27,7 +27,7 @@ from ..elementary import log
 from ..rules import PROBABILITY, TRIALS, Rule, interval, require, require_enough, require_held, require_weights
 from ..tasks import Draw, ElementUniforms, of_block
 from ..uniforms import Shape
-from .counts import large_binomial
+from .counts import binomial
 from .sampling import any_of, until_accepted, which_of
 
 __all__ = [
@@ -212,7 +212,7 @@ def multinomial(draw: Draw, offset: Shape, shape: Shape, *blocks: Any) -> Any:
     for k in range(count - 1):
         own = sums[:, k] - (sums[:, k - 1] if k else 0.0)
         share = xp.where(over > 0.0, own / xp.where(over > 0.0, over, 1.0), 0.0)
-        counts.append(large_binomial(uniforms.every(k, count), left, xp.minimum(share, 1.0)))
+        counts.append(binomial(uniforms.every(k, count), left, xp.minimum(share, 1.0)))
         left, over = left - counts[-1], over - own
     together = xp.stack([*counts, left], axis=-1)
     require_held(together, draw.dtype)

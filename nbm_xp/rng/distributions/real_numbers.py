@@ -21,14 +21,28 @@ from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace
 
-from ..elementary import arctan, cos, exp, expm1, log, log1p, normal_quantile, quotient, sin, sqrt, truncated_normal
+from .. import elementary
+from ..elementary import arctan, cos, exp, expm1, log, log1p, normal_quantile, quotient, sin, sqrt
 from ..rules import FINITE, NOT_NEGATIVE, POSITIVE, Rule
 from ..tasks import ElementUniforms
 from ..uniforms import two_draws
 from .derivatives import vonmises_in_kappa, wald_in_mean
-from .sampling import Distribution, Sampler, exponential_number, folded, grown, normal_number, root, until_accepted
+from .sampling import (
+    distribution,
+    exponential_number,
+    folded,
+    grown,
+    normal_number,
+    ones,
+    root,
+    scaled,
+    until_accepted,
+)
 
-__all__ = ["REAL_NUMBERS"]
+__all__ = [
+    "exponential", "gumbel", "laplace", "logistic", "lognormal", "pareto", "power", "rayleigh", "standard_cauchy",
+    "triangular", "truncated_normal", "vonmises", "wald", "weibull",
+]  # fmt: skip
 
 _LEAST, _MOST = 2.0**-1000, 2.0**1000
 _LEAST_RATIO: Final = 2.0**-800
@@ -37,87 +51,93 @@ _HALF_OF_ALL: Final = 2.0**1022
 _TURN: Final = 2.0 * math.pi
 
 
-def _line(standard: Callable[[ElementUniforms], Any]) -> Sampler:
-    """A sampler of standard numbers, a location and a scale."""
-
-    def sample(uniforms: ElementUniforms, loc: Any, scale: Any) -> Any:
-        return standard(uniforms) * scale + loc
-
-    return sample
-
-
-def _scaled_exponential(uniforms: ElementUniforms, scale: Any) -> Any:
-    return _exponential(uniforms) * scale
-
-
-def _exponential(uniforms: ElementUniforms) -> Any:
+@scaled(2.5)
+def exponential(uniforms: ElementUniforms) -> Any:
     """Standard exponential numbers: ``-log(u)``, of which the distribution is the same as of ``-log(1 - u)``."""
     return -log(uniforms.fine(0))
 
 
-def _laplace(uniforms: ElementUniforms) -> Any:
+@scaled(0.5, 1.5, loc=FINITE)
+def laplace(uniforms: ElementUniforms) -> Any:
     """Standard Laplace numbers: ``log(2 u)`` below the median, ``-log(2 (1 - u))`` above."""
     below, v = folded(uniforms)
     size = log(2.0 * v)
     return array_namespace(v).where(below, size, -size)
 
 
-def _logistic(uniforms: ElementUniforms) -> Any:
+@scaled(0.5, 1.5, loc=FINITE)
+def logistic(uniforms: ElementUniforms) -> Any:
     """Standard logistic numbers: ``log(u) - log(1 - u)``."""
     below, v = folded(uniforms)
     size = log(v) - log1p(-v)
     return array_namespace(v).where(below, size, -size)
 
 
-def _gumbel(uniforms: ElementUniforms) -> Any:
+@scaled(0.5, 1.5, loc=FINITE)
+def gumbel(uniforms: ElementUniforms) -> Any:
     """Standard Gumbel numbers: ``-log(-log(u))``."""
     below, v = folded(uniforms)
     return -log(-array_namespace(v).where(below, log(v), log1p(-v)))
 
 
-def _truncated_normal(uniforms: ElementUniforms) -> Any:
+@scaled(0.5, 1.5, loc=FINITE)
+def truncated_normal(uniforms: ElementUniforms) -> Any:
     """Standard normal numbers within two standard deviations."""
     own = uniforms.own("truncated_normals")
-    return truncated_normal(uniforms.fine(0), normal_quantile) if own is None else own()
+    return elementary.truncated_normal(uniforms.fine(0), normal_quantile) if own is None else own()
 
 
-def _lognormal(uniforms: ElementUniforms, mean: Any, sigma: Any) -> Any:
+@distribution((0.5, 1.5), "tail", mean=FINITE, sigma=NOT_NEGATIVE)
+def lognormal(uniforms: ElementUniforms, mean: Any, sigma: Any) -> Any:
     """Exponentials of normal numbers."""
     xp = array_namespace(mean, sigma)
     return grown(xp.minimum(sigma, _MOST) * normal_number(uniforms) + xp.maximum(xp.minimum(mean, _MOST), -_MOST))
 
 
-def _pareto(uniforms: ElementUniforms, a: Any) -> Any:
+@distribution((1.5,), "tail", a=POSITIVE)
+def pareto(uniforms: ElementUniforms, a: Any) -> Any:
     """Numbers of Lomax's distribution, by inversion [1]_: ``(1 - u) ** (-1 / a) - 1``."""
     xp = array_namespace(a)
     x = quotient(exponential_number(uniforms), xp.maximum(a, _LEAST))
     return xp.where(x > 700.0, math.inf, expm1(xp.minimum(x, 700.0)))
 
 
-def _power(uniforms: ElementUniforms, a: Any) -> Any:
+@distribution((1.5,), "share", a=POSITIVE)
+def power(uniforms: ElementUniforms, a: Any) -> Any:
     """Powers of uniforms, by inversion [1]_: ``u ** (1 / a)``."""
     return exp(-quotient(exponential_number(uniforms), array_namespace(a).maximum(a, _LEAST)))
 
 
-def _weibull(uniforms: ElementUniforms, a: Any) -> Any:
+@distribution((1.5,), "tail", a=NOT_NEGATIVE)
+def weibull(uniforms: ElementUniforms, a: Any) -> Any:
     """Powers of exponential numbers, by inversion [1]_; 0 of shape 0."""
     xp = array_namespace(a)
     return xp.where(a == 0.0, 0.0, grown(quotient(log(exponential_number(uniforms)), xp.maximum(a, _LEAST))))
 
 
-def _rayleigh(uniforms: ElementUniforms, scale: Any) -> Any:
-    """Lengths of normal vectors in the plane, by inversion [1]_."""
-    return sqrt(2.0 * exponential_number(uniforms)) * scale
+@scaled(1.5)
+def rayleigh(uniforms: ElementUniforms) -> Any:
+    """Lengths of standard normal vectors in the plane, by inversion [1]_."""
+    return sqrt(2.0 * exponential_number(uniforms))
 
 
-def _cauchy(uniforms: ElementUniforms) -> Any:
+@distribution((), "tail")
+def standard_cauchy(uniforms: ElementUniforms) -> Any:
     """Tangents of uniform angles, by inversion [1]_."""
     below, v = folded(uniforms)
     size = cos(math.pi * v) / sin(math.pi * v)
     return array_namespace(v).where(below, -size, size)
 
 
-def _triangular(uniforms: ElementUniforms, left: Any, mode: Any, right: Any) -> Any:
+def _is_ascending(left: Any, mode: Any, right: Any) -> Any:
+    return (left <= mode) & (mode <= right) & (left < right) & (0.5 * right - 0.5 * left < _HALF_OF_ALL)
+
+
+_ASCENDING: Final = Rule("in ascending order and a finite distance apart, the first less than the last", _is_ascending)
+
+
+@distribution((-0.5, 0.5, 3.5), together=_ASCENDING, left=FINITE, mode=FINITE, right=FINITE)
+def triangular(uniforms: ElementUniforms, left: Any, mode: Any, right: Any) -> Any:
     """Numbers between two bounds whose density rises to the mode and falls from there, by inversion [1]_."""
     below, v = folded(uniforms)
     xp, base = array_namespace(v), right - left
@@ -127,7 +147,8 @@ def _triangular(uniforms: ElementUniforms, left: Any, mode: Any, right: Any) -> 
     return xp.minimum(xp.maximum(x, left), right)
 
 
-def _wald(uniforms: ElementUniforms, mean: Any, scale: Any) -> Any:
+@distribution((1.5, 2.5), "tail", mean=POSITIVE, scale=POSITIVE)
+def wald(uniforms: ElementUniforms, mean: Any, scale: Any) -> Any:
     """Inverse Gaussian numbers: one of two roots [3]_, of which the product is the mean's square.
 
     Of the ratio of the larger root to the mean all terms are positive, so that no digit is lost.
@@ -142,7 +163,8 @@ def _wald(uniforms: ElementUniforms, mean: Any, scale: Any) -> Any:
     return mean * xp.where(short, 1.0 / larger, xp.minimum(larger, _MOST * 2.0**23 / xp.maximum(mean, 1.0)))
 
 
-def _vonmises(uniforms: ElementUniforms, mu: Any, kappa: Any) -> Any:
+@distribution((0.5, 1.5), "share", linear=("mu",), mu=FINITE, kappa=NOT_NEGATIVE)
+def vonmises(uniforms: ElementUniforms, mu: Any, kappa: Any) -> Any:
     """Angles around a mean angle, from a wrapped Cauchy distribution by rejection [4]_.
 
     Written in tangents of half angles, which keep their digits however large the concentration is.
@@ -169,8 +191,12 @@ def _vonmises(uniforms: ElementUniforms, mu: Any, kappa: Any) -> Any:
     return xp.minimum(xp.maximum(x, -math.pi), math.pi)
 
 
+@lognormal.derivative("sigma")
 def _lognormal_in_sigma(uniforms: ElementUniforms, mean: Any, sigma: Any) -> Any:
-    return _lognormal(uniforms, mean, sigma) * normal_number(uniforms)
+    return lognormal(uniforms, mean, sigma) * normal_number(uniforms)
+
+
+lognormal.derivative("mean")(lognormal.sample)
 
 
 def _exponent(uniforms: ElementUniforms, a: Any) -> Any:
@@ -179,24 +205,27 @@ def _exponent(uniforms: ElementUniforms, a: Any) -> Any:
     return quotient(quotient(exponential_number(uniforms), a), a)
 
 
+@pareto.derivative("a")
 def _pareto_in_a(uniforms: ElementUniforms, a: Any) -> Any:
-    return -(1.0 + _pareto(uniforms, a)) * _exponent(uniforms, a)
+    return -(1.0 + pareto(uniforms, a)) * _exponent(uniforms, a)
 
 
+@power.derivative("a")
 def _power_in_a(uniforms: ElementUniforms, a: Any) -> Any:
-    return _power(uniforms, a) * _exponent(uniforms, a)
+    return power(uniforms, a) * _exponent(uniforms, a)
 
 
+@weibull.derivative("a")
 def _weibull_in_a(uniforms: ElementUniforms, a: Any) -> Any:
     shape = array_namespace(a).maximum(a, _SMALLEST)
-    return -_weibull(uniforms, a) * quotient(quotient(log(exponential_number(uniforms)), shape), shape)
+    return -weibull(uniforms, a) * quotient(quotient(log(exponential_number(uniforms)), shape), shape)
 
 
 def _triangular_in(in_parameter: str) -> Callable[..., Any]:
     """The derivative in a bound or the mode: sides of similar triangles."""
 
     def sample(uniforms: ElementUniforms, left: Any, mode: Any, right: Any) -> Any:
-        x = _triangular(uniforms, left, mode, right)
+        x = triangular(uniforms, left, mode, right)
         xp = array_namespace(x)
         rising = x < mode
         near, far = xp.where(rising, left, right), xp.where(rising, right, left)
@@ -209,66 +238,24 @@ def _triangular_in(in_parameter: str) -> Callable[..., Any]:
     return sample
 
 
+for name in triangular.rules:
+    triangular.derivative(name)(_triangular_in(name))
+
+
+@wald.derivative("mean")
 def _wald_in_mean(uniforms: ElementUniforms, mean: Any, scale: Any) -> Any:
-    x = _wald(uniforms, mean, scale)
+    x = wald(uniforms, mean, scale)
     return wald_in_mean(mean, scale, array_namespace(x).maximum(x, _SMALLEST))
 
 
+@wald.derivative("scale")
 def _wald_in_scale(uniforms: ElementUniforms, mean: Any, scale: Any) -> Any:
-    return (_wald(uniforms, mean, scale) - mean * _wald_in_mean(uniforms, mean, scale)) / scale
+    return (wald(uniforms, mean, scale) - mean * _wald_in_mean(uniforms, mean, scale)) / scale
 
 
+@vonmises.derivative("kappa")
 def _vonmises_in_kappa(uniforms: ElementUniforms, mu: Any, kappa: Any) -> Any:
-    return vonmises_in_kappa(kappa, _vonmises(uniforms, array_namespace(mu).zeros_like(mu), kappa))
+    return vonmises_in_kappa(kappa, vonmises(uniforms, array_namespace(mu).zeros_like(mu), kappa))
 
 
-def _is_ascending(left: Any, mode: Any, right: Any) -> Any:
-    return (left <= mode) & (mode <= right) & (left < right) & (0.5 * right - 0.5 * left < _HALF_OF_ALL)
-
-
-_ASCENDING: Final = Rule("in ascending order and a finite distance apart, the first less than the last", _is_ascending)
-_LOC_SCALE: Final = {"loc": FINITE, "scale": NOT_NEGATIVE}
-_BOTH: Final = ("loc", "scale")
-
-REAL_NUMBERS: Final[dict[str, Distribution]] = {
-    "exponential": Distribution({"scale": NOT_NEGATIVE}, _scaled_exponential, (2.5,), linear=("scale",)),
-    "laplace": Distribution(_LOC_SCALE, _line(_laplace), (0.5, 1.5), linear=_BOTH),
-    "logistic": Distribution(_LOC_SCALE, _line(_logistic), (0.5, 1.5), linear=_BOTH),
-    "gumbel": Distribution(_LOC_SCALE, _line(_gumbel), (0.5, 1.5), linear=_BOTH),
-    "truncated_normal": Distribution(_LOC_SCALE, _line(_truncated_normal), (0.5, 1.5), linear=_BOTH),
-    "lognormal": Distribution(
-        {"mean": FINITE, "sigma": NOT_NEGATIVE},
-        _lognormal,
-        (0.5, 1.5),
-        "tail",
-        {"mean": _lognormal, "sigma": _lognormal_in_sigma},
-    ),
-    "pareto": Distribution({"a": POSITIVE}, _pareto, (1.5,), "tail", {"a": _pareto_in_a}),
-    "power": Distribution({"a": POSITIVE}, _power, (1.5,), "share", {"a": _power_in_a}),
-    "weibull": Distribution({"a": NOT_NEGATIVE}, _weibull, (1.5,), "tail", {"a": _weibull_in_a}),
-    "rayleigh": Distribution({"scale": NOT_NEGATIVE}, _rayleigh, (1.5,), linear=("scale",)),
-    "standard_cauchy": Distribution({}, _cauchy, (), "tail"),
-    "triangular": Distribution(
-        {"left": FINITE, "mode": FINITE, "right": FINITE},
-        _triangular,
-        (-0.5, 0.5, 3.5),
-        derivatives={name: _triangular_in(name) for name in ("left", "mode", "right")},
-        together=_ASCENDING,
-    ),
-    "wald": Distribution(
-        {"mean": POSITIVE, "scale": POSITIVE},
-        _wald,
-        (1.5, 2.5),
-        "tail",
-        {"mean": _wald_in_mean, "scale": _wald_in_scale},
-    ),
-    "vonmises": Distribution(
-        {"mu": FINITE, "kappa": NOT_NEGATIVE},
-        _vonmises,
-        (0.5, 1.5),
-        "share",
-        {"kappa": _vonmises_in_kappa},
-        linear=("mu",),
-    ),
-}
-"""By the name of the method of `Generator`."""
+vonmises.derivative("mu")(ones)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from functools import partial
+from typing import Any, Final, Literal, TypeAlias
 
 from nbm_xp.namespace import array_namespace, concrete_int, convert, dtype_of, put
 from nbm_xp.namespace.compiling import is_traced, repeated
@@ -18,16 +19,17 @@ from nbm_xp.namespace.mrg31k3p.integers import OUTPUT_STEPS
 
 from .. import recurrence
 from ..elementary import cos, exp, log, log1p, sqrt
-from ..rules import Rule, require, require_finite_in, require_together
+from ..rules import NOT_NEGATIVE, Rule, require, require_finite_in, require_together
 from ..tasks import ElementUniforms
 from ..uniforms import two_draws
 
 __all__ = [
-    "Distribution", "Sampler", "any_of", "exponential_number", "folded", "grown", "normal_number", "root",
-    "until_accepted", "which_of",
+    "DISTRIBUTIONS", "Distribution", "any_of", "distribution", "exponential_number", "folded", "grown", "normal_number",
+    "ones", "root", "scaled", "until_accepted", "which_of",
 ]  # fmt: skip
 
-Sampler = Callable[..., Any]
+Sampler: TypeAlias = Callable[..., Any]
+Kind: TypeAlias = Literal["real", "share", "tail", "count"]
 
 _FEW: Final = 4096  # elements at most that are all tried again together, where some of them failed
 _TRIES: Final = 1000  # no method here fails so often: less than one element in 10**100 would
@@ -35,40 +37,58 @@ _FARTHEST: Final = 700.0
 _LARGE, _SMALL, _SCALE = 2.0**800, 2.0**-800, 2.0**400
 
 
+DISTRIBUTIONS: Final[dict[str, Distribution]] = {}
+"""By the name of the method of `Generator`."""
+
+
 @dataclass(frozen=True)
 class Distribution:
-    """How the numbers of one distribution are made.
+    """How the numbers of one distribution are made: called as its sampler.
 
     Parameters
     ----------
-    rules : dict
-        What each parameter must be, in the order in which the sampler takes them.
+    name : str
+        The name of the method of `Generator`.
     sample : callable
         ``sample(uniforms, *parameters)`` gives a float64 array of shape (count,).
+    rules : dict
+        What each parameter must be, in the order in which the sampler takes them.
     example : tuple of floats
         Parameters for which digests are recorded.
     kind : {"real", "share", "tail", "count"}
         Real numbers that grow with the parameters, which then are to be finite in the dtype asked for; numbers from
         0 to 1; numbers of which some may be beyond that dtype, and are infinite then; or counts, which it is to hold.
-    derivatives : dict
-        By parameter, a sampler of the derivatives of the same numbers in it, at a fixed probability.
     linear : tuple of str
-        The parameters of which the numbers are a linear function: ``loc`` and ``mu`` are added, ``scale`` multiplies.
+        The parameters of which the numbers are a linear function.
     together : Rule, optional
         What the parameters must be to one another.
     line : callable, optional
         ``line(xp, *parameters, dtype)``: `sample` makes a block of standard numbers, which are multiplied by the second
         value that this gives, and to which the first is added.
+    derivatives : dict
+        By parameter, a sampler of the derivatives of the same numbers in it, at a fixed probability.
     """
 
-    rules: dict[str, Rule]
+    name: str
     sample: Sampler
+    rules: dict[str, Rule]
     example: tuple[float, ...]
-    kind: Literal["real", "share", "tail", "count"] = "real"
-    derivatives: dict[str, Sampler] = field(default_factory=dict)
+    kind: Kind = "real"
     linear: tuple[str, ...] = ()
     together: Rule | None = None
     line: Callable[..., tuple[Any, Any]] | None = None
+    derivatives: dict[str, Sampler] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        DISTRIBUTIONS[self.name] = self
+
+    def __call__(self, uniforms: ElementUniforms, *parameters: Any) -> Any:
+        """Numbers of parameters that are float64 arrays of shape (count,) or (1,)."""
+        return self.sample(uniforms, *parameters)
+
+    def derivative(self, parameter: str) -> Callable[[Sampler], Sampler]:
+        """Declare a function as the sampler of the derivatives in a parameter."""
+        return partial(self.derivatives.setdefault, parameter)
 
     def check(self, parameters: Iterable[Any], dtype: str, *, apart: bool = False) -> None:
         """Raise an error for parameters that break a rule or are not finite in a dtype; each `apart`, or all."""
@@ -80,20 +100,40 @@ class Distribution:
         if self.together is not None and not apart:
             require_together(self.together, named)
 
-    def derivative(self, parameter: str) -> Sampler:
-        """The sampler of the derivatives in a parameter."""
-        own = self.derivatives.get(parameter)
-        return own or (self._standard if parameter == "scale" else _ones)
 
-    def _standard(self, uniforms: ElementUniforms, *parameters: Any) -> Any:
-        """Numbers of location 0 and scale 1."""
-        standard = {"loc": 0.0, "scale": 1.0}
-        named = zip(self.rules, parameters, strict=True)
-        values = (array_namespace(v).full_like(v, standard[name]) if name in standard else v for name, v in named)
-        return self.sample(uniforms, *values)
+def distribution(
+    example: tuple[float, ...],
+    kind: Kind = "real",
+    *,
+    linear: tuple[str, ...] = (),
+    together: Rule | None = None,
+    line: Callable[..., tuple[Any, Any]] | None = None,
+    **rules: Rule,
+) -> Callable[[Sampler], Distribution]:
+    """Declare a function as the sampler of the distribution of its name: see `Distribution`."""
+    return lambda sample: Distribution(sample.__name__, sample, rules, example, kind, linear, together, line)
 
 
-def _ones(uniforms: ElementUniforms, *parameters: Any) -> Any:
+def scaled(*example: float, **location: Rule) -> Callable[[Sampler], Distribution]:
+    """Declare a function as the sampler of the standard numbers of a distribution of its name.
+
+    They are multiplied by a parameter called ``scale``, and one before it, if it has a rule, is added.
+    """
+
+    def declared(standard: Sampler) -> Distribution:
+        def sample(uniforms: ElementUniforms, *line: Any) -> Any:
+            x = standard(uniforms) * line[-1]
+            return x + line[0] if location else x
+
+        rules = location | {"scale": NOT_NEGATIVE}
+        slopes = dict.fromkeys(location, ones) | {"scale": lambda uniforms, *line: standard(uniforms)}
+        return Distribution(standard.__name__, sample, rules, example, linear=tuple(rules), derivatives=slopes)
+
+    return declared
+
+
+def ones(uniforms: ElementUniforms, *parameters: Any) -> Any:
+    """The derivatives in a parameter that is added."""
     return uniforms.xp.ones((uniforms.count,), dtype=dtype_of(uniforms.xp, "float64"))
 
 
