@@ -33,8 +33,8 @@ from .tasks import Draw, library_of_blocks, made
 from .uniforms import HOST, Shape, advance, block_runs, elements, normal_of_pairs, numbers, paired, substreams
 
 __all__ = [
-    "after", "bernoulli", "bernoulli_of_affine", "bernoulli_of_sigmoid", "binomial", "compared", "draw", "less",
-    "normal", "normals", "trials", "uniforms",
+    "after", "bernoulli", "binomial", "binomial_of_affine", "binomial_of_sigmoid", "compared", "draw", "less", "normal",
+    "normals", "trials", "uniforms",
 ]  # fmt: skip
 
 
@@ -59,9 +59,7 @@ def _advanced(n: int, offset: Shape, shape: Shape, states: Any) -> Any:
     return advance(states, n)
 
 
-def draw(
-    xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = None, *, like: Any = None
-) -> tuple[Any, Any]:
+def draw(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = None) -> tuple[Any, Any]:
     """Draw uniforms from streams.
 
     Examples
@@ -77,7 +75,7 @@ def draw(
     shape = tuple(size)
     n = math.prod(shape)
     if is_lazy(xp):
-        return _lazily(xp, uniforms, states, shape, dtype, chunks, like=like), after(states, n)
+        return _lazily(xp, uniforms, states, shape, dtype, chunks), after(states, n)
     library = library_name(xp)
     compiled = kernel("rng.draw", library)
     if n and compiled is not None and library_name(states) == library:
@@ -138,27 +136,25 @@ def trials(
         )
         if found is not None:
             return found
-    if chunks is None and whole:
-        chunks = getattr(p, "chunks", None)
     if is_lazy(xp) and is_array(p) and is_lazy(array_namespace(p)) and not math.isnan(p.size):
-        drawn = _lazily(xp, compared, states, shape, dtype, chunks, (p,), p, precision=precision)
+        drawn = _lazily(xp, compared, states, shape, dtype, chunks, p, precision=precision)
         return drawn, after(states, math.prod(shape)), None
-    u, new = draw(xp, states, shape, precision, chunks, like=p)
+    u, new = draw(xp, states, shape, precision, chunks)
     return less(xp, u, p, dtype), new, None
 
 
-def binomial(xp: Any, states: Any, n: int, p: Any, size: Sequence[int], dtype: str, precision: str) -> tuple[Any, Any]:
+def binomial(xp: Any, states: Any, p: Any, size: Sequence[int], n: int, dtype: str, precision: str) -> tuple[Any, Any]:
     """Add up the ones of `n` draws from the same streams, one after the other.
 
     Examples
     --------
     >>> from nbm_xp.namespace import get_namespace
     >>> from nbm_xp.rng import substreams
-    >>> binomial(get_namespace("numpy"), substreams((31,) * 6, 2), 9, 0.5, (4,), "int8", "float32")[0].tolist()
+    >>> binomial(get_namespace("numpy"), substreams((31,) * 6, 2), 0.5, (4,), 9, "int8", "float32")[0].tolist()
     [4, 3, 6, 6]
     """
     if n == 1:
-        return trials(xp, states, p, tuple(size), dtype, precision)[:2]
+        return bernoulli(xp, states, p, size, dtype, precision)
     kind = "int64" if dtype == "bool" else dtype
     total, states = bernoulli(xp, states, p, size, kind, precision)
     for _ in range(n - 1):
@@ -167,51 +163,55 @@ def binomial(xp: Any, states: Any, n: int, p: Any, size: Sequence[int], dtype: s
     return (total if kind == dtype else xp.astype(total, dtype_of(xp, dtype))), states
 
 
-def bernoulli_of_sigmoid(xp: Any, states: Any, x: Any, size: Sequence[int], precision: str) -> tuple[Any, Any]:
-    """Draw ones and zeros by log-odds: what `bernoulli` draws by their sigmoids, in the dtype of `x`.
+def binomial_of_sigmoid(
+    xp: Any, states: Any, x: Any, size: Sequence[int], n: int, dtype: str, precision: str
+) -> tuple[Any, Any]:
+    """Draw what `binomial` draws by the sigmoids of log-odds.
 
     Examples
     --------
     >>> import numpy as np
     >>> from nbm_xp.namespace import get_namespace
     >>> from nbm_xp.rng import substreams
-    >>> x = np.asarray([-1.0, 0.0, 1.0, 30.0], dtype="float32")
-    >>> bernoulli_of_sigmoid(get_namespace("numpy"), substreams((31,) * 6, 2), x, (4,), "float32")[0].tolist()
-    [1.0, 0.0, 1.0, 1.0]
+    >>> x, states = np.asarray([-1.0, 0.0, 1.0, 30.0], dtype="float32"), substreams((31,) * 6, 2)
+    >>> binomial_of_sigmoid(get_namespace("numpy"), states, x, (4,), 1, "int8", "float32")[0].tolist()
+    [1, 0, 1, 1]
     """
-    shape, kind = tuple(size), dtype_name(x)
-    sigmoid, compiled = sigmoid_for(xp, kind), kernel("rng.bernoulli_of_sigmoid", xp)
-    if compiled is not None and type(states) is type(x) and x.shape == shape and 0 not in shape:
-        found: tuple[Any, Any] | None = compiled(states, x, kind, precision, sigmoid)
+    shape = tuple(size)
+    sigmoid, compiled = sigmoid_for(xp, dtype_name(x)), kernel("rng.bernoulli_of_sigmoid", xp)
+    if n == 1 and compiled is not None and type(states) is type(x) and x.shape == shape and 0 not in shape:
+        found: tuple[Any, Any] | None = compiled(states, x, dtype, precision, sigmoid)
         if found is not None:
             return found
-    return bernoulli(xp, states, sigmoid(x), shape, kind, precision)
+    return binomial(xp, states, sigmoid(x), shape, n, dtype, precision)
 
 
-def bernoulli_of_affine(
-    xp: Any, states: Any, a: Any, b: Any, bias: Any, size: Sequence[int], precision: str
+def binomial_of_affine(
+    xp: Any, states: Any, a: Any, b: Any, bias: Any, size: Sequence[int], n: int, dtype: str, precision: str
 ) -> tuple[Any, Any]:
-    """Draw ones and zeros by log-odds ``a @ b + bias``, which need not be kept: the step of a Gibbs sampler.
+    """Draw by log-odds ``a @ b + bias``, which need not be kept: the step of a Gibbs sampler.
 
     Examples
     --------
     >>> import numpy as np
     >>> from nbm_xp.namespace import get_namespace
     >>> from nbm_xp.rng import substreams
+    >>> xp, states = get_namespace("numpy"), substreams((31,) * 6, 2)
     >>> a, bias = np.eye(2, dtype="float32"), np.asarray([30.0, -30.0], dtype="float32")
-    >>> bernoulli_of_affine(get_namespace("numpy"), substreams((31,) * 6, 2), a, a, bias, (2, 2), "float32")[0].tolist()
+    >>> binomial_of_affine(xp, states, a, a, bias, (2, 2), 1, "float32", "float32")[0].tolist()
     [[1.0, 0.0], [1.0, 0.0]]
     """
     shape, product = tuple(size), xp.matmul(a, b)
-    compiled = kernel("rng.bernoulli_of_sum", xp)
-    if compiled is not None and type(states) is type(product) and product.shape == shape and 0 not in shape:
-        sigmoid = sigmoid_for(xp, dtype_name(product))
+    compiled, kind = kernel("rng.bernoulli_of_sum", xp), dtype_name(product)
+    one_by_one = n == 1 and dtype == kind and type(states) is type(product) and product.shape == shape
+    if compiled is not None and one_by_one and 0 not in shape:
+        sigmoid = sigmoid_for(xp, kind)
         found: tuple[Any, Any] | None = compiled(
             states, product, bias, precision, sigmoid, lambda: xp.matmul(a, b) + bias
         )
         if found is not None:
             return found
-    return bernoulli_of_sigmoid(xp, states, product + bias, shape, precision)
+    return binomial_of_sigmoid(xp, states, product + bias, shape, n, dtype, precision)
 
 
 def less(xp: Any, u: Any, p: Any, dtype: str) -> Any:
@@ -222,19 +222,11 @@ def less(xp: Any, u: Any, p: Any, dtype: str) -> Any:
 
 
 def _lazily(
-    xp: Any,
-    make: Callable[..., Any],
-    states: Any,
-    shape: Shape,
-    dtype: str,
-    chunks: Any,
-    parts: tuple[Any, ...] = (),
-    like: Any = None,
-    **options: Any,
+    xp: Any, make: Callable[..., Any], states: Any, shape: Shape, dtype: str, chunks: Any, *parts: Any, **options: Any
 ) -> Any:
-    """The Dask array of a draw from states, with blocks of the library of those of `like`."""
+    """The Dask array of a draw from states, with blocks of the library of those of `parts`."""
     args = (_compact(states) if library_name(states) == HOST else asarray(states, xp),)
-    block = Draw(make, None, shape, dtype, library_of_blocks(xp, like, states), options=tuple(options.items()))
+    block = Draw(make, None, shape, dtype, library_of_blocks(xp, *parts, states), options=tuple(options.items()))
     return made(xp, block, parts, chunks=chunks, args=args)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from typing import Any, Final, TypeAlias
@@ -34,14 +34,13 @@ from nbm_xp.namespace import (
 from nbm_xp.namespace.compiling import as_rounded
 from nbm_xp.tape import KnownLength, Length, Tensor, as_tensor, composite, is_tensor, operation
 from nbm_xp.tape import namespace as recorded
-from nbm_xp.tape.composite import sigmoid
 from nbm_xp.tape.concrete import recorded_length
 from nbm_xp.tape.dtypes import as_dtype, int32
 from nbm_xp.tape.node import FLAT, Joint, Node, Shape, Spec
 
 from . import draws
 from .distributions import DISTRIBUTIONS, derivatives, differentiated, line_of
-from .parameters import chunks_of, count_of, countable, is_double, is_number, known_integer, scaled_and_shifted
+from .parameters import count_of, countable, is_double, is_number, known_integer, scaled_and_shifted
 from .tasks import Draw, library_of_blocks, made
 
 __all__ = [
@@ -268,50 +267,26 @@ def without_replacement(xp: Any, p: Any, u: Any, size: int, dtype: str) -> Any:
     return xp.stack(chosen, axis=-1)
 
 
-def _numbers_and_state(state: Node, size: Shape, dtype: str) -> list[Spec]:
+def _numbers_and_state(state: Node, *inputs: Node, size: Shape, dtype: str, **options: Any) -> list[Spec]:
     return [(size, as_dtype(dtype)), (state.shape, int32)]
 
 
-def _as_drawn(xp: Any, drawn: tuple[Any, Any]) -> tuple[Any, Any]:
+def _as_drawn(draw: Callable[..., tuple[Any, Any]], xp: Any, states: Any, **options: Any) -> tuple[Any, Any]:
     """Numbers whose bits do not depend on what is computed with them, and the state after them."""
-    return as_rounded(drawn[0], xp), drawn[1]
+    drawn, new = draw(xp, states, **options)
+    return as_rounded(drawn, xp), new
 
 
-def _binomial_of_sigmoid(
-    xp: Any, states: Any, x: Any, size: tuple[int, ...], n: int, dtype: str, precision: str
-) -> tuple[Any, Any]:
-    if n == 1 and dtype == dtype_name(x):
-        return draws.bernoulli_of_sigmoid(xp, states, x, size, precision)
-    return draws.binomial(xp, states, n, sigmoid(x), size, dtype, precision)
+_stateful = partial(operation, infer=_numbers_and_state, gradient=FLAT, several=True, may_overlap=False)
 
+uniform = _stateful("random_uniform", run=partial(_as_drawn, draws.draw))
 
-def _binomial_of_affine(
-    xp: Any, states: Any, a: Any, b: Any, bias: Any, size: tuple[int, ...], n: int, dtype: str, precision: str
-) -> tuple[Any, Any]:
-    if n == 1 and dtype == dtype_name(a):
-        return draws.bernoulli_of_affine(xp, states, a, b, bias, size, precision)
-    return draws.binomial(xp, states, n, sigmoid(xp.matmul(a, b) + bias), size, dtype, precision)
-
-
-_stateful = partial(operation, gradient=FLAT, several=True, may_overlap=False)
-
-uniform = _stateful(
-    "random_uniform",
-    infer=_numbers_and_state,
-    run=lambda xp, states, size, dtype: _as_drawn(xp, draws.draw(xp, states, size, dtype)),
-)
-
-normal = _stateful(
-    "random_normal",
-    infer=_numbers_and_state,
-    run=lambda xp, states, size, dtype: _as_drawn(xp, draws.normal(xp, states, size, dtype)),
-)
+normal = _stateful("random_normal", run=partial(_as_drawn, draws.normal))
 
 binomial = _stateful(
     "random_binomial",
-    infer=lambda state, p, size, n, dtype, precision: _numbers_and_state(state, size, dtype),
-    run=lambda xp, states, p, size, n, dtype, precision: draws.binomial(xp, states, n, p, size, dtype, precision),
-    fused={(1, "sigmoid", "add", "matmul"): _binomial_of_affine, (1, "sigmoid"): _binomial_of_sigmoid},
+    run=draws.binomial,
+    fused={(1, "sigmoid", "add", "matmul"): draws.binomial_of_affine, (1, "sigmoid"): draws.binomial_of_sigmoid},
 )
 
 multinomial = operation(
@@ -346,7 +321,7 @@ def rounded_product(x: Any, y: Any) -> Any:
 def _run(xp: Any, *arrays: Any, task: Draw) -> Any:
     here = [x if is_array(x) and library_name(x) == library_name(xp) else convert(x, xp) for x in arrays]
     library = library_of_blocks(xp, *here) if is_lazy(xp) else library_name(xp)
-    return made(xp, replace(task, library=library), tuple(here), chunks=chunks_of(None, task.whole, *here))
+    return made(xp, replace(task, library=library), here)
 
 
 def _cotangents(g: Any, out: Any, *arrays: Any, task: Draw) -> list[Any]:

@@ -39,6 +39,7 @@ from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, Follow
 from nbm_xp.namespace.mrg31k3p.numpy_draws import cut_at_steps
 
 from . import recurrence
+from .parameters import chunks_of
 from .uniforms import (
     HOST,
     Shape,
@@ -336,7 +337,8 @@ def made(
             return with_derivatives(at_once, arrays, partial(derivatives, draw))
         except AttributeError as error:
             reraise_lack(error)
-    name, chunks = draw.make.__name__.strip("_"), "auto" if chunks is None else chunks
+    name, chunks = draw.make.__name__.strip("_"), chunks_of(chunks, draw.whole, *blocks)
+    chunks = "auto" if chunks is None else chunks
     meta = draw.zeros((0,) * len(draw.whole))
     return from_blocks(xp, draw, draw.whole, draw.dtype, chunks, blocks=blocks, args=args, name=name, meta=meta)
 

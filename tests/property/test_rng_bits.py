@@ -14,7 +14,7 @@ from nbm_xp.namespace import asarray, get_namespace, to_numpy, use_backend
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2
 from nbm_xp.rng import Generator, RandomStreams, bernoulli, draw, draws, recurrence, substreams
-from nbm_xp.rng.draws import bernoulli_of_affine, bernoulli_of_sigmoid, normal
+from nbm_xp.rng.draws import binomial_of_affine, binomial_of_sigmoid, normal
 from nbm_xp.rng.recurrence import integers_at
 from nbm_xp.rng.tasks import Draw
 from nbm_xp.rng.uniforms import elements, from_integers
@@ -220,7 +220,7 @@ def test_draws_by_log_odds_are_those_by_their_sigmoids(count: int, n: int, sprea
     x = np.random.default_rng(n).normal(0.0, spread, n).astype(np.float32)
     x[: n // 20] = np.nan
     want, after_it = bernoulli(NP, first, sigmoid(x), (n,), "float32", "float32")
-    got, new = bernoulli_of_sigmoid(NP, first, x, (n,), "float32")
+    got, new = binomial_of_sigmoid(NP, first, x, (n,), 1, "float32", "float32")
     np.testing.assert_array_equal(got, want, strict=True)
     np.testing.assert_array_equal(new, after_it)
 
@@ -234,14 +234,14 @@ def test_draws_by_log_odds_where_all_depends_on_rounding(n: int, state: tuple[in
     x = (np.log(u) - np.log1p(-u)).astype(np.float32)
     x = x + np.float32(ulps) * np.spacing(x)
     want = bernoulli(NP, first, sigmoid(x), (n,), "float32", "float32")[0]
-    np.testing.assert_array_equal(bernoulli_of_sigmoid(NP, first, x, (n,), "float32")[0], want)
+    np.testing.assert_array_equal(binomial_of_sigmoid(NP, first, x, (n,), 1, "float32", "float32")[0], want)
 
 
 def test_draws_by_log_odds_at_the_ends() -> None:
     ends = np.asarray([-np.inf, -3e38, -30.5, 16.7, 88.8, 3e38, np.inf, np.nan], "float32")
     first = substreams((1,) * 6, 8)
     x = np.tile(ends, 100).reshape(10, 80)
-    got = bernoulli_of_sigmoid(NP, first, x, x.shape, "float32")[0]
+    got = binomial_of_sigmoid(NP, first, x, x.shape, 1, "float32", "float32")[0]
     np.testing.assert_array_equal(got, bernoulli(NP, first, sigmoid(x), x.shape, "float32", "float32")[0])
     np.testing.assert_array_equal(got.reshape(-1, 8).mean(0), [0, 0, 0, 1, 1, 1, 1, 0])
 
@@ -272,7 +272,7 @@ def test_draws_by_products_are_those_by_their_sigmoids(
     a[:: rows + 1], bias.flat[-1] = np.nan, np.inf
     before = [array.copy() for array in (a, b, bias)]
     want = bernoulli(NP, first, sigmoid(a @ b + bias), (rows, columns), dtype, "float32")
-    got = bernoulli_of_affine(NP, first, a, b, bias, (rows, columns), "float32")
+    got = binomial_of_affine(NP, first, a, b, bias, (rows, columns), 1, dtype, "float32")
     np.testing.assert_array_equal(got[0], want[0], strict=True)
     np.testing.assert_array_equal(got[1], want[1])
     for array, copy in zip((a, b, bias), before, strict=True):
@@ -286,7 +286,7 @@ def test_draws_by_products_where_all_depends_on_rounding(columns: int) -> None:
     a = np.ones((1, 1), "float32")
     b, bias = (np.log(u) - np.log1p(-u)).astype(np.float32)[None, :], np.zeros(columns, "float32")
     want = bernoulli(NP, first, sigmoid(b), b.shape, "float32", "float32")[0]
-    np.testing.assert_array_equal(bernoulli_of_affine(NP, first, a, b, bias, b.shape, "float32")[0], want)
+    np.testing.assert_array_equal(binomial_of_affine(NP, first, a, b, bias, b.shape, 1, "float32", "float32")[0], want)
 
 
 @pytest.mark.parametrize("library", libraries(without=("numpy-readonly", "dask-singles")))

@@ -59,10 +59,9 @@ def line_of(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, name: str, ou
     x = distribution.sample(draw, offset, shape, line or (), draw.threads, out if line is not None else None, **how)
     if x is out:
         return out
-    x = xp.reshape(x, shape)
-    if line is not None:
-        return x
-    return xp.reshape(scaled_and_shifted(xp, x, shift, scale, draw.dtype), shape)  # NumPy's may be a scalar
+    if line is None:  # along one axis at least, since NumPy's product of arrays without any is a scalar
+        x = scaled_and_shifted(xp, xp.reshape(x, shape or (1,)), shift, scale, draw.dtype)
+    return xp.reshape(x, shape)
 
 
 def independent(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, name: str, differentiated_in: str = "") -> Any:

@@ -17,7 +17,6 @@ from ..parameters import (
     Size,
     bounds_of,
     checked,
-    chunks_of,
     counts_on,
     dtype_among,
     shape_of,
@@ -92,7 +91,6 @@ class Counts(GeneratorState):
                 require("high", high - beyond, bounds)
                 span = high - low + (1 - beyond)
                 require_bounds(low, span, bounds)
-        chunks = chunks_of(chunks, shape, low, span)
         return self._draw(xp, integers_of_draw, (low, span), shape, name, chunks=chunks, bounds=bounds)
 
     def bernoulli(self, p: Any = 0.5, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:

@@ -256,7 +256,6 @@ class GeneratorState:
         chunks: Any = None,
         args: tuple[Any, ...] = (),
         out: Any = None,
-        filled: bool = False,
         recorded: bool = False,
         **options: Any,
     ) -> Any:
@@ -278,7 +277,7 @@ class GeneratorState:
             from ..recorded import recorded_draw
 
             return recorded_draw(draw, parameters)
-        into = out if filled and not lazy else None
+        into = out if make is line_of and not lazy else None
         return fill(out, made(xp, draw, parameters, chunks=chunks, args=args, derivatives=derivatives, out=into))
 
     def _of_table(
@@ -307,8 +306,7 @@ class GeneratorState:
         else:
             make = line_of
             distribution.line(xp, *found, dtype, **how)  # for its errors
-        how |= {"chunks": chunks_of(chunks, shape, *found), "out": out, "filled": make is line_of, "name": name}
-        return self._draw(xp, make, found, shape, dtype, pairs=pairs, **how)
+        return self._draw(xp, make, found, shape, dtype, pairs=pairs, chunks=chunks, out=out, name=name, **how)
 
     def _ones_added(self, n: int, p: Any, size: Size, dtype: str, chunks: Any) -> Any:
         """Add up the ones of a few outputs of each element."""
@@ -318,7 +316,6 @@ class GeneratorState:
             xp.empty((0,), dtype=dtype_of(xp, counts_on(xp, "int64")))
         if is_lazy(xp) or not is_array(p) or not n or 0 in shape:  # else the draw itself looks at them
             require("p", p, PROBABILITY)
-        chunks = chunks_of(chunks, shape, p)
         return self._draw(xp, successes, (p,), shape, dtype, chunks=chunks, count=n, precision=floatx())
 
     def _outcomes(self, xp: Any, state: Followed, p: Any, shape: Shape, dtype: str, chunks: Any, name: str) -> Any:
