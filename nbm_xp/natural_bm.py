@@ -85,7 +85,7 @@ def max(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     Returns
     -------
     array
-        The dtype is kept. Every element that ties gets the whole gradient, as in Theano.
+        Of the same dtype. Each of several equal extremes gets the whole gradient, as in Theano.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def min(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     Returns
     -------
     array
-        The dtype is kept. Every element that ties gets the whole gradient, as in Theano.
+        Of the same dtype. Each of several equal extremes gets the whole gradient, as in Theano.
 
     Examples
     --------
@@ -346,7 +346,7 @@ def install_as(name: str = "natural_bm.backend") -> None:
 
     Notes
     -----
-    The other modules of the package see Python and NumPy as they were (`nbm_xp.compatibility`), and nobody else does.
+    Only the other modules of the package see Python and NumPy as they were (`nbm_xp.compatibility`).
 
     Examples
     --------

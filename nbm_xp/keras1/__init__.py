@@ -2,8 +2,9 @@
 
 The module stands in for ``keras.backend`` of Keras 1.0 on Theano. Given arrays, a function computes at once, in the
 arrays' library; given Tensors (`variable`, `placeholder`), it records. `function` and `eval` return NumPy arrays, as
-documented. What both Keras's mean alike is the same function in both; the chapters here hold what 1.0 means
-differently: `graphs`, `elements`, `layers` and `images`; `client` what Keras 1.0 itself asks for besides.
+documented. Functions with one meaning in both releases are the same object in both modules; the
+modules here have those that differ: `graphs`, `elements`, `layers` and `images`; `client` has what Keras 1.0 itself
+calls besides.
 """
 
 from __future__ import annotations

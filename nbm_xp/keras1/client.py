@@ -1,4 +1,4 @@
-"""What Keras 1.0 itself asks of its backend beyond the documented names, and what puts this module in its place."""
+"""What Keras 1.0 itself calls beyond the documented names, and `install_as`, which puts this module in its place."""
 
 from __future__ import annotations
 

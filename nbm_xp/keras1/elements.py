@@ -253,7 +253,7 @@ def rnn(
         Of shape (samples, moments) or (samples, moments, 1). Where it is 0, the states stay, and the output is that of
         the step before, 0 before the first.
     constants : list of array or Tensor, optional
-        What every step gets alike.
+        Arguments of every step.
     unroll : bool
         Whether each step is recorded by itself.
     input_length : int, optional

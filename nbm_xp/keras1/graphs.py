@@ -13,16 +13,16 @@ __all__ = ["eye", "function", "ones", "ones_like", "placeholder", "shape", "vari
 
 
 def variable(value: Any, dtype: Any = "float32", name: str | None = None) -> Any:
-    """Make a Tensor that holds an array.
+    """Make a variable: a Tensor whose value is an array.
 
     Parameters
     ----------
     value : array, number or nested list
-        What it holds at first.
+        The initial value.
     dtype : str
         Its dtype, whatever that of `value`; float32 if not given, whatever ``floatx`` is.
     name : str, optional
-        What it is called in error messages and saved weights.
+        The name in error messages and saved weights.
 
     Returns
     -------
@@ -44,13 +44,13 @@ def placeholder(
     Parameters
     ----------
     shape : sequence of int or None, optional
-        Its lengths; None for those not known. Arrays are held to the others.
+        Its lengths; None for those not known. Arrays are checked against the others.
     ndim : int, optional
-        How many axes it has; only looked at where there is no `shape`.
+        The number of axes; used only without `shape`.
     dtype : str
         Its dtype, float32 if not given.
     name : str, optional
-        What it is called in error messages.
+        The name in error messages.
 
     Returns
     -------
@@ -70,12 +70,12 @@ def placeholder(
 
 
 def zeros(shape: Shape, dtype: Any = "float32", name: str | None = None) -> Any:
-    """Make a variable that holds zeros.
+    """Make a variable of zeros.
 
     Parameters
     ----------
     shape : int or tuple of int
-        How many, along each axis.
+        The shape.
     dtype, name
         As in `variable`.
 
@@ -92,7 +92,7 @@ def zeros(shape: Shape, dtype: Any = "float32", name: str | None = None) -> Any:
 
 
 def ones(shape: Shape, dtype: Any = "float32", name: str | None = None) -> Any:
-    """Make a variable that holds ones.
+    """Make a variable of ones.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def ones(shape: Shape, dtype: Any = "float32", name: str | None = None) -> Any:
 
 
 def eye(size: int, dtype: Any = "float32", name: str | None = None) -> Any:
-    """Make a variable that holds the identity matrix.
+    """Make a variable whose value is the identity matrix.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def zeros_like(x: Array, name: str | None = None) -> Array:
     x : array or Tensor
         The other.
     name : str, optional
-        What a Tensor is called in error messages.
+        The name of a Tensor in error messages.
 
     Returns
     -------

@@ -33,14 +33,15 @@ def windows(border_mode: str, *, pooled: bool = False) -> str:
     return (_POOLING if pooled else _CONVOLUTION)[border_mode]
 
 
-def agreeing(name: str, told: Sequence[int | None] | None, x: Array) -> Array:
-    """An array of the shape that is told of it, or an error."""
+def agreeing(name: str, declared: Sequence[int | None] | None, x: Array) -> Array:
+    """The array, or an error if it has another shape than declared."""
     x = as_array(x)
-    if told is None:
+    if declared is None:
         return x
     known = variables.get_variable_shape(x)
-    if len(told) != len(known) or any(a not in (None, b) and b is not None for a, b in zip(told, known, strict=True)):
-        raise ValueError(f"{name} must be the shape {known}, with None for lengths not told, got {tuple(told)}")
+    pairs = zip(declared, known, strict=False)
+    if len(declared) != len(known) or any(a not in (None, b) and b is not None for a, b in pairs):
+        raise ValueError(f"{name} must be the shape {known}, with None for unknown lengths, got {tuple(declared)}")
     return x
 
 
@@ -69,7 +70,7 @@ def conv2d(
     dim_ordering : {"th", "tf"}
         How images and kernel are ordered.
     image_shape, filter_shape : sequence of int or None, optional
-        The shapes of `x` and `kernel`, as far as they are known; only looked at to find mistakes.
+        The shapes of `x` and `kernel`, as far as they are known; used only to find mistakes.
 
     Returns
     -------
@@ -80,7 +81,7 @@ def conv2d(
     ------
     ValueError
         If there is no such ordering or border mode, the channels differ, a window does not fit, or an array is not of
-        the shape told.
+        the shape declared.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """What layers and losses are made of, where Keras 1.0 on Theano means something of its own.
 
-Losses of logits are those of the probabilities that the logits stand for, which are kept 1e-7 away from 0 and 1,
+Losses of logits are those of the probabilities that the logits stand for, which are clipped 1e-7 away from 0 and 1,
 whatever `set_epsilon` says: none exceeds 16.2.
 """
 
@@ -85,7 +85,7 @@ def l2_normalize(x: Array, axis: Any) -> Array:
     x : array or Tensor
         Integers become floating point.
     axis : int or sequence of int
-        The axes along which vectors lie.
+        The axes of the vectors.
 
     Returns
     -------
@@ -181,7 +181,7 @@ def binary_crossentropy(output: Array, target: Array, from_logits: bool = False)
 def streams(seed: int | None) -> RandomStreams:
     """Theano's generator of a seed; None for a number that NumPy's global state draws, as Keras 1.0 drew it.
 
-    Of 10,000,000 numbers one is 0, which Theano refuses: it is taken for 1.
+    Of 10,000,000 numbers one is 0, for which Theano raises an error: 1 is used instead.
 
     Examples
     --------

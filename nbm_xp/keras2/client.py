@@ -1,4 +1,4 @@
-"""What Keras 2.0 itself asks of its backend beyond the documented names, and what puts this module in its place."""
+"""What Keras 2.0 itself calls beyond the documented names, and `install_as`, which puts this module in its place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 _BACKEND = "theano"
-"""Programs that read it ask what a Tensor is like: as Theano's, it tells its dtype as a string, and is no TensorFlow's.
+"""Programs read it to learn about Tensors: as Theano's, they have a dtype that equals its name.
 
 What convolutions and shapes mean goes by `backend`, which gives the array library's name.
 """
@@ -49,10 +49,10 @@ def install_as(name: str = "keras.backend") -> None:
     Keras looks its Tensors up in lists, where theirs are compared by identity: `nbm_xp.tape.look_up_by_identity` is
     called, for the whole process.
 
-    Keras 2.0 takes some branches by the name that `backend` gives. It gives that of the array library, so Keras asks
-    for no TensorFlow; where Keras infers shapes or turns kernels by that name, it is told TensorFlow's.
+    Keras 2.0 takes some branches by the name that `backend` gives. It gives that of the array library, so Keras
+    imports no TensorFlow; where Keras infers shapes or turns kernels by that name, it reads TensorFlow's.
 
-    The other modules of the package see Python and NumPy as they were (`nbm_xp.compatibility`), and nobody else does.
+    Only the other modules of the package see Python and NumPy as they were (`nbm_xp.compatibility`).
 
     Examples
     --------
@@ -105,7 +105,7 @@ def scoped(name: str | None) -> str | None:
 
 
 def pattern_broadcast(x: Array, broadcastable: Sequence[bool]) -> Array:
-    """The array itself: axes of length 1 broadcast without being told so.
+    """The array itself: axes of length 1 always broadcast.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def conv3d_transpose(
 
 
 def marked(tensor: Any, shape: tuple[int | None, ...]) -> Any:
-    """A Tensor with what Keras's layers look for."""
+    """A Tensor with the attributes that Keras's layers read."""
     tensor._keras_shape = shape
     tensor._uses_learning_phase = False
     return tensor

@@ -20,7 +20,7 @@ __all__ = [
 
 
 def variable(value: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """A Tensor that holds an array, which can be read, set and updated.
+    """Make a variable: a Tensor whose value is an array that can be read, set and updated.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def placeholder(
     Parameters
     ----------
     shape : sequence of int or None, optional
-        Its lengths, None for unknown ones; the others are promises that arrays are held to.
+        Its lengths, None for unknown ones; arrays are checked against the others.
     ndim : int, optional
         The number of its axes, where no `shape` is given.
     dtype : str, optional
@@ -174,7 +174,7 @@ def moving_average_update(x: tape.Variable, value: Any, momentum: float) -> tupl
     value : Tensor, array or number
         What is averaged.
     momentum : float
-        How much of the old average is kept; what is not is rounded to float32, as in TensorFlow.
+        The weight of the old average; that of `value` is rounded to float32, as in TensorFlow.
 
     Returns
     -------

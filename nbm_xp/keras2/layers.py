@@ -121,7 +121,7 @@ def repeat_elements(x: Array, rep: int, axis: int | None) -> Array:
     ------
     ValueError
         If the length of that axis is None, in a shape that names others, as the original has it. (Where no length is
-        known, as in ``placeholder(ndim=2)``, it is not asked for.)
+        known, as in ``placeholder(ndim=2)``, it is not needed.)
 
     Examples
     --------

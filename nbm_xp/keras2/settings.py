@@ -1,4 +1,4 @@
-"""Settings as Keras 2.0 names them, and what can be asked of a Tensor: shape, dtype, whether Keras made it."""
+"""Settings as Keras 2.0 names them, and properties of Tensors: shape, dtype, whether Keras made it."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def is_keras_tensor(x: Any) -> bool:
     Parameters
     ----------
     x : Tensor
-        What to look at.
+        The array.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def is_sparse(tensor: Any) -> bool:
     Parameters
     ----------
     tensor : Tensor or SparseTensor
-        What to look at.
+        The array.
 
     Returns
     -------
@@ -270,5 +270,5 @@ def int_shape(x: Any) -> tuple[int | None, ...]:
     >>> int_shape(placeholder((2, None)))
     (2, None)
     """
-    told = getattr(x, "_keras_shape", None)
-    return variables.get_variable_shape(x) if told is None else told
+    declared = getattr(x, "_keras_shape", None)
+    return variables.get_variable_shape(x) if declared is None else declared

@@ -1,7 +1,6 @@
-"""Variables as Keras 2.0 makes and sets them, and random numbers as it asks for them.
+"""Variables as Keras 2.0 makes and sets them, and its random numbers.
 
-Variables have what Keras's layers look for, and a shape that stays. Numbers are drawn by a seed, in functions of their
-own and in variables.
+Variables have the attributes that Keras's layers read, and a fixed shape. Random numbers depend on a seed alone.
 """
 
 from __future__ import annotations
@@ -242,7 +241,7 @@ def random_binomial(shape: Shape, p: float = 0.0, dtype: Any = None, seed: Any =
 
 
 def truncated_normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
-    """Numbers drawn from a normal distribution, less what lies beyond two standard deviations.
+    """Numbers drawn from a normal distribution, without those beyond two standard deviations.
 
     Parameters
     ----------

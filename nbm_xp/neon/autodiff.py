@@ -123,7 +123,7 @@ class Autodiff:
         Returns
         -------
         list of OpTree
-            Of the buffers' shapes; the error is that which `next_error` holds when they are computed.
+            Of the buffers' shapes; they use the values of `next_error` at the time they are computed.
 
         Raises
         ------

@@ -30,13 +30,13 @@ class Backend(Convolutions, Normalization, Observing, Poolings, Products, Random
     Parameters
     ----------
     rng_seed : int, optional
-        Where the random generator starts. Without it, a seed comes from the operating system.
+        Seed of the random generator; by default from the operating system.
     default_dtype : dtype
-        Of buffers for which no other is asked: float16, float32 or float64, by name or as any library has it.
+        The dtype of buffers made without one: float16, float32 or float64, by name or as any library has it.
     compat_mode : {None, "caffe"}
-        Whose sizes of pooled outputs are computed.
+        "caffe" computes the sizes of pooled outputs as Caffe does.
     deterministic : bool, optional
-        Taken and not used: all is computed deterministically.
+        Not used: all is computed deterministically.
     library : str, optional
         The array library: ``'cpu'``, ``'gpu'``, or as `nbm_xp.set_backend` knows it. By default the configured one.
         Backends of several libraries live side by side.
@@ -91,7 +91,7 @@ class Backend(Convolutions, Normalization, Observing, Poolings, Products, Random
         if compat_mode not in (None, "caffe"):
             raise ValueError(f"compat_mode must be None or 'caffe', got {compat_mode!r}")
         self.xp = get_namespace(default_library() if library is None else library)
-        dtype_of(self.xp, kind)  # refuses what the library lacks
+        dtype_of(self.xp, kind)  # raises an error for what the library lacks
         self.library = library_name(self.xp)
         self.default_dtype = default_dtype
         self.dtype = as_dtype(kind)
@@ -132,7 +132,7 @@ class Backend(Convolutions, Normalization, Observing, Poolings, Products, Random
 
     @property
     def device_type(self) -> int:
-        """0 for the host's processor, 1 for a GPU: what neon's loaders of data ask for."""
+        """0 for the host's processor, 1 for a GPU: read by neon's loaders of data."""
         return int(self.library == ALIASES["gpu"])
 
     @staticmethod
@@ -144,7 +144,7 @@ class Backend(Convolutions, Normalization, Observing, Poolings, Products, Random
         name : str
             An array library's: ``'cpu'``, ``'gpu'``, or as `nbm_xp.set_backend` knows it.
         **kargs
-            Handed to `Backend`.
+            Arguments of `Backend`.
 
         Returns
         -------

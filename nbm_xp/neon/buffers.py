@@ -18,7 +18,7 @@ from nbm_xp.tape import Tensor, namespace
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.node import VARIABLE, leaf
 
-from .memory import Part, Permuted, Reshaped, Step, Storage, holding, indexed, lengths_of, list_in, reshaped
+from .memory import Step, Storage, holding, indexed, lengths_of, list_in, reshaped
 from .optrees import OpTree, is_node, transposed
 
 __all__ = ["Buffer", "check_real"]
@@ -34,13 +34,13 @@ class Buffer(OpTree):
     Attributes
     ----------
     backend : Backend
-        What made it; its library holds the values.
+        The backend that made it; the values are arrays of its library.
     shape, dtype, size, ndim, name
         As given. There are two axes or more.
     persist_values, parallel, distributed : bool
-        As given; of no effect on one device.
+        As given; without effect on one device.
     base : Buffer or None
-        What it is a view of.
+        The buffer that this is a view of.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class Buffer(OpTree):
         self.backend = backend
         self.target = None
         self._storage = storage
-        storage.owner = weakref.ref(self)
+        storage.owner = storage.owner or weakref.ref(self)
         self._steps = ()
         self._memory = None
         self._shape = storage.shape
@@ -94,21 +94,17 @@ class Buffer(OpTree):
         """What further steps lead to."""
         if not steps:
             return self
-        view = type(self).__new__(type(self))
-        view.backend = self.backend
-        view.target = None
-        view._storage = self._storage
+        view = type(self)(self.backend, self._storage, *self._options())
         view._steps = (*self._steps, *steps)
         view._memory = self._storage.view(self._memory if self._steps else self._storage.value, steps)
         view._shape = shape
-        view._dtype = self._dtype
         view._root = self._root
         view.base = self
-        view.label = self.label
-        view.persist_values = self.persist_values
-        view.parallel = self.parallel
-        view.distributed = self.distributed
         return view
+
+    def _options(self) -> tuple[Any, ...]:
+        """What a view and a copy have as well: the name, and what is of no effect on one device."""
+        return self.label, self.persist_values, self.parallel, self.distributed
 
     def __getattr__(self, name: str) -> Any:
         if name != "node":
@@ -143,10 +139,10 @@ class Buffer(OpTree):
         Parameters
         ----------
         value : array or number
-            Of the backend's library or NumPy's; cast to the dtype and broadcast to the shape. What lies outside the
+            Of the backend's library or NumPy's; cast to the dtype and broadcast to the shape. What is outside the
             range of an integer dtype becomes its nearest bound, and nan 0. One axis alone is that of all elements.
         fresh : bool
-            Whether nobody else holds the array, so that it may become the buffer's memory.
+            Whether nothing else refers to the array, so that it may become the buffer's memory.
 
         Raises
         ------
@@ -168,12 +164,12 @@ class Buffer(OpTree):
         self._storage.write(self._steps, self._memory, shape, value, fresh=fresh)
 
     def check_fits(self, given: tuple[int, ...], name: str = "value") -> None:
-        """Refuse a shape that cannot be broadcast to this one, or has one axis and not as many elements."""
+        """Raise an error if a shape cannot be broadcast to this one; one axis alone is that of all elements."""
         shape = self._shape
         if given == shape or (len(given) == 1 and given[0] in (1, self.size)):
             return
-        lengths = (1,) * (len(shape) - len(given)) + given
-        if len(given) == 1 or len(lengths) > len(shape) or not all(map(_stretches, lengths, shape)):
+        pairs = zip(reversed(given), reversed(shape), strict=False)
+        if len(given) == 1 or len(given) > len(shape) or any(length not in (1, wanted) for length, wanted in pairs):
             raise ValueError(f"{name} must fit the shape {shape}, got {given}")
 
     @property
@@ -198,7 +194,7 @@ class Buffer(OpTree):
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether the elements lie in memory one after another, the last axis fastest, as NumPy's would.
+        """Whether the elements are contiguous in memory, the last axis fastest, as in a C-contiguous array of NumPy.
 
         Libraries that copy have no such memory.
         """
@@ -241,7 +237,10 @@ class Buffer(OpTree):
         view.assign(value)
 
     def assign(self, value: Any) -> Buffer:
-        """Set the values to those of a tree, a buffer, an array or a number; returns the buffer."""
+        """Set the values to those of an op-tree, a buffer, an array or a number, cast to the dtype; returns the buffer.
+
+        `set`, `copy` and `copy_from` are the same.
+        """
         if isinstance(value, Buffer):
             if value is not self:
                 self.write(value.array)
@@ -250,14 +249,11 @@ class Buffer(OpTree):
         elif is_array(value) or isinstance(value, _NUMBERS):
             self.write(value)
         else:
-            raise TypeError(f"a buffer holds the values of trees, buffers, arrays and numbers, got {_kind(value)}")
+            raise TypeError(f"value must be an op-tree, a buffer, an array or a number, got {_kind(value)}")
         return self
 
+    set = copy = copy_from = assign
     _assign = assign  # what models written for neon's own buffers call it
-
-    def set(self, value: Any) -> Buffer:
-        """Set the values to those of an array or a number, cast to the dtype; returns the buffer."""
-        return self.assign(value)
 
     def get(self) -> Any:
         """A copy of the values, a NumPy array."""
@@ -278,25 +274,17 @@ class Buffer(OpTree):
         self.write(value)
         return self
 
-    def copy_from(self, a: Any) -> Buffer:
-        """Set the values to those of `a`; returns the buffer."""
-        return self.assign(a)
-
-    def copy(self, a: Any) -> Buffer:
-        """Set the values to those of `a`; returns the buffer."""
-        return self.assign(a)
-
     def reshape(self, *shape: Any) -> Buffer:
         """A view in another shape, of two axes or more; one length may be -1."""
         given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         new = reshaped(self._shape, given)
-        return self if new == self._shape else self._view([Reshaped(new)], new)
+        return self if new == self._shape else self._view([Step("reshape", new)], new)
 
     @property
     def T(self) -> Buffer:
         """A view with the two axes exchanged; of more axes, the second and the third."""
         axes = transposed(self.ndim)
-        return self._view([Permuted(axes)], tuple(self._shape[axis] for axis in axes))
+        return self._view([Step("permute_dims", axes)], tuple(self._shape[axis] for axis in axes))
 
     def share(self, shape: Any, dtype: Any = None, name: str | None = None) -> Buffer:
         """A view of the first elements in a shape of their own.
@@ -319,7 +307,8 @@ class Buffer(OpTree):
         count = math.prod(lengths)
         if count > self.size:
             raise ValueError(f"shape must have at most the {self.size} elements that are shared, got {lengths}")
-        steps: list[Step] = [Reshaped((self.size,)), Part((slice(0, count, 1),)), Reshaped(lengths)]
+        first = slice(0, count, 1)
+        steps = [Step("reshape", (self.size,)), Step("getitem", (first,)), Step("reshape", lengths)]
         view = self._view(steps, lengths)
         view.label = name
         return view
@@ -365,9 +354,7 @@ class Buffer(OpTree):
         return out
 
     def __copy__(self) -> Buffer:
-        storage = holding(self.array, str(self._dtype), self._storage.xp)
-        options = (self.label, self.persist_values, self.parallel, self.distributed)
-        return type(self)(self.backend, storage, *options)
+        return type(self)(self.backend, holding(self.array, str(self._dtype), self._storage.xp), *self._options())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Buffer:
         return self.__copy__()
@@ -380,13 +367,9 @@ class Buffer(OpTree):
 
 
 def check_real(value: Any) -> None:
-    """Refuse complex numbers, whose imaginary parts would be lost."""
+    """Raise an error for complex numbers, whose imaginary parts would be lost."""
     if is_complex(value):
-        raise TypeError(f"a buffer holds real numbers, got {dtype_name(value)}")
-
-
-def _stretches(length: int, wanted: int) -> bool:
-    return length in (1, wanted)
+        raise TypeError(f"value must have real numbers, got {dtype_name(value)}")
 
 
 def _kind(value: Any) -> str:

@@ -24,7 +24,7 @@ def compute_on(backend: Backend, batch_size: int) -> Backend:
     Parameters
     ----------
     backend : Backend
-        What is to compute.
+        The backend that computes.
     batch_size : int
         The number of examples in a batch.
 
@@ -45,7 +45,7 @@ def compute_on(backend: Backend, batch_size: int) -> Backend:
     neon's objects take their backend from ``neon.NervanaObject.be``. Those that were made before keep the buffers that
     they have, so call this first.
 
-    Buffers become instances of neon's ``Tensor``, which its layers look for; neon's ``Autodiff`` differentiates a
+    Buffers become instances of neon's ``Tensor``, which its layers test for; neon's ``Autodiff`` differentiates a
     Backend's trees on the tape, and its ``OpTreeNode`` builds and executes them. neon's own backends go on working
     beside it.
     """
@@ -79,7 +79,7 @@ def _part(name: str) -> ModuleType | None:
 
 
 def _differentiate_on_the_tape(theirs: Any) -> None:
-    """Put a function in the place of neon's `Autodiff`, wherever it was imported to, that asks who is to compute."""
+    """Put a function in the place of neon's `Autodiff`, wherever it was imported to, that chooses by the backend."""
     if hasattr(theirs, "theirs"):
         return
     autodiff = _shared(theirs, Autodiff, lambda x: isinstance(x, Backend))

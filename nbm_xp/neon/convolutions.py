@@ -120,7 +120,7 @@ class Convolutions(Creation):
         Parameters
         ----------
         layer : ConvLayer or DeconvLayer
-            Says where the windows are.
+            Describes the windows.
         I : buffer or op-tree
             Inputs, of the layer's ``dimI2``.
         F : buffer or op-tree
@@ -128,22 +128,22 @@ class Convolutions(Creation):
         O : buffer
             Outputs, of its ``dimO2``.
         alpha : float
-            A factor.
+            Factor of the result.
         relu : bool
-            Whether what is added is 0 where it would be less. So it is, too, where the layer says so.
+            Whether negative results become 0; also where the layer has ``relu``.
         repeat : int
-            How often this is done.
+            Number of repetitions.
         beta : float
-            How much of what O held is kept.
+            Factor of the previous values of O.
         bsum : buffer, optional
             Of shape (K, 1): the sum of each feature map of O is written to it.
         layer_op : optional
-            The layer that calls, as neon's own hand it over. Not used.
+            The calling layer, which neon's own layers pass. Not used.
 
         Returns
         -------
         buffer or None
-            `bsum`; a new one of float32 where the layer asks for sums and none is given.
+            `bsum`; a new one of float32 where the layer has ``bsum`` and none is given.
 
         Raises
         ------
@@ -178,7 +178,7 @@ class Convolutions(Creation):
         Parameters
         ----------
         layer : ConvLayer or DeconvLayer
-            Says where the windows are.
+            Describes the windows.
         F : buffer or op-tree
             Filters, of the layer's ``dimF2``.
         E : buffer or op-tree
@@ -228,7 +228,7 @@ class Convolutions(Creation):
         Parameters
         ----------
         layer : ConvLayer or DeconvLayer
-            Says where the windows are.
+            Describes the windows.
         I : buffer or op-tree
             Inputs, of the layer's ``dimI2``.
         E : buffer or op-tree
@@ -264,7 +264,7 @@ class Convolutions(Creation):
         self, compute: Callable[[], Any], target: Target, layer: ConvLayer, maps: int, alpha: float, beta: float,
         relu: bool, repeat: int, bsum: Buffer | None,
     ) -> Buffer | None:  # fmt: skip
-        """Write what `compute` gives, as often as asked for, and the sums of its maps."""
+        """Write the result of `compute`, `repeat` times, and the sums of its maps."""
         alpha, beta = factors(alpha, beta)
         repeat = whole(repeat, "repeat")
         if bsum is None and layer.bsum:

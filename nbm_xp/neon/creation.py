@@ -15,7 +15,7 @@ from nbm_xp.tape.dtypes import DType, as_dtype
 from .buffers import Buffer
 from .elementwise import documented
 from .engine import Engine
-from .memory import Permuted, filled, holding, lengths_of
+from .memory import Step, filled, holding, lengths_of
 from .optrees import OpTree, tree_of
 
 __all__ = ["Creation", "OneHot"]
@@ -25,9 +25,9 @@ _PARAMETERS = """shape : int or sequence of int
     dtype : optional
         By name or as any library has it; without it, the backend's default.
     name : str, optional
-        A name for people.
+        A name, shown in its representation.
     persist_values, parallel, distributed : bool
-        Kept with the buffer; of no effect on one device."""
+        Stored as attributes; without effect on one device."""
 _RETURNS = """Buffer
 
     Raises
@@ -52,10 +52,21 @@ def _maker(name: str, what: str, example: str, result: str) -> Callable[..., Buf
     return documented(method, kind, f"Make {what}.", parameters=_PARAMETERS, example=shown, returns=_RETURNS)
 
 
-def _shape_of(x: Any) -> Any:
-    if not hasattr(x, "shape"):
-        raise TypeError(f"other_ary must have a shape, got {type(x).__name__}")
-    return tuple(map(int, x.shape))
+def _maker_like(kind: str, what: str, example: str, result: str) -> Callable[..., Buffer]:
+    """A method that makes a buffer of another one's shape."""
+
+    def method(self: Creation, other_ary: Any, name: str | None = None, persist_values: bool = True) -> Buffer:
+        if not hasattr(other_ary, "shape"):
+            raise TypeError(f"other_ary must have a shape, got {type(other_ary).__name__}")
+        return self._filled(kind, tuple(map(int, other_ary.shape)), None, name, persist_values)
+
+    parameters = f"""other_ary : buffer, op-tree or array
+        What has the shape.
+    name, persist_values
+        See `{kind}`."""
+    summary = f"Make {what}, of another one's shape and the default dtype."
+    shown = f"be.{kind}_like(be.{example}\n    {result}"
+    return documented(method, f"{kind}_like", summary, parameters=parameters, example=shown, returns="Buffer")
 
 
 class OneHot(OpTree):
@@ -92,6 +103,9 @@ class Creation(Engine):
     zeros = _maker("zeros", "a buffer of zeros", "zeros((1, 2)).get()", "array([[0., 0.]], dtype=float32)")
     ones = _maker("ones", "a buffer of ones", 'ones((1, 2), dtype="int8").get()', "array([[1, 1]], dtype=int8)")
 
+    empty_like = _maker_like("empty", "a buffer whose values are not set", "zeros((2, 3))).shape", "(2, 3)")
+    zeros_like = _maker_like("zeros", "a buffer of zeros", "ones((1, 2))).get()", "array([[0., 0.]], dtype=float32)")
+
     def array(
         self, ary: Any, dtype: Any = None, name: str | None = None, persist_values: bool = True,
         parallel: bool = False, distributed: bool = False,
@@ -125,50 +139,6 @@ class Creation(Engine):
             return made.assign(ary)
         return Buffer(self, holding(ary, str(kind), self.xp), *options)
 
-    def empty_like(self, other_ary: Any, name: str | None = None, persist_values: bool = True) -> Buffer:
-        """Make a buffer of another one's shape and the default dtype, whose values are not set.
-
-        Parameters
-        ----------
-        other_ary : buffer, op-tree or array
-            What has the shape.
-        name, persist_values
-            See `empty`.
-
-        Returns
-        -------
-        Buffer
-
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> be = Backend(library="cpu")
-        >>> be.empty_like(be.zeros((2, 3))).shape
-        (2, 3)
-        """
-        return self.empty(_shape_of(other_ary), None, name, persist_values)
-
-    def zeros_like(self, other_ary: Any, name: str | None = None, persist_values: bool = True) -> Buffer:
-        """Make a buffer of zeros, of another one's shape and the default dtype.
-
-        Parameters
-        ----------
-        other_ary, name, persist_values
-            See `empty_like`.
-
-        Returns
-        -------
-        Buffer
-
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> be = Backend(library="cpu")
-        >>> be.zeros_like(be.ones((1, 2), dtype="int32")).get()
-        array([[0., 0.]], dtype=float32)
-        """
-        return self.zeros(_shape_of(other_ary), None, name, persist_values)
-
     def iobuf(
         self, dim0: Any, x: Buffer | None = None, dtype: Any = None, name: str | None = None,
         persist_values: bool = True, shared: Buffer | None = None, parallelism: str | None = None,
@@ -182,13 +152,13 @@ class Creation(Engine):
             time steps, with a column for each step and example; or three lengths and more, whose product is the number
             of features.
         x : Buffer, optional
-            Returned as it is, if there is one.
+            Returned unchanged, if given.
         dtype, name, persist_values
             See `empty`.
         shared : Buffer, optional
-            What gives the memory, from its beginning; it is set to zero. Its dtype stays.
+            The buffer whose first elements are used and set to zero; the result has its dtype.
         parallelism : str, optional
-            Kept as the buffer's attribute; of no effect on one device.
+            Stored as an attribute; without effect on one device.
 
         Returns
         -------
@@ -236,7 +206,7 @@ class Creation(Engine):
         shape : int or tuple of int
             The shape of the buffer.
         parallelism : str or None
-            Of no effect on one device.
+            Without effect on one device.
 
         Returns
         -------
@@ -376,4 +346,4 @@ class Creation(Engine):
                [2.]], dtype=float32)
         """
         order = tuple(axes) if axes is not None else tuple(reversed(range(a.ndim)))
-        out.write(Permuted(order).read(self.xp, a.array))
+        out.write(Step("permute_dims", order).read(self.xp, a.array))

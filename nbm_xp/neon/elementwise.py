@@ -64,8 +64,8 @@ _ONE = f"""a : buffer, op-tree, array or number
 _TWO = f"""a, b : buffer, op-tree, array or number
         The operands, of shapes that can be broadcast together.{OUT}"""
 _AXES = "int, sequence of int, or None\n        The axes to reduce; None means all."
-_AXIS = "int or None\n        The axis to look along; None means all elements in a row."
-_UNUSED = "\n    partial : bool, optional\n        Taken and not used."
+_AXIS = "int or None\n        The axis to search along; None means all elements, flattened."
+_UNUSED = "\n    partial : bool, optional\n        Not used."
 
 
 def _one(name: str, function: Callable[[Any], Any], summary: str, given: str, result: str) -> Callable[..., Any]:
@@ -204,7 +204,7 @@ class Elementwise(Engine):
         b : buffer, op-tree, array or number
             Factors that are rounded to powers of two; or their exponents, which are not rounded.
         value : bool
-            Whether `b` holds factors.
+            Whether `b` has factors, not exponents.
 
         Returns
         -------

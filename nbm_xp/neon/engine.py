@@ -1,6 +1,6 @@
 """The engine of a Backend: it records op-trees, computes them into buffers, and draws random numbers.
 
-A Backend's operations are functions of an engine, each in the chapter of its kind; what they have in common is here.
+A Backend's operations are functions of an engine, each in the chapter of its kind; their common part is here.
 All random numbers are MRG31k3p's, as those of `nbm_xp.rng.Generator`, under the names that NumPy's `RandomState` has,
 by which neon's data and layers draw.
 """
@@ -197,7 +197,7 @@ _METHODS = {
 
 
 class Engine:
-    """What operations are given first: how they record and execute, and what they keep from call to call.
+    """The base of a Backend's operations: it records them, executes them and has their state.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ class Engine:
     bsz : int or None
         The number of examples in a batch.
     compat_mode : {None, "caffe"}
-        Whose sizes of pooled outputs are computed.
+        "caffe" computes the sizes of pooled outputs as Caffe does.
     rng : RandomState
         The random generator; `init_rng_state` is where it started.
     hist_bins, hist_offset : int
@@ -227,7 +227,7 @@ class Engine:
     _counted: Buffer | None = None
     _tags: dict[str, int]
 
-    # What trees and buffers ask for, and a Backend has.
+    # Methods of a Backend that trees and buffers call.
     array: Callable[..., Any]
     take: Callable[..., Any]
     count_magnitudes: Callable[..., Any]
@@ -244,7 +244,7 @@ class Engine:
         *operands
             Buffers, trees, arrays and numbers.
         **options
-            Handed on.
+            Options of the function.
         """
         if out is not None and not isinstance(out, Buffer):
             raise TypeError(f"out must be a Buffer, got {type(out).__name__}")
@@ -265,7 +265,7 @@ class Engine:
         return weak(x) if isinstance(x, (bool, int, float)) or is_array(x) else self.operand(x)
 
     def operand(self, x: Any) -> Tensor:
-        """A Tensor of what is none: an array is handed over, numbers and lists become the default dtype.
+        """An operand as a Tensor: arrays keep their dtype, numbers and lists get the default one.
 
         Nodes of neon's own op-trees are recorded.
         """
@@ -317,7 +317,7 @@ class Engine:
         tree : Tensor
             Of a shape that can be broadcast to that of `out`.
         name : str
-            What an error calls its value.
+            The name of the value in error messages.
 
         Raises
         ------
@@ -367,6 +367,6 @@ class Engine:
             raise TypeError(f"node must be an op-tree, got {type(node).__name__}")
         target = node.target
         if not isinstance(target, Buffer):
-            raise ValueError("node must have an assignment at its top: assign it to a buffer, or ask for astensor()")
+            raise ValueError("node must have an assignment at its top: assign it to a buffer, or call astensor()")
         self.assign_tree(target, node)
         return target

@@ -1,4 +1,4 @@
-"""What layer operations are given: buffers and numbers, checked first, and layers as parameters.
+"""Arguments of layer operations, which are validated before any work: buffers, numbers, and layers.
 
 A layer has the shapes and steps of a convolution, a deconvolution or a pooling, worked out once. It is what a
 `Backend`'s ``conv_layer``, ``deconv_layer`` and ``pool_layer`` return, and its operations take. The attributes have
@@ -7,8 +7,6 @@ neon's names: inputs I are (C · D · H · W, N), filters F (C · T · R · S, K
 
 from __future__ import annotations
 
-import functools
-import inspect
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -18,6 +16,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from nbm_xp.functions.compound import scaled
 from nbm_xp.functions.convolution_windows import pool_count, spread_length, window_count
 from nbm_xp.namespace import array_namespace, dtype_name, is_bool, is_complex
+from nbm_xp.namespace.errors import arranged
 from nbm_xp.tape import Tensor
 from nbm_xp.tape.dtypes import as_dtype
 
@@ -32,24 +31,33 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def also_by_place(method: F) -> F:
-    """Let a method's keyword-only parameters be given by place as well, behind the documented ones.
+def also_by_place(
+    names: str, when: Callable[[dict[str, Any]], bool] = lambda given: True, **defaults: Any
+) -> Callable[[F], F]:
+    """Let a method be called by place as neon's own layers call it, beyond what the document of all backends says.
 
-    neon's own layers call the methods of its backends for the CPU and for the GPU so, beyond what its document of all
-    backends says.
+    Parameters
+    ----------
+    names : str
+        The parameters in the order of such a call.
+    when : callable
+        Whether a call is such a one, from its arguments by these names; each is by default.
+    **defaults
+        Of parameters that such a call leaves out, though the document has no default for them.
     """
-    parameters = inspect.signature(method).parameters.values()
-    places = sum(parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for parameter in parameters)
-    further = [parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
 
-    @functools.wraps(method)
-    def wrapper(*args: Any, **keywords: Any) -> Any:
-        given = dict(zip(further, args[places:], strict=False))
-        if len(args) - places > len(further) or given.keys() & keywords.keys():
-            return method(*args, **keywords)  # Python's own complaint about the call
-        return method(*args[:places], **given, **keywords)
+    def decorate(method: F) -> F:
+        def arrange(args: Sequence[Any], keywords: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+            given = dict(zip(names.split(", "), args[1:], strict=False))
+            if len(given) < len(args) - 1 or not when(given):
+                return args, keywords
+            for name in given.keys() & keywords.keys():
+                raise TypeError(f"{method.__name__}() got multiple values for argument {name!r}")
+            return args[:1], defaults | given | keywords
 
-    return wrapper  # type: ignore[return-value]
+        return arranged(arrange, method)
+
+    return decorate
 
 
 def value_of(engine: Engine, x: Any, name: str) -> Any:
@@ -58,7 +66,7 @@ def value_of(engine: Engine, x: Any, name: str) -> Any:
     Raises
     ------
     TypeError
-        If it is neither, or holds truth values.
+        If it is neither, or of bool dtype.
     ValueError
         If it belongs to another library.
     """
@@ -112,17 +120,17 @@ class Target:
         _check(x.shape, name, shape)
         self.buffer = x.reshape(tuple(shape))
 
-    def held(self, beta: float) -> Any:
-        """What it holds, if that takes part in what is written."""
+    def present(self, beta: float) -> Any:
+        """The values now, if they take part in what is written."""
         return self.buffer.array if beta else None
 
     def write(self, value: Any, *, fresh: bool = False) -> None:
-        """Set the values to an array of that shape; `fresh` if nobody else holds it."""
+        """Set the values to an array of that shape; `fresh` if nothing else refers to it."""
         self.buffer.write(value, fresh=fresh)
 
     def write_scaled(self, value: Any, alpha: float, beta: float, *, relu: bool = False, fresh: bool = False) -> Any:
         """Set the values to ``alpha * value``, rectified if wanted, plus ``beta`` times what they were; return them."""
-        total = scaled(value, self.held(beta), alpha, beta, relu=relu)
+        total = scaled(value, self.present(beta), alpha, beta, relu=relu)
         self.write(total, fresh=fresh)
         return total
 
@@ -216,11 +224,15 @@ class Layer:
         self.dimI, self.dimO = (C, *DHW, N), (K, *MPQ, N)
         self.dimI2, self.dimO2 = (math.prod(self.dimI[:-1]), N), (math.prod(self.dimO[:-1]), N)
         self.sizeI, self.sizeO = math.prod(self.dimI), math.prod(self.dimO)
-        self.nOut = self.dimO2[0]
+
+    @property
+    def nOut(self) -> int:
+        """The number of elements of the layer's result for one image."""
+        return self.dimO2[0]
 
     @classmethod
     def checked(cls, layer: Any) -> Self:
-        """What an operation was given as its layer.
+        """The layer argument of an operation, validated.
 
         Raises
         ------
@@ -257,30 +269,27 @@ class ConvLayer(Layer):
     made_by = "conv_layer or deconv_layer"
 
     def __init__(
-        self, dtype: Any, N: int, C: int, K: int, DHW: Sequence[int], TRS: Sequence[int], padding: Sequence[int],
+        self, dtype: Any, N: int, C: int, K: int, ends: Sequence[int], TRS: Sequence[int], padding: Sequence[int],
         strides: Sequence[int], dilation: Sequence[int], *, relu: bool = False, bsum: bool = False,
     ) -> None:  # fmt: skip
-        lengths = _named("DHW", DHW, 1)
-        self._filters(N, C, K, TRS, padding, strides, dilation, relu, bsum)
-        counts = _along("DHW", _convolved_count, lengths, self.TRS, self.padding, self.strides, self.dilation)
-        images, channels, filters = self.NCK
-        Layer.__init__(self, dtype, images, channels, filters, lengths, counts, self.padding, self.strides)
-        self.dimS = (self.K, 1)
-
-    def _filters(
-        self, N: int, C: int, K: int, TRS: Sequence[int], padding: Sequence[int], strides: Sequence[int],
-        dilation: Sequence[int], relu: bool, bsum: bool,
-    ) -> None:  # fmt: skip
-        """What convolution and deconvolution have in common."""
-        _, channels, filters = self.NCK = _named("NCK", (N, C, K), 1)
+        self.NCK = images, channels, filters = _named("NCK", (N, C, K), 1)
         self.TRS = _named("TRS", TRS, 1)
-        self.padding = _named(("pad_d", "pad_h", "pad_w"), padding, 0)
-        self.strides = _named(("str_d", "str_h", "str_w"), strides, 1)
+        pads = _named(("pad_d", "pad_h", "pad_w"), padding, 0)
+        steps = _named(("str_d", "str_h", "str_w"), strides, 1)
         self.dilation = _named(("dil_d", "dil_h", "dil_w"), dilation, 1)
         self.dimF = (channels, *self.TRS, filters)
         self.dimF2 = (math.prod(self.dimF[:-1]), filters)
+        self.dimS = (filters, 1)
         self.sizeF = math.prod(self.dimF)
         self.relu, self.bsum = bool(relu), bool(bsum)
+        lengths, counts = self._lengths(ends, self.TRS, pads, steps, self.dilation)
+        super().__init__(dtype, images, channels, filters, lengths, counts, pads, steps)
+
+    @staticmethod
+    def _lengths(DHW: Sequence[int], *geometry: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The lengths of inputs and outputs, from those of the inputs."""
+        lengths = _named("DHW", DHW, 1)
+        return lengths, _along("DHW", _convolved_count, lengths, *geometry)
 
     @property
     def windows(self) -> dict[str, Any]:
@@ -315,16 +324,15 @@ class DeconvLayer(ConvLayer):
     The attributes are those of that convolution; `nOut` is the number of elements of dimI for one image.
     """
 
-    def __init__(
-        self, dtype: Any, N: int, C: int, K: int, MPQ: Sequence[int], TRS: Sequence[int], padding: Sequence[int],
-        strides: Sequence[int], dilation: Sequence[int], *, relu: bool = False, bsum: bool = False,
-    ) -> None:  # fmt: skip
+    @staticmethod
+    def _lengths(MPQ: Sequence[int], *geometry: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         counts = _named("MPQ", MPQ, 1)
-        self._filters(N, C, K, TRS, padding, strides, dilation, relu, bsum)
-        lengths = _along("MPQ", spread_length, counts, self.TRS, self.padding, self.strides, self.dilation)
-        images, channels, filters = self.NCK
-        Layer.__init__(self, dtype, images, channels, filters, lengths, counts, self.padding, self.strides)
-        self.nOut = self.dimI2[0]
+        return _along("MPQ", spread_length, counts, *geometry), counts
+
+    @property
+    def nOut(self) -> int:
+        """The number of elements of the deconvolution's result, dimI, for one image."""
+        return self.dimI2[0]
 
 
 class PoolLayer(Layer):

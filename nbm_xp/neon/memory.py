@@ -1,4 +1,4 @@
-"""The memory that buffers share, and what lies between a buffer and the memory it is a view of.
+"""The memory that buffers share, and the steps from that memory to a view of it.
 
 A step between (a part, reversed axes, another order, another shape) reads an array (or records that of a Tensor), says
 where its memory is, if a library has it as a view, and puts what was written into the view back into the whole. On
@@ -12,8 +12,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from nbm_xp.functions.shaping import saturate_cast
 from nbm_xp.namespace import (
@@ -33,95 +32,40 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.tape import is_tensor
 
-__all__ = [
-    "Flipped", "Part", "Permuted", "Reshaped", "Step", "Storage", "filled", "holding", "indexed", "lengths_of",
-    "list_in", "reshaped", "stored", "two_axes",
-]  # fmt: skip
+__all__ = ["Step", "Storage", "filled", "holding", "indexed", "lengths_of", "list_in", "reshaped"]
 
 
-class Step:
-    """One step from a whole to a view of it."""
+class Step(NamedTuple):
+    """One step from a whole to a view of it: a function of the array API, and its argument beside the array.
 
-    __slots__ = ()
+    ``"getitem"`` takes a slice with a positive step for each axis, ``"flip"`` and ``"permute_dims"`` axes, and
+    ``"reshape"`` a shape. Not every library can index with negative steps.
+    """
+
+    function: Literal["getitem", "flip", "permute_dims", "reshape"]
+    argument: tuple[Any, ...]
 
     def read(self, xp: Any, whole: Any) -> Any:
         """The view of an array, or of a Tensor where `xp` is the tape's namespace."""
-        raise NotImplementedError
+        if self.function == "getitem":
+            return whole[self.argument]
+        if self.function == "flip":
+            return xp.flip(whole, axis=self.argument)
+        return getattr(xp, self.function)(whole, self.argument)
 
     def memory(self, xp: Any, whole: Any) -> Any:
         """The view as an array in the memory of `whole`; None where a library has to copy."""
-        return self.read(xp, whole)
+        if self.function == "reshape":
+            return reshaped_view(whole, self.argument)
+        return None if self.function == "flip" else self.read(xp, whole)
 
     def restored(self, xp: Any, whole: Any, view: Any) -> Any:
         """A new array: `whole` with another view."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, slots=True)
-class Part(Step):
-    """Slices with positive steps, one for each axis."""
-
-    index: tuple[slice, ...]
-
-    def read(self, xp: Any, whole: Any) -> Any:
-        """See `Step`."""
-        return whole[self.index]
-
-    def restored(self, xp: Any, whole: Any, view: Any) -> Any:
-        """See `Step`."""
-        return replaced(whole, self.index, view)
-
-
-@dataclass(frozen=True, slots=True)
-class Flipped(Step):
-    """Axes in reverse, which not every library can index."""
-
-    axes: tuple[int, ...]
-
-    def read(self, xp: Any, whole: Any) -> Any:
-        """See `Step`."""
-        return xp.flip(whole, axis=self.axes)
-
-    def memory(self, xp: Any, whole: Any) -> None:
-        """See `Step`."""
-
-    def restored(self, xp: Any, whole: Any, view: Any) -> Any:
-        """See `Step`."""
-        return xp.flip(view, axis=self.axes)
-
-
-@dataclass(frozen=True, slots=True)
-class Permuted(Step):
-    """Axes in another order."""
-
-    axes: tuple[int, ...]
-
-    def read(self, xp: Any, whole: Any) -> Any:
-        """See `Step`."""
-        return xp.permute_dims(whole, self.axes)
-
-    def restored(self, xp: Any, whole: Any, view: Any) -> Any:
-        """See `Step`."""
-        return xp.permute_dims(view, tuple(map(self.axes.index, range(len(self.axes)))))
-
-
-@dataclass(frozen=True, slots=True)
-class Reshaped(Step):
-    """The same elements in another shape."""
-
-    shape: tuple[int, ...]
-
-    def read(self, xp: Any, whole: Any) -> Any:
-        """See `Step`."""
-        return xp.reshape(whole, self.shape)
-
-    def memory(self, xp: Any, whole: Any) -> Any:
-        """See `Step`."""
-        return reshaped_view(whole, self.shape)
-
-    def restored(self, xp: Any, whole: Any, view: Any) -> Any:
-        """See `Step`."""
-        return xp.reshape(view, tuple(whole.shape))
+        if self.function == "getitem":
+            return replaced(whole, self.argument, view)
+        if self.function == "permute_dims":
+            return xp.permute_dims(view, tuple(map(self.argument.index, range(len(self.argument)))))
+        return self.read(xp, view) if self.function == "flip" else xp.reshape(view, tuple(whole.shape))
 
 
 def indexed(shape: tuple[int, ...], key: Any) -> tuple[list[Step], tuple[int, ...]]:
@@ -153,18 +97,18 @@ def indexed(shape: tuple[int, ...], key: Any) -> tuple[list[Step], tuple[int, ..
             lengths.append(1)
     steps: list[Step] = []
     if any(part != slice(0, length, 1) for part, length in zip(slices, shape, strict=True)):
-        steps.append(Part(tuple(slices)))
+        steps.append(Step("getitem", tuple(slices)))
     if flipped:
-        steps.append(Flipped(tuple(flipped)))
-    left_out = set(single[: max(0, len(shape) - 2)])
-    kept = tuple(length for axis, length in enumerate(lengths) if axis not in left_out)
-    if left_out:
-        steps.append(Reshaped(kept))
-    return steps, kept
+        steps.append(Step("flip", tuple(flipped)))
+    removed = single[: max(0, len(shape) - 2)]
+    remaining = tuple(length for axis, length in enumerate(lengths) if axis not in removed)
+    if removed:
+        steps.append(Step("reshape", remaining))
+    return steps, remaining
 
 
 def list_in(shape: tuple[int, ...], items: tuple[Any, ...]) -> tuple[int, Any, tuple[Any, ...]] | None:
-    """What an index holds one list, array or Tensor of places for: the axis, the places, and the index without them.
+    """For an index with one list, array or Tensor of places: its axis, the places, and the index without them.
 
     None if there is none. An array without axes is an integer.
     """
@@ -206,11 +150,6 @@ def _place(item: Any, axis: int, length: int) -> int:
     return place % length
 
 
-def two_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """A shape with as many axes as a buffer has at least, those that were missing of length 1."""
-    return shape + (1,) * (2 - len(shape))
-
-
 def lengths_of(shape: Any) -> tuple[int, ...]:
     """A shape as a tuple of lengths, two or more.
 
@@ -224,7 +163,7 @@ def lengths_of(shape: Any) -> tuple[int, ...]:
     lengths = _integers(shape if isinstance(shape, (tuple, list)) else (shape,), shape)
     if any(length < 0 for length in lengths):
         raise ValueError(f"shape must not have negative lengths, got {lengths}")
-    return two_axes(lengths)
+    return _two_axes(lengths)
 
 
 def _integers(lengths: Sequence[Any], given: Any) -> tuple[int, ...]:
@@ -232,6 +171,11 @@ def _integers(lengths: Sequence[Any], given: Any) -> tuple[int, ...]:
         return tuple(map(operator.index, lengths))
     except TypeError:
         raise TypeError(f"shape must be an integer or a sequence of integers, got {given!r}") from None
+
+
+def _two_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape with as many axes as a buffer has at least, those that were missing of length 1."""
+    return shape + (1,) * (2 - len(shape))
 
 
 def reshaped(shape: tuple[int, ...], new: Sequence[Any]) -> tuple[int, ...]:
@@ -251,20 +195,11 @@ def reshaped(shape: tuple[int, ...], new: Sequence[Any]) -> tuple[int, ...]:
         lengths = tuple(size // rest if length == -1 else length for length in lengths)
     if any(length < 0 for length in lengths) or math.prod(lengths) != size:
         raise ValueError(f"shape must have {size} elements as {shape} has, got {tuple(new)}")
-    return two_axes(lengths)
-
-
-def stored(xp: Any, whole: Any, steps: Sequence[Step], value: Any) -> Any:
-    """A new array: `whole` with `value`, of the view's shape and dtype, for what the steps lead to."""
-    if not steps:
-        return value
-    first, *rest = steps
-    part = first.read(xp, whole) if rest else None
-    return first.restored(xp, whole, stored(xp, part, rest, value))
+    return _two_axes(lengths)
 
 
 class Storage:
-    """An array that nobody else holds; what the tape knows as a variable's value.
+    """An array that nothing else refers to; what the tape knows as a variable's value.
 
     Parameters
     ----------
@@ -274,7 +209,7 @@ class Storage:
         The library's.
     """
 
-    __slots__ = ("dtype", "in_place", "integers", "owner", "shape", "stays", "value", "xp")
+    __slots__ = ("dtype", "has_views", "in_place", "integers", "owner", "shape", "value", "xp")
     is_state: ClassVar[bool] = False
     default_update: ClassVar[None] = None
 
@@ -285,7 +220,7 @@ class Storage:
         self.dtype = dtype_name(value)
         self.integers = is_integer(value)
         self.in_place = writes_in_place(xp)
-        self.stays = False
+        self.has_views = False
         self.owner: Any = None  # a weak reference to the buffer that this is all of
 
     def view(self, memory: Any, steps: Sequence[Step]) -> Any:
@@ -296,16 +231,16 @@ class Storage:
             if memory is None:
                 return None
             memory = step.memory(self.xp, memory)
-        self.stays = self.stays or memory is not None
+        self.has_views = self.has_views or memory is not None
         return memory
 
     def read(self, steps: Sequence[Step], memory: Any = None) -> Any:
         """What a view shows now, without a copy where the library has views; `memory` is what `view` gave for it."""
         if memory is not None:
             return memory
-        value, xp = self.value, self.xp
+        value = self.value
         for step in steps:
-            value = step.read(xp, value)
+            value = step.read(self.xp, value)
         return value
 
     def write(self, steps: Sequence[Step], memory: Any, shape: tuple[int, ...], value: Any, *, fresh: bool) -> None:
@@ -322,32 +257,17 @@ class Storage:
         value : array or number
             As `converted` gives it; broadcast to the shape, cast to the dtype.
         fresh : bool
-            Whether nobody else holds `value`, so that it may become the storage's own.
+            Whether nothing else refers to `value`, so that it may become the storage's own.
         """
         if memory is not None:
             assign(memory, value)
             return
-        if is_array(value) and not steps and not self.stays and (fresh or not self.in_place):
-            if not self.in_place and tuple(value.shape) == shape and dtype_name(value) == self.dtype:
-                self.value = value
-                return
-            if can_be_owned(value, self.shape, self.dtype):
-                self.value = value
-                return
-        if self.in_place:
-            self._write_in_place(steps, shape, value)
+        if steps or not self.in_place:
+            value = _restored(self.xp, self.value, steps, self._like_view(shape, value))
+        if not self.in_place or (fresh and not self.has_views and can_be_owned(value, self.shape, self.dtype)):
+            self.value = value
         else:
-            self.value = stored(self.xp, self.value, steps, self._like_view(shape, value))
-
-    def _write_in_place(self, steps: Sequence[Step], shape: tuple[int, ...], value: Any) -> None:
-        target, xp = self.value, self.xp
-        for position, step in enumerate(steps):
-            memory = step.memory(xp, target)
-            if memory is None:  # the library copies here, so the rest is set in a copy
-                value = stored(xp, target, steps[position:], self._like_view(shape, value))
-                break
-            target = memory
-        assign(target, value)
+            assign(self.value, value)
 
     def _like_view(self, shape: tuple[int, ...], value: Any) -> Any:
         """A value as an array of the view's shape and dtype."""
@@ -359,25 +279,34 @@ class Storage:
         return value if tuple(value.shape) == shape else xp.broadcast_to(value, shape)
 
     def converted(self, value: Any) -> Any:
-        """What can be written: an array of this library, or a number; an integer dtype has room for its elements.
+        """What can be written: an array of this library, or a number, within the range of an integer dtype.
 
-        NumPy's arrays are cast and moved, those of a third library refused.
+        NumPy's arrays are cast and moved; those of a third library raise an error.
         """
-        held = _within(value, self.dtype) if self.integers else value
+        limited = _within(value, self.dtype) if self.integers else value
         if not is_array(value):
-            return held.item() if self.integers else value
-        return held if array_namespace(held) is self.xp else asarray(held, self.xp, self.dtype)
+            return limited.item() if self.integers else value
+        return limited if array_namespace(limited) is self.xp else asarray(limited, self.xp, self.dtype)
 
     def __reduce__(self) -> Any:
-        return _restored, (self.value,)
+        return _unpickled, (self.value,)
+
+
+def _restored(xp: Any, whole: Any, steps: Sequence[Step], value: Any) -> Any:
+    """A new array: `whole` with `value`, of the view's shape and dtype, for what the steps lead to."""
+    if not steps:
+        return value
+    first, *rest = steps
+    part = first.read(xp, whole) if rest else None
+    return first.restored(xp, whole, _restored(xp, part, rest, value))
 
 
 def _within(value: Any, dtype: str) -> Any:
-    """An array of an integer dtype, whose range ends what is stored; of numbers and nested lists, NumPy's."""
+    """An array limited to the range of an integer dtype, in that dtype; of numbers and nested lists, NumPy's."""
     return saturate_cast(value if is_array(value) else asarray(value, host_namespace()), dtype)
 
 
-def _restored(value: Any) -> Storage:
+def _unpickled(value: Any) -> Storage:
     return Storage(value, array_namespace(value))
 
 
@@ -391,11 +320,9 @@ def holding(value: Any, dtype: str, xp: Any) -> Storage:
     if is_integer(dtype_of(xp, dtype)):
         value = _within(value, dtype)
     array = asarray(value, xp, dtype)
-    if array is value or writes_in_place(xp):
-        array = xp.asarray(array, copy=True)
-    array = xp.reshape(array, two_axes(tuple(array.shape)))
-    if writes_in_place(xp) and not can_be_owned(array, tuple(array.shape), dtype):
-        whole = xp.empty(tuple(array.shape), dtype=array.dtype, device=device_argument(array))
-        assign(whole, array)
-        array = whole
-    return Storage(array, xp)
+    array = xp.reshape(array, _two_axes(tuple(array.shape)))
+    if not writes_in_place(xp):
+        return Storage(xp.asarray(array, copy=True), xp)
+    made = Storage(xp.empty(tuple(array.shape), dtype=array.dtype, device=device_argument(array)), xp)
+    assign(made.value, array)
+    return made

@@ -1,35 +1,20 @@
-"""Batch normalization as neon's own layers ask for it, and local response normalization of buffers.
+"""Batch normalization as neon's own layers use it, and local response normalization of buffers.
 
 The arithmetic is that of `nbm_xp.functions.normalization` and `nbm_xp.functions.feature_regions`.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbm_xp.functions import arithmetic, compound, normalization
 from nbm_xp.functions.feature_regions import local_response, local_response_gradient, response_scale
-from nbm_xp.namespace.errors import arranged
 
 from .buffers import Buffer
 from .elementwise import Elementwise
-from .layers import Layer, Target, factors, number, operand, whole
+from .layers import Layer, Target, also_by_place, factors, number, operand, whole
 
 __all__ = ["Normalization", "ResponseLayer"]
-
-
-def _in_either_order(method: Callable[..., None]) -> Callable[..., None]:
-    """Let a truth value stand before `accumbeta`: neon 2 hands `compute_batch_sum` over there, neon 1.8 does not."""
-    before = list(inspect.signature(method).parameters).index("accumbeta")
-
-    def arrange(given: Sequence[Any], keywords: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
-        if len(given) > before and isinstance(given[before], bool):
-            return (*given[:before], *given[before + 1 :]), {**keywords, "compute_batch_sum": given[before]}
-        return given, keywords
-
-    return arranged(arrange, method)
 
 
 class ResponseLayer(Layer):
@@ -62,7 +47,10 @@ class ResponseLayer(Layer):
 class Normalization(Elementwise):
     """A Backend's batch normalization and local response normalization."""
 
-    @_in_either_order
+    @also_by_place(  # neon 2 has compute_batch_sum before accumbeta, neon 1.8 does not
+        "x, xsum, xvar, gmean, gvar, gamma, beta, y, eps, rho, compute_batch_sum, accumbeta, relu, binary",
+        lambda given: isinstance(given.get("compute_batch_sum"), bool),
+    )
     def compound_fprop_bn(
         self, x: Buffer, xsum: Buffer, xvar: Buffer, gmean: Buffer, gvar: Buffer, gamma: Buffer, beta: Buffer,
         y: Buffer, eps: float, rho: float, accumbeta: float = 0.0, relu: bool = False, binary: bool = False, *,
@@ -85,17 +73,17 @@ class Normalization(Elementwise):
         rho : float
             How much of the moving averages stays.
         accumbeta : float
-            How much of what `y` held is added.
+            Factor of the previous values of `y`, which are added.
         relu : bool
             Whether what is negative becomes 0.
         binary : bool
             Whether products are rounded to powers of two.
         compute_batch_sum : bool
-            Whether the sums are computed here; else `xsum` holds them.
+            Whether the sums are computed here; else `xsum` has them.
         inference : bool
             Whether the moving averages are used, and stay.
         outputs, layer
-            Taken and not used.
+            Not used.
 
         Examples
         --------
@@ -139,9 +127,9 @@ class Normalization(Elementwise):
         delta_in : Buffer
             The errors, features by examples; it may be `delta_out`.
         x, xsum, xvar, gamma, eps, binary
-            As `compound_fprop_bn` left them: `xsum` holds the means.
+            As after `compound_fprop_bn`: `xsum` has the means.
         layer
-            Taken and not used.
+            Not used.
 
         Examples
         --------
@@ -199,13 +187,13 @@ class Normalization(Elementwise):
         Parameters
         ----------
         layer : ResponseLayer
-            Says which maps there are.
+            Describes the maps.
         I : buffer or op-tree
             Inputs, of the layer's ``dimI2``.
         O, denom : buffer
-            Where the outputs go, and what was divided by a power of, for `bprop_lrn`.
+            Written to: the outputs, and the base of the denominators, for `bprop_lrn`.
         alpha, beta : float, optional
-            O becomes `alpha` times the outputs, plus `beta` times what it held; by default 1 and 0.
+            O becomes `alpha` times the outputs, plus `beta` times its previous values; by default 1 and 0.
         ascale, bpower : float
             The multiple, and the power.
 
@@ -228,12 +216,12 @@ class Normalization(Elementwise):
         """
         maps = ResponseLayer.checked(layer).C
         inputs = operand(self, I, "I", layer.dimI2)
-        target, kept = Target(self, O, "O", layer.dimO2), Target(self, denom, "denom", layer.dimO2)
+        target, denominator = Target(self, O, "O", layer.dimO2), Target(self, denom, "denom", layer.dimO2)
         alpha, beta = factors(1.0 if alpha is None else alpha, 0.0 if beta is None else beta)
         scale = response_scale(inputs, maps, layer.J, number(ascale, "ascale"))
         value = local_response(inputs, scale, number(bpower, "bpower"))
         target.write_scaled(value, alpha, beta, fresh=True)
-        kept.write(scale)
+        denominator.write(scale)
 
     def bprop_lrn(
         self, layer: ResponseLayer, I: Buffer, O: Buffer, E: Buffer, delta: Buffer, denom: Buffer,
@@ -246,7 +234,7 @@ class Normalization(Elementwise):
         layer, ascale, bpower
             As `fprop_lrn` took them.
         I, O, denom : buffer
-            What it was given, gave and kept.
+            The inputs, outputs and denominators of `fprop_lrn`.
         E : buffer or op-tree
             Errors of the outputs, of the layer's ``dimO2``.
         delta : buffer

@@ -1,6 +1,6 @@
-"""What neon's callbacks and benchmarks ask of a backend: histograms of buffers, times, and devices.
+"""Histograms of buffers, times, and devices, for neon's callbacks and benchmarks.
 
-What matters to several devices, or to a compiler, does nothing here but check what it is given.
+Methods for several devices or for a compiler only validate their arguments.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Observing(Creation):
     """A Backend's histograms of buffers, marks of time, and what concerns several devices."""
 
     def cleanup_backend(self) -> None:
-        """Do nothing: a backend holds nothing that does not go with its last reference.
+        """Do nothing: a backend is freed with its last reference.
 
         Examples
         --------

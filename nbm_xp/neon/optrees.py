@@ -1,7 +1,7 @@
 """Op-trees: the tape's Tensors, with what neon's users rely on.
 
-A tree records; it is computed when it is assigned to a buffer, or asked for as an array or a new buffer, from what the
-buffers in it hold then.
+A tree records; it is computed when it is assigned to a buffer, or converted to an array or a new buffer, from the
+values of its buffers at that time.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ class OpTree(Tensor):
         raise TypeError("an op-tree cannot be assigned to: assign it to a buffer, and to a part of that")
 
     def __bool__(self) -> bool:
-        return True  # code for op-trees asks `if tree:` to see whether there is one
+        return True  # code for op-trees tests `if tree:` to see whether there is one
 
     def __copy__(self) -> OpTree:
         return tree_of(self, self.backend)

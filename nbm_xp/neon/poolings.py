@@ -19,8 +19,12 @@ from .layers import PoolLayer, Target, also_by_place, factors, number, operand, 
 __all__ = ["Poolings"]
 
 
-def _holds_integers(x: Any) -> bool:
-    return isinstance(x, Buffer) and bool(is_integer(x))
+def _ends_with_places(given: dict[str, Any]) -> bool:
+    """Whether the last argument is where maxima are, which are integers where the gradient is not, or None."""
+    if "argmax" not in given or given["argmax"] is None:
+        return "argmax" in given
+    gradient, places = (isinstance(given[name], Buffer) and is_integer(given[name]) for name in ("grad_I", "argmax"))
+    return bool(places and not gradient)
 
 
 def _room_for_places(argmax: Buffer, layer: PoolLayer) -> None:
@@ -118,7 +122,7 @@ class Poolings(Engine):
         steps = (str_j if str_c is None else str_c, str_d, str_h, str_w)
         return PoolLayer(dtype, op, N, C, (D, H, W), (J, T, R, S), pads, steps, cover=self.compat_mode == "caffe")
 
-    @also_by_place
+    @also_by_place("layer, I, O, argmax, alpha, beta")
     def fprop_pool(
         self, layer: PoolLayer, I: Buffer, O: Buffer, *, argmax: Buffer | None = None, alpha: float = 1.0,
         beta: float = 0.0,
@@ -128,7 +132,7 @@ class Poolings(Engine):
         Parameters
         ----------
         layer : PoolLayer
-            Says where the windows are.
+            Describes the windows.
         I : buffer or op-tree
             Inputs, of the layer's ``dimI2``.
         O : buffer
@@ -168,24 +172,28 @@ class Poolings(Engine):
             places.write(feature_maps.pool_maps_places(inputs, **where))
         target.write_scaled(pooled, alpha, beta)
 
-    @also_by_place
+    @also_by_place("layer, E, grad_I, argmax, alpha, beta", _ends_with_places, I=None)
+    @also_by_place("layer, I, E, grad_I, alpha, beta")
     def bprop_pool(
-        self, layer: PoolLayer, I: Buffer, E: Buffer, grad_I: Any, *, alpha: float = 1.0, beta: float = 0.0,
+        self, layer: PoolLayer, I: Buffer | None, E: Buffer, grad_I: Buffer, *, argmax: Buffer | None = None,
+        alpha: float = 1.0, beta: float = 0.0,
     ) -> None:  # fmt: skip
         """The gradient of `fprop_pool`. Of several largest elements in a window, the first has it.
 
         Parameters
         ----------
         layer : PoolLayer
-            Says where the windows are.
-        I : buffer or op-tree
-            Inputs, of the layer's ``dimI2``.
+            Describes the windows.
+        I : buffer, op-tree or None
+            Inputs, of the layer's ``dimI2``. None suffices for means, and for maxima with `argmax`.
         E : buffer or op-tree
             Errors of the outputs, of its ``dimO2``.
         grad_I : buffer
             The gradient, of its ``dimI2``.
+        argmax : buffer, optional
+            The places that `fprop_pool` wrote, in place of `I`.
         alpha, beta : float
-            Factors of the gradient, and of what `grad_I` held.
+            Factors of the gradient, and of its previous values.
 
         Raises
         ------
@@ -194,9 +202,8 @@ class Poolings(Engine):
 
         Notes
         -----
-        The layers of neon's own release call ``bprop_pool(layer, E, grad_I, argmax)``, with the places that
-        `fprop_pool` wrote. That is understood where the last argument is None, for layers that need no places, or holds
-        integers where the one before it does not.
+        The layers of neon's own release call ``bprop_pool(layer, E, grad_I, argmax)``. So a call is read where the
+        last argument is None, for layers that need no places, or has integers where the one before it has not.
 
         Examples
         --------
@@ -209,25 +216,17 @@ class Poolings(Engine):
         array([ 1.,  0.,  0., 10.], dtype=float32)
         """
         where = PoolLayer.checked(layer).windows
+        errors, target = operand(self, E, "E", layer.dimO2), Target(self, grad_I, "grad_I", layer.dimI2)
         alpha, beta = factors(alpha, beta)
-        by_places = grad_I is None or (_holds_integers(grad_I) and not _holds_integers(E))
-        if by_places:
-            errors, target = operand(self, I, "E", layer.dimO2), Target(self, E, "grad_I", layer.dimI2)
-            found = self._without_inputs(layer, errors, grad_I, target)
-        else:
-            inputs, errors = operand(self, I, "I", layer.dimI2), operand(self, E, "E", layer.dimO2)
-            target = Target(self, grad_I, "grad_I", layer.dimI2)
-            found = feature_maps.pool_maps_gradient(inputs, errors, **where, pool_mode=layer.op)
-        target.write_scaled(found, alpha, beta)
-
-    def _without_inputs(self, layer: PoolLayer, errors: Any, argmax: Buffer | None, target: Target) -> Any:
-        """The gradient of a mean, or of maxima whose places are known."""
-        if layer.op == "max" and argmax is not None:
+        if I is None and argmax is not None and layer.op == "max":
             places = operand(self, argmax, "argmax", layer.dimO2)
-            return feature_maps.pool_maps_spread(places, errors, **layer.windows)
-        if layer.op == "avg":  # whatever was pooled
-            return feature_maps.pool_maps_gradient(target.buffer.array, errors, **layer.windows, pool_mode="avg")
-        raise ValueError(f"I must be given: the gradient of {layer.op!r} pooling depends on the inputs")
+            found = feature_maps.pool_maps_spread(places, errors, **where)
+        elif I is not None or layer.op == "avg":  # of means, any inputs have the same gradient
+            inputs = target.buffer.array if I is None else operand(self, I, "I", layer.dimI2)
+            found = feature_maps.pool_maps_gradient(inputs, errors, **where, pool_mode=layer.op)
+        else:
+            raise ValueError(f"I must be given: the gradient of {layer.op!r} pooling depends on the inputs")
+        target.write_scaled(found, alpha, beta)
 
     def roipooling_fprop(
         self, I: Buffer, rois: Buffer, O: Buffer, argmax: Buffer, roi_count: int, C: int, H: int, W: int,
@@ -242,7 +241,7 @@ class Poolings(Engine):
         rois : buffer or op-tree
             Of shape (roi_count, 5): a region's image, and its first and last column and row, x0, y0, x1 and y1.
         O, argmax : buffer
-            Of C · pooled_height · pooled_width by roi_count elements: the largest elements, 0 where a cell lies outside
+            Of C · pooled_height · pooled_width by roi_count elements: the largest elements, 0 where a cell is outside
             the image; and the places of the first of them in their maps, counted row by row, -1 where there is none.
         roi_count, C, H, W, pooled_height, pooled_width : int
             The numbers of regions and maps, height and width of the maps and of the grid.
@@ -268,10 +267,10 @@ class Poolings(Engine):
         """
         lengths, cells, shape = self._geometry(roi_count, C, H, W, pooled_height, pooled_width)
         maps, regions = operand(self, I, "I", (C * H * W, self.bsz or 0)), self._regions(rois, roi_count)
-        target, kept = Target(self, O, "O", shape), Target(self, argmax, "argmax", shape)
+        target, maxima = Target(self, O, "O", shape), Target(self, argmax, "argmax", shape)
         values, places = pool_regions(maps, regions, lengths, cells, number(spatial_scale, "spatial_scale"))
         target.write(values, fresh=True)
-        kept.write(places)
+        maxima.write(places)
 
     def roipooling_bprop(
         self, I: Buffer, rois: Buffer, O: Buffer, argmax: Buffer, roi_count: int, C: int, H: int, W: int,
@@ -284,11 +283,11 @@ class Poolings(Engine):
         I : buffer or op-tree
             Errors, of C · pooled_height · pooled_width by roi_count elements.
         rois, roi_count, C, H, W, pooled_height, pooled_width, spatial_scale
-            As `roipooling_fprop` took them.
+            See `roipooling_fprop`.
         O : buffer
             Where the gradient goes, of shape (C · H · W, ``bsz``).
         argmax : buffer
-            The places that it gave.
+            The places that `roipooling_fprop` wrote.
 
         Raises
         ------
@@ -312,7 +311,7 @@ class Poolings(Engine):
         target.write(spread_regions(places, errors, regions, lengths, self.bsz or 0, cells), fresh=True)
 
     def nms(self, detections: Buffer, threshold: float) -> list[int]:
-        """Which boxes are left when those that overlap a better one are dropped: non-maximal suppression.
+        """Non-maximal suppression: the boxes that overlap no better one.
 
         Parameters
         ----------
@@ -324,8 +323,7 @@ class Poolings(Engine):
         Returns
         -------
         list of int
-            The numbers of the boxes kept, the best one first. To find them, the boxes are computed and copied to the
-            host.
+            The numbers of the remaining boxes, the best one first. The boxes are computed and copied to the host.
 
         Raises
         ------
@@ -347,7 +345,7 @@ class Poolings(Engine):
     ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, int]]:
         """Lengths of the maps and of the grid, and the shape of what is pooled."""
         if self.bsz is None:
-            raise ValueError("regions lie in a batch: set the backend's bsz to the number of images first")
+            raise ValueError("regions belong to a batch: set the backend's bsz to the number of images first")
         maps = whole(C, "C")
         cells = whole(rows, "pooled_height"), whole(columns, "pooled_width")
         shape = maps * cells[0] * cells[1], whole(roi_count, "roi_count")

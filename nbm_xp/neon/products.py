@@ -1,4 +1,4 @@
-"""Products and look-ups of buffers; the arithmetic is that of `nbm_xp.functions`."""
+"""Products and embedding look-ups of buffers; the arithmetic is that of `nbm_xp.functions`."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Products(Engine):
         """
         self.record(reductions.sum, _written("out", out), err, axis=1, keepdims=True)
 
-    @also_by_place
+    @also_by_place("A, B, C, alpha, beta, relu, bsum, repeat")
     def compound_dot(
         self, A: Buffer, B: Buffer, C: Buffer, alpha: float = 1.0, beta: float = 0.0, relu: bool = False, *,
         bsum: Buffer | None = None, repeat: int = 1,
@@ -127,15 +127,15 @@ class Products(Engine):
         A, B : buffer or op-tree
             Matrices, of shapes (rows, inner) and (inner, columns); either may be transposed, as ``A.T``.
         C : buffer
-            Of shape (rows, columns). Without `beta`, what it held does not matter.
+            Of shape (rows, columns). Its previous values are used only with `beta`.
         alpha, beta : float
             Factors.
         relu : bool
-            Whether what is added is 0 where it would be less.
+            Whether negative results become 0.
         bsum : buffer, optional
             Of shape (rows, 1): the sum of each row of C is written to it.
         repeat : int
-            How often this is done.
+            Number of repetitions.
 
         Returns
         -------
@@ -159,18 +159,16 @@ class Products(Engine):
                [13., 19.]], dtype=float32)
         """
         a, b = value_of(self, A, "A"), value_of(self, B, "B")
-        for name, matrix in (("A", a), ("B", b)):
-            if matrix.ndim != 2:
-                raise ValueError(f"{name} must be a matrix, got shape {tuple(matrix.shape)}")
-        if a.shape[1] != b.shape[0]:
-            raise ValueError(f"B must have {a.shape[1]} rows, as A has columns, got shape {tuple(b.shape)}")
-        target = _exactly(self, C, "C", (a.shape[0], b.shape[1]))
-        sums = None if bsum is None else Target(self, bsum, "bsum", (a.shape[0], 1))
+        (rows, inner), (count, columns) = _matrix(a, "A"), _matrix(b, "B")
+        if inner != count:
+            raise ValueError(f"B must have {inner} rows, as A has columns, got shape {tuple(b.shape)}")
+        target = _exactly(self, C, "C", (rows, columns))
+        sums = None if bsum is None else Target(self, bsum, "bsum", (rows, 1))
         alpha, beta = factors(alpha, beta)
         for _ in range(whole(repeat, "repeat")):
-            value = compound_product(a, b, target.held(beta), alpha, beta, relu=relu)
+            value = compound_product(a, b, target.present(beta), alpha, beta, relu=relu)
             if sums is not None:
-                sums.write(sums_by_map(value, a.shape[0]))
+                sums.write(sums_by_map(value, rows))
             target.write(value, fresh=True)
         return C
 
@@ -223,10 +221,10 @@ class Products(Engine):
         shape = (batch, a.shape[0], columns) if a.ndim == 2 else (a.shape[1], columns)
         target = _exactly(self, C, "C", shape)
         alpha, beta = factors(alpha, beta)
-        target.write(batched_product(a, b, target.held(beta), alpha, beta, relu=relu), fresh=True)
+        target.write(batched_product(a, b, target.present(beta), alpha, beta, relu=relu), fresh=True)
         return C
 
-    @also_by_place
+    @also_by_place("A, B, C, beta, bsum")
     def xnor_compound_dot(
         self, A: Buffer, B: Buffer, C: Buffer, beta: float = 0.0, *, bsum: Buffer | None = None
     ) -> Buffer:
@@ -243,7 +241,7 @@ class Products(Engine):
         C : buffer
             Of shape (rows, columns).
         beta : float
-            How much of what C held is kept.
+            Factor of the previous values of C.
         bsum : buffer, optional
             See `compound_dot`.
 
@@ -275,23 +273,23 @@ class Products(Engine):
         self, nin: int, inputs: Buffer, error: Buffer, error_t: Any, dW: Buffer, pad_idx: int | None,
         alpha: float = 1.0, beta: float = 0,
     ) -> Buffer:  # fmt: skip
-        """The gradient of a table whose rows were looked up.
+        """The gradient of an embedding table.
 
         Parameters
         ----------
         nin : int
-            The number of look-ups of one example; `inputs` says all there is to know.
+            The number of look-ups of one example; not used beyond its validation.
         inputs : buffer
             Integers, of shape (1, n): which row was looked up.
         error : buffer or op-tree
             Of shape (units, n).
         error_t : buffer
-            Room for the transposed errors, of shape (n, units), which is left as it is.
+            A buffer for the transposed errors, of shape (n, units); not written to.
         dW : buffer
             The gradient, of shape (rows, units). A row that was looked up becomes ``alpha`` times the sum of its
-            errors, plus ``beta`` times what it held; the others are left as they are.
+            errors, plus ``beta`` times its previous values; the others are unchanged.
         pad_idx : int, optional
-            A row that stands for nothing, and is left as it is too.
+            The row of the padding, which is unchanged too.
         alpha, beta : float
             Factors.
 

@@ -1,54 +1,25 @@
-"""A Backend's random numbers: those of MRG31k3p, the same bits on every library, from a state that can be kept."""
+"""A Backend's random numbers: those of MRG31k3p, the same bits on every library, from a state that can be saved."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from nbm_xp.functions import arithmetic
 from nbm_xp.functions.comparison import less
 from nbm_xp.namespace import host_namespace, library_name
-from nbm_xp.namespace.errors import arranged
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Tensor
 from nbm_xp.tape.node import VARIABLE, leaf
 
 from .buffers import Buffer
 from .engine import Engine, RandomState, seed_of
+from .layers import also_by_place
 
 __all__ = ["Randomness"]
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def documented_as(parameters: str) -> Callable[[F], F]:
-    """Give a method the parameters of its document in its signature, though they may be left out."""
-    names = parameters.split(", ")
-    written = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
-
-    def decorate(method: F) -> F:
-        method.__signature__ = inspect.Signature(written)  # type: ignore[attr-defined]
-        return method
-
-    return decorate
-
-
-def _target_second(method: F) -> F:
-    """Let a Buffer in the second place be the target: neon's own layers call `binarize` so, beyond its document."""
-
-    def arrange(given: Sequence[Any], keywords: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
-        if len(given) > 2 and isinstance(given[2], Buffer):
-            if "out" in keywords:
-                raise TypeError(f"{method.__name__} got out twice: in the second place, and by name")
-            return (*given[:2], *given[3:]), {**keywords, "out": given[2]}
-        return given, keywords
-
-    return arranged(arrange, method)
-
 
 class Drawn:
-    """What a tree holds for random numbers: drawn anew whenever it is computed."""
+    """The value of a tree's random numbers: drawn anew whenever the tree is computed."""
 
     __slots__ = ("engine", "shape")
     is_state: ClassVar[bool] = False
@@ -93,17 +64,17 @@ class Randomness(Engine):
         True
         """
         self.rng = RandomState(seed_of(seed), library=library_name(host_namespace()))
-        self.init_rng_state = self.rng_get_state()
+        self.init_rng_state = self.rng_get_state(None)
         return self.rng
 
-    @documented_as("self, state")
-    def rng_get_state(self, state: Any = None) -> tuple[Any, ...]:
+    @also_by_place("state", state=None)
+    def rng_get_state(self, state: Any) -> tuple[Any, ...]:
         """The state of the random generator.
 
         Parameters
         ----------
         state
-            Documented, and not used; it may be left out.
+            Documented, but not used; may be omitted.
 
         Returns
         -------
@@ -207,7 +178,7 @@ class Randomness(Engine):
         TypeError
             If `out` is no buffer, or `keepthresh` no number.
         ValueError
-            If `keepthresh` does not lie between 0 and 1.
+            If `keepthresh` is not between 0 and 1.
 
         Examples
         --------
@@ -223,10 +194,10 @@ class Randomness(Engine):
         if not isinstance(keepthresh, (int, float)):
             raise TypeError(f"keepthresh must be a number, got {keepthresh!r}")
         if not 0 <= keepthresh <= 1:
-            raise ValueError(f"keepthresh must lie between 0 and 1, got {keepthresh}")
+            raise ValueError(f"keepthresh must be between 0 and 1, got {keepthresh}")
         self.assign_tree(out, less(self.random_tree(out.shape), float(keepthresh)))
 
-    @_target_second
+    @also_by_place("a, out, stochastic", lambda given: isinstance(given.get("out"), Buffer))
     def binarize(self, a: Any, stochastic: bool = True, out: Buffer | None = None) -> Any:
         """Each element as -1 or 1.
 

@@ -146,7 +146,7 @@ class TestStoring:
 
     @pytest.mark.parametrize("value", ["text", None, [1.0], object()])
     def test_what_is_no_value_is_refused(self, be: Backend, value: Any) -> None:
-        with pytest.raises(TypeError, match="trees, buffers, arrays and numbers"):
+        with pytest.raises(TypeError, match="an op-tree, a buffer, an array or a number"):
             be.zeros((1, 1))[:] = value
         with pytest.raises(TypeError, match="must be a number"):
             be.zeros((1, 1)).fill(value)

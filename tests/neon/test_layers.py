@@ -39,7 +39,7 @@ def test_dilated_layers(be: Backend) -> None:
     assert layer.MPQ == (1, 1, 3)
     back = be.deconv_layer("float32", 1, 1, 1, P=1, Q=3, S=3, dil_w=2)
     assert back.DHW == (1, 1, 7)
-    assert (back.dilation, back.nOut, hasattr(back, "dimS")) == ((1, 1, 2), 7, False)
+    assert (back.dilation, back.nOut) == ((1, 1, 2), 7)
 
 
 def test_deconvolution_of_volumes(be: Backend) -> None:
