@@ -28,9 +28,6 @@ Index: TypeAlias = tuple[int, ...]
 Shown: TypeAlias = dict[Index, Array]
 """What a block shows each of its neighbours; or what each of them shows it."""
 
-AT_ONCE = 2**20
-"""So many states are made at once, of whose numbers there are several arrays."""
-
 
 class Block:
     """A part of a graph with its halo: pure steps from states to states, which lie in one array."""

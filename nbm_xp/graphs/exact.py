@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from nbm_xp.machines import Array
 from nbm_xp.machines.enumeration import Enumeration, state_digits
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import host_namespace
+from nbm_xp.tape import Function, function, gradients, placeholder
+from nbm_xp.tape import namespace as xp
 
 from .energy_model import EnergyModel, check_machine
 from .graph import Lattice
-from .moves import energies
 
 __all__ = ["SquareLattice", "enumerated", "onsager", "strip_energy", "strip_log_partition"]
 
 MOST_STATES: Final = 2**25
-AT_ONCE: Final = 2**16
-"""So many states are made at once."""
 WIDEST: Final = 16
 WIDEST_JOINED: Final = 10
 _STEP = 1e-30
@@ -46,15 +46,23 @@ def enumerated(machine: EnergyModel) -> Enumeration:
     -18.0
     """
     check_machine(machine)
-    host, kind, n = host_namespace(), machine.kind, machine.n_units
-    total = kind.count**n
-    if total > MOST_STATES:
+    host, kind, graph, n = host_namespace(), machine.kind, machine.graph, machine.n_units
+    if kind.count**n > MOST_STATES:
         raise ValueError(f"machine has {kind.count}**{n} states to enumerate, and they must be 2**25 at most")
-    found = []
-    for first in range(0, total, AT_ONCE):
-        states = states_of(machine, first, min(first + AT_ONCE, total))[:, machine.layout.order].T
-        found.append(energies(host, machine.layout, kind, host.ascontiguousarray(states)))
-    return Enumeration(host.concat(found), n)
+    values = host.asarray(kind.values, dtype=host.float64)
+    products, fields = host.linalg.outer(values, values), machine.unit_fields[:, None] * values
+    if kind.is_categorical:
+        products, fields = host.eye(kind.count), machine.unit_fields
+    couplings = host.zeros((n, n))
+    couplings[graph.first, graph.second] = couplings[graph.second, graph.first] = machine.edge_couplings
+    energies = host.zeros((1,))
+    for unit in range(n):  # the states of one unit more: each of its values beside all states of those before
+        local = fields[unit, :, None]
+        for other in range(unit):
+            joined = (couplings[unit, other] * products)[:, :, None]
+            local = host.reshape(local[:, None, :] + joined, (kind.count, -1))
+        energies = host.reshape(energies - local, (-1,))
+    return Enumeration(energies, n)
 
 
 def states_of(machine: EnergyModel, first: int, last: int) -> Array:
@@ -107,7 +115,6 @@ def onsager(shape: tuple[int, int], beta: float, coupling: float = 1.0) -> Squar
     >>> round(onsager((128, 128), math.log(1 + math.sqrt(2)) / 2).energy, 4)  # -√2 on the infinite lattice
     -1.4191
     """
-    host = host_namespace()
     try:
         n, m = shape
     except (TypeError, ValueError) as error:
@@ -118,48 +125,27 @@ def onsager(shape: tuple[int, int], beta: float, coupling: float = 1.0) -> Squar
         raise ValueError(f"beta times coupling must be positive and finite, got {K}")
     if K > _FROZEN:
         return SquareLattice(2 * K + math.log(2) / (n * m), -2.0 * coupling, 0.0)
-    s, c = math.sinh(2 * K), math.cosh(2 * K)
-    # cosh γ_l = s + 1 / s - cos(π l / n), and its derivatives by K
-    first, second = 2 * c * (1 - 1 / s**2), 4 * s * (1 - 1 / s**2) + 8 * c**2 / s**3
-    modes = host.arange(1, 2 * n)
-    # cosh γ - 1, by which sinh γ is found without a loss of digits
-    lift = (math.sqrt(s) - 1 / math.sqrt(s)) ** 2 + 2 * host.sin(host.pi * modes / (2 * n)) ** 2
-    root = host.sqrt(lift * (lift + 2))
-    gamma = host.log1p(lift + root)
-    slope = first / root
-    bend = (second - (1 + lift) * slope**2) / root
+    log, slope, bend = (float(x) / (n * m) for x in _kaufman(n, m)(host_namespace().asarray(K)))
+    return SquareLattice(log, -coupling * slope, K**2 * bend)
 
-    def product(which: Array, sign: int) -> tuple[float, float, float]:
-        """Logarithm, and its derivatives, of the product of 2 cosh or 2 sinh of m γ / 2."""
-        g, g1, g2 = (m / 2 * x[which] for x in (gamma, slope, bend))
-        tail = sign * host.exp(-2 * g)
-        ratio = (1 - tail) / (1 + tail)
-        return tuple(
-            float(host.sum(x)) for x in (g + host.log1p(tail), ratio * g1, ratio * g2 + (1 - ratio**2) * g1**2)
-        )  # type: ignore[return-value]
 
-    odd, even = slice(0, None, 2), slice(1, None, 2)
-    terms = [product(odd, 1), product(odd, -1)]
-    # the mode 0 has a sign, which changes at the critical point
-    g, g1, g2 = (m / 2 * x for x in (2 * K + math.log(math.tanh(K)), 2 + 2 / s, -4 * c / s**2))
-    sums = [0.0, 0.0, 0.0]
-    reference = terms[0][0]
-    for log, d1, d2 in terms:
-        weight = math.exp(log - reference)
-        sums = [sums[0] + weight, sums[1] + weight * d1, sums[2] + weight * (d2 + d1**2)]
-    for sign in (1, -1):
-        log, d1, d2 = product(even, sign)
-        weight, tail = math.exp(log + abs(g) - reference), sign * math.exp(-2 * abs(g))
-        value, other = (1 + tail, 1 - tail) if sign == 1 else (math.copysign(1 + tail, g), 1 - tail)
-        if sign == 1:
-            other = math.copysign(other, g)
-        sums[0] += weight * value
-        sums[1] += weight * (g1 * other + value * d1)
-        sums[2] += weight * (g2 * other + g1**2 * value + 2 * g1 * other * d1 + value * (d2 + d1**2))
-    d1, d2 = sums[1] / sums[0], sums[2] / sums[0] - (sums[1] / sums[0]) ** 2
-    units = n * m
-    log = reference + math.log(sums[0] / 2) + units / 2 * math.log(2 * s)
-    return SquareLattice(log / units, -coupling * (d1 / units + c / s), K**2 * (d2 / units - 2 / s**2))
+@lru_cache(maxsize=8)
+def _kaufman(n: int, m: int) -> Function:
+    """The logarithm of the partition function of a lattice, and its first two derivatives, by β times the coupling."""
+    host, K = host_namespace(), placeholder(shape=(), dtype="float64")
+    s = xp.sinh(2.0 * K)
+    # cosh γ - 1 of the modes, with cosh γ = s + 1 / s - cos(π l / n): sinh γ is found without a loss of digits
+    lift = (xp.sqrt(s) - 1.0 / xp.sqrt(s)) ** 2 + 2.0 * host.sin(host.pi * host.arange(1, 2 * n) / (2 * n)) ** 2
+    half = m / 2 * xp.log1p(lift + xp.sqrt(lift * (lift + 2.0)))
+    zero = m / 2 * (2.0 * K + xp.log(xp.tanh(K)))  # the mode 0 has a sign, which changes at the critical point
+    cosh, sinh = (half + xp.log1p(sign * xp.exp(-2.0 * half)) for sign in (1.0, -1.0))  # logarithms of twice them
+    (odd_cosh, even_cosh), (odd_sinh, even_sinh) = ((xp.sum(x[::2]), xp.sum(x[1::2])) for x in (cosh, sinh))
+    logs = xp.stack([odd_cosh, odd_sinh, even_cosh + zero, even_cosh - zero, even_sinh + zero, even_sinh - zero])
+    largest = xp.max(logs)
+    total = xp.sum(xp.exp(logs - largest) * host.asarray([1.0, 1.0, 1.0, 1.0, 1.0, -1.0]))
+    log = largest + xp.log(total / 2.0) + n * m / 2 * xp.log(2.0 * s)
+    (slope,) = gradients(log, [K])
+    return function([K], [log, slope, *gradients(slope, [K])])
 
 
 def strip_log_partition(machine: EnergyModel, beta: float = 1.0) -> float:

@@ -216,12 +216,6 @@ class SlotRuns(NamedTuple):
         within = host.arange(total) - host.repeat(host.cumulative_sum(self.counts) - self.counts, self.counts)
         return host.repeat(self.places, self.counts) + within, host.repeat(self.odd, self.counts)
 
-    def parts(self, most: int) -> Iterator[SlotRuns]:
-        """The same in parts of so many units at most, or of one run."""
-        some = max(1, most // int(host_namespace().max(self.counts))) if self.counts.shape[0] else 1
-        for k in range(0, self.counts.shape[0], some):
-            yield SlotRuns(*(x[k : k + some] for x in self))
-
 
 @dataclass(frozen=True)
 class LatticeMemory:
@@ -261,16 +255,16 @@ class LatticeMemory:
 
     def flat(self, array: Array) -> Array:
         """An array whose last axes are those of the block with its halo, as it lies in memory, of shape (…, units)."""
-        host, last = host_namespace(), self.padded[-1]
-        halves = host.reshape(array, (*array.shape[:-1], last // 2, 2))
-        return host.reshape(host.moveaxis(halves, -1, -2), (*array.shape[: -len(self.size)], -1))
+        halves = host_namespace().concat([array[..., ::2], array[..., 1::2]], axis=-1)
+        return host_namespace().reshape(halves, (*array.shape[: -len(self.size)], -1))
 
     def own(self, flat: Array) -> Array:
         """The block's own part of flat memory of shape (chains, units), of shape (chains, block's shape)."""
-        host = host_namespace()
-        halves = host.reshape(flat, (flat.shape[0], *self.padded[:-1], 2, self.padded[-1] // 2))
-        whole = host.reshape(host.moveaxis(halves, -2, -1), (flat.shape[0], *self.padded))
-        return whole[:, *(slice(self.depth, self.depth + n) for n in self.size)]
+        host, (*rows, columns) = host_namespace(), (slice(self.depth, self.depth + n) for n in self.size)
+        halves = host.reshape(flat, (flat.shape[0], *self.padded[:-1], 2, -1))[:, *rows, :, :]
+        whole = host.empty((*halves.shape[:-2], self.padded[-1]), dtype=flat.dtype)
+        whole[..., ::2], whole[..., 1::2] = halves[..., 0, :], halves[..., 1, :]
+        return whole[..., columns]
 
     @property
     def steps(self) -> Array:

@@ -6,7 +6,7 @@ Contract: the bits of `chains.Chains`, for every division into blocks, by arrays
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from nbm_xp.machines import Array
 from nbm_xp.namespace import host_namespace, kernel
 
-from .blocks import AT_ONCE, Block, Index, Shown
+from .blocks import Block, Index, Shown
 from .chain_groups import ChainGroup, Schedule, Step
 from .energy_model import Clamp, EnergyModel
 from .lattice_blocks import Couplings, LatticeDivision, LatticeMemory, SlotRuns, check_lattice, couplings_of, divided
@@ -51,14 +51,16 @@ class LatticeBlock(Block):
 
     def begin(self, group: ChainGroup, states: Array = None) -> tuple[Array, Shown]:
         """See `Block`."""
-        memory, host = self.memory, host_namespace()
+        memory, host, kind = self.memory, host_namespace(), group.kind
         if states is None:
-            flat = host.empty((group.n_chains, memory.units), dtype=host.int8)
+            free = replace(group, rule="heat_bath", betas=(0.0,) * group.n_chains)
+            sweeps = _sweeps(free, memory, self.couplings)
+            flat = host.full((group.n_chains, memory.units), _nothing(group), dtype=host.int8)
             for colour in range(self.division.graph.colour_count):
-                for runs in memory.runs(0, colour).parts(AT_ONCE):
-                    uniforms = group.uniforms(runs.slots, 0, runs.counts)
-                    flat[:, runs.each()[0]] = group.kind.uniform_states(host, uniforms).T
+                sweeps.draw(flat, memory.runs(0, colour), 0)
             states = host.asarray(memory.own(flat), copy=True)
+            if not kind.is_categorical:  # the heat bath draws the upper value by lesser numbers, these by greater ones
+                states = sum(kind.values) - states
         return states, self.division.shown(self.index, states)
 
     def step(self, group: ChainGroup, states: Array, shown: Shown, step: Step) -> tuple[Array, Shown, Array]:
@@ -70,13 +72,14 @@ class LatticeBlock(Block):
         places, values = couplings.clamp or (slice(0, 0), 0)
         flat[:, places] = values
         rows, last = [host.zeros((0, group.columns))], step.sweep + step.n_sweeps
+        own = [memory.runs(0, colour) for colour in range(graph.colour_count)] if step.seen else []
         for sweep in range(step.sweep + 1, last + 1):
             for colour in range(graph.colour_count):
                 margin = graph.reach * (last - sweep) + graph.colour_count - 1 - colour
                 sweeps.draw(flat, memory.runs(margin, colour), sweep)
                 flat[:, places] = values  # units of a colour do not see one another
             if sweep in step.seen:
-                rows.append(_measured(group, sweeps, memory, flat))
+                rows.append(_measured(group, sweeps, memory, own, flat))
         states = host.asarray(memory.own(flat), copy=True)
         return states, self.division.shown(self.index, states), host.concat(rows)
 
@@ -107,17 +110,17 @@ def _nothing(group: ChainGroup) -> int:
     return -1 if group.kind.is_categorical else 0
 
 
-def _measured(group: ChainGroup, sweeps: Any, memory: LatticeMemory, flat: Array) -> Array:
-    """What is measured of the units of a block.
+def _measured(group: ChainGroup, sweeps: Any, memory: LatticeMemory, runs: Sequence[SlotRuns], flat: Array) -> Array:
+    """What is measured of the units of a block, which are in these runs.
 
     An edge belongs to its unit of the greater colour: what of the other one is known here is of this sweep.
     """
-    host, colours = host_namespace(), memory.graph.colour_count
+    host, colours = host_namespace(), len(runs)
     own = host.reshape(memory.own(flat), (group.n_chains, -1)).T if "overlap" in group.names else flat
     found: Any = 0.0
     flat = host.asarray(flat, copy=True) if colours > 2 else flat
     for colour in reversed(range(colours)):
-        pairs, alone, *sums = sweeps.sums(flat, memory.runs(0, colour))
+        pairs, alone, *sums = sweeps.sums(flat, runs[colour])
         found = found + host.stack([-(alone + pairs * (colour > 0)), *sums])
         if colour > 1:
             flat[:, memory.runs(1, colour).each()[0]] = _nothing(group)

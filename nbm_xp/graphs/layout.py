@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nbm_xp.machines import Array, Namespace
@@ -20,8 +20,8 @@ from nbm_xp.namespace import asarray, convert, host_namespace, kernel, wide_dtyp
 from .graph import Graph, uniform_value
 
 __all__ = [
-    "Colour", "Layout", "LayoutArrays", "check_sums", "colours_of", "components", "entries_of", "laid_out",
-    "multiples_of", "neighbour_rows", "reordered_rows", "resolution_of", "reweighed", "roots_of", "rounded",
+    "Colour", "Layout", "LayoutArrays", "colours_of", "components", "entries_of", "laid_out", "multiples_of",
+    "neighbour_rows", "reordered_rows", "resolution_of", "reweighed", "roots_of", "rounded",
 ]  # fmt: skip
 
 
@@ -35,8 +35,8 @@ class Layout:
         int64: the unit of each slot.
     ends : tuple of ints
         Where each colour ends.
-    begins, neighbours, couplings : arrays
-        Of each slot, where its neighbours begin; these, by their slots; and the couplings with them.
+    begins, neighbours, edges, couplings : arrays
+        Of each slot, where its neighbours begin; these, by their slots; the edges that lead there, and their couplings.
     first, second, weights : arrays
         The two slots of each edge, and its coupling.
     fields : array
@@ -49,6 +49,7 @@ class Layout:
     ends: tuple[int, ...]
     begins: Array
     neighbours: Array
+    edges: Array
     couplings: Array
     first: Array
     second: Array
@@ -253,28 +254,25 @@ def laid_out(graph: Graph, couplings: Array, fields: Array) -> Layout:
         rows = neighbour_rows(graph.units, first, second)
     else:
         rows = reordered_rows(order, slots, rows, first, second)
-    return _layout_of(order, ends, first, second, rows, couplings, fields)
+    weights = host.ascontiguousarray(couplings)
+    return Layout(order, ends, *rows, couplings[rows[2]], first, second, weights, fields[order, ...])
 
 
 def reweighed(layout: Layout, couplings: Array, fields: Array) -> Layout:
     """The same graph, laid out in the same way, with other couplings and fields; see `laid_out`."""
-    rows = neighbour_rows(layout.units, layout.first, layout.second)
-    return _layout_of(layout.order, layout.ends, layout.first, layout.second, rows, couplings, fields)
-
-
-def _layout_of(
-    order: Array, ends: tuple[int, ...], first: Array, second: Array, rows: Rows, couplings: Array, fields: Array
-) -> Layout:
-    host = host_namespace()
-    begins, neighbours, edges = rows
-    weights = host.ascontiguousarray(couplings)
-    equal = weights.shape[0] and host.min(weights) == host.max(weights)
-    by_rows = host.full(edges.shape, weights[0]) if equal else weights[edges]
-    return Layout(order, ends, begins, neighbours, by_rows, first, second, weights, fields[order, ...])
+    return replace(
+        layout, couplings=couplings[layout.edges], weights=host_namespace().ascontiguousarray(couplings),
+        fields=fields[layout.order, ...], kept={},
+    )  # fmt: skip
 
 
 def resolution_of(couplings: Array, fields: Array) -> float:
     """The power of two of which all couplings and fields become multiples.
+
+    Raises
+    ------
+    ValueError
+        If their sums are not finite.
 
     Examples
     --------
@@ -282,7 +280,13 @@ def resolution_of(couplings: Array, fields: Array) -> float:
     >>> resolution_of(np.ones(3), np.zeros(3)) == 2.0**-49
     True
     """
-    total = 2 * _size(couplings) + _size(fields)
+    host, total = host_namespace(), 0.0
+    for name, values, times in (("couplings", couplings, 2), ("fields", fields, 1)):
+        one = uniform_value(values)  # of one number that was stretched, no array is gone through
+        with host.errstate(over="ignore"):
+            total += times * (float(host.sum(host.abs(values))) if one is None else abs(one) * values.size)
+        if 2 * total == math.inf:
+            raise ValueError(f"{name} must be so small that their sum is finite, got {float(host.max(values)):g}")
     return math.ldexp(1.0, math.frexp(total)[1] - 52) if total else 0.0
 
 
@@ -304,29 +308,6 @@ def multiples_of(weights: Array) -> tuple[float, Array | None]:
     if float(host.max(sizes)) > 127 * unit or not host.all(whole * unit == weights):
         return 1.0, None
     return unit, host.astype(whole, host.int8)
-
-
-def check_sums(couplings: Array, fields: Array) -> None:
-    """Raise for numbers whose sums are not finite.
-
-    Raises
-    ------
-    ValueError
-        If they are so large.
-    """
-    host = host_namespace()
-    for name, values in (("couplings", couplings), ("fields", fields)):
-        one = uniform_value(values)
-        largest = abs(one) if one is not None else float(host.max(host.abs(values))) if values.size else 0.0
-        if 4.0 * largest * values.size == math.inf:
-            raise ValueError(f"{name} must be so small that their sum is finite, got {float(host.max(values)):g}")
-
-
-def _size(numbers: Array) -> float:
-    """The sum of all sizes; of one number that was stretched, without going through all of it."""
-    host = host_namespace()
-    one = uniform_value(numbers)
-    return float(host.sum(host.abs(numbers))) if one is None else abs(one) * numbers.size
 
 
 def rounded(numbers: Array, resolution: float) -> Array:

@@ -18,7 +18,7 @@ from nbm_xp.machines.rows import numbers, positive_int
 from nbm_xp.namespace import array_namespace, host_namespace, is_array, kernel, to_numpy
 from nbm_xp.package import is_there, need
 
-from .blocks import AT_ONCE, Block, Division, Index, Shown
+from .blocks import Block, Division, Index, Shown
 from .chain_groups import ChainGroup, Step
 from .energy_model import Clamp, EnergyModel
 from .layout import Layout, entries_of
@@ -26,6 +26,8 @@ from .moves import MOVES, energies
 
 __all__ = ["Shard", "ShardDivision", "shard_numbers", "sharded", "shards_of"]
 
+AT_ONCE: Final = 2**20
+"""So many states are made at once, of whose numbers there are several arrays."""
 FREE: Final = -128
 """Stands for the value of a unit that is not clamped."""
 
@@ -136,7 +138,7 @@ class Shard(Block):
         """Its units as a sweep visits them; neighbours may be units of the halo."""
         none, ends = self.neighbours[:0], tuple(host_namespace().searchsorted(self.slots, self.colour_ends).tolist())
         return Layout(
-            self.slots, ends, self.begins, self.neighbours, self.couplings, none, none, self.couplings[:0],
+            self.slots, ends, self.begins, self.neighbours, none, self.couplings, none, none, self.couplings[:0],
             self.fields,
         )  # fmt: skip
 

@@ -145,7 +145,6 @@ def test_a_lattice_is_laid_out_when_asked() -> None:
     assert "1000020000 units, 2000040000 edges" in repr(vast)
     draws = vast.sample(n_sweeps=1, chunks=10000, random_state=1)
     assert draws["state"].shape == (1, 30000, 33334)
-    assert not vast.has_layout
 
 
 def test_numbers_of_one_size_are_rounded_as_those_of_many() -> None:
