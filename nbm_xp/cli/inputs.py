@@ -21,12 +21,13 @@ from nbm_xp.machines.rows import checked_rows, known_length
 from nbm_xp.machines.units import BINARY, Values
 from nbm_xp.namespace import asarray, get_namespace, is_lazy, to_numpy
 from nbm_xp.runs import RunDirectory, RunError
+from nbm_xp.runs.directory import check_new
 from nbm_xp.storage.arrays import check_claims
 
 from .errors import InputError
 
 __all__ = [
-    "DATA_NAMES", "absolute", "alphabet_in", "alphabet_of", "check_file", "check_new_run", "check_place", "digits",
+    "DATA_NAMES", "absolute", "alphabet_in", "alphabet_of", "check_file", "check_new_run", "digits",
     "input_errors", "is_alignment", "library", "notes_of", "on_library", "read_model", "read_rows", "rows_for",
     "run_at", "side", "values_of", "weights_of", "whole_numbers",
 ]  # fmt: skip
@@ -272,16 +273,10 @@ def notes_of(run: RunDirectory | None) -> dict[str, Any]:
 
 def check_new_run(path: pathlib.Path) -> None:
     """Raise an error for a place where no new run can be."""
-    check_place(path)
-    if path.is_dir() and any(path.iterdir()):
-        hint = f"`nbm-xp resume {path}` goes on with the run in it; else " if (path / "run.json").is_file() else ""
-        raise InputError(f"--out: {path} is not empty: {hint}name another folder")
-
-
-def check_place(path: pathlib.Path) -> None:
-    """Raise an error for what cannot be a run's directory."""
-    if path.exists() and not path.is_dir():
-        raise InputError(f"--out: {path} is a file, and a run needs a folder")
+    try:
+        check_new(path)
+    except FileExistsError as error:
+        raise InputError(f"--out: {error}") from error
     if not path.parent.is_dir():
         raise InputError(f"--out: there is no folder {path.parent}")
 

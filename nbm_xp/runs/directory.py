@@ -11,8 +11,6 @@ import datetime
 import errno
 import importlib.metadata
 import json
-import numbers
-import operator
 import os
 import pathlib
 import platform
@@ -304,7 +302,7 @@ def check_new(path: str | os.PathLike[str]) -> pathlib.Path:
     if place.exists() and not place.is_dir():
         raise FileExistsError(f"{place} is a file, and a run needs a directory")
     if place.is_dir() and any(place.iterdir()):
-        how = "resume the run in it by runs.resume, or " if (place / _ABOUT).is_file() else ""
+        how = f"resume the run in it by {resuming(place)}, or " if (place / _ABOUT).is_file() else ""
         raise FileExistsError(f"{place} is not empty: {how}name another directory")
     return place
 
@@ -372,16 +370,10 @@ def as_json(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """The nearest that JSON has to a value of another type."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if hasattr(value, "tolist"):  # an array, or one of its numbers
+    """The nearest that JSON has to an array, or one of its numbers."""
+    if hasattr(value, "tolist"):
         return value.tolist()
-    if hasattr(value, "__index__") or isinstance(value, numbers.Real):
-        return operator.index(value) if hasattr(value, "__index__") else float(value)
-    raise TypeError(f"a configuration must hold numbers, strings, lists and mappings of such, got {value!r}")
+    raise TypeError(f"a configuration must hold numbers, strings, lists and dictionaries of such, got {value!r}")
 
 
 def _versions() -> dict[str, str]:

@@ -14,9 +14,8 @@ from nbm_xp.machines import Array
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 
 from .inputs import rows_of
-from .job import Arrays, Block, Stopping, blocks_of, read_checkpoint
+from .job import Arrays, Block, MachineJob, Stopping, Sweeps, SweepsJob, blocks_of, chains_of, read_checkpoint
 from .store import Stored
-from .sweeps import MachineJob, Sweeps, SweepsJob, chains_of
 
 __all__ = ["LADDER_ARRAYS", "AnnealingJob", "FreeEnergyJob", "LadderJob", "ReverseAnnealingJob"]
 

@@ -1,8 +1,9 @@
-"""How runs of every kind begin, are carried out, are resumed and end.
+"""How runs of every kind begin, are carried out task by task, are resumed and end.
 
 A kind of run (a `Kind`) adds what all do not have in common: its jobs, the arrays that these write, and its results.
 
-Contract: an error that ends a run says what to do, and leaves what was done.
+Contract: what is reported is on disk; a failure that another worker may not meet is tried again, a few times; every
+other one ends the run, says what to do, and leaves what was done.
 """
 
 from __future__ import annotations
@@ -15,22 +16,26 @@ import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from nbm_xp.files import digest_of_file, read_record, sealed, unsealed, write_json
 from nbm_xp.package import need
 
 from . import store
 from .directory import RunDirectory, RunError, check_new, disk_errors, resuming
-from .job import Job
+from .job import Job, read_checkpoint
 from .store import Stored
-from .tasks import Progress, carry_out
-from .workers import Pool, Workers
+from .workers import Pool, WorkerLostError, Workers
 
-__all__ = ["Kind", "Progress", "Warn", "begin", "check_begin", "finished", "read_result", "resume"]
+__all__ = ["Kind", "Progress", "Warn", "begin", "carry_out", "check_begin", "finished", "read_result", "resume"]
 
-Warn = Callable[[int], object]
+Progress: TypeAlias = Callable[[int, int], object]
+
+Warn: TypeAlias = Callable[[int], object]
 """Warns of what was found, at a stack level."""
+
+TRIES = 5
+"""How often in a row a segment may lose its worker, before it is taken for the cause."""
 
 _KINDS = {
     "sample": ("sampling", "Sampling"),
@@ -92,13 +97,7 @@ class Kind:
         """Write the results when all tasks are done; `unfinished` is the Zarr group, which then gets its name."""
 
     def result(self) -> dict[str, Any]:
-        """What a finished run came to, besides arrays, as JSON has it.
-
-        Raises
-        ------
-        ValueError
-            If the results are damaged.
-        """
+        """What a finished run came to, besides arrays, as JSON has it; ValueError if it is damaged."""
         if self.stored:
             store.open_arrays(self.run.path / self.stored, self.run.result_identity)
         return self.read_document() if self.document else {}
@@ -114,13 +113,7 @@ class Kind:
         write_json(self.run.path / self.document, sealed({**found, **about}))
 
     def read_document(self) -> dict[str, Any]:
-        """The same from the file.
-
-        Raises
-        ------
-        ValueError
-            If it is damaged or of another run, or a file beside it is not what was written.
-        """
+        """The same from the file; ValueError if it or a file beside it is not what was written."""
         place = self.run.path / self.document
         found = unsealed(read_record(place), place)
         if found.pop("identity", None) != self.run.result_identity:
@@ -136,7 +129,7 @@ class Kind:
         """Whether all results are there."""
         return all((self.run.path / name).exists() for name in self.results)
 
-    def complete(self, pool: Pool, progress: Progress | None) -> Warn | None:
+    def complete(self, pool: Pool, progress: Progress) -> Warn | None:
         """Compute what is left to compute."""
         run, jobs = self.run, self.jobs
         place, unfinished = run.path / self.stored, run.path / store.UNFINISHED
@@ -165,15 +158,7 @@ def kind_of(name: str) -> type[Kind]:
 
 
 def finished(directory: str | os.PathLike[str], *kinds: str) -> RunDirectory:
-    """The directory of a finished run of one of these kinds.
-
-    Raises
-    ------
-    RunError
-        If the run is not finished.
-    FileNotFoundError, ValueError
-        As `RunDirectory.open`.
-    """
+    """The directory of a finished run of one of these kinds; `RunError` if it is not finished."""
     run = RunDirectory.open(directory, *kinds)
     if not kind_of(run.kind)(run).is_finished:
         raise RunError(f"the run in {run.path} is not finished: resume it by {resuming(run.path)}")
@@ -233,22 +218,10 @@ def begin(
     check: Callable[[Workers, pathlib.Path], str] | None = None,
     **options: Any,
 ) -> RunDirectory:
-    """Begin a run, and do all of it.
+    """Begin a run, and do all of it; for the arguments see `sample` and `RunDirectory.create`.
 
-    Parameters
-    ----------
-    kind : class derived from `Kind`
-    directory : path-like
-    configuration : mapping
-        What the result depends on.
-    random_state, scheduler, progress
-        As of `sample`.
-    model, save : optional
-        As of `RunDirectory.create`.
-    check : callable, optional
-        Called with the workers and the directory before this is made; returns a line for the log.
-    **options
-        Of the kind.
+    `check` is called with the workers and the directory before this is made, and returns a line for the log; further
+    options are those of the kind.
     """
     with _started(kind, scheduler) as workers:
         said = None if check is None else check(workers, pathlib.Path(directory))
@@ -336,13 +309,13 @@ def _started(kind: type[Kind], scheduler: str | Workers) -> Iterator[Workers]:
             yield workers
 
 
-def _complete(kind: Kind, pool: Pool, progress: Progress | None, stacklevel: int) -> None:
+def _complete(kind: Kind, pool: Pool, given: Progress | None, stacklevel: int) -> None:
     """Do what is left to do of a run, and remove what only an unfinished one needs."""
-    run, warn = kind.run, None
+    run, warn, progress = kind.run, None, given or (lambda done, total: None)
     with disk_errors(run.path):
         if kind.is_finished:
             kind.result()
-            if progress is not None and kind.in_tasks:
+            if kind.in_tasks:
                 total = sum(job.total for job in kind.jobs)
                 progress(total, total)
         else:
@@ -351,6 +324,64 @@ def _complete(kind: Kind, pool: Pool, progress: Progress | None, stacklevel: int
         shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
     if warn is not None:
         warn(stacklevel)
+
+
+def carry_out(run: RunDirectory, jobs: Sequence[Job], pool: Pool, progress: Progress) -> None:
+    """Do all tasks of jobs that are not done yet, one job after the other."""
+    pool.check(run.path)
+    before, total = 0, sum(job.total for job in jobs)
+    for job in jobs:
+        _carry_out(run, job, pool, progress, before, total)
+        before += job.total
+
+
+def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Progress, before: int, total: int) -> None:
+    """Do all tasks of a job that are not done yet; `before` is what others of the `total` have done."""
+    folder, blocks = run.checkpoints / job.part, {block.number: block for block in job.blocks}
+    folder.mkdir(exist_ok=True)
+    kept = {number: read_checkpoint(folder, job.run, number) for number in blocks}
+    at = {number: 0 if found is None else found.done for number, found in kept.items()}
+    done = sum(job.steps(block, segment) for block in blocks.values() for segment in range(at[block.number]))
+    if done:
+        run.log(f"{job.part}: {done} of {job.total} steps are done")
+    progress(before + done, total)
+    waiting = {number: job.needs(blocks[number]) for number in blocks if at[number] < job.n_segments}
+    tries, needs, pending = dict.fromkeys(blocks, 0), dict(waiting), dict[Any, int]()
+
+    def submit() -> None:
+        """Submit the segments of blocks whose neighbours have come to them."""
+        for number in [number for number, others in waiting.items() if all(at[x] >= at[number] for x in others)]:
+            del waiting[number]
+            pending[pool.submit(job, blocks[number], at[number])] = number
+
+    try:
+        submit()
+        while pending:
+            for future in pool.wait(pending.keys(), timeout=1.0):
+                number = pending.pop(future)
+                try:
+                    pool.check_result(future)
+                except WorkerLostError as lost:
+                    tries[number] += 1
+                    run.log(f"block {number}, segment {at[number]}: a worker was lost ({lost})")
+                    if tries[number] == TRIES:
+                        raise RunError(
+                            f"block {number} lost its worker {TRIES} times in a row: perhaps it needs more memory than "
+                            "there is. Give workers more, or make the blocks smaller by chunks"
+                        ) from lost
+                    waiting[number] = needs[number]
+                    continue
+                tries[number] = 0
+                done += job.steps(blocks[number], at[number])
+                at[number] += 1
+                progress(before + done, total)
+                if at[number] < job.n_segments:
+                    waiting[number] = needs[number]
+            submit()
+    except BaseException as error:
+        pool.stop(list(pending))
+        run.log(f"ended with {done} of {job.total} steps done: {type(error).__name__}: {error}")
+        raise
 
 
 @contextlib.contextmanager

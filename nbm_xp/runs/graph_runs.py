@@ -60,7 +60,7 @@ class GraphRun(Kind):
         """The numbers of chains and draws, and how many sweeps went before each draw."""
         return self.job.coordinates
 
-    def complete(self, pool: Pool, progress: Progress | None) -> Warn | None:
+    def complete(self, pool: Pool, progress: Progress) -> Warn | None:
         """Compute what is left to compute."""
         (self.run.checkpoints / self.job.shown).mkdir(exist_ok=True)
         return super().complete(pool, progress)

@@ -30,9 +30,8 @@ from .inputs import (
     save_clamped,
     saved_clamped,
 )
-from .job import Arrays, Block, block_length
+from .job import Arrays, Block, Sweeps, SweepsJob, block_length, chains_of
 from .store import Stored
-from .sweeps import Sweeps, SweepsJob, chains_of
 from .workers import Workers
 
 __all__ = ["SAMPLES", "SampleJob", "Sampling", "sample"]

@@ -167,13 +167,12 @@ class TrainingRun(Kind):
     def __init__(self, run: RunDirectory, callback: Callable[[Any], object] | None = None) -> None:
         super().__init__(run)
         self._callback = callback
-        self._progress: Progress | None = None
         self._began = self._kept_at = 0.0  # the first on the clock, the second in seconds after it
         self._first: tuple[int, float] | None = None  # epoch of this process, and when it ended
 
-    def complete(self, pool: Pool, progress: Progress | None) -> None:
+    def complete(self, pool: Pool, progress: Progress) -> None:
         """Learn, from the beginning or from the last checkpoint, and write what it came to."""
-        run, asked, self._progress = self.run, self.run.configuration, progress
+        run, asked = self.run, self.run.configuration
         rows, held_out, weights = map(self._array, ("rows", "held_out", "sample_weight"))
         checkpoint, done = checked_checkpoint(run), 0
         if checkpoint is None:
@@ -186,14 +185,13 @@ class TrainingRun(Kind):
             run.log(f"the checkpoint of epoch {done} is there")
             self._kept_at = unsealed(read_record(run.checkpoints / CLOCK), run.checkpoints / CLOCK)["seconds"]
         self._began = time.perf_counter() - self._kept_at
-        if progress is not None:
-            progress(done, model.n_iter)
+        progress(done, model.n_iter)
         try:
             model.fit(
                 rows,
                 sample_weight=weights,
                 held_out=held_out,
-                callback=self._after_epoch,
+                callback=functools.partial(self._after_epoch, progress),
                 resume=checkpoint is not None,
             )
         except BaseException as error:
@@ -229,7 +227,7 @@ class TrainingRun(Kind):
             raise ValueError(f"{place} is not the file that the run began with: it is damaged or exchanged")
         return array
 
-    def _after_epoch(self, model: Any) -> None:
+    def _after_epoch(self, progress: Progress, model: Any) -> None:
         """Keep the model, where that is due."""
         run, seconds, every = self.run, time.perf_counter() - self._began, self.run.configuration["checkpoint_every"]
         model.state_.feature_names = run.configuration["feature_names"]
@@ -244,8 +242,7 @@ class TrainingRun(Kind):
             self._kept_at = seconds
         if self._callback is not None:
             self._callback(model)
-        if self._progress is not None:
-            self._progress(epoch, model.n_iter)
+        progress(epoch, model.n_iter)
 
     def _fit_into_the_hours(self, model: Any, seconds: float) -> None:
         """Set how many epochs there will be by how long they take; the first one, slow to begin, does not count.

@@ -127,7 +127,7 @@ def test_what_was_killed_goes_on_with_the_same_bytes() -> None:
     killed.communicate(timeout=300)
     assert killed.returncode == -signal.SIGKILL
     assert not pathlib.Path("ising/lattice.json").exists()
-    assert "`nbm-xp resume ising` goes on with the run in it" in refused(*ASKED)
+    assert "`nbm-xp resume ising`, or name another directory" in refused(*ASKED)
     ran("resume", "ising")
     for name in ("lattice.json", "spins.npy"):
         assert pathlib.Path("ising", name).read_bytes() == pathlib.Path("whole", name).read_bytes()

@@ -81,7 +81,7 @@ def test_a_finished_run_is_left_as_it_is() -> None:
     ran(*CHAINS, "--thin", "2")
     before = contents("chains/samples.zarr")
     assert "wrote chains/samples.zarr" in ran("resume", "chains")
-    assert "is not empty: `nbm-xp resume chains` goes on" in refused(*CHAINS)
+    assert "`nbm-xp resume chains`, or name another directory" in refused(*CHAINS)
     assert "model.safetensors: a model, and no run's directory" in refused("resume", "model.safetensors")
     assert contents("chains/samples.zarr") == before
 

@@ -52,7 +52,7 @@ def test_the_demo_leaves_a_run_alone() -> None:
     np.save("scans.npy", SCANS)
     ran(*SMALL, "--n-iter", "1")
     before = model()
-    assert "--out: run holds a run: name another folder" in run("demo", "--out", "run", "--n-iter", "1").stderr
+    assert "--out: run is not empty: resume the run" in run("demo", "--out", "run", "--n-iter", "1").stderr
     assert model() == before
 
 
@@ -165,12 +165,12 @@ def test_a_training_that_diverges_is_told_of_and_drawn() -> None:
 
 def test_a_place_that_is_taken_is_refused() -> None:
     ran(*SMALL, "--n-iter", "1")
-    assert "run is not empty: `nbm-xp resume run` goes on with the run in it" in refused(*SMALL)
+    assert "run is not empty: resume the run in it by runs.resume" in refused(*SMALL)
     os.mkdir("other")
     pathlib.Path("other/file").touch()
     assert "other is not empty" in refused(*SMALL, "--out", "other")
     assert "it has no run.json" in refused("resume", "other")
-    assert "scans.npy is a file, and a run needs a folder" in refused(*SMALL, "--out", "scans.npy")
+    assert "scans.npy is a file, and a run needs a directory" in refused(*SMALL, "--out", "scans.npy")
     assert "there is no folder nowhere" in refused(*SMALL, "--out", "nowhere/run")
 
 

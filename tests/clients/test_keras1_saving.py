@@ -64,6 +64,7 @@ def test_callbacks_that_look_for_the_best(keras1: Any, tmp_path: Path) -> None:
     x = RNG.normal(size=(20, 6))
     model.fit(x, x[:, :1], nb_epoch=3, verbose=0, validation_split=0.25, callbacks=watched)
     model.load_weights(path)
+    assert model.evaluate(x[15:], x[15:, :1], verbose=0) == pytest.approx(watched[0].best, rel=1e-5)
 
 
 def test_estimators_of_scikit_learn(keras1: Any) -> None:

@@ -16,8 +16,8 @@ import pytest
 
 from nbm_xp.boltzmann import RBM
 from nbm_xp.runs import RunDirectory, RunError, Workers, evaluate, sample
+from nbm_xp.runs.execution import carry_out
 from nbm_xp.runs.job import Block, Job, blocks_of
-from nbm_xp.runs.tasks import carry_out
 from tests.helpers.runs import SAMPLE, files_of, ordinary
 
 pytest.importorskip("distributed")
@@ -131,5 +131,5 @@ def test_a_task_that_kills_its_workers_ends_the_run(tmp_path: pathlib.Path) -> N
         Workers("local", n_workers=1) as workers,
         pytest.raises(RunError, match=r"block 0 lost its worker 5 times in a row: perhaps it needs more memory"),
     ):
-        carry_out(run, [Deadly(str(run.path), 1, "a run")], workers.pool, None)
+        carry_out(run, [Deadly(str(run.path), 1, "a run")], workers.pool, lambda done, total: None)
     assert "a worker was lost" in (run.path / "run.log").read_text()

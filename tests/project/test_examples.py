@@ -15,6 +15,7 @@ EXAMPLES: dict[str, tuple[dict[str, int], Callable[[Any], bool]]] = {
     "digits": ({"n_iter": 3}, lambda mean: -25 < mean < -16),
     "hmc": ({"n_draws": 300}, lambda mean: bool(np.allclose(mean, [1.0, -2.0], atol=0.6))),
     "lattice_on_disk": ({"length": 96, "n_sweeps": 19}, lambda energy: abs(energy + 1.106) < 0.2),
+    "mnist": ({"n_components": 4, "n_iter": 2}, lambda mean: -11.5 < mean < -9.5),  # 16 random bits: -16 log 2
     "neon_digits": ({"epochs": 5}, lambda accuracy: accuracy > 0.9),
     "random_on_a_cluster": ({"rows": 2000}, lambda equal: equal),
     "rna_family": ({"n_iter": 30}, lambda pairs: pairs == HAIRPIN),
@@ -26,7 +27,10 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # shortened, chains do not come to equilibrium
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * ("cluster" in n)) for n in EXAMPLES])
-def test_an_example_finds_what_it_says(name: str, tmp_path: Path) -> None:
+def test_an_example_finds_what_it_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = np.random.default_rng(5).random((500, 16)) < 0.5
+    np.savez("mnist.npz", **{"train.data": rows, "test.data": rows[:100]})
     shortened, is_right = EXAMPLES[name]
     found = importlib.import_module(f"examples.{name}").main(str(tmp_path / "picture.png"), **shortened)
     assert is_right(found), found

@@ -34,7 +34,6 @@ from nbm_xp.tape import Variable, evaluate, function, gradients, is_tensor, plac
 from nbm_xp.tape import namespace as recorded
 from tests.helpers.distributions import DRAWS, WITH_ARRAYS
 from tests.helpers.strangers import (
-    ABSENT,
     IN_BLOCKS,
     STRANGERS,
     Stranger,
@@ -390,11 +389,6 @@ def test_masked_tensors_are_written_to_and_differentiated() -> None:
     assert value == pytest.approx(np.var(kept, ddof=1))
     wanted = np.where(~mask & (abs(host) <= 1.0), 2.0 * (host - kept.mean()) / (kept.size - 1), 0.0)
     np.testing.assert_allclose(slope, wanted, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", ABSENT)
-def test_what_is_absent(name: str) -> None:
-    pytest.skip(ABSENT[name])
 
 
 def test_strict_is_by_the_strangers_way() -> None:

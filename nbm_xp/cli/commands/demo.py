@@ -22,7 +22,6 @@ from nbm_xp.boltzmann import RBM, SGD, AISEstimate
 from nbm_xp.machines import Array
 
 from .. import inputs
-from ..errors import InputError
 from ..output import console, signed, threads_for, work_bar
 from . import options
 
@@ -67,9 +66,8 @@ def demo(
     n_iter: Annotated[int | None, typer.Option(min=1, help="Epochs: fewer are quicker, worse.")] = None,
 ) -> None:
     """Train an RBM on handwritten digits, estimate its log Z, sample it, and draw what it learned."""
-    inputs.check_place(out)
-    if (out / "run.json").is_file():
-        raise InputError(f"--out: {out} holds a run: name another folder")
+    if not (out / "demo.png").is_file():  # made before, and to be made anew
+        inputs.check_new_run(out)
     out.mkdir(exist_ok=True)
     began, show, epochs = time.perf_counter(), console().print, n_iter or EPOCHS
     rows = inputs.read_rows("digits:train"), inputs.read_rows("digits:test")
