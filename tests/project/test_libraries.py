@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from nbm_xp.namespace import get_namespace
 from tests.helpers.libraries import EVERYWHERE, LIBRARIES, Library, libraries
 
