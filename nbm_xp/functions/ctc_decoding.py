@@ -24,7 +24,7 @@ from nbm_xp import tape
 from nbm_xp.namespace import concrete_int, is_lazy
 from nbm_xp.tape import namespace as recorded
 from nbm_xp.tape.lengths import value_length
-from nbm_xp.tape.node import FLAT
+from nbm_xp.tape.operations import FLAT
 
 from ._arguments import Array, as_array, floats
 from .activations import log_softmax

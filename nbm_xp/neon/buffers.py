@@ -16,7 +16,7 @@ from nbm_xp.functions.shaping import flatten
 from nbm_xp.namespace import address, can_be_owned, dtype_name, host_namespace, is_array, is_complex, to_numpy
 from nbm_xp.tape import Tensor, namespace
 from nbm_xp.tape.dtypes import DType, as_dtype
-from nbm_xp.tape.node import VARIABLE, leaf
+from nbm_xp.tape.graph import VARIABLE, leaf
 
 from .memory import Step, Storage, holding, indexed, lengths_of, list_in, reshaped
 from .optrees import OpTree, is_node, transposed

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from nbm_xp.functions import arithmetic
 from nbm_xp.namespace import array_namespace, host_namespace, is_array
 from nbm_xp.tape import Tensor, namespace
-from nbm_xp.tape.node import LEAVES, Node
-from nbm_xp.tape.plans.structural_key import structural_key
+from nbm_xp.tape.graph import LEAVES, Node
+from nbm_xp.tape.plans.plan import structural_key
 from nbm_xp.tape.printing import expression
 from nbm_xp.tape.tensor import Operators
 

@@ -9,7 +9,7 @@ from nbm_xp.functions.comparison import less
 from nbm_xp.namespace import host_namespace, library_name
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Tensor
-from nbm_xp.tape.node import VARIABLE, leaf
+from nbm_xp.tape.graph import VARIABLE, leaf
 
 from .buffers import Buffer
 from .engine import Engine, RandomState, seed_of

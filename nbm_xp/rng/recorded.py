@@ -34,9 +34,10 @@ from nbm_xp.namespace import (
 from nbm_xp.namespace.compiling import as_rounded
 from nbm_xp.tape import KnownLength, Length, Tensor, as_tensor, composite, is_tensor, operation
 from nbm_xp.tape import namespace as recorded
-from nbm_xp.tape.concrete import recorded_length
 from nbm_xp.tape.dtypes import as_dtype, int32
-from nbm_xp.tape.node import FLAT, Joint, Node, Shape, Spec
+from nbm_xp.tape.graph import Node
+from nbm_xp.tape.operations import FLAT, Joint, Shape, Spec
+from nbm_xp.tape.standard.shapes import recorded_length
 
 from . import draws
 from .distributions import DISTRIBUTIONS, derivatives, differentiated, line_of

@@ -14,8 +14,7 @@ from nbm_xp.package import public_names
 
 from . import namespace
 from .composite import composite, operation, sigmoid, softplus
-from .concrete import integer_length
-from .control import ifelse
+from .control import Until, ifelse, until
 from .derivatives.jacobians import hessian, jacobian
 from .derivatives.transforms import grad, hvp, jvp, value_and_grad, vjp
 from .derivatives.vmapping import vmap
@@ -25,8 +24,9 @@ from .function import Function, function
 from .gradients import gradients, stop_gradient
 from .lengths import KnownLength, Length
 from .loops.checkpoint import checkpoint
-from .loops.scan import Until, scan, until
-from .node import Joint, register_gradient, same_as_first
+from .loops.scan import scan
+from .operations import Joint, register_gradient, same_as_first
+from .standard.shapes import integer_length
 from .tensor import Tensor, as_tensor, is_tensor, look_up_by_identity
 from .variable import Variable, placeholder
 from .visualize import visualize

@@ -15,13 +15,13 @@ from typing import Any, TypeVar
 from nbm_xp.namespace import array_namespace, dtype_name
 from nbm_xp.namespace.exponentials import sigmoid_for, softplus_for
 
-from .node import (
+from .graph import Node
+from .operations import (
     ALONG_AXES_TAG,
     COMPOSITE_TAG,
     ELEMENTWISE_TAG,
     OPERATIONS,
     Joint,
-    Node,
     Rule,
     Spec,
     declare,

@@ -2,6 +2,10 @@
 
 What constants alone decide is kept on its node as far as it is small, in bounded memory, so that code that looks at its
 values as it goes on takes time in proportion to its steps.
+
+Functions whose result has a shape that depends on data look at values while recording. Variables and constants may be
+looked at. Inputs have no value yet, arrays of a lazy library are computed only when the user says so, and random draws
+are drawn anew at every run: where one of these is involved, an error is raised.
 """
 
 from __future__ import annotations
@@ -13,24 +17,37 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from nbm_xp.namespace import array_namespace, brought, default_namespace, floatx, is_lazy, running_namespace
+from nbm_xp.namespace import (
+    array_namespace,
+    brought,
+    default_namespace,
+    floatx,
+    host_namespace,
+    is_lazy,
+    library_name,
+    running_namespace,
+    to_numpy,
+    use_backend,
+)
 from nbm_xp.namespace.compiling import compiled
 from nbm_xp.namespace.memory import unshared
 
 from .function import function
-from .graph import ARGUMENT, Result, refuse_cut, walk
+from .graph import ARGUMENT, CONSTANT, LEAVES, PLACEHOLDER, VARIABLE, Node, Result, is_differentiated, refuse_cut, walk
 from .lengths import known, product
-from .node import CONSTANT, LEAVES, PLACEHOLDER, VARIABLE, Node, rules_version
-from .plans.plan import compile_plan, may_share
-from .plans.structural_key import number_arguments, structural_key
+from .operations import rules_version
+from .plans.plan import compile_plan, may_share, number_arguments, structural_key
 from .plans.writer import keep
 from .tensor import Tensor, as_tensor
 
 __all__ = [
-    "Plan", "cache_key", "computed", "evaluate", "held", "look", "planned", "recalled", "remembered",
+    "Plan", "computed", "concrete", "evaluate", "held", "is_lasting", "lasting_number", "look", "made_for_structure",
+    "planned",
 ]  # fmt: skip
+
+T = TypeVar("T")
 
 BUDGET = 32 * 2**20
 """Bytes that all kept values together may take."""
@@ -78,8 +95,8 @@ def evaluate(value: Any, inputs: Mapping[Tensor, Any] | None = None) -> Any:
         keys = list(inputs)
         return function(keys, list(value) if isinstance(value, tuple) else value)(*(inputs[key] for key in keys))
     if isinstance(value, (list, tuple)):
-        return _values([_uncut(item).node for item in value], own=True)
-    return _values([_uncut(value).node], own=True)[0]
+        return _values([_uncut(item).node for item in value])
+    return _value(_uncut(value).node)
 
 
 def _uncut(value: Any) -> Tensor:
@@ -90,12 +107,35 @@ def _uncut(value: Any) -> Tensor:
 
 
 def look(tensor: Tensor) -> Any:
-    """The value of a Tensor to be read and not to be written to."""
-    return _values([tensor.node], own=False)[0]
+    """The value of a Tensor, though it may be differentiated."""
+    return _value(tensor.node)
 
 
-def _values(roots: Sequence[Node], *, own: bool) -> list[Any]:
-    """The values of nodes; with `own`, arrays that share no memory with variables, constants or kept values."""
+def _value(node: Node) -> Any:
+    """The value of a node, as it was found last where nothing has changed."""
+    found = None if node.evaluator is None else node.evaluator()
+    return _values([node])[0] if found is None else found
+
+
+@dataclass
+class _Evaluator:
+    """How the value of a node was found: from which leaves, by what plan, and what this was compiled for."""
+
+    leaves: list[Node]
+    made_for: Hashable
+    plan: Plan
+
+    def __call__(self) -> Any:
+        """The value; None where something has changed, or there is an error."""
+        arrays = list(map(held, self.leaves))
+        if self.made_for == _configuration(arrays) and not any(map(_needs_function, self.leaves)):
+            with suppress(Exception):
+                return self.plan(arrays)[0]
+        return None
+
+
+def _values(roots: Sequence[Node]) -> list[Any]:
+    """The values of nodes: arrays that share no memory with variables, constants or kept values."""
     kept: dict[Node, Any] = {}  # another thread may make room meanwhile
 
     def operands(node: Node) -> Sequence[Node]:
@@ -108,27 +148,25 @@ def _values(roots: Sequence[Node], *, own: bool) -> list[Any]:
     order = walk(roots, operands)
     if any(map(_needs_function, order)):
         return _by_function(roots)
-    lasting = _lasting(order, kept)
-    keep = [node for node in order if node in lasting and node not in kept and _is_worth_keeping(node)]
+    keep = [node for node in _lasting(order, kept) if node not in kept and _is_worth_keeping(node)]
     results = [*roots, *(node for node in keep if node not in roots)]
-    found = structural_key(results, list(kept))
+
+    def plan_of(leaves: Sequence[Node], xp: ModuleType) -> Plan:
+        return planned(leaves, results, len(roots), xp, once=True)
+
+    found = made_for_structure(("values", len(roots)), results, kept, plan_of)
     if found is None:
         return cast("list[Any]", function([], list(map(Tensor, roots)))())
-    structure, leaves = found
-    arrays = [kept[node] if node in kept else held(node) for node in leaves]
-    key: Hashable = ("values", own, len(roots), structure, cache_key(arrays))
-
-    def anew() -> Plan:
-        xp = running_namespace(arrays, default_namespace())
-        return planned(leaves, results, len(roots) if own else 0, xp, once=True)
-
-    values = _run(key, anew, arrays)
+    plan, leaves, arrays = found
+    values = _run(plan, arrays, lambda: plan_of(leaves, plan.xp))
+    if len(results) == 1 and roots[0] not in leaves and not keep:
+        roots[0].evaluator = _Evaluator(leaves, _configuration(arrays), plan)
     found_of = dict(zip(results, values, strict=True))
     for node in keep:
         is_own = not node.call.op.may_overlap or not node.shape
         _keep(node, found_of[node] if is_own else _copied(found_of[node]))
     pairs = zip(roots, values, strict=False)
-    return [_copied(value) if own and node.memo is value else value for node, value in pairs]
+    return [_copied(value) if node.memo is value else value for node, value in pairs]
 
 
 def _copied(array: Any) -> Any:
@@ -137,9 +175,11 @@ def _copied(array: Any) -> Any:
 
 def _needs_function(node: Node) -> bool:
     """Whether a value has no plan of its own: it is missing, or drawn at random."""
-    if node.op is VARIABLE:
-        return node.payload.is_state or node.payload.default_update is not None
-    return node.op is PLACEHOLDER
+    return node.op is PLACEHOLDER or _is_drawn(node)
+
+
+def _is_drawn(node: Node) -> bool:
+    return node.op is VARIABLE and (node.payload.is_state or node.payload.default_update is not None)
 
 
 def _by_function(roots: Sequence[Node]) -> list[Any]:
@@ -151,7 +191,7 @@ def _by_function(roots: Sequence[Node]) -> list[Any]:
     return [node.evaluator()]
 
 
-def _lasting(order: Sequence[Node], kept: Mapping[Node, Any]) -> set[Node]:
+def _lasting(order: Sequence[Node], kept: Mapping[Node, Any]) -> list[Node]:
     """The nodes whose values follow from constants and kept values, and not from the configuration alone."""
     lasting: set[Node] = set()
     free: set[Node] = set()
@@ -160,7 +200,7 @@ def _lasting(order: Sequence[Node], kept: Mapping[Node, Any]) -> set[Node]:
             lasting.add(node)
         elif node.op not in LEAVES and all(other in lasting or other in free for other in node.inputs):
             (free if all(other in free for other in node.inputs) else lasting).add(node)
-    return lasting
+    return [node for node in order if node in lasting]
 
 
 def _is_worth_keeping(node: Node) -> bool:
@@ -261,46 +301,66 @@ def computed(
     other_numbers : bool
         Whether a graph in which operators take other numbers is computed by the same plan; `build` returns `roots`.
     """
-    arrays = [held(tensor.node) for tensor in inputs]
     numbers: dict[str, int] | None = {} if other_numbers else None
-    found = structural_key([root.node for root in roots], [tensor.node for tensor in inputs], numbers)
-    if found is None:
-        results: list[Any] = function(list(inputs), list(build()))(*arrays)
-        return results
-    structure, nodes = found
-    arrays += [held(node) for node in nodes[len(inputs) :]]
-    key = (kind, structure, cache_key(arrays))
 
-    def anew() -> Plan:
+    def plan_of(leaves: Sequence[Node], xp: ModuleType) -> Plan:
         outputs = [tensor.node for tensor in build()]
-        arguments, givens = number_arguments(outputs, nodes, numbers) if numbers else ([], None)
-        xp = running_namespace(arrays, default_namespace())
-        return planned([*nodes, *arguments], outputs, len(outputs), xp, givens=givens)
+        arguments, givens = number_arguments(outputs, leaves, numbers) if numbers else ([], None)
+        return planned([*leaves, *arguments], outputs, len(outputs), xp, givens=givens)
 
-    return _run(key, anew, [*arrays, *map(float, numbers or ())])
+    given = {tensor.node: held(tensor.node) for tensor in inputs}
+    found = made_for_structure(kind, [root.node for root in roots], given, plan_of, numbers)
+    if found is None:
+        results: list[Any] = function(list(inputs), list(build()))(*given.values())
+        return results
+    plan, leaves, arrays = found
+    return _run(plan, [*arrays, *map(float, numbers or ())], lambda: plan_of(leaves, plan.xp))
 
 
-def _run(key: Hashable, anew: Callable[[], Plan], arrays: Sequence[Any]) -> list[Any]:
-    """What the plan of a key computes from arrays; `anew` makes it."""
-    plan: Plan | None = recalled(key)
-    if plan is None:
-        plan = cast("Plan", remembered(key, anew()))
+def made_for_structure(
+    kind: Hashable,
+    roots: Sequence[Node],
+    given: Mapping[Node, Any],
+    make: Callable[[Sequence[Node], ModuleType], T],
+    numbers: dict[str, int] | None = None,
+) -> tuple[T, list[Node], list[Any]] | None:
+    """What was made for another graph of the same structure, or is now; the leaves of this one, and their arrays.
+
+    None where a graph has no structure that another recording could equal.
+
+    Parameters
+    ----------
+    kind
+        What `make` makes: equal for the same.
+    roots
+        What the graph computes.
+    given
+        Leaves, or nodes that count as leaves, and their arrays.
+    make
+        Makes it for the leaves and the library that they run on.
+    numbers
+        As `structural_key` takes them.
+    """
+    found = structural_key(roots, list(given), numbers)
+    if found is None:
+        return None
+    structure, leaves = found
+    arrays = [given[node] if node in given else held(node) for node in leaves]
+    key = (kind, structure, _configuration(arrays))
+    made: T | None = _plans.get(key)
+    if made is None:
+        made = keep(_plans, key, make(leaves, running_namespace(arrays, default_namespace())), _CACHE_SIZE)
+    return made, leaves, arrays
+
+
+def _run(plan: Plan, arrays: Sequence[Any], anew: Callable[[], Plan]) -> list[Any]:
+    """What a plan computes; one made anew fails again, with a note of where this graph was recorded."""
     with suppress(Exception):
         return plan(arrays)
-    return anew()(arrays)  # fails again, with a note of where this graph was recorded
+    return anew()(arrays)
 
 
-def recalled(key: Hashable) -> Any:
-    """What was compiled under a key, or None."""
-    return _plans.get(key)
-
-
-def remembered(key: Hashable, value: Any) -> Any:
-    """Keep what was compiled; another thread's, if it came first."""
-    return keep(_plans, key, value, _CACHE_SIZE)
-
-
-def cache_key(arrays: Sequence[Any]) -> Hashable:
+def _configuration(arrays: Sequence[Any]) -> Hashable:
     """What a plan depends on besides the structure of its graph."""
     return tuple(map(type, arrays)), floatx(), default_namespace(), rules_version()
 
@@ -314,3 +374,49 @@ def held(node: Node) -> Any:
     if node.op not in LEAVES:
         return node.memo
     return node.payload.value if node.op is VARIABLE else node.payload
+
+
+def _why_unknown(node: Node, *, for_good: bool) -> str | None:
+    """Why a value is not known now, or not for good; None where it is."""
+    arrays = []
+    for needed in walk([node], lambda other: () if other.memo is not None else other.inputs):
+        if needed.op is PLACEHOLDER:
+            return f"it depends on the input {needed.name or repr(needed)}"
+        if _is_drawn(needed):
+            return "it depends on random draws, which are drawn anew at every run"
+        if needed.op is VARIABLE and for_good:
+            return f"it depends on {needed.payload!r}, which may be set"
+        if needed.op in LEAVES or needed.memo is not None:
+            arrays.append(held(needed))
+    if is_lazy(running_namespace(arrays, default_namespace())):
+        return "it depends on lazy arrays, which are never computed unasked"
+    return None
+
+
+def concrete(x: Tensor, function: str) -> Any:
+    """The array that a Tensor is, looked at now for a function whose result's length depends on it.
+
+    Raises
+    ------
+    ValueError
+        If the value is not known yet; the message names the function and says why.
+    """
+    reason = _why_unknown(x.node, for_good=False)
+    if reason is not None:
+        raise ValueError(
+            f"the length of what {function} gives depends on data, which must be known while recording; {reason}"
+        )
+    return look(x)
+
+
+def is_lasting(x: Tensor) -> bool:
+    """Whether constants alone decide a value, which is there for the asking: what is differentiated is none."""
+    return not is_differentiated(x.node) and _why_unknown(x.node, for_good=True) is None
+
+
+def lasting_number(node: Node) -> Any:
+    """The value of a scalar that nothing can change; None where inputs, variables or lazy arrays decide it."""
+    with use_backend(library_name(host_namespace())):  # for numbers alone, which are the same in every library
+        if _why_unknown(node, for_good=True) is not None:
+            return None
+        return to_numpy(_value(node)).item()

@@ -29,10 +29,9 @@ from nbm_xp.namespace.compiling import at_home, compiled, compiles, how_run, is_
 from nbm_xp.namespace.memory import unshared
 
 from .batches import Batches, batch_axes
-from .graph import Result, reachable
+from .graph import CONSTANT, PLACEHOLDER, VARIABLE, Node, Result, reachable
 from .lengths import Length
 from .loops.run import automatic_updates
-from .node import CONSTANT, PLACEHOLDER, VARIABLE, Node
 from .plans.plan import Exclusive, compile_plan, described_plan, may_share
 from .plans.writer import PlanWriter
 from .printing import described

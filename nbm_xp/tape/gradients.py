@@ -13,11 +13,11 @@ import builtins
 from collections.abc import Sequence
 from typing import Any, Literal, cast, overload
 
-from .control import ifelse
-from .graph import STOP, BranchPath, reachable, recorded_paths
+from .control import IFELSE, BranchPath, ifelse, recorded_paths
+from .error_notes import recorded_at
+from .graph import OUTPUT, STOP, Node, gradient_location, reachable, recording
 from .lengths import same_length, same_shape
-from .node import ELEMENTWISE_TAG, IFELSE_NAME, OUTPUT, Joint, Node, Shape
-from .source_locations import gradient_location, recorded_at, recording
+from .operations import ELEMENTWISE_TAG, Joint, Shape
 from .standard.creation import real, zeros_like
 from .standard.data_types import astype, divisible, scalar
 from .standard.elementwise import where
@@ -102,7 +102,7 @@ def pull_back(
                 continue
             if node.op is OUTPUT:
                 backward.receive_output(node, cotangent)
-            elif node.op.name == IFELSE_NAME:
+            elif node.op is IFELSE:
                 backward.into_branches(node, cotangent)
             elif node.args and any(parent in active for parent in node.array_args()):
                 backward.through_rule(node, cotangent)
@@ -357,7 +357,7 @@ def _depends(loss: Node, target: Node) -> bool:
     reached = {target}
     for node in reachable([loss]):
         if (node.op is not STOP and any(parent in reached for parent in node.array_args())) or (
-            node.op.name == IFELSE_NAME and any(parent in reached for parent in node.inputs)
+            node.op is IFELSE and any(parent in reached for parent in node.inputs)
         ):
             reached.add(node)
     return loss in reached

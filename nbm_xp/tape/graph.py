@@ -1,37 +1,240 @@
-"""Walks over a graph: what is needed, in which branch of an `ifelse`, and which derivatives are in progress."""
+"""The graph: immutable nodes, walks over what they are computed from, and which derivatives are in progress.
+
+A node is one value: an operation, its arguments, its shape and dtype. Arguments are nodes, Python scalars, lengths
+and sequences of these; attributes (axis, keepdims, dtype, …) are plain values and lengths. Nothing here knows an array
+library. Leaves are placeholders, variables and constants. An operation with several results is recorded as one call
+node and one `OUTPUT` node for each result that is used. A node knows where in the user's code it was recorded.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import itertools
+import os
+import sys
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from operator import attrgetter
+from types import CodeType
 from typing import Any, TypeAlias
 
-from .dtypes import as_dtype
-from .lengths import Length
-from .node import (
-    ELEMENTWISE_TAG,
-    IDENTITY_TAG,
-    IFELSE_NAME,
-    OUTPUT,
-    PLACEHOLDER,
-    Node,
-    Shape,
-    declare,
-    leaf,
-    nodes_in,
-    same_as_first,
-)
+from nbm_xp.namespace import host_namespace
+
+from .dtypes import DTYPE_CLASSES, DType, as_dtype
+from .lengths import Length, axis_length
+from .operations import ELEMENTWISE_TAG, IDENTITY_TAG, Operation, Shape, declare, same_as_first
 
 __all__ = [
-    "ARGUMENT", "BranchPath", "IN_PROGRESS", "Result", "STOP", "branch_paths", "inner_placeholder", "is_differentiated",
-    "reachable", "recorded_paths", "refuse_cut", "walk",
+    "ARGUMENT", "CONSTANT", "IN_PROGRESS", "LEAVES", "Node", "OUTPUT", "PLACEHOLDER", "Result", "STOP",
+    "SourceLocation", "VARIABLE", "call_of", "gradient_location", "inner_placeholder", "is_differentiated", "leaf",
+    "nodes_in", "reachable", "recording", "refuse_cut", "walk", "with_short_lengths",
 ]  # fmt: skip
+
+_LONGEST = 32
+_serials = itertools.count()
+
+SourceLocation: TypeAlias = tuple[CodeType, int, str | None, str]
+"""Code, position in it, of what a gradient rule recorded whose gradient it is, and what was called there."""
+
+_PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir)) + os.sep
+_USERS = tuple(os.path.join(_PACKAGE, part) for part in ("boltzmann", "cli"))
+
+
+class _Recording(threading.local):
+    """What the thread records just now; `source_location` stands in for the frame while a gradient rule runs."""
+
+    source_location: SourceLocation | None = None
+
+
+recording = _Recording()
+
+
+def current_location() -> SourceLocation | None:
+    """The location of the user's call that records just now; None if there is no code but this package's."""
+    location = recording.source_location
+    if location is not None:
+        return location
+    frame = inner = sys._getframe(2)
+    while _is_ours(frame.f_code.co_filename):
+        outer = frame.f_back
+        if outer is None:
+            return None
+        inner, frame = frame, outer
+    return frame.f_code, frame.f_lasti, None, inner.f_code.co_name
+
+
+@lru_cache(maxsize=10_000)  # a notebook, whose every cell is a file, must not fill the memory
+def _is_ours(filename: str) -> bool:
+    """Whether a file is this package's, and not written as any user's code would be."""
+    return filename.startswith(_PACKAGE) and not filename.startswith(_USERS)
+
+
+def gradient_location(name: str, location: SourceLocation | None) -> SourceLocation | None:
+    """The location for what the gradient rule of an operation records: that of the operation."""
+    return None if location is None else (location[0], location[1], f"the gradient of {name}", location[3])
+
+
+class Node:
+    """One recorded value; for a call with several results, all of them together.
+
+    `source_location` is where in the user's code it was recorded. `evaluator` is how its value is found, once it
+    has been compiled, and `memo` holds the value itself, where it cannot change. `reader` gives the value as an
+    array that is there already, where what was recorded shows memory of the user's.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "args",
+        "attributes",
+        "dtype",
+        "evaluator",
+        "inputs",
+        "memo",
+        "name",
+        "op",
+        "payload",
+        "reader",
+        "serial",
+        "shape",
+        "source_location",
+    )
+
+    def __init__(
+        self,
+        op: Operation,
+        args: tuple[Any, ...],
+        attributes: dict[str, Any],
+        shape: Shape,
+        dtype: DType,
+        *,
+        name: str | None = None,
+        payload: Any = None,
+    ) -> None:
+        self.op = op
+        self.args = args
+        self.attributes = attributes
+        self.shape = shape
+        self.dtype = dtype
+        self.name = name
+        self.payload = payload
+        self.serial = next(_serials)
+        self.source_location: SourceLocation | None = None if op is OUTPUT else current_location()
+        self.evaluator: Callable[[], Any] | None = None
+        self.reader: Callable[[], Any] | None = None
+        self.memo: Any = None
+        self.inputs: tuple[Node, ...] = _inputs(args, attributes)
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        state = {name: getattr(self, name) for name in Node.__slots__ if name != "__weakref__"}
+        return None, state | dict.fromkeys(("evaluator", "memo", "source_location", "reader"))  # of this process
+
+    @property
+    def is_call(self) -> bool:
+        """Whether this is a call with several results, which is none of them."""
+        return bool(self.dtype.kind == "V")
+
+    @property
+    def call(self) -> Node:
+        """The call that this is a result of; any other node is a call of its own."""
+        return self.args[0] if self.op is OUTPUT else self
+
+    def current_shape(self) -> tuple[int, ...] | None:
+        """The shape that a variable has now; None for what is computed."""
+        return tuple(self.payload.value.shape) if self.op is VARIABLE else None
+
+    def array_args(self) -> Iterator[Node]:
+        """The nodes among the arguments themselves, without those that only decide a length."""
+        for arg in self.args:
+            if isinstance(arg, Node):
+                yield arg
+            elif isinstance(arg, tuple):
+                yield from (item for item in arg if isinstance(item, Node))
+
+    def __repr__(self) -> str:
+        return f"<node {self.name or self.op.name} {self.dtype}{list(self.shape)}>"
+
+
+_CALL = host_namespace().dtype("V")
+
+
+def with_short_lengths(node: Node) -> Node:
+    """The node, its lengths replaced by symbols of its own where they take too long to write."""
+    for axis, size in enumerate(node.shape):
+        if type(size) is Length and size.weight > _LONGEST:
+            node.shape = (*node.shape[:axis], axis_length(node, axis), *node.shape[axis + 1 :])
+    return node
+
+
+def call_of(
+    op: Operation,
+    args: tuple[Any, ...],
+    attributes: dict[str, Any] | None = None,
+    *,
+    payload: Any = None,
+    name: str | None = None,
+) -> Node:
+    """A call with several results, each of which is an `OUTPUT` of it."""
+    return Node(op, args, attributes or {}, (), _CALL, payload=payload, name=name)
+
+
+def _inputs(args: tuple[Any, ...], attributes: dict[str, Any]) -> tuple[Node, ...]:
+    """What a call is computed from, each node once."""
+    found: dict[Node, None] = {}
+    for arg in args:
+        if type(arg) is Node:
+            found[arg] = None
+        elif type(arg) not in _PLAIN:
+            found.update(dict.fromkeys(nodes_in(arg)))
+    for value in attributes.values():
+        if type(value) not in _PLAIN:
+            found.update(dict.fromkeys(nodes_in(value)))
+    return tuple(found)
+
+
+_PLAIN = frozenset({bool, int, float, complex, str, type(None), *DTYPE_CLASSES})
+
+
+def nodes_in(value: Any) -> Iterator[Node]:
+    """Every node that a value holds: itself, in sequences, or as what decides a length."""
+    if isinstance(value, Node):
+        yield value
+    elif isinstance(value, Length):
+        yield from value.nodes()
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from nodes_in(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from nodes_in(item)
+    elif isinstance(value, slice):
+        yield from nodes_in((value.start, value.stop, value.step))
+
+
+def _never(*args: Any, **attributes: Any) -> Any:
+    raise AssertionError("a leaf is made, not recorded")
+
+
+PLACEHOLDER = Operation("placeholder", _never)
+VARIABLE = Operation("variable", _never)
+CONSTANT = Operation("constant", _never)
+OUTPUT = Operation("output", _never)
+LEAVES = frozenset((PLACEHOLDER, VARIABLE, CONSTANT))
+
+
+def leaf(
+    op: Operation, shape: Sequence[int | None] | None, ndim: int, dtype: DType, name: str | None, payload: Any = None
+) -> Node:
+    """A leaf whose unknown lengths (None, or all of them) are the symbols of its own axes."""
+    node = Node(op, (), {}, (), dtype, name=name, payload=payload)
+    lengths = [None] * ndim if shape is None else shape
+    node.shape = tuple(axis_length(node, axis) if length is None else length for axis, length in enumerate(lengths))
+    return node
+
 
 Result: TypeAlias = "Node | Length | None"
 """What a plan can be asked for."""
 
-_inputs: Callable[[Node], Sequence[Node]] = attrgetter("inputs")
+_inputs_of: Callable[[Node], Sequence[Node]] = attrgetter("inputs")
 
 
 def reachable(
@@ -40,7 +243,7 @@ def reachable(
     """What the roots need, inputs first, with `givens` put in the place of their keys; `stop` needs nothing."""
     found = [node for result in roots for node in nodes_in(result)]
     if not givens:
-        return walk(found, _inputs, frozenset(stop))
+        return walk(found, _inputs_of, frozenset(stop))
     replaced = givens.get
     return walk(
         [replaced(node, node) for node in found],
@@ -70,78 +273,6 @@ def walk(
         else:
             placed[node] = None
     return list(placed)
-
-
-BranchPath: TypeAlias = tuple[tuple[Node, int], ...]
-"""The way into nested branches, from outside in: a condition, and which of its branches.
-
-Two choices by one condition share their branches.
-"""
-
-
-def _common_path(a: BranchPath, b: BranchPath) -> BranchPath:
-    """The innermost branch that holds both."""
-    length = 0
-    for left, right in zip(a, b, strict=False):
-        if left != right:
-            break
-        length += 1
-    return a[:length]
-
-
-def branch_paths(
-    order: Sequence[Node],
-    roots: Iterable[Node],
-    operands: Callable[[Node], Sequence[Node]] = attrgetter("inputs"),
-    resolve: Callable[[Node], Node] = lambda node: node,
-    *,
-    both: bool = False,
-) -> tuple[dict[Node, BranchPath], dict[Node, set[int]]]:
-    """The innermost branch that holds all uses of each value that is needed, and which results of each call are.
-
-    Parameters
-    ----------
-    order
-        The values, inputs before their users.
-    roots
-        Those that are asked for outside all branches.
-    operands
-        What each is computed from.
-    resolve
-        Gives the node that is computed in the place of another.
-    both
-        Whether both branches are computed, so that there are none to be inside of.
-    """
-    paths: dict[Node, BranchPath] = dict.fromkeys(roots, ())
-    needed: dict[Node, set[int]] = defaultdict(set)
-    for node in reversed(order):
-        path = paths.get(node)
-        if path is None:  # such as an unused value of a branch
-            continue
-        uses: list[tuple[Node, BranchPath]]
-        if node.op.name == IFELSE_NAME and not both:
-            condition, *branches = node.args
-            chosen = resolve(condition)
-            inside = [(*path, (chosen, branch)) for branch in range(len(branches))]
-            uses = [(resolve(branches[branch][i]), way) for branch, way in enumerate(inside) for i in needed[node]]
-            uses.append((chosen, path))
-        else:
-            others = operands(node)
-            uses = [(other, path) for other in others]
-            if others and node.op is OUTPUT:  # and none that is given
-                needed[resolve(node.args[0])].add(node.args[1])
-        for other, way in uses:
-            before = paths.get(other)
-            paths[other] = way if before is None or before == way else _common_path(before, way)
-    return paths, needed
-
-
-def recorded_paths(order: Sequence[Node], roots: Iterable[Node]) -> dict[Node, BranchPath]:
-    """The branch of each value of a graph as it was recorded, a result where its call is; empty without branches."""
-    if not any(node.op.name == IFELSE_NAME for node in order):
-        return {}
-    paths, _ = branch_paths(order, roots)
-    return paths | {node: paths[node.args[0]] for node in order if node.op is OUTPUT and node in paths}
 
 
 def inner_placeholder(shape: Shape, dtype: Any, name: str | None = None) -> Node:

@@ -14,9 +14,10 @@ from nbm_xp.namespace import DTYPE_NAMES, host_namespace
 from nbm_xp.namespace.errors import name_errors as _name_errors
 
 from . import linear_algebra as linalg
-from .concrete import is_lasting  # with the next three, what methods of Tensors call besides
 from .einsum import einsum as _einsum
-from .evaluation import evaluate, look
+
+# with assign, share and updated, what methods of Tensors and functions of the standard call besides
+from .evaluation import concrete, evaluate, is_lasting, lasting_number, look
 from .standard import creation as _creation
 from .standard import data_types as _data_types
 from .standard import elementwise as _elementwise

@@ -12,8 +12,9 @@ from typing import Any
 from nbm_xp.namespace import array_namespace, host_namespace, library_name
 
 from .dtypes import DTYPE_CLASSES, DType
+from .graph import CONSTANT, OUTPUT, PLACEHOLDER, VARIABLE, Node
 from .lengths import Length, Size, known
-from .node import CONSTANT, OUTPUT, PLACEHOLDER, SUBGRAPH_TAG, VARIABLE, Node, Shape
+from .operations import SUBGRAPH_TAG, Shape
 
 __all__ = ["call_name", "described", "described_kind", "expression"]
 

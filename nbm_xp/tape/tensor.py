@@ -19,10 +19,10 @@ from typing import Any, ClassVar, TypeAlias, cast
 from nbm_xp.namespace import array_namespace, is_array, recording_namespace, to_numpy
 
 from .dtypes import DTYPE_CLASSES, DType, as_dtype
-from .graph import reachable, refuse_cut
+from .graph import CONSTANT, OUTPUT, PLACEHOLDER, Node, call_of, leaf, reachable, refuse_cut, with_short_lengths
 from .hints import ArrayUfunc, is_operator, no_attribute, refuse_jax_function, refuse_torch_function
 from .lengths import KnownLength, Length, Size, is_number, known, product, public_length
-from .node import CONSTANT, OUTPUT, PLACEHOLDER, Node, Operation, call_of, leaf, with_short_lengths
+from .operations import Operation
 from .printing import described
 
 __all__ = [
@@ -430,7 +430,7 @@ def record(op: Operation, *args: Any, **attributes: Any) -> Tensor:
     """Add a call to the graph that has one result."""
     nodes = tuple(map(as_argument, args))
     tensor = Tensor(with_short_lengths(Node(op, nodes, attributes, *op.infer(*nodes, **attributes))))
-    if op.written is not None and isinstance(args[0], Tensor):
+    if op.is_view and isinstance(args[0], Tensor):
         tensor.viewed = View(args[0], tensor.node, args[0].node)
     return tensor
 

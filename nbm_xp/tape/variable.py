@@ -19,7 +19,7 @@ from nbm_xp.namespace import (
 )
 
 from .dtypes import as_dtype
-from .node import PLACEHOLDER, VARIABLE, leaf
+from .graph import PLACEHOLDER, VARIABLE, leaf
 from .standard.data_types import cast as cast_to
 from .tensor import Tensor, with_attributes
 

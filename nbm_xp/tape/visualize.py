@@ -10,10 +10,9 @@ from typing import Any
 
 from nbm_xp.files import local_path, replacing
 
-from .graph import reachable
-from .node import CONSTANT, OUTPUT, PLACEHOLDER, VARIABLE, Node
+from .error_notes import recorded_at
+from .graph import CONSTANT, OUTPUT, PLACEHOLDER, VARIABLE, Node, reachable
 from .printing import described_kind, expression
-from .source_locations import recorded_at
 from .tensor import Tensor
 
 __all__ = ["visualize"]

@@ -9,7 +9,7 @@ import pytest
 
 from nbm_xp.tape import Variable, evaluate, function, gradients, placeholder
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.node import OPERATIONS
+from nbm_xp.tape.operations import OPERATIONS
 from tests.helpers.gradcheck import DOUBLES, check_gradient, flat_list, inner_product, real_parts
 from tests.helpers.libraries import EVERYWHERE, Library, libraries
 from tests.helpers.tables import CASES, Case, by_function, told

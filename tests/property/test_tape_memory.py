@@ -21,8 +21,8 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.tape import Variable, as_tensor, gradients
 from nbm_xp.tape import namespace as tape
-from nbm_xp.tape.graph import reachable
-from nbm_xp.tape.node import IDENTITY_TAG, LEAVES, VARIABLE, Node
+from nbm_xp.tape.graph import LEAVES, VARIABLE, Node, reachable
+from nbm_xp.tape.operations import IDENTITY_TAG
 from nbm_xp.tape.plans.plan import compile_plan
 from tests.helpers.gradcheck import flat_list, inner_product
 from tests.helpers.libraries import Library, libraries, today

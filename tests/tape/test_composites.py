@@ -14,7 +14,7 @@ from nbm_xp.functions import activations
 from nbm_xp.tape import composite, evaluate, grad, placeholder, same_as_first, vmap
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.graph import reachable
-from nbm_xp.tape.node import COMPOSITE_TAG, ELEMENTWISE_TAG, OPERATIONS
+from nbm_xp.tape.operations import COMPOSITE_TAG, ELEMENTWISE_TAG, OPERATIONS
 
 X = np.random.default_rng(0).normal(size=(4, 3)) + 0.1
 

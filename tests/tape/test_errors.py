@@ -22,7 +22,8 @@ from nbm_xp.tape import (
     scan,
 )
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.source_locations import _is_ours, current_location, described_location
+from nbm_xp.tape.error_notes import described_location
+from nbm_xp.tape.graph import _is_ours, current_location
 
 
 def matrix(name: str | None = None) -> Tensor:

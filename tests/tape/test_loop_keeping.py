@@ -27,10 +27,9 @@ from nbm_xp.tape import (
     value_and_grad,
 )
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.graph import reachable
+from nbm_xp.tape.graph import OUTPUT, Node, reachable
 from nbm_xp.tape.loops.body import LoopBody
-from nbm_xp.tape.node import OUTPUT, Node
-from nbm_xp.tape.plans.structural_key import structural_key
+from nbm_xp.tape.plans.plan import structural_key
 
 CALLS: Counter[str] = Counter()
 

@@ -30,7 +30,7 @@ from nbm_xp.tape import (
     vjp,
 )
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.node import OPERATIONS
+from nbm_xp.tape.operations import OPERATIONS
 from tests.helpers.gradcheck import check_gradient
 from tests.helpers.libraries import Library
 

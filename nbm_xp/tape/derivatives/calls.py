@@ -23,8 +23,7 @@ from nbm_xp.namespace import (
 
 from ..dtypes import as_dtype
 from ..evaluation import computed
-from ..graph import ARGUMENT, IN_PROGRESS, reachable
-from ..node import PLACEHOLDER, VARIABLE, Node
+from ..graph import ARGUMENT, IN_PROGRESS, PLACEHOLDER, VARIABLE, Node, reachable
 from ..tensor import Tensor, as_tensor, is_tensor, record
 from ..trees import leaves, mapped
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import index
+from types import ModuleType
 from typing import Any
 
 from nbm_xp.namespace import (
@@ -21,14 +22,12 @@ from nbm_xp.namespace import (
     running_namespace,
 )
 
-from ..evaluation import cache_key, held, planned, recalled, remembered
+from ..evaluation import Plan, held, made_for_structure, planned
 from ..function import function
 from ..gradients import gradients, pull_back
-from ..graph import inner_placeholder
+from ..graph import Node, inner_placeholder
 from ..lengths import is_number, product, same_length
 from ..loops.run import captured_by
-from ..node import Node
-from ..plans.structural_key import structural_key
 from ..standard.creation import arange, zeros_like
 from ..standard.data_types import astype
 from ..standard.elementwise import cos
@@ -354,23 +353,19 @@ def _forward(call: Call) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
         back = [tensor.node for tensor in pulled(smooth, list(map(Tensor, seeds)), targets)]
         return captured_by(back, seeds), seeds, back
 
-    found = structural_key([output.node for output in outputs], nodes)
-    arrays = [held(node) for node in nodes]
+    def plans(leaves: Sequence[Node], xp: ModuleType) -> tuple[Plan, Plan]:
+        residuals, seeds, back = residuals_and_back()
+        forward = planned(leaves, [*(output.node for output in outputs), *residuals], len(outputs), xp)
+        return forward, planned([*residuals, *seeds], back, len(back), xp)
+
+    given = {node: held(node) for node in nodes}
+    found = made_for_structure("vjp", [output.node for output in outputs], given, plans)
     if found is None:
         residuals, seeds, back = residuals_and_back()
-        results = function(targets, [*outputs, *map(Tensor, residuals)])(*arrays)
+        results = function(targets, [*outputs, *map(Tensor, residuals)])(*given.values())
         reverse = planned([*residuals, *seeds], back, len(back), running_namespace(results, default_namespace()))
     else:
-        structure, inputs = found
-        arrays += [held(node) for node in inputs[len(nodes) :]]
-        key = ("vjp", structure, cache_key(arrays))
-        plans = recalled(key)
-        if plans is None:
-            residuals, seeds, back = residuals_and_back()
-            xp = running_namespace(arrays, default_namespace())
-            forward = planned(inputs, [*(output.node for output in outputs), *residuals], len(outputs), xp)
-            plans = remembered(key, (forward, planned([*residuals, *seeds], back, len(back), xp)))
-        forward, reverse = plans
+        (forward, reverse), _, arrays = found
         results = forward(arrays)
     rest = results[len(outputs) :]
 

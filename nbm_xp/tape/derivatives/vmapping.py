@@ -13,21 +13,11 @@ from operator import index
 from typing import Any
 
 from ..evaluation import computed
-from ..graph import inner_placeholder, reachable
+from ..graph import OUTPUT, VARIABLE, Node, inner_placeholder, reachable
 from ..lengths import Size, is_number, same_length
 from ..loops.body import LoopBody
 from ..loops.run import loop, results_of
-from ..node import (
-    ALONG_AXES_TAG,
-    COMPOSITE_TAG,
-    ELEMENTWISE_TAG,
-    IDENTITY_TAG,
-    MATRICES_TAG,
-    OPERATIONS,
-    OUTPUT,
-    VARIABLE,
-    Node,
-)
+from ..operations import ALONG_AXES_TAG, COMPOSITE_TAG, ELEMENTWISE_TAG, IDENTITY_TAG, MATRICES_TAG
 from ..standard.indexing import take
 from ..standard.manipulation import (
     broadcast_to,
@@ -55,12 +45,14 @@ Many = dict[Node, Tensor]
 Rule = Callable[[Node, Many], "Tensor | None"]
 
 
+_RULES: dict[str, Rule] = {}
+
+
 def _vmap_rule(*names: str) -> Callable[[Rule], Rule]:
-    """Enter a rule for operations."""
+    """Enter a rule for operations of these names."""
 
     def enter(rule: Rule) -> Rule:
-        for name in names:
-            OPERATIONS[name].vmap_rule = rule
+        _RULES.update(dict.fromkeys(names, rule))
         return rule
 
     return enter
@@ -102,7 +94,7 @@ def _again(node: Node, many: Many) -> Tensor | None:
         return None  # a length or an option that depends on the example
     if IDENTITY_TAG in node.op.tags:
         return many[node.args[0]]
-    rule = node.op.vmap_rule or next((rule for tag, rule in _BY_TAG.items() if tag in node.op.tags), None)
+    rule = _RULES.get(node.op.name) or next((rule for tag, rule in _BY_TAG.items() if tag in node.op.tags), None)
     return None if rule is None else rule(node, many)
 
 
@@ -145,15 +137,13 @@ def _broadcast_to(node: Node, many: Many) -> Tensor:
 
 @_vmap_rule("reshape", "getitem", "setitem", "index_add")
 def _along_first(node: Node, many: Many) -> Tensor | None:
-    """The new axis is the first of a shape, and is taken whole by an index."""
+    """The new axis is the first of a shape, which comes last, and is taken whole by an index."""
     x = _first(node, many)
     if x is None:
         return None
-    first = {node.op.shape_at: x.node.shape[0]}
-    rest = [
-        (first.get(place, slice(None)), *arg) if isinstance(arg, tuple) else arg
-        for place, arg in enumerate(node.args[1:], start=1)
-    ]
+    rest = [(slice(None), *arg) if isinstance(arg, tuple) else arg for arg in node.args[1:]]
+    if node.op.name in ("reshape", "index_add"):
+        rest[-1] = (x.node.shape[0], *node.shape)
     return record(node.op, x, *rest)
 
 

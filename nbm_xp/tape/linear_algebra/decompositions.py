@@ -25,9 +25,9 @@ from typing import Any
 
 from nbm_xp.namespace.overlay import EighResult, EigResult, SVDResult
 
-from ..graph import walk
+from ..graph import LEAVES, OUTPUT, Node, walk
 from ..lengths import maximum_length, minimum_length, same_length
-from ..node import ELEMENTWISE_TAG, LEAVES, OUTPUT, Node, declare
+from ..operations import ELEMENTWISE_TAG, declare
 from ..standard.creation import conj, real, zeros
 from ..standard.data_types import cast, complex_of, finfo, floating, real_of
 from ..standard.elementwise import abs as abs_

@@ -22,8 +22,9 @@ from typing import Any, Literal
 from nbm_xp.namespace import dtype_name
 from nbm_xp.namespace.overlay import QRResult, SlogdetResult
 
+from ..graph import Node
 from ..lengths import Size, is_number, maximum_length, minimum_length, same_length
-from ..node import Node, Operation, Rule, declare, same_as_first
+from ..operations import Operation, Rule, declare, same_as_first
 from ..standard.creation import arange, conj, eye, imag, ones_like, real, tril, triu
 from ..standard.data_types import floating, real_of, together
 from ..standard.elementwise import where
@@ -31,7 +32,7 @@ from ..standard.indexing import index_add
 from ..standard.manipulation import concat, expand_dims, matrix_transpose, reshape
 from ..standard.manipulation import sum as sum_
 from ..standard.products import cross, matmul, outer, tensordot, vecdot
-from ..standard.shapes import broadcast, index_along, not_written, of_matrices, written
+from ..standard.shapes import broadcast, index_along, of_matrices, written
 from ..tensor import Tensor, as_tensor, record, record_several
 
 __all__ = [
@@ -108,7 +109,7 @@ _DIAGONAL = of_matrices(
     lambda x, *, offset: ((*x.shape[:-2], _diagonal_length(x.shape[-2], x.shape[-1], offset)), x.dtype),
     (lambda g, out, x, *, offset: _undiagonal(g, x, offset),),
     may_overlap=True,
-    written=not_written,
+    is_view=True,
 )
 
 

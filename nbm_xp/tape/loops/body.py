@@ -15,9 +15,9 @@ from functools import cached_property
 from typing import Any
 
 from ..dtypes import as_dtype
-from ..graph import reachable
+from ..graph import OUTPUT, VARIABLE, Node, reachable
 from ..lengths import Length, Size, axis_length
-from ..node import OUTPUT, VARIABLE, Node, Spec
+from ..operations import Spec
 from ..tensor import Tensor, result
 from ..variable import Variable
 

@@ -1,4 +1,4 @@
-"""`checkpoint`: values that are computed again for the gradient, not kept for it; and `until`.
+"""`checkpoint`: values that are computed again for the gradient, not kept for it.
 
 What a function computes is recorded as one call. Its reverse is another call, which starts from the arguments: it
 computes the function again, and then its gradient. So nothing but the arguments lives from one pass to the other.
@@ -15,49 +15,17 @@ from typing import Any, TypeVar
 from nbm_xp.namespace import is_lazy
 from nbm_xp.namespace.compiling import library_barrier
 
+from ..control import Until
 from ..gradients import pull_back
-from ..graph import inner_placeholder, reachable, walk
-from ..node import LEAVES, SUBGRAPH_TAG, Joint, Node, Spec, call_of, declare
+from ..graph import LEAVES, Node, call_of, inner_placeholder, reachable, walk
+from ..operations import SUBGRAPH_TAG, Joint, Spec, declare
 from ..plans.plan import compile_plan
-from ..tensor import Tensor, as_tensor, result
+from ..tensor import Tensor, result
 from ..trees import leaves, mapped
 from ..variable import Variable
 from .run import automatic_updates
 
-__all__ = ["Remade", "Until", "checkpoint", "remade", "until"]
-
-
-class Until:
-    """A condition that ends a scan; made by `until`."""
-
-    __slots__ = ("condition",)
-
-    def __init__(self, condition: Any) -> None:
-        self.condition = as_tensor(condition)
-        if self.condition.ndim:
-            raise TypeError(f"condition must be a scalar, got shape {self.condition.shape}")
-
-
-def until(condition: Any) -> Until:
-    """End a scan after the step in which a condition holds.
-
-    Parameters
-    ----------
-    condition : Tensor
-        A scalar, returned by the step beside its outputs.
-
-    Returns
-    -------
-    Until
-
-    Examples
-    --------
-    >>> from nbm_xp.tape import Variable, scan, until
-    >>> doubled, _ = scan(lambda x: (2 * x, until(2 * x > 50.0)), outputs_info=Variable(1.0), n_steps=30)
-    >>> float(doubled[-1])
-    64.0
-    """
-    return Until(condition)
+__all__ = ["checkpoint"]
 
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..control import recorded_paths
 from ..gradients import pull_back
-from ..graph import inner_placeholder, recorded_paths, walk
+from ..graph import Node, inner_placeholder, nodes_in, walk
 from ..lengths import Length, Size, known, minimum_length, product, same_length, same_shape, value_length
-from ..node import IDENTITY_TAG, LINEAR_TAG, Node, nodes_in, register_gradient
+from ..operations import IDENTITY_TAG, LINEAR_TAG, register_gradient
 from ..standard.creation import asarray, zeros, zeros_like
 from ..standard.data_types import astype
 from ..standard.manipulation import concat, matrix_transpose, reshape, sum_to

@@ -13,9 +13,9 @@ from typing import Any
 from nbm_xp.namespace import concrete_int, is_lazy, running_dtype
 from nbm_xp.namespace.compiling import library_loop
 
-from ..graph import reachable
+from ..graph import VARIABLE, Node, call_of, reachable
 from ..lengths import Size, value_length
-from ..node import SUBGRAPH_TAG, VARIABLE, Node, call_of, declare
+from ..operations import SUBGRAPH_TAG, declare
 from ..plans.plan import compile_plan
 from ..standard.indexing import stands_for_last
 from ..tensor import Tensor, result
@@ -225,7 +225,7 @@ def results_of(call: Node) -> tuple[list[Tensor], list[Tensor]]:
     return finals, stacked
 
 
-LOOP = declare("loop", lambda *args: (), run=loop_runner, tags=frozenset({SUBGRAPH_TAG}), length_at=0, may_overlap=True)
+LOOP = declare("loop", lambda *args: (), run=loop_runner, tags=frozenset({SUBGRAPH_TAG}), may_overlap=True)
 """Its gradient rule is given in `gradient`."""
 
 

@@ -6,19 +6,18 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..concrete import integer_length
-from ..graph import inner_placeholder, reachable
+from ..control import Until
+from ..graph import Node, inner_placeholder, reachable
 from ..lengths import Length, Size, minimum_length, same_length
-from ..node import Node
 from ..standard.manipulation import flip
+from ..standard.shapes import integer_length
 from ..tensor import Tensor, as_tensor
 from ..variable import Variable, new_value
 from . import gradient  # noqa: F401  (gives loops their gradient rule)
 from .body import LoopBody
-from .checkpoint import Until, until
 from .run import automatic_updates, loop, results_of
 
-__all__ = ["Until", "scan", "until"]
+__all__ = ["scan"]
 
 
 class _Recurrence(NamedTuple):

@@ -9,18 +9,52 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..graph import BranchPath, Result, branch_paths, reachable, walk
+from ..control import IFELSE, BranchPath, branch_paths
+from ..dtypes import DTYPE_CLASSES
+from ..graph import LEAVES, OUTPUT, Node, Result, nodes_in, reachable, walk
 from ..lengths import Length
-from ..node import IDENTITY_TAG, IFELSE_NAME, LEAVES, OUTPUT, SUBGRAPH_TAG, Node, nodes_in
+from ..operations import IDENTITY_TAG, SUBGRAPH_TAG
 from .chains import Chain, chains_of, crosses, in_chains
-from .structural_key import frozen
 
-__all__ = ["Arrangement", "frugal"]
+__all__ = ["Arrangement", "frozen"]
 
 _DEEPEST_EXPRESSION = 12
+
+
+_PLAIN = frozenset({int, bool, str, type(None), *DTYPE_CLASSES})
+_LENGTHS = frozenset({int, type(None)})
+
+
+def frozen(value: Any, stand_in: Callable[[Node], Hashable]) -> Hashable:
+    """An argument or attribute as a key, with what stands for each node in it; what cannot be hashed stays so."""
+    kind = type(value)
+    if kind is Node:
+        return stand_in(value)
+    if kind in _PLAIN:
+        return kind, value
+    if isinstance(value, (tuple, list)):
+        if _LENGTHS.issuperset(map(type, value)):  # shapes, axes and bounds of slices: most of what there is
+            return int, tuple(value)
+        return tuple([frozen(item, stand_in) for item in value])
+    if isinstance(value, frozenset):
+        return frozenset([frozen(item, stand_in) for item in value])
+    if isinstance(value, dict):
+        return tuple([(key, frozen(item, stand_in)) for key, item in value.items()])
+    if isinstance(value, slice):
+        return slice, frozen((value.start, value.stop, value.step), stand_in)
+    if isinstance(value, Length):
+        return frozenset(
+            [
+                (frozenset([(frozen(atom, stand_in), power) for atom, power in monomial]), coefficient)
+                for monomial, coefficient in value.terms.items()
+            ]
+        )
+    if isinstance(value, (bool, int, float, complex)):
+        return kind, repr(value)  # repr tells -0.0 from 0.0 and one NaN is like another
+    return value  # type: ignore[no-any-return]
 
 
 def frugal(roots: Sequence[Node], operands: Mapping[Node, Sequence[Node]]) -> list[Node]:
@@ -175,7 +209,7 @@ class Arrangement:
                         fixed.update(self.resolve(other) for other in nodes_in(item))
             if node.op is OUTPUT:
                 silent.add(node)
-            if node.op is OUTPUT or node.op.name == IFELSE_NAME:
+            if node.op is OUTPUT or node.op is IFELSE:
                 fixed.update(self.operands[node])
             elif self.paths[node]:
                 fixed.update(other for other in self.operands[node] if self.paths[other] != self.paths[node])

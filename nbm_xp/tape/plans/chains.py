@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 
 from nbm_xp.namespace.chains import Reduction
 
+from ..control import BranchPath
 from ..dtypes import DTYPE_CLASSES
-from ..graph import BranchPath, walk
+from ..graph import LEAVES, Node, nodes_in, walk
 from ..lengths import Length, is_number, known
-from ..node import ELEMENTWISE_TAG, LEAVES, ChainStep, Node, Shape, nodes_in
+from ..operations import ELEMENTWISE_TAG, ChainStep, Shape
 
 __all__ = ["Block", "Chain", "block_of", "chains_of", "crosses", "in_chains"]
 

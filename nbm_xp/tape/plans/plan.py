@@ -1,18 +1,20 @@
-"""Plans: graphs compiled to Python functions for one array library, and found again when the same is asked twice."""
+"""Plans: graphs compiled to Python functions for one array library, and the structure by which they are found again."""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from ..graph import Result
-from ..node import LEAVES, Node
+from ..dtypes import float64
+from ..graph import LEAVES, PLACEHOLDER, VARIABLE, Node, Result, leaf, reachable, walk
+from ..lengths import known
+from .arrangement import frozen
 from .writer import PlanWriter, link_plan
 
-__all__ = ["Exclusive", "compile_plan", "described_plan", "may_share"]
+__all__ = ["Exclusive", "compile_plan", "described_plan", "may_share", "number_arguments", "structural_key"]
 
 _LOCKS = tuple(threading.RLock() for _ in range(61))
 
@@ -78,3 +80,107 @@ def described_plan(plan: Any) -> str:
     """How many statements a plan has, in words."""
     count = sum(bool(calls) for calls in plan.__kwdefaults__["lines"].lines)
     return f"a plan of {count} statement{'s' * (count != 1)}"
+
+
+class _UnrepeatableError(Exception):
+    """Raised for a graph that no other recording can equal."""
+
+
+def structural_key(
+    roots: Sequence[Node], inputs: Sequence[Node], numbers: dict[str, int] | None = None
+) -> tuple[Hashable, list[Node]] | None:
+    """A key equal for graphs that compute the same from their leaves, and those leaves in the key's order.
+
+    With `numbers`, graphs in which operators take other numbers have the same key: a number is entered into `numbers`,
+    as Python writes it, with its place among the `number_arguments` of the plan.
+
+    None where a graph holds what belongs to one recording only: the state of a random generator.
+    """
+    place: dict[Node, int] = {node: index for index, node in enumerate(inputs)}
+    leaves = list(inputs)
+    entries: list[Hashable] = [_leaf_entry(node) for node in inputs]
+    try:
+        _enter(walk(roots, _operands, frozenset(inputs)), place, entries, leaves, numbers)
+        key = tuple(entries), tuple(place[root] for root in roots)
+        hash(key)
+    except (_UnrepeatableError, TypeError):
+        return None
+    return key, leaves
+
+
+def _operands(node: Node) -> Sequence[Node]:
+    """What is computed before a node; nothing for what is an array of the user's already."""
+    return node.inputs if node.reader is None else ()
+
+
+def number_arguments(
+    roots: Sequence[Node], inputs: Sequence[Node], numbers: Mapping[str, int]
+) -> tuple[list[Node], dict[Node, Node]]:
+    """Placeholders for numbers that operators take, and what computes with these in the place of each such node."""
+    arguments = {number: leaf(PLACEHOLDER, (), 0, float64, None) for number in numbers}
+    givens: dict[Node, Node] = {}
+    for node in reachable(roots, inputs):
+        if node.op.emit is not None and float in map(type, node.args):
+            args = tuple(arguments[repr(arg)] if type(arg) is float else arg for arg in node.args)
+            givens[node] = given = Node(node.op, args, node.attributes, node.shape, node.dtype)
+            given.source_location = node.source_location
+    return list(arguments.values()), givens
+
+
+def _enter(
+    order: Sequence[Node],
+    place: dict[Node, int],
+    entries: list[Hashable],
+    leaves: list[Node],
+    numbers: dict[str, int] | None = None,
+) -> None:
+    """Give each node its place, and add what it is."""
+    stand_in = place.__getitem__
+
+    def argument(arg: Any) -> Hashable:
+        if type(arg) is Node:
+            return place[arg]
+        if numbers is not None and type(arg) is float:
+            return float, numbers.setdefault(repr(arg), len(numbers))
+        return frozen(arg, stand_in)
+
+    for node in order:
+        if node in place:
+            continue
+        op = node.op
+        if node.reader is not None:
+            leaves.append(node)
+            entries.append((VARIABLE, *_leaf_entry(node)))
+        elif op in LEAVES:
+            if op is VARIABLE and node.payload.default_update is not None:
+                raise _UnrepeatableError
+            leaves.append(node)
+            entries.append((op, *_leaf_entry(node)))
+        else:
+            args = frozen(node.args, stand_in) if op.emit is None else tuple([argument(arg) for arg in node.args])
+            if node.payload is not None:
+                entries.append((op, args, _inside(node.payload, place)))
+            elif node.attributes:
+                entries.append((op, args, frozen(node.attributes, stand_in)))
+            else:
+                entries.append((op, args))
+        place[node] = len(place)
+
+
+def _leaf_entry(node: Node) -> tuple[Hashable, ...]:
+    return node.dtype, tuple(map(known, node.shape))
+
+
+def _inside(payload: Any, place: Mapping[Node, int]) -> Hashable:
+    """The structure of a graph within a call: the step of a loop, or what a checkpointed function computes."""
+    if not hasattr(payload, "within"):
+        raise _UnrepeatableError
+    inner, captured, results, settings = payload.within()
+    if any(node.op is VARIABLE for node in inner):
+        raise _UnrepeatableError
+    local = dict(place)
+    for node in inner:
+        local[node] = len(local)
+    entries: list[Hashable] = [_leaf_entry(node) for node in inner]
+    _enter(reachable(results, [*inner, *captured]), local, entries, [])
+    return settings, len(inner), tuple(entries), tuple(local[node] for node in results)

@@ -15,27 +15,27 @@ import threading
 import weakref
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from operator import attrgetter
-from types import CodeType, FunctionType, ModuleType, TracebackType
-from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, TypeAlias, TypeVar
 
 from nbm_xp.namespace import chains as library
 from nbm_xp.namespace import concrete_int, running_dtype
 from nbm_xp.namespace.compiling import library_branch
 from nbm_xp.namespace.errors import tell_lack
 
+from ..control import IFELSE, BranchPath
 from ..dtypes import DTYPE_CLASSES
-from ..graph import BranchPath, Result, walk
+from ..error_notes import Call, LineTable
+from ..graph import LEAVES, OUTPUT, Node, Result, walk
 from ..lengths import Length, known
-from ..node import IFELSE_NAME, LEAVES, OUTPUT, SUBGRAPH_TAG, Node
+from ..operations import SUBGRAPH_TAG
 from ..printing import call_name
-from ..source_locations import SourceLocation, explain, recorded_in
 from .arrangement import Arrangement
 from .chains import Block, Chain, block_of
 
-__all__ = ["BoundBlock", "BoundRun", "LineTable", "PlanWriter", "keep", "link_plan"]
+__all__ = ["PlanWriter", "keep", "link_plan"]
 
 
 class BoundRun(partial[Any]):
@@ -71,46 +71,6 @@ class BoundBlock:
     def __call__(self, given: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Any] | None:
         """The results of the chain; None where whole arrays are to be computed."""
         return library.in_blocks(self.plan, given, shapes, self.reductions)
-
-
-class Call(NamedTuple):
-    """One call of a plan: what it is called, where it was recorded, and the source of it and of its arguments."""
-
-    name: str
-    location: SourceLocation | str | None
-    source: str
-    args: tuple[str, ...]
-
-
-class LineTable:
-    """The calls on each line of a plan, counted from 1, those first that others on the line take."""
-
-    __slots__ = ("lines",)
-
-    def __init__(self, lines: Sequence[Sequence[Call]]) -> None:
-        self.lines = lines
-
-    def explain(self, error: Exception) -> None:
-        """Say in a note which call raised an error in the plan, of what, and where it was recorded."""
-        traceback = cast("TracebackType", error.__traceback__)
-        calls = self.lines[traceback.tb_lineno]
-        scope = traceback.tb_frame.f_globals, traceback.tb_frame.f_locals
-        if calls:
-            failed = next((one for one in calls[:-1] if not _values([one.source], *scope)), calls[-1])
-            explain(error, failed.name, _values(failed.args, *scope), failed.location)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        named = [[call._replace(location=recorded_in(call.location)) for call in line] for line in self.lines]
-        return LineTable, (named,)
-
-
-def _values(sources: Sequence[str], *scope: Any) -> list[Any]:
-    """The values of those expressions that can be computed."""
-    found: list[Any] = []
-    for source in sources:
-        with suppress(Exception):
-            found.append(eval(source, *scope))
-    return found
 
 
 Line: TypeAlias = tuple[str, Sequence[Call]]
@@ -246,7 +206,7 @@ class PlanWriter:
                 continue
             if node.op in LEAVES:
                 raise AssertionError(f"{node!r} is neither an input nor captured")
-            if node.op.name == IFELSE_NAME and not self.lazy:
+            if node.op is IFELSE and not self.lazy:
                 lines += self._ifelse_lines(node)
             elif node.is_call:
                 source = self.expression(node)

@@ -21,15 +21,16 @@ from nbm_xp.namespace import array_namespace, asarray
 from nbm_xp.namespace import put as library_put
 from nbm_xp.namespace import replaced as library_replaced
 
+from ..graph import PLACEHOLDER, Node
 from ..lengths import Length, Size, is_number, known, product, same_length
-from ..node import PLACEHOLDER, Node, Operation, declare, same_as_first
+from ..operations import Operation, declare, same_as_first
 from ..tensor import Tensor, as_tensor, record
 from .creation import arange, full
 from .data_types import cast
 from .elementwise import where
-from .indexing import GETITEM, expanded, getitem, infer_getitem, is_mask, without_masks
-from .manipulation import broadcast_to, reshape
-from .shapes import broadcast, not_written, written
+from .indexing import expanded, getitem, infer_getitem, is_mask, without_masks
+from .manipulation import broadcast_to, flip, matrix_transpose, permute_dims, reshape
+from .shapes import broadcast, written
 
 __all__ = ["assign", "is_writable", "node_of", "setitem", "share", "shown_now", "updated"]
 
@@ -115,7 +116,14 @@ def _written_getitem(part: Tensor, x: Tensor, index: tuple[Any, ...]) -> Tensor:
     return setitem(x, plain, part)
 
 
-GETITEM.written = _written_getitem
+_WRITTEN: dict[str, Callable[..., Tensor]] = {
+    "getitem": _written_getitem,
+    "reshape": lambda part, x, shape: reshape(part, x.node.shape),
+    "permute_dims": lambda part, x, axes: permute_dims(part, tuple(axes.index(i) for i in range(len(axes)))),
+    "transpose": lambda part, x: matrix_transpose(part),
+    "flip": lambda part, x, *, axis: flip(part, axis=axis),
+}
+"""What writing to a view makes of the array that it shows; other views are for reading only."""
 
 
 def assign(x: Tensor, key: Any, value: Any) -> Tensor:
@@ -150,8 +158,11 @@ def assign(x: Tensor, key: Any, value: Any) -> Tensor:
     one = x
     while one.viewed is not None:
         base, call = one.viewed.base, one.viewed.call
-        assert call.op.written is not None
-        shown = call.op.written(shown, shown_now(base), *call.args[1:], **call.attributes)
+        if call.op.name not in _WRITTEN:
+            raise ValueError(
+                f"a view of {base!r} that is for reading only is not assigned to: copy it, asarray(…, copy=True)"
+            )
+        shown = _WRITTEN[call.op.name](shown, shown_now(base), *call.args[1:], **call.attributes)
         found.append((base, shown.node))
         one = base
     for tensor, node in reversed(found):  # what they show first
@@ -174,7 +185,7 @@ def updated(x: Tensor, result: Tensor) -> Tensor:
 def is_writable(x: Tensor) -> bool:
     """Whether what is written to `x` arrives in it, and in all that it is a view of."""
     while x.viewed is not None:
-        if x.viewed.may_be_copy or x.viewed.call.op.written is not_written:
+        if x.viewed.may_be_copy or x.viewed.call.op.name not in _WRITTEN:
             return False
         x = x.viewed.base
     return not (x.holds_array or _is_input(x))

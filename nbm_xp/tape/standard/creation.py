@@ -12,29 +12,26 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, default_namespace, dtype_name, floatx, host_namespace, is_array
+from nbm_xp.namespace import (
+    array_namespace,
+    default_namespace,
+    dtype_name,
+    floatx,
+    host_namespace,
+    is_array,
+    recording_namespace,
+)
 from nbm_xp.namespace import asarray as library_asarray
 from nbm_xp.namespace.errors import described
 
-from ..concrete import integer_length, lasting_number
 from ..dtypes import DType, as_dtype, common_dtype
-from ..graph import refuse_cut
+from ..graph import CONSTANT, Node, refuse_cut
 from ..lengths import Length, is_number, kind_of_number, known, maximum_length
-from ..node import (
-    CONSTANT,
-    ELEMENTWISE_TAG,
-    IDENTITY_TAG,
-    ChainStep,
-    Node,
-    Operation,
-    Rule,
-    declare,
-    same_as_first,
-)
+from ..operations import ELEMENTWISE_TAG, IDENTITY_TAG, ChainStep, Operation, Rule, declare, same_as_first
 from ..tensor import Tensor, as_tensor, record, with_attributes
 from .data_types import cast, check_device, real_of, scalar, to_real
 from .manipulation import broadcast_arrays, broadcast_to, reshape, stack
-from .shapes import not_written, of_matrices, published, sizes_of
+from .shapes import integer_length, of_matrices, published, sizes_of
 
 __all__ = [
     "arange", "asarray", "conj", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "imag", "linspace",
@@ -55,7 +52,7 @@ def _of_number(number: Any) -> Callable[[Node], ChainStep]:
 def _filled(name: str, what: str, number: int | None = None) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
     """Declare arrays of a shape with a number, or any, everywhere, and those with the shape and dtype of another."""
     chain_step = None if number is None else _of_number(number)
-    op = declare(name, lambda shape, *, dtype: (shape, dtype), (), shape_at=0, chain_step=chain_step)
+    op = declare(name, lambda shape, *, dtype: (shape, dtype), (), chain_step=chain_step)
 
     def of_shape(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
         check_device(device)
@@ -77,7 +74,6 @@ _FULL = declare(
     "full",
     lambda shape, value, *, dtype: (shape, dtype),
     (),
-    shape_at=0,
     chain_step=lambda node: _of_number(node.args[1])(node) if is_number(node.args[1]) else None,
 )
 
@@ -218,8 +214,8 @@ def _of_complex(
 
 
 # The gradient of a real loss u of x + iy is du/dx - i du/dy: hence the sign of the imaginary part's.
-real = _of_complex("real", "The real part.", lambda g, out, x: g, to_real, written=not_written)
-imag = _of_complex("imag", "The imaginary part.", lambda g, out, x: g * -1j, to_real, zeros_like, written=not_written)
+real = _of_complex("real", "The real part.", lambda g, out, x: g, to_real, is_view=True)
+imag = _of_complex("imag", "The imaginary part.", lambda g, out, x: g * -1j, to_real, zeros_like, is_view=True)
 conj: Callable[[Any], Tensor] = _of_complex("conj", "The complex conjugate.", lambda g, out, x: conj(g), same_as_first)
 
 
@@ -232,7 +228,7 @@ def _infer_arange(start: Any, stop: Any, step: Any, *, dtype: DType) -> Any:
     return (max(0, count),), dtype
 
 
-_ARANGE = declare("arange", _infer_arange, (), length_at=1)
+_ARANGE = declare("arange", _infer_arange, ())
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Tensor:
@@ -254,7 +250,7 @@ def _bound(value: Any) -> Any:
     if not isinstance(value, Tensor) or value.ndim or value.dtype.kind != "f":
         return integer_length(value)
     refuse_cut(value.node, repr(value))
-    number = lasting_number(value.node)
+    number = recording_namespace().lasting_number(value.node)
     if number is None:
         raise TypeError(
             "a floating bound or step of arange must be a number, or computed from numbers and constants alone, for it "

@@ -14,8 +14,9 @@ from nbm_xp.namespace import DTYPE_NAMES, default_namespace, dtype_name, floatx,
 
 from .. import dtypes as _dtypes
 from ..dtypes import DType, as_dtype, common_dtype, float_of, weak_dtype
+from ..graph import Node
 from ..lengths import is_number, kind_of_number
-from ..node import Node, Spec, declare
+from ..operations import Spec, declare
 from ..tensor import Tensor, as_tensor, record
 
 __all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]

@@ -16,8 +16,9 @@ from typing import Any, TypeAlias
 from ..composite import sigmoid, softplus
 from ..dtypes import bool as boolean
 from ..dtypes import common_dtype
+from ..graph import Node
 from ..lengths import Length, is_number
-from ..node import ELEMENTWISE_TAG, LINEAR_TAG, OPERATIONS, Node, Rule, declare, same_as_first
+from ..operations import ELEMENTWISE_TAG, LINEAR_TAG, OPERATIONS, Rule, declare, same_as_first
 from ..tensor import Tensor, as_tensor, record
 from .creation import asarray, conj, zeros_like
 from .data_types import (

@@ -14,8 +14,8 @@ from typing import Any
 from nbm_xp.namespace import floatx
 from nbm_xp.namespace.errors import check_choice
 from nbm_xp.tape.dtypes import as_dtype
+from nbm_xp.tape.graph import Node
 from nbm_xp.tape.lengths import Size, known, maximum_length, minimum_length, same_length
-from nbm_xp.tape.node import Node
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .creation import arange, conj, zeros

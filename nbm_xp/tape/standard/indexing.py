@@ -11,18 +11,26 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, asarray, device_argument, host_namespace, is_array, scattered
+from nbm_xp.namespace import (
+    array_namespace,
+    asarray,
+    device_argument,
+    host_namespace,
+    is_array,
+    recording_namespace,
+    scattered,
+)
 from nbm_xp.namespace.indexing import without_idle_step
 
-from ..concrete import concrete, integer_length, lasting_number
 from ..dtypes import as_dtype
+from ..graph import Node
 from ..lengths import Length, Size, known, maximum_length, product, same_length
-from ..node import LINEAR_TAG, Node, Operation, declare
+from ..operations import LINEAR_TAG, Operation, declare
 from ..tensor import Tensor, as_tensor, record
 from .data_types import cast
 from .elementwise import where
 from .manipulation import broadcast_to, flip, moveaxis, reshape
-from .shapes import along_axes, axis_of, broadcast, from_front, index_along, sizes_of, slice_length
+from .shapes import along_axes, axis_of, broadcast, from_front, index_along, integer_length, sizes_of, slice_length
 
 __all__ = ["repeat", "take", "take_along_axis", "tile"]
 
@@ -48,8 +56,8 @@ GETITEM: Operation = declare(
     emit=lambda x, index: f"{x}[{index}]",
     tags=frozenset({LINEAR_TAG}),
     may_overlap=True,
+    is_view=True,
 )
-"""What writing to a part makes of the whole stands in `assignment`."""
 _TAKE = declare(
     "take",
     lambda x, places, *, axis: ((*x.shape[:axis], places.shape[0], *x.shape[axis + 1 :]), x.dtype),
@@ -61,7 +69,6 @@ _INDEX_ADD = declare(
     (lambda g, out, values, index, shape: getitem(g, index),),
     run=lambda xp, values, index, shape: scattered(xp, shape, index, values),
     tags=frozenset({LINEAR_TAG}),
-    shape_at=2,
 )
 
 
@@ -119,7 +126,7 @@ def _normal(item: Any) -> Any:
     if tensor.dtype.kind not in "iub":
         raise IndexError(f"an array in an index must be of integers or a mask, got {tensor.dtype}")
     if not tensor.ndim and tensor.dtype != "bool":
-        place = lasting_number(tensor.node)
+        place = recording_namespace().lasting_number(tensor.node)
         return tensor if place is None else place
     return tensor
 
@@ -137,7 +144,7 @@ def without_masks(x: Tensor, items: list[Any]) -> tuple[Tensor, list[Any]]:
                         f"a mask must be as long as the axes it is for, got {own} for axis {axis + place} of {length}"
                     )
             x = reshape(x, (*shape[:axis], product(shape[axis:end]), *shape[end:]))
-            mask = concrete(item, "indexing by a mask")
+            mask = recording_namespace().concrete(item, "indexing by a mask")
             xp = array_namespace(mask)
             item = as_tensor(xp.nonzero(xp.reshape(mask, (-1,)))[0])
         plain.append(item)
@@ -377,7 +384,7 @@ def _repeated_each(x: Tensor, repeats: Tensor, axis: int) -> Tensor:
     length = x.node.shape[axis]
     if same_length(length, repeats.node.shape[0]) is False:
         raise ValueError(f"repeats must be one count for each of {x.shape[axis]} elements, got {repeats.shape[0]}")
-    counts = concrete(repeats, "repeat with an array of counts")
+    counts = recording_namespace().concrete(repeats, "repeat with an array of counts")
     xp = array_namespace(counts)
     if bool(xp.any(counts < 0)):
         raise ValueError("repeats must be 0 or more")

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..concrete import integer_length
 from ..dtypes import DType, as_dtype, common_dtype, int64, uint64
 from ..dtypes import bool as boolean
+from ..graph import Node
 from ..lengths import Size, known, maximum_length, product, same_length, same_shape
-from ..node import ALONG_AXES_TAG, LINEAR_TAG, ChainStep, Joint, Node, Operation, Shape, declare, same_as_first
+from ..operations import ALONG_AXES_TAG, LINEAR_TAG, ChainStep, Joint, Operation, Shape, declare, same_as_first
 from ..tensor import Tensor, as_tensor, record
 from .data_types import cast
 from .shapes import (
@@ -22,8 +22,8 @@ from .shapes import (
     axis_of,
     broadcast,
     index_along,
+    integer_length,
     kept_shape,
-    not_written,
     of_shape,
     reduced_shape,
     sizes_of,
@@ -40,8 +40,7 @@ _RESHAPE = declare(
     of_shape,
     (lambda g, out, x, shape: reshape(g, x.node.shape),),
     may_overlap=True,
-    written=lambda part, x, shape: reshape(part, x.node.shape),
-    shape_at=1,
+    is_view=True,
     tags=frozenset({LINEAR_TAG}),
 )
 
@@ -106,7 +105,7 @@ _PERMUTE = declare(
     _infer_permute,
     (lambda g, out, x, axes: permute_dims(g, tuple(axes.index(i) for i in range(len(axes)))),),
     may_overlap=True,
-    written=lambda part, x, axes: permute_dims(part, tuple(axes.index(i) for i in range(len(axes)))),
+    is_view=True,
     tags=frozenset({LINEAR_TAG}),
 )
 
@@ -128,7 +127,7 @@ _TRANSPOSE = declare(
     (lambda g, out, x: matrix_transpose(g),),
     emit=lambda x: f"{x}.T",
     may_overlap=True,
-    written=lambda part, x: matrix_transpose(part),
+    is_view=True,
     tags=frozenset({LINEAR_TAG}),
 )
 
@@ -192,7 +191,7 @@ _FLIP = along_axes(
     same_as_first,
     (lambda g, out, x, *, axis: flip(g, axis=axis),),
     may_overlap=True,
-    written=lambda part, x, *, axis: flip(part, axis=axis),
+    is_view=True,
 )
 
 
@@ -337,9 +336,8 @@ _BROADCAST = declare(
     (lambda g, out, x, shape: sum_to(g, x.node.shape),),
     tags=frozenset({LINEAR_TAG}),
     may_overlap=True,
-    shape_at=1,
     chain_step=lambda node: ChainStep(*node.args),
-    written=not_written,
+    is_view=True,
 )
 
 
@@ -392,7 +390,6 @@ _SUM_TO = declare(
     of_shape,
     (lambda g, out, x, shape: broadcast_to(g, x.node.shape),),
     run=_run_sum_to,
-    shape_at=1,
     tags=frozenset({LINEAR_TAG}),
     may_overlap=True,
     chain_step=_handed_on,

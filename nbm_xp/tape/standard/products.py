@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbm_xp.tape.graph import Node
 from nbm_xp.tape.lengths import product, same_length
-from nbm_xp.tape.node import Node, declare
+from nbm_xp.tape.operations import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .creation import conj

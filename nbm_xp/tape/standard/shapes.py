@@ -6,14 +6,27 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..concrete import integer_length
-from ..lengths import Length, Size, broadcast_length, known, maximum_length, minimum_length, same_length
-from ..node import ALONG_AXES_TAG, MATRICES_TAG, Node, Shape, Spec, declare
+from nbm_xp.namespace import recording_namespace
+
+from ..graph import Node
+from ..lengths import (
+    Length,
+    Size,
+    as_length,
+    broadcast_length,
+    known,
+    maximum_length,
+    minimum_length,
+    same_length,
+    value_length,
+)
+from ..operations import ALONG_AXES_TAG, MATRICES_TAG, Shape, Spec, declare
+from ..tensor import Tensor
 
 __all__ = [
     "AxisError", "along_axes", "axes_in_order", "axes_of", "axis_of", "broadcast", "from_front", "index_along",
-    "kept_shape", "named_axes", "not_written", "of_matrices", "of_shape", "published", "reduced_shape", "sizes_of",
-    "slice_length", "written",
+    "integer_length", "kept_shape", "named_axes", "of_matrices", "of_shape", "published", "recorded_length",
+    "reduced_shape", "sizes_of", "slice_length", "written",
 ]  # fmt: skip
 
 LONGEST = 2**63
@@ -91,17 +104,6 @@ def axis_of(axis: int, ndim: int, name: str = "axis") -> int:
     return axis % ndim
 
 
-def not_written(part: Any, x: Any, *args: Any, **attributes: Any) -> Any:
-    """What is written to a view that is for reading only.
-
-    Raises
-    ------
-    ValueError
-        Always.
-    """
-    raise ValueError(f"a view of {x!r} that is for reading only is not assigned to: copy it, asarray(…, copy=True)")
-
-
 def axes_of(axis: int | Sequence[int] | None, ndim: int, name: str = "axis") -> tuple[int, ...]:
     """Axes counted from the front, sorted; all of them for None."""
     return tuple(range(ndim)) if axis is None else tuple(sorted(axes_in_order(axis, ndim, name)))
@@ -142,6 +144,35 @@ def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
 def kept_shape(shape: Shape, axes: Sequence[int]) -> Shape:
     """The shape with the lengths of `axes` replaced by 1."""
     return tuple(1 if position in axes else length for position, length in enumerate(shape))
+
+
+def integer_length(value: Any) -> Any:
+    """A length from an int, a Length or an integer Tensor without axes; an int where nothing can change it."""
+    length = recorded_length(value)
+    if isinstance(value, Tensor) and isinstance(length, Length):
+        lasting = recording_namespace().lasting_number(value.node)
+        return length if lasting is None else lasting
+    return length
+
+
+def recorded_length(value: Any) -> Any:
+    """A length from an int, a Length or an integer Tensor without axes, as it was recorded: nothing is looked at."""
+    if not isinstance(value, Tensor):
+        return as_length(value)
+    if value.ndim or value.dtype.kind not in "iu":
+        raise TypeError(f"a length must be an integer Tensor without axes, got {value!r}")
+    return _recorded_length(value.node)
+
+
+def _recorded_length(node: Node) -> Size:
+    """The length that a scalar was made of (``shape(x)[0]``), or the scalar's value."""
+    if node.op.name == "getitem" and node.args[0].op.name == "concat" and type(node.args[1][0]) is int:
+        parts = node.args[0].args[0]
+        if all(part.op.name == "reshape" and part.shape == (1,) for part in parts):
+            node = parts[node.args[1][0]].args[0]
+    if node.op.name == "scalar" and isinstance(node.args[0], (int, Length)):
+        return node.args[0]
+    return value_length(node)
 
 
 def sizes_of(shape: Any, name: str = "shape") -> Shape:

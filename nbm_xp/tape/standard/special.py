@@ -14,8 +14,9 @@ from typing import Any, TypeAlias
 
 from nbm_xp.namespace.special import ARITY, special_of, whole_number
 from nbm_xp.tape.dtypes import as_dtype
+from nbm_xp.tape.graph import Node
 from nbm_xp.tape.lengths import is_number
-from nbm_xp.tape.node import ELEMENTWISE_TAG, Node, declare
+from nbm_xp.tape.operations import ELEMENTWISE_TAG, declare
 from nbm_xp.tape.tensor import Tensor, record
 
 from .creation import asarray

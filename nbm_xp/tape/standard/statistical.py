@@ -10,14 +10,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, running_dtype
+from nbm_xp.namespace import array_namespace, recording_namespace, running_dtype
 from nbm_xp.namespace.overlay import UniqueAll, UniqueCounts, UniqueInverse
 
-from ..concrete import concrete
 from ..dtypes import DType, int64
 from ..dtypes import bool as boolean
+from ..graph import Node
 from ..lengths import Size, known, product
-from ..node import Node, Rule, Spec, declare, same_as_first
+from ..operations import Rule, Spec, declare, same_as_first
 from ..tensor import Tensor, as_tensor, record
 from .creation import full, imag, real, zeros
 from .data_types import both_tensors, cast, floating, is_complex, together
@@ -316,7 +316,7 @@ def nonzero(x: Any, /) -> tuple[Tensor, ...]:
     x = as_tensor(x)
     if not x.ndim:
         raise ValueError("x must have one axis or more for nonzero, got an array without axes")
-    array = concrete(x, "nonzero")
+    array = recording_namespace().concrete(x, "nonzero")
     return tuple(cast(as_tensor(places), int64) for places in array_namespace(array).nonzero(array))
 
 
@@ -327,7 +327,7 @@ def unique_all(x: Any, /) -> UniqueAll[Tensor]:
 
 def _distinct(x: Any, name: str) -> UniqueAll[Tensor]:
     x = as_tensor(x)
-    array = concrete(x, name)
+    array = recording_namespace().concrete(x, name)
     places = array_namespace(array).unique_all(array)[1:]
     indices, inverse, counts = (cast(as_tensor(part), int64) for part in places)
     return UniqueAll(take(reshape(x, (-1,)), indices), indices, inverse, counts)

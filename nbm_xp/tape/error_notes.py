@@ -1,7 +1,6 @@
-"""Where in the user's code a value was recorded, and how an error that it meets when it runs says so.
+"""How an error that a recorded call meets when it runs says which call failed, of what, and where it was recorded.
 
-A location is found while recording, so it must cost next to nothing: a code object and the position in its bytecode,
-from the first frame outside this package. The line, the function and the text are looked up only when they are shown.
+The line, the function and the text are looked up only when they are shown.
 """
 
 from __future__ import annotations
@@ -9,62 +8,19 @@ from __future__ import annotations
 import itertools
 import linecache
 import os
-import sys
-import threading
 from collections.abc import Sequence
-from functools import lru_cache
-from types import CodeType
-from typing import Any, TypeAlias
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, NamedTuple, cast
 
 from nbm_xp.namespace.errors import described, tell_lack
 
+from .graph import SourceLocation
 from .trees import leaves
 
-__all__ = [
-    "SourceLocation", "add_note", "current_location", "described_location", "explain", "gradient_location",
-    "recorded_at", "recorded_in", "recording",
-]  # fmt: skip
+__all__ = ["Call", "LineTable", "add_note", "described_location", "recorded_at"]
 
-SourceLocation: TypeAlias = tuple[CodeType, int, str | None, str]
-"""Code, position in it, of what a gradient rule recorded whose gradient it is, and what was called there."""
-
-_PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir)) + os.sep
-_USERS = tuple(os.path.join(_PACKAGE, part) for part in ("boltzmann", "cli"))
 _LONGEST = 160
-
-
-class _Recording(threading.local):
-    """What the thread records just now; `source_location` stands in for the frame while a gradient rule runs."""
-
-    source_location: SourceLocation | None = None
-
-
-recording = _Recording()
-
-
-def current_location() -> SourceLocation | None:
-    """The location of the user's call that records just now; None if there is no code but this package's."""
-    location = recording.source_location
-    if location is not None:
-        return location
-    frame = inner = sys._getframe(2)
-    while _is_ours(frame.f_code.co_filename):
-        outer = frame.f_back
-        if outer is None:
-            return None
-        inner, frame = frame, outer
-    return frame.f_code, frame.f_lasti, None, inner.f_code.co_name
-
-
-@lru_cache(maxsize=10_000)  # a notebook, whose every cell is a file, must not fill the memory
-def _is_ours(filename: str) -> bool:
-    """Whether a file is this package's, and not written as any user's code would be."""
-    return filename.startswith(_PACKAGE) and not filename.startswith(_USERS)
-
-
-def gradient_location(name: str, location: SourceLocation | None) -> SourceLocation | None:
-    """The location for what the gradient rule of an operation records: that of the operation."""
-    return None if location is None else (location[0], location[1], f"the gradient of {name}", location[3])
 
 
 def described_location(location: SourceLocation) -> str:
@@ -113,3 +69,43 @@ def add_note(error: BaseException, note: str) -> None:
     """Attach a note to an error, once."""
     if note not in getattr(error, "__notes__", ()):
         error.add_note(note)
+
+
+class Call(NamedTuple):
+    """One call of a plan: what it is called, where it was recorded, and the source of it and of its arguments."""
+
+    name: str
+    location: SourceLocation | str | None
+    source: str
+    args: tuple[str, ...]
+
+
+class LineTable:
+    """The calls on each line of a plan, counted from 1, those first that others on the line take."""
+
+    __slots__ = ("lines",)
+
+    def __init__(self, lines: Sequence[Sequence[Call]]) -> None:
+        self.lines = lines
+
+    def explain(self, error: Exception) -> None:
+        """Say in a note which call raised an error in the plan, of what, and where it was recorded."""
+        traceback = cast("TracebackType", error.__traceback__)
+        calls = self.lines[traceback.tb_lineno]
+        scope = traceback.tb_frame.f_globals, traceback.tb_frame.f_locals
+        if calls:
+            failed = next((one for one in calls[:-1] if not _values([one.source], *scope)), calls[-1])
+            explain(error, failed.name, _values(failed.args, *scope), failed.location)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        named = [[call._replace(location=recorded_in(call.location)) for call in line] for line in self.lines]
+        return LineTable, (named,)
+
+
+def _values(sources: Sequence[str], *scope: Any) -> list[Any]:
+    """The values of those expressions that can be computed."""
+    found: list[Any] = []
+    for source in sources:
+        with suppress(Exception):
+            found.append(eval(source, *scope))
+    return found
