@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import lru_cache
 from operator import attrgetter
 from types import CodeType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from nbm_xp.namespace import host_namespace
 
@@ -25,7 +25,7 @@ from .lengths import Length, axis_length
 from .operations import ELEMENTWISE_TAG, IDENTITY_TAG, Operation, Shape, declare, same_as_first
 
 __all__ = [
-    "ARGUMENT", "CONSTANT", "IN_PROGRESS", "LEAVES", "Node", "OUTPUT", "PLACEHOLDER", "Result", "STOP",
+    "ARGUMENT", "CONSTANT", "ChainStep", "IN_PROGRESS", "LEAVES", "Node", "OUTPUT", "PLACEHOLDER", "Result", "STOP",
     "SourceLocation", "VARIABLE", "call_of", "gradient_location", "inner_placeholder", "is_differentiated", "leaf",
     "nodes_in", "reachable", "recording", "refuse_cut", "walk", "with_short_lengths",
 ]  # fmt: skip
@@ -155,6 +155,13 @@ class Node:
 
 
 _CALL = host_namespace().dtype("V")
+
+
+class ChainStep(NamedTuple):
+    """What stands for a value in a chain of elementwise functions, where it broadcasts, and the shape it then has."""
+
+    value: Node
+    shape: Shape
 
 
 def with_short_lengths(node: Node) -> Node:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from .dtypes import DType
 from .lengths import Size
 
-if TYPE_CHECKING:
-    from .graph import Node
-
 __all__ = [
-    "ALONG_AXES_TAG", "COMPOSITE_TAG", "ChainStep", "ELEMENTWISE_TAG", "FLAT", "IDENTITY_TAG", "Joint", "LINEAR_TAG",
+    "ALONG_AXES_TAG", "COMPOSITE_TAG", "ELEMENTWISE_TAG", "FLAT", "IDENTITY_TAG", "Joint", "LINEAR_TAG",
     "MATRICES_TAG", "OPERATIONS", "Operation", "Rule", "SUBGRAPH_TAG", "Shape", "Spec", "declare",
     "register_gradient", "rules_version", "same_as_first",
 ]  # fmt: skip
@@ -35,13 +32,6 @@ class Joint:
 
 FLAT = Joint(lambda g, out, *args, **attributes: [None] * len(args))
 """The gradient rule of a function that is constant almost everywhere: nothing flows back."""
-
-
-class ChainStep(NamedTuple):
-    """What stands for a value in a chain of elementwise functions, where it broadcasts, and the shape it then has."""
-
-    value: Node
-    shape: Shape
 
 
 @dataclass(eq=False, slots=True)
@@ -91,7 +81,7 @@ class Operation:
     may_overlap: bool = False
     is_view: bool = False
     symbol: str | None = None
-    chain_step: Callable[[Node], ChainStep | None] | None = None
+    chain_step: Callable[[Any], Any] | None = None
     adds_up: bool = False
 
     def __repr__(self) -> str:
@@ -186,6 +176,6 @@ def rules_version() -> int:
     return _rules_version
 
 
-def same_as_first(x: Node, *others: Any, **attributes: Any) -> Spec:
+def same_as_first(x: Any, *others: Any, **attributes: Any) -> Spec:
     """The shape and dtype rule of a function whose result is as its first array."""
     return x.shape, x.dtype

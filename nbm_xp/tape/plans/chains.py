@@ -19,9 +19,9 @@ from nbm_xp.namespace.chains import Reduction
 
 from ..control import BranchPath
 from ..dtypes import DTYPE_CLASSES
-from ..graph import LEAVES, Node, nodes_in, walk
+from ..graph import LEAVES, ChainStep, Node, nodes_in, walk
 from ..lengths import Length, is_number, known
-from ..operations import ELEMENTWISE_TAG, ChainStep, Shape
+from ..operations import ELEMENTWISE_TAG, Shape
 
 __all__ = ["Block", "Chain", "block_of", "chains_of", "crosses", "in_chains"]
 

@@ -25,9 +25,9 @@ from nbm_xp.namespace import asarray as library_asarray
 from nbm_xp.namespace.errors import described
 
 from ..dtypes import DType, as_dtype, common_dtype
-from ..graph import CONSTANT, Node, refuse_cut
+from ..graph import CONSTANT, ChainStep, Node, refuse_cut
 from ..lengths import Length, is_number, kind_of_number, known, maximum_length
-from ..operations import ELEMENTWISE_TAG, IDENTITY_TAG, ChainStep, Operation, Rule, declare, same_as_first
+from ..operations import ELEMENTWISE_TAG, IDENTITY_TAG, Operation, Rule, declare, same_as_first
 from ..tensor import Tensor, as_tensor, record, with_attributes
 from .data_types import cast, check_device, real_of, scalar, to_real
 from .manipulation import broadcast_arrays, broadcast_to, reshape, stack

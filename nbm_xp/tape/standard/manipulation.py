@@ -10,9 +10,9 @@ from typing import Any
 
 from ..dtypes import DType, as_dtype, common_dtype, int64, uint64
 from ..dtypes import bool as boolean
-from ..graph import Node
+from ..graph import ChainStep, Node
 from ..lengths import Size, known, maximum_length, product, same_length, same_shape
-from ..operations import ALONG_AXES_TAG, LINEAR_TAG, ChainStep, Joint, Operation, Shape, declare, same_as_first
+from ..operations import ALONG_AXES_TAG, LINEAR_TAG, Joint, Operation, Shape, declare, same_as_first
 from ..tensor import Tensor, as_tensor, record
 from .data_types import cast
 from .shapes import (
