@@ -113,7 +113,7 @@ def of_each(
     def decorate(documented: Callable[[Array], Array]) -> Any:
         name, known = documented.__name__, kept_by_type()
 
-        def first(x: Array) -> Array:
+        def learn(x: Array) -> Array:
             if prepare is numbers and is_truth(x):
                 return x
             xp, x = prepare(x)
@@ -125,11 +125,13 @@ def of_each(
         @functools.wraps(documented)
         def function(x: Array) -> Array:
             try:
-                try:
-                    own = known[type(x)][x.dtype]
-                except KeyError:
-                    return first(x)
-                return own(x)
+                return known[x.__class__][x.dtype](x)
+            except KeyError:
+                pass
+            except FAILURES as error:
+                reraise_call(error, documented, (x,), {})
+            try:
+                return learn(x)
             except FAILURES as error:
                 reraise_call(error, documented, (x,), {})
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from .core import functions
 from .libraries import host_namespace
 
 __all__ = ["BLOCK", "LARGE", "Reduction", "block_functions", "in_blocks", "threads"]
@@ -318,17 +319,14 @@ def threads(count: int | None) -> Iterator[None]:
         _threads.reset(token)
 
 
-_BITS = {2: np.dtype("int16"), 4: np.dtype("int32"), 8: np.dtype("int64")}
-
-
 def _where(condition: Any, x: Any, y: Any) -> Any:
-    """``where`` by bits: without branches, which at random conditions cost more than all else."""
-    bits = _BITS.get(x.dtype.itemsize)
-    if bits is None or x.dtype != y.dtype or condition.dtype != np.bool_ or not condition.ndim or x.dtype.kind == "c":
+    """``where`` by the compiled core: without branches, which at random conditions cost more than all else."""
+    own = functions.get(f"where_{x.dtype}") if x.dtype == y.dtype else None
+    shapes = condition.shape, ()
+    if own is None or not all(z.flags.c_contiguous and z.shape in shapes for z in (condition, x, y)):
         return np.where(condition, x, y)
-    mask = np.negative(condition.view(np.int8)).astype(bits)  # all bits of what is chosen
-    other = y.view(bits)
-    return ((x.view(bits) ^ other) & mask ^ other).view(x.dtype)
+    own(condition, x, y, out := np.empty(condition.shape, x.dtype))
+    return out
 
 
 def block_functions(xp: Any) -> Mapping[str, Callable[..., Any]] | None:

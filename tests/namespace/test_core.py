@@ -111,6 +111,7 @@ def exercise() -> None:
         if function := core.functions.get(f"{name}_{dtype}"):
             numbers = np.asarray([*np.linspace(-0.9, 90.0, 1001), -1.0, -2.0, 0.0, np.nan, np.inf], dtype)
             function(numbers, np.empty_like(numbers))
+            core.functions[f"where_{dtype}"](numbers > 0, numbers, np.zeros((), dtype), np.empty_like(numbers))
     glass = edwards_anderson((6, 23), "normal", random_state=1)
     GraphMachine(np.asarray([[0, 1], [1, 2], [2, 0]])).chains(2, 0.4, 1).step(2)
     GraphMachine(lattice((6, 64))).chains(2, 0.4, 1, rule="wolff").step(2)

@@ -185,6 +185,8 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"logsumexp", "fnF", logsumexp},
     {"softplus_float32", "fF", softplus_float_of_each},
     {"softplus_float64", "dD", softplus_double_of_each},
+    {"where_float32", "bffF", where_float},
+    {"where_float64", "bddD", where_double},
     {"gather_patches_float32", "flnnLF", gather_patches_float},
     {"gather_patches_float64", "dlnnLD", gather_patches_double},
     {"scatter_patches_float32", "flnnLF", scatter_patches_float},

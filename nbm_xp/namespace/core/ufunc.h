@@ -1,14 +1,14 @@
 /* Kernels as ufuncs of NumPy: its rules for shapes, strides, dtypes and errors, and this package's numbers.
 
-   A kernel of one array that writes another of its kind becomes the loop of a ufunc. It answers what is to be told, by
-   bits (elements/functions.h), and that alone is left standing when the loop ends: vectors compute more than is used. */
+   A kernel of one array that writes another of its kind becomes the loop of a ufunc. Its answer says which exceptions to
+   report, by bits (elements/functions.h). Those alone are set when the loop ends: vectors compute more than is used. */
 
 #include <fenv.h>
 
 #include "elements/functions.h"
 
 enum { STRETCH = 1024 }; /* elements of arrays with gaps that are brought together at a time */
-enum { ASKED_FOR = FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID }; /* by NumPy; to clear more takes longer */
+enum { READ_BY_NUMPY = FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID }; /* to clear more takes longer */
 
 /* The type of ufuncs and PyUFunc_FromFuncAndData, by their places in NumPy's table, and how a ufunc begins: parts of
    NumPy's binary interface. */
@@ -24,20 +24,20 @@ typedef struct {
     const char *name, *types, *doc;
 } Ufunc;
 
-static void tell(i64 what) {
+static void report(i64 what) {
     static const struct {
         int bit, flag;
-    } told[] = {
+    } flags[] = {
         {DIVIDED_BY_ZERO, FE_DIVBYZERO}, {OVERFLOWS, FE_OVERFLOW}, {UNDERFLOWS, FE_UNDERFLOW}, {IS_INVALID, FE_INVALID},
     };
     for (int k = 0; k < 4; ++k)
-        if (what & told[k].bit)
-            feraiseexcept(told[k].flag);
+        if (what & flags[k].bit)
+            feraiseexcept(flags[k].flag);
 }
 
 static void loop(char **arrays, const Py_ssize_t *sizes, const Py_ssize_t *steps, void *data) {
     const Kernel *kernel = data;
-    int before = fetestexcept(ASKED_FOR);
+    int before = fetestexcept(READ_BY_NUMPY);
     i64 what = 0, size = sizes[0], width = kernel->takes[0] == 'f' ? sizeof(float) : sizeof(double);
     if (steps[0] == width && steps[1] == width) {
         Argument whole[2] = {{{arrays[0], size}}, {{arrays[1], size}}};
@@ -53,11 +53,11 @@ static void loop(char **arrays, const Py_ssize_t *sizes, const Py_ssize_t *steps
             for (i64 i = 0; i < count; ++i)
                 memcpy(arrays[1] + (begin + i) * steps[1], (char *)stretch + i * width, (size_t)width);
         }
-    if (fetestexcept(ASKED_FOR) != before) {
-        feclearexcept(ASKED_FOR);
+    if (fetestexcept(READ_BY_NUMPY) != before) {
+        feclearexcept(READ_BY_NUMPY);
         feraiseexcept(before);
     }
-    tell(what);
+    report(what);
 }
 
 /* What a ufunc refers to as long as it lives, which is as long as the process does. */

@@ -1,11 +1,11 @@
-/* Functions as NumPy's ufuncs have them: special values, signs of zeros, and what floating-point arithmetic is to tell
-   of. Where sums in float32 would cost digits the work is done in doubles, and rounded once. */
+/* Functions as NumPy's ufuncs have them: special values, signs of zeros, and exceptions of floating-point arithmetic.
+   Where sums in float32 would cost digits the work is done in doubles, and rounded once. */
 #ifndef NBM_FUNCTIONS_H
 #define NBM_FUNCTIONS_H
 
 #include "elementary.h"
 
-/* what is told, as bits of a kernel's answer */
+/* exceptions of floating-point arithmetic that a kernel reports, as bits of its answer */
 enum { DIVIDED_BY_ZERO = 1, OVERFLOWS = 2, UNDERFLOWS = 4, IS_INVALID = 8 };
 
 #define INFINITE float_of(0x7f800000)
@@ -23,8 +23,8 @@ ELEMENT float signed_as(float value, float x) { return float_of(bitsf_of(value) 
 
 ELEMENT i32 is_tiny(float x) { return x != 0.0f && x > -LEAST_NORMAL && x < LEAST_NORMAL; }
 
-/* Each function comes twice: of any number, and of a plain one, for which nothing is to be told and nothing to be chosen;
-   where both are asked the bits are the same. */
+/* Each function comes twice: of any number, and of a plain one, which causes no exception and needs no choice. Where both
+   are defined they have the same bits. */
 
 ELEMENT i32 is_plain_to_exp_float(float x) { return (bitsf_of(x) & 0x7fffffff) <= 0x42ae0000; } /* |x| <= 87 */
 ELEMENT i32 is_plain_to_expm1_float(float x) { /* neither 0 nor subnormal, |x| <= 87 */
@@ -67,7 +67,7 @@ ELEMENT float exp_float(float x) {
     return exp_ended(exp_begun(r), r) * power_of_two(half) * power_of_two(whole - half);
 }
 
-ELEMENT i32 told_by_exp_float(float x) {
+ELEMENT i32 reported_by_exp_float(float x) {
     i32 finite = x >= -MOST_FLOAT && x <= MOST_FLOAT;
     return finite ? (x >= 88.7228394f ? OVERFLOWS : x < -87.3365402f ? UNDERFLOWS : 0) : 0;
 }
@@ -91,7 +91,7 @@ ELEMENT float expm1_float(float x) {
     return signed_as(expm1_float_of_plain(inside > 89.0f ? 89.0f : inside), x);
 }
 
-ELEMENT i32 told_by_expm1_float(float x) {
+ELEMENT i32 reported_by_expm1_float(float x) {
     return x >= 88.7228394f && x <= MOST_FLOAT ? OVERFLOWS : is_tiny(x) ? UNDERFLOWS : 0;
 }
 
@@ -110,7 +110,7 @@ ELEMENT float log1p_float(float x) {
     return x > -1.0f || x != x ? value : x == -1.0f ? -INFINITE : NOT_A_NUMBER;
 }
 
-ELEMENT i32 told_by_log1p_float(float x) {
+ELEMENT i32 reported_by_log1p_float(float x) {
     return x == -1.0f ? DIVIDED_BY_ZERO : x < -1.0f ? IS_INVALID : is_tiny(x) ? UNDERFLOWS : 0;
 }
 
@@ -143,7 +143,7 @@ ELEMENT double log1p_double(double x) {
     return x > -1.0 || x != x ? value : x == -1.0 ? -infinite : (double)NOT_A_NUMBER;
 }
 
-ELEMENT i32 told_by_log1p_double(double x) {
+ELEMENT i32 reported_by_log1p_double(double x) {
     return x == -1.0 ? DIVIDED_BY_ZERO : x < -1.0 ? IS_INVALID : is_tiny_double(x) ? UNDERFLOWS : 0;
 }
 
@@ -156,22 +156,22 @@ ELEMENT double exp_double(double x) {
     return value * double_power_of_two(half) * double_power_of_two(k - half);
 }
 
-ELEMENT i32 told_by_exp_double(double x) {
+ELEMENT i32 reported_by_exp_double(double x) {
     i32 finite = x - x == 0.0;
     return finite ? (x > 709.782712893384 ? OVERFLOWS : x < -708.3964185322641 ? UNDERFLOWS : 0) : 0;
 }
 
-/* What follows tells of nothing.
+/* The functions below report nothing.
 
    tanh(x) in floats: with h = |x| - n log(2) / 2 and t = tanh(h), an odd polynomial, and s = 2**n, it is the quotient of
-   s - 1 + (s + 1) t and s + 1 + (s - 1) t: t itself where n is 0. Where it is nearer to 1, what is missing to 1 is that of
-   2 - 2 t and the same. In three parts, for loops after one another. */
+   s - 1 + (s + 1) t and s + 1 + (s - 1) t: t itself where n is 0. Where n is 3 or more, its difference from 1 is the
+   quotient of 2 - 2 t and the same. Three functions, for three loops one after another. The product of n and the rounded
+   log(2) / 2 is exact up to n = 2; beyond, where the result is close to 1, its rounding does not count. */
 ELEMENT float tanh_remainder(float x, float *power) {
     float size = float_of(bitsf_of(x) & 0x7fffffff), inside = size > 10.0f ? 10.0f : size; /* from there on 1 is nearest */
-    i32 whole;
-    float n = nearest_power(inside + inside, &whole);
-    *power = power_of_two(whole);
-    return inside - n * 0.3466796875f - n * -1.06097220e-4f;
+    float rounded = inside * 2.88539008177792681f + INTEGERS_FLOAT;
+    *power = power_of_two((i32)((u32)bitsf_of(rounded) - (u32)bitsf_of(INTEGERS_FLOAT)));
+    return inside - (rounded - INTEGERS_FLOAT) * 0.346573590279972655f;
 }
 
 ELEMENT float tanh_near_zero(float h) {
@@ -182,8 +182,8 @@ ELEMENT float tanh_near_zero(float h) {
 ELEMENT float tanh_ended(float x, float t, float power) {
     float less = power - 1.0f, more = power + 1.0f;
     i32 is_far = power > 4.0f;
-    float quotient = (is_far ? 2.0f * t - 2.0f : less + more * t) / (more + less * t);
-    return signed_as(is_far ? 1.0f + quotient : quotient, x);
+    float above = is_far ? t + t - 2.0f : less + more * t;
+    return signed_as((is_far ? 1.0f : 0.0f) + above / (more + less * t), x);
 }
 
 /* The others are functions of a number and of the exponential e of what `exponent_of_` says.

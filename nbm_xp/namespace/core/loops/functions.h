@@ -1,65 +1,68 @@
 /* Functions of each element: name(x, out), where out may be x. */
 
-/* Functions that have something to tell of some numbers, by bits of the answer; plain ones have a loop of their own. */
-#define TELLING(NAME, REAL, OF_PLAIN)                                                                                 \
+/* Before a loop whose array of results may be that of its arguments, which are read in the same place before. */
+#if defined(__clang__)
+#define IN_PLACE _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define IN_PLACE _Pragma("GCC ivdep")
+#else
+#define IN_PLACE
+#endif
+
+#define FOR_EACH for (i64 i = 0; i < count; ++i)
+
+/* Functions of x + begin, count elements at a time. */
+#define BY_STAGES(NAME, KIND, ...)                                                                                    \
     static i64 NAME##_of_each(const Argument *a) {                                                                    \
-        const REAL *x = a[0].data;                                                                                    \
-        REAL *out = a[1].data, in[STAGED];                                                                            \
-        i32 told = 0;                                                                                                 \
+        i32 flags = 0;                                                                                                \
         for (i64 begin = 0; begin < a[0].size; begin += STAGED) {                                                     \
             i64 count = a[0].size - begin < STAGED ? a[0].size - begin : STAGED;                                      \
-            i32 plain = 1;                                                                                            \
-            for (i64 i = 0; i < count; ++i) {                                                                         \
-                in[i] = x[begin + i];                                                                                 \
-                plain &= is_plain_to_##NAME(in[i]);                                                                   \
-            }                                                                                                         \
-            if (plain) {                                                                                              \
-                OF_PLAIN;                                                                                             \
-                continue;                                                                                             \
-            }                                                                                                         \
-            for (i64 i = 0; i < count; ++i)                                                                           \
-                out[begin + i] = NAME(in[i]);                                                                         \
-            for (i64 i = 0; i < count; ++i)                                                                           \
-                told |= told_by_##NAME(in[i]);                                                                        \
+            const KIND *x = (const KIND *)a[0].data + begin;                                                          \
+            KIND *out = (KIND *)a[1].data + begin;                                                                    \
+            __VA_ARGS__                                                                                               \
         }                                                                                                             \
-        return told;                                                                                                  \
+        return flags;                                                                                                 \
     }
-#define ONE_BY_ONE(FUNCTION)                                                                                          \
-    for (i64 i = 0; i < count; ++i)                                                                                   \
-        out[begin + i] = FUNCTION(in[i])
+
+/* Functions that report exceptions of floating-point arithmetic, as bits of the answer; plain numbers, which cause none,
+   have a loop of their own. */
+#define REPORTING(NAME, KIND, OF_PLAIN)                                                                               \
+    BY_STAGES(NAME, KIND, {                                                                                           \
+        i32 plain = 1;                                                                                                \
+        FOR_EACH plain &= is_plain_to_##NAME(x[i]);                                                                   \
+        if (plain) {                                                                                                  \
+            OF_PLAIN;                                                                                                 \
+            continue;                                                                                                 \
+        }                                                                                                             \
+        FOR_EACH flags |= reported_by_##NAME(x[i]);                                                                   \
+        IN_PLACE FOR_EACH out[i] = NAME(x[i]);                                                                        \
+    })
 
 enum { STAGES_PAY = 64 }; /* elements from which on exponentials in stages are faster than in one */
-TELLING(exp_float, float, if (count < STAGES_PAY) ONE_BY_ONE(exp_float); else exponentials(in, 0.0f, count, out + begin))
-TELLING(exp_double, double, ONE_BY_ONE(exp_double_of_plain))
-TELLING(expm1_float, float, ONE_BY_ONE(expm1_float_of_plain))
-TELLING(log1p_float, float, ONE_BY_ONE(log1p_float_of_plain))
-TELLING(log1p_double, double, ONE_BY_ONE(log1p_double_of_plain))
+REPORTING(exp_float, float, if (count < STAGES_PAY) IN_PLACE FOR_EACH out[i] = exp_float(x[i]);
+          else exponentials(x, 0.0f, count, out))
+REPORTING(exp_double, double, IN_PLACE FOR_EACH out[i] = exp_double_of_plain(x[i]))
+REPORTING(expm1_float, float, IN_PLACE FOR_EACH out[i] = expm1_float_of_plain(x[i]))
+REPORTING(log1p_float, float, IN_PLACE FOR_EACH out[i] = log1p_float_of_plain(x[i]))
+REPORTING(log1p_double, double, IN_PLACE FOR_EACH out[i] = log1p_double_of_plain(x[i]))
 
-/* Functions of a number and the exponential of another, which tell of nothing. BEGIN and END make exponentials of plain
+/* Functions of a number and the exponential of another, which report nothing. BEGIN and END compute exponentials of plain
    numbers. */
 #define OF_EXPONENTIAL(NAME, KIND, BEGIN, END)                                                                        \
-    static i64 NAME##_##KIND##_of_each(const Argument *a) {                                                           \
-        const KIND *x = a[0].data;                                                                                    \
-        KIND *out = a[1].data, in[STAGED], e[STAGED], scales[STAGED];                                                 \
-        for (i64 begin = 0; begin < a[0].size; begin += STAGED) {                                                     \
-            i64 count = a[0].size - begin < STAGED ? a[0].size - begin : STAGED;                                      \
-            i32 plain = 1;                                                                                            \
-            for (i64 i = 0; i < count; ++i) {                                                                         \
-                in[i] = x[begin + i];                                                                                 \
-                KIND exponent = exponent_of_##NAME##_##KIND(in[i]);                                                   \
-                plain &= is_plain_to_exp_##KIND(exponent);                                                            \
-                e[i] = BEGIN(exponent, scales + i);                                                                   \
-            }                                                                                                         \
-            if (plain)                                                                                                \
-                END(e, scales, count, e);                                                                             \
-            else                                                                                                      \
-                for (i64 i = 0; i < count; ++i)                                                                       \
-                    e[i] = exp_##KIND(exponent_of_##NAME##_##KIND(in[i]));                                            \
-            for (i64 i = 0; i < count; ++i)                                                                           \
-                out[begin + i] = NAME##_##KIND(in[i], e[i]);                                                          \
+    BY_STAGES(NAME##_##KIND, KIND, {                                                                                  \
+        KIND e[STAGED], scales[STAGED];                                                                               \
+        i32 plain = 1;                                                                                                \
+        FOR_EACH {                                                                                                    \
+            KIND exponent = exponent_of_##NAME##_##KIND(x[i]);                                                        \
+            plain &= is_plain_to_exp_##KIND(exponent);                                                                \
+            e[i] = BEGIN(exponent, scales + i);                                                                       \
         }                                                                                                             \
-        return 0;                                                                                                     \
-    }
+        if (plain)                                                                                                    \
+            END(e, scales, count, e);                                                                                 \
+        else                                                                                                          \
+            FOR_EACH e[i] = exp_##KIND(exponent_of_##NAME##_##KIND(x[i]));                                            \
+        IN_PLACE FOR_EACH out[i] = NAME##_##KIND(x[i], e[i]);                                                         \
+    })
 
 OF_EXPONENTIAL(sigmoid, float, exp_parts, exp_of_parts)
 OF_EXPONENTIAL(softplus, float, exp_parts, exp_of_parts)
@@ -67,26 +70,36 @@ OF_EXPONENTIAL(softplus, float, exp_parts, exp_of_parts)
 ELEMENT double exponent_alone(double exponent, double *unused) { return (void)unused, exponent; }
 ELEMENT void exp_double_of_each_plain(const double *x, const double *unused, i64 count, double *powers) {
     (void)unused;
-    for (i64 i = 0; i < count; ++i)
-        powers[i] = exp_double_of_plain(x[i]);
+    FOR_EACH powers[i] = exp_double_of_plain(x[i]);
 }
 OF_EXPONENTIAL(sigmoid, double, exponent_alone, exp_double_of_each_plain)
 OF_EXPONENTIAL(softplus, double, exponent_alone, exp_double_of_each_plain)
 OF_EXPONENTIAL(tanh, double, exponent_alone, exp_double_of_each_plain)
 
-static i64 tanh_float_of_each(const Argument *a) {
-    const float *x = a[0].data;
-    float *out = a[1].data, in[STAGED], t[STAGED], powers[STAGED];
-    for (i64 begin = 0; begin < a[0].size; begin += STAGED) {
-        i64 count = a[0].size - begin < STAGED ? a[0].size - begin : STAGED;
-        for (i64 i = 0; i < count; ++i) {
-            in[i] = x[begin + i];
-            t[i] = tanh_remainder(in[i], powers + i);
-        }
-        for (i64 i = 0; i < count; ++i)
-            t[i] = tanh_near_zero(t[i]);
-        for (i64 i = 0; i < count; ++i)
-            out[begin + i] = tanh_ended(in[i], t[i], powers[i]);
+BY_STAGES(tanh_float, float, {
+    float t[STAGED], powers[STAGED];
+    FOR_EACH t[i] = tanh_remainder(x[i], powers + i);
+    FOR_EACH t[i] = tanh_near_zero(t[i]);
+    IN_PLACE FOR_EACH out[i] = tanh_ended(x[i], t[i], powers[i]);
+})
+
+/* where(condition, x, y, out): x where a byte is not 0, else y, either of which may be one number for all elements */
+#define WHERE(KIND)                                                                                                   \
+    static i64 where_##KIND(const Argument *a) {                                                                      \
+        KIND xs[STAGED], ys[STAGED];                                                                                  \
+        for (i64 i = 0; i < STAGED && a[1].size == 1; ++i)                                                            \
+            xs[i] = *(const KIND *)a[1].data;                                                                         \
+        for (i64 i = 0; i < STAGED && a[2].size == 1; ++i)                                                            \
+            ys[i] = *(const KIND *)a[2].data;                                                                         \
+        for (i64 begin = 0; begin < a[0].size; begin += STAGED) {                                                     \
+            i64 count = a[0].size - begin < STAGED ? a[0].size - begin : STAGED;                                      \
+            const i8 *condition = (const i8 *)a[0].data + begin;                                                      \
+            const KIND *x = a[1].size == 1 ? xs : (const KIND *)a[1].data + begin;                                    \
+            const KIND *y = a[2].size == 1 ? ys : (const KIND *)a[2].data + begin;                                    \
+            KIND *out = (KIND *)a[3].data + begin;                                                                    \
+            IN_PLACE FOR_EACH out[i] = condition[i] ? x[i] : y[i];                                                    \
+        }                                                                                                             \
+        return 0;                                                                                                     \
     }
-    return 0;
-}
+WHERE(float)
+WHERE(double)
