@@ -11,8 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from nbm_xp.boltzmann import RBM
-from nbm_xp.boltzmann.chains import Chains
-from nbm_xp.boltzmann.state import Machine
+from nbm_xp.boltzmann.chains import Chains, Machine
 from nbm_xp.runs import Workers, sample
 
 from .harness import Contender, Row

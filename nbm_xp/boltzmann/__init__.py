@@ -7,14 +7,14 @@ from nbm_xp.machines.estimators import NotFittedError
 from nbm_xp.package import public_names
 
 from . import sequences
+from .annealing import AISEstimate
 from .bridging import LadderEstimate, LadderWarning
 from .classifier import RBMClassifier
 from .dbm import DBM
 from .diagnostics import Diagnostics
-from .model import load
+from .estimator import load
 from .negative_phase import TrainingMethod
 from .optimizers import SGD, Adam
-from .partition import AISEstimate
 from .rbm import RBM
 from .topology import Topology
 from .training_methods import CD, PCD, PTT

@@ -7,17 +7,10 @@ ratio's: too few chains or temperatures make log Z too small. In reverse, from s
 weights estimates the inverse of the ratio, and log Z comes out too large, if anything. Together they tell how far to
 trust either.
 
-Adaptive temperatures are close where states change fast, far apart elsewhere. A pilot run of a few chains goes to the
-machine in stages, each of which leaves the chains so much of their effective sample size; each stage is then divided
-into equal steps. The chains that are weighted afterwards draw from other streams, so the estimate stays unbiased. The
-pilot follows from the machine alone, in host memory: it places the same temperatures wherever the machine is.
-
 References
 ----------
 R. M. Neal, "Annealed importance sampling", Statistics and Computing 11 (2001).
 R. Salakhutdinov and I. Murray, "On the quantitative analysis of deep belief networks", ICML 2008.
-Y. Zhou, A. M. Johansen and J. A. D. Aston, "Toward automatic model comparison: an adaptive sequential Monte Carlo
-approach", Journal of Computational and Graphical Statistics 25 (2016).
 Y. Burda, R. Grosse and R. Salakhutdinov, "Accurate and conservative estimates of MRF log-likelihood using reverse
 annealing", AISTATS 2015.
 """
@@ -25,31 +18,27 @@ annealing", AISTATS 2015.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Chunks, Streams
 from nbm_xp.machines.randomness import ChainFunction, ChainStreams
 from nbm_xp.machines.rows import positive_int, shortened
-from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy
+from nbm_xp.namespace import asarray, host_namespace, library_name, to_numpy
 
-from .chains import Chains, States, in_order
-from .energy import Parameters, decoded, energy_within, local_field, sweep
+from .chains import Chains, Machine, States, compiled, divided, in_order
+from .energy import Parameters, decoded, energy_within, local_field, log_partition_without_weights, sweep
 from .ladder import STEPS, LadderChains
-from .partition import AISEstimate, base_log_partition, estimate
 from .recording import Form, Recorded, State
-from .state import Machine
 
-__all__ = ["STAGE", "AnnealedChains", "Path", "ReverseChains", "adaptive_temperatures", "inverse_temperatures"]
+__all__ = [
+    "AISEstimate", "AnnealedChains", "BaseModel", "Path", "ReverseChains", "base_model", "estimate",
+    "inverse_temperatures",
+]  # fmt: skip
 
-STAGE = 10
-"""Steps of a stage of adaptive temperatures."""
-
-_CHAINS, _LEFT = 100, 0.9  # of the pilot; the share of their effective sample size that a stage leaves
-_SWEEPS = 3  # of the pilot's chains in each stage
-_HALVINGS, _LEAST = 20, 1e-4  # of an interval of inverse temperatures; the least length of a stage
 _MIXING = 1000  # sweeps to states of a machine, by default
 
 Fields: TypeAlias = tuple[Array, Array]
@@ -78,6 +67,98 @@ def inverse_temperatures(n_temperatures: Any, betas: Sequence[float] | None) -> 
     if len(ladder) < 2 or not rising or ladder[0] != 0.0 or ladder[-1] != 1.0:
         raise ValueError(f"betas must rise from 0 to 1, at least two of them, got {shortened(repr(ladder))}")
     return ladder
+
+
+@dataclass(frozen=True)
+class AISEstimate:
+    """An estimate of log Z by annealed importance sampling.
+
+    Attributes
+    ----------
+    log_z : float
+        The logarithm of the estimate of Z.
+    log_z_low, log_z_high : float
+        The logarithms of that estimate minus and plus three standard errors; of chains in reverse, whose weights
+        estimate 1 / Z, the logarithms of the inverses. The lower bound is -inf, or the upper inf, if three standard
+        errors exceed the estimate: then there are too few chains or temperatures.
+    standard_error : float
+        The relative standard error of the mean weight; if small, that of `log_z`.
+    effective_runs : float
+        Effective number of chains by the weights.
+    log_weights : array of shape (chains,)
+        The logarithms of the weights, each of which estimates Z; of chains in reverse, 1 / Z.
+    n_temperatures : int
+        Number of intermediate models, both ends included.
+    """
+
+    log_z: float
+    log_z_low: float
+    log_z_high: float
+    standard_error: float
+    effective_runs: float
+    log_weights: Array
+    n_temperatures: int
+
+    def __str__(self) -> str:
+        """The estimate with its bounds."""
+        return f"log Z = {self.log_z:.2f} (3 s.e.: {self.log_z_low:.2f} to {self.log_z_high:.2f})"
+
+
+def estimate(log_weights: Array, n_temperatures: int, *, reverse: bool = False) -> AISEstimate:
+    """Log Z and its error bars from the logarithms of the chains' weights, which estimate Z, or in reverse 1 / Z."""
+    count = log_weights.shape[0]
+    top = float(B.max(log_weights))
+    weights = B.exp(log_weights - top)
+    mean = float(B.mean(weights))
+    spread = float(B.sum(B.square(weights - mean))) / max(count - 1, 1)
+    relative = math.sqrt(spread / count) / mean if count > 1 else math.inf
+    log_z = -top - math.log(mean) if reverse else top + math.log(mean)
+    less = math.log1p(-3 * relative) if 3 * relative < 1 else -math.inf
+    more = math.log1p(3 * relative)
+    return AISEstimate(
+        log_z=log_z,
+        log_z_low=log_z + (-more if reverse else less),
+        log_z_high=log_z + (-less if reverse else more),
+        standard_error=relative,
+        effective_runs=(count * mean) ** 2 / float(B.sum(B.square(weights))),
+        log_weights=log_weights,
+        n_temperatures=n_temperatures,
+    )
+
+
+class BaseModel(NamedTuple):
+    """The model without weights that is most like the data; NumPy arrays.
+
+    Attributes
+    ----------
+    rate : array of shape (visible units,)
+        Its means, at which every visible state has some chance: annealing could not weight states that never occur.
+    bias : array of shape (visible units,)
+        Its visible biases; it has no others.
+    log_z : float
+    """
+
+    rate: Array
+    bias: Array
+    log_z: float
+
+
+def base_model(machine: Machine) -> BaseModel:
+    """That of a machine's layers and base rate."""
+    host = library_name(host_namespace())
+    (rate, bias, log_z), _ = compiled(host, _record_base, Form(machine.topology, machine.dtype, 1))(
+        [to_numpy(machine.base_rate)], []
+    )
+    return BaseModel(rate, bias, float(log_z))
+
+
+def _record_base(form: Form, streams: ChainStreams) -> Recorded:
+    topology = form.topology
+    given = B.placeholder(shape=(topology.sizes[0],), dtype=form.dtype)
+    rate = topology.units[0].bounded_rate(given)
+    bias = topology.units[0].bias(rate)
+    others = [B.zeros((size,), dtype="float64") for size in topology.sizes[1:]]
+    return [given], [rate, bias, log_partition_without_weights(topology, [B.cast(bias, "float64"), *others])]
 
 
 @dataclass(frozen=True)
@@ -173,23 +254,23 @@ class AnnealedChains(Chains):
     is_reverse = False
 
     def __init__(self, machine: Machine, seed: int, betas: Sequence[float], *, purpose: str | None = None) -> None:
-        super().__init__(machine.bounded, seed, layers=(), purpose=purpose)
-        self.betas = tuple(betas)
+        super().__init__(machine, seed, layers=(), purpose=purpose)
+        self.base, self.betas = base_model(machine), tuple(betas)
+        self.base_rate = self.base.rate
 
     def start(self, offset: int, rows: int) -> States:
-        """See `Chains.start`; the weights are one."""
+        """See `Chains.start`; see `weighted` for the weights."""
         return self.weighted(super().start(offset, rows))
 
     def weighted(self, states: Sequence[Array]) -> States:
-        """States of ``topology.retained``, a column for each chain, and weights of one."""
-        xp = self.xp
-        return (*in_order(states), xp.zeros((int(states[0].shape[1]),), dtype=xp.float64))
+        """States of ``topology.retained``, and the chains' weights: Z of the first model, or in reverse 1 / Z."""
+        xp, log_z = self.xp, -self.base.log_z if self.is_reverse else self.base.log_z
+        return (*in_order(states), xp.full((int(states[0].shape[1]),), log_z, dtype=xp.float64))
 
     def log_partition(self, n_chains: int, library: str | None, chunks: Chunks) -> AISEstimate:
         """Log Z by so many chains; see `Chains.last`."""
         found = to_numpy(self.last(n_chains, len(self.betas) - 1, library, chunks)[0][:, 0])
-        base_log_z = base_log_partition(self.topology, self.machine.base_bias)
-        return estimate(found, base_log_z, len(self.betas), reverse=self.is_reverse)
+        return estimate(found, len(self.betas), reverse=self.is_reverse)
 
     def _placed(self, states: Sequence[Array]) -> States:
         return (*super()._placed(states[:-1]), asarray(states[-1], self.xp, "float64"))
@@ -198,7 +279,7 @@ class AnnealedChains(Chains):
         return self._compiled(_record_step, rows)
 
     def _constants(self) -> Sequence[Array]:
-        return (*self.machine.arrays, asarray(self.machine.base_bias, self.xp, self.machine.dtype))
+        return (*self.machine.arrays, asarray(self.base.bias, self.xp, self.machine.dtype))
 
     def _schedule(self, number: int) -> Sequence[Any]:
         """The inverse temperatures after and before a step."""
@@ -263,10 +344,9 @@ class ReverseChains(AnnealedChains):
         mixing = self.mixing
         mixing.chunks = self.chunks
         usual = STEPS if isinstance(mixing, LadderChains) else _MIXING
-        xp, sites = self.xp, [self.topology.sites(layer) for layer in mixing.layers]
-        found = mixing.collect(offset, rows, usual if self.n_sweeps is None else self.n_sweeps)
-        ends = list(itertools.accumulate(sites))
-        return self.weighted([xp.matrix_transpose(found[:, k - n : k]) for n, k in zip(sites, ends, strict=True)])
+        n_sweeps = usual if self.n_sweeps is None else self.n_sweeps
+        parts = divided(mixing.collect(offset, rows, n_sweeps), mixing.widths(n_sweeps))
+        return self.weighted([self.xp.matrix_transpose(part) for part in parts])
 
 
 def _path(form: Form) -> tuple[list[Array], Path]:
@@ -293,45 +373,3 @@ def _record_ratio(form: Form, streams: ChainStreams) -> Recorded:
     inputs, state = form.states(path.last, form.topology.retained)
     cold, warm = (B.placeholder(shape=(), dtype=form.dtype) for _ in range(2))
     return [*inputs, *machine, cold, warm], [path.log_ratio(cold, warm, state)[0]]
-
-
-def adaptive_temperatures(machine: Machine) -> list[float]:
-    """Inverse temperatures from 0 to 1 between which weights change equally much, found by a pilot run.
-
-    Examples
-    --------
-    A model like its base-rate model needs few temperatures, strong weights many.
-
-    >>> import numpy as np
-    >>> from nbm_xp.boltzmann import RBM
-    >>> def count(strength):
-    ...     rbm = RBM.from_parameters(strength * np.eye(4), np.zeros(4), np.zeros(4), random_state=0)
-    ...     return rbm.ais(10, "adaptive").n_temperatures
-    >>> count(0.01), count(1.0) < count(4.0)
-    (11, True)
-    """
-    pilot = AnnealedChains(machine.to(library_name(host_namespace())), 0, [0.0], purpose="pilot")
-    states, stages = pilot.start(0, _CHAINS), [0.0]
-    while stages[-1] < 1.0:
-        here, low, high = stages[-1], stages[-1], 1.0
-        if _left(pilot.ratio(states, high, here)) >= _LEFT:
-            low = 1.0
-        else:
-            for _ in range(_HALVINGS):
-                middle = 0.5 * (low + high)
-                low, high = (middle, high) if _left(pilot.ratio(states, middle, here)) >= _LEFT else (low, middle)
-        stages.append(min(max(low, here + _LEAST), 1.0))
-        first = len(pilot.betas) - 1
-        pilot.betas = (*pilot.betas, *[stages[-1]] * _SWEEPS)
-        states = pilot.advance(states, 0, first, _SWEEPS)
-    found = [0.0]
-    for here, there in itertools.pairwise(stages):
-        found += [here + (there - here) * step / STAGE for step in range(1, STAGE)] + [there]
-    return found
-
-
-def _left(log_weights: Array) -> float:
-    """The effective sample size of equal chains that get such weights, as a share of them."""
-    xp = array_namespace(log_weights)
-    weights = B.exp(asarray(log_weights - xp.max(log_weights), xp, "float64"))
-    return float(B.mean(weights)) ** 2 / float(B.mean(B.square(weights)))

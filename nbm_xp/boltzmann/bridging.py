@@ -37,30 +37,30 @@ _NEWS = 0.5  # nats: a handful of chains may part by less
 
 
 class LadderWarning(RuntimeWarning):
-    """Log Z along a ladder may be off by more than its standard error tells."""
+    """The error of log Z along a ladder may exceed its standard error."""
 
 
 @dataclass(frozen=True)
 class LadderEstimate:
-    """What the chains on a ladder tell of Z.
+    """An estimate of log Z by chains on a ladder.
 
     Attributes
     ----------
     log_z : float
     standard_error : float
-        Of `log_z`; infinite where there is one chain.
+        That of `log_z`; infinite for one chain.
     acceptance : tuple of float
-        How often each pair of neighbours, from the base-rate model upwards, exchanges its states when it has its turn.
+        Acceptance rates of exchanges of each pair of neighbours, from the base-rate model upwards.
     effective : float
-        The effective sample size of the last machine's chains, in their free energy against the machine below.
+        Effective sample size of the last machine's chains, by the difference of free energies to the machine below.
     r_hat : float
-        R-hat of it: 1 where each chain tells the same as all of them.
+        R-hat of the same.
     parting : float
-        By how much, in nats, what the lower and what the higher machines' states tell of log Z, and what earlier and
-        later looks do, differ beyond chance. It is in `standard_error`.
+        Difference in nats, beyond chance, between the estimates of log Z by the lower and by the higher machines, and
+        by earlier and by later steps. `standard_error` includes it.
     cut_off : float
-        The largest share of a machine's states that the machine below hardly ever has: what share they should have,
-        the ladder cannot tell.
+        Largest share of a machine's states that are very improbable in the machine below: exchanges do not determine
+        their probability.
     """
 
     log_z: float
@@ -73,12 +73,12 @@ class LadderEstimate:
 
     @property
     def is_cut(self) -> bool:
-        """Whether more than a few states of a machine are such as the machine below hardly ever has."""
+        """Whether more than a few states of a machine are very improbable in the machine below."""
         return self.cut_off > _FEW
 
     @property
     def doubts(self) -> str | None:
-        """What speaks against the estimate, if anything does."""
+        """The reason why the estimate may be wrong, if there is one."""
         if self.is_cut:
             return f"{self.cut_off:.0%} of a machine's states are such as the machine below it on the ladder never has"
         if self.parting > max(_NEWS, self.standard_error / 2):
@@ -87,7 +87,7 @@ class LadderEstimate:
         return None
 
     def warn(self, stacklevel: int = 2) -> None:
-        """Warn, in one line, where the estimate may be off by more than its standard error."""
+        """Warn if the error of the estimate may exceed its standard error."""
         if self.doubts is not None:
             cure = "ais() and reverse_ais() bracket it; a lower learning_rate makes a ladder that holds"
             warnings.warn(f"log Z may be off: {self.doubts}. {cure}", LadderWarning, stacklevel=stacklevel + 1)
@@ -103,7 +103,7 @@ class LadderEstimate:
         return self.log_z + 3 * self.standard_error
 
     def __str__(self) -> str:
-        """The estimate with its bounds, as one would quote it."""
+        """The estimate with its bounds."""
         return f"log Z = {self.log_z:.2f} (3 s.e.: {self.log_z_low:.2f} to {self.log_z_high:.2f})"
 
 

@@ -13,34 +13,152 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
-from nbm_xp import natural_bm as B
-from nbm_xp.machines import Array, Chunks, Namespace
-from nbm_xp.machines.randomness import ChainFunction, ChainStreams
+from nbm_xp.machines import Array, Chunks, Namespace, RandomState, Rows
+from nbm_xp.machines.randomness import ChainFunction, ChainStreams, entropy_of, next_seed
 from nbm_xp.namespace import (
     array_namespace,
     asarray,
+    dtype_name,
     from_blocks,
     get_namespace,
+    host_namespace,
     is_lazy,
+    library_name,
+    to_numpy,
     use_backend,
 )
 
-from .energy import Parameters, decoded, draw_layer, start_layer, sweep
-from .recording import Form, Recorded
-from .state import Machine
+from .recording import Form, Recorded, record_start, record_sweep
+from .state import MachineState
+from .storage import LADDER, names
 from .topology import Topology
 
-__all__ = ["Chains", "Draw", "States", "beside", "in_order"]
+__all__ = [
+    "Chains", "Draw", "Machine", "States", "beside", "checked_clamp", "checked_layer", "compiled", "divided",
+    "in_order", "machine_and_seed",
+]  # fmt: skip
 
 States: TypeAlias = tuple[Array, ...]
 
 
+class Fitted(Protocol):
+    """A model that has parameters."""
+
+    @property
+    def state_(self) -> MachineState:
+        """What has been learned."""
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """The arrays of a model, as they are when this is made; it can be sent to other processes.
+
+    Attributes
+    ----------
+    topology : Topology
+    arrays : tuple of arrays
+        The weights, then the biases.
+    base_rate : array of shape (visible units,)
+    ladder : tuple of arrays
+        The same as `arrays` of the machines that it exchanged states with in training, stacked; empty if none.
+    ended : tuple of arrays of shape (machines, units, chains)
+        The last states of the chains of that training, of ``topology.retained``.
+    """
+
+    topology: Topology
+    arrays: tuple[Array, ...]
+    base_rate: Array
+    ladder: tuple[Array, ...] = ()
+    ended: tuple[Array, ...] = ()
+
+    @classmethod
+    def of(cls, model: Fitted) -> Self:
+        """That of a model that has parameters."""
+        return cls.of_state(model.state_)
+
+    @classmethod
+    def of_state(cls, state: MachineState) -> Self:
+        """That of a model's state."""
+        topology, parameters, variables = state.topology, state.parameters, state.variables
+        arrays = tuple(part.value for part in (*parameters.weights, *parameters.biases))
+        on_ladder = (names(topology), [f"state.{layer}" for layer in topology.retained])
+        groups = on_ladder if f"{LADDER}turn" in variables else ()
+        ladder = [tuple(variables[LADDER + name].value for name in group) for group in groups]
+        return cls(topology, arrays, state.base_rate, *ladder)
+
+    def to(self, library: str) -> Machine:
+        """The same in another library, by way of host memory."""
+        if library == self.library:
+            return self
+        xp, groups = get_namespace(library), (self.arrays, (self.base_rate,), self.ladder, self.ended)
+        arrays, (rate,), ladder, ended = (tuple(asarray(to_numpy(part), xp) for part in group) for group in groups)
+        return Machine(self.topology, arrays, rate, ladder, ended)
+
+    @property
+    def library(self) -> str:
+        """The name of the library of the arrays."""
+        return library_name(self.arrays[0])
+
+    @property
+    def dtype(self) -> str:
+        """Their dtype."""
+        return dtype_name(self.arrays[0])
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether the weights are computed later, tile by tile."""
+        return is_lazy(array_namespace(self.arrays[0]))
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs of neighbours the ladder has: one for each machine below this one."""
+        return int(self.ladder[-1].shape[0]) if self.ladder else 0
+
+
+def machine_and_seed(
+    model: Fitted, library: str | None, random_state: RandomState, *given: Array
+) -> tuple[Machine, int, str | None]:
+    """The machine of a model for chains in a library, their seed, and the name of a lazy library for results.
+
+    The library is by default that of the first array of `given` that is not in host memory, else the model's; without a
+    `random_state`, the seed is the next one of the model's streams.
+    """
+    machine, host = Machine.of(model), library_name(host_namespace())
+    if library is None:
+        library = next((name for name in map(library_name, given) if name != host), machine.library)
+    lazy = is_lazy(get_namespace(library))
+    seed = next_seed(model.state_.rng) if random_state is None else entropy_of(random_state)
+    if not lazy:
+        return machine.to(library), seed, None
+    return (machine, seed, None) if machine.is_lazy else (machine.to(host), seed, library)
+
+
+def checked_layer(topology: Topology, layer: Any, name: str = "layer") -> int:
+    """The number of a layer, checked."""
+    if isinstance(layer, bool) or not hasattr(layer, "__index__") or layer not in topology.layers:
+        raise ValueError(f"{name} must be layers from 0 to {topology.layers[-1]}, got {layer!r}")
+    return int(layer)
+
+
+def checked_clamp(topology: Topology, clamp: object, checked: Callable[[int, Rows], Array]) -> dict[int, Array]:
+    """The states of clamped layers by the number of the layer, each as `checked` gives it."""
+    if clamp is not None and not isinstance(clamp, Mapping):
+        raise ValueError(f"clamp must map layers to their states, got {type(clamp).__name__}")
+    numbered = ((checked_layer(topology, layer, "clamp"), states) for layer, states in (clamp or {}).items())
+    found = {layer: checked(layer, states) for layer, states in numbered}
+    if len(found) == len(topology.sizes):
+        raise ValueError("clamp must leave a layer to draw, got states of all of them")
+    return found
+
+
 class Draw(NamedTuple):
-    """Chains after a sweep.
+    """Chains after a sweep: a column for each chain.
 
     Attributes
     ----------
@@ -120,9 +238,9 @@ class Chains:
         self.purpose = purpose or self.default_purpose
         self.chunks: Chunks = "auto"  # of the chains, where the weights are lazy
         self.first = 0  # the number of the chain that the first row of `given` is for
-        topology = machine.topology
-        free = [layer for layer in topology.layers if layer not in self.clamped]
-        self.carried = tuple(layer for layer in topology.retained if layer in free) or tuple(free)
+        self.base_rate = machine.base_rate
+        free = [layer for layer in self.topology.layers if layer not in self.clamped]
+        self.carried = tuple(layer for layer in self.topology.retained if layer in free) or tuple(free)
 
     @property
     def topology(self) -> Topology:
@@ -135,49 +253,23 @@ class Chains:
         return get_namespace(self.machine.library)
 
     def start(self, offset: int, rows: int) -> States:
-        """The states that a block of chains begins with, of the layers of `carried`, as data give them.
+        """The states that a block of chains from number `offset` begins with, of the layers of `carried`.
 
         They are drawn from the model without weights that is most like the data, exactly, or with `initial`.
-
-        Parameters
-        ----------
-        offset : int
-            The number of the first chain.
-        rows : int
-            How many chains.
-
-        Returns
-        -------
-        tuple of arrays of shape (sites, chains)
         """
         return self._started(offset, rows, self.carried)[0]
 
     def _started(self, offset: int, rows: int, layers: tuple[int, ...]) -> tuple[States, States]:
         """The states of some layers that chains begin with, and their means."""
         given = tuple(layer for layer in self.given if layer in layers)
-        begin = self._compiled(_record_start, rows, layers, given, self.n_machines)
-        rates = self._columns(self.machine.base_rate, offset, rows, tiled=True)
+        begin = self._compiled(record_start, rows, layers, given, self.n_machines)
+        rates = self._columns(self.base_rate, offset, rows, tiled=True)
         columns = [rates, *(self._columns(self.given[layer], offset, rows) for layer in given)]
         found, _ = begin(columns, self._random(begin, "start", offset, 0))
         return in_order(found[: len(layers)]), tuple(found[len(layers) :])
 
     def advance(self, states: Sequence[Array], offset: int, first_sweep: int, n_sweeps: int) -> States:
-        """Do some sweeps of a block of chains.
-
-        Parameters
-        ----------
-        states : sequence of arrays of shape (sites, chains)
-            What `start` or an earlier call gave.
-        offset : int
-            The number of the first chain.
-        first_sweep : int
-            How many sweeps were done before.
-        n_sweeps : int
-
-        Returns
-        -------
-        tuple of arrays of shape (sites, chains)
-        """
+        """The states of `start`, or of an earlier call after `first_sweep` sweeps, some sweeps later."""
         now = tuple(states)
         for draw in self.walk(states, offset, first_sweep, n_sweeps):
             now = draw.states
@@ -205,7 +297,7 @@ class Chains:
 
     def _step(self, rows: int) -> ChainFunction:
         """The compiled sweep of so many chains."""
-        return self._compiled(_record_sweep, rows, self.carried, self.clamped, self.layers, self.means)
+        return self._compiled(record_sweep, rows, self.carried, self.clamped, self.layers, self.means)
 
     def _constants(self) -> Sequence[Array]:
         """What every sweep takes besides states."""
@@ -216,9 +308,7 @@ class Chains:
         return ()
 
     def _compiled(self, record: Callable[..., Recorded], rows: int, *options: Any) -> ChainFunction:
-        form = Form(self.topology, self.machine.dtype, rows)
-        with _compiling:  # a function is compiled once, whichever thread comes first
-            return _compile(self.machine.library, record, form, *options)
+        return compiled(self.machine.library, record, Form(self.topology, self.machine.dtype, rows), *options)
 
     def _random(self, function: ChainFunction, part: str, offset: int, sweeps: int) -> Sequence[Array]:
         return function.states(self.seed, f"{part} of {self.purpose}", offset, sweeps, self.xp)
@@ -246,18 +336,12 @@ class Chains:
 
     def widths(self, n_sweeps: int) -> list[int]:
         """How many columns `collect` gives for each layer shown."""
-        return [self.topology.sizes[k] if self.means else self.topology.sites(k) for k in self.layers]
+        return [(self.topology.sizes if self.means else self.topology.sites)[layer] for layer in self.layers]
 
     def last(self, n_chains: int, n_sweeps: int, library: str | None = None, chunks: Chunks = None) -> list[Array]:
         """What `collect` gives of chains, an array of shape (chains, columns) for each of `widths`.
 
-        Parameters
-        ----------
-        n_chains, n_sweeps : int
-        library : str, optional
-            A lazy library, in which each block of chains becomes a task.
-        chunks : optional
-            How a lazy library divides the chains.
+        In a lazy `library` each block of chains becomes a task; `chunks` says how it divides them.
         """
         lazy = {layer: part for layer, part in self.given.items() if is_lazy(array_namespace(part))}
         if isinstance(chunks, tuple) and chunks and isinstance(chunks[0], tuple):
@@ -282,11 +366,16 @@ class Chains:
                 blocks=[_padded(xp, part, most) for part in lazy.values()],
                 name=self.purpose.replace(" ", "-"),
             )
-        ends = [sum(widths[: place + 1]) for place in range(len(widths))]
-        return [found[:, end - width : end] for end, width in zip(ends, widths, strict=True)]
+        return divided(found, widths)
 
 
 _compiling = threading.RLock()
+
+
+def compiled(library: str, record: Callable[..., Recorded], form: Form, *options: Any) -> ChainFunction:
+    """The function of chains that a formula is recorded as, compiled once, whichever thread comes first."""
+    with _compiling:
+        return _compile(library, record, form, *options)
 
 
 @functools.lru_cache(maxsize=256)
@@ -296,51 +385,17 @@ def _compile(library: str, record: Callable[..., Recorded], form: Form, *options
         return streams.compiled(*record(form, streams, *options), name=record.__name__)
 
 
-def _record_start(
-    form: Form, streams: ChainStreams, layers: tuple[int, ...], given: tuple[int, ...], machines: int
-) -> Recorded:
-    topology, rates = form.topology, B.placeholder(shape=(form.topology.sizes[0], form.n_chains), dtype=form.dtype)
-    parameters = Parameters(topology, (), (rates,), in_columns=True)
-    inputs, means = form.states(parameters, given)
-    shape, states = ((machines, form.n_chains) if machines else form.n_chains), []
-    for layer in layers:
-        if layer in given:
-            states.append(start_layer(parameters, layer, means[layer], shape, streams))
-            continue
-        nothing = B.zeros((*([machines] if machines else []), topology.sizes[layer], 1), dtype=form.dtype)
-        nothing = nothing + rates[:1, :] * 0
-        if layer:
-            means[layer] = topology.units[layer].uninformed(nothing, -2)
-        else:
-            means[layer] = nothing + rates if machines else rates
-        states.append(draw_layer(parameters, layer, means[layer], shape, streams))
-    shown = [decoded(parameters, layer, part) for layer, part in zip(layers, states, strict=True)]
-    return [rates, *inputs], [*shown, *(means[layer] for layer in layers)]
-
-
-def _record_sweep(
-    form: Form,
-    streams: ChainStreams,
-    carried: tuple[int, ...],
-    clamped: tuple[int, ...],
-    layers: tuple[int, ...],
-    means: bool,
-) -> Recorded:
-    weights, parameters = form.parameters()
-    inputs, state = form.states(parameters, carried)
-    fixed, given = form.states(parameters, clamped)
-    whole = [mine if other is None else other for mine, other in zip(state, given, strict=True)]
-    moved, drawn_with = sweep(parameters, whole, form.n_chains, streams, clamped)
-    shown = {layer: drawn_with[layer] if means else decoded(parameters, layer, moved[layer]) for layer in layers}
-    after = [decoded(parameters, layer, moved[layer]) for layer in carried]
-    return [*inputs, *weights, *fixed], [*after, *(shown[layer] for layer in layers)]
-
-
 def in_order(arrays: Collection[Array]) -> States:
     """Arrays whose rows lie one after the other in memory, as those read from a file do; lazy ones as they are."""
     if not arrays or is_lazy(xp := array_namespace(*arrays)):
         return tuple(arrays)
     return tuple(xp.reshape(xp.reshape(array, (-1,)), array.shape) for array in arrays)
+
+
+def divided(rows: Array, widths: Sequence[int]) -> list[Array]:
+    """The columns of an array in groups of so many."""
+    ends = itertools.accumulate(widths)
+    return [rows[:, end - width : end] for width, end in zip(widths, ends, strict=True)]
 
 
 def beside(parts: Sequence[Array]) -> Array:
@@ -372,6 +427,6 @@ def _collected(offset: tuple[int, int], shape: tuple[int, int], *arguments: Any)
         layer: values[first : first + rows] if values.ndim == 2 else values for layer, values in chains.given.items()
     }
     for layer, part in zip(layers, parts, strict=True):
-        own.given[layer] = part[:, : chains.topology.sites(layer)]
+        own.given[layer] = part[:, : chains.topology.sites[layer]]
     own.first = first
     return _padded(array_namespace(found := own.collect(first, rows, n_sweeps)), found, shape[1])

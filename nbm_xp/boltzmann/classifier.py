@@ -57,16 +57,16 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     visible : str, optional
         The kind of the features, or several kinds side by side, as for `RBM`.
     generative : float, optional
-        How much the mean log-likelihood of features and labels counts, beside that of labels given the features, which
-        counts 1; at least 0. The more there are of rows, the less is best; a large number, with a learning rate as much
-        smaller, gives a machine whose samples are like the rows.
+        Weight of the mean log-likelihood of features and labels in the objective, at least 0; that of labels given the
+        features has weight 1. Small weights suit many rows; a large weight, with a proportionally smaller learning
+        rate, gives a machine whose samples resemble the rows.
 
     Attributes
     ----------
     classes_ : array of shape (classes,)
-        The labels met, in order, in host memory.
+        The sorted labels, in host memory.
     rbm_ : RBM
-        The machine, whose last visible site is the number of the label. It can be sampled and weighed as any other.
+        The machine, whose last visible site is the number of the label.
     n_features_in_ : int
 
     References
@@ -100,16 +100,16 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     generative: float = 0.01
 
     def fit(self, X: Rows, y: Rows, sample_weight: Rows = None) -> Self:
-        """Learn from rows and their labels.
+        """Train the classifier on rows and their labels.
 
         Parameters
         ----------
         X : array or table of shape (rows, features)
-            Values in [0, 1], or what `visible` has in its place.
+            Values in [0, 1], or those of the kind `visible`.
         y : array or list of shape (rows,)
-            Labels: whole numbers, or texts; of at least two classes.
+            Labels, whole numbers or strings, of at least two classes.
         sample_weight : array of shape (rows,), optional
-            How much each row counts, in proportion: a row of weight 2 counts as two. At least 0, and not all 0.
+            Weights of the rows, at least 0 and not all 0: a row of weight 2 counts as two.
 
         Returns
         -------
@@ -118,7 +118,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If a hyperparameter, the rows or the labels are not what they must be; nothing has changed then.
+            If a hyperparameter, the rows or the labels are invalid; the classifier is unchanged then.
         """
         names, features = column_names(X), kind_of(self.visible, "visible", hidden=False)
         X = checked_rows(X, within=features.within, owner=type(self).__name__)
@@ -186,7 +186,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         Returns
         -------
         array of shape (rows,)
-            In host memory, as labels can be texts.
+            In host memory, since labels can be strings.
         """
         found = to_numpy(B.argmax(self._scores(X), axis=1))
         return self.classes_[found]
@@ -206,9 +206,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         return B.function([inputs], class_scores(parameters, units, len(self.classes_)), name="classes")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the classifier to a .safetensors file, whole or not at all, as `RBM.save` writes a machine.
-
-        Labels must be whole numbers or texts, as `fit` takes them.
+        """Write the classifier to a .safetensors file, completely or not at all, as `RBM.save` writes a machine.
 
         Parameters
         ----------
@@ -220,18 +218,18 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], library: str | None = None) -> Self:
-        """Read a classifier that `save` wrote; nothing in the file is run.
+        """Read a classifier that `save` wrote; no code of the file is executed.
 
         Parameters
         ----------
         path : path-like
         library : str, optional
-            Where its arrays are to live; host memory by default.
+            The library of its arrays; NumPy by default.
 
         Raises
         ------
         ValueError
-            If the file holds no such classifier, or is damaged.
+            If the file holds no such classifier or is damaged.
         """
         state, params = MachineState.load(path, cls.__name__, library)
         try:

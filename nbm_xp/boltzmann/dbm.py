@@ -1,4 +1,4 @@
-"""Deep Boltzmann machines as scikit-learn estimators: hyperparameters, and what they compute row by row."""
+"""Deep Boltzmann machines as scikit-learn estimators: hyperparameters and methods of rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Self
 
 from nbm_xp.machines import Array, RandomState, Rows
+from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import array_namespace, is_lazy
 from nbm_xp.namespace.errors import name_methods
@@ -16,6 +17,7 @@ from . import storage
 from .model import Model
 from .posterior import compile_mean_field
 from .recording import compile_sweep
+from .state import MachineState, set_values
 
 __all__ = ["DBM"]
 
@@ -30,30 +32,23 @@ class DBM(Model):
     Parameters
     ----------
     layers : sequence of int, or None and int
-        The units of each layer, the visible one first; of categorical layers, the sites. None for the visible one
-        stands for the features of the rows that are learned from.
+        Number of units of each layer, the visible layer first; of categorical layers, of sites. None for the visible
+        layer is the number of features of the rows.
     learning_rate : float, optional
-        How far a step goes up the gradient of the bound on the mean log-likelihood.
-    batch_size : int, optional
-        Rows in a minibatch, and persistent chains: at most as many as the rows of `fit`, or of the first call of
-        `partial_fit`.
-    n_iter : int, optional
-        How often `fit` goes through the data.
-    verbose : int, optional
-        Whether `fit` writes a line after each pass.
-    random_state : int, None, or generator, optional
-        The seed: the same one gives the same model and the same chains. None gives others each time.
+        Learning rate of gradient ascent on the lower bound of the mean log-likelihood.
+    batch_size, n_iter, verbose, random_state
+        As for `RBM`.
     connections : iterable of pairs of int, optional
         Which layers are connected, by default each with the next. With ``[(0, 1), (1, 2), (0, 2)]`` a connection skips
         a layer.
     visible : str, optional
         The kind of visible units, as for `RBM`.
     hidden : str, or sequence of str, optional
-        The kind of hidden units, or that of each hidden layer, as for `RBM`; "relu" only in layers that are drawn given
-        all others, as the first and the third hidden one of a plain stack.
+        The kind of hidden units, or that of each hidden layer, as for `RBM`; "relu" only in layers that a sweep draws
+        first, as the first and the third hidden layer of a plain stack.
     training : {"pcd", "cd", "ptt"} or TrainingMethod, optional
-        As for `RBM`. All methods are centred unless the object says otherwise: so all layers learn together. The
-        objects also say how hidden layers are found for the data.
+        As for `RBM`. All methods use centred gradients unless the object says otherwise, so that all layers learn
+        together. The object also chooses between mean-field and Gibbs sampling in the positive phase.
     n_gibbs, optimizer, schedule, shuffle, diagnostics
         As for `RBM`.
 
@@ -64,11 +59,11 @@ class DBM(Model):
     intercepts_ : list of array
         The biases of each layer.
     base_rate_ : array of shape (n_features_in_,)
-        How often each visible unit is 1 in the data, smoothed, or the mean of Gaussian ones.
+        The smoothed means of the visible units in the data.
     n_features_in_, n_iter_, n_samples_seen_ : int
-        Visible units; passes of `fit` that are done; rows learned from.
+        Numbers of visible sites, of epochs done, and of rows seen.
     feature_names_in_ : numpy.ndarray of str objects
-        The names of the columns, if rows came in a table with names.
+        The names of the columns, if the rows were a table with names.
 
     References
     ----------
@@ -121,7 +116,7 @@ class DBM(Model):
     def _set_all(self, variables: Sequence[Array], values: Sequence[Array], name: str) -> None:
         if len(values) != len(variables):
             raise ValueError(f"{name} must be {len(variables)} arrays, got {len(values)}")
-        self._set_parameters(variables, values, [f"{name}[{place}]" for place in range(len(values))])
+        set_values(variables, values, [f"{name}[{place}]" for place in range(len(values))])
 
     @classmethod
     def from_parameters(
@@ -143,15 +138,15 @@ class DBM(Model):
         intercepts : sequence of array
             The biases, one for each layer.
         base_rate : array of shape (visible units,), optional
-            How often each visible unit is 1 in the data, or the mean of Gaussian ones: one half, or 0, by default.
+            The means of the visible units in the data: one half by default, or 0 for real numbers.
         **params
             Hyperparameters; `layers` follow from the biases.
 
         Raises
         ------
         ValueError
-            If the numbers of arrays or their shapes do not fit together, or values are not finite. Dask arrays are not
-            looked into.
+            If the numbers of arrays or their shapes do not match, or values are not finite. Values of Dask arrays are
+            not checked.
 
         Examples
         --------
@@ -174,9 +169,14 @@ class DBM(Model):
         given = dict(zip(names, [*coefs, *intercepts], strict=True))
         labels = {name: f"coefs[{place}]" for place, name in enumerate(names[: len(coefs)])}
         labels |= {name: f"intercepts[{place}]" for place, name in enumerate(names[len(coefs) :])}
+        labels["base_rate"] = "base_rate"
         neutral = topology.units[0].neutral_rates(topology.sizes[0])
         given["base_rate"] = neutral if base_rate is None else base_rate
-        return model._adopt(topology, given, labels | {"base_rate": "base_rate"})
+        seed = entropy_of(model.random_state)
+        model.state_ = MachineState.of_parameters(
+            cls.__name__, topology, given, labels | {"base_rate": "base_rate"}, seed
+        )
+        return model
 
     def mean_field(self, X: Rows, *, tolerance: float = _TOLERANCE, max_iterations: int = _SWEEPS) -> list[Array]:
         """The means of all hidden units given rows of visible units, in mean-field approximation.
@@ -185,9 +185,9 @@ class DBM(Model):
         ----------
         X : array of shape (rows, n_features_in_)
         tolerance : float, optional
-            A row has converged when no mean moves by more in a sweep.
+            A row has converged when no mean changes by more in a sweep.
         max_iterations : int, optional
-            Sweeps at most. On Dask all of them are made, each block of rows being one task.
+            Largest number of sweeps. On Dask each block of rows is one task, which makes all of them.
 
         Returns
         -------
@@ -207,7 +207,7 @@ class DBM(Model):
         return self.mean_field(X)[-1]
 
     def free_energy(self, X: Rows) -> Array:
-        """An upper bound on F(v) of each row, where exp(-F(v)) / Z is its probability, in mean-field approximation.
+        """The mean-field upper bound on the free energy F(v) of each row, whose probability is exp(-F(v)) / Z.
 
         Parameters
         ----------
@@ -238,12 +238,12 @@ class DBM(Model):
         Parameters
         ----------
         states : sequence of array
-            A state of shape (rows, units) for each layer. Layers of the group that is drawn first may be None.
+            A state of shape (rows, units) for each layer; layers that a sweep draws first may be None.
 
         Returns
         -------
         list of array
-            The new states of all layers. Each call draws anew.
+            The new states of all layers; each call makes new draws.
         """
         given = self.state_.checked_whole(states, "states")
         rows = int(given[0].shape[0])

@@ -1,4 +1,4 @@
-"""What is found of a machine in training, the warning that comes of it, and whether chains get across the data.
+"""Results of diagnostics in training, the text of their warning, and the two sides of the data.
 
 References
 ----------
@@ -18,8 +18,6 @@ from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, to_numpy
 
-from .partition import AISEstimate
-
 __all__ = ["Diagnostics", "Sides", "warning_text"]
 
 _MIXED = 1.2  # the nested R-hat of chains that have forgotten where they began
@@ -28,7 +26,7 @@ _LARGE = 15.0  # weights of units of 0 and 1 that learn well do not come to it
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """What is found of a machine in training after an epoch.
+    """Diagnostics of a machine in training after an epoch.
 
     Attributes
     ----------
@@ -36,24 +34,24 @@ class Diagnostics:
     log_likelihood : float
         The mean over rows of the training data, or a bound on it.
     standard_error : float
-        Of this, as it follows from that of `log_z`.
+        That of `log_likelihood`, by the error of `log_z`.
     log_z : float
     effective : float
-        How many chains, equal and independent, would tell log Z as well.
+        Effective number of chains in the estimate of log Z.
     held_out : float, optional
         The mean log-likelihood of held-out rows.
     pseudo_likelihood : float, optional
         The mean over the same rows of the training data, of machines that have one.
     r_hat : float, optional
-        Nested R-hat of chains sent off from rows far apart, after some sweeps: near 1, they have forgotten where they
-        began. Of machines on a ladder: R-hat of the chains of the machine that learns.
+        Nested R-hat of chains from distant rows after some sweeps, near 1 if they have mixed. With ``"ptt"``, R-hat of
+        the chains of the current machine.
     share, data_share : float, optional
-        How much of the machine's probability, and how much of the data, lies on one side of the data: that of the
-        larger values along its first principal direction.
+        Probability of one side of the data in the machine and in the data: the side of larger values along the first
+        principal direction.
     chain_share : float, optional
-        How many of the chains that it learns from are there.
+        Share of the chains of the negative phase on that side.
     acceptance : tuple of float
-        How often neighbours on a ladder exchange their states.
+        Acceptance rates of exchanges between neighbours on the ladder.
     """
 
     epoch: int
@@ -143,9 +141,9 @@ class Sides:
         """How many of some states are on the upper side."""
         return float(B.mean(self.above(states)))
 
-    def weighed_share(self, states: Array, found: AISEstimate) -> float:
+    def weighted_share(self, states: Array, log_weights: Array) -> float:
         """The same, each state counting what its chain's weight says."""
-        weights = B.exp(found.log_weights - B.max(found.log_weights))
+        weights = B.exp(log_weights - B.max(log_weights))
         return float(B.sum(weights * self.above(states)) / B.sum(weights))
 
     def above(self, states: Array) -> Array:

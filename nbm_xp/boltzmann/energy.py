@@ -34,8 +34,8 @@ from .topology import Topology
 
 __all__ = [
     "Parameters", "draw_layer", "energy", "energy_within", "expectation", "free_energy", "gauged", "gauged_weights",
-    "mean_of", "encoded", "local_field", "sample_layer", "shape_of", "start_layer", "marginalised_layer", "sweep",
-    "decoded", "variable",
+    "mean_of", "encoded", "local_field", "log_partition_without_weights", "sample_layer", "shape_of", "start_layer",
+    "marginalised_layer", "sweep", "decoded", "variable",
 ]  # fmt: skip
 
 State = Sequence[Array]
@@ -280,6 +280,11 @@ def marginalised_layer(topology: Topology, layer: int, inputs: Array, units_axis
     units = topology.units[layer]
     total = B.sum(units.log_normaliser(inputs, units_axis), axis=units_axis)
     return total + units.constant * topology.sizes[layer] if units.constant else total
+
+
+def log_partition_without_weights(topology: Topology, biases: Sequence[Array]) -> Array:
+    """Log Z of a model without weights, from the biases of its layers."""
+    return sum(marginalised_layer(topology, layer, bias) for layer, bias in enumerate(biases))
 
 
 def free_energy(

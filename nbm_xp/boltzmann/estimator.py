@@ -1,4 +1,4 @@
-"""What all machines of layers have in common as scikit-learn estimators: learning, transforming, scoring, files."""
+"""Machines of layers as scikit-learn estimators: training, transforming rows, exact likelihoods, saving and loading."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, RandomState, Rows
 from nbm_xp.machines.estimators import NotFittedError, describe_rows
 from nbm_xp.machines.minibatches import in_memory, is_sparse, minibatches
-from nbm_xp.machines.randomness import entropy_of
-from nbm_xp.machines.rows import checked_values, numbers, sparse_rows
+from nbm_xp.machines.rows import sparse_rows
 from nbm_xp.machines.units import Units, kind_of
-from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, is_complex, is_lazy, to_numpy
+from nbm_xp.namespace import array_namespace, host_namespace, to_numpy
 
 from . import storage
 from .negative_phase import TrainingMethod
 from .optimizers import SGD, Schedule
-from .state import MachineState, float_dtype
+from .partition import log_partition, log_z_of
+from .state import MachineState
 from .topology import Topology, hidden_kinds
 from .trainer import Trainer, check_hyperparameters
 from .training_methods import from_plain, plain_params
 
-__all__ = ["BoltzmannEstimator"]
+__all__ = ["BoltzmannEstimator", "load"]
 
 _AT_ONCE = 4096  # rows of a sparse matrix that are transformed at a time
 
@@ -61,7 +61,7 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
     Attributes
     ----------
     state_ : MachineState
-        What has been learned: topology, parameters, random streams, and what training goes on with.
+        The fitted state: topology, parameters, random streams, and what training resumes from.
     """
 
     _: KW_ONLY
@@ -86,28 +86,27 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         callback: Callable[[Self], object] | None = None,
         resume: bool = False,
     ) -> Self:
-        """Learn from rows, from the beginning or from where an earlier `fit` was left.
+        """Train the model on rows, from the beginning, or resuming an earlier `fit`.
 
         Parameters
         ----------
         X : array, table or sparse matrix of shape (rows, features)
-            Values in [0, 1], those between 0 and 1 being taken for probabilities; for Gaussian units any numbers, for
-            spins values in [-1, 1], taken for means. A Dask array is computed window by window, in each pass anew;
-            rows of a sparse one of SciPy's become dense minibatch by minibatch.
+            Values in [0, 1], those between 0 and 1 being probabilities; of spins values in [-1, 1], being means; of
+            Gaussian units any numbers. A Dask array is computed window by window in each epoch; rows of a SciPy sparse
+            array become dense minibatch by minibatch.
         y : optional
             Ignored; scikit-learn passes it.
         sample_weight : array of shape (rows,), optional
-            How much each row counts, in proportion: a row of weight 2 counts as two. At least 0, and not all 0.
+            Weights of the rows, at least 0 and not all 0: a row of weight 2 counts as two.
         held_out : array of shape (rows, features), optional
-            Rows that the model does not learn from, whose log-likelihood the diagnostics follow too.
+            Rows of a validation set, whose log-likelihood the diagnostics report as well.
         callback : callable, optional
-            Called with the model after each pass. It may save the model, and may set `n_iter`, which then says how
-            many passes there will be in all; where it says that this one was the last, the mean of parameters
-            (see `PTT`) is taken after it.
+            Called with the model after each epoch. It may save the model, and may set `n_iter`, the number of epochs in
+            all.
         resume : bool, optional
-            Whether to go on after the `n_iter_` passes that are done, in this process or before the model was saved.
-            With the same rows and hyperparameters, the model ends as it would have ended without a break, to the
-            last bit.
+            Whether to continue after the `n_iter_` epochs that are done, in this process or before the model was saved.
+            With the same rows and hyperparameters the final model equals that of an uninterrupted training to the last
+            bit.
 
         Returns
         -------
@@ -116,19 +115,19 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         Raises
         ------
         ValueError
-            If a hyperparameter or the data is not what it must be; nothing has changed then.
+            If a hyperparameter or the data are invalid; the model is unchanged then.
 
         Warns
         -----
         TrainingWarning
-            If the parameters grew beyond all bounds; or, once, if diagnostics find that the machine grows away from
-            the data: its log-likelihood falls, or its chains do not mix and it gives places other shares than the data.
+            If parameters are not finite; or, once, if diagnostics show that the log-likelihood falls, or that chains do
+            not mix and modes have other probabilities than in the data.
         """
         Trainer(self).fit(X, sample_weight, held_out=held_out, callback=callback, resume=resume)
         return self
 
     def partial_fit(self, X: Rows, y: object = None, sample_weight: Rows = None) -> Self:
-        """Learn from rows as one minibatch, going on from where the model is.
+        """Train the model on rows as one further minibatch.
 
         Parameters
         ----------
@@ -137,7 +136,7 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         y : optional
             Ignored; scikit-learn passes it.
         sample_weight : array of shape (rows,), optional
-            How much each row counts, in proportion.
+            Weights of the rows.
 
         Returns
         -------
@@ -147,13 +146,7 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         return self
 
     def layers_for(self, n_visible: int | None = None) -> Topology:
-        """The layers that the hyperparameters describe, for rows of so many features.
-
-        Raises
-        ------
-        ValueError
-            If they describe none.
-        """
+        """The topology that the hyperparameters describe, for rows with `n_visible` features."""
         layers, connections = self._layers()
         kinds = self._kinds(len(layers))
         if layers and layers[0] is None:
@@ -174,7 +167,7 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         return [kind_of(self.visible, "visible", hidden=False), *(kind_of(name, "hidden") for name in hidden)]
 
     def measure(self, X: Rows) -> tuple[str, float]:
-        """What `verbose` reports about the model's fit to some rows: its name and value."""
+        """The measure of the fit to rows that `verbose` reports: its name and value."""
         return "free energy", float(to_numpy(B.mean(self.free_energy(X))))
 
     def check_hyperparameters(self) -> None:
@@ -185,14 +178,14 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         return "state_" in vars(self)
 
     base_rate_ = property(attrgetter("state_.base_rate"), doc="The smoothed means of the visible units in the data.")
-    n_features_in_ = property(attrgetter("state_.n_features"), doc="How many features a row has.")
-    n_iter_ = property(attrgetter("state_.n_iter"), doc="Epochs of `fit` that are done.")
-    n_samples_seen_ = property(attrgetter("state_.n_samples"), doc="Rows that were learned from.")
-    diagnostics_ = property(attrgetter("state_.diagnostics"), doc="What was found in training, epoch by epoch.")
+    n_features_in_ = property(attrgetter("state_.n_features"), doc="Number of features of a row.")
+    n_iter_ = property(attrgetter("state_.n_iter"), doc="Number of epochs of `fit` that are done.")
+    n_samples_seen_ = property(attrgetter("state_.n_samples"), doc="Number of rows seen in training.")
+    diagnostics_ = property(attrgetter("state_.diagnostics"), doc="The diagnostics of the training, epoch by epoch.")
 
     @property
     def feature_names_in_(self) -> Array:
-        """The names of the columns, where rows came in a table with names."""
+        """The names of the columns, if the rows were a table with names."""
         names = self.state_.feature_names
         if names is None:
             raise AttributeError("feature_names_in_: the rows had no names of columns")
@@ -200,32 +193,69 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
 
     @property
     def log_likelihoods_(self) -> list[tuple[int, float, float]]:
-        """Of each of the diagnostics: the epoch, the mean log-likelihood of rows, its standard error."""
+        """Of each entry of `diagnostics_`: the epoch, the mean log-likelihood of rows, its standard error."""
         return [(found.epoch, found.log_likelihood, found.standard_error) for found in self.diagnostics_]
 
     def free_energy(self, X: Rows) -> Array:
-        """F of each row, or a bound on it."""
+        """The free energy of each row, or a bound on it."""
         raise NotImplementedError
 
     def score_samples(self, X: Rows) -> Array:
-        """How well a model fits each row."""
+        """A measure of the fit to each row."""
         raise NotImplementedError
+
+    def log_likelihood(self, X: Rows, log_z: Any = None) -> Array:
+        """The log-likelihood of each row; of machines with connected hidden layers, the mean-field lower bound on it.
+
+        Parameters
+        ----------
+        X : array of shape (rows, n_features_in_)
+            Values in [0, 1], or those of the kind of visible units.
+        log_z : float or AISEstimate or LadderEstimate, optional
+            The logarithm of the partition function; by default that of `log_partition`.
+
+        Returns
+        -------
+        array of shape (rows,)
+        """
+        X = self.state_.checked_rows(X)
+        known = self.log_partition() if log_z is None else log_z_of(log_z)
+        return -self.free_energy(X) - known
+
+    def log_partition(self) -> float:
+        """Log Z by enumeration, of a model with at most 20 binary units outside of one group of unconnected layers.
+
+        That is a restricted Boltzmann machine with at most 20 hidden or 20 visible units.
+
+        Raises
+        ------
+        ValueError
+            If the model is larger.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nbm_xp.boltzmann import RBM
+        >>> rbm = RBM.from_parameters(np.array([[1.0]]), np.zeros(1), np.zeros(1))
+        >>> rbm.log_partition(), float(np.log(3 + np.e))
+        (1.743668..., 1.743668...)
+        """
+        return log_partition(self)
 
     def transform(self, X: Rows) -> Array:
         """The means of the units of the last hidden layer given rows of visible units.
 
-        Of a restricted machine that is the probability that each hidden unit is 1; of a deep one, that in mean-field
-        approximation.
+        Means of binary units are probabilities of 1. Those of deep machines are mean-field approximations.
 
         Parameters
         ----------
         X : array, table or sparse matrix of shape (rows, n_features_in_)
-            Values in [0, 1], or what the visible units have in its place; others are clipped, with a warning.
+            Values in [0, 1], or those of the kind of visible units; others are clipped, with a warning.
 
         Returns
         -------
         array of shape (rows, units of the last layer)
-            Or a table, if `set_output` says so.
+            Or a table, after `set_output`.
         """
         state = self.state_
         if not is_sparse(X):
@@ -254,52 +284,13 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _set_parameters(self, variables: Sequence[Array], values: Sequence[Array], names: Sequence[str]) -> None:
-        """New values for Variables, of their libraries, dtypes and shapes: all of them, or none."""
-        checked = []
-        for old, value, name in zip(variables, values, names, strict=True):
-            array = asarray(value, array_namespace(old.value), B.dtype(old))
-            if array.shape != old.value.shape:
-                raise ValueError(f"{name} must have shape {tuple(old.value.shape)}, got {tuple(array.shape)}")
-            checked.append(array)
-        for old, array in zip(variables, checked, strict=True):
-            old.set_value(array)
-
-    def _adopt(self, topology: Topology, arrays: Mapping[str, Array], labels: Mapping[str, str]) -> Self:
-        """Begin with parameters from outside, as arrays of the library of the first one, or lazy, and of its dtype.
-
-        If that is no dtype of models, they get the one that `fit` would give them. `labels` says how messages call
-        them. What is computed later is not looked into.
-        """
-        shapes, label, units = storage.shapes(topology), next(iter(labels.values())), topology.units[0]
-        first = next(iter(arrays.values()))
-        first = numbers(first, label)
-        if is_complex(first):
-            raise ValueError(f"{label} must hold real numbers, got complex ones")
-        lazy = [value for value in arrays.values() if is_array(value) and is_lazy(array_namespace(value))]
-        xp, dtype, converted = array_namespace(first, *lazy), float_dtype(first), {}
-        for name, value in arrays.items():
-            label = labels[name]
-            array = converted[name] = numbers(value, label, xp, dtype)
-            if tuple(array.shape) != shapes[name]:
-                raise ValueError(f"{label} must have shape {shapes[name]}, got {tuple(array.shape)}")
-            if is_lazy(array_namespace(array)):
-                continue
-            checked_values(array, label, units.rates_within if name == "base_rate" else None)
-            if name == "biases.0":
-                units.check_bias(array, label)
-            elif name.startswith("weights.0-") and not bool(B.all(B.equal(units.unweighted(array, 0), array))):
-                raise ValueError(f"{label} must be 0 for the second unit of each normal site, which has no weights")
-        self.state_ = MachineState(type(self).__name__, topology, converted, entropy_of(self.random_state))
-        return self
-
     def to(self, library: str) -> Self:
-        """Move the model to another library, openly, by way of the host; what was compiled is compiled anew.
+        """Move the model to another library by way of host memory.
 
         Parameters
         ----------
         library : str
-            Its name.
+            The name of the library.
 
         Returns
         -------
@@ -309,27 +300,25 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a .safetensors file, or to a folder of tiles: whole, or not at all.
+        """Write the model to a .safetensors file, or to a Zarr folder of tiles, completely or not at all.
 
         Parameters
         ----------
         path : path-like
-            The file; one that exists is replaced in one step. A name that ends in ``.zarr`` is that of a folder, which
-            weights larger than memory need: they are computed and written tile by tile.
+            The file; an existing file is replaced atomically. A name that ends in ``.zarr`` is that of a folder, into
+            which weights larger than memory are computed and written tile by tile.
 
         Raises
         ------
         TypeError, ValueError
-            If `path` is no path of this machine's files, but the address of something elsewhere; or ends as files of
-            another format do, such as ``.pkl``.
+            If `path` is a remote address, or has the suffix of another format, such as ``.pkl``.
 
         Notes
         -----
-        The file holds the arrays and, as strings of JSON in its metadata, the layers and connections, the
-        hyperparameters, the random streams' place and how much was learned. A hyperparameter that is no plain value, as
-        a generator for `random_state` or a function for `schedule`, is saved as its default. It is an ordinary
-        .safetensors file, which the package of that name opens. A digest among the metadata, or checksums of the tiles,
-        tell `load` whether all is what was written.
+        The file stores the arrays and, as JSON in its metadata, the layers and connections, the hyperparameters, the
+        position of the random streams and the progress of the training. A hyperparameter that is no plain value, such
+        as a generator for `random_state` or a function for `schedule`, is saved as its default. The package
+        ``safetensors`` opens the file. A digest in the metadata, or checksums of the tiles, let `load` detect damage.
         """
         self.state_.save(path, self.plain_params())
 
@@ -344,20 +333,19 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], library: str | None = None) -> Self:
-        """Read a model that `save` wrote; nothing in the file is run.
+        """Read a model of this class that `save` wrote; no code of the file is executed.
 
         Parameters
         ----------
         path : path-like
         library : str, optional
-            Where its arrays are to live. By default those of a file live in host memory; those of a folder stay there
-            (Dask), to be read tile by tile where they are needed.
+            The library of its arrays: by default NumPy for a file, and Dask for a folder, whose tiles are read when
+            they are needed.
 
         Raises
         ------
         ValueError
-            If the file holds no such model, or is damaged; if `path` is no path of this machine's files, but the
-            address of something elsewhere.
+            If the file holds no such model or is damaged, or `path` is a remote address.
         """
         state, params = MachineState.load(path, cls.__name__, library)
         try:
@@ -366,3 +354,38 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
             raise ValueError(f"{os.fspath(path)} holds no {cls.__name__} of this release: {error}") from error
         model.state_ = state
         return model
+
+
+def load(path: str | os.PathLike[str], library: str | None = None) -> BoltzmannEstimator:
+    """Read a model of any class that `save` wrote; no code of the file is executed.
+
+    Parameters
+    ----------
+    path : path-like
+    library : str, optional
+        The library of its arrays; NumPy by default.
+
+    Returns
+    -------
+    RBM or DBM
+
+    Raises
+    ------
+    ValueError
+        If the file holds no model or is damaged.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from nbm_xp.boltzmann import RBM, load
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "model.safetensors"
+    >>> RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.zeros(3)).save(file)
+    >>> load(file)
+    RBM(n_components=2)
+    """
+    kind = storage.kind_of(path)
+    known = {each.__name__: each for model in BoltzmannEstimator.__subclasses__() for each in model.__subclasses__()}
+    if kind not in known:
+        raise ValueError(f"{os.fspath(path)} holds a model of the kind {kind!r}, which this release does not know")
+    return known[kind].load(path, library)

@@ -30,11 +30,10 @@ from nbm_xp.machines.randomness import ChainFunction, ChainStreams
 from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespace, to_numpy
 
 from .bridging import LadderEstimate, bennett, cut_off, parting
-from .chains import Chains, States, beside, in_order
+from .chains import Chains, Machine, States, beside, in_order
 from .energy import Parameters, decoded, free_energy, local_field, shape_of, sweep
 from .partition import constant, log_partition_of_biases
 from .recording import Form, Recorded, State
-from .state import Machine
 from .storage import LADDER, names
 
 __all__ = [
@@ -244,7 +243,7 @@ class LadderChains(ReplicaChains):
         found, topology = [], self.topology
         columns = Parameters(topology, (), (), in_columns=True)
         for layer, states in zip(topology.retained, self.machine.ended, strict=True):
-            shape = (int(states.shape[0]), topology.sites(layer), rows)
+            shape = (int(states.shape[0]), topology.sites[layer], rows)
             split = {"chunks": (-1, -1, self.chunks)} if self.machine.is_lazy else {}
             given = to_numpy(decoded(columns, layer, states)), offset
             found.append(from_blocks(self.xp, _again, shape, self.machine.dtype, args=given, name="ladder", **split))
@@ -297,7 +296,7 @@ def shown_of_top(top: Parameters, move: Move, layers: Sequence[int], means: bool
 class LadderMeasures(LadderChains):
     """The same, of which `collect` gives what `estimate` takes: `up`, then `down`, of the second half of the sweeps."""
 
-    def log_partition(self, n_chains: int, n_sweeps: int, library: str | None, chunks: Chunks) -> LadderEstimate:
+    def log_partition(self, n_chains: int, n_sweeps: int, library: str | None, chunks: Chunks = None) -> LadderEstimate:
         """Log Z by so many sweeps, or up to three less; see `Chains.last`."""
         host, sweeps = host_namespace(), n_sweeps - n_sweeps % 4
         shape = sweeps // 4, self.machine.n_pairs, n_chains

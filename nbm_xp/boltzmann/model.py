@@ -1,27 +1,24 @@
-"""Machines of layers once they have parameters: states along chains, log Z, the likelihood of rows; models in files."""
+"""Sampling and evaluating fitted machines: states of Markov chains, estimates of log Z, scores of rows."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines import Array, Chunks, RandomState, Rows
+from nbm_xp.machines import Chunks, RandomState, Rows
 from nbm_xp.machines.rows import checked_weights, known_length, positive_int
 from nbm_xp.namespace import to_numpy
 
-from . import storage
-from .annealing import AnnealedChains, ReverseChains, adaptive_temperatures, inverse_temperatures
+from .annealing import AISEstimate, AnnealedChains, ReverseChains, inverse_temperatures
 from .bridging import LadderEstimate
-from .chains import Chains
+from .chains import Chains, checked_clamp, checked_layer, machine_and_seed
 from .estimator import BoltzmannEstimator
 from .ladder import STEPS, LadderChains, LadderMeasures
-from .partition import AISEstimate, is_enumerable, log_partition, log_z_of
-from .state import machine_and_seed
-from .tempering import TemperingChains, adaptive_replicas
+from .partition import is_enumerable
+from .tempering import TemperingChains, adaptive_replicas, adaptive_temperatures
 
-__all__ = ["Model", "load"]
+__all__ = ["Model"]
 
 _SEED = 0  # of what `score` estimates
 
@@ -44,11 +41,11 @@ class Model(BoltzmannEstimator):
     ) -> Any:
         """States at the end of Markov chains.
 
-        A model that was trained with ``training="ptt"`` is sampled on the ladder that it learned on, unless `initial`
-        or `clamp` is given: each step of a chain is an exchange with its neighbours and a sweep of all machines.
+        A model trained with ``training="ptt"`` is sampled on the ladder of its training, unless `initial` or `clamp` is
+        given: each step of a chain exchanges replicas of neighbouring machines and then sweeps all machines.
 
-        Nothing is measured on the way, and the last states do not tell whether the chains have mixed:
-        `nbm_xp.runs.sample` keeps draws, reports R-hat, effective sample sizes and Monte Carlo errors, and warns.
+        The last states do not show whether the chains have mixed: `nbm_xp.runs.sample` stores draws, reports R-hat,
+        effective sample sizes and Monte Carlo errors, and warns.
 
         Parameters
         ----------
@@ -56,27 +53,27 @@ class Model(BoltzmannEstimator):
         n_sweeps : int, optional
             Sweeps of Gibbs sampling in each chain.
         initial : array of shape (n_chains, n_features_in_), optional
-            Visible states to start from, or, between them, means to draw them with; `base_rate_` by default. In other
-            layers that a chain starts with every state is as likely.
+            Visible states to start from, or means to draw them with; `base_rate_` by default. Other layers start from
+            states of equal probability.
         clamp : mapping of layers to arrays of shape (n_chains, units), optional
-            Layers, 0 being the visible one, that keep these states: the others are drawn given them.
+            States of layers that are fixed, 0 being the visible layer; the other layers are drawn given them.
         layer : int or None, optional
-            The layer whose states are wanted, by default the visible one; None for all of them, as a list.
+            The layer whose states are returned, by default the visible one; None for a list of all of them.
         probabilities : bool, optional
-            Whether to return the probabilities that the last states were drawn with, which look smoother, or, of units
-            other than 0 and 1, the means; of categorical ones, a column for each state of each site.
+            Whether to return the means of the distributions that the last states were drawn from: of binary units, the
+            probabilities of 1; of categorical units, a column for each state of each site.
         library : str, optional
-            The library to compute in: that of `initial` or `clamp`, or the model's, by default. Arrays of Dask stay as
-            they are.
+            The library to compute in, by default that of `initial` or `clamp`, or the model's.
         chunks : optional
-            With Dask, how the chains are split: a number of chains in each block, or whatever Dask takes.
+            With Dask, how the chains are divided: a number of chains in each block, or whatever Dask accepts.
         random_state : int, None, or generator, optional
-            The seed; None takes the next one of the model's streams. `nbm_xp.runs.sample` draws the same with it.
+            The seed; by default the next one of the model's random streams. `nbm_xp.runs.sample` draws the same states
+            with the same seed.
 
         Returns
         -------
         array of shape (n_chains, units), or list of array
-            On Dask not computed yet.
+            Lazy on Dask.
 
         Raises
         ------
@@ -96,8 +93,9 @@ class Model(BoltzmannEstimator):
         True
         """
         state, rows, sweeps = self.state_, positive_int(n_chains, "n_chains"), positive_int(n_sweeps, "n_sweeps", 0)
-        wanted = state.topology.checked_layers(layer)
-        fixed = state.topology.checked_clamp(clamp, lambda k, part: state.checked_states(part, rows, k, f"clamp[{k}]"))
+        topology = state.topology
+        wanted = tuple(topology.layers) if layer is None else (checked_layer(topology, layer),)
+        fixed = checked_clamp(topology, clamp, lambda k, part: state.checked_states(part, rows, k, f"clamp[{k}]"))
         if initial is not None and 0 in fixed:
             raise ValueError("initial must be left out where clamp holds the visible layer")
         first = {} if initial is None else {0: state.checked_states(initial, rows, 0, "initial")}
@@ -122,9 +120,10 @@ class Model(BoltzmannEstimator):
         chunks: Chunks = None,
         random_state: RandomState = None,
     ) -> Any:
-        """States at the end of chains whose replicas at other temperatures exchange states with them.
+        """States at the end of Markov chains with parallel tempering.
 
-        They reach states that are far apart for chains of `sample`.
+        Each chain has replicas at several inverse temperatures, which exchange states: they cross between modes that
+        chains of `sample` hardly leave.
 
         Parameters
         ----------
@@ -132,24 +131,23 @@ class Model(BoltzmannEstimator):
         n_sweeps : int, optional
             Sweeps of Gibbs sampling, each followed by exchanges.
         n_temperatures : int or "adaptive", optional
-            Replicas of each chain, their inverse temperatures evenly from the base-rate model, 0, to this one, 1.
-            ``"adaptive"``: as many as it takes for all neighbours to exchange states in about 0.3 of their turns, by a
-            pilot that follows from the model alone.
+            Number of replicas of each chain, at evenly spaced inverse temperatures from the base-rate model, 0, to this
+            model, 1. With ``"adaptive"``, a pilot run places as many as give all neighbours an acceptance rate of about
+            0.3; it depends on the model alone.
         betas : sequence of float, optional
             Inverse temperatures rising from 0 to 1, in place of `n_temperatures`.
         layer : int or None, optional
-            The layer whose states are wanted, by default the visible one; None for all of them, as a list.
+            As in `sample`.
         exchanges : bool, optional
-            Whether to return also the share of exchanges made, of shape (n_chains, n_temperatures - 1), a column for
-            each pair of neighbours, of which every other one has its turn in each step: where it is near 0,
-            temperatures are too far apart.
+            Whether to return the acceptance rates of exchanges as well, of shape (n_chains, n_temperatures - 1), a
+            column for each pair of neighbours. Near 0, temperatures are too far apart.
         library, chunks, random_state
             As in `sample`.
 
         Returns
         -------
         array of shape (n_chains, units), or list of array
-            With `exchanges`, a tuple of this and the shares.
+            With `exchanges`, a tuple of this and the acceptance rates.
 
         Raises
         ------
@@ -165,65 +163,46 @@ class Model(BoltzmannEstimator):
         --------
         >>> import numpy as np
         >>> from nbm_xp.boltzmann import RBM
-        >>> two_ends = np.full((1, 12), 8.0)  # all units are 0 or all are 1, and a chain hardly gets to the other end
-        >>> rbm = RBM.from_parameters(two_ends, [-48.0], np.full(12, -4.0), random_state=0)
+        >>> two_modes = np.full((1, 12), 8.0)  # all units are 0, or all are 1
+        >>> rbm = RBM.from_parameters(two_modes, [-48.0], np.full(12, -4.0), random_state=0)
         >>> bool(0.3 < rbm.parallel_tempering(100, 100, n_temperatures=6).mean() < 0.7)
         True
         """
         rows, sweeps = positive_int(n_chains, "n_chains"), positive_int(n_sweeps, "n_sweeps")
-        wanted, known = self.state_.topology.checked_layers(layer), inverse_temperatures(n_temperatures, betas)
+        topology, known = self.state_.topology, inverse_temperatures(n_temperatures, betas)
+        wanted = tuple(topology.layers) if layer is None else (checked_layer(topology, layer),)
         machine, seed, lazy = machine_and_seed(self, library, random_state)
         temperatures = adaptive_replicas(machine) if known is None else known
         *found, shares = TemperingChains(machine, seed, temperatures, layers=wanted).last(rows, sweeps, lazy, chunks)
         states = found if layer is None else found[0]
         return (states, shares) if exchanges else states
 
-    def log_likelihood(self, X: Rows, log_z: float | AISEstimate | LadderEstimate | None = None) -> Array:
-        """The log-probability of each row; where hidden layers are connected with one another, a lower bound on it.
-
-        The bound is that of the mean-field approximation.
-
-        Parameters
-        ----------
-        X : array of shape (rows, n_features_in_)
-            Values in [0, 1], or what the visible units have in its place.
-        log_z : float or AISEstimate or LadderEstimate, optional
-            The logarithm of the partition function. Without it, it is found exactly, for models small enough.
-
-        Returns
-        -------
-        array of shape (rows,)
-        """
-        X = self.state_.checked_rows(X)
-        known = log_partition(self) if log_z is None else log_z_of(log_z)
-        return -self.free_energy(X) - known
-
     def score(self, X: Rows, y: object = None, sample_weight: Rows = None) -> float:
-        """The mean log-likelihood of rows where it is known; else the pseudo-likelihood: the higher, the better.
+        """The mean log-likelihood of rows, or, of large machines with two layers, their mean log-pseudo-likelihood.
 
-        Log Z is exact where `log_partition` can tell it, that of `ladder_log_partition` for a model trained with
-        ``training="ptt"``, and that of `ais` for deep machines and visible units without a list of states. Of all other
-        models the score is the mean of `score_samples`, an estimate of the log-pseudo-likelihood, which is not to be
-        compared with a likelihood. Deep machines have a lower bound in place of the likelihood.
+        Log Z is that of `log_partition` for small models, of `ladder_log_partition` for models trained with
+        ``training="ptt"``, and of `ais` for deep machines and visible units without a finite list of states. Of all
+        other models the score is the mean of `score_samples`, which must not be compared with a likelihood. Of deep
+        machines it is a lower bound.
 
         Parameters
         ----------
         X : array or table of shape (rows, n_features_in_)
-            Values in [0, 1], or what the visible units have in its place; others are clipped, with a warning.
+            Values in [0, 1], or those of the kind of visible units; others are clipped, with a warning.
         y : optional
             Ignored; scikit-learn passes it.
         sample_weight : array of shape (rows,), optional
-            How much each row counts, in proportion.
+            Weights of the rows.
 
         Returns
         -------
         float
-            In nats. The same in every call: it disturbs no random numbers of the model.
+            In nats; the same in each call. The random streams of the model stay where they are.
 
         Raises
         ------
         ValueError
-            If the rows are not what they must be, or there are none.
+            If the rows are invalid, or there are none.
 
         Examples
         --------
@@ -231,7 +210,7 @@ class Model(BoltzmannEstimator):
         >>> from nbm_xp.boltzmann import RBM
         >>> rows = np.asarray([[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
         >>> rbm = RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.zeros(3))
-        >>> round(rbm.score(rows), 4), round(float(np.log(1 / 8)), 4)  # all of eight rows are as likely
+        >>> round(rbm.score(rows), 4), round(float(np.log(1 / 8)), 4)  # eight rows of equal probability
         (-2.0794, -2.0794)
         """
         topology, X = self.state_.topology, self.state_.checked_rows(X)
@@ -239,34 +218,15 @@ class Model(BoltzmannEstimator):
         weights = checked_weights(sample_weight, X)
         log_z: AISEstimate | LadderEstimate | float | None = None
         if is_enumerable(topology):
-            log_z = log_partition(self)
+            log_z = self.log_partition()
         elif self.state_.n_pairs:
-            log_z = self._log_partition_by_ladder(100, STEPS, random_state=_SEED)
+            machine, seed, lazy = machine_and_seed(self, None, _SEED)
+            log_z = LadderMeasures(machine, seed).log_partition(100, STEPS, lazy)
             log_z.warn(stacklevel=3)
         elif not topology.is_factorial or topology.radices(0) is None:
             log_z = self.ais(100, 1000, random_state=_SEED)
         found = self.score_samples(X) if log_z is None else self.log_likelihood(X, log_z)
         return float(to_numpy(B.mean(found))) if weights is None else float(B.mean(weights * to_numpy(found)))
-
-    def log_partition(self) -> float:
-        """Log Z, exactly, for a model with at most 20 units outside of one group of unconnected layers.
-
-        In a restricted Boltzmann machine that is a model with at most 20 hidden or 20 visible units.
-
-        Raises
-        ------
-        ValueError
-            If the model is larger.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from nbm_xp.boltzmann import RBM
-        >>> rbm = RBM.from_parameters(np.array([[1.0]]), np.zeros(1), np.zeros(1))
-        >>> rbm.log_partition(), float(np.log(3 + np.e))
-        (1.743668..., 1.743668...)
-        """
-        return log_partition(self)
 
     def ais(
         self,
@@ -283,18 +243,16 @@ class Model(BoltzmannEstimator):
         Parameters
         ----------
         n_chains : int, optional
-            Independent chains: the error bars come from how their weights differ.
+            Number of independent chains; the spread of their weights gives the error bars.
         n_temperatures : int or "adaptive", optional
-            How many models each chain goes through, evenly from the base-rate model to this one. More make the
-            weights more even, and the error bars honest. ``"adaptive"``: as many as the model needs, close where its
-            states change fast, so that each step leaves a pilot's chains the same effective sample size (Zhou,
-            Johansen and Aston 2016). The pilot follows from the model alone, and the estimate remains unbiased.
+            Number of intermediate models, both ends included, at evenly spaced inverse temperatures from the base-rate
+            model to this one. More of them lower the variance of the weights. With ``"adaptive"``, a pilot run places
+            them so that each step leaves its chains the same effective sample size (Zhou, Johansen and Aston 2016); it
+            depends on the model alone, and the estimate remains unbiased.
         betas : sequence of float, optional
             Inverse temperatures rising from 0 to 1, in place of `n_temperatures`.
-        library, chunks : optional
+        library, chunks, random_state
             As in `sample`.
-        random_state : int, None, or generator, optional
-            The seed; None takes the next one of the model's streams.
 
         Returns
         -------
@@ -334,18 +292,16 @@ class Model(BoltzmannEstimator):
         chunks: Chunks = None,
         random_state: RandomState = None,
     ) -> LadderEstimate:
-        """Log Z estimated along the ladder of machines that a model learned on, by Bennett's acceptance ratio.
+        """Log Z estimated along the ladder of the training by Bennett's acceptance ratio.
 
         Parameters
         ----------
         n_chains : int, optional
-            Chains of each machine; the error bars come from how they differ.
+            Number of chains of each machine; the spread between them gives the standard error.
         n_sweeps : int, optional
-            Steps of each chain: exchanges with its neighbours, and a sweep. The first half of them does not count.
-        library, chunks : optional
+            Steps of each chain: exchanges with its neighbours, and a sweep. The first half is burn-in.
+        library, chunks, random_state
             As in `sample`.
-        random_state : int, None, or generator, optional
-            The seed; None takes the next one of the model's streams.
 
         Returns
         -------
@@ -354,8 +310,8 @@ class Model(BoltzmannEstimator):
         Warns
         -----
         LadderWarning
-            If the chains show that log Z may be off by more than the standard error tells: the states of two neighbours
-            alone tell different ratios, or a machine has states that the one below it hardly ever has.
+            If the error of log Z may exceed the standard error: the states of two neighbouring machines give different
+            ratios, or a machine has states that are very improbable in the machine below.
 
         Raises
         ------
@@ -364,9 +320,9 @@ class Model(BoltzmannEstimator):
 
         Notes
         -----
-        A state needs at least as many steps as there are machines to come up from the foot of the ladder, where states
-        are drawn anew, and several times as many where exchanges are rejected. In fewer steps, chains have the shares
-        of modes that they began with, and the standard error is too small.
+        A state needs at least as many steps as there are machines to come from the first machine, where states are
+        independent draws, to the last, and several times as many where exchanges are rejected. In fewer steps the modes
+        keep the weights that the chains started with, and the standard error is too small.
 
         Examples
         --------
@@ -378,23 +334,13 @@ class Model(BoltzmannEstimator):
         >>> found.log_z_low < rbm.log_partition() < found.log_z_high
         True
         """
-        found = self._log_partition_by_ladder(n_chains, n_sweeps, library, chunks, random_state)
-        found.warn(stacklevel=3)
-        return found
-
-    def _log_partition_by_ladder(
-        self,
-        n_chains: int,
-        n_sweeps: int,
-        library: str | None = None,
-        chunks: Chunks = None,
-        random_state: RandomState = None,
-    ) -> LadderEstimate:
         rows, sweeps = positive_int(n_chains, "n_chains"), positive_int(n_sweeps, "n_sweeps", 4)
         machine, seed, lazy = machine_and_seed(self, library, random_state)
         if not machine.ladder:
             raise ValueError('ladder_log_partition is for models trained with training="ptt": ais() is for all models')
-        return LadderMeasures(machine, seed).log_partition(rows, sweeps, lazy, chunks)
+        found = LadderMeasures(machine, seed).log_partition(rows, sweeps, lazy, chunks)
+        found.warn(stacklevel=3)
+        return found
 
     def reverse_ais(
         self,
@@ -410,22 +356,20 @@ class Model(BoltzmannEstimator):
     ) -> AISEstimate:
         """Log Z estimated by annealed importance sampling in reverse, from states of the model to the base-rate model.
 
-        `ais` finds too little, if anything, and this too much: on average, log Z is between the two.
+        `ais` underestimates log Z on average, and this overestimates it: together they bracket log Z.
 
         Parameters
         ----------
         n_chains, n_temperatures, betas
-            As in `ais`; the chains go through the temperatures backwards.
+            As in `ais`; the chains go through the temperatures in reverse.
         initial : sequence with an array of shape (n_chains, units) for each layer, optional
             States of the model to start from; layers that a sweep draws first may be None. By default they are drawn
-            on the ladder that the model learned on, if it has one, else along Markov chains. Chains too short for the
-            model void the bound.
+            on the ladder of the training, if there is one, else along Markov chains. The bound holds only if these
+            chains have mixed.
         n_sweeps : int, optional
-            Steps on the ladder, by default 400, or sweeps of these chains, by default 1000; none beside `initial`.
-        library, chunks : optional
-            As in `ais`; without them, chains are computed as `initial` is, where it is given.
-        random_state : int, None, or generator, optional
-            The seed; None takes the next one of the model's streams.
+            Steps on the ladder, by default 400, or sweeps of these chains, by default 1000; unused with `initial`.
+        library, chunks, random_state
+            As in `sample`.
 
         Returns
         -------
@@ -457,39 +401,3 @@ class Model(BoltzmannEstimator):
         temperatures = adaptive_temperatures(machine) if known is None else known
         chains = ReverseChains(machine, seed, temperatures[::-1], n_sweeps=sweeps, initial=given)
         return chains.log_partition(rows, lazy, chunks)
-
-
-def load(path: str | os.PathLike[str], library: str | None = None) -> Model:
-    """Read a model that `save` wrote, of the kind that it was; nothing in the file is run.
-
-    Parameters
-    ----------
-    path : path-like
-    library : str, optional
-        Where its arrays are to live; host memory by default.
-
-    Returns
-    -------
-    RBM or DBM
-
-    Raises
-    ------
-    ValueError
-        If the file holds no model, or is damaged.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import numpy as np
-    >>> from nbm_xp.boltzmann import RBM, load
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "model.safetensors"
-    >>> RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.zeros(3)).save(file)
-    >>> load(file)
-    RBM(n_components=2)
-    """
-    kind = storage.kind_of(path)
-    known = {each.__name__: each for each in Model.__subclasses__()}
-    if kind not in known:
-        raise ValueError(f"{os.fspath(path)} holds a model of the kind {kind!r}, which this release does not know")
-    found: Model = known[kind].load(path, library)
-    return found

@@ -93,26 +93,24 @@ class TrainingMethod(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     centred : bool, optional
-        Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
-        means: the model is the same, but learns from data and from data turned over equally well. By default deep
-        machines do, and machines that are trained by `PTT`, whose offsets are others than the means.
+        Whether to use centred gradients, those of units minus their sliding means: the model is the same, and training
+        is invariant to flipped data. By default for deep machines and `PTT`, whose offsets differ from the means.
     average : bool, optional
-        Whether `fit` ends with the mean of the parameters along the last quarter of its steps, later ones counting
-        more. Where the learning rate does not fall, what single minibatches and chains leave in the parameters costs
-        nats. By default `PTT` does.
+        Whether `fit` ends with the weighted mean of the parameters over the last quarter of its steps, which removes
+        the noise of minibatches and chains at a constant learning rate. By default for `PTT`.
     positive : {"mean_field", "gibbs"}, optional
-        How hidden layers of a deep machine are found for the data: as means in mean-field approximation, or drawn along
+        The positive phase of deep machines: means of hidden layers in mean-field approximation, or states drawn along
         short chains.
     n_positive : int, optional
-        Sweeps of that.
+        Number of sweeps of the positive phase.
 
     Attributes
     ----------
     name : str
     schedule : str
-        How the learning rate changes by default.
+        The schedule of the learning rate by default.
     momentum : float
-        That of `SGD` by default.
+        The momentum of `SGD` by default.
 
     Examples
     --------

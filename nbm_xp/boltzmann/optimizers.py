@@ -61,10 +61,9 @@ class SGD(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     momentum : float, optional
-        How much of the last step is repeated in the next, from 0 to less than 1; by default 0.75 with ``"ptt"``
-        training, else 0.
+        Momentum, from 0 to less than 1; by default 0.75 with ``"ptt"`` training, else 0.
     weight_decay : float, optional
-        How strongly weights are pulled towards 0: twice the factor of their sum of squares in the objective.
+        Weight decay: twice the factor of the sum of squared weights in the objective.
 
     Examples
     --------
@@ -121,14 +120,14 @@ class SGD(BaseEstimator):  # type: ignore[misc]
 
 @dataclass(eq=False, repr=False)
 class Adam(SGD):
-    """Adam, whose steps are of the size of the learning rate in each parameter: it must be far lower then, as 0.001.
+    """Adam, whose steps have the size of the learning rate in each parameter: use a low rate, such as 0.001.
 
     Parameters
     ----------
     momentum : float, optional
-        How slowly the mean gradient forgets, from 0 to less than 1.
+        Decay of the mean gradient, from 0 to less than 1.
     weight_decay : float, optional
-        How strongly weights are pulled towards 0, apart from the gradient.
+        Decoupled weight decay.
 
     References
     ----------

@@ -1,16 +1,13 @@
-"""The partition function Z of a Boltzmann machine: exact where it is small, else estimated.
+"""The partition function Z of small Boltzmann machines, exactly.
 
-Exact: the states of all layers but one group of unconnected ones are enumerated, 2^20 at most, and the group is summed
-out in closed form.
-
-Estimated: from the weights of chains that `annealing` makes.
+The states of all layers but one group of unconnected ones are enumerated, 2^20 at most, and the group is summed out in
+closed form. `annealing` and `ladder` estimate Z of larger machines.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp import natural_bm as B
@@ -18,14 +15,10 @@ from nbm_xp.machines import Array
 from nbm_xp.machines.enumeration import state_digits
 from nbm_xp.namespace import asarray, host_namespace, to_numpy, use_backend, wide_dtypes
 
-from .bridging import LadderEstimate
-from .energy import Parameters, free_energy, marginalised_layer
+from .energy import Parameters, free_energy, log_partition_without_weights
 from .topology import Topology
 
-__all__ = [
-    "AISEstimate", "base_log_partition", "constant", "estimate", "is_enumerable", "log_partition",
-    "log_partition_of_biases", "log_z_of",
-]  # fmt: skip
+__all__ = ["constant", "is_enumerable", "log_partition", "log_partition_of_biases", "log_z_of"]
 
 _LARGEST = 20
 _AT_ONCE = 2**12  # states in one matrix product
@@ -79,7 +72,7 @@ def _split(parameters: Parameters, layers: Sequence[int], numbers: Array) -> lis
     state: list[Array] = [None] * len(topology.sizes)
     start = 0
     for layer in layers:
-        end = start + topology.sites(layer)
+        end = start + topology.sites[layer]
         state[layer] = topology.units[layer].of_indices(numbers[:, start:end])
         start = end
     return state
@@ -90,90 +83,21 @@ def constant(value: Array, dtype: str) -> Array:
     return B.variable(asarray(value, host_namespace(), dtype), dtype=dtype)
 
 
-def base_log_partition(topology: Topology, base: Array) -> float:
-    """Log Z of the model without weights, whose visible biases are `base` and whose other biases are 0."""
-    return log_partition_of_biases(topology, [to_numpy(base), *([0.0] * size for size in topology.sizes[1:])])
-
-
 def log_partition_of_biases(topology: Topology, biases: Sequence[Array]) -> float:
     """Log Z of a model without weights, from the biases of its layers."""
-    parts = (marginalised_layer(topology, layer, constant(bias, "float64")) for layer, bias in enumerate(biases))
-    return sum(float(B.eval(part)) for part in parts)
+    return float(B.eval(log_partition_without_weights(topology, [constant(bias, "float64") for bias in biases])))
 
 
-@dataclass(frozen=True)
-class AISEstimate:
-    """What annealed importance sampling found.
-
-    Attributes
-    ----------
-    log_z : float
-        The logarithm of the estimate of Z.
-    log_z_low, log_z_high : float
-        The logarithms of that estimate less and plus three of its standard errors; of chains in reverse, whose weights
-        estimate the inverse of Z, the logarithms of the inverses. The lower is -inf, or the upper inf, where three
-        standard errors exceed the estimate: then there are too few chains or temperatures.
-    standard_error : float
-        The standard error of the mean weight, relative to it; where it is small, that of `log_z`.
-    effective_runs : float
-        How many equal weights would estimate as well as these: close to the number of chains, the weights are even.
-    log_weights : array
-        The logarithm of each chain's weight.
-    n_temperatures : int
-        How many models the chains went through, both ends included.
-    """
-
-    log_z: float
-    log_z_low: float
-    log_z_high: float
-    standard_error: float
-    effective_runs: float
-    log_weights: Array
-    n_temperatures: int
-
-    def __str__(self) -> str:
-        """The estimate with its bounds, as one would quote it."""
-        return f"log Z = {self.log_z:.2f} (3 s.e.: {self.log_z_low:.2f} to {self.log_z_high:.2f})"
-
-
-def log_z_of(known: float | AISEstimate | LadderEstimate, name: str = "log_z") -> float:
-    """Log Z, from an estimate or as a number.
+def log_z_of(known: Any, name: str = "log_z") -> float:
+    """Log Z, from an `AISEstimate` or a `LadderEstimate`, or as a number.
 
     Raises
     ------
     ValueError
         If it is no finite number, nor an estimate.
     """
-    if isinstance(known, (AISEstimate, LadderEstimate)):
-        return known.log_z
+    known = getattr(known, "log_z", known)
     scalar = hasattr(known, "__float__") and not isinstance(known, (str, bool)) and not getattr(known, "shape", ())
     if not scalar or not math.isfinite(known):
         raise ValueError(f"{name} must be a finite number, an AISEstimate or a LadderEstimate, got {known!r}")
     return float(known)
-
-
-def estimate(log_weights: Array, base_log_z: float, n_temperatures: int, *, reverse: bool = False) -> AISEstimate:
-    """Log Z and its error bars from the logarithms of the chains' weights, in host memory.
-
-    Weights of chains from the base-rate model estimate the ratio of the model's Z to the base-rate model's; those of
-    chains in reverse estimate its inverse.
-    """
-    count = log_weights.shape[0]
-    top = float(B.max(log_weights))
-    weights = B.exp(log_weights - top)
-    mean = float(B.mean(weights))
-    spread = float(B.sum(B.square(weights - mean))) / max(count - 1, 1)
-    relative = math.sqrt(spread / count) / mean if count > 1 else math.inf
-    log_ratio = top + math.log(mean)
-    less = math.log1p(-3 * relative) if 3 * relative < 1 else -math.inf
-    more = math.log1p(3 * relative)
-    log_z = base_log_z + (-log_ratio if reverse else log_ratio)
-    return AISEstimate(
-        log_z=log_z,
-        log_z_low=log_z + (-more if reverse else less),
-        log_z_high=log_z + (-less if reverse else more),
-        standard_error=relative,
-        effective_runs=(count * mean) ** 2 / float(B.sum(B.square(weights))),
-        log_weights=log_weights,
-        n_temperatures=n_temperatures,
-    )

@@ -1,4 +1,4 @@
-"""The restricted Boltzmann machine as a scikit-learn estimator: hyperparameters, and what it computes row by row."""
+"""The restricted Boltzmann machine as a scikit-learn estimator: hyperparameters and methods of rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, RandomState, Rows
-from nbm_xp.machines.randomness import stream
+from nbm_xp.machines.randomness import entropy_of, stream
 from nbm_xp.machines.rows import known_length, positive_int
 from nbm_xp.machines.units import kind_of
 from nbm_xp.namespace import array_namespace, asarray, to_numpy
@@ -22,7 +22,7 @@ from nbm_xp.tape import Function
 from .energy import Parameters, expectation, free_energy
 from .model import Model
 from .recording import compile_sweep, pseudo_likelihood, rows_placeholder
-from .state import transposed
+from .state import MachineState, set_values, transposed
 
 __all__ = ["RBM"]
 
@@ -35,50 +35,47 @@ class RBM(Model):
     Parameters
     ----------
     n_components : int, optional
-        The number of hidden units.
+        Number of hidden units.
     learning_rate : float, optional
-        How far a step goes up the gradient of the mean log-likelihood.
+        Learning rate of gradient ascent on the mean log-likelihood.
     batch_size : int, optional
-        Rows in a minibatch, and persistent chains: at most as many as the rows of `fit`, or of the first call of
-        `partial_fit`.
+        Number of rows in a minibatch, and of persistent chains: at most the number of rows of `fit`, or of the first
+        call of `partial_fit`.
     n_iter : int, optional
-        How often `fit` goes through the data.
+        Number of epochs of `fit`.
     verbose : int, optional
-        Whether `fit` writes a line after each pass.
+        Whether `fit` writes a line after each epoch.
     random_state : int, None, or generator, optional
-        The seed: the same one gives the same model and the same chains. None gives others each time.
+        The seed: the same seed gives the same model and the same chains. None takes another seed each time.
     training : {"pcd", "cd", "ptt"} or TrainingMethod, optional
-        Where the model's own states come from: chains that go on from step to step (persistent contrastive
-        divergence), that start at the minibatch in each (contrastive divergence), or that go on, on a ladder of the
-        machines met along the way, and exchange their states (parallel trajectory tempering), which find their way
-        between states far apart and estimate log Z besides. `PCD`, `CD` and `PTT` objects have parameters of their own.
+        The chains of the negative phase: they continue from step to step (persistent contrastive divergence), start at
+        the minibatch in each step (contrastive divergence), or continue and exchange states along a ladder of the
+        machines of earlier steps (parallel trajectory tempering), which crosses between modes and also estimates log Z.
+        `PCD`, `CD` and `PTT` objects have parameters of their own.
     n_gibbs : int, optional
-        Sweeps of the chains in each step.
+        Number of Gibbs sweeps in each step: k of CD-k and PCD-k.
     optimizer : {"sgd", "adam"} or SGD or Adam, optional
-        Steps along the gradient, or Adam's, which are of the size of `learning_rate` in each parameter. The objects
-        have a momentum and a weight decay.
+        Gradient ascent, or Adam. The objects have a momentum and a weight decay.
     schedule : {"auto", "constant", "linear", "quadratic", "exponential", "step"} or callable, optional
-        Whether `fit` keeps the learning rate or lowers it, epoch by epoch: to 0, evenly or ever more slowly, to a
-        hundredth, or to a tenth after half and a hundredth after three quarters of the epochs. A callable gets the
-        number of epochs done and of all, and gives the factor. Persistent chains follow the model the better, the less
-        it moves: ``"linear"`` ends closer to the maximum. ``"auto"`` means ``"quadratic"`` with ``"ptt"``, else
-        ``"constant"``.
+        Decay of the learning rate over the epochs of `fit`: none; linear or quadratic to 0; exponential to a hundredth;
+        or to a tenth after half and a hundredth after three quarters of the epochs. A callable takes the numbers of
+        epochs done and in all, and returns the factor. With persistent chains, ``"linear"`` ends closer to the maximum
+        than ``"constant"``. ``"auto"`` is ``"quadratic"`` with ``"ptt"``, else ``"constant"``.
     shuffle : bool, optional
-        Whether each epoch of `fit` takes the rows in another order, within windows of 16,384 rows.
+        Whether each epoch of `fit` takes the rows in a new order, shuffled within windows of 16,384 rows.
     visible : str, optional
         The kind of visible units: "binary", 0 or 1; "spin", -1 or 1, rows then having values in [-1, 1]; "gaussian",
-        real numbers with variance 1 given the hidden units (standardise the data, so that each feature has variance
-        1); "normal", real numbers whose variances are learned, to be standardised too; "categorical:Q", features with
-        one of Q states each, which rows tell by whole numbers from 0 to Q - 1; or columns of several kinds,
-        "3*normal+2*categorical:5".
+        real numbers with variance 1 given the hidden units (standardise each feature to variance 1); "normal", real
+        numbers with learned variances (standardise them too); "categorical:Q", features with one of Q states each,
+        whole numbers from 0 to Q - 1 in rows; or columns of several kinds, "3*normal+2*categorical:5".
     hidden : str, optional
-        The kind of hidden units: one of these, or "relu", real numbers of at least 0. Of categorical ones,
-        `n_components` counts the sites, which have Q units each.
+        The kind of hidden units: one of these, or "relu", real numbers of at least 0. Of categorical units,
+        `n_components` is the number of sites, which have Q units each.
     diagnostics : bool or "auto", optional
-        Whether `fit` now and then estimates the log-likelihood by a short annealing, sends off chains from rows far
-        apart, and warns if learning goes astray. ``"auto"`` spends a fiftieth of the steps on it, some per cent of the
-        time, and so leaves alone what is learned in fewer than 2,500 steps; True does it after each epoch, whatever it
-        costs. The model becomes the same. ``"ptt"`` estimates the log-likelihood after each epoch in any case.
+        Whether `fit` estimates the log-likelihood from time to time by annealed importance sampling, measures the
+        mixing of chains from distant rows, and warns if training fails. ``"auto"`` spends a fiftieth of the steps on
+        it, and none in trainings of fewer than 2,500 steps; True diagnoses each epoch. The parameters of the model do
+        not depend on it. ``"ptt"`` estimates the log-likelihood after each epoch in any case.
 
     Attributes
     ----------
@@ -89,29 +86,26 @@ class RBM(Model):
     h_samples_ : array of shape (min(batch_size, rows), n_components)
         The hidden units of the persistent chains.
     base_rate_ : array of shape (n_features_in_,)
-        How often each visible unit is 1 in the data, smoothed, or the mean of Gaussian ones: where `sample` and `ais`
-        start.
+        The smoothed means of the visible units in the data, from which `sample` and `ais` start.
     n_features_in_, n_iter_, n_samples_seen_ : int
-        Visible units; passes of `fit` that are done; rows learned from.
+        Numbers of visible sites, of epochs done, and of rows seen.
     feature_names_in_ : numpy.ndarray of str objects
-        The names of the columns, if rows came in a table with names.
+        The names of the columns, if the rows were a table with names.
     diagnostics_ : list of Diagnostics
-        What was found of the machine in training, with ``"ptt"`` after each epoch.
+        The diagnostics of the training.
     log_likelihoods_ : list of tuple
-        The same in short: the number of passes, the mean log-likelihood of rows (of tempered training 10,000 at most),
-        and its standard error.
+        Of each of them the number of epochs, the mean log-likelihood of rows, and its standard error.
 
     Notes
     -----
-    The model has the dtype of the rows it first learns from if that is float32 or float64; whole numbers make it
-    float64, as in scikit-learn, bool and float16 ``floatx``. Other rows are cast to it. Finite values outside of those
-    that binary units and spins can have are clipped to [0, 1] or [-1, 1], with a warning, by all methods that take
-    rows. Visible biases start at the log-odds of the base rate (Hinton 2010, section 8.1), weights normally
-    distributed with standard deviation 0.01, hidden biases at 0.
+    The model has the dtype of the first rows if that is float32 or float64; whole numbers give float64, as in
+    scikit-learn, bool and float16 give ``floatx``. Other rows are cast to it. All methods clip finite values of binary
+    units to [0, 1], and of spins to [-1, 1], with a warning. Visible biases start at the log-odds of the base rate
+    (Hinton 2010, section 8.1), weights at normal numbers with standard deviation 0.01, hidden biases at 0.
 
-    The uniforms behind every draw follow from the seed and the order of the calls alone, to the last bit, on every
-    library and for every chunking. Whether a unit is 1 follows from comparing one with a probability, whose last bits
-    may differ between libraries; so chains agree except where the two are as close as rounding.
+    The uniform numbers of a draw depend on the seed and the order of the calls alone, to the last bit, on every library
+    and for every chunking. A unit is drawn by comparing one with a probability, whose last bits may differ between
+    libraries; so chains agree except where the two are equal up to rounding.
 
     References
     ----------
@@ -158,20 +152,19 @@ class RBM(Model):
         ----------
         components : array of shape (hidden units, visible units)
             The weights. The model takes their library and, if it is float32 or float64, their dtype. A Dask array stays
-            one: weights larger than memory are opened with `nbm_xp.storage.chunked.open_array`, or with
-            ``dask.array.from_zarr``.
+            lazy: `nbm_xp.storage.chunked.open_array` or ``dask.array.from_zarr`` opens weights larger than memory.
         intercept_hidden, intercept_visible : array
             The biases.
         base_rate : array of shape (visible units,), optional
-            How often each visible unit is 1 in the data, or the mean of Gaussian ones, where chains and annealing
-            start: one half, or 0, by default.
+            The means of the visible units in the data, from which chains and annealing start: one half by default, or 0
+            for real numbers.
         **params
             Hyperparameters.
 
         Raises
         ------
         ValueError
-            If the shapes do not fit together, or values are not finite. Dask arrays are not looked into.
+            If the shapes do not match, or values are not finite. Values of Dask arrays are not checked.
 
         Examples
         --------
@@ -199,7 +192,9 @@ class RBM(Model):
             "base_rate": neutral if base_rate is None else base_rate,
         }
         labels = dict(zip(arrays, ("components", "intercept_visible", "intercept_hidden", "base_rate"), strict=True))
-        return model._adopt(topology, arrays, labels)
+        seed = entropy_of(model.random_state)
+        model.state_ = MachineState.of_parameters(cls.__name__, topology, arrays, labels, seed)
+        return model
 
     @property
     def components_(self) -> Array:
@@ -221,7 +216,7 @@ class RBM(Model):
 
     @intercept_hidden_.setter
     def intercept_hidden_(self, value: Array) -> None:
-        self._set_parameters(self.state_.parameters.biases[1:], [value], ["intercept_hidden_"])
+        set_values(self.state_.parameters.biases[1:], [value], ["intercept_hidden_"])
 
     @property
     def intercept_visible_(self) -> Array:
@@ -230,7 +225,7 @@ class RBM(Model):
 
     @intercept_visible_.setter
     def intercept_visible_(self, value: Array) -> None:
-        self._set_parameters(self.state_.parameters.biases[:1], [value], ["intercept_visible_"])
+        set_values(self.state_.parameters.biases[:1], [value], ["intercept_visible_"])
 
     @property
     def h_samples_(self) -> Array:
@@ -253,7 +248,7 @@ class RBM(Model):
         return self._of_rows(X, "transform", lambda parameters, state: expectation(parameters, 1, state))
 
     def free_energy(self, X: Rows) -> Array:
-        """F(v) of each row: exp(-F(v)) / Z is its probability.
+        """The free energy F(v) of each row, whose probability is exp(-F(v)) / Z.
 
         Parameters
         ----------
@@ -276,11 +271,10 @@ class RBM(Model):
 
     @available_if(_has_listed_states)  # type: ignore[untyped-decorator]
     def score_samples(self, X: Rows) -> Array:
-        """An estimate of each row's log-pseudo-likelihood: how well each unit is told by the others.
+        """An unbiased estimate of the log-pseudo-likelihood of each row.
 
-        One unit of each row, chosen at random, is flipped; the logarithm of the probability of the row against the
-        flipped one, times the number of units, has the pseudo-likelihood for its mean. The choice is the same in
-        every call, and disturbs no other random numbers of the model.
+        It is the number of sites times the log-probability of one of them given the others, at a site chosen at random.
+        The choice is the same in each call, and the random streams of the model stay where they are.
 
         Parameters
         ----------
@@ -314,7 +308,7 @@ class RBM(Model):
         Returns
         -------
         array of shape (rows, n_features_in_)
-            New visible states, 0 and 1, in the model's dtype. Each call draws anew.
+            New visible states in the model's dtype; each call makes new draws.
         """
         v = self.state_.checked_rows(v, "v")
         rows = known_length(v, "v")

@@ -7,16 +7,17 @@ from typing import NamedTuple, TypeAlias
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Shape, Streams, Updates
+from nbm_xp.machines.randomness import ChainStreams
 from nbm_xp.machines.units import softplus
 from nbm_xp.tape import Function
 
-from .energy import Parameters, decoded, encoded, free_energy, sweep
+from .energy import Parameters, decoded, draw_layer, encoded, free_energy, start_layer, sweep
 from .partition import constant
 from .topology import Topology
 
 __all__ = [
-    "Form", "Recorded", "State", "compile_sweep", "pseudo_likelihood", "repeated", "rows_placeholder",
-    "state_placeholders",
+    "Form", "Recorded", "State", "compile_sweep", "pseudo_likelihood", "record_start", "record_sweep",
+    "repeated", "rows_placeholder", "state_placeholders",
 ]  # fmt: skip
 
 State: TypeAlias = list[Array]
@@ -67,7 +68,7 @@ def state_placeholders(
     inputs: list[Array] = []
     state: State = [None] * len(topology.sizes)
     for layer in layers:
-        shape = (topology.sites(layer), rows) if parameters.in_columns else (rows, topology.sites(layer))
+        shape = (topology.sites[layer], rows) if parameters.in_columns else (rows, topology.sites[layer])
         shape = (machines, *shape) if machines else shape
         inputs.append(B.placeholder(shape=shape, dtype=parameters.dtype, name=f"layer{layer}"))
         state[layer] = encoded(parameters, layer, inputs[-1])
@@ -131,7 +132,7 @@ def pseudo_likelihood(parameters: Parameters, visible: Array, rows: int, rng: St
     It is for two layers, visible sites having a list of states.
     """
     topology = parameters.topology
-    count, units, states = topology.sites(0), topology.units[0], topology.radices(0)
+    count, units, states = topology.sites[0], topology.units[0], topology.radices(0)
     site = B.cast(B.random_uniform((rows,), dtype="float32", rng=rng) * count, "int32")
     where = B.cast(B.one_hot(site, count), B.dtype(visible))
     now = free_energy(parameters, (visible, None))
@@ -146,3 +147,45 @@ def pseudo_likelihood(parameters: Parameters, visible: Array, rows: int, rng: St
         lacking = [B.cast(B.less_equal(radix, float(places)), B.dtype(visible)) for places in range(1, len(losses) + 1)]
         losses = [(1 - lack) * loss - _NEVER * lack for lack, loss in zip(lacking, losses, strict=True)]
     return -count * B.logsumexp(B.stack([B.zeros_like(now), *losses], axis=0), axis=0)
+
+
+def record_start(
+    form: Form, streams: ChainStreams, layers: tuple[int, ...], given: tuple[int, ...], machines: int
+) -> Recorded:
+    """The states of some layers that chains begin with, from base rates and the states that are given; their means."""
+    topology, rates = form.topology, B.placeholder(shape=(form.topology.sizes[0], form.n_chains), dtype=form.dtype)
+    parameters = Parameters(topology, (), (rates,), in_columns=True)
+    inputs, means = form.states(parameters, given)
+    shape, states = ((machines, form.n_chains) if machines else form.n_chains), []
+    for layer in layers:
+        if layer in given:
+            states.append(start_layer(parameters, layer, means[layer], shape, streams))
+            continue
+        nothing = B.zeros((*([machines] if machines else []), topology.sizes[layer], 1), dtype=form.dtype)
+        nothing = nothing + rates[:1, :] * 0
+        if layer:
+            means[layer] = topology.units[layer].uninformed(nothing, -2)
+        else:
+            means[layer] = nothing + rates if machines else rates
+        states.append(draw_layer(parameters, layer, means[layer], shape, streams))
+    shown = [decoded(parameters, layer, part) for layer, part in zip(layers, states, strict=True)]
+    return [rates, *inputs], [*shown, *(means[layer] for layer in layers)]
+
+
+def record_sweep(
+    form: Form,
+    streams: ChainStreams,
+    carried: tuple[int, ...],
+    clamped: tuple[int, ...],
+    layers: tuple[int, ...],
+    means: bool,
+) -> Recorded:
+    """A sweep: the states that the next one needs, and what is shown of it."""
+    weights, parameters = form.parameters()
+    inputs, state = form.states(parameters, carried)
+    fixed, given = form.states(parameters, clamped)
+    whole = [mine if other is None else other for mine, other in zip(state, given, strict=True)]
+    moved, drawn_with = sweep(parameters, whole, form.n_chains, streams, clamped)
+    shown = {layer: drawn_with[layer] if means else decoded(parameters, layer, moved[layer]) for layer in layers}
+    after = [decoded(parameters, layer, moved[layer]) for layer in carried]
+    return [*inputs, *weights, *fixed], [*after, *(shown[layer] for layer in layers)]

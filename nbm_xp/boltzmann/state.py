@@ -10,15 +10,14 @@ import dataclasses
 import math
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, TypeVar
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines import Array, RandomState
+from nbm_xp.machines import Array
 from nbm_xp.machines.estimators import check_names
-from nbm_xp.machines.randomness import entropy_of, next_seed, stream
-from nbm_xp.machines.rows import checked_rows, known_length
+from nbm_xp.machines.randomness import stream
+from nbm_xp.machines.rows import checked_rows, checked_values, known_length, numbers
 from nbm_xp.namespace import (
     array_namespace,
     asarray,
@@ -26,6 +25,8 @@ from nbm_xp.namespace import (
     floatx,
     get_namespace,
     host_namespace,
+    is_array,
+    is_complex,
     is_integer,
     is_lazy,
     library_name,
@@ -39,8 +40,7 @@ from .diagnostics import Diagnostics
 from .energy import Parameters, variable
 from .topology import Topology
 
-__all__ = ["Fitted", "Machine", "MachineState", "float_dtype", "machine_and_seed", "transposed"]
-
+__all__ = ["MachineState", "float_dtype", "set_values", "transposed"]
 
 Built = TypeVar("Built")
 
@@ -122,7 +122,7 @@ class MachineState:
     @property
     def n_features(self) -> int:
         """How many features a row has."""
-        return self.topology.sites(0)
+        return self.topology.sites[0]
 
     @property
     def n_pairs(self) -> int:
@@ -168,7 +168,7 @@ class MachineState:
         """Rows of states of a layer, one for each chain, checked against the machine."""
         if not layer:
             check_names(self.feature_names, states)
-        within, sites = self.topology.units[layer].within, self.topology.sites(layer)
+        within, sites = self.topology.units[layer].within, self.topology.sites[layer]
         states = checked_rows(states, sites, name=name, within=within, clip=not layer, owner=self.kind)
         if states.shape[0] != rows:
             raise ValueError(f"{name} must have a row for each of {rows} chains, got {states.shape[0]} rows")
@@ -279,111 +279,38 @@ class MachineState:
         except (KeyError, OverflowError, TypeError, ValueError) as error:
             raise ValueError(f"{os.fspath(path)} holds no {kind} of this release: {error}") from error
 
+    @classmethod
+    def of_parameters(
+        cls, kind: str, topology: Topology, arrays: Mapping[str, Array], labels: Mapping[str, str], seed: int
+    ) -> MachineState:
+        """A state with parameters of the caller, as arrays of the library of the first one, or lazy, and of its dtype.
+
+        If that is no dtype of models, they get the one that `fit` would give them. `labels` are their names in
+        messages. Values of lazy arrays are not checked.
+        """
+        shapes, label, units = storage.shapes(topology), next(iter(labels.values())), topology.units[0]
+        first = next(iter(arrays.values()))
+        first = numbers(first, label)
+        if is_complex(first):
+            raise ValueError(f"{label} must hold real numbers, got complex ones")
+        lazy = [value for value in arrays.values() if is_array(value) and is_lazy(array_namespace(value))]
+        xp, dtype, converted = array_namespace(first, *lazy), float_dtype(first), {}
+        for name, value in arrays.items():
+            label = labels[name]
+            array = converted[name] = numbers(value, label, xp, dtype)
+            if tuple(array.shape) != shapes[name]:
+                raise ValueError(f"{label} must have shape {shapes[name]}, got {tuple(array.shape)}")
+            if is_lazy(array_namespace(array)):
+                continue
+            checked_values(array, label, units.rates_within if name == "base_rate" else None)
+            if name == "biases.0":
+                units.check_bias(array, label)
+            elif name.startswith("weights.0-") and not bool(B.all(B.equal(units.unweighted(array, 0), array))):
+                raise ValueError(f"{label} must be 0 for the second unit of each normal site, which has no weights")
+        return cls(kind, topology, converted, seed)
+
     def __reduce__(self) -> tuple[Callable[..., MachineState], tuple[object, ...]]:
         return partial(type(self), **self.progress()), (self.kind, self.topology, self.arrays())
-
-
-class Fitted(Protocol):
-    """A model that has parameters."""
-
-    @property
-    def state_(self) -> MachineState:
-        """What has been learned."""
-
-
-@dataclass(frozen=True, eq=False)
-class Machine:
-    """The arrays of a model, as they are when this is made; it can be sent to other processes.
-
-    Attributes
-    ----------
-    topology : Topology
-    arrays : tuple of arrays
-        The weights, then the biases.
-    base_rate : array of shape (visible units,)
-    ladder : tuple of arrays
-        The same as `arrays` of the machines that it exchanged states with in training, stacked; empty if none.
-    ended : tuple of arrays of shape (machines, units, chains)
-        The last states of the chains of that training, of ``topology.retained``.
-    """
-
-    topology: Topology
-    arrays: tuple[Array, ...]
-    base_rate: Array
-    ladder: tuple[Array, ...] = ()
-    ended: tuple[Array, ...] = ()
-
-    @classmethod
-    def of(cls, model: Fitted) -> Self:
-        """That of a model that has parameters."""
-        return cls.of_state(model.state_)
-
-    @classmethod
-    def of_state(cls, state: MachineState) -> Self:
-        """That of a model's state."""
-        kept, ladder = state.variables, {}
-        if f"{storage.LADDER}turn" in kept:
-            ladder["ladder"] = tuple(kept[storage.LADDER + name].value for name in storage.names(state.topology))
-            ended = (kept[f"{storage.LADDER}state.{layer}"].value for layer in state.topology.retained)
-            ladder["ended"] = tuple(ended)
-        parameters = (*state.parameters.weights, *state.parameters.biases)
-        return cls(state.topology, tuple(part.value for part in parameters), state.base_rate, **ladder)
-
-    def to(self, library: str) -> Machine:
-        """The same in another library, by way of host memory."""
-        if library == self.library:
-            return self
-        xp, groups = get_namespace(library), (self.arrays, (self.base_rate,), self.ladder, self.ended)
-        arrays, (rate,), ladder, ended = (tuple(asarray(to_numpy(part), xp) for part in group) for group in groups)
-        return Machine(self.topology, arrays, rate, ladder, ended)
-
-    @property
-    def library(self) -> str:
-        """The name of the library of the arrays."""
-        return library_name(self.arrays[0])
-
-    @property
-    def dtype(self) -> str:
-        """Their dtype."""
-        return dtype_name(self.arrays[0])
-
-    @property
-    def is_lazy(self) -> bool:
-        """Whether the weights are computed later, tile by tile."""
-        return is_lazy(array_namespace(self.arrays[0]))
-
-    @property
-    def n_pairs(self) -> int:
-        """How many pairs of neighbours the ladder has: one for each machine below this one."""
-        return int(self.ladder[-1].shape[0]) if self.ladder else 0
-
-    @property
-    def bounded(self) -> Machine:
-        """The same with a base rate at which every visible state has some chance, as `base_bias` has it."""
-        return dataclasses.replace(self, base_rate=self.topology.units[0].bounded_rate(self.base_rate))
-
-    @property
-    def base_bias(self) -> Array:
-        """The visible biases of the model without weights that is most like the data, in host memory."""
-        return self.topology.base_bias(self.base_rate)
-
-
-def machine_and_seed(
-    model: Fitted, library: str | None, random_state: RandomState, *given: Array
-) -> tuple[Machine, int, str | None]:
-    """The machine of a model for chains in a library, their seed, and the name of a lazy library for results.
-
-    The library is by default that of the first array of `given` that is not in host memory, else the model's; without a
-    `random_state`, the seed is the next one of the model's streams.
-    """
-    machine, host = Machine.of(model), library_name(host_namespace())
-    if library is None:
-        library = next((name for name in map(library_name, given) if name != host), machine.library)
-    lazy = is_lazy(get_namespace(library))
-    seed = next_seed(model.state_.rng) if random_state is None else entropy_of(random_state)
-    if not lazy:
-        return machine.to(library), seed, None
-    return (machine, seed, None) if machine.is_lazy else (machine.to(host), seed, library)
 
 
 def float_dtype(like: Array) -> str:
@@ -409,3 +336,15 @@ def transposed(matrix: Array) -> Array:
     if is_lazy(xp):
         return matrix.T
     return xp.reshape(xp.reshape(matrix.T, (rows * columns,)), (columns, rows))
+
+
+def set_values(variables: Sequence[Array], values: Sequence[Array], names: Sequence[str]) -> None:
+    """New values for Variables, of their libraries, dtypes and shapes: all of them, or none."""
+    checked = []
+    for old, value, name in zip(variables, values, names, strict=True):
+        array = asarray(value, array_namespace(old.value), B.dtype(old))
+        if array.shape != old.value.shape:
+            raise ValueError(f"{name} must have shape {tuple(old.value.shape)}, got {tuple(array.shape)}")
+        checked.append(array)
+    for old, array in zip(variables, checked, strict=True):
+        old.set_value(array)

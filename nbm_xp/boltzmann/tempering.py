@@ -1,17 +1,27 @@
-"""Parallel tempering: each chain has replicas at several inverse temperatures, and neighbours exchange their states.
+"""Parallel tempering, and inverse temperatures that pilot runs place.
+
+In parallel tempering each chain has replicas at several inverse temperatures, and neighbours exchange their states.
 
 A replica at inverse temperature β samples the model between the base-rate model, β = 0, which mixes at once, and the
 model itself, β = 1. Neighbouring replicas exchange their states as those of a ladder do (`ladder.moved`). So the
 replica at β = 1 gets states from places that its own sweeps would hardly reach.
 
+Adaptive temperatures are close where states change fast, far apart elsewhere. A pilot run of a few chains goes to the
+machine in stages, each of which leaves the chains so much of their effective sample size; each stage is then divided
+into equal steps. The chains that are weighted afterwards draw from other streams, so the estimate stays unbiased. The
+pilot follows from the machine alone, in host memory: it places the same temperatures wherever the machine is.
+
 References
 ----------
 G. Desjardins, A. Courville, Y. Bengio, P. Vincent and O. Delalleau, "Parallel tempering for training of restricted
 Boltzmann machines", AISTATS 2010.
+Y. Zhou, A. M. Johansen and J. A. D. Aston, "Toward automatic model comparison: an adaptive sequential Monte Carlo
+approach", Journal of Computational and Graphical Statistics 25 (2016).
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,15 +31,18 @@ from nbm_xp.machines.exchanges import distances, laid_out
 from nbm_xp.machines.randomness import ChainFunction, ChainStreams
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy
 
-from .annealing import STAGE, Path, adaptive_temperatures
-from .chains import States, beside
+from .annealing import AnnealedChains, Path, base_model
+from .chains import Machine, States, beside
 from .energy import Parameters
 from .ladder import Compared, ReplicaChains, moved, shown_of_top
 from .recording import Form, Recorded, State
-from .state import Machine
 
-__all__ = ["TemperingChains", "adaptive_replicas"]
+__all__ = ["TemperingChains", "adaptive_replicas", "adaptive_temperatures"]
 
+_STAGE = 10  # steps of a stage of adaptive temperatures
+_CHAINS, _LEFT = 100, 0.9  # of the pilot; the share of their effective sample size that a stage leaves
+_SWEEPS = 3  # of the pilot's chains in each stage
+_HALVINGS, _LEAST = 20, 1e-4  # of an interval of inverse temperatures; the least length of a stage
 _REPLICAS = 20  # of each temperature, in the pilot that places them
 _SETTLING, _COUNTED, _ROUNDS = 40, 60, 3  # steps of it before its exchanges count, and after; how often it is run
 _ACCEPTANCE = 0.3
@@ -97,7 +110,9 @@ class TemperingChains(ReplicaChains):
         means: bool = False,
         purpose: str | None = None,
     ) -> None:
-        super().__init__(machine.bounded, seed, layers=layers, means=means, purpose=purpose)
+        super().__init__(machine, seed, layers=layers, means=means, purpose=purpose)
+        self.base = base_model(machine)
+        self.base_rate = self.base.rate
         self.betas = tuple(float(beta) for beta in betas)
         self.n_machines = len(self.betas)
 
@@ -106,7 +121,7 @@ class TemperingChains(ReplicaChains):
 
     def _constants(self) -> Sequence[Array]:
         xp, dtype = self.xp, self.machine.dtype
-        return (*self.machine.arrays, asarray(self.machine.base_bias, xp, dtype), asarray(self.betas, xp, dtype))
+        return (*self.machine.arrays, asarray(self.base.bias, xp, dtype), asarray(self.betas, xp, dtype))
 
     def widths(self, n_sweeps: int) -> list[int]:
         """See `Chains`."""
@@ -139,6 +154,48 @@ def _record_tempering(
     return [*inputs, *weights, base, betas, turn], [*shown_of_top(parameters, move, layers, means), move.swap]
 
 
+def adaptive_temperatures(machine: Machine) -> list[float]:
+    """Inverse temperatures from 0 to 1 between which weights change equally much, found by a pilot run.
+
+    Examples
+    --------
+    A model like its base-rate model needs few temperatures, strong weights many.
+
+    >>> import numpy as np
+    >>> from nbm_xp.boltzmann import RBM
+    >>> def count(strength):
+    ...     rbm = RBM.from_parameters(strength * np.eye(4), np.zeros(4), np.zeros(4), random_state=0)
+    ...     return rbm.ais(10, "adaptive").n_temperatures
+    >>> count(0.01), count(1.0) < count(4.0)
+    (11, True)
+    """
+    pilot = AnnealedChains(machine.to(library_name(host_namespace())), 0, [0.0], purpose="pilot")
+    states, stages = pilot.start(0, _CHAINS), [0.0]
+    while stages[-1] < 1.0:
+        here, low, high = stages[-1], stages[-1], 1.0
+        if _left(pilot.ratio(states, high, here)) >= _LEFT:
+            low = 1.0
+        else:
+            for _ in range(_HALVINGS):
+                middle = 0.5 * (low + high)
+                low, high = (middle, high) if _left(pilot.ratio(states, middle, here)) >= _LEFT else (low, middle)
+        stages.append(min(max(low, here + _LEAST), 1.0))
+        first = len(pilot.betas) - 1
+        pilot.betas = (*pilot.betas, *[stages[-1]] * _SWEEPS)
+        states = pilot.advance(states, 0, first, _SWEEPS)
+    found = [0.0]
+    for here, there in itertools.pairwise(stages):
+        found += [here + (there - here) * step / _STAGE for step in range(1, _STAGE)] + [there]
+    return found
+
+
+def _left(log_weights: Array) -> float:
+    """The effective sample size of equal chains that get such weights, as a share of them."""
+    xp = array_namespace(log_weights)
+    weights = B.exp(asarray(log_weights - xp.max(log_weights), xp, "float64"))
+    return float(B.mean(weights)) ** 2 / float(B.mean(B.square(weights)))
+
+
 def adaptive_replicas(machine: Machine) -> list[float]:
     """Inverse temperatures of replicas, of which all neighbours exchange states equally often, found by a pilot run.
 
@@ -146,7 +203,7 @@ def adaptive_replicas(machine: Machine) -> list[float]:
     """
     host = host_namespace()
     machine = machine.to(library_name(host))
-    betas = adaptive_temperatures(machine)[::STAGE]
+    betas = adaptive_temperatures(machine)[::_STAGE]
     for number in range(_ROUNDS):
         chains = TemperingChains(machine, 0, betas, layers=(), purpose=f"pilot {number} of temperatures")
         states = chains.advance(chains.start(0, _REPLICAS), 0, 0, _SETTLING)

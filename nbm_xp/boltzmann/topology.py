@@ -7,16 +7,16 @@ each given all the others.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nbm_xp.machines import Array, Rows
+from nbm_xp.machines import Array
 from nbm_xp.machines.units import Units, kind_of
-from nbm_xp.namespace import to_numpy
 
 __all__ = ["Topology"]
 
@@ -25,14 +25,14 @@ MOST_LAYERS = 1000
 
 @dataclass(frozen=True)
 class Topology:
-    """The layers of a Boltzmann machine and the connections between them.
+    """The layers of a Boltzmann machine and their connections.
 
     Parameters
     ----------
     sizes : sequence of int
-        Units in each layer, the visible one, layer 0, first.
+        Number of units of each layer; layer 0 is the visible layer.
     connections : iterable of pairs of int, optional
-        Which layers are connected; each with the next by default.
+        Pairs of connected layers; by default each layer and the next.
     visible : str, optional
         The kind of visible units: "binary", 0 or 1; "spin", -1 or 1; "gaussian", real numbers with variance 1 given the
         other layers; or "categorical:Q", Q units for each site, one of them 1 and the others 0.
@@ -49,11 +49,13 @@ class Topology:
         ends with the first.
     units : tuple of Units
         The kind of units of each layer.
+    sites : tuple of int
+        How many numbers a state of each layer has: one for each unit, but of categorical ones one for each site.
 
     Raises
     ------
     ValueError
-        If sizes, connections or kinds make no machine.
+        If sizes, connections or kinds are invalid.
 
     Examples
     --------
@@ -61,6 +63,8 @@ class Topology:
     ((0, 2), (1,))
     >>> Topology([4, 3, 2], [(0, 1), (1, 2), (0, 2)]).groups
     ((0,), (1,), (2,))
+    >>> Topology([15, 4], visible="categorical:3").sites
+    (5, 4)
     >>> Topology([4, 3], [(0, 0)])
     Traceback (most recent call last):
     ...
@@ -73,7 +77,7 @@ class Topology:
     hidden: str | tuple[str, ...] = "binary"
     groups: tuple[tuple[int, ...], ...] = field(init=False, compare=False, repr=False)
     units: tuple[Units, ...] = field(init=False, compare=False, repr=False)
-    _sites: tuple[int, ...] = field(init=False, compare=False, repr=False)
+    sites: tuple[int, ...] = field(init=False, compare=False, repr=False)
 
     def __init__(
         self,
@@ -92,56 +96,29 @@ class Topology:
         object.__setattr__(self, "hidden", named[0] if len(set(named)) == 1 else named)
         object.__setattr__(self, "groups", _groups(self))
         object.__setattr__(self, "units", units)
-        object.__setattr__(self, "_sites", tuple(k.sites(size) for k, size in zip(units, checked, strict=True)))
+        object.__setattr__(self, "sites", tuple(k.sites(size) for k, size in zip(units, checked, strict=True)))
         _check_units(self)
 
-    @property
+    @functools.cached_property
     def layers(self) -> range:
         """The numbers of the layers; 0 is the visible one."""
         return range(len(self.sizes))
 
-    @property
+    @functools.cached_property
     def sweep(self) -> tuple[tuple[int, ...], ...]:
         """The groups in the order in which a sweep draws them: the visible layer in the last."""
         return (*self.groups[1:], self.groups[0])
 
-    @property
+    @functools.cached_property
     def marginalised(self) -> tuple[int, ...]:
-        """The group that a sweep draws first: a state is told by the other layers, and this one summed out."""
+        """The group that a sweep draws first: a state is given by the other layers, and this group is summed out."""
         return self.groups[1]
 
-    @property
+    @functools.cached_property
     def retained(self) -> tuple[int, ...]:
         """The layers that are not `marginalised`, rising: what a chain carries from sweep to sweep."""
         summed_out = set(self.marginalised)
         return tuple(layer for layer in self.layers if layer not in summed_out)
-
-    def base_bias(self, rate: Array) -> Array:
-        """The visible biases of the model without weights that has a base rate for its means, in host memory.
-
-        Every state has some probability there: annealing could not weight states that never occur.
-        """
-        return self.units[0].bias(self.units[0].bounded_rate(to_numpy(rate)))
-
-    def checked_layer(self, layer: Any, name: str) -> int:
-        """The number of a layer, checked."""
-        if not _is_index(layer, len(self.sizes)):
-            raise ValueError(f"{name} must be layers from 0 to {len(self.sizes) - 1}, got {layer!r}")
-        return int(layer)
-
-    def checked_layers(self, layer: object) -> tuple[int, ...]:
-        """The layer that is asked for, or all of them where it is None."""
-        return tuple(self.layers) if layer is None else (self.checked_layer(layer, "layer"),)
-
-    def checked_clamp(self, clamp: object, checked: Callable[[int, Rows], Array]) -> dict[int, Array]:
-        """The states of clamped layers by the number of the layer, each as `checked` gives it."""
-        if clamp is not None and not isinstance(clamp, Mapping):
-            raise ValueError(f"clamp must map layers to their states, got {type(clamp).__name__}")
-        numbered = ((self.checked_layer(layer, "clamp"), states) for layer, states in (clamp or {}).items())
-        found = {layer: checked(layer, states) for layer, states in numbered}
-        if len(found) == len(self.sizes):
-            raise ValueError("clamp must leave a layer to draw, got states of all of them")
-        return found
 
     def with_retained(self, values: Iterable[Array]) -> list[Array]:
         """A state of these values for the layers of `retained`, rising, and None for the others.
@@ -166,16 +143,6 @@ class Topology:
         (False, True)
         """
         return self.retained == (0,)
-
-    def sites(self, layer: int) -> int:
-        """How many numbers tell a layer's state: one for each unit, but of categorical ones one for each site.
-
-        Examples
-        --------
-        >>> Topology([15, 4], visible="categorical:3").sites(0)
-        5
-        """
-        return self._sites[layer]
 
     def radices(self, layer: int) -> tuple[int, ...] | None:
         """How many states each site of a layer has; None where they cannot be listed."""

@@ -28,13 +28,12 @@ from nbm_xp.machines.diagnostics import TrainingWarning, scale_reduction
 from nbm_xp.machines.minibatches import in_memory, is_sparse
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy, to_numpy
 
-from . import partition
-from .annealing import AnnealedChains, inverse_temperatures
+from .annealing import AISEstimate, AnnealedChains, base_model, estimate, inverse_temperatures
 from .bridging import LadderEstimate
-from .chains import Chains
+from .chains import Chains, Machine
 from .diagnostics import Diagnostics, Sides, warning_text
 from .energy import expectation, marginalised_layer
-from .state import Machine
+from .partition import constant
 from .training_methods import PTT, training_method
 
 __all__ = ["TrainingDiagnostics"]
@@ -210,14 +209,13 @@ class TrainingDiagnostics:
         chosen = self._data_sides(rows).far_apart(_PLACES)
         return array_namespace(chosen).repeat(chosen, self._chains // _PLACES, axis=0)
 
-    def _annealed(self, epoch: int, rows: Array) -> tuple[partition.AISEstimate, Array]:
+    def _annealed(self, epoch: int, rows: Array) -> tuple[AISEstimate, Array]:
         """Log Z by a short annealing, and the visible states that it ends with."""
         state, temperatures = self.model.state_, self._length - self._sweeps
         betas = inverse_temperatures(temperatures, None) or ()
         chains = AnnealedChains(Machine.of(self.model), state.seed, betas, purpose=_purpose(epoch))
         visible, *_, log_weights = chains.advance(chains.start(0, self._chains), 0, 0, temperatures - 1)
-        base_log_z = partition.base_log_partition(state.topology, state.topology.base_bias(state.base_rate))
-        return partition.estimate(to_numpy(log_weights), base_log_z, temperatures), self._states(visible.T)
+        return estimate(to_numpy(log_weights), temperatures), self._states(visible.T)
 
     def _by_annealing(self, epoch: int, rows: Array) -> Diagnostics:
         """What a short annealing, and chains from rows far apart, tell."""
@@ -236,7 +234,7 @@ class TrainingDiagnostics:
             held_out=self._held_out_mean(found),
             pseudo_likelihood=value if measure == "pseudo-likelihood" else None,
             r_hat=float(scale_reduction(B.reshape(sides.along(moved), (_PLACES, -1)))),
-            share=sides.weighed_share(visible, found),
+            share=sides.weighted_share(visible, found.log_weights),
             data_share=self._weighed(sides.above(self._states(rows))),
             chain_share=self._chain_share(sides),
         )
@@ -306,11 +304,10 @@ class TrainingDiagnostics:
     def _base_log_likelihood(self) -> float:
         """The mean log-likelihood of the rows under the machine without weights that is most like the data."""
         units = self.model.state_.topology.units[0]
-        base = asarray(Machine.of(self.model).base_bias, host_namespace(), "float64")
+        base = asarray(base_model(Machine.of(self.model)).bias, host_namespace(), "float64")
         rows = self._states(self._followed_rows())
         energies = B.sum(units.own_energy(rows), axis=1) - B.dot(rows, base)
-        log_z = partition.constant(base, "float64")
-        log_z = float(B.eval(marginalised_layer(self.model.state_.topology, 0, log_z)))
+        log_z = float(B.eval(marginalised_layer(self.model.state_.topology, 0, constant(base, "float64"))))
         return -self._weighed(energies) - log_z
 
 

@@ -21,7 +21,7 @@ __all__ = ["CD", "METHODS", "PCD", "PTT", "as_plain", "from_plain", "plain_param
 
 
 class PCD(TrainingMethod):
-    """Persistent contrastive divergence: chains that go on from step to step (Tieleman 2008).
+    """Persistent contrastive divergence: chains continue from step to step (Tieleman 2008).
 
     See `TrainingMethod` for the parameters.
 
@@ -35,7 +35,7 @@ class PCD(TrainingMethod):
 
 
 class CD(TrainingMethod):
-    """Contrastive divergence: chains that start at the minibatch in each step (Hinton 2002).
+    """Contrastive divergence: chains start at the minibatch in each step (Hinton 2002).
 
     See `TrainingMethod` for the parameters.
 
@@ -49,9 +49,9 @@ class CD(TrainingMethod):
 
 
 class PTT(TrainingMethod):
-    """Parallel trajectory tempering: chains on a ladder of the machines met along the way (Béreux et al. 2025).
+    """Parallel trajectory tempering: chains exchange states along a ladder of earlier machines (Béreux et al. 2025).
 
-    At least a hundred chains for each machine. They find their way between states far apart, and estimate log Z.
+    There are at least a hundred chains of each machine. They cross between modes, and estimate log Z.
 
     See `TrainingMethod` for the parameters.
 

@@ -36,13 +36,14 @@ from nbm_xp.machines.randomness import next_seed
 from nbm_xp.namespace import array_namespace, asarray, to_numpy
 
 from . import storage
+from .annealing import base_model
 from .bridging import LadderEstimate
+from .chains import Machine
 from .energy import encoded, free_energy, shape_of, variable
 from .ladder import Ladder, LadderChains, estimate, ladder_of_arrays, moved
 from .negative_phase import NegativePhase
 from .partition import constant
 from .recording import State, repeated
-from .state import Machine
 from .storage import LADDER
 from .topology import Topology
 
@@ -89,7 +90,7 @@ class TemperedChains(NegativePhase):
         if f"{LADDER}turn" in self.arrays:
             return
         made = {name: xp.zeros((1, *shape), dtype=like.dtype) for name, shape in _shapes(topology).items()}
-        made["biases.0"] = asarray(topology.base_bias(self.state.base_rate), xp, like.dtype)[None, :]
+        made["biases.0"] = asarray(base_model(Machine.of_state(self.state)).bias, xp, like.dtype)[None, :]
         for layer in topology.retained:
             made[f"state.{layer}"] = xp.zeros((2, topology.sizes[layer], max(count, _CHAINS)), dtype=like.dtype)
         made |= {"alone": xp.zeros((1,), dtype=like.dtype), "pace": xp.ones((1,), dtype=like.dtype)}

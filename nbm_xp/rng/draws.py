@@ -178,7 +178,8 @@ def binomial_of_sigmoid(
     [1, 0, 1, 1]
     """
     shape = tuple(size)
-    sigmoid, compiled = sigmoid_for(xp, dtype_name(x)), kernel("rng.bernoulli_of_sigmoid", xp)
+    sigmoid = sigmoid_for(xp, dtype_name(x))
+    compiled = kernel("rng.bernoulli_of_sigmoid", xp) if precision == "float32" else None  # made for no other
     if n == 1 and compiled is not None and type(states) is type(x) and x.shape == shape and 0 not in shape:
         found: tuple[Any, Any] | None = compiled(states, x, dtype, precision, sigmoid)
         if found is not None:
@@ -202,7 +203,7 @@ def binomial_of_affine(
     [[1.0, 0.0], [1.0, 0.0]]
     """
     shape, product = tuple(size), xp.matmul(a, b)
-    compiled, kind = kernel("rng.bernoulli_of_sum", xp), dtype_name(product)
+    compiled, kind = kernel("rng.bernoulli_of_sum", xp) if precision == "float32" else None, dtype_name(product)
     one_by_one = n == 1 and dtype == kind and type(states) is type(product) and product.shape == shape
     if compiled is not None and one_by_one and 0 not in shape:
         sigmoid = sigmoid_for(xp, kind)

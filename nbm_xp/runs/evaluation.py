@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp.boltzmann import LadderEstimate
-from nbm_xp.boltzmann.annealing import adaptive_temperatures, inverse_temperatures
+from nbm_xp.boltzmann.annealing import AISEstimate, estimate, inverse_temperatures
+from nbm_xp.boltzmann.chains import Machine
 from nbm_xp.boltzmann.ladder import STEPS
 from nbm_xp.boltzmann.ladder import estimate as ladder_estimate
-from nbm_xp.boltzmann.partition import AISEstimate, base_log_partition, estimate, is_enumerable, log_z_of
-from nbm_xp.boltzmann.state import Machine
+from nbm_xp.boltzmann.partition import is_enumerable, log_z_of
+from nbm_xp.boltzmann.tempering import adaptive_temperatures
 from nbm_xp.machines.estimators import check_names
 from nbm_xp.machines.rows import checked_rows, known_length, positive_int
 
@@ -205,10 +206,9 @@ class Evaluating(Kind):
         arrays = {name: array[...] for name, array in store.open_arrays(place, self.run.result_identity).items()}
         ais = reverse = ladder = None
         if asked["betas"]:
-            base, count = base_log_partition(model.state_.topology, Machine.of(model).base_bias), len(asked["betas"])
-            ais = estimate(arrays["log_weight"], base, count)
+            ais = estimate(arrays["log_weight"], len(asked["betas"]))
             if asked["reverse"]:
-                reverse = estimate(arrays["reverse_log_weight"], base, count, reverse=True)
+                reverse = estimate(arrays["reverse_log_weight"], len(asked["betas"]), reverse=True)
             if asked["ladder"]:
                 ladder = ladder_estimate(Machine.of(model), *(arrays[name] for name in LADDER_ARRAYS))
         known, log_z = asked["log_z"] if asked["log_z"] is not None else exact, math.nan

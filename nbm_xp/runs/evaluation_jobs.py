@@ -83,7 +83,7 @@ class ReverseAnnealingJob(AnnealingJob):
         return tuple(states[-1] for states in ended.arrays)
 
     def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
-        """Go through a segment; chains that come to the temperatures have weights of one."""
+        """Go through a segment; chains that come to the temperatures get weights."""
         chains = chains_of(self, self.segment(segment).stage)
         if isinstance(chains, ReverseChains) and len(arrays) == len(chains.carried):
             arrays = chains.weighted(arrays)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from nbm_xp.boltzmann.chains import checked_clamp
 from nbm_xp.boltzmann.model import Model
 from nbm_xp.boltzmann.storage import LADDER
 from nbm_xp.boltzmann.topology import Topology
@@ -101,7 +102,7 @@ def clamped_arrays(clamp: Mapping[int, Any] | None, rows: int, topology: Topolog
     """The states of clamped layers, checked and in host memory."""
 
     def checked(layer: int, values: Any) -> Any:
-        name, size = f"clamp[{layer}]", topology.sites(layer)
+        name, size = f"clamp[{layer}]", topology.sites[layer]
         host = numbers(to_numpy(values, copy=True) if is_array(values) else values, name, host_namespace())
         if is_complex(host):
             raise ValueError(f"{name} must hold real numbers, got complex ones")
@@ -111,7 +112,7 @@ def clamped_arrays(clamp: Mapping[int, Any] | None, rows: int, topology: Topolog
             raise ValueError(f"clamp must hold, for layer {layer}, {wanted}")
         return host
 
-    return topology.checked_clamp(clamp, checked)
+    return checked_clamp(topology, clamp, checked)
 
 
 def save_clamped(clamp: Mapping[int, Any], folder: pathlib.Path) -> None:

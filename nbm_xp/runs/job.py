@@ -24,9 +24,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
-from nbm_xp.boltzmann.chains import Chains, Draw
+from nbm_xp.boltzmann.chains import Chains, Draw, Machine
 from nbm_xp.boltzmann.model import Model
-from nbm_xp.boltzmann.state import Machine
 from nbm_xp.machines import Array
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy

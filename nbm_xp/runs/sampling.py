@@ -251,7 +251,7 @@ class SampleJob(SweepsJob):
         machine, found = chains_of(self, 1).machine, []
         for layer in self.layers:
             name = "visible" if layer == 0 else f"hidden_{layer}"
-            units = machine.topology.sizes[layer] if self.probabilities else machine.topology.sites(layer)
+            units = machine.topology.sizes[layer] if self.probabilities else machine.topology.sites[layer]
             about = {
                 "layer": layer,
                 "holds": "probabilities" if self.probabilities else "states",

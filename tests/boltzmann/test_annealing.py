@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM
-from nbm_xp.boltzmann.annealing import adaptive_temperatures
-from nbm_xp.boltzmann.state import Machine
-from nbm_xp.boltzmann.tempering import adaptive_replicas
+from nbm_xp.boltzmann.chains import Machine
+from nbm_xp.boltzmann.tempering import adaptive_replicas, adaptive_temperatures
 from nbm_xp.namespace import to_numpy
 from tests.helpers.libraries import Library, libraries
 

@@ -117,7 +117,7 @@ def test_annealing_gives_the_same_weights_both_ways(
 @few
 def test_given_states_come_in_blocks_or_whole(model: RBM | DBM, seed: int, chunks: int, tmp_path_factory: Any) -> None:
     rows = np.random.default_rng(seed % 1000).integers(0, 2, (CHAINS, model.n_features_in_)).astype("float32")
-    hidden = rows[:, : model.state_.topology.sites(1)]
+    hidden = rows[:, : model.state_.topology.sites[1]]
     lazy = [get_namespace("dask").asarray(part).rechunk((chunks, -1)) for part in (rows, hidden)]
     with guard():
         begun = model.sample(CHAINS, 2, initial=lazy[0], random_state=seed)

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM
-from nbm_xp.boltzmann.chains import Chains
-from nbm_xp.boltzmann.state import Machine
+from nbm_xp.boltzmann.chains import Chains, Machine
 from nbm_xp.runs import RunDirectory, RunError, Workers, evaluate, open_dataset, open_samples, resume, sample
 from nbm_xp.runs.workers import ClusterPool
 from tests.helpers.runs import SAMPLE, dyadic, files_of, ordinary
