@@ -105,28 +105,29 @@ def documented_parameters(text: str) -> list[str]:
     return [name.strip().lstrip("*") for head in heads for name in head.split(",")]
 
 
-def taken_parameters(node: ast.AST) -> set[str] | None:
-    """What a function takes, or what a class is made of; None for a class that inherits how it is made, or fields."""
-    if isinstance(node, ast.ClassDef):
-        made = [item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"]
-        fields = {
-            item.target.id
-            for item in node.body
-            if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
-        }
-        return (taken_parameters(made[0]) if made else fields if not node.bases else None) or None
-    assert isinstance(node, ast.FunctionDef)
-    given = node.args
-    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
-    return {argument.arg for argument in every}
+def taken_parameters(node: ast.FunctionDef | ast.ClassDef, classes: dict[str, ast.ClassDef]) -> set[str]:
+    """The parameters of a function, or of a class: of its `__init__`, or its fields and those of its bases."""
+    if isinstance(node, ast.FunctionDef):
+        given = node.args
+        every = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+        return {argument.arg for argument in every}
+    made = [item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"]
+    if made:
+        return taken_parameters(made[0], classes)
+    targets = [item.target for item in node.body if isinstance(item, ast.AnnAssign)]
+    bases = [classes[base.id] for base in node.bases if isinstance(base, ast.Name) and base.id in classes]
+    fields = {target.id for target in targets if isinstance(target, ast.Name)}
+    return fields.union(*(taken_parameters(base, classes) for base in bases))
 
 
 def test_documented_parameters_are_taken() -> None:
+    modules = {path: list(ast.walk(ast.parse(path.read_text(encoding="utf-8")))) for path in PACKAGE.rglob("*.py")}
+    classes = {node.name: node for nodes in modules.values() for node in nodes if isinstance(node, ast.ClassDef)}
     wrong = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, nodes in modules.items():
+        for node in nodes:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and (text := ast.get_docstring(node, clean=False)):
-                taken = taken_parameters(node)
-                missing = [name for name in documented_parameters(text) if taken is not None and name not in taken]
+                taken = taken_parameters(node, classes)
+                missing = [name for name in documented_parameters(text) if taken and name not in taken]
                 wrong += [f"{path.relative_to(PACKAGE)}: {node.name} has no {name}" for name in missing]
     assert not wrong, wrong
