@@ -384,8 +384,10 @@ def load(path: str | os.PathLike[str], library: str | None = None) -> BoltzmannE
     >>> load(file)
     RBM(n_components=2)
     """
-    kind = storage.kind_of(path)
-    known = {each.__name__: each for model in BoltzmannEstimator.__subclasses__() for each in model.__subclasses__()}
+    kind, models = storage.kind_of(path), BoltzmannEstimator.__subclasses__()
+    known: dict[str, type[BoltzmannEstimator]] = {
+        each.__name__: each for kin in models for each in kin.__subclasses__()
+    }
     if kind not in known:
         raise ValueError(f"{os.fspath(path)} holds a model of the kind {kind!r}, which this release does not know")
     return known[kind].load(path, library)
