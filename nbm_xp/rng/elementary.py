@@ -208,15 +208,10 @@ def arctan(x: Any) -> Any:
     return xp.where(x < 0.0, -angle, angle)
 
 
-def _quarter_turns(xp: Any, x: Any) -> tuple[Any, Any]:
-    """The nearest number of quarter turns to angles, and what is left."""
-    quarters = xp.round(x * 0.6366197723675814)
-    return quarters, (x - quarters * HALF_PI_HIGH) - quarters * HALF_PI_LOW
-
-
 def _wave(x: Any, shift: int) -> Any:
     xp = array_namespace(x)
-    quarters, r = _quarter_turns(xp, x)
+    quarters = xp.round(x * 0.6366197723675814)
+    r = (x - quarters * HALF_PI_HIGH) - quarters * HALF_PI_LOW
     phase = (quarters + shift) % 4.0
     value = xp.where(phase % 2.0 == 0.0, sine_near_zero(r), cosine_near_zero(r))
     return xp.where(phase >= 2.0, -value, value)
@@ -292,6 +287,13 @@ def truncated_normal(u: Any, quantile: Callable[[Any], Any] = _near_quantile) ->
     return xp.minimum(xp.maximum(z, -2.0), 2.0)
 
 
+def _below_ten(k: Any, table: Sequence[float], otherwise: Any) -> Any:
+    """What a table has for whole numbers below 10, other values for others."""
+    xp = array_namespace(k)
+    found = _looked_up(xp, asarray(list(table), host_namespace()), xp.minimum(k, 9.0))
+    return xp.where(k < 10.0, found, otherwise)
+
+
 def log_factorial(k: Any) -> Any:
     """The logarithm of the factorial of whole numbers.
 
@@ -304,8 +306,7 @@ def log_factorial(k: Any) -> Any:
     xp = array_namespace(k)
     large = xp.maximum(k, 10.0)
     value = (large + 0.5) * log(large) - large + (HALF_LOG_TWO_PI + stirling_series(large))
-    table = asarray(list(LOG_FACTORIALS), host_namespace())
-    return xp.where(k < 10.0, _looked_up(xp, table, xp.minimum(k, 9.0)), value)
+    return _below_ten(k, LOG_FACTORIALS, value)
 
 
 def stirling_error(k: Any) -> Any:
@@ -318,6 +319,4 @@ def stirling_error(k: Any) -> Any:
     array([0.081061, 0.007574])
     """
     xp = array_namespace(k)
-    value = stirling_series(xp.maximum(k, 9.0) + 1.0)
-    table = asarray(list(STIRLING_ERRORS), host_namespace())
-    return xp.where(k < 10.0, _looked_up(xp, table, xp.minimum(k, 9.0)), value)
+    return _below_ten(k, STIRLING_ERRORS, stirling_series(xp.maximum(k, 9.0) + 1.0))

@@ -106,9 +106,7 @@ def known_integer(value: Any) -> Any:
     """
     if not is_array(value) or value.ndim or is_lazy(array_namespace(value)) or not is_integer(value):
         return value
-    if is_traced([value]):
-        return value
-    return concrete_int(value)
+    return value if is_traced([value]) else concrete_int(value)
 
 
 def shape_of(size: Size, *parameters: Any) -> Shape:

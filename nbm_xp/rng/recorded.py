@@ -45,15 +45,14 @@ from .parameters import count_of, countable, is_double, is_number, known_integer
 from .tasks import Draw, library_of_blocks, made
 
 __all__ = [
-    "Lengths", "as_parameter", "as_parameters", "as_wide_as", "binomial", "choice", "equal_chances", "multinomial",
-    "normal", "recorded_count", "recorded_draw", "recorded_shape", "rounded_product", "size_or_parameters", "things_of",
-    "uniform",
+    "Lengths", "as_parameter", "as_parameters", "binomial", "choice", "equal_chances", "multinomial", "normal",
+    "recorded_count", "recorded_draw", "recorded_shape", "rounded_product", "things_of", "uniform",
 ]  # fmt: skip
 
 Lengths: TypeAlias = tuple["int | Length", ...]
 
 
-def recorded_shape(size: Any, ndim: int | None) -> tuple[Any, Lengths]:
+def recorded_shape(size: Any, ndim: int | None, **parameters: Any) -> tuple[Any, Lengths]:
     """Read the size of a draw.
 
     Parameters
@@ -62,6 +61,8 @@ def recorded_shape(size: Any, ndim: int | None) -> tuple[Any, Lengths]:
         The size as it was given.
     ndim : int or None
         How many axes there are to be.
+    **parameters
+        What broadcasts to the shape; to the whole of it where `size` is None and one of them is a Tensor.
 
     Returns
     -------
@@ -75,6 +76,9 @@ def recorded_shape(size: Any, ndim: int | None) -> tuple[Any, Lengths]:
     >>> recorded_shape([2, 3], None)
     ((2, 3), (2, 3))
     """
+    tensors = {name: value for name, value in parameters.items() if is_tensor(value)}
+    if size is None and tensors:
+        size = tuple(reduce(operator.add, tensors.values()).shape)  # recorded for its shape; no plan computes it
     if is_array(size) and not is_lazy(get_namespace(library_name(size))):
         size = to_numpy(size).tolist()
     if is_tensor(size) and size.ndim:
@@ -88,16 +92,13 @@ def recorded_shape(size: Any, ndim: int | None) -> tuple[Any, Lengths]:
         raise ValueError(f"ndim must be the number of lengths in size, {len(shape)}; got {ndim}")
     if any(isinstance(length, int) and length < 1 for length in shape):
         raise ValueError(f"size must hold lengths of 1 or more, got {size!r}")
+    for name, value in tensors.items():
+        known_pairs = zip(reversed(value.shape), reversed(shape), strict=False)
+        fits = all(a in (1, b) for a, b in known_pairs if isinstance(a, int) and isinstance(b, int))
+        if value.ndim > len(shape) or not fits:
+            raise ValueError(f"size must hold what {name} broadcasts to, {value.shape}; got {shape}")
     known = tuple(length for length in shape if isinstance(length, int))
     return (countable(known) if len(known) == len(shape) else size), shape
-
-
-def size_or_parameters(size: Any, *parameters: Any) -> Any:
-    """Give a size, or what parameters broadcast to where it is None and one of them is a Tensor."""
-    tensors = [value for value in parameters if is_tensor(value)]
-    if size is not None or not tensors:
-        return size
-    return tuple(reduce(operator.add, tensors).shape)  # recorded for its shape; no plan computes it
 
 
 def _axes(size: Tensor, ndim: int | None) -> int:
@@ -152,17 +153,6 @@ def _at_home(value: Any) -> Any:
         return value
     xp = default_namespace()
     return brought(value, xp) if is_array(value) else asarray(value, xp)
-
-
-def as_wide_as(shape: Lengths, **parameters: Any) -> None:
-    """Check that parameters broadcast to the shape of a draw, as far as it is known."""
-    for name, value in parameters.items():
-        if not is_tensor(value):
-            continue
-        known = zip(reversed(value.shape), reversed(shape), strict=False)
-        fits = all(a in (1, b) for a, b in known if isinstance(a, int) and isinstance(b, int))
-        if value.ndim > len(shape) or not fits:
-            raise ValueError(f"size must hold what {name} broadcasts to, {value.shape}; got {shape}")
 
 
 def things_of(name: str, a: Any) -> Any:

@@ -31,8 +31,8 @@ from nbm_xp.namespace.mrg31k3p.integers import (
 from nbm_xp.namespace.mrg31k3p.integers import jump as jump_of_ints
 
 __all__ = [
-    "Six", "advance", "integers", "integers_at", "jumped", "moved", "orbit", "rows_at", "rows_of", "starts",
-    "starts_at", "substreams",
+    "Six", "advance", "integers", "integers_at", "jumped", "moved", "orbit", "rows_at", "rows_of", "starts_at",
+    "substreams",
 ]  # fmt: skip
 
 Six: TypeAlias = tuple[Any, ...]
@@ -140,12 +140,7 @@ def substreams(xp: Any, state: Followed, count: int) -> Any:
     >>> substreams(get_namespace("numpy"), (234,) * 6, 2)[:, 0].tolist()
     [234, 704833060]
     """
-    return starts(xp, state, count, STREAM_STEPS)
-
-
-def starts(xp: Any, state: Followed, count: int, steps: int) -> Any:
-    """Make so many states, each so many steps after the one before it, beginning with a given one."""
-    return join(xp, orbit(xp, _constant(xp, state), steps, count))
+    return join(xp, orbit(xp, _constant(xp, state), STREAM_STEPS, count))
 
 
 def moved(xp: Any, states: Any, steps: int) -> Any:

@@ -51,7 +51,7 @@ from .uniforms import (
     places_of,
     span_of,
     stepwise_normals,
-    touched_streams,
+    substreams,
     two_draws,
 )
 
@@ -125,8 +125,15 @@ class ElementUniforms:
     def states(self) -> Any:
         """The states in which the streams of the whole array start."""
         if not self._kept:
-            self._kept.append(touched_streams(self.xp, self.state, self.n))
+            self._kept.append(self._starts(self.state))
         return self._kept[0]
+
+    def _starts(self, state: Followed) -> Any:
+        """The states in which the streams start from that of the first: NumPy's for ints, else the library's."""
+        if isinstance(state[0], int):
+            return substreams(state, self.streams)
+        with wide_dtypes(self.xp):
+            return recurrence.substreams(self.xp, state, self.streams)
 
     def states_at(self, output: int) -> Any:
         """The states of the streams from which an output of each element follows."""
@@ -136,7 +143,7 @@ class ElementUniforms:
         if is_traced([states]):
             with wide_dtypes(self.xp):
                 return recurrence.moved(self.xp, states, output * OUTPUT_STEPS)
-        return touched_streams(self.xp, recurrence.jumped(self.state, output * OUTPUT_STEPS), self.n)
+        return self._starts(recurrence.jumped(self.state, output * OUTPUT_STEPS))
 
     def rows(self, places: Any = None) -> Any:
         """The rows of the elements at some places, by default where runs begin: see `recurrence.rows_at`."""

@@ -37,14 +37,14 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.compiling import compiled
 from nbm_xp.namespace.mrg31k3p import kernel
-from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, Followed, State
+from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, State
 
 from . import recurrence
 from .elementary import cos, log, sin, sqrt
 
 __all__ = [
     "DTYPES", "HOST", "Shape", "advance", "at_places", "block_runs", "elements", "from_integers", "normal_of_pairs",
-    "numbers", "paired", "places_of", "span_of", "stepwise_normals", "stream_count", "substreams", "touched_streams",
+    "numbers", "paired", "places_of", "span_of", "stepwise_normals", "stream_count", "substreams",
     "two_draws",
 ]  # fmt: skip
 
@@ -79,42 +79,16 @@ def stream_count(size: object) -> int:
     >>> stream_count((5,)), stream_count((3, 4)), stream_count((1000, 1000)), stream_count(None)
     (5, 2, 15360, 15360)
     """
-    if not isinstance(size, (tuple, list)) or not all(map(_is_fixed, size)):
-        return MAX_STREAMS
+    if not isinstance(size, (tuple, list)) or any(type(length) is not int for length in size):
+        return MAX_STREAMS  # the length of a variable is of a class of its own
     elements = math.prod(size)
     return min(elements // 6 if elements > 6 else elements, MAX_STREAMS)
-
-
-def _is_fixed(length: object) -> bool:
-    return type(length) is int  # the length of a variable is of a class of its own
 
 
 def substreams(state: State, count: int) -> Any:
     """Make the states in which `count` streams start, as a NumPy array: see `recurrence.substreams`."""
     own = kernel("rng.substreams", HOST)
     return recurrence.substreams(host_namespace(), state, count) if own is None else own(state, count)
-
-
-def touched_streams(xp: Any, state: Followed, n: int) -> Any:
-    """Make the states of the streams that a draw of `n` elements takes, of at most 15360.
-
-    Parameters
-    ----------
-    xp : namespace
-        The library of the draw.
-    state : six ints, or six arrays without axes
-        That of the first stream; arrays where a library that compiles follows their values.
-
-    Returns
-    -------
-    array
-        int32, of shape (count, 6): a NumPy array of ints, else one of the library.
-    """
-    count = max(1, min(n, MAX_STREAMS))
-    if isinstance(state[0], int):
-        return substreams(state, count)
-    with wide_dtypes(xp):
-        return recurrence.substreams(xp, state, count)
 
 
 def advance(states: Any, n: int) -> Any:

@@ -102,15 +102,16 @@ def test_every_library_draws_the_same(
             np.testing.assert_array_equal(to_numpy(new) if given_states is first else library.numpy(new), following)
 
 
+@pytest.mark.parametrize("make", [draw, normal])
 @given(states, streams, chunked(), st.sampled_from(DTYPES))
 def test_dask_blocks_do_not_depend_on_the_chunks(
-    state: tuple[int, ...], count: int, division: tuple[tuple[int, ...], Any], dtype: str
+    make: Any, state: tuple[int, ...], count: int, division: tuple[tuple[int, ...], Any], dtype: str
 ) -> None:
     shape, chunks = division
     first, xp = substreams(state, count), get_namespace("dask")
-    want, _ = draw(NP, first, shape, dtype)
+    want, _ = make(NP, first, shape, dtype)
     with guard():
-        u, _ = draw(xp, first, shape, dtype, chunks)
+        u, _ = make(xp, first, shape, dtype, chunks)
     np.testing.assert_array_equal(u.compute(scheduler="synchronous"), want, strict=True)
 
 
@@ -155,30 +156,6 @@ def test_fused_bernoulli_is_a_comparison(
         got, new = bernoulli(NP, first, p, (n,), sample, precision)
         np.testing.assert_array_equal(got, (u < p).astype(sample), strict=True)
         np.testing.assert_array_equal(new, following)
-
-
-@given(states, st.integers(1, 40), chunked(), st.sampled_from(DTYPES))
-def test_normals_of_streams_do_not_depend_on_the_chunks(
-    state: tuple[int, ...], count: int, division: tuple[tuple[int, ...], Any], dtype: str
-) -> None:
-    shape, chunks = division
-    z, _ = normal(NP, substreams(state, count), shape, dtype)
-    with guard():
-        got, _ = normal(get_namespace("dask"), substreams(state, count), shape, dtype, chunks)
-    np.testing.assert_array_equal(got.compute(scheduler="synchronous"), z, strict=True)
-
-
-@given(states, chunked(), st.integers(0, 4))
-def test_binomials_do_not_depend_on_the_chunks(
-    state: tuple[int, ...], division: tuple[tuple[int, ...], Any], n: int
-) -> None:
-    shape, chunks = division
-    counts = Generator(state).binomial(n, 0.4, shape)
-    with guard():
-        lazy = Generator(state, "dask").binomial(n, 0.4, shape, chunks=chunks)
-    np.testing.assert_array_equal(lazy.compute(scheduler="synchronous"), counts, strict=True)
-    assert counts.min() >= 0
-    assert counts.max() <= n
 
 
 def test_a_lost_worker_s_block_comes_back_the_same_in_another_process() -> None:

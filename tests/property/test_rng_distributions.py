@@ -17,7 +17,6 @@ from nbm_xp.namespace import (
     installed_libraries,
     kernels,
     to_numpy,
-    use_backend,
     wide_dtypes,
 )
 from nbm_xp.namespace.mrg31k3p import kernel
@@ -274,13 +273,3 @@ def test_fused_draws_are_those_made_step_by_step(seed: int, dtype: str, n: int) 
     z = Generator(seed).normal(size=n, dtype=dtype)
     fused = Generator(seed).normal(-0.3, 1.7, n, dtype)
     np.testing.assert_array_equal(fused, z * high + low, strict=True)
-
-
-def test_jax_without_its_64_bit_types() -> None:
-    jax = pytest.importorskip("jax", reason="jax is not installed")
-    with jax.enable_x64(False), use_backend("jax"):
-        for name in ("gamma", "normal", "exponential"):
-            got = REAL[name](Generator(3), dtype="float32")
-            np.testing.assert_array_equal(
-                to_numpy(got), REAL[name](Generator(3, "numpy"), dtype="float32"), strict=True
-            )

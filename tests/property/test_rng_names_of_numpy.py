@@ -112,12 +112,6 @@ def test_bytes_are_those_of_integers() -> None:
     assert Generator(7).bytes(0) == b""
 
 
-def test_standard_gammas_are_drawn_into_arrays() -> None:
-    out = np.empty(5)
-    assert Generator(7).standard_gamma(2.0, out=out) is out
-    assert_array_equal(out, Generator(7).gamma(2.0, 1.0, 5, "float64"))
-
-
 def test_what_is_beyond_the_dtype_is_infinite_without_a_warning() -> None:
     for dtype in ("float16", "float32", "float64"):
         x = Generator(7).pareto(0.01, 20_000, dtype)  # of float64, one in 1200 is infinite
@@ -134,20 +128,6 @@ def test_covariances_that_are_none() -> None:
         with pytest.warns(RuntimeWarning, match="cov must be symmetric"):
             Generator(5).multivariate_normal([0, 0], cov)
         assert Generator(5).multivariate_normal([0, 0], cov, check_valid="ignore").shape == (2,)
-
-
-def test_dask_holds_parameters_to_their_rules_when_it_computes() -> None:
-    da = pytest.importorskip("dask.array")
-    with pytest.raises(ValueError, match="left, mode, right must be in ascending order"):
-        Generator(5, "dask").triangular(0.0, 2.0, 1.0, 5)
-    for lazy in (
-        Generator(5).triangular(0.0, da.from_array(np.asarray([0.5, 2.0])), 1.0),
-        Generator(5).hypergeometric(da.from_array(np.asarray([1, 2])), 1, 3),
-        Generator(5).multivariate_hypergeometric(da.from_array(np.asarray([1, 2])), 4, 3),
-        Generator(5).dirichlet(da.from_array(np.asarray([0.0, 0.0])), 3),
-    ):
-        with pytest.raises(ValueError, match="must be"):
-            lazy.compute(scheduler="synchronous")
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1])

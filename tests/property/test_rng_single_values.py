@@ -1,64 +1,79 @@
-"""Parameters that are arrays of one element are held to the rules, in every distribution, on every library."""
+"""Numbers and arrays of one element are held to the rules, in every parameter of every distribution and library."""
 
 from __future__ import annotations
 
 import itertools
-from typing import Any
+import re
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 
 from nbm_xp.rng import Generator
+from nbm_xp.rng.distributions import DISTRIBUTIONS
 from tests.helpers.libraries import Library, libraries
 
 pytestmark = pytest.mark.jax_at_night
 
 NAN, INF = float("nan"), float("inf")
 
-BROKEN: list[tuple[str, str, dict[str, Any], list[Any]]] = [
-    ("uniform", "low", {"high": 1.0}, [NAN, INF, 2.0]),
-    ("uniform", "high", {"low": 0.0}, [NAN, INF, -2.0]),
-    ("normal", "loc", {}, [NAN, INF]),
-    ("normal", "scale", {}, [NAN, INF, -1.0]),
-    ("bernoulli", "p", {}, [NAN, INF, 1.5, -0.5, 1.0 + 2.0**-20, -(2.0**-120)]),
-    ("binomial", "p", {"n": 1}, [NAN, 1.5, -0.5]),
-    ("binomial", "p", {"n": 3}, [NAN, 1.5, -0.5]),
-    ("binomial", "p", {"n": 300}, [NAN, 1.5, -0.5]),
-    ("binomial", "n", {"p": 0.5}, [-1, 2**60]),
-    ("exponential", "scale", {}, [NAN, INF, -1.0]),
-    ("laplace", "loc", {}, [NAN, INF]),
-    ("logistic", "scale", {}, [NAN, INF, -1.0]),
-    ("gumbel", "loc", {}, [NAN, INF]),
-    ("truncated_normal", "scale", {}, [NAN, INF, -1.0]),
-    ("gamma", "shape", {}, [NAN, INF, -1.0]),
-    ("gamma", "scale", {"shape": 1.0}, [NAN, INF, -1.0]),
-    ("beta", "a", {"b": 1.0}, [NAN, INF, -1.0, 0.0]),
-    ("beta", "b", {"a": 1.0}, [NAN, INF, -1.0, 0.0]),
-    ("poisson", "lam", {}, [NAN, INF, -1.0]),
-    ("chisquare", "df", {}, [NAN, INF, 0.0]),
-    ("noncentral_chisquare", "nonc", {"df": 1.0}, [NAN, INF, -1.0]),
-    ("f", "dfden", {"dfnum": 1.0}, [NAN, INF, 0.0]),
-    ("noncentral_f", "nonc", {"dfnum": 1.0, "dfden": 1.0}, [NAN, INF, -1.0]),
-    ("standard_t", "df", {}, [NAN, INF, 0.0]),
-    ("lognormal", "sigma", {}, [NAN, INF, -1.0]),
-    ("pareto", "a", {}, [NAN, INF, 0.0]),
-    ("power", "a", {}, [NAN, INF, 0.0]),
-    ("weibull", "a", {}, [NAN, INF, -1.0]),
-    ("rayleigh", "scale", {}, [NAN, INF, -1.0]),
-    ("triangular", "mode", {"left": 0.0, "right": 1.0}, [NAN, INF, -1.0, 2.0]),
-    ("triangular", "right", {"left": 1.0, "mode": 1.0}, [NAN, INF, 1.0]),
-    ("wald", "mean", {"scale": 1.0}, [NAN, INF, 0.0]),
-    ("vonmises", "kappa", {"mu": 0.0}, [NAN, INF, -1.0]),
-    ("geometric", "p", {}, [NAN, 0.0, 1.5]),
-    ("negative_binomial", "p", {"n": 1.0}, [NAN, 0.0, 1.5, 2.0**-64]),
-    ("hypergeometric", "nsample", {"ngood": 2, "nbad": 3}, [-1, 6]),
-    ("logseries", "p", {}, [NAN, -0.5, 1.0]),
-    ("zipf", "a", {}, [NAN, INF, 1.0]),
-    ("integers", "low", {"high": 3}, [3]),
-    ("integers", "high", {"low": 0}, [0, -1]),
-    ("multinomial", "n", {"pvals": np.asarray([0.5, 0.5])}, [-1]),
-    ("multinomial", "pvals", {"n": 3}, [0.5]),
-    ("categorical", "pvals", {}, [NAN, 1.5]),
+RULES: dict[str, tuple[list[Any], str]] = {
+    "finite": (
+        [NAN, INF],
+        (
+            "uniform.low uniform.high normal.loc laplace.loc logistic.loc gumbel.loc truncated_normal.loc "
+            "lognormal.mean triangular.left triangular.mode triangular.right vonmises.mu"
+        ),
+    ),
+    "finite and 0 or more": (
+        [NAN, INF, -1.0],
+        (
+            "normal.scale exponential.scale laplace.scale logistic.scale gumbel.scale truncated_normal.scale "
+            "gamma.shape gamma.scale noncentral_chisquare.nonc noncentral_f.nonc lognormal.sigma weibull.a "
+            "rayleigh.scale vonmises.kappa"
+        ),
+    ),
+    "finite and more than 0": (
+        [NAN, INF, -1.0, 0.0],
+        (
+            "beta.a beta.b chisquare.df noncentral_chisquare.df f.dfnum f.dfden noncentral_f.dfnum noncentral_f.dfden "
+            "standard_t.df pareto.a power.a wald.mean wald.scale negative_binomial.n"
+        ),
+    ),
+    "from 0 to 1": ([NAN, 1.5, -0.5], "binomial.p"),
+    "more than 0 and at most 1": ([NAN, 0.0, 1.5], "geometric.p negative_binomial.p"),
+    "from 0 to less than 1": ([NAN, -0.5, 1.0], "logseries.p"),
+    "finite and more than 1": ([NAN, INF, 1.0], "zipf.a"),
+    "from 0 to 9.2e+18": ([NAN, INF, -1.0, 1e19], "poisson.lam"),
+    "an integer from 0 to 2**53": (
+        [-1, 2**60],
+        "binomial.n hypergeometric.ngood hypergeometric.nbad hypergeometric.nsample",
+    ),
+}
+"""By the words of the error: values that break the rule, and the parameters that it holds for."""
+
+Broken: TypeAlias = tuple[str, str, dict[str, Any], list[Any], str]
+
+BROKEN: list[Broken] = [
+    (name, parameter, dict(zip(DISTRIBUTIONS[name].rules, DISTRIBUTIONS[name].example, strict=True)), values, text)
+    for text, (values, held) in RULES.items()
+    for name, parameter in (word.split(".") for word in held.split())
+]
+FURTHER: list[Broken] = [
+    ("uniform", "low", {"high": 1.0}, [2.0], ""),
+    ("uniform", "high", {"low": 0.0}, [-2.0], ""),
+    ("bernoulli", "p", {}, [NAN, INF, 1.5, -0.5, 1.0 + 2.0**-20, -(2.0**-120)], "from 0 to 1"),
+    ("binomial", "p", {"n": 1}, [NAN, 1.5, -0.5], "from 0 to 1"),
+    ("binomial", "p", {"n": 3}, [NAN, 1.5, -0.5], "from 0 to 1"),
+    ("triangular", "mode", {"left": 0.0, "right": 1.0}, [-1.0, 2.0], ""),
+    ("triangular", "right", {"left": 1.0, "mode": 1.0}, [1.0], ""),
+    ("negative_binomial", "p", {"n": 1.0}, [2.0**-64], ""),
+    ("hypergeometric", "nsample", {"ngood": 2, "nbad": 3}, [6], ""),
+    ("integers", "low", {"high": 3}, [3], ""),
+    ("integers", "high", {"low": 0}, [0, -1], ""),
+    ("multinomial", "n", {"pvals": np.asarray([0.5, 0.5])}, [-1], ""),
+    ("multinomial", "pvals", {"n": 3}, [0.5], ""),
+    ("categorical", "pvals", {}, [NAN, 1.5], ""),
 ]
 SHAPES: dict[str, tuple[tuple[int, ...], Any]] = {
     "no axes": ((), None),
@@ -73,11 +88,22 @@ SHAPES: dict[str, tuple[tuple[int, ...], Any]] = {
 SOME = libraries("numpy", "numpy-readonly", "array_api_strict", "torch", "jax", "dask-one")
 
 
+def test_every_parameter_has_a_rule() -> None:
+    held = {f"{name}.{parameter}" for name, found in DISTRIBUTIONS.items() for parameter in found.rules}
+    assert held == {word for _, words in RULES.values() for word in words.split()}
+
+
 @pytest.mark.parametrize("library", SOME)
-@pytest.mark.parametrize(("name", "parameter", "others", "values"), BROKEN)
+@pytest.mark.parametrize(("name", "parameter", "others", "values", "rule"), BROKEN + FURTHER)
 def test_single_values_are_held_to_the_rules(
-    name: str, parameter: str, others: dict[str, Any], values: list[Any], library: Library
+    name: str, parameter: str, others: dict[str, Any], values: list[Any], rule: str, library: Library
 ) -> None:
+    message = f"^{parameter} must be {re.escape(rule)}, got " if rule else f"{parameter}|high - low"
+    for value in values if parameter != "pvals" else []:
+        generator = Generator(5, library.name)
+        with pytest.raises(ValueError, match=message):
+            getattr(generator, name)(**others | {parameter: value})
+        assert generator == Generator(5, library.name)
     kinds = ("float32", "float64") if isinstance(values[0], float) else ("int64",)
     shapes = list(SHAPES.values())
     if library.name == "dask":  # whose blocks are held to them as NumPy's arrays
@@ -91,10 +117,10 @@ def test_single_values_are_held_to_the_rules(
         before = generator.state
         if library.name == "dask":  # of which nothing is known before
             lazy = getattr(generator, name)(**given, size=size)
-            with pytest.raises(ValueError, match=f"{parameter}|high - low"):
+            with pytest.raises(ValueError, match=message):
                 lazy.compute(scheduler="synchronous")
             continue
-        with pytest.raises(ValueError, match=f"{parameter}|high - low"):
+        with pytest.raises(ValueError, match=message):
             getattr(generator, name)(**given, size=size)
         assert generator.state == before
 

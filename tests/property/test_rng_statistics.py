@@ -46,15 +46,6 @@ def test_normals_have_the_moments_they_should(seed: int) -> None:
     assert np.isfinite(z).all()
 
 
-@given(seeds, st.floats(0.05, 0.95), st.integers(1, 12))
-@settings(max_examples=10)
-def test_binomials_have_the_moments_they_should(seed: int, p: float, n: int) -> None:
-    counts = Generator(seed).binomial(n, p, 40_000)
-    deviation = np.sqrt(n * p * (1 - p))
-    assert abs(counts.mean() - n * p) < 6 * deviation / 200
-    assert abs(counts.std() / deviation - 1) < 0.05
-
-
 @given(seeds)
 @settings(max_examples=5)
 def test_neighbouring_streams_and_draws_have_nothing_in_common(seed: int) -> None:

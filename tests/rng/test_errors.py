@@ -10,7 +10,7 @@ import pytest
 from nbm_xp.rng import Generator, RandomStreams
 from tests.helpers.libraries import Library, guard, libraries
 
-NAN, INF = float("nan"), float("inf")
+NAN = float("nan")
 HALF = np.asarray([0.5, 0.25])
 
 REFUSED: list[tuple[Any, type[Exception], str]] = [
@@ -21,8 +21,6 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (lambda g: g.random((2**30, 2**30)), ValueError, r"size must hold at most 2\*\*55 elements"),
     (lambda g: g.exponential(HALF, 3), ValueError, r"size must hold what the parameters broadcast to, \(2,\)"),
     (lambda g: g.beta(HALF, np.ones(3)), ValueError, "do not broadcast"),
-    (lambda g: g.uniform(NAN, 1.0, 3), ValueError, "low must be finite, got nan"),
-    (lambda g: g.uniform(0.0, [1.0, INF]), ValueError, "high must be finite, got inf in it"),
     (
         lambda g: g.uniform(-1e308, 1e308, 3, "float64"),
         ValueError,
@@ -33,37 +31,19 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (lambda g: g.uniform([0.0, 3.0], 2.0), ValueError, "high - low in float64 must be .* 0 or more, got -1.0 in"),
     (lambda g: g.normal(10**400, 1.0, 3), ValueError, "loc must be finite, got 1000"),
     (lambda g: g.uniform(["a"], 1.0), TypeError, r"low must be a number or an array of numbers, got \['a'\]"),
-    (lambda g: g.uniform([[1], [2, 3]], 1.0), TypeError, "low must be a number or an array of numbers, got"),
     (lambda g: g.bernoulli(np.asarray(["a"])), TypeError, "p must be a number or an array of numbers, got array"),
     (lambda g: g.binomial(["a"], 0.5), TypeError, "n must be a number or an array of numbers, got"),
     (lambda g: g.permutation(HALF, axis=0.0), TypeError, "axis must be an int, got 0.0"),
-    (lambda g: g.normal(NAN, 1.0, 3), ValueError, "loc must be finite, got nan"),
-    (lambda g: g.normal(0.0, -1.0, 3), ValueError, "scale must be finite and 0 or more, got -1.0"),
     (lambda g: g.normal(0.0, [1.0, -2.0]), ValueError, "scale must be finite and 0 or more, got -2.0 in it"),
-    (lambda g: g.bernoulli(1.5, 3), ValueError, "p must be from 0 to 1, got 1.5"),
-    (lambda g: g.bernoulli(np.asarray([0.5, NAN], "float32")), ValueError, "p must be from 0 to 1, got nan in it"),
     (lambda g: g.bernoulli(np.asarray([0.5, -0.1], "float16")), ValueError, "p must be from 0 to 1, got -0.09"),
     (lambda g: g.bernoulli(np.asarray([[0.5], [2.0]]), (2, 3)), ValueError, "p must be from 0 to 1, got 2.0 in it"),
     (lambda g: g.binomial(3, [0.5, 1.01]), ValueError, "p must be from 0 to 1, got 1.01 in it"),
-    (lambda g: g.binomial(100, [0.5, NAN]), ValueError, "p must be from 0 to 1, got nan in it"),
     (lambda g: g.bernoulli("0.5", 3), TypeError, "p must be a number or an array"),
     (lambda g: g.bernoulli(0.5j * np.ones(2)), TypeError, "p must be real, got an array of complex128"),
-    (lambda g: g.binomial(-1, 0.5, 3), ValueError, r"n must be an integer from 0 to 2\*\*53, got -1"),
     (lambda g: g.binomial([5, -1], 0.5), ValueError, r"n must be an integer from 0 to 2\*\*53, got -1 in it"),
     (lambda g: g.binomial(2.5, 0.5), TypeError, "n must be an int or an array of ints, got 2.5"),
-    (lambda g: g.binomial([2.5], 0.5), TypeError, "n must be an int or an array of ints"),
-    (lambda g: g.poisson(-1.0), ValueError, r"lam must be from 0 to 9.2e\+18, got -1.0"),
-    (lambda g: g.poisson([1.0, NAN]), ValueError, "lam must be from 0 to 9.2e.18, got nan in it"),
-    (lambda g: g.poisson(1e19), ValueError, "lam must be from 0 to"),
-    (lambda g: g.gamma(-1.0), ValueError, "shape must be finite and 0 or more, got -1.0"),
-    (lambda g: g.gamma(1.0, INF), ValueError, "scale must be .* 0 or more, got inf"),
-    (lambda g: g.beta(0.0, 1.0), ValueError, "a must be finite and more than 0, got 0.0"),
-    (lambda g: g.beta(1.0, [1.0, 0.0]), ValueError, "b must be finite and more than 0, got 0.0 in it"),
-    (lambda g: g.laplace(0.0, -1.0), ValueError, "scale must be finite and 0 or more"),
-    (lambda g: g.exponential(NAN), ValueError, "scale must be finite and 0 or more, got nan"),
     (lambda g: g.integers(5, 5, 3), ValueError, "high must be more than low, got 5, 5"),
     (lambda g: g.integers(5, 4, 3, endpoint=True), ValueError, "high must be low or more, got 5, 4"),
-    (lambda g: g.integers(0), ValueError, "high must be more than low, got 0, 0"),
     (lambda g: g.integers(0, 300, dtype="uint8"), ValueError, "low and high must be within what uint8 holds"),
     (lambda g: g.integers(-1, 3, dtype="uint8"), ValueError, "low and high must be within what uint8 holds"),
     (lambda g: g.integers([0, -1], 3, dtype="uint8"), ValueError, "low must be within what uint8 holds"),
@@ -76,7 +56,6 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (lambda g: g.categorical([0.5, 0.5], 3, "float32"), TypeError, "dtype must be one of int8"),
     (lambda g: g.multinomial(3, [0.5, 0.6]), ValueError, "pvals must add up to 1 along the last axis, got 1.1"),
     (lambda g: g.multinomial(3, [1.5, -0.5]), ValueError, "pvals must be from 0 to 1, got 1.5 in it"),
-    (lambda g: g.multinomial(3, [NAN, 1.0]), ValueError, "pvals must be from 0 to 1, got nan in it"),
     (lambda g: g.multinomial(3, 1.0), TypeError, "pvals must be an array of probabilities, got 1.0"),
     (lambda g: g.categorical(np.ones((2, 0))), ValueError, "pvals must have probabilities along its last axis"),
     (lambda g: g.categorical([[0.5, 0.5], [0.5, 0.4]]), ValueError, "pvals must add up to 1"),
@@ -107,7 +86,6 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (lambda g: g.fold_in(1.5), TypeError, "data must be an int or a str, got 1.5"),
     (lambda g: setattr(g, "state", (1, 2, 3, 4, 5, 6, -1)), ValueError, "the counter of the state must be 0"),
     (lambda g: g.triangular(0.0, 2.0, 1.0), ValueError, "left, mode, right must be in .*got 0.0, 2.0, 1.0"),
-    (lambda g: g.triangular(0.0, 0.0, 0.0), ValueError, "left, mode, right must be in ascending order"),
     (lambda g: g.triangular(0, [0.25, 1.0], 0.5), ValueError, "left, mode, right must be .*, got 0.0, 1.0, 0.5"),
     (lambda g: g.negative_binomial(1e18, 0.01), ValueError, "n, p must be so that"),
     (lambda g: g.hypergeometric(1, 2, 4), ValueError, "ngood, nbad, nsample must be so that.*got 1, 2, 4"),
@@ -128,15 +106,11 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (lambda g: g.bytes(-1), ValueError, "length must be 0 or more, got -1"),
     (lambda g: g.permuted([1, 2, 3], axis=2), ValueError, "axis must be from -1 to 0, got 2"),
     (lambda g: g.permuted(np.arange(3), out=np.zeros(3)), ValueError, "out must have the library, dtype and shape"),
-    (lambda g: g.random(3, "bool"), TypeError, "dtype must be one of float16, float32, float64; got"),
     (lambda g: g.random(3, "beerfloat"), TypeError, "dtype must be one of"),
-    (lambda g: g.choice(4, p=0.5), TypeError, "p must be an array of probabilities, got 0.5"),
     (lambda g: g.permutation(2**60), ValueError, "x must be at most 36028797018963968, got 1152921504606846976"),
     (lambda g: g.random(out=np.asarray(["a"])), TypeError, "out must hold numbers: .* got <U1"),
     (lambda g: g.integers(3, dtype=np.asarray(["a"])), TypeError, "the dtype of an array must be .*; got <U1"),
     (lambda g: g.choice(2**60, 3, replace=False), ValueError, "a must be at most"),
-    (lambda g: g.choice(2**64, 3), ValueError, "a must be at most"),
-    (lambda g: g.spawn(10**30), ValueError, r"n must be at most 2\*\*25, got 1000"),
 ]
 
 
@@ -154,22 +128,12 @@ def test_threads(threads: Any) -> None:
         Generator(5, threads=threads)
 
 
-@pytest.mark.parametrize("library", libraries("torch", "jax", "array_api_strict", "cupy"))
-@pytest.mark.parametrize(("call", "error", "message"), [row for row in REFUSED if "in it" in row[2]][:6])
-def test_errors_on_other_libraries(library: Library, call: Any, error: type[Exception], message: str) -> None:
-    generator = Generator(5, library.name)
-    with pytest.raises(error, match=message):
-        call(generator)
-    assert generator == Generator(5, library.name)
-
-
 LATE: list[tuple[Any, str]] = [
-    (lambda g, a: g.bernoulli(a([0.5, 1.5])), "p must be from 0 to 1, got 1.5 in it"),
-    (lambda g, a: g.uniform(a([0.5, NAN]), 1.0), "low must be finite, got nan in it"),
-    (lambda g, a: g.normal(0.0, a([0.5, -1.0])), "scale must be finite and 0 or more, got -1.0 in it"),
-    (lambda g, a: g.gamma(a([0.5, -1.0])), "shape must be finite and 0 or more, got -1.0 in it"),
-    (lambda g, a: g.binomial(a([100, -1]), 0.5), r"n must be an integer from 0 to 2\*\*53"),
-    (lambda g, a: g.poisson(a([0.5, NAN])), "lam must be from 0 to"),
+    (lambda g, a: g.multinomial(a([5, -1]), [0.5, 0.5]), r"n must be an integer from 0 to 2\*\*53, got -1 in it"),
+    (lambda g, a: g.triangular(0.0, a([0.5, 2.0]), 1.0), "left, mode, right must be in ascending order"),
+    (lambda g, a: g.hypergeometric(a([1, 2]), 1, 3), "ngood, nbad, nsample must be so that"),
+    (lambda g, a: g.multivariate_hypergeometric(a([1, 2]), 4, 3), "nsample less all colors must be 0 or less"),
+    (lambda g, a: g.dirichlet(a([0.0, 0.0]), 3), "alpha must be above 0 in one component"),
     (lambda g, a: g.categorical(a([0.5, 0.6]), 3), "pvals must add up to 1"),
     (lambda g, a: g.multinomial(3, a([0.5, 0.6])), "pvals must add up to 1"),
     (lambda g, a: g.integers(a([3, 2]), 3), "high - low must be more than 0"),

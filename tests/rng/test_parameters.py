@@ -110,13 +110,6 @@ def test_probabilities_on_dask_are_looked_at_when_they_are_known(p: Any) -> None
         Generator(5).choice(3, 2, False, p)
 
 
-def test_trials_on_dask_are_looked_at_when_they_are_known() -> None:
-    da = pytest.importorskip("dask.array")
-    lazy = Generator(5, "dask").multinomial(da.from_array(np.asarray([5, -1])), [0.5, 0.5])
-    with pytest.raises(ValueError, match=r"n must be an integer from 0 to 2\*\*53, got -1 in it"):
-        lazy.compute(scheduler="synchronous")
-
-
 NARROW: dict[str, tuple[Any, str]] = {
     "poisson": (lambda g, dtype: g.poisson([3.0, 1000.0], dtype=dtype), "count"),
     "binomial": (lambda g, dtype: g.binomial(1000, 0.5, 3, dtype=dtype), "count"),

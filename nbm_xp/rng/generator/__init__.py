@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, Final, Self
 
-from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, host_namespace, is_integer, wide_dtypes
+from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, is_integer, wide_dtypes
 from nbm_xp.namespace.compiling import current_trace, is_traced
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, Followed
 
 from ..parameters import count_of
-from ..recurrence import jumped, starts
+from ..recurrence import jumped
 from ..seeds import hashed
 from .choices import Choices
 from .counts import Counts
@@ -263,13 +263,11 @@ class Generator(RealNumbers, TailedNumbers, Counts, Vectors, Choices):
         >>> first == Generator(234), second == Generator(234).jumped(2**26)
         (True, True)
         """
-        count = count_of("n", n, bits=_MOST_BITS)
-        if self._is_traced:
-            return [self._at(jumped(self._state, k * _WORKER_STEPS)) for k in range(count)]
-        if not count:
-            return []
-        states = starts(host_namespace(), self._state, count, _WORKER_STEPS)
-        return [self._at(tuple(state)) for state in states.tolist()]
+        made, state = [], self._state
+        for _ in range(count_of("n", n, bits=_MOST_BITS)):
+            made.append(self._at(state))
+            state = jumped(state, _WORKER_STEPS)
+        return made
 
     def _hashed(self, *data: int) -> Self:
         """A generator whose state is the hash of this one's and of some numbers."""

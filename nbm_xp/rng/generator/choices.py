@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, dtype_name, from_blocks, host_namespace, is_array, is_lazy, library_name
 from nbm_xp.namespace.errors import check_flag
-from nbm_xp.namespace.mrg31k3p.integers import Followed
 
 from ..distributions.integers import integers_of_draw, order_of_rows, random_order
 from ..parameters import (
@@ -107,10 +106,10 @@ class Choices(GeneratorState):
             require_weights("p", p)
         if not replace:
             require_enough(population, math.prod(shape), *weights)
-        with self._taking(math.prod(shape) if replace else population) as state:
-            own = None if is_array(a) else chunks
-            index = self._chosen(xp, state, population, shape, replace, weights, own)
-            return _taken(xp, a, index, along, chunks) if is_array(a) else index
+        if is_array(a):
+            then = partial(_taken, xp, a, along, chunks)
+            return self._chosen(xp, population, shape, replace, weights, then=then)
+        return self._chosen(xp, population, shape, replace, weights, chunks=chunks)
 
     def permutation(self, x: Any, axis: int = 0, *, chunks: Any = None) -> Any:
         """Give the integers below a number, or what lies along an axis of an array, in a random order.
@@ -150,16 +149,14 @@ class Choices(GeneratorState):
             require("x", x, NOT_NEGATIVE)
             if x > MOST_ELEMENTS:
                 raise ValueError(f"x must be at most {MOST_ELEMENTS}, got {x}")
-            with self._taking(int(x)) as state:
-                return self._chosen(xp, state, int(x), shape_of(int(x)), chunks=chunks)
+            return self._chosen(xp, int(x), shape_of(int(x)), chunks=chunks)
         along = _axis_of("x", x, axis)
         shape, population = shape_of(None, x), x.shape[along]
-        with self._taking(population) as state:
-            if not is_lazy(xp):
-                order = self._chosen(xp, state, population, (population,))
-                return fill(out, xp.take(x, order, axis=along)) if 0 not in shape else x
-            how: dict[str, Any] = {"chunks": _uncut(x, chunks, along), "population": population, "axis": along}
-            return self._made(state, xp, random_order, (x,), shape, dtype_name(x), out=out, **how)
+        if not is_lazy(xp):
+            how: dict[str, Any] = {"then": lambda order: x if 0 in shape else fill(out, xp.take(x, order, axis=along))}
+            return self._chosen(xp, population, (population,), **how)
+        how = {"chunks": _uncut(x, chunks, along), "population": population, "axis": along}
+        return self._draw(xp, random_order, (x,), shape, dtype_name(x), n=population, out=out, **how)
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
         """Bring what lies along an axis of an array into a random order, in place.
@@ -186,21 +183,23 @@ class Choices(GeneratorState):
     def _chosen(
         self,
         xp: Any,
-        state: Followed,
         population: int,
         shape: Shape,
         replace: bool = False,
         weights: Sequence[Any] = (),
+        *,
         chunks: Any = None,
+        then: Callable[[Any], Any] | None = None,
     ) -> Any:
         """Choose integers below a number."""
         dtype = counts_on(xp, "int64", 0, population)
         if not replace:
-            how: dict[str, Any] = {"chunks": -1 if chunks is None else chunks, "population": population}
-            return self._made(state, xp, random_order, (), shape, dtype, args=tuple(weights), **how)
+            how: dict[str, Any] = {"chunks": -1 if chunks is None else chunks, "population": population, "then": then}
+            return self._draw(xp, random_order, (), shape, dtype, n=population, args=tuple(weights), **how)
         if weights:
-            return self._outcomes(xp, state, weights[0], shape, dtype, chunks, "p")
-        return self._made(state, xp, integers_of_draw, (0, population), shape, dtype, chunks=chunks, bounds=None)
+            return self._outcomes(xp, weights[0], shape, dtype, chunks, name="p", then=then)
+        how = {"chunks": chunks, "bounds": None, "then": then}
+        return self._draw(xp, integers_of_draw, (0, population), shape, dtype, **how)
 
     def bytes(self, length: int) -> builtins.bytes:
         """Draw bytes, as `integers` of 8 bits gives them on NumPy, whatever the library.
@@ -265,12 +264,11 @@ class Choices(GeneratorState):
         shape = shape_of(None, x)
         if along is None:
             return fill(out, xp.reshape(self.permutation(xp.reshape(x, (-1,))), shape))
-        with self._taking(math.prod(shape)) as state:
-            if not is_lazy(xp):
-                found = self._made(state, xp, order_of_rows, (), shape, "int64", axis=along)
-                return fill(out, xp.take_along_axis(x, found, axis=along))
-            how: dict[str, Any] = {"chunks": _uncut(x, chunks, along), "axis": along}
-            return self._made(state, xp, order_of_rows, (x,), shape, dtype_name(x), out=out, **how)
+        if not is_lazy(xp):
+            how: dict[str, Any] = {"then": lambda order: fill(out, xp.take_along_axis(x, order, axis=along))}
+            return self._draw(xp, order_of_rows, (), shape, "int64", axis=along, **how)
+        chunks = _uncut(x, chunks, along)
+        return self._draw(xp, order_of_rows, (x,), shape, dtype_name(x), out=out, axis=along, chunks=chunks)
 
 
 def _uncut(x: Any, chunks: Any, axis: int) -> Any:
@@ -312,7 +310,7 @@ def _taken_of_block(axis: int, axes: int, offset: Shape, shape: Shape, index: An
     return xp.reshape(xp.take(x, xp.reshape(index, (-1,)), axis=axis), shape)
 
 
-def _taken(xp: Any, x: Any, index: Any, axis: int, chunks: Any) -> Any:
+def _taken(xp: Any, x: Any, axis: int, chunks: Any, index: Any) -> Any:
     """Take what lies at some places along an axis; the axes of `index` take its place."""
     spread_axes = index.ndim
     task = partial(_taken_of_block, axis, index.ndim)

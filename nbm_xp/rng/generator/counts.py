@@ -5,7 +5,6 @@ Contract: names, parameters and meaning of `numpy.random.Generator`.
 
 from __future__ import annotations
 
-import math
 from typing import Any, Final
 
 from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_array, wide_dtypes
@@ -219,8 +218,7 @@ class Counts(GeneratorState):
         if p.shape[-1] - 1 > bounds_of(name)[1]:
             raise ValueError(f"dtype must hold the numbers of all {p.shape[-1]} outcomes in pvals, got {name}")
         shape = shape_of(size, *([p[..., 0]] if p.ndim > 1 else []))
-        with self._taking(math.prod(shape)) as state:
-            return self._outcomes(xp, state, p, shape, counts_on(xp, name), chunks, "pvals")
+        return self._outcomes(xp, p, shape, counts_on(xp, name), chunks, name="pvals")
 
     def geometric(self, p: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
         """Draw how many trials the first success takes, by inversion: exponential numbers, rounded up.

@@ -72,7 +72,10 @@ class GeneratorState:
 
     def __init__(self, seed: object = None, library: Any = None, *, threads: int | None = 1) -> None:
         require_eager("a Generator")
-        self._state, self._spawned = (_fresh_state(), 0) if seed is None else _checked_state(seed)
+        if seed is None:
+            self._state, self._spawned = from_words([secrets.randbits(64) for _ in range(6)]), 0
+        else:
+            self._state, self._spawned = _checked_state(seed)
         self._trace = None if seed is None else current_trace()
         register_waiting()
         self._library = None if library is None else library_name(get_namespace(library))
@@ -238,47 +241,36 @@ class GeneratorState:
         *,
         n: int | None = None,
         pairs: bool = False,
-        **how: Any,
-    ) -> Any:
-        """Take the steps of a draw of `n` elements, as many as `shape` holds unless told, and make it: see `_made`."""
-        with self._taking(math.prod(shape) if n is None else n, pairs=pairs) as state:
-            return self._made(state, xp, make, parameters, shape, dtype, **how)
-
-    def _made(
-        self,
-        state: Followed,
-        xp: Any,
-        make: Callable[..., Any],
-        parameters: Sequence[Any],
-        shape: Shape,
-        dtype: str,
-        *,
         chunks: Any = None,
         args: tuple[Any, ...] = (),
         out: Any = None,
+        then: Callable[[Any], Any] | None = None,
         recorded: bool = False,
         **options: Any,
     ) -> Any:
-        """Make a draw at a state from parameters that were checked: see `nbm_xp.rng.tasks.made`.
+        """Make a draw from parameters that were checked: see `nbm_xp.rng.tasks.made`.
 
-        It is recorded if `recorded`, and where any is a Tensor. The numbers go to `out`, if there is one; if `filled`,
-        `make` may write to it. `options` are keywords of `make`.
+        It takes the steps of `n` elements, as many as `shape` holds unless told. It is recorded if `recorded`, and
+        where any parameter is a Tensor. The numbers go to `out`, if there is one, or are handed to `then`. `options`
+        are keywords of `make`.
         """
-        recorded = recorded or any_tensor(*parameters)
-        numbers = tuple(value if is_number(value) else None for value in parameters)
-        lazy, library, threads = is_lazy(xp), HOST, 1 if recorded else self._threads
-        if lazy:
-            library, threads = library_of_blocks(xp, *parameters, *args), 1
-        elif xp is not host_namespace() and not recorded:
-            library = library_name(xp)
-            xp.empty((0,), dtype=dtype_of(xp, dtype))  # an error where the library, as it is set now, lacks it
-        draw = Draw(make, state, shape, dtype, library, numbers, threads, tuple(options.items()))
-        if recorded:
-            from ..recorded import recorded_draw
+        with self._taking(math.prod(shape) if n is None else n, pairs=pairs) as state:
+            recorded = recorded or any_tensor(*parameters)
+            numbers = tuple(value if is_number(value) else None for value in parameters)
+            lazy, library, threads = is_lazy(xp), HOST, 1 if recorded else self._threads
+            if lazy:
+                library, threads = library_of_blocks(xp, *parameters, *args), 1
+            elif xp is not host_namespace() and not recorded:
+                library = library_name(xp)
+                xp.empty((0,), dtype=dtype_of(xp, dtype))  # an error where the library, as it is set now, lacks it
+            draw = Draw(make, state, shape, dtype, library, numbers, threads, tuple(options.items()))
+            if recorded:
+                from ..recorded import recorded_draw
 
-            return recorded_draw(draw, parameters)
-        into = out if make is line_of and not lazy else None
-        return fill(out, made(xp, draw, parameters, chunks=chunks, args=args, derivatives=derivatives, out=into))
+                return recorded_draw(draw, parameters)
+            into = out if make is line_of and not lazy else None
+            drawn = made(xp, draw, parameters, chunks=chunks, args=args, derivatives=derivatives, out=into)
+            return fill(out, drawn) if then is None else then(drawn)
 
     def _of_table(
         self,
@@ -318,10 +310,10 @@ class GeneratorState:
             require("p", p, PROBABILITY)
         return self._draw(xp, successes, (p,), shape, dtype, chunks=chunks, count=n, precision=floatx())
 
-    def _outcomes(self, xp: Any, state: Followed, p: Any, shape: Shape, dtype: str, chunks: Any, name: str) -> Any:
-        """Make outcomes by probabilities that were checked, at some state."""
+    def _outcomes(self, xp: Any, p: Any, shape: Shape, dtype: str, chunks: Any, **how: Any) -> Any:
+        """Make outcomes by probabilities that were checked."""
         chunks = chunks_of(chunks, shape, *([p[..., 0]] if p.ndim > 1 else []))
-        return self._made(state, xp, outcomes, (), shape, dtype, args=(p,), chunks=chunks, name=name)
+        return self._draw(xp, outcomes, (), shape, dtype, args=(p,), chunks=chunks, **how)
 
     def _parameters(
         self, parameters: dict[str, Any], out: Any = None, *, recordable: bool = False
@@ -375,10 +367,6 @@ def _checked_state(seed: Any) -> tuple[Followed, int]:
     xp = array_namespace(*(number for number in seed[:6] if is_array(number)))
     with wide_dtypes(xp):
         return tuple(asarray(number, xp, "int64") for number in seed[:6]), spawned
-
-
-def _fresh_state() -> Followed:
-    return from_words([secrets.randbits(64) for _ in range(6)])
 
 
 def _checked_threads(threads: Any) -> int:

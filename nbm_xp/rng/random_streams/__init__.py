@@ -21,15 +21,7 @@ from nbm_xp.tape import namespace as recorded
 
 from .. import recorded as operations
 from ..parameters import bounds_of, count_of, line_between, real_dtype, scaled_and_shifted
-from ..recorded import (
-    as_parameter,
-    as_wide_as,
-    equal_chances,
-    recorded_count,
-    recorded_shape,
-    size_or_parameters,
-    things_of,
-)
+from ..recorded import as_parameter, equal_chances, recorded_count, recorded_shape, things_of
 from .states import StreamStates
 
 __all__ = ["RandomStreams"]
@@ -111,8 +103,7 @@ class RandomStreams(StreamStates):
         """
         low, high = as_parameter("low", low), as_parameter("high", high)
         name = real_dtype(dtype, low, high)
-        size, shape = recorded_shape(size_or_parameters(size, low, high), ndim)
-        as_wide_as(shape, low=low, high=high)
+        size, shape = recorded_shape(size, ndim, low=low, high=high)
         with self.recording():
             u = self._drawn(operations.uniform, size, shape, nstreams, dtype=name)
             low, scale = line_between(recorded, low, high, name)
@@ -154,8 +145,7 @@ class RandomStreams(StreamStates):
         p = as_parameter("p", p)
         trials = count_of("n", n, 1)
         _require_room(trials, dtype_name(dtype))
-        size, shape = recorded_shape(size_or_parameters(size, p), ndim)
-        as_wide_as(shape, p=p)
+        size, shape = recorded_shape(size, ndim, p=p)
         how = {"n": trials, "dtype": dtype_name(dtype), "precision": floatx()}
         return self._drawn(operations.binomial, size, shape, nstreams, p, **how)
 
@@ -193,8 +183,7 @@ class RandomStreams(StreamStates):
         """
         avg, std = as_parameter("avg", avg), as_parameter("std", std)
         name = real_dtype(dtype, avg, std)
-        size, shape = recorded_shape(size_or_parameters(size, avg, std), ndim)
-        as_wide_as(shape, avg=avg, std=std)
+        size, shape = recorded_shape(size, ndim, avg=avg, std=std)
         nstreams, wide = MAX_STREAMS if nstreams is None else nstreams, promote_types(name, floatx())
         with self.recording():
             z = self._drawn(operations.normal, size, shape, nstreams, dtype=name)
