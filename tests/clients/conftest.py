@@ -20,56 +20,52 @@ import pytest
 from nbm_xp import keras1 as K1
 from nbm_xp import keras2, natural_bm
 from nbm_xp.compatibility import attend
-from nbm_xp.compatibility.importing import why_not
+from nbm_xp.compatibility.importing import release_of, why_not
 from nbm_xp.tape import look_up_by_identity
 
-BESIDE_NATURAL_BM = ("h5py", "pandas", "PIL", "matplotlib", "skimage")
 
-
-@pytest.fixture(scope="session")
-def _loaded() -> Any:
-    reason = why_not("2.0.6")
-    if reason is not None:
-        pytest.skip(reason)
-    keras2.install_as("keras.backend")
+def loaded(release: str, surface: Any) -> Any:
+    """Keras of a release on a surface; skipped where it is not installed, an error where it does not import."""
+    found = release_of("keras")
+    if found is None or not found.startswith(release[:4]):
+        pytest.skip(why_not(release) or "")
+    surface.install_as("keras.backend")
     return importlib.import_module("keras")
 
 
-@pytest.fixture
-def keras(_loaded: Any) -> Iterator[Any]:
-    """Keras, with all that is random decided."""
+def decided(keras: Any) -> Iterator[Any]:
+    """Keras, with all that is random decided; its settings are set back afterwards."""
     random.seed(7)
-    np.random.seed(7)  # noqa: NPY002 - Keras shuffles by it
+    np.random.seed(7)  # noqa: NPY002 - Keras shuffles and draws weights by it
     look_up_by_identity()
-    yield _loaded
+    yield keras
     look_up_by_identity(False)
     keras2.clear_session()
     keras2.set_image_data_format("channels_last")
     keras2.set_floatx("float32")
 
 
-@pytest.fixture(scope="session")
-def _loaded1() -> Any:
-    reason = why_not("1.0.3")
-    if reason is not None:
-        pytest.skip(reason)
-    K1.install_as("keras.backend")
-    return importlib.import_module("keras")
+@pytest.fixture
+def keras() -> Iterator[Any]:
+    """Keras 2.0."""
+    yield from decided(loaded("2.0.6", keras2))
 
 
 @pytest.fixture
-def keras1(_loaded1: Any) -> Iterator[Any]:
-    """Keras 1.0, with all that is random decided."""
-    random.seed(7)
-    np.random.seed(7)  # noqa: NPY002 - Keras shuffles and draws weights by it
-    look_up_by_identity()
-    yield _loaded1
-    look_up_by_identity(False)
+def keras1() -> Iterator[Any]:
+    """Keras 1.0."""
+    yield from decided(loaded("1.0.3", K1))
+
+
+@pytest.fixture(params=["keras", "keras1"])
+def either_keras(request: pytest.FixtureRequest) -> Any:
+    """Keras 2.0 or 1.0."""
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture(scope="session")
 def original_bm() -> Any:
-    """natural_bm itself, on this package."""
+    """natural_bm itself, on this package; skipped where it is not there, an error where it does not import."""
     folder = os.environ.get("NATURAL_BM")
     if folder and folder not in sys.path:
         sys.path.append(folder)
@@ -78,9 +74,6 @@ def original_bm() -> Any:
             "natural_bm is not installed: get it from github.com/alexhunterlang/natural_bm and let NATURAL_BM name the "
             "folder that holds its folder natural_bm"
         )
-    missing = [name for name in BESIDE_NATURAL_BM if importlib.util.find_spec(name) is None]
-    if missing:
-        pytest.skip(f"natural_bm asks for {', '.join(missing)}")
     natural_bm.install_as("natural_bm.backend")
     return importlib.import_module("natural_bm")
 

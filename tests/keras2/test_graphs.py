@@ -1,4 +1,4 @@
-"""Sessions and phases, updates, constants and compiled functions of the surface of Keras 2.0."""
+"""Phases, updates, variables, functions, gradients, images and errors of Keras 2.0, beyond what the records say."""
 
 from __future__ import annotations
 
@@ -21,14 +21,6 @@ def new_session() -> None:
     K.clear_session()
 
 
-def test_counts_of_names() -> None:
-    assert [K.get_uid("dense"), K.get_uid("dense"), K.get_uid(), K.get_uid("conv")] == [1, 2, 1, 1]
-    K.reset_uids()
-    assert K.get_uid("dense") == 1
-    K.clear_session()
-    assert K.get_uid("dense") == 1
-
-
 def test_the_phase_is_an_input_until_it_is_set() -> None:
     phase = K.learning_phase()
     assert is_tensor(phase)
@@ -39,14 +31,6 @@ def test_the_phase_is_an_input_until_it_is_set() -> None:
     assert is_tensor(K.learning_phase())
     with pytest.raises(ValueError, match=r"0 .* or 1"):
         K.set_learning_phase(2)
-
-
-@pytest.mark.parametrize(("phase", "value"), [(1, 10.0), (0, -10.0), (True, 10.0), (np.asarray(0), -10.0)])
-def test_both_phases_in_one_graph(phase: Any, value: float) -> None:
-    x = K.placeholder((None,))
-    y = K.in_train_phase(x * 10, x * -10) + K.in_test_phase(lambda: x * 0, lambda: x * 0)
-    f = K.function([x, K.learning_phase()], [y])
-    np.testing.assert_array_equal(f([[1.0], phase])[0], [value])
 
 
 def test_a_phase_that_is_known_takes_its_side_at_once() -> None:
@@ -63,12 +47,9 @@ def test_a_phase_that_is_known_takes_its_side_at_once() -> None:
 
 
 def test_what_needs_the_phase_is_marked() -> None:
-    x = K.variable(X)
-    assert x._uses_learning_phase is False
-    assert K.placeholder((1,))._uses_learning_phase is False
-    assert K.in_train_phase(x, 2 * x)._uses_learning_phase is True
-    assert K.in_test_phase(x, 2 * x)._uses_learning_phase is True
-    own = K.placeholder((), dtype="bool")
+    x, own = K.variable(X), K.placeholder((), dtype="bool")
+    marked = [K.in_train_phase(x, 2 * x), K.in_test_phase(x, 2 * x)]
+    assert [one._uses_learning_phase for one in (x, K.placeholder((1,)), *marked)] == [False, False, True, True]
     assert not getattr(K.in_train_phase(x, 2 * x, training=own), "_uses_learning_phase", False)
 
 
@@ -89,14 +70,6 @@ def test_updates_are_set_together_after_the_outputs() -> None:
     assert (K.get_value(x), K.get_value(y)) == (5, 1)
 
 
-def test_moving_averages() -> None:
-    x = K.variable(np.zeros(2))
-    f = K.function([], [], updates=[K.moving_average_update(x, np.asarray([1.0, -1.0]), 0.75)])
-    assert f([]) == []
-    f([])
-    np.testing.assert_allclose(K.get_value(x), [0.4375, -0.4375])
-
-
 @pytest.mark.parametrize("library", EAGER, indirect=True)
 def test_a_variable_is_set_to_what_comes_from_the_host(library: Library) -> None:
     x = K.variable(library.array(X))
@@ -112,26 +85,6 @@ def test_only_variables_are_updated() -> None:
     for update in (K.update, K.update_add, K.update_sub):
         with pytest.raises(TypeError, match="variable"):
             update(K.placeholder((1,)), 1.0)
-
-
-def test_constants() -> None:
-    assert K.eval(K.constant(2.5)).dtype == "float32"
-    np.testing.assert_array_equal(K.eval(K.constant(7, shape=(2, 2), dtype="int32")), np.full((2, 2), 7))
-    np.testing.assert_array_equal(K.eval(K.constant([1, 2, 3, 4], shape=(2, 2))), [[1.0, 2.0], [3.0, 4.0]])
-    assert K.eval(K.constant(0.1, dtype="float64")) == 0.1
-    assert K.constant(1.0, name="one").name == "one"
-    with pytest.raises(TypeError):
-        K.set_value(K.constant(1.0), 2.0)
-
-
-def test_a_function_takes_a_list_and_gives_a_list_of_numpy_arrays() -> None:
-    x = K.placeholder((None, 3))
-    f = K.function([x], [x + 1, K.sum(x)])
-    shifted, total = f([X])
-    assert isinstance(shifted, np.ndarray)
-    np.testing.assert_array_equal(shifted, X + 1)
-    assert total == 2
-    np.testing.assert_array_equal(f([K.variable(X)])[0], X + 1)  # a Tensor without placeholders is evaluated
 
 
 @pytest.mark.parametrize(
@@ -157,21 +110,6 @@ def test_a_function_takes_a_list_and_gives_a_list_of_numpy_arrays() -> None:
 def test_what_is_refused(make: Callable[[Any], Any], error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         make(K.placeholder((None, 3)))
-
-
-def test_gradients() -> None:
-    x, y, z = K.variable(X), K.variable(X), K.variable(1.0)
-    of_x, of_y, of_z = K.gradients(K.sum(x * K.stop_gradient(y)) + K.sum(K.stop_gradient(x)), [x, y, z])
-    np.testing.assert_array_equal(K.eval(of_x), X)
-    assert not np.any(K.eval(of_y))
-    assert of_z is None
-
-
-def test_switch_computes_one_side_only() -> None:
-    x, condition = K.variable(X), K.placeholder((), dtype="bool")
-    f = K.function([condition], [K.switch(condition, lambda: 2 * x, lambda: -x)])
-    np.testing.assert_array_equal(f([True])[0], 2 * X)
-    np.testing.assert_array_equal(f([False])[0], -X)
 
 
 @pytest.mark.parametrize("library", EAGER, indirect=True)
@@ -246,3 +184,77 @@ def test_the_first_of_equal_maxima_has_the_gradient() -> None:
     np.testing.assert_array_equal(K.eval(gradient).reshape(-1), [1.0, 0.0, 0.0, 0.0])
     a, b = K.variable(1.0), K.variable(1.0)
     assert [float(K.eval(g)) for g in K.gradients(K.maximum(a, b), [a, b])] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("unroll", [False, True])
+@pytest.mark.parametrize("moments", [2, 9])
+def test_a_mask_has_as_many_moments_as_the_inputs(moments, unroll):
+    x = np.ones((2, 4, 3), "float32")
+    with pytest.raises(ValueError, match=f"mask must have 4 moments, as inputs has, got {moments}"):
+        K.rnn(lambda now, states: (now, [now]), x, [x[:, 0]], mask=np.ones((2, moments)), unroll=unroll)
+
+
+def test_gradients_of_what_is_not_recorded_say_so():
+    w = K.variable([1.0, 2.0])
+    with pytest.raises(TypeError, match="loss must be recorded, a Tensor, got ndarray"):
+        K.gradients(np.ones(2), [w])
+    with pytest.raises(TypeError, match="variables must be recorded, a Tensor, got ndarray"):
+        K.gradients(K.sum(w), [np.ones(2)])
+
+
+def test_a_value_of_another_shape_is_refused_and_nothing_is_set():
+    x, y = K.zeros((3,)), K.ones((2,), name="weights")
+    with pytest.raises(ValueError, match=r"value must have shape \(2,\), as weights has, got \(4,\)"):
+        K.batch_set_value([(x, np.ones(3)), (y, np.ones(4))])
+    np.testing.assert_array_equal(K.get_value(x), np.zeros(3))
+    with pytest.raises(TypeError, match="takes a variable"):
+        K.set_value(np.ones(3), np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "made", [lambda: K.zeros((2, 2), name="q"), lambda: K.ones((2, 2), name="q"), lambda: K.eye(2, name="q")]
+)
+def test_filled_variables_are_keras_tensors_with_names_in_scopes(made):
+    with K.name_scope("s"):
+        variable = made()
+    assert K.is_keras_tensor(variable)
+    assert (variable.name, variable._keras_shape) == ("s/q", (2, 2))
+
+
+def test_the_shape_of_a_lazy_array_is_known():
+    da = pytest.importorskip("dask.array")
+    x = da.ones((4, 3), chunks=2)
+    assert K.shape(x).tolist() == [4, 3]
+    assert K.reshape(x, [K.shape(x)[1], -1]).shape == (3, 4)
+
+
+def test_a_length_that_a_shape_leaves_out_is_not_repeated_along():
+    x = K.placeholder(shape=(None, 2, 3))
+    with pytest.raises(ValueError, match=r"x must have a known length along axis 0, got shape \(None, 2, 3\)"):
+        K.repeat_elements(x, 5, axis=0)
+    assert K.int_shape(K.repeat_elements(x, 5, axis=1)) == (None, 10, 3)
+    assert K.repeat_elements(K.placeholder(ndim=2), 5, axis=0).ndim == 2
+
+
+def test_a_loss_multiplied_by_weights_gives_its_name_to_the_product():
+    """So training code weights what a loss gives for each sample; one loss may give a single number."""
+    losses, weights = K.placeholder(ndim=2), K.placeholder(ndim=1)
+    score = K.mean(losses)
+    score *= weights
+    score /= K.mean(K.cast(K.not_equal(weights, 0), "float32"))
+    (total,) = K.function([losses, weights], [K.mean(score)])([np.asarray([[1.0, 3.0]]), np.asarray([1.0, 0.0, 2.0])])
+    assert total == pytest.approx(3.0)
+
+
+def test_the_backend_has_a_name_for_programs_that_read_it():
+    assert K._BACKEND != "tensorflow"  # nobody shall look for a session here
+    if K._BACKEND == "theano":
+        assert K.variable(1.0, dtype="float64").dtype == "float64"
+
+
+@pytest.mark.parametrize("x", np.linspace(-20.0, 3.0, 24))
+def test_the_scaled_exponential_unit_is_right_to_two_ulps(x):
+    scale, alpha = 1.0507009873554805, 1.6732632423543772
+    found = K.eval(scale * K.elu(K.variable([x]), alpha))
+    exact = scale * (np.float32(x) if x > 0 else alpha * np.expm1(np.float64(np.float32(x))))
+    assert abs(found[0] - exact) <= 2 * np.spacing(np.float32(abs(exact)))  # NumPy's expm1 depends on the machine

@@ -115,3 +115,16 @@ def test_what_is_refused() -> None:
         K.concatenate([x, x], axis=2)
     with pytest.raises(TypeError, match="variable"):
         K.set_value(K.variable(scipy.sparse.csr_matrix(DENSE)), DENSE)
+
+
+@pytest.mark.parametrize("rows", [2, 4])
+def test_a_sparse_product_needs_equal_inner_lengths(rows):
+    sparse = K.placeholder((None, 3), sparse=True)
+    for left in (sparse, K.variable(scipy.sparse.csr_matrix(np.eye(3)))):
+        with pytest.raises(ValueError, match=rf"y must have 3 elements along its first axis.*\({rows}, 2\)"):
+            K.dot(left, K.variable(np.ones((rows, 2))))
+
+
+def test_a_sparse_matrix_is_a_left_factor_as_it_is():
+    left, right = scipy.sparse.random(3, 4, 0.5, random_state=0, format="csr"), np.ones((4, 2), dtype="float32")
+    np.testing.assert_allclose(K.eval(K.dot(left, K.variable(right))), left.toarray() @ right, rtol=1e-6)

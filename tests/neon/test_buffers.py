@@ -218,7 +218,7 @@ class TestShapes:
         x = be.array([[1, 2], [3, 4]])
         assert len(x) == 2 and [shown(row) for row in x] == [[[1, 2]], [[3, 4]]]
         assert bool(x) and bool(be.zeros((1, 1)))
-        assert repr(x) == "<Buffer float32[2, 2] of numpy>"
+        assert str(x) == repr(x) == "<Buffer float32[2, 2] of numpy>"
 
     def test_a_list_names_copies_of_rows_or_columns(self, library: Library) -> None:
         be = Backend(library=library.name)
@@ -273,3 +273,36 @@ def test_storage_is_pickled_with_its_values(be: Backend) -> None:
     x = be.array([[1.0, 2.0]])
     storage = pickle.loads(pickle.dumps(x.node.payload))
     assert storage.value.tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize("name", ["numpy", "array_api_strict"])
+def test_contiguity_is_that_of_numpys_views(name: str) -> None:
+    x = Backend(library=name).array(np.arange(24).reshape(2, 3, 4))
+    values = np.arange(24.0).reshape(2, 3, 4)
+    views: list[Any] = [
+        lambda a: a, lambda a: a[1], lambda a: a[:, 1], lambda a: a[0:1, 1:2], lambda a: a[:, :, 0:2],
+        lambda a: a[1, 0:2], lambda a: a[:, 0:1], lambda a: a[::-1], lambda a: a[1:2, ::-1], lambda a: a[:, ::2],
+        lambda a: a.reshape(6, 4)[2:5], lambda a: a.reshape(6, 4).T, lambda a: a.reshape(6, 4).T.reshape(2, 12),
+        lambda a: a.reshape(24, 1).T, lambda a: a[0:0], lambda a: a[:, :, 1:2].reshape(2, 3)[0:1],
+    ]  # fmt: skip
+    for place, view in enumerate(views):
+        if place == 12:  # NumPy copies there; ours is a view, and its elements are spread
+            assert not view(x).is_contiguous
+            continue
+        assert view(x).is_contiguous == view(values).flags.c_contiguous, place
+
+
+def test_lengths_in_another_order(be: Backend) -> None:
+    x = be.array(np.arange(24).reshape(2, 3, 4))
+    view = x.dimension_reorder([2, 0, 1])
+    assert view.shape == (4, 2, 3) and view.get().ravel().tolist() == list(range(24))
+    for wrong in ([0, 1], [0, 1, 1], [0, 1, 3]):
+        with pytest.raises(ValueError, match="new_order must name each of 3 axes once"):
+            x.dimension_reorder(wrong)
+
+
+def test_addresses(be: Backend) -> None:
+    x = be.zeros((4, 5))
+    assert x.raw() == x.asnumpyarray().ctypes.data and x[1].raw() - x.raw() == 5 * 4
+    with pytest.raises(TypeError, match="arrays of array_api_strict have no address"):
+        Backend(library="array_api_strict").zeros(3).raw()

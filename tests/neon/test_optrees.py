@@ -269,6 +269,8 @@ class TestOneHot:
                 use()
 
     def test_what_is_no_class(self, be: Backend) -> None:
+        with pytest.raises(ValueError, match=r"out must have the classes along axis 0, got shape \(0, 3\)"):
+            be.onehot([0, 1, 0], axis=0, out=be.zeros((0, 3)))
         with pytest.raises(IndexError):
             be.onehot([5], axis=0, out=be.zeros((3, 1)))
         with pytest.raises(TypeError, match="integers"):
