@@ -37,14 +37,14 @@ from .plans.writer import PlanWriter
 from .printing import described
 from .standard.data_types import cast as as_kind
 from .tensor import Tensor, as_tensor
-from .variable import Variable, new_value
+from .variable import Variable, checked_updates, pairs_of
 
-__all__ = ["Function", "checked_givens", "checked_updates", "function", "report_unused"]
+__all__ = ["Function", "function"]
 
 
-def checked_givens(givens: Any) -> dict[Node, Node]:
+def _checked_givens(givens: Any) -> dict[Node, Node]:
     """What is to be put in the place of what, as nodes."""
-    found = {key.node: _replacement(key, value).node for key, value in _pairs(givens, "givens")}
+    found = {key.node: _replacement(key, value).node for key, value in pairs_of(givens, "givens")}
     _check_no_circle(found)
     return found
 
@@ -62,31 +62,7 @@ def _replacement(key: Tensor, value: Any) -> Tensor:
     return as_kind(tensor, key.dtype)
 
 
-def checked_updates(updates: Any) -> list[tuple[Variable, Tensor]]:
-    """Variables and their new values, each variable once."""
-    checked: dict[Variable, Tensor] = {}
-    for variable, value in _pairs(updates, "updates"):
-        if not isinstance(variable, Variable):
-            raise TypeError(f"updates must be of Variables, got {variable!r}")
-        if variable in checked:
-            raise ValueError(f"updates must name a variable once, got {variable!r} twice")
-        checked[variable] = new_value(variable, as_tensor(value))
-    return list(checked.items())
-
-
-def _pairs(mapping: Any, label: str) -> list[tuple[Any, Any]]:
-    if mapping is None:
-        return []
-    pairs = list(mapping.items()) if hasattr(mapping, "items") else [tuple(pair) for pair in mapping]
-    for pair in pairs:
-        if len(pair) != 2:
-            raise TypeError(f"{label} must be a mapping or pairs, got an entry of {len(pair)} items")
-        if not isinstance(pair[0], Tensor):
-            raise TypeError(f"{label} must map Tensors, got {type(pair[0]).__name__}")
-    return cast("list[tuple[Any, Any]]", pairs)
-
-
-def report_unused(unused: Sequence[Node], action: str) -> None:
+def _report_unused(unused: Sequence[Node], action: str) -> None:
     """Warn of inputs that nothing depends on, or raise."""
     if not unused:
         return
@@ -429,10 +405,10 @@ def function(
     for tensor in inputs:
         if not isinstance(tensor, Tensor):
             raise TypeError(f"inputs must hold Tensors, got {type(tensor).__name__}")
-    replaced = checked_givens(givens)
+    replaced = _checked_givens(givens)
     axes = None if batch_axis is None else batch_axes([tensor.node for tensor in inputs], batch_axis)
     compiled = Function(inputs, outputs, checked_updates(updates), replaced, name, axes, combine)
     if on_unused_input != "ignore":
         used = set(reachable(compiled._results, (), replaced))
-        report_unused([n for n in compiled.inputs if n not in used], on_unused_input)
+        _report_unused([n for n in compiled.inputs if n not in used], on_unused_input)
     return compiled

@@ -21,7 +21,8 @@ from .operations import ELEMENTWISE_TAG, Joint, Shape
 from .standard.creation import real, zeros_like
 from .standard.data_types import astype, divisible, scalar
 from .standard.elementwise import where
-from .standard.manipulation import broadcast_to, reshape, sum_to
+from .standard.manipulation import reshape
+from .standard.sums import broadcast_to, sum_to
 from .tensor import Tensor, as_tensor, is_tensor, record, result
 
 __all__ = ["differentiable", "gradients", "pull_back", "stop_gradient"]

@@ -15,17 +15,18 @@ from nbm_xp.namespace.errors import name_errors as _name_errors
 
 from . import linear_algebra as linalg
 from .einsum import einsum as _einsum
+from .evaluation import concrete, evaluate, is_lasting, lasting_number, look
 
 # with assign, share and updated, what methods of Tensors and functions of the standard call besides
-from .evaluation import concrete, evaluate, is_lasting, lasting_number, look
+from .linear_algebra import vecdot
 from .standard import creation as _creation
 from .standard import data_types as _data_types
 from .standard import elementwise as _elementwise
 from .standard import fft, special
 from .standard import indexing as _indexing
 from .standard import manipulation as _manipulation
-from .standard import products as _products
 from .standard import statistical as _statistical
+from .standard import sums as _sums
 from .standard.assignment import assign, share, updated
 from .standard.creation import *
 from .standard.data_types import *
@@ -34,15 +35,15 @@ from .standard.elementwise import *
 from .standard.indexing import *
 from .standard.indexing import getitem
 from .standard.manipulation import *
-from .standard.products import *
 from .standard.statistical import *
+from .standard.sums import *
 from .tensor import API_VERSIONS, Tensor
 from .tensor import as_tensor as _as_tensor
 
 __all__ = ["__array_api_version__", "__array_namespace_info__", "e", "einsum", "fft", "inf", "linalg", "nan", "newaxis",
-           "pi", "special"]  # fmt: skip
+           "pi", "special", "vecdot"]  # fmt: skip
 __all__ += [*DTYPE_NAMES, *_creation.__all__, *_data_types.__all__, *_elementwise.__all__, *_indexing.__all__]
-__all__ += _manipulation.__all__ + _products.__all__ + _statistical.__all__
+__all__ += _manipulation.__all__ + _sums.__all__ + _statistical.__all__
 
 __array_api_version__ = API_VERSIONS[-1]
 __array_namespace_info__ = Info

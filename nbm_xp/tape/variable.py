@@ -21,9 +21,9 @@ from nbm_xp.namespace import (
 from .dtypes import as_dtype
 from .graph import PLACEHOLDER, VARIABLE, leaf
 from .standard.data_types import cast as cast_to
-from .tensor import Tensor, with_attributes
+from .tensor import Tensor, as_tensor, with_attributes
 
-__all__ = ["Variable", "new_value", "placeholder"]
+__all__ = ["Variable", "checked_updates", "new_value", "pairs_of", "placeholder"]
 
 
 class Variable(Tensor):
@@ -176,6 +176,31 @@ def new_value(variable: Variable, value: Tensor) -> Tensor:
     if value.ndim != variable.ndim:
         raise TypeError(f"update of {variable!r} must have {variable.ndim} axes, got {value.ndim}")
     return cast_to(value, variable.dtype)
+
+
+def checked_updates(updates: Any) -> list[tuple[Variable, Tensor]]:
+    """Variables and their new values, each variable once."""
+    checked: dict[Variable, Tensor] = {}
+    for variable, value in pairs_of(updates, "updates"):
+        if not isinstance(variable, Variable):
+            raise TypeError(f"updates must be of Variables, got {variable!r}")
+        if variable in checked:
+            raise ValueError(f"updates must name a variable once, got {variable!r} twice")
+        checked[variable] = new_value(variable, as_tensor(value))
+    return list(checked.items())
+
+
+def pairs_of(mapping: Any, label: str) -> list[tuple[Any, Any]]:
+    """The pairs of a mapping or of an iterable of pairs, whose first entries must be Tensors."""
+    if mapping is None:
+        return []
+    pairs = list(mapping.items()) if hasattr(mapping, "items") else [tuple(pair) for pair in mapping]
+    for pair in pairs:
+        if len(pair) != 2:
+            raise TypeError(f"{label} must be a mapping or pairs, got an entry of {len(pair)} items")
+        if not isinstance(pair[0], Tensor):
+            raise TypeError(f"{label} must map Tensors, got {type(pair[0]).__name__}")
+    return cast("list[tuple[Any, Any]]", pairs)
 
 
 def _own_array(value: Any, xp: ModuleType, dtype: str) -> Any:

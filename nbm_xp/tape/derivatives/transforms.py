@@ -27,7 +27,7 @@ from ..function import function
 from ..gradients import gradients, pull_back
 from ..graph import Node, inner_placeholder
 from ..lengths import is_number, product, same_length
-from ..loops.run import captured_by
+from ..loops.node import captured_by
 from ..standard.creation import arange, zeros_like
 from ..standard.data_types import astype
 from ..standard.elementwise import cos

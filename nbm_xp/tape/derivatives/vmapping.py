@@ -16,22 +16,13 @@ from ..evaluation import computed
 from ..graph import OUTPUT, VARIABLE, Node, inner_placeholder, reachable
 from ..lengths import Size, is_number, same_length
 from ..loops.body import LoopBody
-from ..loops.run import loop, results_of
+from ..loops.node import loop, results_of
 from ..operations import ALONG_AXES_TAG, COMPOSITE_TAG, ELEMENTWISE_TAG, IDENTITY_TAG, MATRICES_TAG
 from ..standard.indexing import take
-from ..standard.manipulation import (
-    broadcast_to,
-    expand_dims,
-    matrix_transpose,
-    moveaxis,
-    permute_dims,
-    reshape,
-    squeeze,
-    sum_to,
-)
-from ..standard.manipulation import sum as sum_
-from ..standard.products import matmul
+from ..standard.manipulation import expand_dims, matrix_transpose, moveaxis, permute_dims, reshape, squeeze
 from ..standard.shapes import named_axes
+from ..standard.sums import broadcast_to, matmul, sum_to
+from ..standard.sums import sum as sum_
 from ..tensor import Tensor, as_tensor, is_tensor, record, record_several, result
 from ..trees import leaves, mapped
 from .calls import argument, is_foreign, is_output

@@ -33,14 +33,14 @@ from ..standard.data_types import cast, complex_of, finfo, floating, real_of
 from ..standard.elementwise import abs as abs_
 from ..standard.elementwise import maximum, where
 from ..standard.manipulation import concat, expand_dims, matrix_transpose
-from ..standard.manipulation import sum as sum_
-from ..standard.products import matmul
 from ..standard.shapes import axes_of, of_matrices
 from ..standard.statistical import all as all_
 from ..standard.statistical import any as any_
 from ..standard.statistical import max as max_
 from ..standard.statistical import min as min_
 from ..standard.statistical import root, squared_size
+from ..standard.sums import matmul
+from ..standard.sums import sum as sum_
 from ..tensor import Tensor, as_tensor, record, record_several
 from .matrices import (
     added,

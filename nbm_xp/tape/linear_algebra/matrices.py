@@ -29,10 +29,10 @@ from ..standard.creation import arange, conj, eye, imag, ones_like, real, tril, 
 from ..standard.data_types import floating, real_of, together
 from ..standard.elementwise import where
 from ..standard.indexing import index_add
-from ..standard.manipulation import concat, expand_dims, matrix_transpose, reshape
-from ..standard.manipulation import sum as sum_
-from ..standard.products import cross, matmul, outer, tensordot, vecdot
-from ..standard.shapes import broadcast, index_along, of_matrices, written
+from ..standard.manipulation import concat, expand_dims, matrix_transpose, moveaxis, reshape, stack
+from ..standard.shapes import axis_of, broadcast, index_along, of_matrices, written
+from ..standard.sums import matmul, tensordot
+from ..standard.sums import sum as sum_
 from ..tensor import Tensor, as_tensor, record, record_several
 
 __all__ = [
@@ -338,3 +338,35 @@ def qr(x: Any, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResu
         return QRResult(*record_several(_QR, x, mode=mode))
     q, r = record_several(_QR, x[..., :rank], mode=mode)
     return QRResult(q, concat([r, matmul(adjoint(q), x[..., rank:])], axis=-1))
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
+    """The dot product of vectors along an axis; the first of them is conjugated."""
+    x1, x2 = together(as_tensor(x1), as_tensor(x2))
+    same = same_length(*(x.node.shape[axis_of(axis, x.ndim)] for x in (x1, x2)))
+    if same is False:
+        raise ValueError(f"vecdot needs vectors of one length along axis {axis}, got shapes {x1.shape} and {x2.shape}")
+    if same is None and axis < 0:  # the product of matrices does not broadcast what turns out to be of length 1
+        row, column = expand_dims(moveaxis(conj(x1), axis, -1), -2), expand_dims(moveaxis(x2, axis, -1), -1)
+        return matmul(row, column)[..., 0, 0]
+    return sum_(conj(x1) * x2, axis=axis, dtype=x1.dtype)
+
+
+def outer(x1: Any, x2: Any, /) -> Tensor:
+    """The products of all pairs of elements of two vectors; nothing is conjugated."""
+    x1, x2 = as_tensor(x1), as_tensor(x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(f"outer needs vectors, got shapes {x1.shape} and {x2.shape}")
+    return expand_dims(x1, 1) * expand_dims(x2, 0)
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
+    """The cross product of vectors of length 3 along an axis."""
+    x1, x2 = together(as_tensor(x1), as_tensor(x2))
+    for x in (x1, x2):
+        if same_length(x.node.shape[axis_of(axis, x.ndim)], 3) is False:
+            raise ValueError(f"cross needs vectors of length 3 along axis {axis}, got shapes {x1.shape} and {x2.shape}")
+    x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
+    a, b = ([x[..., i] for i in range(3)] for x in (x1, x2))
+    parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    return moveaxis(stack(parts, axis=-1), -1, axis)

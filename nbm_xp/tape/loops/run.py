@@ -1,4 +1,4 @@
-"""The loop as a node, and how it runs: its compiled step again and again, or the library's own loop where it has one.
+"""How a loop runs: its compiled step again and again, or the library's own loop where it has one.
 
 A runner holds compiled functions and nothing of the graph, so that it can be sent to another process.
 """
@@ -13,16 +13,14 @@ from typing import Any
 from nbm_xp.namespace import concrete_int, is_lazy, running_dtype
 from nbm_xp.namespace.compiling import library_loop
 
-from ..graph import VARIABLE, Node, call_of, reachable
-from ..lengths import Size, value_length
-from ..operations import SUBGRAPH_TAG, declare
+from ..graph import VARIABLE, Node, reachable
+from ..operations import SUBGRAPH_TAG
 from ..plans.plan import compile_plan
-from ..standard.indexing import stands_for_last
-from ..tensor import Tensor, result
+from ..tensor import Tensor
 from ..variable import Variable
-from .body import LoopBody, varying_in
+from .body import LoopBody
 
-__all__ = ["LOOP", "LoopRunner", "automatic_updates", "captured_by", "loop", "loop_runner", "results_of"]
+__all__ = ["LoopRunner", "automatic_updates", "loop_runner"]
 
 
 class LoopRunner:
@@ -188,45 +186,6 @@ def _stacked(xp: ModuleType, items: list[Any], lazy: bool) -> Any:
     if lazy or not shape or any(item.shape != shape for item in items):
         return xp.stack(items, axis=0)
     return xp.reshape(xp.concat(items, axis=0), (len(items), *shape))
-
-
-def captured_by(results: Sequence[Node], inner: Sequence[Node]) -> list[Node]:
-    """What a step uses that does not change from step to step, as far out as possible."""
-    order, varying = varying_in(results, inner)
-    given = frozenset(inner)
-    found: dict[Node, None] = {}
-    for node in order:
-        if node in varying and node not in given:
-            found.update((parent, None) for parent in node.inputs if parent not in varying)
-    found.update((node, None) for node in results if node not in varying)
-    calls = [node for node in found if node.is_call]
-    for call in calls:  # a call with several results is captured result by result
-        del found[call]
-    return list(found)
-
-
-def loop(body: LoopBody, n_steps: Size, sequences: Sequence[Tensor], initials: Sequence[Tensor]) -> Node:
-    """Record a loop; its results are `output` nodes of the call that is returned."""
-    body.captured = captured_by(body.results(), [*body.sequences, *body.carries])
-    args = (n_steps, tuple(t.node for t in sequences), tuple(t.node for t in initials), tuple(body.captured))
-    call = call_of(LOOP, args, payload=body, name=body.name)
-    body.call = call
-    body.count = n_steps if body.stop is None else value_length(result(call, body.steps).node)
-    return call
-
-
-def results_of(call: Node) -> tuple[list[Tensor], list[Tensor]]:
-    """The final carried values of a loop, and its stacked outputs."""
-    body: LoopBody = call.payload
-    finals = [result(call, index) for index in range(len(body.carries))]
-    stacked = [result(call, body.first_tap + place) for place in range(len(body.outputs))]
-    for position, carry in body.fed_back.items():
-        stands_for_last(stacked[position].node, finals[carry].node)
-    return finals, stacked
-
-
-LOOP = declare("loop", lambda *args: (), run=loop_runner, tags=frozenset({SUBGRAPH_TAG}), may_overlap=True)
-"""Its gradient rule is given in `gradient`."""
 
 
 def automatic_updates(nodes: Sequence[Node]) -> dict[Variable, Tensor]:

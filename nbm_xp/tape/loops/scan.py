@@ -13,9 +13,9 @@ from ..standard.manipulation import flip
 from ..standard.shapes import integer_length
 from ..tensor import Tensor, as_tensor
 from ..variable import Variable, new_value
-from . import gradient  # noqa: F401  (gives loops their gradient rule)
 from .body import LoopBody
-from .run import automatic_updates, loop, results_of
+from .node import loop, results_of
+from .run import automatic_updates
 
 __all__ = ["scan"]
 

@@ -29,8 +29,9 @@ from .creation import arange, full
 from .data_types import cast
 from .elementwise import where
 from .indexing import expanded, getitem, infer_getitem, is_mask, without_masks
-from .manipulation import broadcast_to, flip, matrix_transpose, permute_dims, reshape
+from .manipulation import flip, matrix_transpose, permute_dims, reshape
 from .shapes import broadcast, written
+from .sums import broadcast_to
 
 __all__ = ["assign", "is_writable", "node_of", "setitem", "share", "shown_now", "updated"]
 

@@ -30,8 +30,9 @@ from ..lengths import Length, is_number, kind_of_number, known, maximum_length
 from ..operations import ELEMENTWISE_TAG, IDENTITY_TAG, Operation, Rule, declare, same_as_first
 from ..tensor import Tensor, as_tensor, record, with_attributes
 from .data_types import cast, check_device, real_of, scalar, to_real
-from .manipulation import broadcast_arrays, broadcast_to, reshape, stack
+from .manipulation import reshape, stack
 from .shapes import integer_length, of_matrices, published, sizes_of
+from .sums import broadcast_arrays, broadcast_to
 
 __all__ = [
     "arange", "asarray", "conj", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "imag", "linspace",

@@ -29,8 +29,9 @@ from ..operations import LINEAR_TAG, Operation, declare
 from ..tensor import Tensor, as_tensor, record
 from .data_types import cast
 from .elementwise import where
-from .manipulation import broadcast_to, flip, moveaxis, reshape
+from .manipulation import flip, moveaxis, reshape
 from .shapes import along_axes, axis_of, broadcast, from_front, index_along, integer_length, sizes_of, slice_length
+from .sums import broadcast_to
 
 __all__ = ["repeat", "take", "take_along_axis", "tile"]
 

@@ -23,9 +23,10 @@ from .creation import full, imag, real, zeros
 from .data_types import both_tensors, cast, floating, is_complex, together
 from .elementwise import sqrt, square, where
 from .indexing import take, take_along_axis
-from .manipulation import accumulated, accumulator, along_reduced, concat, flip, permute_dims, reduced_spec, reshape
-from .manipulation import sum as sum_
+from .manipulation import concat, flip, permute_dims, reshape
 from .shapes import along_axes, axes_of, axis_of, index_along, kept_shape, published, reduced_shape
+from .sums import accumulated, accumulator, along_reduced, reduced_spec
+from .sums import sum as sum_
 
 __all__ = [
     "all", "any", "argmax", "argmin", "argsort", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "isin",

@@ -1,4 +1,4 @@
-"""The reverse of a loop: a loop in the other direction, in which each step is differentiated by itself.
+"""The loop as a node, and its gradient: a loop in the other direction, in which each step is differentiated by itself.
 
 The reverse step reads the values of the forward step that it needs, the residuals, which the forward loop keeps; only
 what costs next to nothing is computed again. The gradient in what was captured is a sum over all steps: where it is a
@@ -12,19 +12,20 @@ from typing import Any, NamedTuple
 
 from ..control import recorded_paths
 from ..gradients import pull_back
-from ..graph import Node, inner_placeholder, nodes_in, walk
+from ..graph import Node, call_of, inner_placeholder, nodes_in, walk
 from ..lengths import Length, Size, known, minimum_length, product, same_length, same_shape, value_length
-from ..operations import IDENTITY_TAG, LINEAR_TAG, register_gradient
+from ..operations import IDENTITY_TAG, LINEAR_TAG, SUBGRAPH_TAG, Joint, declare
 from ..standard.creation import asarray, zeros, zeros_like
 from ..standard.data_types import astype
-from ..standard.manipulation import concat, matrix_transpose, reshape, sum_to
-from ..standard.manipulation import sum as sum_
-from ..standard.products import tensordot
+from ..standard.indexing import stands_for_last
+from ..standard.manipulation import concat, matrix_transpose, reshape
+from ..standard.sums import sum as sum_
+from ..standard.sums import sum_to, tensordot
 from ..tensor import Tensor, record, result
 from .body import LoopBody, varying_in
-from .run import LOOP, loop
+from .run import loop_runner
 
-__all__ = ["VIEWS", "Term", "loop_rule", "residuals_of", "sums_over_steps"]
+__all__ = ["captured_by", "loop", "results_of"]
 
 VIEWS = frozenset({"broadcast_to", "permute_dims", "reshape", "transpose"})
 """What costs nothing, for all of it is there already."""
@@ -262,4 +263,41 @@ def _padded(gradient: Tensor, first: Size, sequence: Tensor) -> Tensor:
     return parts[0] if len(parts) == 1 else concat(parts, axis=0)
 
 
-register_gradient(LOOP.name, joint=loop_rule)
+LOOP = declare(
+    "loop", lambda *args: (), Joint(loop_rule), loop_runner, tags=frozenset({SUBGRAPH_TAG}), may_overlap=True
+)
+
+
+def captured_by(results: Sequence[Node], inner: Sequence[Node]) -> list[Node]:
+    """What a step uses that does not change from step to step, as far out as possible."""
+    order, varying = varying_in(results, inner)
+    given = frozenset(inner)
+    found: dict[Node, None] = {}
+    for node in order:
+        if node in varying and node not in given:
+            found.update((parent, None) for parent in node.inputs if parent not in varying)
+    found.update((node, None) for node in results if node not in varying)
+    calls = [node for node in found if node.is_call]
+    for call in calls:  # a call with several results is captured result by result
+        del found[call]
+    return list(found)
+
+
+def loop(body: LoopBody, n_steps: Size, sequences: Sequence[Tensor], initials: Sequence[Tensor]) -> Node:
+    """Record a loop; its results are `output` nodes of the call that is returned."""
+    body.captured = captured_by(body.results(), [*body.sequences, *body.carries])
+    args = (n_steps, tuple(t.node for t in sequences), tuple(t.node for t in initials), tuple(body.captured))
+    call = call_of(LOOP, args, payload=body, name=body.name)
+    body.call = call
+    body.count = n_steps if body.stop is None else value_length(result(call, body.steps).node)
+    return call
+
+
+def results_of(call: Node) -> tuple[list[Tensor], list[Tensor]]:
+    """The final carried values of a loop, and its stacked outputs."""
+    body: LoopBody = call.payload
+    finals = [result(call, index) for index in range(len(body.carries))]
+    stacked = [result(call, body.first_tap + place) for place in range(len(body.outputs))]
+    for position, carry in body.fed_back.items():
+        stands_for_last(stacked[position].node, finals[carry].node)
+    return finals, stacked
