@@ -1,4 +1,4 @@
-"""Peak memory of plans: what is held at once, counted on arrays large enough to tell."""
+"""Memory: what plans hold at once, and results that share none with variables, arguments or one another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.tape import Tensor, Variable, function, gradients, placeholder
+from nbm_xp.functions.control import print_tensor
+from nbm_xp.tape import (
+    Tensor,
+    Variable,
+    checkpoint,
+    composite,
+    evaluate,
+    function,
+    grad,
+    gradients,
+    ifelse,
+    operation,
+    placeholder,
+    scan,
+)
 from nbm_xp.tape import namespace as xp
 
 ARRAY = np.full((200, 500), 0.5)
@@ -84,3 +98,89 @@ def test_layers_keep_their_activations_alone() -> None:
     loss = xp.sum(y * y)
     held = arrays_held(function([x], gradients(loss, weights)), ARRAY)
     assert held < 10 + 10 * 2.5 + 4.1  # activations, gradients of weights (2.5 arrays each) and what is in hand
+
+
+@composite(gradient=lambda g, out, x: g, name="test_same")
+def same(x: Any) -> Any:
+    return x
+
+
+@composite(gradient=(None, lambda g, out, x, y: g), arrays=2, name="test_second")
+def second(x: Any, y: Any) -> Any:
+    return y.T
+
+
+@composite(gradient=lambda g, out, x: g, name="test_spread")
+def spread(x: Any) -> Any:
+    return np.broadcast_to(x, (2, *x.shape)) if isinstance(x, np.ndarray) else xp.broadcast_to(x, (2, *x.shape))
+
+
+both = operation(
+    "test_both",
+    infer=lambda x: [(x.shape, x.dtype)] * 2,
+    run=lambda xp, x: (x, x[::-1, ...]),
+    gradient=None,
+    several=True,
+)
+
+PASSED_ON: dict[str, Any] = {
+    "real": xp.real,
+    "imag": xp.imag,
+    "diagonal": xp.linalg.diagonal,
+    "positive": xp.positive,
+    "printed": print_tensor,
+    "a composite that returns its argument": same,
+    "a composite that shows its second": lambda x: second(x * 1.0, x),
+    "a composite that repeats": spread,
+    "the first of two results": lambda x: both(x)[0],
+    "the second of two results": lambda x: both(x)[1],
+    "a part of what a composite returns": lambda x: same(same(x))[0, :],
+    "diagonal of the transpose": lambda x: xp.linalg.diagonal(x.T),
+    "branch": lambda x: ifelse(xp.asarray(True), x, x * 2),
+    "checkpoint": lambda x: checkpoint(lambda a: (a.T, a * 1))(x)[0],
+    "last step": lambda x: scan(lambda h: h, outputs_info=x, n_steps=2)[0][-1],
+}
+
+
+@pytest.mark.parametrize("name", PASSED_ON)
+def test_results_own_their_memory(name: str) -> None:
+    array = np.asarray([[1.0, 2.0], [3.0, 4.0]], dtype="complex128")
+    v, x = Variable(array), placeholder((2, 2), dtype="complex128")
+    result = PASSED_ON[name](v)
+    for value in (function([], result)(), evaluate(result), evaluate([result])[0]):
+        assert not np.shares_memory(value, v.value)
+        assert value.flags.writeable
+    new = PASSED_ON[name](x)
+    kept = Variable(np.zeros((1,) * new.ndim), dtype=str(new.dtype))
+    function([x], None, updates=[(kept, new)])(array)
+    assert not np.shares_memory(kept.value, array)
+
+
+def test_an_output_written_like_an_update_is_not_the_variable() -> None:
+    v, w = Variable(np.ones(2)), Variable(np.asarray([3.0, 4.0]))
+    out = function([], w * 2, updates=[(v, w * 2)])()
+    out[:] = 0.0
+    assert v.get_value().tolist() == [6.0, 8.0]
+
+
+def test_what_is_declared_to_be_its_own_is_not_copied() -> None:
+    @composite(gradient=lambda g, out, x: g, name="test_kept_twice", may_overlap=False)
+    def twice(x: Any) -> Any:
+        made.append(x * 2)
+        return made[-1]
+
+    made: list[Any] = []
+    out = function([], twice(Variable(np.ones(2))))()
+    assert out is made[-1]
+
+
+def test_equal_gradients_are_arrays_of_their_own() -> None:
+    v, w = Variable(np.ones(2)), Variable(np.asarray([3.0, 4.0]))
+    both = gradients(xp.sum((v + w) ** 2), [v, w])
+    for first, second in (
+        function([], both)(),
+        evaluate(both),
+        grad(lambda a, b: xp.sum((a + b) ** 2), argnums=(0, 1))(v.get_value(), w.get_value()),
+    ):
+        first *= 0.0
+        assert second.tolist() == [8.0, 10.0]
