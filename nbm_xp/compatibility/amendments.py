@@ -32,12 +32,12 @@ def amend(module: ModuleType, place: str) -> None:
 
 
 def _pickles(module: ModuleType) -> None:
-    """Keras's data sets are arrays of lists, which NumPy has not read since 1.16.3 unless told to."""
+    """Keras's data sets are arrays of lists, which NumPy has not read since 1.16.3 by default."""
     module.np = View(module.np, {"load": views.numpy_load})  # type: ignore[attr-defined]
 
 
 def _as_on_tensorflow(module: ModuleType) -> None:
-    """Here Keras asks for the backend's name to learn how kernels are turned and shapes inferred: as on TensorFlow.
+    """Here Keras uses the backend's name to decide how kernels are turned and shapes inferred: as on TensorFlow.
 
     By another name, those of convolutions would be turned round when they are read from a file.
     """

@@ -116,7 +116,10 @@ class _Loader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         with warnings.catch_warnings():
-            for kind in (SyntaxWarning, DeprecationWarning):  # of escapes in strings, which nobody will mend any more
+            for kind in (
+                SyntaxWarning,
+                DeprecationWarning,
+            ):  # of escapes in strings of old text
                 warnings.simplefilter("ignore", kind)
             code = self._loader.get_code(module.__name__)
         if code is None:  # compiled, and not from Python

@@ -95,7 +95,7 @@ def numpy_load(file: Any, mmap_mode: Any = None, allow_pickle: bool = True, **op
 
 
 class Text(str):
-    """Text that can be asked to be decoded, as the bytes that it once was.
+    """Text that can be decoded again, as the bytes that it once was.
 
     Examples
     --------
@@ -327,7 +327,7 @@ MOVED = {
     "sklearn.cross_validation": "sklearn.model_selection",
     "sklearn.grid_search": "sklearn.model_selection",
 }
-"""Modules that are gone, and where what they held is today."""
+"""Modules that are gone, and where their contents are today."""
 
 _VIEWED = {
     ".".join(steps[:length]) for name in (*THEN, *MOVED) for steps in [name.split(".")] for length in range(1, 3)

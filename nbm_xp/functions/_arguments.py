@@ -33,8 +33,8 @@ from nbm_xp.tape import KnownLength, Length, as_tensor, is_tensor
 from nbm_xp.tape import namespace as recorded
 
 __all__ = [
-    "Array", "Axis", "Shape", "alike", "as_array", "axes", "differ", "floats", "is_truth", "is_value", "numbers",
-    "of_each", "of_pair", "pair", "sizes", "spread",
+    "Array", "Axis", "Shape", "as_array", "axes", "differ", "floats", "is_truth", "is_value", "numbers", "of_each",
+    "of_pair", "pair", "promoted_pair", "sizes", "spread",
 ]  # fmt: skip
 
 Array: TypeAlias = Any
@@ -171,11 +171,11 @@ def pair(x: Array, y: Array) -> tuple[Any, Array, Array]:
         x, y = as_array(x, dtype), as_array(y, dtype)
     x = as_array(x, beside=y) if isinstance(x, (list, tuple, Length)) else x
     y = as_array(y, beside=x) if isinstance(y, (list, tuple, Length)) else y
-    x, y = alike(x, y)
+    x, y = promoted_pair(x, y)
     return array_namespace(x, y), x, y
 
 
-def alike(x: Array, y: Array) -> tuple[Array, Array]:
+def promoted_pair(x: Array, y: Array) -> tuple[Array, Array]:
     """Two arguments in one dtype, both recorded if one is: not every library leaves an operator to a Tensor."""
     x, y = promote(x, y)
     if is_tensor(x) is not is_tensor(y):

@@ -1,7 +1,7 @@
 """Products that are scaled, rectified and added to what was there, in one call: the compound operations of neon.
 
-Each gives what is to be written, ``max(0, alpha · product) + beta · held`` where rectified. Source: the documentation
-of neon's Backend, https://neon.nervanasys.com/docs/latest/generated/neon.backends.backend.Backend.html.
+Each gives what is to be written, ``max(0, alpha · product) + beta · previous`` where rectified. Source: the
+documentation of neon's Backend, https://neon.nervanasys.com/docs/latest/generated/neon.backends.backend.Backend.html.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from .joining import sums_at
 __all__ = ["batched_product", "compound_product", "lookup_gradient", "recurrent_input", "scaled", "sums_by_map"]
 
 
-def scaled(x: Array, held: Array | None = None, alpha: float = 1.0, beta: float = 0.0, *, relu: bool = False) -> Array:
-    """``alpha * x``, rectified if wanted, added to ``beta * held``.
+def scaled(
+    x: Array, previous: Array | None = None, alpha: float = 1.0, beta: float = 0.0, *, relu: bool = False
+) -> Array:
+    """``alpha * x``, rectified if wanted, added to ``beta * previous``.
 
     Parameters
     ----------
     x : array
-    held : array, optional
+    previous : array, optional
         Of the same shape; looked at only if `beta` is not 0, so that it may hold anything, nan included.
     alpha, beta : float
     relu : bool
@@ -47,10 +49,10 @@ def scaled(x: Array, held: Array | None = None, alpha: float = 1.0, beta: float 
         x = rectified(x)
     if beta == 0:
         return x
-    if held is None:
-        raise ValueError(f"held must be given where beta is not 0, got beta {beta}")
-    x, held = promote(x, held if beta == 1 else _times(as_array(held), beta))
-    return x + held
+    if previous is None:
+        raise ValueError(f"previous must be given where beta is not 0, got beta {beta}")
+    x, previous = promote(x, previous if beta == 1 else _times(as_array(previous), beta))
+    return x + previous
 
 
 def _times(x: Array, factor: float) -> Array:
@@ -63,15 +65,15 @@ def _times(x: Array, factor: float) -> Array:
 
 
 def compound_product(
-    a: Array, b: Array, held: Array | None = None, alpha: float = 1.0, beta: float = 0.0, *, relu: bool = False
+    a: Array, b: Array, previous: Array | None = None, alpha: float = 1.0, beta: float = 0.0, *, relu: bool = False
 ) -> Array:
-    """``alpha * a @ b``, rectified if wanted, plus ``beta * held``.
+    """``alpha * a @ b``, rectified if wanted, plus ``beta * previous``.
 
     Parameters
     ----------
     a, b : array
         Matrices, of shapes (rows, inner) and (inner, columns).
-    held, alpha, beta, relu
+    previous, alpha, beta, relu
         As `scaled` takes them.
 
     Returns
@@ -86,11 +88,11 @@ def compound_product(
     array([[21.]])
     """
     a, b = promote(as_array(a), as_array(b))
-    return scaled(array_namespace(a, b).matmul(a, b), held, alpha, beta, relu=relu)
+    return scaled(array_namespace(a, b).matmul(a, b), previous, alpha, beta, relu=relu)
 
 
 def batched_product(
-    a: Array, b: Array, held: Array | None = None, alpha: float = 1.0, beta: float = 0.0, *, relu: bool = False
+    a: Array, b: Array, previous: Array | None = None, alpha: float = 1.0, beta: float = 0.0, *, relu: bool = False
 ) -> Array:
     """Products of several matrices: of one with each, or of pairs, summed.
 
@@ -100,7 +102,7 @@ def batched_product(
         A matrix (rows, inner), or several (batch, rows, inner).
     b : array
         Several matrices (batch, inner, columns).
-    held, alpha, beta, relu
+    previous, alpha, beta, relu
         As `scaled` takes them.
 
     Returns
@@ -118,8 +120,8 @@ def batched_product(
     a, b = promote(as_array(a), as_array(b))
     xp = array_namespace(a, b)
     if a.ndim == 2:
-        return scaled(xp.matmul(a, b), held, alpha, beta, relu=relu)
-    return scaled(xp.tensordot(a, b, axes=((0, 2), (0, 1))), held, alpha, beta, relu=relu)
+        return scaled(xp.matmul(a, b), previous, alpha, beta, relu=relu)
+    return scaled(xp.tensordot(a, b, axes=((0, 2), (0, 1))), previous, alpha, beta, relu=relu)
 
 
 def recurrent_input(weights: Array, previous: Array, bias: Array, forward: Array) -> Array:
@@ -184,27 +186,27 @@ def sums_by_map(x: Array, maps: int) -> Array:
 
 
 def lookup_gradient(
-    held: Array, indices: Array, errors: Array, alpha: float = 1.0, beta: float = 0.0, *, padding: int | None = None
+    previous: Array, indices: Array, errors: Array, alpha: float = 1.0, beta: float = 0.0, *, padding: int | None = None
 ) -> Array:
     """The gradient of a table of which rows were looked up, written over those rows.
 
     Parameters
     ----------
-    held : array
-        What the gradient held before, of shape (rows, units).
+    previous : array
+        The gradient before, of shape (rows, units).
     indices : array of int
         Of shape (1, n): which row was looked up.
     errors : array
         Of shape (units, n).
     alpha, beta : float
-        The rows that were looked up become ``alpha`` times the sum of their errors, plus ``beta`` times what they held.
+        The rows that were looked up become ``alpha`` times the sum of their errors, plus ``beta`` times `previous`.
     padding : int, optional
         A row that stands for nothing.
 
     Returns
     -------
     array
-        Of the shape of `held`. Rows that were not looked up, and that of `padding`, are as before.
+        Of the shape of `previous`. Rows that were not looked up, and that of `padding`, are as before.
 
     Raises
     ------
@@ -218,12 +220,12 @@ def lookup_gradient(
     >>> lookup_gradient(np.full((3, 1), 9.0), indices, errors).reshape(-1)
     array([2., 9., 5.])
     """
-    held, errors, indices = in_one_library(tuple(map(as_array, (held, errors, indices))))
-    held, errors = promote(held, errors)
-    xp = array_namespace(held, indices, errors)
-    rows, places = as_length(held.shape[0]), xp.reshape(indices, (-1,))
+    previous, errors, indices = in_one_library(tuple(map(as_array, (previous, errors, indices))))
+    previous, errors = promote(previous, errors)
+    xp = array_namespace(previous, indices, errors)
+    rows, places = as_length(previous.shape[0]), xp.reshape(indices, (-1,))
     looked_up = sums_at(xp.ones_like(errors[0, :]), places, length=rows) > 0
     if padding is not None:
         looked_up = looked_up & (xp.arange(rows) != padding)
-    found = scaled(sums_at(xp.permute_dims(errors, (1, 0)), places, length=rows), held, alpha, beta)
-    return xp.where(xp.expand_dims(looked_up, axis=1), found, held)
+    found = scaled(sums_at(xp.permute_dims(errors, (1, 0)), places, length=rows), previous, alpha, beta)
+    return xp.where(xp.expand_dims(looked_up, axis=1), found, previous)

@@ -60,7 +60,7 @@ def scan(
     Raises
     ------
     ValueError
-        If nothing tells how many steps there are, or a sequence is too short.
+        If nothing says how many steps there are, or a sequence is too short.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def _listed(values: Any) -> list[Any]:
 
 
 def stop_gradient(variables: Array | Sequence[Array]) -> Any:
-    """The same values, held constant when a gradient is taken.
+    """The same values, constant when a gradient is taken.
 
     Parameters
     ----------

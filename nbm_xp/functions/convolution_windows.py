@@ -194,7 +194,7 @@ def pool_count(length: int, size: int, padding: int, stride: int, *, cover: bool
     Raises
     ------
     ValueError
-        If the last window would begin behind the last element, as it can where `cover` is asked of wide strides.
+        If the last window would begin behind the last element, as it can where `cover` is given with wide strides.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Where arrays and Tensors come from: variables, placeholders, ranges, and arrays like another.
 
-Without arrays to tell the library, it is the default one (`nbm_xp.set_backend`); without a dtype, it is ``floatx``.
+Without arrays that decide the library, it is the default one (`nbm_xp.set_backend`); without a dtype, it is ``floatx``.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def placeholder(
     name : str, optional
         A name for people.
     checked : bool
-        Whether `shape` is a promise that arguments are held to. Otherwise only its length counts.
+        Whether `shape` is a promise that arguments are checked against. Otherwise only its length counts.
 
     Returns
     -------

@@ -120,7 +120,7 @@ def _trimmed(path: Any) -> Any:
 _first_columns = tape.operation(
     "first_columns",
     infer=lambda x, count: ((x.shape[0], value_length(count)), x.dtype),
-    # how many there are is data, which a lazy library does not look at
+    # how many there are is data, which a lazy library does not have
     run=lambda xp, x, count: x if is_lazy(xp) else x[:, : concrete_int(count)],
     gradient=FLAT,  # labels are integers
     may_overlap=False,

@@ -208,7 +208,7 @@ def argmax(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
     x : array
         What to compare; there must be an element.
     axis : int or sequence of int or None
-        The axis to look along; of several, or all for None, the index is that into them flattened.
+        The axis to reduce; of several, or all for None, the index is that into them flattened.
     keepdims : bool
         Whether the axis stays, with length 1; of None, every axis. Not of several.
 
@@ -233,7 +233,7 @@ def argmin(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
     x : array
         What to compare; there must be an element.
     axis : int or sequence of int or None
-        The axis to look along; of several, or all for None, the index is that into them flattened.
+        The axis to reduce; of several, or all for None, the index is that into them flattened.
     keepdims : bool
         Whether the axis stays, with length 1; of None, every axis. Not of several.
 

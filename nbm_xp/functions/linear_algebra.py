@@ -145,7 +145,7 @@ def solve(a: Array, b: Array) -> Array:
     Raises
     ------
     ValueError
-        If `a` is not square, `b` does not fit, or (in libraries that look) `a` is singular.
+        If `a` is not square, `b` does not fit, or (in libraries that check) `a` is singular.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from typing import Any
 from nbm_xp.namespace import array_namespace, in_one_library, promote
 from nbm_xp.tape.standard.shapes import axis_of
 
-from ._arguments import Array, alike, as_array, floats
+from ._arguments import Array, as_array, floats, promoted_pair
 from .arithmetic import shift
 
 __all__ = [
@@ -178,7 +178,7 @@ def bias_add(x: Array, bias: Array, data_format: str = "channels_last") -> Array
     """
     if data_format not in ("channels_last", "channels_first"):
         raise ValueError(f"data_format must be 'channels_last' or 'channels_first', got {data_format!r}")
-    x, bias = alike(as_array(x), as_array(bias))
+    x, bias = promoted_pair(as_array(x), as_array(bias))
     if bias.ndim not in (1, x.ndim - 1):
         raise ValueError(
             f"bias must have 1 or {x.ndim - 1} axes for an array of {x.ndim}, got shape {tuple(bias.shape)}"

@@ -89,7 +89,7 @@ def set_learning_phase(value: int) -> None:
 
 
 def get_uid(prefix: str = "") -> int:
-    """Count how often a prefix was asked for.
+    """Count how often a prefix was used.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def in_train_phase(
     Returns
     -------
     array
-        One of the two, where the phase is known while recording; else a Tensor, which tells by
+        One of the two, where the phase is known while recording; else a Tensor, which says by
         ``_uses_learning_phase`` that it needs that of `learning_phase`.
 
     Examples

@@ -53,7 +53,7 @@ def rnn(
     unroll : bool
         Whether to record every step by itself.
     input_length : int, optional
-        The number of moments, where `unroll` is true and `inputs` does not tell.
+        The number of moments, where `unroll` is true and `inputs` does not have it.
     masked_output : {"state", "previous"}
         The output where the mask is 0: the first state, which must be of the output's shape, as on TensorFlow; or the
         output before, at first zeros, as on Theano.
@@ -96,9 +96,9 @@ def rnn(
     moments = recorded.moveaxis(x, 1, 0)
     seen = None if mask is None else _moments_of_mask(as_array(mask))
     if seen is not None:
-        for what, told, given_length in zip(("moments", "samples"), (x.shape[1], x.shape[0]), seen.shape, strict=True):
-            if differ(told, given_length):
-                raise ValueError(f"mask must have {told} {what}, as inputs has, got {given_length}")
+        for what, count, given_length in zip(("moments", "samples"), (x.shape[1], x.shape[0]), seen.shape, strict=True):
+            if differ(count, given_length):
+                raise ValueError(f"mask must have {count} {what}, as inputs has, got {given_length}")
 
     def step(now: Any, before: list[Any], shown: Any = None, previous: Any = None) -> tuple[Any, list[Any]]:
         output, after = step_function(now, [*before, *fixed])

@@ -1,6 +1,6 @@
 """Sparse matrices as recorded values: the elements that are there, and the row and column of each.
 
-They are held in three vectors of the same arrays as everything else, so products with them run and differentiate on
+They are stored in three vectors of the same arrays as everything else, so products with them run and differentiate on
 every library. Matrices come in as SciPy's or the package sparse's, or anything with the attributes of these.
 """
 
@@ -178,9 +178,9 @@ def sparse_variable(matrix: Any, dtype: Any = None, name: str | None = None) -> 
         raise TypeError(f"matrix must be sparse, got {type(matrix).__name__}")
     values, rows, columns, shape = found
     xp = default_namespace()
-    held = tape.as_tensor(asarray(values, xp, dtype or floatx()))
+    stored = tape.as_tensor(asarray(values, xp, dtype or floatx()))
     rows, columns = (tape.as_tensor(asarray(places, xp, "int64")) for places in (rows, columns))
-    return SparseTensor(held, rows, columns, shape, name)
+    return SparseTensor(stored, rows, columns, shape, name)
 
 
 def sparse_dot(x: SparseTensor, y: Array) -> Any:

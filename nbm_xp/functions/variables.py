@@ -1,4 +1,4 @@
-"""What can be asked of arrays and variables: values, shapes and dtypes; and what sets a variable.
+"""Values, shapes and dtypes of arrays and variables; and what sets a variable.
 
 Values of variables come out as NumPy arrays, copied; everything else stays in the library it is of.
 """

@@ -1,6 +1,6 @@
-"""Which array library, which configuration, and every gap of a library, mended here alone.
+"""Array libraries: which one an array belongs to, the configuration, and replacements for what a library lacks.
 
-Everything above this floor is written over ``xp = array_namespace(...)`` and knows no library by name.
+Everything in the other folders is written over ``xp = array_namespace(...)`` and knows no library by name.
 """
 
 from __future__ import annotations

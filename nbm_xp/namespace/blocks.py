@@ -92,7 +92,7 @@ def from_blocks(
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """One block, as a task: it is told the empty block, the parts of split arrays, and whole arrays laid flat."""
+    """One block, as a task: it takes the empty block, the parts of split arrays, and whole arrays laid flat."""
 
     function: Callable[..., Any]
     dtype: str
@@ -117,7 +117,7 @@ class _Block:
 
 
 def made(function: Callable[..., Any], dtype: str, offset: tuple[int, ...], shape: tuple[int, ...], *args: Any) -> Any:
-    """What a function gives for a block, held to what it is to be."""
+    """What a function gives for a block, whose shape and dtype are checked."""
     block = function(offset, shape, *args)
     if tuple(block.shape) != shape or dtypes.dtype_name(block) != dtype:
         found = f"a block of shape {tuple(block.shape)} and dtype {block.dtype}"
@@ -265,7 +265,7 @@ def stepped(
     sums: Sequence[tuple[int, ...]],
     start: Any,
     name: str,
-    looks: Sequence[int] = (),
+    observed: Sequence[int] = (),
 ) -> tuple[Any, Any, list[Any]]:
     """Lay the steps out as tasks of Dask's, which computes nothing.
 
@@ -290,15 +290,15 @@ def stepped(
         What to begin with: one of Dask's arrays, or NumPy's.
     name : str
         How the tasks' names begin.
-    looks : sequence of ints, optional
+    observed : sequence of ints, optional
         After which steps the array is wanted, too.
 
     Returns
     -------
     array, array or None, list of arrays
         The array after all steps; the sums over all blocks of what they measured, one step after the other; and the
-        arrays of `looks`.
+        arrays of `observed`.
     """
     libraries.get_namespace("dask")  # says what to install where it is not there
     own = kernel("stepped", "dask")
-    return own(work, blocks, neighbours, steps, chunks, sums, start, name, looks)  # type: ignore[misc, no-any-return]
+    return own(work, blocks, neighbours, steps, chunks, sums, start, name, observed)  # type: ignore[misc, no-any-return]

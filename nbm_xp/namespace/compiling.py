@@ -17,9 +17,8 @@ from .kernels import kernel
 from .libraries import HOST, built, host_namespace
 
 __all__ = [
-    "Derivatives", "as_rounded", "at_home", "compiled", "compiles", "current_trace", "how_run", "is_traced",
-    "library_barrier", "library_branch", "library_loop", "register_pytree", "register_waiting", "repeated",
-    "require_eager", "running_namespace", "strictly_rounded", "with_derivatives",
+    "Derivatives", "as_rounded", "at_home", "compiled", "current_trace", "how_run", "is_traced", "register_pytree",
+    "register_waiting", "repeated", "require_eager", "running_namespace", "strictly_rounded", "with_derivatives",
 ]  # fmt: skip
 
 
@@ -36,7 +35,7 @@ def compiled(plan: Callable[..., tuple[Any, ...]], xp: Any) -> Callable[..., tup
     Notes
     -----
     Compiling takes long, so a call is compiled when its shapes and dtypes come for the second time. What cannot be
-    compiled, because it looks at values, runs as it is from then on, and so does everything under the library's own
+    compiled, because it needs values, runs as it is from then on, and so does everything under the library's own
     switch (``jax.disable_jit()``).
 
     Examples
@@ -62,59 +61,6 @@ def how_run(function: Callable[..., tuple[Any, ...]], xp: Any) -> str | None:
     """
     own = kernel("compiling.how_run", xp)
     return None if own is None else own(function)
-
-
-def compiles(xp: Any) -> bool:
-    """Whether a library has a compiler of whole functions.
-
-    Examples
-    --------
-    >>> from nbm_xp.namespace import host_namespace
-    >>> compiles(host_namespace())
-    False
-    """
-    return kernel("compiling.compiled", xp) is not None
-
-
-def library_loop(xp: Any) -> Callable[..., Any] | None:
-    """The library's own loop, or None.
-
-    It is called as ``loop(step, count, sequences, carries, captured, reverse, stops, cache)`` and returns final carried
-    values, stacked results and the number of steps; or None where the steps are better taken one by one. `step` maps
-    entries of the sequences, carried values and captured ones to new carried values, results and, if the loop `stops`,
-    a condition. `cache` is a dict in which the loop may keep what it compiled.
-
-    Examples
-    --------
-    >>> from nbm_xp.namespace import host_namespace
-    >>> library_loop(host_namespace()) is None
-    True
-    """
-    return kernel("compiling.loop", xp)
-
-
-def library_branch(xp: Any) -> Callable[..., Any] | None:
-    """The library's own choice between two functions, ``branch(condition, taken, otherwise)``, or None.
-
-    Examples
-    --------
-    >>> from nbm_xp.namespace import host_namespace
-    >>> library_branch(host_namespace()) is None
-    True
-    """
-    return kernel("compiling.branch", xp)
-
-
-def library_barrier(xp: Any) -> Callable[[Any], Any] | None:
-    """What hands values on so that the library's compiler takes none of them for what it has already; or None.
-
-    Examples
-    --------
-    >>> from nbm_xp.namespace import host_namespace
-    >>> library_barrier(host_namespace()) is None
-    True
-    """
-    return kernel("compiling.barrier", xp)
 
 
 def as_rounded(x: Any, xp: Any) -> Any:
@@ -305,7 +251,7 @@ class Derivatives:
     simplex: bool = False
 
     def none_in(self, k: int) -> ValueError:
-        """The error where a gradient is asked for and there is none."""
+        """The error where a gradient is needed and there is none."""
         return ValueError(
             f"{self.names[k]} must not require a gradient, for {self.title} has none in it: detach it, or stop its "
             "gradient"
@@ -316,7 +262,7 @@ class Derivatives:
         return NotImplementedError(f"{self.title} has first derivatives in {', '.join(self.names)}, but no second ones")
 
     def along_simplex(self, out: Any, change: Any) -> Any:
-        """How the elements change with their sum held at 1, from how they change by themselves."""
+        """How the elements change while their sum stays 1, from how they change by themselves."""
         xp = array_namespace(out)
         return change - out * xp.sum(change, axis=-1, keepdims=True) if self.simplex else change
 
@@ -347,7 +293,7 @@ def with_derivatives(
     Raises
     ------
     ValueError
-        If a gradient is asked for in an array and there is none.
+        If a gradient in an array is needed and there is none.
 
     Examples
     --------
@@ -373,7 +319,7 @@ def register_pytree(cls: type, flatten: Callable[[Any], Any], unflatten: Callabl
     flatten : callable
         ``flatten(instance)`` gives its arrays, and what is static and hashable.
     unflatten : callable
-        ``unflatten(static, arrays)`` gives an instance; it may not look at the arrays.
+        ``unflatten(static, arrays)`` gives an instance; it may not use values of the arrays.
     """
     _WAITING[cls] = flatten, unflatten
     register_waiting()

@@ -1,6 +1,6 @@
 """Settings and their sources: a setter's call, the environment, the user's file, the built-in default.
 
-The first source that speaks wins. Environment and file are read once, when a setting is first asked for; a bad value is
+The first source that speaks wins. Environment and file are read once, when a setting is first used; a bad value is
 an error that names where it came from.
 """
 
@@ -120,13 +120,6 @@ def _set(name: str, value: object) -> None:
         _values[name], _sources[name] = checked, f"set_{name}"
 
 
-def _forget() -> None:
-    """Drop what setters have set and what was read."""
-    with _lock:
-        _values.clear()
-        _sources.clear()
-
-
 _context: ContextVar[str | None] = ContextVar("nbm_xp_backend", default=None)
 
 
@@ -138,8 +131,7 @@ def floatx() -> str:
     >>> floatx()
     'float32'
     """
-    value: str = _value("floatx")
-    return value
+    return str(_value("floatx"))
 
 
 def set_floatx(floatx: str) -> None:
@@ -173,8 +165,7 @@ def intx() -> str:
     >>> intx()
     'int32'
     """
-    value: str = _value("intx")
-    return value
+    return str(_value("intx"))
 
 
 def set_intx(intx: str) -> None:
@@ -244,8 +235,7 @@ def image_data_format() -> str:
     >>> image_data_format()
     'channels_last'
     """
-    value: str = _value("image_data_format")
-    return value
+    return str(_value("image_data_format"))
 
 
 def set_image_data_format(data_format: str) -> None:
@@ -280,8 +270,7 @@ def backend() -> str:
     ...     backend()
     'numpy'
     """
-    value: str = _context.get() or _value("backend")
-    return value
+    return _context.get() or str(_value("backend"))
 
 
 def set_backend(name: Any) -> None:
@@ -354,13 +343,15 @@ def configuration() -> dict[str, tuple[Any, str]]:
 
 
 def reset_configuration() -> None:
-    """Forget what setters have set; environment and file are read again when a setting is next asked for.
+    """Forget what setters have set; environment and file are read again when a setting is next used.
 
     Examples
     --------
     >>> reset_configuration()
     """
-    _forget()
+    with _lock:
+        _values.clear()
+        _sources.clear()
 
 
 def save_configuration(path: str | os.PathLike[str] | None = None) -> Path:

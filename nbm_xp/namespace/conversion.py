@@ -172,9 +172,7 @@ def convert(x: Any, xp: Any) -> Any:
 
 def _cannot_convert(source: str, target: str) -> TypeError:
     how = "to_numpy(x)" if target == "numpy" else f"asarray(to_numpy(x), get_namespace({target!r}))"
-    return TypeError(
-        f"an array of {source} does not become one of {target} unless asked to: nbm_xp.namespace has {how}"
-    )
+    return TypeError(f"an array of {source} does not become one of {target} implicitly: nbm_xp.namespace has {how}")
 
 
 def brought(x: Any, xp: Any, dtype: Any = None) -> Any:

@@ -43,7 +43,7 @@ _SCALARS: set[type] = {bool, int, float, complex, type(None)}
 _REGISTERED: dict[type, Any] = {}
 _ABSORBING: list[Any] = []
 _ONE_PLACE = frozenset({None, "numpy", "dask", "jax"})
-"""Libraries that create their arrays where those belong without being told."""
+"""Libraries that create their arrays where those belong without a `device` argument."""
 
 
 def array_namespace(x: Any = None, /, *others: Any) -> Any:
@@ -146,7 +146,7 @@ def _unlisted(x: Any) -> str | None:
         return libraries.entered(xp, root)
     if root == libraries.LIBRARIES[known].package:
         return known
-    # arrays of its own under another library's functions, whose mends and kernels are not for them
+    # arrays of its own under another library's functions, whose replacements and kernels are not for them
     return _LIBRARY_BY_TYPE.setdefault(kind, libraries.entered(Namespace(xp, {}, root), root, root))
 
 

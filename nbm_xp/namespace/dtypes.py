@@ -155,7 +155,7 @@ _HALF = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128
 
 
 def running_dtype(xp: Any, name: Any) -> Any:
-    """The dtype to compute in where one was recorded, or nobody asked for it; half as wide in JAX without 64-bit types.
+    """The dtype to compute in where one was recorded, or none was given; half as wide in JAX without 64-bit types.
 
     Examples
     --------

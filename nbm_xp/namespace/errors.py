@@ -20,8 +20,8 @@ from . import libraries
 from .dispatch import is_array, is_registered
 
 __all__ = [
-    "FAILURES", "arranged", "check_choice", "check_flag", "described", "name_errors", "name_methods", "named", "naming",
-    "reraise_call", "reraise_lack", "tell_lack",
+    "FAILURES", "NOTED", "arranged", "check_choice", "check_flag", "described", "name_errors", "name_methods", "named",
+    "naming", "reraise_call", "say_lack",
 ]  # fmt: skip
 
 C = TypeVar("C")
@@ -35,6 +35,9 @@ FAILURES = (
 
 _ACCIDENTS = (AttributeError, KeyError, NameError, AssertionError, RecursionError, StopIteration, SystemError)
 """What only an argument of a wrong kind brings about: no answer to a user, who gets a TypeError instead."""
+
+NOTED = "is_noted"
+"""The attribute of an error whose notes say which recorded call failed, of what arguments and where: they say more."""
 
 _LONGEST = 80
 _NAMED: dict[Any, Any] = {}  # functions, and what stands for them where they are public
@@ -160,14 +163,6 @@ def name_methods(cls: type[C], *, checked: bool = False) -> type[C]:
     return cls
 
 
-def reraise_lack(error: AttributeError) -> NoReturn:
-    """Raise an error which says what a library lacks, and which public function needs that; any other as it is."""
-    missing = _missing(error)
-    if missing is None:
-        raise error
-    raise TypeError(f"{missing}, which {_called_first()} needs") from error
-
-
 def _called_first() -> str:
     """The name of the outermost public function of this package that is running."""
     frame: FrameType | None = sys._getframe(1)
@@ -180,11 +175,14 @@ def _called_first() -> str:
     return name
 
 
-def tell_lack(error: Exception, name: str) -> None:
-    """Let an error about what a library lacks say so, and what needs that; any other stays as it is."""
+def say_lack(error: Exception, name: str | None = None) -> None:
+    """Make an error about a function that a library lacks name it and what needs it; any other stays as it is.
+
+    Without a name, that is the outermost public function that is running.
+    """
     missing = _missing(error)
     if missing is not None:
-        error.args = (f"{missing}, which {name} needs",)
+        error.args = (f"{missing}, which {name or _called_first()} needs",)
 
 
 def described(value: Any) -> str:
@@ -225,7 +223,7 @@ def _raise(error: Exception, name: str, given: Mapping[str, Any], annotations: M
         raise TypeError(f"{name}: {fault}") from error
     if isinstance(error, _ACCIDENTS):
         raise TypeError(f"{name} cannot be computed of {listed}") from error
-    if not any(", recorded at " in note for note in getattr(error, "__notes__", ())):  # that says more
+    if not hasattr(error, NOTED):
         error.add_note(f"{name} was given {listed}")
     raise error
 
@@ -321,4 +319,4 @@ _KINDS: dict[str, _Kind] = {
     "str": (lambda x: isinstance(x, str), "a string"),
     "None": (lambda x: x is None, "None"),
 }
-"""What an annotation of a public function declares: how to tell, and in words."""
+"""What an annotation of a public function declares: how it is recognised, and in words."""

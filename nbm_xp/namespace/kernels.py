@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 from . import core, libraries
 from .dispatch import array_namespace
 
-__all__ = ["OPERATIONS", "kernel", "or_kernel", "portably", "register_core_kernels", "register_kernel"]
+__all__ = ["OPERATIONS", "kernel", "or_kernel", "register_core_kernels", "register_kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -70,7 +70,7 @@ def register_kernel(name: str, library: Any, function: Callable[..., Any] | str)
     library : str or namespace
         The library, as `get_namespace` names it, or its namespace.
     function : callable or str
-        The kernel, or where it is, ``'package.module:name'``: then it is imported when first asked for.
+        The kernel, or where it is, ``'package.module:name'``: then it is imported when first used.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def or_kernel(name: str, arrays: int = 1) -> Callable[[F], F]:
     name : str
         The operation.
     arrays : int, optional
-        How many of the first arguments are the arrays that tell the library.
+        How many of the first arguments are the arrays that decide the library.
     """
 
     def decorate(body: F) -> F:
@@ -173,8 +173,3 @@ def or_kernel(name: str, arrays: int = 1) -> Callable[[F], F]:
         return cast("F", function)
 
     return decorate
-
-
-def portably(function: F) -> F:
-    """The body of a function made by `or_kernel`, whatever kernels there are."""
-    return cast("F", function.__wrapped__)  # type: ignore[attr-defined]

@@ -1,10 +1,10 @@
 """The array libraries by name: what each is called, which types are its arrays, how its namespace is made.
 
-No library is imported before its arrays, or the user's wish for it, bring it: types are told apart by their module's
+No library is imported before its arrays, or the user's wish for it, bring it: types are distinguished by their module's
 name, installed libraries are found without importing them.
 
 A library that is not listed, whose arrays bring a namespace of the standard along, gets an entry when it is met:
-its namespace as it is, under the namespace's own name; of those in `WRONG`, with what gives wrong values mended.
+its namespace as it is, under the namespace's own name; of those in `WRONG`, with what gives wrong values corrected.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Library:
     distribution
         What to install, as pip takes it.
     lazy
-        Whether arrays have values only after they are computed; None where the namespace is to be asked.
+        Whether arrays have values only after they are computed; None where the namespace says it itself.
     """
 
     name: str
@@ -95,7 +95,7 @@ LIBRARIES: dict[str, Library] = {
 _LISTED = tuple(LIBRARIES)
 
 WRONG: dict[str, str] = {"cubed": "nbm_xp.namespace.compat.cubed:build"}
-"""Namespaces that are not listed and in which something gives wrong values, by their names: what mends them."""
+"""Unlisted namespaces in which some functions are wrong, by name: where the corrected ones are made."""
 
 ALIASES: dict[str, str] = {"cpu": "numpy", "gpu": "cupy"}
 """Further names for a library."""
@@ -124,9 +124,9 @@ def canonical_library(name: object) -> str:
     known: Any = ALIASES.get(name, name) if isinstance(name, str) else name_of_namespace(name)
     if known in LIBRARIES:
         return str(known)
-    stranger = sys.modules.get(name) if isinstance(name, str) else name
-    if follows_the_standard(stranger):
-        return entered(stranger)
+    unlisted = sys.modules.get(name) if isinstance(name, str) else name
+    if follows_the_standard(unlisted):
+        return entered(unlisted)
     aliases = (f"{alias!r} (which is {own!r})" for alias, own in ALIASES.items())
     choices = ", ".join([*map(repr, LIBRARIES), *aliases])
     raise ValueError(
@@ -163,12 +163,12 @@ def entered(xp: Any, root: str = "", title: str = "") -> str:
             name = f"{title}#{count}"
         package = root or title.partition(".")[0]
         modules = frozenset() if _is_hashable(xp) else frozenset({name})
-        mended = built(WRONG[title])() if sys.modules.get(title) is xp and title in WRONG else xp
-        LIBRARIES[name] = Library(name, package, modules, frozenset(), lambda: mended, package, lazy=None)
-        for each in (xp, mended):
+        corrected = built(WRONG[title])() if sys.modules.get(title) is xp and title in WRONG else xp
+        LIBRARIES[name] = Library(name, package, modules, frozenset(), lambda: corrected, package, lazy=None)
+        for each in (xp, corrected):
             if _is_hashable(each):
                 _NAMES[each] = name
-        _NAMESPACES[name] = mended
+        _NAMESPACES[name] = corrected
         return name
 
 
@@ -251,7 +251,7 @@ def get_namespace(name: Any) -> Any:
     Returns
     -------
     namespace
-        array-api-compat's module where that is right as it stands, else one with the gaps mended.
+        array-api-compat's module where that is right as it stands, else one with the gaps corrected.
 
     Raises
     ------

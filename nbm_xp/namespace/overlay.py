@@ -26,7 +26,7 @@ class Namespace:
     ----------
     original : module
         Whose attributes it takes over.
-    mends : mapping
+    replacements : mapping
         What stands over them, by name.
     library, part : str
         What `nbm_xp.namespace.get_namespace` takes, and the attribute of it that this is, if it is one.
@@ -34,17 +34,17 @@ class Namespace:
 
     __name__: str
 
-    def __init__(self, original: Any, mends: Mapping[str, Any], library: str, part: str = "") -> None:
+    def __init__(self, original: Any, replacements: Mapping[str, Any], library: str, part: str = "") -> None:
         found = {name: getattr(original, name) for name in dir(original) if hasattr(original, name)}
         attributes = {name: value for name, value in found.items() if not name.startswith("__")}
         attributes |= {name: value for name, value in vars(original).items() if name != "__getattr__"}
-        self.__dict__.update(attributes | dict(mends) | {"_origin": (library, part)})
+        self.__dict__.update(attributes | dict(replacements) | {"_origin": (library, part)})
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _find, self.__dict__["_origin"]
 
     def __repr__(self) -> str:
-        return f"<namespace {getattr(self, '__name__', self.__dict__['_origin'][0])!r}, mended>"
+        return f"<namespace {getattr(self, '__name__', self.__dict__['_origin'][0])!r}, corrected>"
 
 
 def _find(library: str, part: str) -> Any:
@@ -57,13 +57,13 @@ def _find(library: str, part: str) -> Any:
 def overlay(
     original: Any,
     library: str,
-    mends: Mapping[str, Any],
+    replacements: Mapping[str, Any],
     *,
     linalg: Mapping[str, Any] | None = None,
     fft: Mapping[str, Any] | None = None,
 ) -> Namespace:
-    """A namespace with `mends` over `original`, and `linalg` and `fft` over its extensions of these names."""
-    parts: dict[str, Any] = dict(mends)
+    """A namespace with `replacements` over `original`, and `linalg` and `fft` over its extensions of these names."""
+    parts: dict[str, Any] = dict(replacements)
     for name, extension in (("linalg", linalg), ("fft", fft)):
         if extension is not None:
             parts[name] = Namespace(getattr(original, name, ModuleType(name)), extension, library, name)

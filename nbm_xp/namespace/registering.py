@@ -24,7 +24,7 @@ def register_library(
     namespace: Any,
     array_types: type | str | Iterable[type | str],
     *,
-    mends: Mapping[str, Callable[..., Any] | str] | None = None,
+    replacements: Mapping[str, Callable[..., Any] | str] | None = None,
     kernels: Mapping[str, Callable[..., Any] | str] | None = None,
     lazy: bool | None = None,
     install: str | None = None,
@@ -34,21 +34,21 @@ def register_library(
     Parameters
     ----------
     name : str
-        What the library is called in messages and where a library is asked for by name.
+        What the library is called in messages and where a library is given by name.
     namespace : namespace, callable or str
         Its array API namespace; or what gives it; or where that is, ``'package.module:function'``, which is imported
         when the first array comes.
     array_types : class, str, or several of them
         The classes of its arrays, each itself or as ``'package:Class'``: the top-level package of the module that it
         says it is of, and its name.
-    mends : mapping of str to callable or str, optional
+    replacements : mapping of str to callable or str, optional
         Functions that stand over the namespace's own, by their names in the standard (``'sort'``, ``'linalg.svd'``),
         each itself or as ``'package.module:function'``.
     kernels : mapping of str to callable or str, optional
         Faster ways than the portable ones, each itself or as ``'package.module:function'``, by the names in
         `nbm_xp.namespace.kernels.OPERATIONS`. They are called as those are, and must give what those give.
     lazy : bool, optional
-        Whether arrays have values only after they are computed. By default the namespace is asked: it is lazy if it
+        Whether arrays have values only after they are computed. By default its capabilities say so: it is lazy if it
         neither indexes by truth values nor has shapes that depend on values.
     install : str, optional
         What to install where the library is missing, as pip takes it; by default the package of the first class.
@@ -58,7 +58,7 @@ def register_library(
     TypeError
         If an argument is none of these.
     ValueError
-        If the name or a class is known already, or a mend or kernel has no such name. Nothing is registered then.
+        If the name or a class is known already, or a replacement or kernel has no such name; nothing is registered.
 
     Examples
     --------
@@ -74,7 +74,8 @@ def register_library(
     >>> parcels.isdtype, parcels.float64 = np.isdtype, np.float64
     >>> def sign(x):
     ...     return Parcel(np.sign(x.value))
-    >>> register_library("parcels", parcels, Parcel, mends={"sign": sign}, kernels={"to_numpy": lambda x: x.value})
+    >>> kernels = {"to_numpy": lambda x: x.value}
+    >>> register_library("parcels", parcels, Parcel, replacements={"sign": sign}, kernels=kernels)
     >>> from nbm_xp import natural_bm as B
     >>> from nbm_xp.namespace import to_numpy
     >>> to_numpy(B.sign(Parcel(np.asarray([-2.0, 3.0]))))
@@ -99,7 +100,7 @@ def register_library(
         other = next((each.name for each in libraries.LIBRARIES.values() if pair in each.array_types), None)
         if other is not None:
             raise ValueError(f"array_types must be classes that no library has yet, and {other} has {item!r}")
-    parts = _parts("mends", mends)
+    parts = _parts("replacements", replacements)
     own = _checked("kernels", kernels)
     unknown = sorted(set(own) - set(OPERATIONS))
     if unknown:
@@ -147,7 +148,7 @@ def _checked(title: str, given: Any) -> dict[str, Any]:
 
 
 def _parts(title: str, given: Any) -> dict[str, dict[str, Any]]:
-    """Mends by the extension that they are of; the namespace itself is ''."""
+    """Replacements by the extension that they are of; the namespace itself is ''."""
     found: dict[str, dict[str, Any]] = {}
     host = host_namespace()
     for key, function in _checked(title, given).items():

@@ -30,7 +30,7 @@ def _version(*distributions: str) -> str | None:
 def _version_of(library: libraries.Library) -> str | None:
     if version := _version(library.package):
         return version
-    # CuPy has a distribution for each CUDA: the files of all that is installed tell which it was
+    # CuPy has a distribution for each CUDA: the files of all that is installed say which it was
     return _version(*_distributions().get(library.package, []))
 
 
@@ -68,7 +68,7 @@ def info() -> dict[str, Any]:
     -------
     dict
         ``versions``, ``core``, ``libraries`` and ``configuration``. Of the compiled core, the level of vector
-        instructions in use, those that this machine has and, without a core, how to mend that. Devices are listed for
+        instructions in use, those that this machine has and, without a core, how to install it. Devices are listed for
         libraries that are imported already.
 
     Examples
@@ -107,7 +107,7 @@ def format_info(found: dict[str, Any] | None = None) -> str:
     Parameters
     ----------
     found : dict, optional
-        What `info` returned; it is asked unless given.
+        What `info` returned; by default it is called.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def format_info(found: dict[str, Any] | None = None) -> str:
         lines.append(f"  {'level':<18}{loops['level']}  of {', '.join(loops['levels']) or 'none'} on this machine")
     else:
         lines.append(f"  {'level':<18}none: everything works without a core, more slowly")
-        lines.append(f"  {'to mend':<18}{loops['install']}")
+        lines.append(f"  {'to install':<18}{loops['install']}")
     lines.append("libraries")
     for name, library in found["libraries"].items():
         if library["installed"]:

@@ -32,7 +32,7 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.batches import block_namespace
 from nbm_xp.namespace.compiling import is_traced, strictly_rounded
-from nbm_xp.namespace.errors import reraise_lack
+from nbm_xp.namespace.errors import say_lack
 from nbm_xp.namespace.memory import joined
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, Followed
@@ -343,7 +343,8 @@ def made(
             at_once, arrays = partial(work, (0,) * len(draw.whole), draw.whole), (*blocks, *args)
             return with_derivatives(at_once, arrays, partial(derivatives, draw))
         except AttributeError as error:
-            reraise_lack(error)
+            say_lack(error)
+            raise
     name, chunks = draw.make.__name__.strip("_"), chunks_of(chunks, draw.whole, *blocks)
     chunks = "auto" if chunks is None else chunks
     meta = draw.zeros((0,) * len(draw.whole))

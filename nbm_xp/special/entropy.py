@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from nbm_xp.functions import activations, neural
-from nbm_xp.functions._arguments import alike, floats
+from nbm_xp.functions._arguments import floats, promoted_pair
 from nbm_xp.functions.control import stop_gradient
 from nbm_xp.namespace import array_namespace
 from nbm_xp.namespace.special import special_of
@@ -242,7 +242,7 @@ def logsumexp(
         value = neural.logsumexp(a, axis=axis, keepdims=keepdims)
         return (value, array_namespace(value).ones_like(value)) if return_sign else value
     xp = array_namespace(a, b)
-    a, b = (floats(x)[1] for x in alike(a, b))
+    a, b = (floats(x)[1] for x in promoted_pair(a, b))
     axes = tuple(axis) if isinstance(axis, Sequence) else axis
     counted = b != 0
     largest = xp.max(xp.where(counted, a, -xp.inf), axis=axes, keepdims=True)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, NamedTuple, cast
 
-from nbm_xp.namespace.errors import described, tell_lack
+from nbm_xp.namespace.errors import NOTED, described, say_lack
 
 from .graph import SourceLocation
 from .trees import leaves
@@ -62,7 +62,9 @@ def explain(error: Exception, name: str, args: Sequence[Any], location: SourceLo
     caller = location[3] if location and is_named else name
     call = (f"{name} of {listed}" if operands else name) + ("" if caller == name else f" in {caller}")
     add_note(error, f"{call}{recorded_in(location)}")
-    tell_lack(error, caller)
+    if location:
+        setattr(error, NOTED, True)
+    say_lack(error, caller)
 
 
 def add_note(error: BaseException, note: str) -> None:

@@ -21,11 +21,12 @@ from nbm_xp.namespace import (
     host_namespace,
     is_array,
     is_lazy,
+    kernel,
     library_name,
     running_dtype,
     running_namespace,
 )
-from nbm_xp.namespace.compiling import at_home, compiled, compiles, how_run, is_traced
+from nbm_xp.namespace.compiling import at_home, compiled, how_run, is_traced
 from nbm_xp.namespace.memory import unshared
 
 from .batches import Batches, batch_axes
@@ -285,7 +286,7 @@ class Function:
         plan = compile_plan(self._leaves, self._results, xp, givens=self._givens, lazy=is_lazy(xp))
         positions = [i for i, array in enumerate(arrays) if not self._is_state(i) and array_namespace(array) is not xp]
         dtypes = [running_dtype(xp, node.dtype) for node in self.inputs]
-        return _Route(xp, plan, compiled(plan, xp), dtypes, positions, compiles(xp))
+        return _Route(xp, plan, compiled(plan, xp), dtypes, positions, kernel("compiling.compiled", xp) is not None)
 
     def _is_state(self, position: int) -> bool:
         node = self._leaves[position]

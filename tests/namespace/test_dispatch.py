@@ -192,7 +192,7 @@ def test_a_library_of_the_standard_that_is_not_listed() -> None:
 
 
 def test_arrays_of_their_own_under_another_librarys_functions() -> None:
-    """Mends and kernels of NumPy's arrays are not for what only calls NumPy's functions its own."""
+    """Replacements and kernels of NumPy's arrays are not for what only calls NumPy's functions its own."""
 
     class Own:
         dtype, shape = np.dtype("float64"), (2,)
@@ -271,7 +271,7 @@ def test_namespaces_travel_to_other_processes(library: Library) -> None:
         return
     assert there is library.xp
     assert pickle.loads(pickle.dumps(library.xp)) is library.xp
-    assert "mended" in repr(library.xp)
+    assert "corrected" in repr(library.xp)
     if library.name == "dask":
         assert pickle.loads(pickle.dumps(library.xp.linalg)) is library.xp.linalg
 

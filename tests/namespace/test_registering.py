@@ -1,4 +1,4 @@
-"""A library registered from outside, by a small package that is not this one: its mends, its kernels, its errors."""
+"""A library registered from outside, by a small package that is not this one: replacements, kernels, errors."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def registered() -> None:
     register_library(
         "boxed", namespace, "boxed_arrays:Boxed",
-        mends={"sign": "boxed_glue:sign", "maximum": "boxed_glue:maximum", "linalg.trace": "boxed_glue:trace"},
+        replacements={"sign": "boxed_glue:sign", "maximum": "boxed_glue:maximum", "linalg.trace": "boxed_glue:trace"},
         kernels={"put": "boxed_glue:put", "to_numpy": lambda x: x.value},
         install="boxed-arrays",
     )  # fmt: skip
@@ -216,7 +216,7 @@ def test_arrays_that_were_met_before(arrays: Any) -> None:
 def test_under_the_name_that_it_was_met_by(arrays: Any) -> None:
     x = arrays.Boxed([1.0, -2.0])
     assert library_name(x) == "boxed_arrays"
-    register_library("boxed_arrays", arrays, arrays.Boxed, mends={"sign": np.positive})
+    register_library("boxed_arrays", arrays, arrays.Boxed, replacements={"sign": np.positive})
     assert array_namespace(x) is not arrays
     assert library_name(x) == library_name(arrays) == "boxed_arrays"
 
@@ -238,11 +238,15 @@ def test_a_lazy_one_says_so(arrays: Any) -> None:
         ({"array_types": "Boxed"}, TypeError, "array_types must be classes or 'package:Class', got 'Boxed'"),
         ({"array_types": np}, TypeError, "array_types must be classes or 'package:Class', got <module 'numpy'"),
         ({"array_types": [np.ndarray]}, ValueError, "classes that no library has yet, and numpy has"),
-        ({"mends": {"a.b": abs}}, ValueError, "mends must be names of the standard.*got 'a.b'"),
-        ({"mends": {"sgn": abs}}, ValueError, "mends must be names of the standard.*got 'sgn'"),
-        ({"mends": {"linalg.invert": abs}}, ValueError, "mends must be names of the standard.*'linalg.invert'"),
-        ({"mends": {"sort": 3}}, TypeError, r"mends\['sort'\] must be callable or .*got 3"),
-        ({"mends": [abs]}, TypeError, "mends must be a mapping of names to functions"),
+        ({"replacements": {"a.b": abs}}, ValueError, "replacements must be names of the standard.*got 'a.b'"),
+        ({"replacements": {"sgn": abs}}, ValueError, "replacements must be names of the standard.*got 'sgn'"),
+        (
+            {"replacements": {"linalg.invert": abs}},
+            ValueError,
+            "replacements must be names of the standard.*'linalg.invert'",
+        ),
+        ({"replacements": {"sort": 3}}, TypeError, r"replacements\['sort'\] must be callable or .*got 3"),
+        ({"replacements": [abs]}, TypeError, "replacements must be a mapping of names to functions"),
         ({"kernels": {"sort": abs}}, ValueError, "kernels must be among .*scatter_add.*; got sort"),
         ({"kernels": {"put": "put"}}, TypeError, r"kernels\['put'\] must be callable or .*got 'put'"),
         ({"lazy": "yes"}, TypeError, "lazy must be True, False or None, got 'yes'"),

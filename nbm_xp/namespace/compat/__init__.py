@@ -1,8 +1,8 @@
-"""What one library lacks, and how it is mended: one module for each library, with a function ``build()``.
+"""Functions that a library lacks or has wrong: one module for each library, with a function ``build()``.
 
-Nothing above `nbm_xp.namespace` knows of these gaps. Each mend states what is wrong and is tested to be needed. Here is
-what several libraries need: float64 to float16 in one rounding, where a library goes by way of float32 and rounds
-twice. The lower 29 bits of a float64, which a float32 has no room for, are cleared, and where one of them was set, so
+Nothing above `nbm_xp.namespace` knows of these gaps. Each replacement states what is wrong and is tested to be needed.
+Here is what several libraries need: float64 to float16 in one rounding, where a library goes by way of float32 and
+rounds twice. The lower 29 bits of a float64, which a float32 has no room for, are cleared, and where one was set, so
 is the lowest that is kept [1]_. That number is a float32 without rounding, and float16 rounds it as it would have
 rounded the whole: it has digits enough to lie on the same side of every tie.
 

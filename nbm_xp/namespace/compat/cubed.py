@@ -2,7 +2,7 @@
 
 `concat` cuts what it reads by the blocks of its result: an array in one block longer than the blocks of another gives
 wrong elements, or an error inside a task. `stack` takes all arrays to be split as the first is. Here they get arrays
-whose blocks are alike. `all` and `any` of an array without elements are without axes, whatever was asked for.
+with equal blocks. `all` and `any` of an array without elements are without axes, whatever was given.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ def stack(arrays: Any, /, *, axis: int = 0) -> Any:
     import cubed
 
     first, *others = arrays
-    alike = all(other.shape == first.shape for other in others)
-    return cubed.stack([first, *(other.rechunk(first.chunksize) if alike else other for other in others)], axis=axis)
+    if all(other.shape == first.shape for other in others):
+        others = [other.rechunk(first.chunksize) for other in others]
+    return cubed.stack([first, *others], axis=axis)
 
 
 def all_(x: Any, /, *, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:

@@ -30,13 +30,13 @@ _DIRECT = frozenset({"int32", "uint32", "uint64", "float16", "float32", "float64
 def infinite(xp: Any, function: Callable[..., Any], lowest: float, result: float) -> Callable[..., Any]:
     """A reduction of `xp` that gives `result` where every element is `lowest` (-inf for max, inf for min)."""
 
-    def mended(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    def corrected(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         found = function(x, axis=axis, keepdims=keepdims)
         if x.dtype.kind != "f" or x.size == 0:
             return found
         return xp.where(xp.all(x == lowest, axis=axis, keepdims=keepdims), xp.asarray(result, dtype=found.dtype), found)
 
-    return mended
+    return corrected
 
 
 def astype_once(xp: Any) -> Callable[..., Any]:
@@ -53,20 +53,20 @@ def astype_once(xp: Any) -> Callable[..., Any]:
 def build() -> Any:
     """The namespace for CuPy arrays."""
     xp: Any = importlib.import_module("array_api_compat.cupy")
-    mends: dict[str, Any] = {}
+    replacements: dict[str, Any] = {}
     if float(xp.astype(xp.full((), TWICE_ROUNDED, dtype=xp.float64), xp.float16)) == 1.0:
-        mends["astype"] = astype_once(xp)
+        replacements["astype"] = astype_once(xp)
     for name, lowest, result in (
         ("max", -math.inf, -math.inf), ("min", math.inf, math.inf), ("argmax", -math.inf, 0), ("argmin", math.inf, 0),
     ):  # fmt: skip
         own = getattr(xp, name)
         probes = (xp.full((2, 3), lowest, dtype=dtype) for dtype in (xp.float32, xp.float64))
         if any(bool(xp.any(own(probe, axis=axis) != result)) for probe in probes for axis in (None, 0, 1)):
-            mends[name] = infinite(xp, own, lowest, result)
+            replacements[name] = infinite(xp, own, lowest, result)
     linalg = {"solve": stacked_solve(xp, xp.linalg.solve), "matrix_rank": ranked(xp, xp.linalg.svdvals)}
     if hasattr(xp.linalg, "eig"):  # CuPy has it from version 14 on
         linalg |= {"eig": named_eig(xp.linalg.eig), "eigvals": complex_eigvals(xp.linalg.eigvals)}
-    return overlay(xp, "cupy", mends, linalg=linalg)
+    return overlay(xp, "cupy", replacements, linalg=linalg)
 
 
 def to_numpy(x: Any) -> Any:
@@ -138,7 +138,7 @@ def complex_eigvals(eigvals: Callable[..., Any]) -> Callable[..., Any]:
 def stacked_solve(xp: Any, solve: Callable[..., Any]) -> Callable[..., Any]:
     """`solve` of `xp`, which wants stacks of one shape, for all that broadcast; one axis on the right is a vector."""
 
-    def mended(x1: Any, x2: Any, /) -> Any:
+    def corrected(x1: Any, x2: Any, /) -> Any:
         if x1.ndim == 2 and x2.ndim <= 2 and x1.size and x2.size:
             return solve(x1, x2)
         vector = x2.ndim == 1
@@ -152,7 +152,7 @@ def stacked_solve(xp: Any, solve: Callable[..., Any]) -> Callable[..., Any]:
             result = solve(left, xp.broadcast_to(right, shape))
         return result[..., 0] if vector else result
 
-    return mended
+    return corrected
 
 
 def _block(x: Any) -> int:

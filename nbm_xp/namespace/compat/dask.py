@@ -1,4 +1,4 @@
-"""Dask: its namespace with what it lacks or has wrong mended, here and in the modules beside this one.
+"""Dask: its namespace with what it lacks or has wrong corrected, here and in the modules beside this one.
 
 Everything stays lazy: nothing here computes an array. Missing: `broadcast_shapes`, `from_dlpack`, `take_along_axis`,
 `linalg.cross det eig eigh eigvals eigvalsh matrix_power pinv slogdet`, `repeat` by counts. Wrong: `asarray` of a list
@@ -49,7 +49,7 @@ def to_numpy(x: Any) -> Any:
 def _extremum(name: str) -> Callable[..., Any]:
     function = getattr(original, name)
 
-    def mended(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    def corrected(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         if 0 not in x.shape:
             found = function(x, axis=axis, keepdims=keepdims)
             return found if found.dtype == x.dtype else found.astype(x.dtype)  # Dask's expressions say it was a sum's
@@ -60,8 +60,8 @@ def _extremum(name: str) -> Callable[..., Any]:
         shape = tuple(1 if i in reduced else n for i, n in enumerate(x.shape) if keepdims or i not in reduced)
         return da.zeros(shape, dtype=x.dtype, chunks=-1)
 
-    mended.__name__ = mended.__qualname__ = name
-    return mended
+    corrected.__name__ = corrected.__qualname__ = name
+    return corrected
 
 
 EXTREMA = {name: _extremum(name) for name in ("max", "min")}
@@ -181,7 +181,7 @@ def _found(part: str, name: str) -> Any:
     return getattr(getattr(xp, part) if part else xp, name)
 
 
-_MENDS: dict[str, Any] = {
+_REPLACEMENTS: dict[str, Any] = {
     "broadcast_shapes": dask_shaping.broadcast_shapes,
     **{
         function.__name__: function
@@ -199,7 +199,7 @@ _MENDS: dict[str, Any] = {
 
 def build() -> Any:
     """The namespace for Dask arrays."""
-    own = {**vars(original), **_MENDS, **EXTREMA, **{name: type(da.exp)(own) for name, own in FUNCTIONS.items()}}
+    own = {**vars(original), **_REPLACEMENTS, **EXTREMA, **{name: type(da.exp)(own) for name, own in FUNCTIONS.items()}}
     parts = {"linalg": {**vars(original.linalg), **LINALG}, "fft": {**vars(original.fft), **FFT}}
     converting = {
         part: {name: OfHostArrays(part, name, functions[name]) for name in _functions(functions)}

@@ -193,7 +193,7 @@ def _each(name: str, images: Sequence[Any], others: Sequence[Any], tail: Sequenc
         if shared:
             del chunks[0]
             if array.numblocks[0] != len(batches) or not any(n != n for n in (*batches, *array.chunks[0])):
-                chunks[0] = batches  # of unknown lengths, as many blocks are taken to be alike
+                chunks[0] = batches  # of unknown lengths, as many blocks are taken to be equal
         own = (*((0,) if shared else ()), *range(free, free + array.ndim - shared))
         free += array.ndim - shared
         inputs += [array.rechunk(chunks), own]

@@ -82,8 +82,9 @@ def _run(name: str, *blocks: Any, summed: int = 0, **options: Any) -> Any:
 
 def _whole(name: str, signature: str, *arrays: Any, dtype: Any, how: Any = None, **options: Any) -> Any:
     """A function whose core axes are one block each."""
-    function, held = partial(_run, name, **(how or {})), list(map(da.asarray, arrays))
-    return da.apply_gufunc(function, signature, *held, meta=held[0]._meta.astype(dtype), allow_rechunk=True, **options)
+    function, given = partial(_run, name, **(how or {})), list(map(da.asarray, arrays))
+    meta = given[0]._meta.astype(dtype)
+    return da.apply_gufunc(function, signature, *given, meta=meta, allow_rechunk=True, **options)
 
 
 def _place(name: str, x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:

@@ -261,7 +261,7 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     """The standard's `take`, whose indices may have any number of axes; Dask's own takes one.
 
     Nor does Dask's own see that an index in a Dask array lies beyond the axis: it gives the first element for it.
-    Indices on a device are taken as they are, since to look at them would copy them to the host.
+    Indices on a device are taken as they are, since to check them would copy them to the host.
     """
     if axis is None and x.ndim != 1:
         raise ValueError(f"axis must be given to take for an array of {x.ndim} axes")

@@ -33,7 +33,7 @@ def _stepped(
     sums: Sequence[tuple[int, ...]],
     start: Any,
     name: str,
-    looks: Sequence[int] = (),
+    observed: Sequence[int] = (),
 ) -> tuple[Any, Any, list[Any]]:
     """See `nbm_xp.namespace.blocks.stepped`."""
     name = f"{name}-{tokenize(work, blocks, steps, chunks, start)}"
@@ -58,7 +58,7 @@ def _stepped(
     total = f"{name}-sums"
     lengths: list[int] = []
     adding: dict[Any, Any] = {}
-    looking: list[tuple[str, dict[Any, Any]]] = []
+    seen_steps: list[tuple[str, dict[Any, Any]]] = []
     for number, (step, shape) in enumerate(zip(steps, sums, strict=True)):
         last, made = made, {block: (f"{name}-step-{number}", 0, *block) for block in blocks}
         for block, others in neighbours.items():
@@ -66,8 +66,8 @@ def _stepped(
             tasks[made[block]] = (partial(_step, block, tuple(others), step), own, given[block], last[block], near)
         shown = {block: (f"{name}-shown-{number}", 0, *block) for block in blocks}
         tasks |= {shown[block]: (_beside, key) for block, key in made.items()}
-        if number in looks:
-            looking.append((look := f"{name}-look-{number}", _arrays(look, own, given, made)))
+        if number in observed:
+            seen_steps.append((seen_name := f"{name}-observed-{number}", _arrays(seen_name, own, given, made)))
         if shape[0]:
             adding |= _sum_of(f"{name}-sum-{number}", list(shown.values()), (total, len(lengths), 0))
             lengths.append(shape[0])
@@ -75,8 +75,8 @@ def _stepped(
     tasks |= _arrays(end, own, given, made)
     array = GraphArray(graph_from(end, tasks, dependencies=before), end, chunks, dtype=work.dtype)
     seen = [
-        GraphArray(graph_from(look, made, dependencies=[array]), look, chunks, dtype=work.dtype)
-        for look, made in looking
+        GraphArray(graph_from(seen_name, made, dependencies=[array]), seen_name, chunks, dtype=work.dtype)
+        for seen_name, made in seen_steps
     ]  # fmt: skip
     if not lengths:
         return array, None, seen

@@ -132,7 +132,7 @@ def _multiplied(tiles: list[Tile], blocks: list[Any], left: bool) -> Any:
 
 
 class _Held:
-    """An array that is told from others by its name and layers: computed on a cluster, it has the same name."""
+    """An array that is compared by its name and layers: computed on a cluster, it has the same name."""
 
     def __init__(self, array: Any) -> None:
         self.array = array

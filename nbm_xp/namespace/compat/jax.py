@@ -111,12 +111,12 @@ def build() -> Any:
         places = jnp.searchsorted(x1, x2, side=side, sorter=sorter)
         return places.astype(jnp.argmax(jnp.zeros(1)).dtype)
 
-    mends: dict[str, Any] = {"cumulative_prod": cumulative_prod, "searchsorted": searchsorted}
+    replacements: dict[str, Any] = {"cumulative_prod": cumulative_prod, "searchsorted": searchsorted}
     for name in _WITH_DTYPE.split():
-        mends[name] = _refuse_narrowing(mends.get(name, getattr(jnp, name)))
-    mends["astype"] = _refuse_narrowing(_astype(jnp), position=1)
-    mends["full"] = _refuse_narrowing(jnp.full, position=2)
-    return overlay(jnp, "jax", mends, linalg={"matrix_rank": ranked(jnp, jnp.linalg.svdvals)})
+        replacements[name] = _refuse_narrowing(replacements.get(name, getattr(jnp, name)))
+    replacements["astype"] = _refuse_narrowing(_astype(jnp), position=1)
+    replacements["full"] = _refuse_narrowing(jnp.full, position=2)
+    return overlay(jnp, "jax", replacements, linalg={"matrix_rank": ranked(jnp, jnp.linalg.svdvals)})
 
 
 def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths) -> Any:

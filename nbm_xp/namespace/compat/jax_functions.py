@@ -89,7 +89,7 @@ class _Compiled:
         try:
             results = self.jitted(*arrays)
         except _NEEDS_VALUES:
-            self.works, self.how = False, "as it is, for it looks at values"
+            self.works, self.how = False, "as it is, since it needs values"
             return self.plan(*arrays)
         self.how = "compiled by jax.jit"
         if self.integers:
@@ -195,12 +195,12 @@ def _kept_apart(x: Any) -> Any:
 
 
 def barrier(values: Any) -> Any:
-    """See `nbm_xp.namespace.compiling.library_barrier`."""
+    """The values, which the compiler does not merge with equal ones that it has already."""
     return jax.lax.optimization_barrier(values)
 
 
 def branch(condition: Any, taken: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-    """See `nbm_xp.namespace.compiling.library_branch`."""
+    """The result of one of two functions, by a condition that may be traced."""
     if not isinstance(condition, _Tracer):
         return taken() if condition else otherwise()
     try:
@@ -221,7 +221,12 @@ def loop(
     stops: bool,
     cache: dict[Any, Any],
 ) -> Any:
-    """See `nbm_xp.namespace.compiling.library_loop`."""
+    """A loop in the library: final carried values, stacked results and the number of steps.
+
+    `step` maps entries of the sequences, carried values and captured ones to new carried values, results and, if the
+    loop `stops`, a condition. `cache` is a dict in which the loop keeps what it compiled. The result is None where the
+    steps are better taken one by one.
+    """
     traced = _traced((*carries, *captured)) or any(_traced(s if isinstance(s, list) else (s,)) for s in sequences)
     if not traced and (count < _MANY_STEPS or cache.get("uncompilable")):
         return None

@@ -1,7 +1,7 @@
 """NumPy: its own functions where they are right, those of array-api-compat where they are not, and the compiled core's.
 
 array-api-compat wraps functions that versions of NumPy before 2.1 had wrong. The wrappers give the same and cost up
-to 2 µs a call, ten times NumPy's own `sign` or `zeros`; the versions that serve here do not need them. Mended: what
+to 2 µs a call, ten times NumPy's own `sign` or `zeros`; the versions that serve here do not need them. Corrected: what
 does not take arrays of the other byte order. Beside it, a kernel for sums into repeated places.
 """
 
@@ -25,8 +25,8 @@ _FROM_COMPAT = frozenset({
     "argsort", "count_nonzero", "fft", "finfo", "iinfo", "linalg", "sort", "take_along_axis", "unique_all",
     "unique_counts", "unique_inverse", "unique_values",
 })  # fmt: skip
-"""What array-api-compat mends. It is imported when the first of these is asked for, since it imports all parts of NumPy
-(f2py, testing, ma and others) with it, which takes as long as importing NumPy."""
+"""Functions that array-api-compat corrects. It is imported when the first of these is used: with it come all parts of
+NumPy (f2py, testing, ma and others), which take as long as NumPy itself."""
 
 to_numpy = np.asarray
 
@@ -66,7 +66,7 @@ def _reduction(name: str, ufunc: np.ufunc) -> Any:
 
 
 def _native(dtype: Any) -> Any:
-    """A dtype in the machine's byte order, the only one in which ufuncs can be asked for it."""
+    """A dtype in the machine's byte order, the only one that ufuncs take as `dtype`."""
     return dtype.newbyteorder("=") if isinstance(dtype, np.dtype) and not dtype.isnative else dtype
 
 

@@ -1,14 +1,14 @@
 """PyTorch: sums into unsigned integers, and a kernel for sums along an axis that an index names.
 
 PyTorch cannot compute with uint16, uint32 and uint64: sums and products into them are made as int64, which has the
-same bits, and cast. Not to be mended from a namespace: other arithmetic of these dtypes; sums of unsigned integers
-are int64 unless a dtype is asked for (the standard says uint64), since uint64 would be of no use afterwards; and
+same bits, and cast. Not to be corrected from a namespace: other arithmetic of these dtypes; sums of unsigned integers
+are int64 unless a dtype is given (the standard says uint64), since uint64 would be of no use afterwards; and
 slices with negative steps are refused (use `flip`).
 
 float64 becomes float16 by way of float32, rounded twice; here once, unless PyTorch itself is to differentiate it.
 
 Missing in array-api-compat: `std` with a correction that is no whole number, and `unique_all`, since
-PyTorch does not tell where an element is first. It is found by a stable sort. Wrong there: `take_along_axis` of places
+PyTorch does not say where an element is first. It is found by a stable sort. Wrong there: `take_along_axis` of places
 beyond the axis, which PyTorch counts round and round; `var` and `std` over no axes, which are 0 there even of NaN.
 """
 
@@ -48,15 +48,15 @@ def from_numpy(value: Any) -> Any:
 
 
 def _through_int64(function: Callable[..., Any], xp: Any) -> Callable[..., Any]:
-    """The sum or product, computed as int64 where PyTorch cannot compute as asked."""
+    """The sum or product, computed as int64 where PyTorch cannot compute in that dtype."""
 
     @functools.wraps(function)
-    def mended(x: Any, /, *, dtype: Any = None, **options: Any) -> Any:
+    def corrected(x: Any, /, *, dtype: Any = None, **options: Any) -> Any:
         if dtype is not None and dtype_name(dtype) in _ONLY_STORED:
             return function(xp.astype(x, xp.int64), dtype=xp.int64, **options).to(dtype)
         return function(x, dtype=dtype, **options)
 
-    return mended
+    return corrected
 
 
 def _spreads(xp: Any) -> dict[str, Callable[..., Any]]:
@@ -122,11 +122,11 @@ def build() -> Any:
     """The namespace for PyTorch tensors."""
     original: Any = importlib.import_module("array_api_compat.torch")
     names = ("cumulative_prod", "cumulative_sum", "prod", "sum")
-    mends: dict[str, Any] = {name: _through_int64(getattr(original, name), original) for name in names}
-    mends |= {"astype": _astype(original), **_spreads(original)}
-    mends["take_along_axis"] = _take_along_axis(original)
-    mends["unique_all"] = _unique_all(original)
-    return overlay(original, "torch", mends, fft=transforms(original))
+    replacements: dict[str, Any] = {name: _through_int64(getattr(original, name), original) for name in names}
+    replacements |= {"astype": _astype(original), **_spreads(original)}
+    replacements["take_along_axis"] = _take_along_axis(original)
+    replacements["unique_all"] = _unique_all(original)
+    return overlay(original, "torch", replacements, fft=transforms(original))
 
 
 def add_along(x: Any, axis: int, index: Any, values: Any) -> Any:
@@ -145,7 +145,7 @@ def _with_nothing(function: Callable[..., Any], several: bool, xp: Any) -> Calla
     """The transform, of nothing too where the axes to transform have a length."""
 
     @functools.wraps(function)
-    def mended(x: Any, /, **options: Any) -> Any:
+    def corrected(x: Any, /, **options: Any) -> Any:
         if x.numel():
             return function(x, **options)
         empty = [axis for axis, length in enumerate(x.shape) if length == 0]
@@ -157,7 +157,7 @@ def _with_nothing(function: Callable[..., Any], several: bool, xp: Any) -> Calla
             tuple(slice(0, 0) if axis in empty else slice(None) for axis in range(x.ndim))
         ]
 
-    return mended
+    return corrected
 
 
 def _axes(ndim: int, several: bool, options: dict[str, Any]) -> list[int]:
@@ -171,8 +171,8 @@ def _axes(ndim: int, several: bool, options: dict[str, Any]) -> list[int]:
 
 def transforms(xp: Any) -> dict[str, Callable[..., Any]]:
     """What stands over PyTorch's transforms, by name."""
-    mended = {name: _with_nothing(getattr(xp.fft, name), False, xp) for name in _ONE_AXIS}
-    return mended | {name: _with_nothing(getattr(xp.fft, name), True, xp) for name in _SEVERAL_AXES}
+    corrected = {name: _with_nothing(getattr(xp.fft, name), False, xp) for name in _ONE_AXIS}
+    return corrected | {name: _with_nothing(getattr(xp.fft, name), True, xp) for name in _SEVERAL_AXES}
 
 
 def reshaped_view(x: Any, shape: tuple[int, ...]) -> Any:

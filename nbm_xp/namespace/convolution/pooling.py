@@ -142,8 +142,8 @@ def _elements(
     if all(s >= 0 and s + e <= n for s, e, n in zip(starts, extents, inside, strict=True)):
         return float(math.prod(sizes))
     ones = xp.ones((1, *inside, 1), dtype=like.dtype, device=device_argument(like))
-    held = sum_windows(ones, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
-    return xp.where(held > 0.0, held, 1.0)
+    counts = sum_windows(ones, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
+    return xp.where(counts > 0.0, counts, 1.0)
 
 
 def _largest(

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 __all__ = [
     "FAR_TAIL", "HALF_LOG_TWO_PI", "HALF_PI_HIGH", "HALF_PI_LOW", "HALF_WIDTH", "LEAST_TAIL", "LN2_HIGH", "LN2_LOW",
-    "LOG_FACTORIALS", "MANY_EVENTS", "ROOT_TWO", "STIRLING_ERRORS", "SURELY_ACCEPTED", "TWO_PI", "central_quantile",
+    "LOG_FACTORIALS", "MANY_EVENTS", "ROOT_TWO", "STIRLING_ERRORS", "SURELY_ACCEPTED", "central_quantile",
     "cosine_near_zero", "exp_near_zero", "far_quantile", "large_poisson_deviance", "log_from_parts", "outer_quantile",
     "sine_near_zero", "stirling_series",
 ]  # fmt: skip
@@ -34,7 +34,6 @@ HALF_PI_LOW: Final = 6.07710050650619224932e-11
 """A quarter of a turn, likewise."""
 
 ROOT_TWO: Final = 1.4142135623730951
-TWO_PI: Final = 6.283185307179586
 HALF_LOG_TWO_PI: Final = 0.9189385332046727
 
 LOG_FACTORIALS: Final = (

@@ -33,7 +33,7 @@ __all__ = [
 ]  # fmt: skip
 
 OPTIONS: Final = ("--fmad=false",)
-"""What the compiler is told: a product is rounded before anything is added."""
+"""The compiler's options: a product is rounded before anything is added."""
 
 THREADS: Final = 256
 """How many threads a block has."""
@@ -188,7 +188,7 @@ def bernoulli(
 ) -> tuple[Any, Any, None] | None:
     """Compare the next uniforms of the streams with probabilities: see `numpy_trials.bernoulli`.
 
-    It does not look at what the probabilities are, and leaves those on another device than the states to CuPy.
+    It does not check the probabilities, and leaves those on another device than the states to CuPy.
     """
     probability = dtype_name(p)
     if dtype == "float16" or probability not in P_TYPES or sample not in SAMPLES or p.device != states.device:
@@ -255,7 +255,7 @@ def advance(states: Any, n: int) -> Any:
 
 
 def pieces(xp: Any, begins: Any, lengths: Any, rows: Callable[[Any], Any], streams: int) -> tuple[int, Any, Any]:
-    """The tables that tell a thread which element of a draw is its own: see ``devices/pieces.cuh``.
+    """The tables that say which element of a draw is its own: see ``devices/pieces.cuh``.
 
     Parameters
     ----------

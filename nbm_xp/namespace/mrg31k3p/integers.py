@@ -53,7 +53,7 @@ DRAW_STEPS: Final = 2**134
 """Steps from the first stream of one draw of `RandomStreams` to the first stream of its next draw."""
 
 MAX_STREAMS: Final = 60 * 256
-"""The largest number of streams that a draw takes unless it is told otherwise."""
+"""The largest number of streams that a draw takes by default."""
 
 
 def _product(a: Matrix, b: Matrix, modulus: int) -> Matrix:

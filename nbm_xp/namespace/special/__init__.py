@@ -50,7 +50,7 @@ _NOT_THEIRS = {"cupy": {"riemann_zeta"}, "torch": {"riemann_zeta"}, "jax": {"rie
 
 
 class Special:
-    """The special functions of one library, found when they are first asked for.
+    """The special functions of one library, found when they are first used.
 
     Examples
     --------

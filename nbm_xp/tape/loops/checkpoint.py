@@ -12,8 +12,7 @@ from functools import partial, wraps
 from types import ModuleType
 from typing import Any, TypeVar
 
-from nbm_xp.namespace import is_lazy
-from nbm_xp.namespace.compiling import library_barrier
+from nbm_xp.namespace import is_lazy, kernel
 
 from ..control import Until
 from ..gradients import pull_back
@@ -88,7 +87,7 @@ def _runner(xp: ModuleType, call: Remade, needed: frozenset[int], unstacked: fro
     """What computes, in a library, those results that are needed."""
     wanted = [call.outputs[index] for index in sorted(needed)]
     plan = compile_plan([*call.inputs, *call.captured], wanted, xp, lazy=is_lazy(xp))
-    return partial(_run, plan, library_barrier(xp) if call.again else None)
+    return partial(_run, plan, kernel("compiling.barrier", xp) if call.again else None)
 
 
 def _rule(g: dict[int, Tensor], out: Any, inputs: Any, captured: Any, *, payload: Remade) -> list[Any]:

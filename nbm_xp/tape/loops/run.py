@@ -10,8 +10,7 @@ from itertools import repeat
 from types import ModuleType
 from typing import Any
 
-from nbm_xp.namespace import concrete_int, is_lazy, running_dtype
-from nbm_xp.namespace.compiling import library_loop
+from nbm_xp.namespace import concrete_int, is_lazy, kernel, running_dtype
 
 from ..graph import VARIABLE, Node, reachable
 from ..operations import SUBGRAPH_TAG
@@ -57,7 +56,7 @@ class LoopRunner:
         following = [body.following[position] for position in self.live]
         results = [*following, *taps, *([] if body.stop is None else [body.stop])]
         self.step = compile_plan([*sequences, *carries, *body.captured], results, xp, lazy=self.lazy)
-        self.own = library_loop(xp)
+        self.own = kernel("compiling.loop", xp)
         self.compiled: dict[Any, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:

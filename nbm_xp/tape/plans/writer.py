@@ -21,9 +21,8 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, TypeAlias, TypeVar
 
 from nbm_xp.namespace import chains as library
-from nbm_xp.namespace import concrete_int, running_dtype
-from nbm_xp.namespace.compiling import library_branch
-from nbm_xp.namespace.errors import tell_lack
+from nbm_xp.namespace import concrete_int, kernel, running_dtype
+from nbm_xp.namespace.errors import say_lack
 
 from ..control import IFELSE, BranchPath
 from ..dtypes import DTYPE_CLASSES
@@ -95,7 +94,7 @@ class PlanWriter:
         self.lazy = lazy
         self.is_block = is_block
         self.block_functions = library.block_functions(xp)
-        self.branch = library_branch(xp)
+        self.branch = kernel("compiling.branch", xp)
         self._calls: list[Call] = []
         self.inputs = list(inputs)
         self.outputs = list(outputs)
@@ -320,7 +319,7 @@ class PlanWriter:
         try:
             return attrgetter(name)(self.xp)
         except AttributeError as error:
-            tell_lack(error, name)
+            say_lack(error, name)
             raise
 
     def _bind(self, label: str, key: Hashable, value: Any) -> str:
