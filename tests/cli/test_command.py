@@ -140,6 +140,7 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
             "--held-out has 64 features, but the model is expecting 9",
         ),
         (["train", "--hours", "0"], "--hours"),
+        (["train", "--hours", "1", "--n-iter", "2"], "--n-iter and --hours both say how long to learn"),
         (["train", "--visible", "gaussian", "--hidden", "relu"], "connections must not join layers of gaussian"),
         (["train", "--hidden", "spin,binary"], "--hidden must be a kind of units"),
         (["lattice", "--size", "1", "--out", "a"], "size must be a whole number, at least 2, got 1"),
@@ -177,6 +178,10 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
             "--out must end in .png, or be a folder",
         ),
         (["evaluate", *M, "--threshold", "0.5"], "--threshold is for the rows of --data"),
+        (
+            ["sample", *M, "--chunks", "5"],
+            "--chunks needs a library that computes in blocks, --library dask, or a folder",
+        ),
         (["sample", *M, "--threshold", "0.5"], "--threshold is for the rows of --data"),
         (["plot", MODEL, "--units", "9"], "--units must be from 0 to 8"),
         (["plot", MODEL, "--units", "a"], "--units must be whole numbers"),
@@ -337,15 +342,3 @@ def test_a_package_that_is_missing_is_one_line() -> None:
     code = "import sys; sys.modules['matplotlib'] = None; from nbm_xp.cli import main; main()"
     told = subprocess.run([sys.executable, "-c", code, "plot", "run"], capture_output=True, text=True, check=False)
     assert (told.returncode, told.stderr) == (1, "nbm-xp: this needs Matplotlib: install nbm_xp[app]\n")
-
-
-def test_chunks_without_a_library_that_computes_in_blocks_are_refused(model: RBM) -> None:
-    said = refused("sample", *M, "--chunks", "5")
-    assert "--chunks needs a library that computes in blocks, --library dask, or a folder as --out" in said
-
-
-def test_what_is_wrong_with_a_source_is_said(scans: Any) -> None:
-    os.mkdir("folder")
-    np.save("empty.npy", scans[:0])
-    assert "folder: is a folder" in refused("train", "--data", "folder")
-    assert "at least one row" in refused("train", "--data", "empty.npy")

@@ -52,17 +52,6 @@ def test_a_run_of_chains_keeps_all_draws_and_says_what_it_is() -> None:
     assert found["dashboard"] is None
 
 
-def test_draws_come_after_so_many_sweeps() -> None:
-    ran(*CHAINS)
-    every = drawn()
-    ran(*CHAINS, "--out", "thinned", "--n-draws", "3", "--thin", "3", "--burn-in", "2")
-    np.testing.assert_array_equal(drawn("thinned"), every[:, [4, 7, 10]])
-    ran(*CHAINS, "--out", "means", "--probabilities", "--layers", "0,1")
-    means = drawn("means")
-    assert ((means > 0) & (means < 1)).all()
-    assert open_samples("means", "hidden_1").shape == (10, 12, 4)
-
-
 @pytest.mark.slow
 def test_a_cluster_gives_the_same_draws_and_tells_its_page() -> None:
     pytest.importorskip("distributed")
@@ -139,24 +128,6 @@ def test_evaluate_is_a_run_with_a_folder(model: RBM) -> None:
     assert all(again[name] == found[name] for name in again.keys() - {"seconds"})
     elsewhere = told(*asked, "--out", "elsewhere", "--n-workers", "1", "--checkpoint-every", "7")
     assert elsewhere["ais"] == found["ais"]
-
-
-def test_a_deep_machine_is_weighed_in_a_run_as_at_once() -> None:
-    deep = DBM([9, 5, 4], n_iter=2, batch_size=10, random_state=0).fit(SCANS)
-    deep.save("deep.safetensors")
-    asked = ("evaluate", "--model", "deep.safetensors", "--data", "scans.npy", "--n-temperatures", "80", "--reverse")
-    at_once = told(*asked)
-    found = told(*asked, "--chunks", "30", "--checkpoint-every", "25", "--out", "weighed")
-    assert at_once["lower_bound"] is found["lower_bound"] is True
-    assert found["mean_log_likelihood"] == pytest.approx(at_once["mean_log_likelihood"], abs=1e-5)
-    assert found["mean_log_likelihood"] == pytest.approx(float(deep.log_likelihood(SCANS).mean()), abs=1e-5)
-    assert found["log_z"] == deep.log_partition()
-    for estimate in (found["ais"], found["reverse"]):
-        assert estimate["log_z_low"] < found["log_z"] < estimate["log_z_high"]
-    assert found["ais"]["log_z"] != found["reverse"]["log_z"]
-    shown = ran("resume", "weighed")
-    assert "log-likelihood ≥" in shown
-    assert "80 in reverse" in shown
 
 
 # Pictures

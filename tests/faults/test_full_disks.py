@@ -10,7 +10,7 @@ import stat
 import pytest
 
 from nbm_xp.runs import RunError, Workers, open_samples, resume, sample
-from tests.helpers.runs import SAMPLE, files_of, ordinary, program
+from tests.helpers.runs import SAMPLE, files_of, ordinary, program, results_of, whole
 
 pytest.importorskip("zarr")
 
@@ -33,37 +33,30 @@ except RunError as error:
 """
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return files_of(sample(ordinary(), tmp_path_factory.mktemp("runs") / "whole", **SAMPLE).path / "samples.zarr")
-
-
-def goes_on(place: pathlib.Path, reported: int, undisturbed: dict[str, str]) -> None:
+def goes_on(place: pathlib.Path, reported: int) -> None:
     """What is there is whole, none of it is lost, and the rest follows."""
     there = files_of(place / "unfinished.zarr")
-    assert there.items() <= undisturbed.items()
+    assert {f"samples.zarr/{name}": digest for name, digest in there.items()}.items() <= whole("sample").items()
     with pytest.raises(RunError, match="not finished"):
         open_samples(place)
     told: list[int] = []
     run = resume(place, progress=lambda done, total: told.append(done))
     assert told[0] >= reported
-    assert files_of(run.path / "samples.zarr") == undisturbed
+    assert results_of(run.path) == whole("sample")
 
 
-def test_a_file_longer_than_is_allowed(tmp_path: pathlib.Path, undisturbed: dict[str, str]) -> None:
+def test_a_file_longer_than_is_allowed(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("resource")
     client = program(LIMITED.format(place=os.fspath(tmp_path / "run")))
     out, errors = client.communicate(timeout=300)
     reported, _, message = out.partition(" ")
     assert "is full, or the file would be longer than is allowed" in message, errors
     assert "resume the run by runs.resume" in message
-    goes_on(tmp_path / "run", int(reported), undisturbed)
+    goes_on(tmp_path / "run", int(reported))
 
 
 @pytest.mark.parametrize("at", range(8))
-def test_a_disk_that_is_full_at_any_write(
-    tmp_path: pathlib.Path, undisturbed: dict[str, str], monkeypatch: pytest.MonkeyPatch, at: int
-) -> None:
+def test_a_disk_that_is_full_at_any_write(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
     """Chunks and checkpoints take turns: each kind fails in its time, after half of its bytes."""
     count, flush = 0, os.fsync
 
@@ -88,6 +81,6 @@ def test_a_disk_that_is_full_at_any_write(
         )
     monkeypatch.undo()
     if (tmp_path / "run" / "unfinished.zarr").exists():
-        goes_on(tmp_path / "run", told[-1], undisturbed)
+        goes_on(tmp_path / "run", told[-1])
     else:
         assert not (tmp_path / "run" / "samples.zarr").exists()

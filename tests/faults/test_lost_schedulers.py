@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from nbm_xp.runs import RunError, Workers, resume, sample
-from tests.helpers.runs import SAMPLE, files_of, ordinary
+from tests.helpers.runs import SAMPLE, ordinary, results_of, whole
 
 pytest.importorskip("distributed")
 pytest.importorskip("zarr")
@@ -71,17 +71,12 @@ def cluster(tmp_path: pathlib.Path) -> Iterator[Cluster]:
         made.close()
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return files_of(sample(ordinary(), tmp_path_factory.mktemp("runs") / "whole", **SAMPLE).path / "samples.zarr")
-
-
 def wait_for_workers(workers: Workers, count: int) -> None:
     client: Any = workers.pool._client  # type: ignore[attr-defined]
     client.wait_for_workers(count, timeout=300)
 
 
-def test_a_worker_of_a_cluster_is_killed(tmp_path: pathlib.Path, cluster: Cluster, undisturbed: dict[str, str]) -> None:
+def test_a_worker_of_a_cluster_is_killed(tmp_path: pathlib.Path, cluster: Cluster) -> None:
     def kill(done: int, total: int) -> None:
         if done > total // 3 and cluster.processes[1].poll() is None:
             cluster.processes[1].kill()
@@ -89,12 +84,10 @@ def test_a_worker_of_a_cluster_is_killed(tmp_path: pathlib.Path, cluster: Cluste
     with Workers(cluster.address) as workers:
         wait_for_workers(workers, 2)
         run = sample(ordinary(), tmp_path / "run", scheduler=workers, progress=kill, **SAMPLE)
-    assert files_of(run.path / "samples.zarr") == undisturbed
+    assert results_of(run.path) == whole("sample")
 
 
-def test_a_scheduler_that_goes_away_and_another_one(
-    tmp_path: pathlib.Path, cluster: Cluster, undisturbed: dict[str, str]
-) -> None:
+def test_a_scheduler_that_goes_away_and_another_one(tmp_path: pathlib.Path, cluster: Cluster) -> None:
     told: list[int] = []
 
     def kill(done: int, total: int) -> None:
@@ -118,12 +111,10 @@ def test_a_scheduler_that_goes_away_and_another_one(
     finally:
         other.close()
     assert again[0] >= told[-1]
-    assert files_of(run.path / "samples.zarr") == undisturbed
+    assert results_of(run.path) == whole("sample")
 
 
-def test_a_cluster_without_workers_is_waited_for_so_long(
-    tmp_path: pathlib.Path, cluster: Cluster, undisturbed: dict[str, str]
-) -> None:
+def test_a_cluster_without_workers_is_waited_for_so_long(tmp_path: pathlib.Path, cluster: Cluster) -> None:
     """Both workers die: the run ends when the time is over, and goes on where it was with another worker."""
     told: list[int] = []
 
@@ -141,7 +132,7 @@ def test_a_cluster_without_workers_is_waited_for_so_long(
     with Workers(cluster.address) as workers:
         wait_for_workers(workers, 1)
         run = resume(tmp_path / "run", scheduler=workers)
-    assert files_of(run.path / "samples.zarr") == undisturbed
+    assert results_of(run.path) == whole("sample")
 
 
 def test_a_scheduler_that_is_gone_before_anything_is_asked(tmp_path: pathlib.Path, cluster: Cluster) -> None:

@@ -1,20 +1,29 @@
-"""Runs for tests: small models, what a directory holds, and a program that samples in a process of its own."""
+"""Runs for tests: small models, runs of every kind, what a directory holds, and programs in processes of their own."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import pathlib
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 from nbm_xp.boltzmann import DBM, RBM, Topology
+from nbm_xp.graphs import GraphMachine, edwards_anderson, random_regular
+from nbm_xp.runs import RunDirectory, evaluate, measure_lattice, sample, sample_graph, train
+from nbm_xp.runs.execution import kind_of
 
-__all__ = ["HEARS_INTERRUPTIONS", "SAMPLE", "deep", "dyadic", "files_of", "ordinary", "program"]
+__all__ = [
+    "HEARS_INTERRUPTIONS", "RUNS", "SAMPLE", "deep", "dyadic", "files_of", "left_off", "ordinary", "program",
+    "results_of", "stopping_after", "whole",
+]  # fmt: skip
 
 
 def ordinary(n_visible: int = 20, n_hidden: int = 12, seed: int = 0) -> RBM:
@@ -65,6 +74,86 @@ SAMPLE: dict[str, Any] = {
     "random_state": 5,
     "layers": (0, 1),
 }
+
+
+@functools.cache
+def laddered() -> DBM:
+    """A machine that learned on a ladder, whose states cannot be enumerated."""
+    return DBM([20, 21, 25], n_iter=2, training="ptt", learning_rate=0.05, random_state=0).fit(_rows(20))
+
+
+def _rows(n_visible: int) -> Any:
+    return (np.random.default_rng(1).random((40, n_visible)) < 0.4).astype("float32")
+
+
+EVALUATE: dict[str, Any] = {
+    "n_chains": 24, "n_temperatures": 30, "chunks": 8, "checkpoint_every": 6, "random_state": 5,
+}  # fmt: skip
+GRAPH: dict[str, Any] = {"beta": 0.8, "random_state": 5}
+RUNS: dict[str, Callable[..., RunDirectory]] = {
+    "sample": lambda place, **how: sample(ordinary(), place, **SAMPLE | how),
+    "clamped": lambda place, **how: sample(
+        ordinary(), place, **SAMPLE | {"layers": (0,), "clamp": {1: np.ones(12, "float32")}} | how
+    ),
+    "ladder": lambda place, **how: sample(laddered(), place, **SAMPLE | {"layers": (0, 1, 2)} | how),
+    "evaluate": lambda place, **how: evaluate(ordinary(), place, _rows(20), **EVALUATE | how),
+    "skipping": lambda place, **how: evaluate(
+        # a machine whose chains in reverse begin with sweeps
+        deep((21, 25, 22), connections=[(0, 1), (0, 2), (1, 2)], scale=0.2), place, _rows(21),
+        **EVALUATE | {"reverse": True, "n_sweeps": 20} | how,
+    ),
+    "weighed on the ladder": lambda place, **how: evaluate(
+        laddered(), place, _rows(20)[:10], **EVALUATE | {"ladder_steps": 40} | how
+    ),
+    "glass": lambda place, **how: sample_graph(
+        GraphMachine(edwards_anderson((24, 20), random_state=1)), place,
+        **GRAPH | {"n_chains": 2, "n_sweeps": 24, "chunks": 10, "checkpoint_every": 3} | how,
+    ),
+    "web": lambda place, **how: sample_graph(
+        GraphMachine(random_regular(120, 3, random_state=1), fields=0.1), place,
+        **GRAPH | {"n_chains": 66, "n_sweeps": 4, "shards": 3, "clamp": {3: 1, 70: -1}, "rule": "metropolis"} | how,
+    ),
+    "transition": lambda place, **how: measure_lattice(
+        place, (12, 8), [1.5, 2.5, 3.5], **{"n_sweeps": 200, "checkpoint_every": 50, "random_state": 2} | how
+    ),
+    "train": lambda place, **how: train(
+        RBM(8, n_iter=20, random_state=2), place, _rows(16), **{"checkpoint_every": 1} | how
+    ),
+}  # fmt: skip
+"""Runs of every kind, begun in a directory with further options."""
+
+
+def results_of(place: str | os.PathLike[str]) -> dict[str, str]:
+    """The files of a run's results, and the hashes of what they hold; but that which tells how long a training took."""
+    results = tuple(set(kind_of(RunDirectory.read(place).kind).results) - {"result.json"})
+    return {name: digest for name, digest in files_of(place).items() if name.startswith(results)}
+
+
+@functools.cache
+def whole(name: str) -> dict[str, str]:
+    """The results of one of `RUNS` that nothing has disturbed."""
+    with tempfile.TemporaryDirectory() as folder:
+        return results_of(RUNS[name](pathlib.Path(folder) / "run").path)
+
+
+def stopping_after(share: float, told: list[int] | None = None) -> Callable[[int, int], None]:
+    """A `progress` that notes what it is told, and breaks a run off after a share of its work."""
+
+    def stop(done: int, total: int) -> None:
+        if told is not None:
+            told.append(done)
+        if done > share * total:
+            raise KeyboardInterrupt
+
+    return stop
+
+
+def left_off(begin: Callable[..., RunDirectory], *arguments: Any, share: float, **how: Any) -> int:
+    """Begin a run that is broken off after a share of its work; what it reported last."""
+    told: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        begin(*arguments, progress=stopping_after(share, told), **how)
+    return told[-1]
 
 
 HEARS_INTERRUPTIONS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"

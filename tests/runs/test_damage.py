@@ -11,133 +11,105 @@ import shutil
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 from nbm_xp.runs import (
     RunDirectory,
     RunError,
     Workers,
-    evaluate,
     open_dataset,
     open_samples,
     read_evaluation,
     resume,
-    sample,
+    trained_model,
 )
 from nbm_xp.runs.store import open_arrays
-from tests.helpers.runs import SAMPLE, ordinary
+from tests.helpers.runs import RUNS, left_off, ordinary
 
 pytest.importorskip("zarr")
 
-ROWS = (np.random.default_rng(1).random((30, 20)) < 0.4).astype("float32")
-HELD = {1: np.ones(12, dtype="float32")}
-SAMPLED: dict[str, Any] = SAMPLE | {"layers": (0,), "clamp": HELD}
-WEIGHED: dict[str, Any] = {"n_chains": 20, "n_temperatures": 20, "chunks": 8, "checkpoint_every": 5, "random_state": 3}
 LOGS = ("run.log", "run.lock")
+sampled = RUNS["clamped"]
+READERS: dict[str, list[Callable[[pathlib.Path], object]]] = {
+    "clamped": [
+        lambda place: open_samples(place).compute(scheduler="synchronous"),
+        lambda place: open_dataset(place).load(scheduler="synchronous"),
+    ],
+    "evaluate": [read_evaluation, lambda place: open_arrays(place / "evaluation.zarr")["free_energy"][:]],
+    "train": [trained_model],
+}
 
 
-class LeftError(Exception):
-    pass
-
-
-def leave(done: int, total: int) -> None:
-    if done > total // 2:
-        raise LeftError
-
-
-def sampled(place: pathlib.Path, resumes: bool = False, **change: Any) -> None:
-    if resumes:
+def again(place: pathlib.Path) -> None:
+    """Go on with a run, and read all of it."""
+    for read in READERS[place.parent.name]:
         resume(place)
-    else:
-        sample(ordinary(), place, **SAMPLED | change)
-    open_samples(place).compute(scheduler="synchronous")
-    open_dataset(place).load(scheduler="synchronous")
+        read(place)
 
 
-def weighed(place: pathlib.Path, resumes: bool = False, **change: Any) -> None:
-    if resumes:
-        resume(place)
-    else:
-        evaluate(ordinary(), place, ROWS, **WEIGHED | change)
-    read_evaluation(place)
-    open_arrays(place / "evaluation.zarr")["free_energy"][:]
+def interrupted(place: pathlib.Path, name: str = "clamped", **change: Any) -> pathlib.Path:
+    left_off(RUNS[name], place, share=0.5, **change | ({} if name == "train" else {"scheduler": Workers(n_workers=1)}))
+    return place
 
 
-KINDS: dict[str, Callable[..., None]] = {"sample": sampled, "evaluate": weighed}
-
-
-@pytest.fixture(scope="module", params=[(kind, state) for kind in KINDS for state in ("finished", "interrupted")])
-def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, pathlib.Path]:
-    kind, state = request.param
-    place = tmp_path_factory.mktemp("runs") / f"{kind} {state}"
-    if state == "finished":
-        KINDS[kind](place)
-    else:
-        with pytest.raises(LeftError):
-            KINDS[kind](place, progress=leave, scheduler=Workers(n_workers=1))
-    return KINDS[kind], place
+@pytest.fixture(scope="module", params=[(name, state) for name in READERS for state in ("finished", "interrupted")])
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    name, state = request.param
+    place = tmp_path_factory.mktemp(state) / name / "run"
+    return RUNS[name](place).path if state == "finished" else interrupted(place, name)
 
 
 def files(place: pathlib.Path) -> list[pathlib.Path]:
     return sorted(path for path in place.rglob("*") if path.is_file() and path.name not in LOGS)
 
 
-def refuses(again: Callable[..., None], place: pathlib.Path) -> str:
+def refuses(place: pathlib.Path) -> str:
     """What going on with a run, or reading all of it, is refused with."""
     with pytest.raises((ValueError, RunError)) as raised:
-        again(place, resumes=True)
+        again(place)
     return str(raised.value)
 
 
-def test_a_flipped_bit_in_any_file_is_told(run: Any, tmp_path: pathlib.Path) -> None:
-    again, whole = run
-    shutil.copytree(whole, tmp_path / "run")
-    for number, file in enumerate(files(tmp_path / "run")):
+def test_a_flipped_bit_in_any_file_is_told(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    copy = tmp_path / run.parent.name / "copy"
+    for number, file in enumerate(files(run)):
         content = file.read_bytes()
         places = 5, len(content) // 2, len(content) - 2
         for place in sorted({*places} - {places[number % 3]}):  # two of them, in turn
-            file.write_bytes(content[:place] + bytes([content[place] ^ 16]) + content[place + 1 :])
-            copy = tmp_path / "copy"
-            shutil.copytree(tmp_path / "run", copy)
-            assert "copy" in refuses(again, copy), (file, place)
+            shutil.copytree(run, copy)
+            changed = content[:place] + bytes([content[place] ^ 16]) + content[place + 1 :]
+            (copy / file.relative_to(run)).write_bytes(changed)
+            assert "copy" in refuses(copy), (file, place)
             shutil.rmtree(copy)
-        file.write_bytes(content)
-    again(tmp_path / "run", resumes=True)
+    shutil.copytree(run, copy)
+    again(copy)
 
 
-def test_a_folder_in_a_file_s_place_is_told(run: Any, tmp_path: pathlib.Path) -> None:
-    again, whole = run
-    for file in files(whole):
-        copy = tmp_path / "copy"
-        shutil.copytree(whole, copy)
-        place = copy / file.relative_to(whole)
+def test_a_folder_in_a_file_s_place_is_told(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    copy = tmp_path / run.parent.name / "copy"
+    for file in files(run):
+        shutil.copytree(run, copy)
+        place = copy / file.relative_to(run)
         place.unlink()
         place.mkdir()
-        assert "copy" in refuses(again, copy), file
+        assert "copy" in refuses(copy), file
         shutil.rmtree(copy)
-
-
-def interrupted(place: pathlib.Path, **change: Any) -> pathlib.Path:
-    with pytest.raises(LeftError):
-        sampled(place, progress=leave, scheduler=Workers(n_workers=1), **change)
-    return place
 
 
 def test_a_checkpoint_of_another_run_is_told(tmp_path: pathlib.Path) -> None:
     """Of another seed, of other sweeps between draws, of another model, of another block."""
-    mine = interrupted(tmp_path / "mine")
+    mine = interrupted(tmp_path / "clamped" / "mine")
     (checkpoint, *others) = sorted((mine / "checkpoints" / "chains").iterdir())
     kept = checkpoint.read_bytes()
     for number, change in enumerate([{"random_state": 6}, {"thin": 3}, {"checkpoint_every": 4}]):
         other = interrupted(tmp_path / f"{number}", **change)
         shutil.copy(min((other / "checkpoints" / "chains").glob("block-000000.*")), checkpoint)
-        assert "is a checkpoint of another run or block" in refuses(sampled, mine)
+        assert "is a checkpoint of another run or block" in refuses(mine)
     assert others
     shutil.copy(others[0], checkpoint)
-    assert "is a checkpoint of another run or block" in refuses(sampled, mine)
+    assert "is a checkpoint of another run or block" in refuses(mine)
     checkpoint.write_bytes(kept)
-    sampled(mine, resumes=True)
+    again(mine)
 
 
 def test_what_is_exchanged_is_told(tmp_path: pathlib.Path) -> None:

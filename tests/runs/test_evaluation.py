@@ -7,7 +7,6 @@ memory at once agree to rounding.
 
 from __future__ import annotations
 
-import functools
 import pathlib
 from typing import Any
 
@@ -16,18 +15,16 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM
-from nbm_xp.runs import RunError, Workers, evaluate, read_evaluation, resume
+from nbm_xp.runs import Workers, evaluate, read_evaluation
 from nbm_xp.runs.inputs import rows_of
 from nbm_xp.runs.job import one_thread
 from nbm_xp.runs.store import open_arrays
-from tests.helpers.runs import deep, files_of, ordinary
+from tests.helpers.runs import deep, ordinary, results_of
 
 pytest.importorskip("zarr")
 
 ROWS = (np.random.default_rng(1).random((50, 20)) < 0.4).astype("float32")
 ASKED: dict[str, Any] = {"n_chains": 60, "n_temperatures": 80, "chunks": 16, "checkpoint_every": 25, "random_state": 3}
-RESULTS = ("evaluation.json", "evaluation.zarr")
-
 
 SKIPPING = [(0, 1), (0, 2), (1, 2)]
 
@@ -55,10 +52,6 @@ MACHINES = {
     "gaussian stack": lambda: gaussian(DBM),
     "centred and learnt": learnt,
 }
-
-
-def results_of(place: pathlib.Path) -> dict[str, str]:
-    return {name: digest for name, digest in files_of(place).items() if name.startswith(RESULTS)}
 
 
 def test_it_agrees_with_the_exact_answer(tmp_path: pathlib.Path) -> None:
@@ -163,34 +156,6 @@ def test_it_is_the_same_however_it_is_computed(tmp_path: pathlib.Path, model: An
     lazy = dask.array.from_array(ROWS, chunks=(7, 20))
     run = evaluate(model(), tmp_path / "run", lazy, reverse=True, **ASKED | change)
     assert results_of(run.path) == results_of(whole.path)
-
-
-@pytest.mark.parametrize("kind", ["rbm", "dbm", "large"])
-def test_it_goes_on_where_it_was_left(tmp_path: pathlib.Path, kind: str) -> None:
-    """A large machine's chains in reverse go through sweeps first."""
-    model = {"rbm": ordinary, "dbm": lambda: deep((20, 9, 7)), "large": lambda: deep((20, 25, 21))}[kind]()
-    asked = ASKED | {"reverse": True, "n_sweeps": 60}
-    whole = evaluate(model, tmp_path / "whole", ROWS, **asked)
-
-    class LeftError(Exception):
-        pass
-
-    for part in (0.2, 0.4, 0.6, 0.8, 0.99):
-
-        def leave(done: int, total: int, part: float = part) -> None:
-            if done > part * total:
-                raise LeftError
-
-        begin = functools.partial(evaluate, model, tmp_path / "run", ROWS, **asked)
-        with pytest.raises(LeftError):
-            (functools.partial(resume, tmp_path / "run") if (tmp_path / "run").exists() else begin)(progress=leave)
-        with pytest.raises(RunError, match="not finished"):
-            read_evaluation(tmp_path / "run")
-    run = resume(tmp_path / "run")
-    assert results_of(run.path) == results_of(whole.path)
-    assert read_evaluation(resume(run.path).path).n_rows == 50
-    (run.path / "evaluation.json").unlink()
-    assert results_of(resume(run.path).path) == results_of(whole.path)
 
 
 @pytest.mark.parametrize(

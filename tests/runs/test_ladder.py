@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ import pytest
 
 pytest.importorskip("zarr")
 
-from nbm_xp.boltzmann import DBM, RBM
-from nbm_xp.runs import RunError, Workers, evaluate, open_samples, read_evaluation, resume, sample
-from tests.helpers.runs import files_of
+from nbm_xp.boltzmann import RBM
+from nbm_xp.runs import Workers, evaluate, open_samples, read_evaluation, resume, sample
+from tests.helpers.runs import files_of, left_off
 
 SHARE = 0.8
 ASKED: dict[str, Any] = {"n_chains": 22, "n_draws": 9, "burn_in": 7, "thin": 2, "chunks": 8, "checkpoint_every": 2}
@@ -33,23 +32,6 @@ def model() -> RBM:
     found = RBM(8, n_iter=40, training="ptt", learning_rate=0.2, batch_size=50, random_state=0).fit(rows())
     assert found.state_.n_pairs > 2
     return found
-
-
-@pytest.fixture(scope="module")
-def deep() -> DBM:
-    """One whose states cannot be enumerated."""
-    rng = np.random.default_rng(1)
-    return DBM([24, 21, 25], n_iter=2, training="ptt", learning_rate=0.05, random_state=0).fit(
-        (rng.random((60, 24)) < 0.4).astype("float32")
-    )
-
-
-def stopping_after(share: float) -> Callable[[int, int], None]:
-    def stop(done: int, total: int) -> None:
-        if done > share * total:
-            raise KeyboardInterrupt
-
-    return stop
 
 
 def test_draws_are_at_equilibrium_from_the_first_one_on(tmp_path: pathlib.Path, model: RBM) -> None:
@@ -86,19 +68,6 @@ def test_a_block_has_the_chains_that_it_has_among_others(tmp_path: pathlib.Path,
     assert (whole == parts).all(axis=(1, 2)).mean() > 0.9
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.7])
-def test_a_run_broken_off_goes_on_to_the_same_bytes(tmp_path: pathlib.Path, deep: DBM, share: float) -> None:
-    asked = ASKED | {"layers": (0, 1, 2), "probabilities": share == 0.3}
-    whole = sample(deep, tmp_path / "whole", random_state=3, **asked)
-    with pytest.raises(KeyboardInterrupt):
-        sample(deep, tmp_path / "run", random_state=3, progress=stopping_after(share), **asked)
-    with pytest.raises(RunError, match="not finished"):
-        open_samples(tmp_path / "run")
-    run = resume(tmp_path / "run")
-    assert files_of(run.path / "samples.zarr") == files_of(whole.path / "samples.zarr")
-    assert open_samples(run.path, "hidden_2").shape == (22, 9, 25)
-
-
 @pytest.mark.parametrize(("visible", "hidden"), [("categorical:3", "binary"), ("spin", "relu"), ("gaussian", "spin")])
 def test_units_of_any_kind_go_on_to_the_same_bytes(tmp_path: pathlib.Path, visible: str, hidden: str) -> None:
     rng = np.random.default_rng(0)
@@ -107,8 +76,7 @@ def test_units_of_any_kind_go_on_to_the_same_bytes(tmp_path: pathlib.Path, visib
     learner = RBM(5, n_iter=4, training="ptt", learning_rate=0.1, visible=visible, hidden=hidden, random_state=0)
     model = learner.fit(data)
     whole = sample(model, tmp_path / "whole", random_state=3, **ASKED | {"layers": (0, 1)})
-    with pytest.raises(KeyboardInterrupt):
-        sample(model, tmp_path / "run", random_state=3, progress=stopping_after(0.4), **ASKED | {"layers": (0, 1)})
+    left_off(sample, model, tmp_path / "run", share=0.4, random_state=3, **ASKED | {"layers": (0, 1)})
     assert files_of(resume(tmp_path / "run").path / "samples.zarr") == files_of(whole.path / "samples.zarr")
     drawn = open_samples(whole.path)
     assert drawn.shape == (22, 9, 8)
@@ -154,25 +122,6 @@ def test_an_estimate_is_the_same_however_it_is_divided(tmp_path: pathlib.Path, m
     assert first.ais is not None
     assert fewer.ais.log_z == first.ais.log_z
     assert fewer.log_z == first.log_z == model.log_partition()
-
-
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.65, 0.9])
-def test_an_evaluation_broken_off_goes_on_to_the_same_bytes(tmp_path: pathlib.Path, deep: DBM, share: float) -> None:
-    """While it anneals, climbs, and anneals in reverse from where the ladder's chains ended."""
-    whole = evaluate(deep, tmp_path / "whole", rows()[:10], random_state=3, **WEIGHED)
-    assert whole.configuration["reverse"] == "the ladder"
-    with pytest.raises(KeyboardInterrupt):
-        evaluate(deep, tmp_path / "run", rows()[:10], random_state=3, progress=stopping_after(share), **WEIGHED)
-    run = resume(tmp_path / "run")
-    for name in ("evaluation.zarr", "evaluation.json"):
-        here, there = (files_of(place.path) for place in (run, whole))
-        assert {key: here[key] for key in here if key.startswith(name)} == {
-            key: there[key] for key in there if key.startswith(name)
-        }
-    found = read_evaluation(run.path)
-    assert found.ladder is not None
-    assert found.reverse is not None
-    assert found.ladder.log_z == pytest.approx(found.reverse.log_z, abs=1.0)
 
 
 def test_the_ladder_is_left_out_where_that_is_asked(tmp_path: pathlib.Path, model: RBM) -> None:

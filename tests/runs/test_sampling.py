@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM
-from nbm_xp.boltzmann.chains import Chains, Machine
-from nbm_xp.runs import RunDirectory, RunError, Workers, evaluate, open_dataset, open_samples, resume, sample
+from nbm_xp.boltzmann.chains import Chains
+from nbm_xp.boltzmann.state import Machine
+from nbm_xp.runs import RunDirectory, RunError, Workers, evaluate, open_dataset, open_samples, sample
 from nbm_xp.runs.workers import ClusterPool
 from tests.helpers.runs import SAMPLE, dyadic, files_of, ordinary
 
@@ -116,27 +117,6 @@ def test_progress_counts_up_to_the_whole(tmp_path: pathlib.Path) -> None:
     assert told[0] == (0, 24 * 34)
     assert told[-1] == (24 * 34, 24 * 34)
     assert [done for done, _ in told] == sorted({done for done, _ in told})
-
-
-def test_a_run_goes_on_where_it_was_left(tmp_path: pathlib.Path, whole: RunDirectory) -> None:
-    class LeftError(Exception):
-        pass
-
-    def leave(done: int, total: int) -> None:
-        if done > total // 3:
-            raise LeftError
-
-    with pytest.raises(LeftError):
-        sample(ordinary(), tmp_path / "run", progress=leave, **SAMPLE)
-    with pytest.raises(RunError, match="is not finished: resume it by"):
-        open_samples(tmp_path / "run")
-    told: list[int] = []
-    run = resume(tmp_path / "run", progress=lambda done, total: told.append(done))
-    assert told[0] > 24 * 34 // 3
-    assert files_of(run.path / "samples.zarr") == files_of(whole.path / "samples.zarr")
-    before = files_of(run.path / "samples.zarr")
-    resume(tmp_path / "run")
-    assert files_of(run.path / "samples.zarr") == before
 
 
 @pytest.mark.parametrize(
