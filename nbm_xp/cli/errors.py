@@ -11,7 +11,6 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from nbm_xp.files import local_path
 from nbm_xp.package import how_to_install
 from nbm_xp.runs import RunError
 
@@ -19,7 +18,6 @@ __all__ = ["BrokenOffError", "Command", "Group", "InputError", "resumable"]
 
 # typer's own errors (a missing option, a value that is no number) have one base class, whichever parser it is built on.
 _UsageError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
-_PATHS = {"model", "out", "path"}  # what commands call the options and arguments that are paths
 _INTERRUPTED = "interrupted; nothing half-written is left"
 
 
@@ -41,22 +39,10 @@ def resumable(out: pathlib.Path) -> Iterator[None]:
 
 
 class Command(TyperCommand):
-    """A command whose paths are of this machine's files, and whose errors call a parameter as its option is called."""
+    """A command whose errors call a parameter as its option is called."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command, unless one of its paths is the address of something elsewhere.
-
-        Raises
-        ------
-        InputError
-            If it is, or by the command.
-        """
-        for name in _PATHS & ctx.params.keys():
-            if ctx.params[name] is not None:
-                try:
-                    local_path(ctx.params[name], name if name == "path" else f"--{name}")
-                except (TypeError, ValueError) as error:
-                    raise InputError(str(error)) from error
+        """Run the command."""
         try:
             return super().invoke(ctx)
         except InputError as error:

@@ -275,7 +275,7 @@ def check_new_run(path: pathlib.Path) -> None:
     """Raise an error for a place where no new run can be."""
     try:
         check_new(path)
-    except FileExistsError as error:
+    except (FileExistsError, ValueError) as error:
         raise InputError(f"--out: {error}") from error
     if not path.parent.is_dir():
         raise InputError(f"--out: there is no folder {path.parent}")

@@ -58,18 +58,24 @@ def test_blocks_on_dask_draw_what_memory_draws(
 
 
 @models
-@given(seed=seeds, chunks=lengths, every=sweeps, n_draws=sweeps, thin=st.integers(1, 2))
+@given(
+    seed=seeds, chunks=lengths, every=sweeps, n_draws=sweeps, thin=st.integers(1, 2), burn_in=st.integers(0, 2),
+    probabilities=st.booleans(),
+)  # fmt: skip
 @few
 def test_a_run_draws_what_memory_draws(
-    model: RBM | DBM, seed: int, chunks: int, every: int, n_draws: int, thin: int, tmp_path_factory: Any
-) -> None:
+    model: RBM | DBM, seed: int, chunks: int, every: int, n_draws: int, thin: int, burn_in: int, probabilities: bool,
+    tmp_path_factory: Any,
+) -> None:  # fmt: skip
     run = sample(
         model,
         tmp_path_factory.mktemp("run") / "run",
         CHAINS,
         n_draws,
         thin=thin,
+        burn_in=burn_in,
         layers=(0, 1),
+        probabilities=probabilities,
         chunks=chunks,
         checkpoint_every=every,
         random_state=seed,
@@ -78,7 +84,8 @@ def test_a_run_draws_what_memory_draws(
     for layer, name in ((0, "visible"), (1, "hidden_1")):
         kept = np.asarray(open_samples(run.path, name))
         for draw in range(n_draws):
-            drawn = model.sample(CHAINS, (draw + 1) * thin, layer=layer, random_state=seed)
+            n_sweeps = burn_in + (draw + 1) * thin
+            drawn = model.sample(CHAINS, n_sweeps, layer=layer, probabilities=probabilities, random_state=seed)
             np.testing.assert_array_equal(kept[:, draw], drawn)
 
 

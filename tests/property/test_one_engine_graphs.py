@@ -85,7 +85,8 @@ def test_a_lattice_has_the_same_draws_in_memory_on_dask_and_in_a_run(
             run = sample_graph(
                 machine, f"{folder}/run", **asked, random_state=seed, chunks=chunks, checkpoint_every=at_once
             )
-            equal_to_run(whole, open_dataset(run.path))
+            equal_to_run(whole, found := open_dataset(run.path))
+            assert found["state"].shape[1:] == machine.state_shape
 
 
 @settings(max_examples=12, deadline=None)

@@ -22,14 +22,7 @@ GLASS = GraphMachine(edwards_anderson((8, 6, 4), random_state=1), fields=0.3)
 MACHINES: dict[str, tuple[GraphMachine, dict[str, Any]]] = {
     "a lattice": (GraphMachine(lattice((12, 14))), {"chunks": 5, "checkpoint_every": 2}),
     "a glass": (GLASS, {"chunks": (4, 3, -1), "checkpoint_every": 2}),
-    "fields of each": (
-        GraphMachine(edwards_anderson((11, 9), "normal", False, random_state=1), "binary", np.linspace(-1, 1, 99)),
-        {"chunks": 4},
-    ),
-    "Potts units": (GraphMachine(lattice((6, 7)), units=3, fields=[0.1, 0.0, 0.2]), {"chunks": 4}),
     "a web": (WEB, {"shards": 3}),
-    "binary units": (GraphMachine(random_regular(60, 4, random_state=2), "binary", 0.3), {"shards": 4}),
-    "a lattice in shards": (GraphMachine(lattice((7, 5)), "categorical:3", couplings=-0.7), {"shards": 3}),
 }
 ASKED: dict[str, Any] = {
     "n_chains": 2, "n_sweeps": 9, "burn_in": 2, "thin": 2, "beta": [0.4, 0.9], "random_state": 5
@@ -60,20 +53,6 @@ def check_equal(whole: Any, run: pathlib.Path) -> None:
     found = open_dataset(run)
     for name in (*map(str, found.data_vars), *(["sweep"] if "sweep" in found.variables else [])):
         np.testing.assert_array_equal(found[name].values.ravel(), whole[name].values.ravel(), err_msg=name)
-
-
-@pytest.mark.parametrize("clamp", [None, {3: 1, 20: 1}])
-@pytest.mark.parametrize("name", MACHINES)
-def test_runs_have_the_states_of_undivided_chains(name: str, clamp: Any, tmp_path: pathlib.Path) -> None:
-    machine, divided = MACHINES[name]
-    asked = ASKED | {"clamp": clamp, "observe": ["energy", "abs_magnetisation"]}
-    run = sample_graph(machine, tmp_path / "run", **asked, **divided)
-    check_equal(machine.sample(**asked), run.path)
-    found = open_dataset(run.path)
-    assert set(found.data_vars) == {"state", "energy", "abs_magnetisation"}
-    assert found["energy"].dims == ("chain", "draw")
-    assert found["state"].shape[1:] == ((machine.n_units,) if "shards" in divided else machine.state_shape)
-    assert not (run.path / "checkpoints").exists()
 
 
 def test_overlaps_are_measured_in_runs(tmp_path: pathlib.Path) -> None:
