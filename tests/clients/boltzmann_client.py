@@ -2,7 +2,7 @@
 
 The programs are those of natural_bm_models.py, and their results are held to what natural_bm itself gave on Theano.
 Nothing here is natural_bm's code; what must be the same as there is the arithmetic and the order in which seeds are
-drawn: one for a machine, one for each layer of persistent or of annealed chains, and within a step of a chain one for
+drawn: one for a machine, one for each layer of persistent chains, and within a step of a chain one for
 each layer whose states are drawn.
 
 Two of natural_bm's habits decide its numbers, and are followed here: a layer that has neighbours below is driven by
@@ -26,16 +26,14 @@ from tests.clients.natural_bm_models import (
     EPOCHS,
     MACHINES,
     OPTIMIZERS,
-    RUNS,
     STEPS,
-    TEMPERATURES,
     digits,
     listed,
     start_of_weights,
     waves,
 )
 
-__all__ = ["chain", "partition", "training"]
+__all__ = ["chain", "training"]
 
 States = list[Any]
 Updates = dict[Variable, Tensor]
@@ -85,20 +83,16 @@ class Machine:
             states.append(B.sigmoid(self.drive(layer, states, upward=True)))
         return states
 
-    def partial_energy(self, states: States, summed: int, beta: Any) -> Any:
-        """The free energy of the even or odd layers, the others being summed out."""
-        z = B.concatenate([self.drive(i, states) for i in range(summed, len(self.sizes), 2)], axis=1)
-        energy = -B.sum(B.log(1 + B.exp(beta * z)), axis=1)
-        for layer in range(1 - summed, len(self.sizes), 2):
-            energy = energy - beta * B.dot(states[layer], self.biases[layer])
-        return energy
-
     def free_energy(self, states: States) -> Any:
         """The free energy of the states of the visible layer, the others in their mean field."""
         if len(self.sizes) > 2:
             states, updates = mean_field(self, states, 25, 1.0, [0])
             assert not updates
-        return self.partial_energy(states, 1, 1.0)
+        z = B.concatenate([self.drive(i, states) for i in range(1, len(self.sizes), 2)], axis=1)
+        energy = -B.sum(B.log(1 + B.exp(z)), axis=1)
+        for layer in range(0, len(self.sizes), 2):  # the odd ones are summed out
+            energy = energy - B.dot(states[layer], self.biases[layer])
+        return energy
 
 
 def looped(step: Callable[..., Any], states: States, steps: int) -> tuple[States, Updates]:
@@ -168,23 +162,14 @@ class Optimizer:
     options: dict[str, Any]
 
     def __post_init__(self) -> None:
-        options = {"momentum": 0.0, "decay": 0.0, "nesterov": False, "clipnorm": 0.0, "clipvalue": 0.0}
+        options = {"momentum": 0.0, "decay": 0.0, "nesterov": False}
         self.settings = {**options, **self.options}
         self.count = B.variable(0.0)
         self.rate, self.decay = B.variable(self.settings["lr"]), B.variable(self.settings["decay"])
-        self.momentum, self.schedule = B.variable(self.settings["momentum"]), B.variable(1.0)
+        self.momentum = B.variable(self.settings["momentum"])
 
     def updates(self, parameters: list[Variable], loss: Tensor) -> Updates:
         slopes = B.gradients(loss, parameters)
-        if self.settings["clipnorm"]:
-            bound, total = self.settings["clipnorm"], 0.0
-            for slope in slopes:
-                total = total + B.sum(B.square(slope))
-            norm = B.sqrt(total)
-            slopes = [B.ifelse(norm >= bound, slope * bound / norm, slope) for slope in slopes]
-        if self.settings["clipvalue"]:
-            bound = self.settings["clipvalue"]
-            slopes = [B.clip(slope, -bound, bound) for slope in slopes]
         return getattr(self, f"_{self.kind.lower()}")(parameters, slopes)
 
     def _decayed(self, updates: Updates) -> Any:
@@ -216,20 +201,6 @@ class Optimizer:
             updates[mean] = first * mean + (1.0 - first) * slope
             updates[square] = second * square + (1.0 - second) * B.square(slope)
             updates[parameter] = parameter - rate * updates[mean] / (B.sqrt(updates[square]) + 1e-8)
-        return updates
-
-    def _nadam(self, parameters: list[Variable], slopes: list[Tensor]) -> Updates:
-        first, second, steps = B.variable(0.9), B.variable(0.999), self.count + 1
-        now, then = (first * (1.0 - 0.5 * B.pow(0.96, k * 0.004)) for k in (steps, steps + 1))
-        reached = self.schedule * now
-        updates: Updates = {self.count: steps, self.schedule: reached}
-        for parameter, slope in zip(parameters, slopes, strict=True):
-            mean, square = (B.zeros(B.get_variable_shape(parameter)) for _ in range(2))
-            updates[mean] = first * mean + (1.0 - first) * slope
-            updates[square] = second * square + (1.0 - second) * B.square(slope)
-            ahead = (1.0 - now) * slope / (1.0 - reached) + then * updates[mean] / (1.0 - reached * then)
-            spread = B.sqrt(updates[square] / (1.0 - B.pow(second, steps)))
-            updates[parameter] = parameter - self.rate * ahead / (spread + 1e-8)
         return updates
 
 
@@ -276,65 +247,3 @@ def training(name: str, trainer: str, optimizer: str) -> dict[str, Any]:
         "weights": [listed(weight.get_value()) for weight in machine.parameters],
         "chains": [listed(layer.get_value()) for layer in persistent],
     }
-
-
-def partition(name: str) -> dict[str, Any]:
-    """Estimates of a machine's partition function, and free energies."""
-    np.random.seed(71)  # noqa: NPY002
-    machine, data = Machine(name), digits(16)
-    x = B.placeholder(shape=(None, machine.sizes[0]))
-    log_weights, base = annealed(machine, data)
-    logz = B.placeholder(shape=(RUNS,))
-    mean = B.logsumexp(logz) - B.log(RUNS)
-    deviation = B.log(B.std(B.exp(logz - B.max(logz)))) + B.max(logz) - B.log(RUNS) / 2.0
-    ends = B.stack([deviation + B.log(3), mean])
-    estimate = B.function([logz], [mean, B.logdiffexp(ends), B.logsumexp(ends)])(base + log_weights)
-    low = float(np.ravel(estimate[1])[0])
-    return {
-        "base": float(base),
-        "runs": listed(base + log_weights),
-        "estimate": [float(estimate[0]), 0.0 if np.isnan(low) else low, float(estimate[2])],
-        "free energies": listed(B.function([x], machine.free_energy(machine.upward(x)))(data)),
-        "exact": [exact(machine)] if name == "rbm" else [],
-    }
-
-
-def annealed(machine: Machine, data: np.ndarray) -> tuple[np.ndarray, float]:
-    """Logarithms of importance weights, and that of the partition function from which they begin.
-
-    Annealing starts from a machine without weights whose visible biases are the data's; the even layers are summed out.
-    """
-    B.make_rng()
-    frequent = (np.clip(data.mean(axis=0), B.epsilon(), 1 - B.epsilon()) + 0.05) / 1.05
-    biases = np.log(frequent / (1 - frequent)).astype("float32")
-    chances = np.tile(1 / (1 + np.exp(-biases)), (RUNS, 1))
-    visible = (chances > np.random.random_sample(chances.shape)).astype("float32")  # noqa: NPY002
-    states: States = [visible]
-    for size in machine.sizes[1:]:
-        states.append(B.variable(B.eval(B.random_binomial((RUNS, size), p=0.5))))
-    others = sum(machine.sizes[2::2])  # the even layers without biases, whose units count log(2) each
-    begins = B.variable(np.full(RUNS, -np.sum(np.log1p(np.exp(biases))) - others * np.log(2)))
-    betas = B.variable(np.linspace(0, 1, TEMPERATURES))
-
-    def step(total: Any, place: Any, *before: Any) -> Any:
-        beta = betas[place]
-        after = swept(machine, before, beta)
-        gained = total - machine.partial_energy(list(before), 0, beta) + machine.partial_energy(after, 0, beta)
-        return [gained, place + 1, *after]
-
-    started = [begins, B.variable(1, dtype="int32"), *states]
-    (total, _, *after), updates = looped(step, started, TEMPERATURES - 2)
-    run = B.function([], total - machine.partial_energy(after, 0, 1.0), updates=updates)
-    base = sum(machine.sizes[1:]) * np.log(2) + np.sum(np.log(1 + np.exp(biases)))
-    return run(), base
-
-
-def exact(machine: Machine) -> float:
-    """The logarithm of the partition function, summed over all states of the hidden layer."""
-    (weight,), (visible, hidden) = machine.weights.values(), machine.biases
-    states = B.placeholder(shape=(None, machine.sizes[1]))
-    driven = visible + B.dot(states, B.transpose(weight))
-    logarithms = B.dot(states, hidden) + B.sum(B.log(1 + B.exp(driven)), axis=1)
-    count = machine.sizes[1]
-    every = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
-    return float(B.function([states], B.logsumexp(logarithms))(every))

@@ -1,4 +1,4 @@
-"""Keras 2.0.6 beside PyTorch: the losses of the first steps of descent from the same weights.
+"""Recurrent networks of Keras 2.0.6 beside PyTorch: the losses of the first steps of descent from the same weights.
 
 The networks are written twice: in Keras, and in PyTorch's functions with what TensorFlow means by padding, by strides
 and by recurrent layers.
@@ -49,109 +49,8 @@ def images(*shape: int) -> Any:
     return np.random.default_rng(5).normal(size=shape).astype("float32")
 
 
-def conv(x: Any, kernel: Any, bias: Any = None, same: bool = False, **options: Any) -> Any:
-    """A convolution of (samples, channels, …), padded as TensorFlow does: what is left over goes to the end."""
-    kernel = kernel.permute(3, 2, 0, 1)
-    if same:
-        stride, dilation = options.get("stride", 1), options.get("dilation", 1)
-        sides: list[int] = []
-        for length, size in zip(x.shape[:1:-1], kernel.shape[:1:-1], strict=True):
-            missing = max((-(-length // stride) - 1) * stride + dilation * (size - 1) + 1 - length, 0)
-            sides += [missing // 2, missing - missing // 2]
-        x = F.pad(x, sides)
-    return F.conv2d(x, kernel, bias, **options)
-
-
 def dense(x: Any, kernel: Any, bias: Any) -> Any:
     return torch.softmax(x @ kernel + bias, dim=1)
-
-
-def flat(x: Any) -> Any:
-    return x.permute(0, 2, 3, 1).flatten(1)
-
-
-def test_convolutions_and_pooling(keras: Any) -> None:
-    """Same padding with strides, dilation, both poolings with windows that stick out."""
-    layers = keras.layers
-
-    def forward(x: Any, k1: Any, b1: Any, k2: Any, b2: Any, kernel: Any, bias: Any) -> Any:
-        h = torch.relu(conv(x.permute(0, 3, 1, 2), k1, b1, same=True, stride=2))
-        h = torch.tanh(conv(h, k2, b2, dilation=2))
-        h = F.max_pool2d(F.pad(h, (0, 1, 0, 1), value=-torch.inf), 2, stride=1)
-        h = F.avg_pool2d(h, 2, ceil_mode=True, count_include_pad=False)
-        return dense(flat(h), kernel, bias)
-
-    network = [
-        layers.Conv2D(5, (3, 4), strides=2, padding="same", activation="relu", input_shape=(13, 12, 2)),
-        layers.Conv2D(4, 2, dilation_rate=2, activation="tanh"),
-        layers.MaxPooling2D(2, strides=1, padding="same"),
-        layers.AveragePooling2D(2, padding="same"),
-        layers.Flatten(),
-        layers.Dense(3, activation="softmax"),
-    ]
-    same_losses(keras, network, forward, images(12, 13, 12, 2), classes(12))
-
-
-def test_separable_transposed_upsampling(keras: Any) -> None:
-    layers = keras.layers
-
-    def forward(x: Any, depth: Any, point: Any, b1: Any, k2: Any, b2: Any, kernel: Any, bias: Any) -> Any:
-        apart = depth.permute(2, 3, 0, 1).reshape(6, 1, 3, 3)
-        h = F.conv2d(F.conv2d(x.permute(0, 3, 1, 2), apart, groups=3), point.permute(3, 2, 0, 1), b1)
-        h = torch.relu(F.conv_transpose2d(h, k2.permute(3, 2, 0, 1), b2, stride=2))
-        h = F.interpolate(h, scale_factor=2.0, mode="nearest")
-        return dense(flat(F.pad(h, (1, 1, 1, 1))[:, :, 2:-1, 1:]), kernel, bias)
-
-    network = [
-        layers.SeparableConv2D(4, 3, depth_multiplier=2, input_shape=(6, 5, 3)),
-        layers.Conv2DTranspose(3, 3, strides=2, activation="relu"),
-        layers.UpSampling2D(2),
-        layers.ZeroPadding2D(1),
-        layers.Cropping2D(((2, 1), (1, 0))),
-        layers.Flatten(),
-        layers.Dense(3, activation="softmax"),
-    ]
-    same_losses(keras, network, forward, images(12, 6, 5, 3), classes(12))
-
-
-def test_batch_normalisation(keras: Any) -> None:
-    layers = keras.layers
-
-    def forward(x: Any, k1: Any, gamma: Any, beta: Any, kernel: Any, bias: Any) -> Any:
-        h = conv(x.permute(0, 3, 1, 2), k1)
-        h = torch.relu(F.batch_norm(h, None, None, gamma, beta, training=True, eps=1e-3))
-        return dense(h.amax(dim=(2, 3)), kernel, bias)
-
-    network = [
-        layers.Conv2D(5, 3, use_bias=False, input_shape=(6, 6, 2)),
-        layers.BatchNormalization(momentum=0.5),
-        layers.Activation("relu"),
-        layers.GlobalMaxPooling2D(),
-        layers.Dense(3, activation="softmax"),
-    ]
-    x = 2 * images(12, 6, 6, 2) + 1
-    same_losses(keras, network, forward, x, classes(12))
-    before = keras.backend.get_value(network[1].moving_mean)
-    assert np.abs(before).max() > 0.05
-    expected = keras.models.Model(network[0].input, network[0].output).predict(x)
-    assert keras.backend.get_value(network[1].moving_variance) == pytest.approx(expected.var(axis=(0, 1, 2)), rel=0.3)
-
-
-def test_words_and_convolution(keras: Any) -> None:
-    layers = keras.layers
-    words = np.random.default_rng(2).integers(0, 9, size=(12, 8))
-
-    def forward(x: Any, table: Any, k1: Any, b1: Any, kernel: Any, bias: Any) -> Any:
-        h = F.pad(table[x].permute(0, 2, 1), (2, 0))
-        return dense(torch.relu(F.conv1d(h, k1.permute(2, 1, 0), b1)).amax(dim=2), kernel, bias)
-
-    network = [
-        layers.Embedding(9, 4, input_length=8),
-        layers.Conv1D(5, 3, padding="causal", activation="relu"),
-        layers.GlobalMaxPooling1D(),
-        layers.Dense(3, activation="softmax"),
-    ]
-    same_losses(keras, network, forward, words, classes(12))
 
 
 def hard_sigmoid(x: Any) -> Any:

@@ -187,6 +187,7 @@ def test_the_best_model_is_kept(either_keras: Any, tmp_path: Path) -> None:
     watched = [checkpoint, callbacks.EarlyStopping(patience=1)]
     model.fit(X, Y, validation_split=0.25, verbose=0, callbacks=watched, **named(either_keras, epochs=3))
     model.load_weights(path)
+    assert model.evaluate(X[30:], Y[30:], verbose=0)[1] == pytest.approx(checkpoint.best, rel=1e-5)
 
 
 def test_a_seed_of_numpy_repeats_a_training(either_keras: Any) -> None:

@@ -25,6 +25,8 @@ PROGRAMS = [
     *(("training", *program) for program in TRAINING_PROGRAMS),
     *(("partition", machine) for machine in MACHINES),
 ]
+OWN = [program for program in PROGRAMS if program[0] == "chain" or program[-1] in ("momentum", "plain", "Adam")]
+"""The programs that boltzmann_client.py has too."""
 EACH = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: title(*program))
 
 
@@ -67,7 +69,7 @@ def test_the_record_is_of_what_was_drawn() -> None:
     assert low < mean < high
 
 
-@EACH
+@pytest.mark.parametrize("program", OWN, ids=lambda program: title(*program))
 def test_a_client(program: tuple[Any, ...]) -> None:
     kind, *arguments = program
     hold_to_record(program, getattr(boltzmann_client, kind)(*arguments))
@@ -75,7 +77,7 @@ def test_a_client(program: tuple[Any, ...]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("library", libraries("array_api_strict", "cupy", "jax", "torch"))
-@EACH
+@pytest.mark.parametrize("program", OWN, ids=lambda program: title(*program))
 def test_a_client_on_other_libraries(program: tuple[Any, ...], library: Library) -> None:
     kind, *arguments = program
     with use_backend(library.name):

@@ -1,11 +1,12 @@
-"""neon's `Autodiff` on the tape: what it gives, zeros included, where it writes, and what it refuses."""
+"""Gradients of op-trees, and neon's `Autodiff`: values, views, where gradients are written, and errors."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nbm_xp.neon import Autodiff, Backend
+from nbm_xp.neon import Autodiff, Backend, gradients
 from tests.helpers.libraries import Library, computing
 
 
@@ -61,19 +62,44 @@ def test_what_is_recorded_once_serves_for_new_values(be: Backend) -> None:
     assert slope.get().tolist() == [[20, 20]]
 
 
-def test_refusals(be: Backend) -> None:
-    x, slope = filled(be, 2, 3), be.ones((2, 3))
+@pytest.mark.jax_at_night
+def test_gradients_of_a_network(library: Library) -> None:
+    be = Backend(rng_seed=3, default_dtype="float64", library=library.name)
+    w, x, t = be.zeros((2, 3)), be.zeros((3, 4)), be.zeros((2, 4))
+    for buffer in (w, x, t):
+        be.fill_normal(buffer)
+    y = be.sig(be.dot(w, x))
+    dw, dx = be.zeros(w.shape), be.zeros((3, 2))
+    dw[:] = gradients(be.square(y - t) * 0.5, [w])[0]
+    part = be.square(be.sig(be.dot(w, x[:, 1:3])) - t[:, 1:3]) * 0.5
+    dx[:] = gradients(part, [x])[0][:, 1:3]
+    with computing():
+        w_, x_, t_ = (buffer.get() for buffer in (w, x, t))
+        got = dw.get(), dx.get()
+    y_ = 1 / (1 + np.exp(-w_ @ x_))
+    delta = (y_ - t_) * y_ * (1 - y_)
+    np.testing.assert_allclose(got[0], delta @ x_.T, rtol=1e-10)
+    np.testing.assert_allclose(got[1], (w_.T @ delta)[:, 1:3], rtol=1e-10)
+
+
+def test_a_bad_argument_is_named_and_nothing_is_written(be: Any) -> None:
+    x, y, slope = filled(be, 2, 3), filled(be, 2, 3), be.ones((2, 3))
     tree = be.square(x)
-    with pytest.raises(TypeError, match="op_tree must be an op-tree, got float"):
-        Autodiff(2.0, be)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="next_error must have the op-tree's shape"):
-        Autodiff(tree, be, be.ones((3, 2)))
-    with pytest.raises(TypeError, match="tensors must hold Buffers"):
-        Autodiff(tree, be).get_grad_op_tree([tree])
-    with pytest.raises(TypeError, match="gradients must hold Buffers"):
-        Autodiff(tree, be).back_prop_grad([x], [np.zeros((2, 3))])  # type: ignore[list-item]
-    with pytest.raises(ValueError, match="gradients must be one for each of 1"):
-        Autodiff(tree, be).back_prop_grad([x], [slope, slope])
-    with pytest.raises(ValueError, match="gradient 1 must fit the shape"):
-        Autodiff(tree, be).back_prop_grad([x, x], [slope, be.zeros((5, 1))])
+    assert not any(gradients(be.sgn(x), [x])[0].get().ravel())
+    bad: list[tuple[Callable[[], Any], type[Exception], str]] = [
+        (lambda: gradients(tree, [y]), ValueError, "does not depend"),
+        (lambda: gradients(tree, [3.0]), TypeError, "Buffers"),  # type: ignore[list-item]
+        (lambda: gradients(tree, x), TypeError, "buffers must be a list"),
+        (lambda: gradients(3.0, [x]), TypeError, "tree must be an op-tree"),  # type: ignore[arg-type]
+        (lambda: Autodiff(2.0, be), TypeError, "op_tree must be an op-tree, got float"),  # type: ignore[arg-type]
+        (lambda: Autodiff(tree, be, be.ones((3, 2))), ValueError, "next_error must have the op-tree's shape"),
+        (lambda: Autodiff(tree, be).get_grad_op_tree([tree]), TypeError, "tensors must hold Buffers"),
+        (lambda: Autodiff(tree, be).back_prop_grad([x], [np.ones(3)]), TypeError, "gradients must hold Buffers"),
+        (lambda: Autodiff(tree, be).back_prop_grad([x], [slope, slope]), ValueError, "must be one for each of 1"),
+        (lambda: Autodiff(tree, be).back_prop_grad([x, x], [slope, be.zeros((5, 1))]), ValueError,
+         "gradient 1 must fit the shape"),
+    ]  # fmt: skip
+    for call, error, message in bad:
+        with pytest.raises(error, match=message):
+            call()
     assert slope.get().tolist() == [[1, 1, 1], [1, 1, 1]]

@@ -173,46 +173,29 @@ class TestStoring:
 
 
 class TestShapes:
-    def test_missing_axes_are_appended(self, be: Backend) -> None:
-        shapes = [be.array(value).shape for value in (2.5, [1, 2], np.ones((2, 3, 4)))]
-        assert shapes == [(1, 1), (2, 1), (2, 3, 4)]
-        assert be.zeros(3).shape == be.zeros((3,)).shape == be.zeros([3, 1]).shape == (3, 1)
-
-    def test_bad_shapes(self, be: Backend) -> None:
-        with pytest.raises(ValueError, match="negative"):
-            be.zeros((-1, 2))
-        with pytest.raises(TypeError, match="shape must be an integer"):
-            be.zeros("ab")
-        with pytest.raises(ValueError, match="must have 6 elements"):
-            be.zeros((2, 3)).reshape(4, -1)
-        with pytest.raises(ValueError, match="at most the 6 elements"):
-            be.zeros((2, 3)).share((7,))
-        with pytest.raises(ValueError, match="negative"):
-            be.zeros((2, 3)).share(-1)
-        for view in (be.zeros((2, 3)).share, be.zeros((2, 3)).reshape):
-            with pytest.raises(TypeError, match="shape must be an integer"):
-                view((1.5, 2))
-        with pytest.raises(TypeError, match="must have a shape"):
-            be.zeros_like(3.0)
-
-    def test_bad_indices(self, be: Backend) -> None:
+    def test_bad_shapes_indices_and_dtypes(self, be: Any) -> None:
         x = be.zeros((2, 3))
-        with pytest.raises(IndexError, match="out of bounds for axis 1"):
-            x[0, 3]
-        with pytest.raises(IndexError, match="too long"):
-            x[0, 0, 0]
-        for key in (([0, 1], [0, 1]), True, 0.5, None):
-            with pytest.raises(TypeError, match="integers and slices"):
-                x[key]
-        with pytest.raises(TypeError, match="indices must be integers"):
-            x[[True, False]]
+        bad: list[tuple[Callable[[], Any], type[Exception], str]] = [
+            (lambda: be.zeros((-1, 2)), ValueError, "negative"),
+            (lambda: be.zeros("ab"), TypeError, "shape must be an integer"),
+            (lambda: be.zeros(2, dtype="text"), TypeError, "dtype"),
+            (lambda: be.zeros(2, dtype="complex64"), TypeError, "real numbers"),
+            (lambda: be.zeros_like(3.0), TypeError, "must have a shape"),
+            (lambda: x.reshape(4, -1), ValueError, "must have 6 elements"),
+            (lambda: x.reshape((1.5, 2)), TypeError, "shape must be an integer"),
+            (lambda: x.share((7,)), ValueError, "at most the 6 elements"),
+            (lambda: x.share(-1), ValueError, "negative"),
+            (lambda: x.share((1.5, 2)), TypeError, "shape must be an integer"),
+            (lambda: x[0, 3], IndexError, "out of bounds for axis 1"),
+            (lambda: x[0, 0, 0], IndexError, "too long"),
+            (lambda: x[[0, 1], [0, 1]], TypeError, "integers and slices"),
+            *((lambda key=key: x[key], TypeError, "integers and slices") for key in (True, 0.5, None)),
+            (lambda: x[[True, False]], TypeError, "indices must be integers"),
+        ]  # fmt: skip
+        for call, error, message in bad:
+            with pytest.raises(error, match=message):
+                call()
         assert x[..., 1].shape == (2, 1) and x[np.int64(1)].shape == (1, 3)
-
-    def test_bad_dtypes(self, be: Backend) -> None:
-        with pytest.raises(TypeError, match="dtype"):
-            be.zeros(2, dtype="text")
-        with pytest.raises(TypeError, match="real numbers"):
-            be.zeros(2, dtype="complex64")
 
     def test_reads_as_a_sequence_of_rows(self, be: Backend) -> None:
         x = be.array([[1, 2], [3, 4]])

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.neon import Backend, OpTree, gradients
-from nbm_xp.tape import Tensor, evaluate, evaluation, is_tensor
+from nbm_xp.neon import Backend, OpTree
+from nbm_xp.tape import evaluate, evaluation, is_tensor
 from tests.helpers.libraries import Library, computing
 
 
@@ -277,47 +277,3 @@ class TestOneHot:
             be.onehot([0.5], axis=0)
         with pytest.raises(ValueError, match="axis must be 0 or 1"):
             be.onehot([1], axis=2)
-
-
-class TestGradients:
-    @pytest.mark.jax_at_night
-    def test_of_a_network(self, library: Library) -> None:
-        be = Backend(rng_seed=3, default_dtype="float64", library=library.name)
-        w, x, t = be.zeros((2, 3)), be.zeros((3, 4)), be.zeros((2, 4))
-        for buffer in (w, x, t):
-            be.fill_normal(buffer)
-        y = be.sig(be.dot(w, x))
-        dw, dx = be.zeros(w.shape), be.zeros((3, 2))
-        dw[:] = gradients(be.square(y - t) * 0.5, [w])[0]
-        part = be.square(be.sig(be.dot(w, x[:, 1:3])) - t[:, 1:3]) * 0.5
-        dx[:] = gradients(part, [x])[0][:, 1:3]
-        with computing():
-            w_, x_, t_ = (buffer.get() for buffer in (w, x, t))
-            got = dw.get(), dx.get()
-        y_ = 1 / (1 + np.exp(-w_ @ x_))
-        delta = (y_ - t_) * y_ * (1 - y_)
-        np.testing.assert_allclose(got[0], delta @ x_.T, rtol=1e-10)
-        np.testing.assert_allclose(got[1], (w_.T @ delta)[:, 1:3], rtol=1e-10)
-
-    def test_reach_a_buffer_through_its_views(self, be: Backend) -> None:
-        x = be.array([[1.0, 2.0], [3.0, 4.0]])
-        (g,) = gradients(be.dot(x[0:1], x.T[:, 1:2]) + x.reshape(4, 1)[3], [x])
-        assert g.get().tolist() == [[3, 4], [1, 2 + 1]]
-
-    def test_an_error_that_comes_in(self, be: Backend) -> None:
-        x, error = be.array([[1.0, 2.0]]), be.array([[10.0, -1.0]])
-        (g,) = gradients(be.square(x), [x], error)
-        error[:] = 1
-        assert g.get().tolist() == [[2, 4]]  # as much as any tree, it sees what the buffers hold
-
-    def test_what_has_none(self, be: Backend) -> None:
-        x, y = be.ones((1, 2)), be.ones((1, 2))
-        with pytest.raises(ValueError, match="does not depend"):
-            gradients(x + 1, [y])
-        with pytest.raises(TypeError, match="Buffers"):
-            gradients(x + 1, [3.0])  # type: ignore[list-item]
-        with pytest.raises(TypeError, match="buffers must be a list"):
-            gradients(x + 1, x)  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="tree must be an op-tree"):
-            gradients(3.0, [x])  # type: ignore[arg-type]
-        assert isinstance(gradients(be.sgn(x), [x])[0], Tensor)
