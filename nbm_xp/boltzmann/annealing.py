@@ -325,9 +325,8 @@ class ReverseChains(AnnealedChains):
         *,
         n_sweeps: int | None = None,
         initial: Mapping[int, Array] | None = None,
-        purpose: str | None = None,
     ) -> None:
-        super().__init__(machine, seed, betas, purpose=purpose)
+        super().__init__(machine, seed, betas)
         self.n_sweeps, self.given = n_sweeps, dict(initial or {})
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -15,18 +16,18 @@ from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, RandomState, Rows
 from nbm_xp.machines.estimators import NotFittedError, describe_rows
 from nbm_xp.machines.minibatches import in_memory, is_sparse, minibatches
-from nbm_xp.machines.rows import sparse_rows
+from nbm_xp.machines.rows import positive_int, sparse_rows
 from nbm_xp.machines.units import Units, kind_of
 from nbm_xp.namespace import array_namespace, host_namespace, to_numpy
 
 from . import storage
 from .negative_phase import TrainingMethod
-from .optimizers import SGD, Schedule
+from .optimizers import SGD, Schedule, check_flag, check_number, check_schedule, optimizer_of
 from .partition import log_partition, log_z_of
 from .state import MachineState
 from .topology import Topology, hidden_kinds
-from .trainer import Trainer, check_hyperparameters
-from .training_methods import from_plain, plain_params
+from .trainer import Trainer
+from .training_methods import from_plain, plain_params, training_method
 
 __all__ = ["BoltzmannEstimator", "load"]
 
@@ -172,7 +173,14 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
 
     def check_hyperparameters(self) -> None:
         """Raise `ValueError`, before any work, for hyperparameters that learning could not go on with."""
-        check_hyperparameters(self)
+        for name, least in (("batch_size", 1), ("n_iter", 0), ("n_gibbs", 1)):
+            positive_int(getattr(self, name), name, least)
+        check_number(self.learning_rate, "learning_rate", 1e-300, math.inf)
+        training_method(self.training).check()
+        optimizer_of(self.optimizer).check()
+        check_flag(self.shuffle, "shuffle", True)
+        check_flag(self.diagnostics, "diagnostics", "auto")
+        check_schedule(self.schedule)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "state_" in vars(self)

@@ -195,8 +195,9 @@ def check_flag(value: object, name: str, default: object) -> None:
 
 def check_schedule(schedule: object) -> None:
     """Raise `ValueError` for what is neither the name of a schedule nor callable."""
-    if not callable(schedule) and not (isinstance(schedule, str) and schedule in SCHEDULES):
-        raise ValueError(f"schedule must be one of {['auto', *SCHEDULES]} or a callable, got {schedule!r}")
+    names = ["auto", *SCHEDULES]
+    if not callable(schedule) and not (isinstance(schedule, str) and schedule in names):
+        raise ValueError(f"schedule must be one of {names} or a callable, got {schedule!r}")
 
 
 def rate_after(schedule: str | Schedule, rate: float, done: int, total: int) -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -232,19 +231,13 @@ def _groups(topology: Topology) -> tuple[tuple[int, ...], ...]:
 
     Outwards in this sense, two colours suffice wherever two can.
     """
-    neighbours: dict[int, list[int]] = {layer: [] for layer in topology.layers}
-    for low, high in topology.connections:
-        neighbours[low].append(high)
-        neighbours[high].append(low)
     colours: dict[int, int] = {}
-    waiting = deque([0])
-    while waiting:
-        layer = waiting.popleft()
-        if layer in colours:
-            continue
-        taken = {colours[other] for other in neighbours[layer] if other in colours}
-        colours[layer] = next(colour for colour in itertools.count() if colour not in taken)
-        waiting.extend(sorted(neighbours[layer]))
+    waiting = [0]
+    for layer in waiting:
+        if layer not in colours:
+            taken = {colours.get(other) for other in topology.neighbours(layer)}
+            colours[layer] = next(colour for colour in itertools.count() if colour not in taken)
+            waiting += topology.neighbours(layer)
     for layer in topology.layers:
         if layer not in colours:
             raise ValueError(f"connections must reach every layer from layer 0, but none reaches layer {layer}")

@@ -19,7 +19,7 @@ from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.estimators import check_names, column_names
 from nbm_xp.machines.minibatches import WINDOW, in_memory, is_sparse, minibatches, observed
 from nbm_xp.machines.randomness import entropy_of, stream
-from nbm_xp.machines.rows import checked_rows, checked_weights, positive_int, sparse_rows
+from nbm_xp.machines.rows import checked_rows, checked_weights, sparse_rows
 from nbm_xp.machines.units import Units
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy
 from nbm_xp.rng import Generator
@@ -32,9 +32,6 @@ from .learning_step import Balance, Learner, compile_step
 from .negative_phase import NegativePhase
 from .optimizers import (
     averaging_step,
-    check_flag,
-    check_number,
-    check_schedule,
     end_averaging,
     first_averaged,
     optimizer_of,
@@ -44,7 +41,7 @@ from .state import MachineState, float_dtype, transposed
 from .training_diagnostics import TrainingDiagnostics
 from .training_methods import PTT, training_method
 
-__all__ = ["Trainer", "check_hyperparameters"]
+__all__ = ["Trainer"]
 
 
 class Trainer:
@@ -59,7 +56,7 @@ class Trainer:
     """
 
     def __init__(self, model: Any, **objective: Any) -> None:
-        check_hyperparameters(model)
+        model.check_hyperparameters()
         self.model, self.objective = model, objective
         self.method = training_method(model.training)
         self.optimizer = optimizer_of(model.optimizer)
@@ -123,7 +120,7 @@ class Trainer:
         first = self._first_averaged()
         if first:
             end_averaging(state, adopt=False)  # a mean that was begun for fewer epochs
-        schedule = self.method.schedule if _is_auto(model.schedule) else model.schedule
+        schedule = self.method.schedule if model.schedule == "auto" else model.schedule
         rate = rate_after(schedule, model.learning_rate, state.n_iter, model.n_iter)
         state.rate.set_value(rate)
         uniforms, phase = self._uniforms if model.shuffle else None, self.negative_phase
@@ -273,21 +270,3 @@ class Trainer:
             text = f"{measure} {value:.2f}"
         epoch = f"epoch {self.state.n_iter} of {model.n_iter}"
         sys.stdout.write(f"[{type(model).__name__}] {epoch}: {text}, {seconds:.2f} s\n")
-
-
-def check_hyperparameters(model: Any) -> None:
-    """Raise `ValueError`, before any work, for hyperparameters that learning could not go on with."""
-    for name, least in (("batch_size", 1), ("n_iter", 0), ("n_gibbs", 1)):
-        positive_int(getattr(model, name), name, least)
-    check_number(model.learning_rate, "learning_rate", 1e-300, math.inf)
-    training_method(model.training).check()
-    optimizer_of(model.optimizer).check()
-    check_flag(model.shuffle, "shuffle", True)
-    check_flag(model.diagnostics, "diagnostics", "auto")
-    if not _is_auto(model.schedule):
-        check_schedule(model.schedule)
-
-
-def _is_auto(value: object) -> bool:
-    """Whether a hyperparameter is left open."""
-    return isinstance(value, str) and value == "auto"

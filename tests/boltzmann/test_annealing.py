@@ -25,16 +25,21 @@ def placed(model: RBM | DBM) -> list[float]:
     return adaptive_temperatures(Machine.of(model))
 
 
-def test_temperatures_rise_from_0_to_1_and_are_more_where_more_happens() -> None:
-    few, many = placed(machine(0.2)), placed(machine(3.0))
+ENDS = RBM.from_parameters(np.full((1, 12), 8.0), [-48.0], np.full(12, -4.0), random_state=0)
+"""Two modes, which separate at one temperature."""
+
+
+@pytest.mark.parametrize(
+    ("place", "times", "uneven"), [(adaptive_temperatures, 2, ENDS), (adaptive_replicas, 1, machine(3.0))]
+)
+def test_temperatures_rise_from_0_to_1_and_are_more_where_more_happens(place: Any, times: int, uneven: RBM) -> None:
+    few, many = (place(Machine.of(machine(strength))) for strength in (0.2, 3.0))
     for found in (few, many):
-        assert found[0] == 0.0
-        assert found[-1] == 1.0
+        assert (found[0], found[-1]) == (0.0, 1.0)
         assert all(low < high for low, high in itertools.pairwise(found))
-    assert len(many) > 2 * len(few)
-    ends = RBM.from_parameters(np.full((1, 12), 8.0), [-48.0], np.full(12, -4.0), random_state=0)
-    steps = np.diff(placed(ends))
-    assert steps.max() > 2 * steps.min()  # the two places part at one temperature, and are as they are below it
+    assert len(many) > times * len(few)
+    steps = np.diff(place(Machine.of(uneven)))
+    assert steps.max() > 2 * steps.min()
 
 
 def test_each_stage_costs_the_same() -> None:
@@ -85,17 +90,6 @@ def test_replicas_exchange_as_often_all_along_their_ladder(strength: float) -> N
     )
     means = shares.mean(axis=0)
     assert 0.2 < means.min() <= means.max() < 0.45
-
-
-def test_ladders_of_strong_machines_have_more_rungs() -> None:
-    few, many = (adaptive_replicas(Machine.of(machine(strength))) for strength in (0.2, 3.0))
-    for found in (few, many):
-        assert found[0] == 0.0
-        assert found[-1] == 1.0
-        assert all(low < high for low, high in itertools.pairwise(found))
-    assert len(few) < len(many)
-    steps = np.diff(many)
-    assert steps.max() > 2 * steps.min()
 
 
 @pytest.mark.parametrize("library", libraries("array_api_strict", "torch", "cupy"))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pathlib
 from typing import Any
 
 import numpy as np
 import pytest
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann import DBM, RBM, load, storage
+from nbm_xp.boltzmann import RBM, storage
 from nbm_xp.boltzmann.learning_step import Balance
 from nbm_xp.boltzmann.state import MachineState
-from nbm_xp.boltzmann.storage import BALANCE, LADDER
+from nbm_xp.boltzmann.storage import LADDER
 from nbm_xp.boltzmann.topology import Topology
 from tests.boltzmann.test_tempered import two_clusters
 
@@ -98,21 +97,6 @@ def test_the_share_of_a_rare_place_is_that_of_the_data(seed: int) -> None:
     model = RBM(16, training="ptt", random_state=seed).fit(rare_rows())
     assert abs(small_place(model)[0] - 0.05) < 0.01
     assert abs(float((model.sample(4000, 50, random_state=0).mean(axis=1) > 0.5).mean()) - 0.05) < 0.015
-
-
-@pytest.mark.parametrize("make", [lambda: RBM(3), lambda: DBM([16, 3, 2])])
-def test_a_balance_goes_on_from_a_file(make: Any, tmp_path: pathlib.Path) -> None:
-    file, rows = tmp_path / "model.safetensors", rare_rows(60, 16)
-    whole = make().set_params(n_iter=3, training="ptt", random_state=0)
-    whole.fit(rows, callback=lambda model: model.n_iter_ == 2 and model.save(file))
-    again = load(file)
-    resumed = again.fit(rows, resume=True).state_.parameters
-    for one, other in zip(whole.state_.parameters, resumed, strict=True):
-        np.testing.assert_array_equal(one.value, other.value)
-    del again.state_.variables[f"{BALANCE}weight.1"]
-    again.save(file)
-    with pytest.raises(ValueError, match=r"lacks balance\.weight\.1"):
-        load(file)
 
 
 def test_the_pace_falls_where_steps_are_too_long_for_rare_rows() -> None:

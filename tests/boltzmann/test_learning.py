@@ -11,7 +11,6 @@ import pytest
 
 from nbm_xp.boltzmann import DBM, PCD, RBM, SGD, Adam, load
 from nbm_xp.boltzmann.negative_phase import PersistentChains
-from nbm_xp.boltzmann.state import MachineState
 from nbm_xp.boltzmann.training_methods import training_method
 from nbm_xp.boltzmann.trajectory_tempering import TemperedChains
 from nbm_xp.namespace import to_numpy
@@ -49,29 +48,37 @@ def test_weights_that_are_all_equal_change_nothing(training: str) -> None:
     np.testing.assert_allclose(weighed.base_rate_, plain.base_rate_, rtol=1e-6)
 
 
-def test_rows_of_weight_zero_are_not_learnt_from() -> None:
-    rows = np.repeat(np.eye(2, dtype="float32"), 6, axis=1).repeat(50, axis=0)
-    weights = np.repeat([1.0, 0.0], 50)
-    rbm = RBM(3, n_iter=20, random_state=0).fit(rows, sample_weight=weights)
-    assert rbm.score(rows, sample_weight=weights) > rbm.score(rows[:50]) - 1e-5
-    assert rbm.score(rows[:50]) > -1.5 > rbm.score(rows[50:])
+def test_a_minibatch_of_rows_of_weight_zero_is_no_error() -> None:
     only_zeros = begun()
     before = only_zeros.components_.copy()
     only_zeros.n_iter, only_zeros.shuffle = 1, False
     only_zeros.fit(ROWS[:10], resume=True, sample_weight=[1.0] * 5 + [0.0] * 5)
     assert not np.array_equal(only_zeros.components_, before)
+    assert np.isfinite(only_zeros.components_).all()
 
 
-@pytest.mark.parametrize("library", libraries("dask", "array_api_strict", "torch", "cupy"))
-@pytest.mark.parametrize("visible", ["binary", "categorical:2"])
-def test_weights_are_the_same_on_every_library(visible: str, library: Library) -> None:
+@pytest.mark.jax_at_night
+@pytest.mark.parametrize("library", libraries())
+@pytest.mark.parametrize(
+    ("settings", "weights"),
+    [
+        ({"optimizer": SGD(0.5)}, None),
+        ({"optimizer": "adam", "learning_rate": 0.01}, None),
+        ({"diagnostics": True}, WEIGHTS),
+        ({"visible": "categorical:2"}, WEIGHTS),
+    ],
+    ids=str,
+)
+def test_training_is_the_same_on_every_library(settings: dict[str, Any], weights: Any, library: Library) -> None:
     rows = ROWS.astype("float64")
-    settings: dict[str, Any] = {"n_iter": 2, "random_state": 0, "visible": visible}
-    host = RBM(3, **settings).fit(rows, sample_weight=WEIGHTS)
-    there = RBM(3, **settings).fit(library.array(rows), sample_weight=WEIGHTS)
-    np.testing.assert_allclose(to_numpy(there.components_), host.components_, rtol=1e-8)
-    score = there.score(library.array(rows), sample_weight=WEIGHTS)
-    assert score == pytest.approx(host.score(rows, sample_weight=WEIGHTS))
+    settings = {"n_iter": 2, "batch_size": 8, "random_state": 0, **settings}
+    host, there = (RBM(3, **settings).fit(X, sample_weight=weights) for X in (rows, library.array(rows)))
+    for name in ("components_", "intercept_hidden_", "intercept_visible_", "h_samples_", "base_rate_"):
+        np.testing.assert_allclose(to_numpy(getattr(there, name)), getattr(host, name), rtol=1e-8, atol=1e-12)
+    for ours, theirs in zip(host.diagnostics_, there.diagnostics_, strict=True):
+        assert (ours.log_likelihood, ours.r_hat) == pytest.approx((theirs.log_likelihood, theirs.r_hat))
+    score = there.score(library.array(rows), sample_weight=weights)
+    assert score == pytest.approx(host.score(rows, sample_weight=weights))
 
 
 @pytest.mark.parametrize(
@@ -187,14 +194,6 @@ def test_adam_takes_the_steps_that_its_paper_has() -> None:
         np.testing.assert_allclose(before - rbm.components_, step, rtol=1e-2, atol=1e-5)
 
 
-@pytest.mark.parametrize("library", libraries("dask", "array_api_strict", "torch", "cupy"))
-def test_adam_is_the_same_on_every_library(library: Library) -> None:
-    rows = ROWS.astype("float64")
-    settings: dict[str, Any] = {"n_iter": 2, "random_state": 0, "optimizer": "adam", "learning_rate": 0.01}
-    host, there = RBM(3, **settings).fit(rows), RBM(3, **settings).fit(library.array(rows))
-    np.testing.assert_allclose(to_numpy(there.components_), host.components_, rtol=1e-8)
-
-
 def test_adam_learns_and_its_state_is_saved(tmp_path: pathlib.Path) -> None:
     pairs = np.tile(np.array([[0, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1, 1]], dtype="float32"), (25, 1))
     rbm = RBM(8, n_iter=150, optimizer="adam", learning_rate=0.01, random_state=0).fit(pairs)
@@ -204,21 +203,6 @@ def test_adam_learns_and_its_state_is_saved(tmp_path: pathlib.Path) -> None:
     assert float(arrays["adam.steps"][0]) == 1500
     for name, value in rbm.state_.arrays().items():
         np.testing.assert_array_equal(arrays[name], value)
-    with pytest.raises(
-        ValueError, match=r"optimizer must be one of \['sgd', 'adam'\] or an SGD or Adam object, got 'newton'"
-    ):
-        RBM(2, optimizer="newton").fit(pairs)
-
-
-@pytest.mark.parametrize("gone", ["adam.steps", "velocity.weights.0-1", "square.biases.0"])
-def test_a_damaged_state_of_adam_is_refused(gone: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rbm = begun(optimizer="adam").partial_fit(ROWS)
-    arrays = rbm.state_.arrays()
-    del arrays[gone]
-    monkeypatch.setattr(MachineState, "arrays", lambda self: arrays)
-    rbm.save(tmp_path / "model.safetensors")
-    with pytest.raises(ValueError, match=f"is damaged: it lacks {gone}"):
-        RBM.load(tmp_path / "model.safetensors")
 
 
 AVERAGED = [(TemperedChains, {"training": "ptt"}), (PersistentChains, {"training": PCD(average=True)})]
@@ -246,18 +230,18 @@ def test_fit_ends_with_the_mean_of_the_last_quarter_of_its_steps(
 
 
 @pytest.mark.parametrize("settings", [settings for _, settings in AVERAGED], ids=str)
-def test_a_mean_that_was_begun_goes_on_from_a_file_or_is_dropped(
-    settings: dict[str, Any], tmp_path: pathlib.Path
-) -> None:
-    file, rows = tmp_path / "model.safetensors", two_clusters(160)
-    whole = RBM(3, n_iter=8, random_state=0, **settings)
-    whole.fit(rows, callback=lambda model: model.n_iter_ == 7 and model.save(file))
-    again = load(file)
-    assert "mean.steps" in again.state_.variables
-    np.testing.assert_array_equal(again.fit(rows, resume=True).components_, whole.components_)
-    longer = load(file).set_params(n_iter=40)
-    longer.fit(rows, resume=True, callback=lambda model: model.set_params(n_iter=8))
-    assert "mean.steps" not in longer.state_.variables
+def test_a_mean_that_was_begun_is_dropped_where_training_goes_on_for_longer(settings: dict[str, Any]) -> None:
+    def stop(model: RBM) -> None:
+        if model.n_iter_ == 7:
+            raise InterruptedError
+
+    rbm = RBM(3, n_iter=8, random_state=0, **settings)
+    with pytest.raises(InterruptedError):
+        rbm.fit(two_clusters(160), callback=stop)
+    assert "mean.steps" in rbm.state_.variables
+    rbm.set_params(n_iter=40)
+    rbm.fit(two_clusters(160), resume=True, callback=lambda model: model.set_params(n_iter=8))
+    assert "mean.steps" not in rbm.state_.variables
 
 
 @pytest.mark.parametrize("settings", [settings for _, settings in AVERAGED], ids=str)

@@ -15,6 +15,7 @@ import pytest
 import safetensors
 
 from nbm_xp.boltzmann import DBM, RBM, SGD, load, storage
+from nbm_xp.boltzmann.state import MachineState
 from nbm_xp.files import replacing
 from nbm_xp.storage.arrays import save_tensors
 
@@ -127,6 +128,39 @@ def test_files_of_something_else_are_refused(
     with pytest.raises(ValueError, match=message) as raised:
         RBM.load(tmp_path / "model.safetensors")
     assert "model.safetensors" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "damage", "message"),
+    [
+        ({"optimizer": "adam"}, "adam.steps", None, "is damaged: it lacks adam.steps"),
+        ({"optimizer": "adam"}, "velocity.weights.0-1", None, "is damaged: it lacks velocity.weights.0-1"),
+        ({"optimizer": "adam"}, "square.biases.0", None, "is damaged: it lacks square.biases.0"),
+        ({"training": "ptt"}, "balance.weight.1", None, r"lacks balance\.weight\.1"),
+        ({"training": "ptt"}, "ladder.turn", None, "lacks ladder.turn"),
+        ({"training": "ptt"}, "ladder.accepted", lambda array: array[:-1], r"ladder.accepted must have shape"),
+        ({"training": "ptt"}, "ladder.weights.0-1", lambda array: array[:, :3], r"ladder.weights.0-1 must have shape"),
+        ({"training": "ptt"}, "ladder.state.0", lambda array: array[:, :3], r"ladder.state.0 must have shape"),
+        ({"training": "ptt"}, "ladder.surprise", lambda array: np.zeros(3, "float32"), "which no model has"),
+    ],
+)
+def test_damaged_states_of_training_are_refused(
+    settings: dict[str, Any],
+    name: str,
+    damage: Any,
+    message: str,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = RBM(4, n_iter=1, random_state=1, **settings).fit(ROWS)
+    arrays = model.state_.arrays()
+    found = arrays.pop(name, None)
+    if damage is not None:
+        arrays[name] = damage(found)
+    monkeypatch.setattr(MachineState, "arrays", lambda self: arrays)
+    model.save(tmp_path / "model.safetensors")
+    with pytest.raises(ValueError, match=message):
+        RBM.load(tmp_path / "model.safetensors")
 
 
 def test_a_file_tells_what_kind_of_model_it_holds(rbm: RBM, tmp_path: pathlib.Path) -> None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import pathlib
 import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import DBM, RBM, Diagnostics, LadderEstimate, TrainingWarning
+from nbm_xp.boltzmann import DBM, RBM, LadderEstimate, TrainingWarning
 from nbm_xp.boltzmann.training_diagnostics import TrainingDiagnostics
-from nbm_xp.namespace import to_numpy
-from tests.helpers.libraries import Library, libraries
 
 NOISE = (np.random.default_rng(0).random((60, 8)) < 0.4).astype("float32")
 WAYS: list[dict[str, Any]] = [
@@ -131,28 +128,6 @@ def test_deep_machines_are_watched_too() -> None:
     assert abs(look.log_z - dbm.log_partition()) < 5 * look.standard_error
     assert look.pseudo_likelihood is None
     assert look.chain_share is None or 0 <= look.chain_share <= 1
-
-
-@pytest.mark.parametrize("library", libraries("dask", "array_api_strict", "torch", "cupy"))
-def test_looks_are_the_same_on_every_library(library: Library) -> None:
-    settings: dict[str, Any] = {"n_iter": 1, "random_state": 1, "diagnostics": True}
-    rows = NOISE.astype("float64")
-    host, there = RBM(3, **settings).fit(rows), RBM(3, **settings).fit(library.array(rows))
-    np.testing.assert_allclose(to_numpy(there.components_), host.components_, rtol=1e-8)
-    for ours, theirs in zip(host.diagnostics_, there.diagnostics_, strict=True):
-        assert ours.log_likelihood == pytest.approx(theirs.log_likelihood)
-        assert ours.r_hat == pytest.approx(theirs.r_hat)
-
-
-def test_a_training_that_goes_on_looks_as_one_that_was_not_left(tmp_path: pathlib.Path) -> None:
-    settings: dict[str, Any] = {"n_iter": 4, "random_state": 1, "diagnostics": True}
-    whole = RBM(3, **settings).fit(NOISE, callback=lambda model: model.save(tmp_path / f"{model.n_iter_}.safetensors"))
-    whole.save(tmp_path / "whole.safetensors")
-    again = RBM.load(tmp_path / "2.safetensors").fit(NOISE, resume=True)
-    again.save(tmp_path / "again.safetensors")
-    assert again.diagnostics_ == whole.diagnostics_
-    assert all(isinstance(look, Diagnostics) for look in again.diagnostics_)
-    assert (tmp_path / "again.safetensors").read_bytes() == (tmp_path / "whole.safetensors").read_bytes()
 
 
 @pytest.mark.parametrize("batch_size", [1, 10, 500])

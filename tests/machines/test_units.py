@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann.topology import Topology
 from nbm_xp.machines.units import KINDS, Units
 
 INPUTS = np.linspace(-6.0, 6.0, 13)
@@ -82,9 +81,3 @@ def test_the_entropy_is_largest_without_inputs(units: Units) -> None:
     entropy = value(units.entropy, means)
     # Of a distribution in natural parameters: log Z less the mean times what is received.
     np.testing.assert_allclose(entropy, value(units.log_normaliser, INPUTS) - means * INPUTS, atol=1e-12)
-
-
-def test_a_topology_holds_the_kind_of_each_layer() -> None:
-    assert [units.name for units in Topology([3, 2, 2], visible="gaussian").units] == ["gaussian", "binary", "binary"]
-    with pytest.raises(ValueError, match="visible must be one of"):
-        Topology([3, 2], visible="ternary")  # type: ignore[arg-type]

@@ -62,9 +62,9 @@ class Units:
     """
 
     name: str
-    within: Values | None
-    states: tuple[float, ...] | None
-    stored: str | None
+    within: Values | None = None
+    states: tuple[float, ...] | None = None
+    stored: str | None = None
     has_own_energy: bool = False
     is_bounded: bool = True
     knows_means: ClassVar[bool] = True

@@ -43,9 +43,6 @@ class Gaussian(Units):
     """Real numbers; e(x) = ½ x²."""
 
     name = "gaussian"
-    within = None
-    states = None
-    stored = None
     has_own_energy = True
     is_bounded = False
     undecided = 0.0
@@ -89,9 +86,6 @@ class Normal(Units):
 
     name = "normal"
     can_be_hidden = False
-    within = None
-    states = None
-    stored = None
     is_bounded = False
     constant = 0.0
 
@@ -218,8 +212,6 @@ class Rectified(Units):
     name = "relu"
     can_be_visible = False
     within = Values(0.0, sys.float_info.max)
-    states = None
-    stored = None
     has_own_energy = True
     is_bounded = False
     knows_means = False

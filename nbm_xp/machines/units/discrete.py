@@ -109,7 +109,6 @@ class Categorical(Units):
     (array([[1., 0., 0., 0., 0., 1.]]), array([[0., 2.]]))
     """
 
-    states = None
     is_categorical = True
 
     def __init__(self, n_states: int) -> None:

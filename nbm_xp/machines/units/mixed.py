@@ -53,7 +53,6 @@ class Mixed(Units):
     array([[0., 1., 0., 0., 1.]])
     """
 
-    states = None
     encoded = _by_part("encoded", sites=True)
     of_indices = _by_part("of_indices", sites=True)
     decoded, mean, uninformed = map(_by_part, ("decoded", "mean", "uninformed"))
