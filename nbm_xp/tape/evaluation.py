@@ -286,20 +286,10 @@ def computed(
     *,
     other_numbers: bool = False,
 ) -> list[Any]:
-    """The values of what `build` records; it need not record what a graph of the same structure was compiled for.
+    """The values of what `build` records, unless a graph of the structure of `roots` was compiled for this `kind`.
 
-    Parameters
-    ----------
-    kind : hashable
-        What `build` makes of the graph: equal for the same.
-    roots : sequence of Tensor
-        What the graph computes.
-    inputs : sequence of Tensor
-        Arguments (see `argument`) made of arrays.
-    build : callable
-        Records the results from `roots` and `inputs`.
-    other_numbers : bool
-        Whether a graph in which operators take other numbers is computed by the same plan; `build` returns `roots`.
+    `inputs` are arguments made of arrays. With `other_numbers`, a graph in which operators take other numbers is
+    computed by the same plan; `build` returns `roots` then.
     """
     numbers: dict[str, int] | None = {} if other_numbers else None
 
@@ -324,22 +314,11 @@ def made_for_structure(
     make: Callable[[Sequence[Node], ModuleType], T],
     numbers: dict[str, int] | None = None,
 ) -> tuple[T, list[Node], list[Any]] | None:
-    """What was made for another graph of the same structure, or is now; the leaves of this one, and their arrays.
+    """What `make` made for another graph of the same structure, or makes now; the leaves of this one, and their arrays.
 
-    None where a graph has no structure that another recording could equal.
-
-    Parameters
-    ----------
-    kind
-        What `make` makes: equal for the same.
-    roots
-        What the graph computes.
-    given
-        Leaves, or nodes that count as leaves, and their arrays.
-    make
-        Makes it for the leaves and the library that they run on.
-    numbers
-        As `structural_key` takes them.
+    None where a graph has no structure that another recording could equal. `kind` says what `make` makes, of leaves and
+    the library that they run on; `given` has the arrays of leaves, and of nodes that count as leaves; `numbers` are as
+    `structural_key` takes them.
     """
     found = structural_key(roots, list(given), numbers)
     if found is None:

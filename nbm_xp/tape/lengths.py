@@ -66,7 +66,7 @@ class Length:
     integers and with each other, and stand wherever the tape's namespace takes an integer length.
     """
 
-    __slots__ = ("_hash", "terms", "weight")
+    __slots__ = ("_hash", "_nodes", "terms", "weight")
     terms: dict[Monomial, int]
     weight: int
     """How long its source is: how many axes, values and operations it is written with."""
@@ -74,6 +74,7 @@ class Length:
     def __init__(self, terms: dict[Monomial, int]) -> None:
         self.terms = terms
         self._hash = hash(frozenset(terms.items()))
+        self._nodes: tuple[Any, ...] | None = None
         self.weight = sum(_weight(atom) * power for monomial in terms for atom, power in monomial)
 
     def __getstate__(self) -> dict[Monomial, int]:
@@ -97,7 +98,9 @@ class Length:
 
     def nodes(self) -> Sequence[Any]:
         """The nodes whose shape or value decides this length."""
-        return cast("Sequence[Any]", _folded(self, lambda atom: (atom[1],), lambda number: (), _NODES))
+        if self._nodes is None:
+            self._nodes = tuple(dict.fromkeys(_folded(self, lambda atom: (atom[1],), lambda number: (), _NODES)))
+        return self._nodes
 
     def source(self, name: Callable[[Atom], str]) -> str:
         """Python source that computes this length; `name` gives the source of an axis or a value."""
