@@ -186,7 +186,7 @@ def _by_function(roots: Sequence[Node]) -> list[Any]:
     if len(roots) > 1:
         return cast("list[Any]", function([], list(map(Tensor, roots)))())
     (node,) = roots
-    if node.evaluator is None:
+    if node.evaluator is None or isinstance(node.evaluator, _Evaluator):  # a plan of before an update was given
         node.evaluator = function([], Tensor(node))
     return [node.evaluator()]
 

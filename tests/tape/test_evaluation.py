@@ -145,6 +145,16 @@ class TestVariables:
 
 
 class TestOthers:
+    def test_an_update_of_its_own_is_heeded_by_what_was_evaluated_before(self) -> None:
+        x = Variable(1.0)
+        doubled = x * 2.0
+        assert [float(evaluate(doubled)), float(evaluate(doubled))] == [2.0, 2.0]
+        x.default_update = x + 1.0
+        assert [float(evaluate(doubled)), float(evaluate([doubled])[0]), float(evaluate(doubled))] == [2.0, 4.0, 6.0]
+        x.default_update = None
+        x.set_value(5.0)
+        assert float(evaluate(doubled)) == 10.0
+
     def test_draws_are_drawn_anew(self) -> None:
         u = RandomStreams(1).uniform((3,))
         fixed = u * 1.0
