@@ -136,7 +136,7 @@ def libraries(session: nox.Session) -> None:
 def strangers(session: nox.Session) -> None:
     """Libraries of the standard that the package has no entry for: cubed, marray, and ndonnx with its ONNX models."""
     install(session, "test", "strangers")
-    names = ("test_strangers", "test_special_strangers", "test_onnx")
+    names = ("test_strangers", "test_namespace_mixed", "test_special_strangers", "test_onnx")
     pytest(session, *(f"tests/property/{name}.py" for name in names), "-m", "not slow")
 
 
@@ -326,9 +326,10 @@ def tables(session: nox.Session) -> None:
             "tests/property/test_tape_gradients.py",
             "--everywhere",
         ],
-        "docs/keras2_functions.md": ["tests/golden/test_keras2.py", "--everywhere"],
+        "docs/keras2_functions.md": ["tests/golden/test_surfaces.py", "--everywhere", *("-k", "keras2")],
         "docs/every_library.md": [
-            "tests/property/test_functions_values.py",
+            "tests/golden/test_surfaces.py",
+            "tests/property/test_functions.py",
             "tests/property/test_strangers.py",
             "--everywhere",
             *("-m", "not slow"),

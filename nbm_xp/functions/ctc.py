@@ -185,7 +185,6 @@ _with_posteriors = tape.operation(
     infer=lambda cost, *others: (cost.shape, cost.dtype),
     run=lambda xp, cost, *others: cost,
     gradient=(None, _minus_posteriors, None, None, None, None),
-    may_overlap=False,
 )
 
 

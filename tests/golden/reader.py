@@ -31,6 +31,7 @@ class Step:
 class Case:
     """One recorded call, its arguments and result still encoded."""
 
+    system: str
     id: str
     function: str
     kind: str
@@ -50,6 +51,14 @@ class Case:
     def is_program(self) -> bool:
         """Whether the first argument is a function to be called on the others."""
         return bool(self.args) and str(dict_or_empty(self.args[0]).get("callable", "")).startswith("program_")
+
+    def __str__(self) -> str:
+        return self.id
+
+    @property
+    def dtype_kinds(self) -> str:
+        """The kinds of the arrays' dtypes, as in ``ff``."""
+        return "".join(self.arrays[name].dtype.kind for _, name in _named([*self.args, *self.kwargs.values()]))
 
     def tags(self) -> set[str]:
         """The encodings that the arguments use."""
@@ -128,5 +137,5 @@ def read(system: str) -> tuple[Case, ...]:
         steps = tuple(Step(**step) for step in row.pop("steps", ()))
         wrt = tuple(row.pop("wrt", ()))
         row.setdefault("result")  # of steps, the results stand with them
-        cases.append(Case(**row, wrt=wrt, steps=steps, arrays=arrays))
+        cases.append(Case(system, **row, wrt=wrt, steps=steps, arrays=arrays))
     return tuple(cases)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.golden.calls import OF_ARRAYS, Call
 from tests.golden.reader import Case as RecordedCase
 from tests.helpers.libraries import Library
 from tests.helpers.tables.case import Case
@@ -136,9 +137,9 @@ def keras2_functions() -> set[str]:
 
 
 def keras2_finding(test: str, case: Any, library: Library | None) -> Finding | None:
-    if not isinstance(case, RecordedCase) or library is None:
+    if not isinstance(case, RecordedCase) or case.system != "keras2" or library is None:
         return None
-    if test == "test_arrays_as_placeholders":
+    if test == "test_of_placeholders":
         return Finding(case.function, ["unknown"])
     about_gradient = case.kind == "gradient" and library.name == "numpy"  # the others' columns say it of them
     return Finding(case.function, [library.name, *(["gradient"] if about_gradient else [])])
@@ -157,11 +158,11 @@ STRANGERS = {"strict-unlisted": "the same, unlisted", "marray": "marray", "cubed
 
 EVERY = """# What works where: every library
 
-Every function of `nbm_xp.natural_bm`, and of the bodies behind the other surfaces, that the tests hold to NumPy, and
-every array library that they know. This page is generated: `nox -s tables`.
+Every function of arrays of `nbm_xp.natural_bm`, `keras1` and `keras2`, and every array library that the tests know.
+This page is generated: `nox -s tables`.
 
-- Under NumPy, Dask, PyTorch, JAX, CuPy and array_api_strict, which have an entry: the function gives NumPy's values, of
-  arrays, in all cases of the tests.
+- Under NumPy, Dask, PyTorch, JAX, CuPy and array_api_strict, which have an entry: the function gives the recorded
+  values, as they were recorded and of arrays, in all cases of the tests.
 - Under the others, which are taken [as they are](howto/libraries.md): the function gives NumPy's values of arrays and
   of variables, and its gradient is NumPy's, in the first case of the tests. array_api_strict is among them too, with
   its entry left out. marray masks NumPy's arrays; cubed is lazy and works in blocks, of which arrays have one here;
@@ -172,16 +173,17 @@ every array library that they know. This page is generated: `nox -s tables`.
 
 
 def every_function() -> set[str]:
-    """The functions that some case is about."""
-    from tests.property.function_cases import CASES
-
-    return {case.name for case in CASES}
+    """The functions that some recorded call of arrays is about."""
+    return {call.name for call in OF_ARRAYS}
 
 
 def every_finding(test: str, case: Any, library: Library | None) -> Finding | None:
-    if test not in ("test_of_arrays", "test_of_variables_and_their_gradients") or library is None:
+    if library is None:
         return None
-    return Finding(case.name, [library.id if library.id in STRANGERS else library.name])
+    if isinstance(case, Call) and test in ("test_on_jax", "test_of_arrays", "test_of_variables_and_their_gradients"):
+        return Finding(case.name, [library.id])
+    known = isinstance(case, RecordedCase) and case.function in every_function()
+    return Finding(case.function, [library.name]) if known else None
 
 
 PAGES = {

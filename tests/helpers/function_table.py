@@ -52,7 +52,9 @@ def note_findings(items: list[pytest.Item]) -> None:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
         library = parameters.get("library", parameters.get("stranger"))
         # Of cases that are tested together, the one that tells most tells what the others do.
-        case = max(parameters.get("cases", ()), key=lambda one: one.order, default=parameters.get("case"))
+        case = max(
+            parameters.get("cases", ()), key=lambda one: getattr(one, "order", 0), default=parameters.get("case")
+        )
         case = max(parameters.get("records", ()), key=lambda record: record.kind == "gradient", default=case)
         for name, page in PAGES.items():
             finding = page.finding(getattr(item, "originalname", ""), case, library)

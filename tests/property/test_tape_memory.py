@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from nbm_xp import keras2 as K
-from nbm_xp import natural_bm as B
 from nbm_xp.namespace import (
     brought,
     default_namespace,
@@ -24,11 +23,11 @@ from nbm_xp.tape import namespace as tape
 from nbm_xp.tape.graph import LEAVES, VARIABLE, Node, reachable
 from nbm_xp.tape.operations import IDENTITY_TAG
 from nbm_xp.tape.plans.plan import compile_plan
+from tests.golden.calls import OF_ARRAYS, first_of_each
 from tests.helpers.gradcheck import flat_list, inner_product
 from tests.helpers.libraries import Library, libraries, today
 from tests.helpers.tables import CASES, Case, by_function, told
 from tests.helpers.tables.known import reason_of
-from tests.property.function_cases import CASES as FUNCTION_CASES
 
 MUTABLE = libraries("numpy", "torch", "dask-ragged", without=("numpy-readonly",))
 
@@ -40,7 +39,7 @@ def shares(a: Any, b: Any) -> bool:
     return bool(np.shares_memory(to_numpy(a), to_numpy(b)))
 
 
-def misdeclared(results: list[Any], variables: list[Variable], order: int) -> list[str]:
+def misdeclared(results: list[Any], variables: list[Variable], order: float) -> list[str]:
     """The operations whose results lie in the memory of an argument, though that is said not to be, gradients too."""
     tensors = [as_tensor(result) for result in results]
     roots = list(tensors)
@@ -75,12 +74,12 @@ def test_of_the_standard(cases: list[Case], library: Library) -> None:
 
 
 @pytest.mark.parametrize("library", MUTABLE, indirect=True)
-@pytest.mark.parametrize("cases", by_function(case for case in FUNCTION_CASES if case.recorded))
+@pytest.mark.parametrize("cases", by_function(first_of_each(OF_ARRAYS, lambda call: call.form)))
 def test_of_documented_functions(cases: list[Any], library: Library) -> None:
     for case in today(cases, library):
         with told(case):
             variables = [Variable(library.array(a)) for a in case.arrays]
-            assert not misdeclared(flat_list(case.call(B, *variables)), variables, case.order)
+            assert not misdeclared(flat_list(case(*variables)), variables, case.differentiable)
 
 
 NOTHING_TO_DO: dict[str, Any] = {
