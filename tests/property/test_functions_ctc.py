@@ -1,4 +1,4 @@
-"""CTC costs, gradients and decodings equal what comes out of writing down every alignment."""
+"""CTC costs and decodings equal what comes out of writing down every alignment, and TensorFlow's narrow beams."""
 
 from __future__ import annotations
 
@@ -14,11 +14,8 @@ from hypothesis import strategies as st
 from nbm_xp import natural_bm as B
 from nbm_xp.functions.ctc import ctc_batch_cost, ctc_label_dense_to_sparse
 from nbm_xp.functions.ctc_decoding import ctc_decode
-from nbm_xp.tape import Variable, evaluate, gradients, is_tensor, placeholder
-from tests.helpers.gradcheck import check_gradient
-from tests.helpers.libraries import EVERYWHERE, Library, libraries
-
-SOME = libraries("numpy", "array_api_strict", "dask-halves", "torch", "jax", "cupy", without=("numpy-readonly",))
+from nbm_xp.tape import Variable, evaluate, gradients
+from tests.helpers.libraries import Library, libraries
 
 
 def merged(path: tuple[int, ...], blank: int) -> tuple[int, ...]:
@@ -60,27 +57,6 @@ BATCH = (
     np.asarray([[0, 1, 1], [1, 0, 0], [0, 0, 0]]), probabilities(3, 5, 3, 7),
     np.asarray([[5], [4], [5]]), np.asarray([[3], [2], [1]]),
 )  # fmt: skip
-
-
-@pytest.mark.parametrize("library", SOME, indirect=True)
-def test_cost_on_every_library(library: Library) -> None:
-    want = ctc_batch_cost(*BATCH)
-    arrays = [library.array(a) for a in BATCH]
-    np.testing.assert_allclose(library.numpy(ctc_batch_cost(*arrays)), want, rtol=1e-9)
-    recorded = ctc_batch_cost(arrays[0], Variable(arrays[1]), *arrays[2:])
-    assert is_tensor(recorded)
-    np.testing.assert_allclose(library.numpy(evaluate(recorded)), want, rtol=1e-9)
-
-
-def test_cost_of_unknown_lengths() -> None:
-    inputs = [placeholder(ndim=a.ndim, dtype=str(a.dtype)) for a in BATCH]
-    got = B.function(inputs, ctc_batch_cost(*inputs))(*BATCH)
-    np.testing.assert_allclose(got, ctc_batch_cost(*BATCH), rtol=1e-12)
-
-
-def test_gradient_of_first_and_second_order() -> None:
-    labels, frames, n_frames, n_labels = BATCH
-    check_gradient(lambda p: ctc_batch_cost(labels, p, n_frames, n_labels), frames)
 
 
 def test_an_impossible_alignment_costs_inf_and_has_no_gradient() -> None:
@@ -146,23 +122,18 @@ BEAMS = [
 ]  # fmt: skip
 
 
-# What compiles or lays out each step of a beam is held to NumPy below.
-AT_ONCE = libraries("numpy", "array_api_strict", "torch", "cupy", without=("numpy-readonly",))
-
-
-@pytest.mark.parametrize("library", SOME if EVERYWHERE else AT_ONCE, indirect=True)
 @pytest.mark.parametrize(
     ("k", "n_frames", "n_classes", "width", "words", "scores"), BEAMS, ids=[str(beam[0]) for beam in BEAMS]
 )
 def test_a_beam_keeps_what_tensorflow_keeps(
-    library: Library, k: int, n_frames: int, n_classes: int, width: int, words: list[list[int]], scores: list[float]
+    k: int, n_frames: int, n_classes: int, width: int, words: list[list[int]], scores: list[float]
 ) -> None:
     logits = 2 * np.sin((k + 1) * np.arange(1.0, n_frames * n_classes + 1) ** 1.5).reshape(1, n_frames, n_classes)
     frames = np.exp(logits) / np.exp(logits).sum(axis=2, keepdims=True)
     options: dict[str, Any] = {"greedy": False, "beam_width": width, "top_paths": 3}
-    paths, found = ctc_decode(library.array(frames), library.array(np.asarray([n_frames])), **options)
-    np.testing.assert_allclose(library.numpy(found)[0], scores, rtol=3e-6)
-    assert [[label for label in library.numpy(path)[0].tolist() if label >= 0] for path in paths] == words
+    paths, found = ctc_decode(frames, np.asarray([n_frames]), **options)
+    np.testing.assert_allclose(found[0], scores, rtol=3e-6)
+    assert [[label for label in path[0].tolist() if label >= 0] for path in paths] == words
 
 
 @given(seed=st.integers(0, 999), n_frames=st.integers(1, 6))
@@ -174,21 +145,6 @@ def test_the_greedy_path_takes_the_best_of_each_frame(seed: int, n_frames: int) 
         word = merged(best, 3)
         assert path[sample].tolist() == [*word, *[-1] * (path.shape[1] - len(word))]
         assert score[sample, 0] == pytest.approx(-np.log(frames[sample, :count].max(axis=-1) + 1e-8).sum())
-
-
-@pytest.mark.parametrize("library", SOME, indirect=True)
-@pytest.mark.parametrize("greedy", [True, False])
-def test_decoding_on_every_library(library: Library, greedy: bool) -> None:
-    frames, lengths = BATCH[1], BATCH[2][:, 0]
-    options: dict[str, Any] = {"greedy": greedy, "beam_width": 5, "top_paths": 2}
-    want, want_scores = ctc_decode(frames, lengths, **options)
-    got, scores = ctc_decode(library.array(frames), library.array(lengths), **options)
-    np.testing.assert_allclose(library.numpy(scores), want_scores, rtol=1e-9)
-    for path, wanted in zip(got, want, strict=True):
-        found = library.numpy(path)
-        assert found.dtype == np.int64
-        np.testing.assert_array_equal(found[:, : wanted.shape[1]], wanted)
-        assert (found[:, wanted.shape[1] :] == -1).all()
 
 
 @pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", without=("numpy-readonly",)), indirect=True)
