@@ -77,57 +77,31 @@ def _bayes(x: Any, y: Any) -> Any:
 
 
 CASES: list[Foreign] = [
-    case(
-        "metrics.mean_squared_error",
-        metrics.mean_squared_error,
-        TARGETS,
-        values(8, low=-1.0),
-        smooth=False,
-        refused=True,
+    *(
+        case(f"metrics.{name}", getattr(metrics, name), TARGETS, values(8, low=-1.0), smooth=False, refused=True)
+        for name in (
+            "mean_squared_error", "mean_absolute_error", "r2_score", "mean_pinball_loss", "explained_variance_score",
+        )
     ),
     case(
-        "metrics.mean_absolute_error",
-        metrics.mean_absolute_error,
-        TARGETS,
-        values(8, low=-1.0),
-        smooth=False,
-        refused=True,
+        "metrics.mean_tweedie_deviance", lambda a, b: metrics.mean_tweedie_deviance(a, b, power=1.5), POSITIVE,
+        POSITIVE[::-1].copy(), smooth=False, refused=True,
     ),
-    case("metrics.r2_score", metrics.r2_score, TARGETS, values(8, low=-1.0), smooth=False, refused=True),
-    case(
-        "metrics.mean_tweedie_deviance",
-        lambda a, b: metrics.mean_tweedie_deviance(a, b, power=1.5),
-        POSITIVE,
-        POSITIVE[::-1].copy(),
-        smooth=False,
-        refused=True,
+    *(
+        case(f"metrics.{name}", getattr(metrics, name), CLASSES, PREDICTED, smooth=False)
+        for name in ("accuracy_score", "zero_one_loss", "confusion_matrix")
     ),
-    case(
-        "metrics.mean_pinball_loss", metrics.mean_pinball_loss, TARGETS, values(8, low=-1.0), smooth=False, refused=True
-    ),
-    case(
-        "metrics.explained_variance_score",
-        metrics.explained_variance_score,
-        TARGETS,
-        values(8, low=-1.0),
-        smooth=False,
-        refused=True,
-    ),
-    case("metrics.accuracy_score", metrics.accuracy_score, CLASSES, PREDICTED, smooth=False),
-    case("metrics.zero_one_loss", metrics.zero_one_loss, CLASSES, PREDICTED, smooth=False),
     case("metrics.f1_score", lambda a, b: metrics.f1_score(a, b, average="macro"), CLASSES, PREDICTED, smooth=False),
-    case("metrics.confusion_matrix", metrics.confusion_matrix, CLASSES, PREDICTED, smooth=False),
     case("pairwise.euclidean_distances", lambda x, y: pairwise.euclidean_distances(x, y, squared=True), X, Y),
-    case("pairwise.cosine_similarity", pairwise.cosine_similarity, X, Y),
-    case("pairwise.rbf_kernel", pairwise.rbf_kernel, X, Y),
-    case("pairwise.polynomial_kernel", pairwise.polynomial_kernel, X, Y),
-    case("pairwise.sigmoid_kernel", pairwise.sigmoid_kernel, X, Y),
-    case("preprocessing.StandardScaler", transformed(preprocessing.StandardScaler), X),
+    *(
+        case(f"pairwise.{name}", getattr(pairwise, name), X, Y)
+        for name in ("cosine_similarity", "rbf_kernel", "polynomial_kernel", "sigmoid_kernel")
+    ),
+    *(
+        case(f"preprocessing.{name}", transformed(getattr(preprocessing, name)), X)
+        for name in ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "Normalizer", "PolynomialFeatures")
+    ),
     case("preprocessing.StandardScaler-in parts", _in_parts, X, Y),
-    case("preprocessing.MinMaxScaler", transformed(preprocessing.MinMaxScaler), X),
-    case("preprocessing.MaxAbsScaler", transformed(preprocessing.MaxAbsScaler), X),
-    case("preprocessing.Normalizer", transformed(preprocessing.Normalizer), X),
-    case("preprocessing.PolynomialFeatures", transformed(preprocessing.PolynomialFeatures), X),
     case("preprocessing.KernelCenterer", transformed(preprocessing.KernelCenterer), values(4, 4)),
     case("preprocessing.LabelEncoder", lambda y: preprocessing.LabelEncoder().fit_transform(y), whole(8), smooth=False),
     case("decomposition.PCA", lambda x: decomposition.PCA(2, svd_solver="full").fit(x).transform(x) ** 2, X, rtol=1e-6),
@@ -140,4 +114,4 @@ CASES: list[Foreign] = [
         case(f"mixture.GaussianMixture-{kind}", _mixture(kind), X, smooth=False)
         for kind in ("full", "tied", "diag", "spherical")
     ),
-]
+]  # fmt: skip
