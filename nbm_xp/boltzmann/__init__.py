@@ -1,4 +1,4 @@
-"""Boltzmann machines: learned, sampled and weighed, on the natural_bm surface and on arrays of any library."""
+"""Boltzmann machines of layers: training, sampling and evaluation on arrays of any library."""
 
 from __future__ import annotations
 

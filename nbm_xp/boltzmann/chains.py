@@ -87,8 +87,9 @@ class Machine:
         """That of a model's state."""
         topology, parameters, variables = state.topology, state.parameters, state.variables
         arrays = tuple(part.value for part in (*parameters.weights, *parameters.biases))
-        on_ladder = (names(topology), [f"state.{layer}" for layer in topology.retained])
-        groups = on_ladder if f"{LADDER}turn" in variables else ()
+        groups: list[list[str]] = []
+        if f"{LADDER}turn" in variables:
+            groups = [names(topology), [f"state.{layer}" for layer in topology.retained]]
         ladder = [tuple(variables[LADDER + name].value for name in group) for group in groups]
         return cls(topology, arrays, state.base_rate, *ladder)
 

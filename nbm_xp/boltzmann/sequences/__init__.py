@@ -1,4 +1,4 @@
-"""Aligned sequences of proteins, RNA and DNA as data: read, weighed, counted, and contacts told from couplings.
+"""Aligned sequences of proteins, RNA and DNA: reading, weights, frequencies, and contacts from couplings.
 
 A sequence is a row of whole numbers, the places of its letters in an alphabet, whose first one is the gap. That is how
 a machine with categorical visible units takes rows.
