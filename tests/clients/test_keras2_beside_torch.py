@@ -1,7 +1,6 @@
 """Recurrent networks of Keras 2.0.6 beside PyTorch: the losses of the first steps of descent from the same weights.
 
-The networks are written twice: in Keras, and in PyTorch's functions with what TensorFlow means by padding, by strides
-and by recurrent layers.
+The networks are written twice: in Keras, and in PyTorch's functions with what TensorFlow means by recurrent layers.
 """
 
 from collections.abc import Callable
