@@ -5,23 +5,20 @@ The same seed gives the same states on every array library and for every divisio
 
 from __future__ import annotations
 
-from nbm_xp.machines.diagnostics import MixingWarning
+from nbm_xp.machines.diagnostics import MixingWarning, monte_carlo_error
 from nbm_xp.namespace.kernels import register_core_kernels
 from nbm_xp.package import public_names
 
-from .applications import Measured, cut_value, max_cut
+from .cuts import cut_value, max_cut
 from .energy_model import ClampWarning
 from .exact import enumerated, onsager, strip_energy, strip_log_partition
 from .families import (
-    chimera,
     edwards_anderson,
     erdos_renyi,
     lattice,
-    pegasus,
     random_regular,
     read_gset,
     sherrington_kirkpatrick,
-    zephyr,
 )
 from .graph import Graph, as_graph
 from .machine import GraphMachine
@@ -31,16 +28,14 @@ from .measures import (
     diagnose,
     jackknife_error,
     specific_heat,
-    standard_error,
 )
 from .tempering import placed_ladder
 
 __all__ = [
-    "ClampWarning", "Graph", "GraphMachine", "Measured", "MixingWarning", "as_graph",
-    "autocorrelation_time", "binder", "chimera", "cut_value", "diagnose", "edwards_anderson",
-    "enumerated", "erdos_renyi", "jackknife_error", "lattice", "max_cut", "onsager", "pegasus", "placed_ladder",
-    "random_regular", "read_gset", "sherrington_kirkpatrick", "specific_heat", "standard_error", "strip_energy",
-    "strip_log_partition", "zephyr",
+    "ClampWarning", "Graph", "GraphMachine", "MixingWarning", "as_graph", "autocorrelation_time", "binder",
+    "cut_value", "diagnose", "edwards_anderson", "enumerated", "erdos_renyi", "jackknife_error", "lattice", "max_cut",
+    "monte_carlo_error", "onsager", "placed_ladder", "random_regular", "read_gset",
+    "sherrington_kirkpatrick", "specific_heat", "strip_energy", "strip_log_partition",
 ]  # fmt: skip
 
 register_core_kernels(

@@ -1,4 +1,4 @@
-"""Graphs by name: lattices, random graphs, spin glasses, those of quantum annealers, and files.
+"""Graphs by name: lattices, random graphs, spin glasses, and files.
 
 Contract: a random graph follows from its seed, on every machine; large ones are made of arrays,
 not edge by edge.
@@ -6,7 +6,6 @@ not edge by edge.
 
 from __future__ import annotations
 
-import importlib
 import math
 import pathlib
 from collections.abc import Sequence
@@ -17,11 +16,10 @@ from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import host_namespace
 from nbm_xp.rng import Generator
 
-from .graph import Graph, Lattice, as_graph
+from .graph import Graph, Lattice
 
 __all__ = [
-    "chimera", "edwards_anderson", "erdos_renyi", "lattice", "pegasus", "random_regular", "read_gset",
-    "sherrington_kirkpatrick", "zephyr",
+    "edwards_anderson", "erdos_renyi", "lattice", "random_regular", "read_gset", "sherrington_kirkpatrick",
 ]  # fmt: skip
 
 
@@ -88,21 +86,14 @@ def erdos_renyi(units: int, probability: float, random_state: Any = None) -> Gra
     if not 0 <= probability <= 1:
         raise ValueError(f"probability must be from 0 to 1, got {probability}")
     pairs, rng = n * (n - 1) // 2, Generator(entropy_of(random_state), library=host)
-    if probability == 0 or not pairs:
-        chosen = host.zeros((0,), dtype=host.int64)
-    elif probability == 1:
-        chosen = host.arange(pairs, dtype=host.int64)
-    else:
-        parts, last = [], -1
-        while last < pairs - 1:
-            expected = (pairs - 1 - last) * probability
-            count = int(expected + 4 * math.sqrt(expected) + 16)
-            u = rng.random(count, "float64", bits=53)
-            skips = host.minimum(host.floor(host.log1p(-u) / math.log1p(-probability)), float(pairs))
-            parts.append(last + host.cumulative_sum(host.astype(skips, host.int64) + 1))
-            last = int(parts[-1][-1])
-        chosen = host.concat(parts)
-        chosen = chosen[chosen < pairs]
+    parts, last = [host.zeros((0,), dtype=host.int64)], -1
+    while probability and last < pairs - 1:
+        expected = (pairs - 1 - last) * probability
+        skips = rng.geometric(probability, int(expected + 4 * math.sqrt(expected) + 16))
+        parts.append(last + host.cumulative_sum(host.minimum(skips, pairs)))
+        last = int(parts[-1][-1])
+    chosen = host.concat(parts)
+    chosen = chosen[chosen < pairs]
     # pair k is in row i of the lower triangle: i (i - 1) / 2 <= k
     rows = host.astype((1 + host.sqrt(8.0 * host.astype(chosen, host.float64) + 1)) // 2, host.int64)
     rows = rows - (rows * (rows - 1) // 2 > chosen)
@@ -244,36 +235,3 @@ def read_gset(path: Any) -> Graph:
     ends = host.reshape(host.asarray([row[:2] for row in rows], dtype=host.int64), (-1, 2)) - 1
     weights = host.asarray([row[2] for row in rows], dtype=host.float64)
     return Graph(units, ends[:, 0], ends[:, 1], weights, name=place.stem)
-
-
-def chimera(*size: int) -> Graph:
-    """The graph of D-Wave's 2000Q: ``dwave.graphs.chimera_graph(*size)``, or that of dwave-networkx.
-
-    One of both packages must be installed.
-    """
-    return _annealer("chimera", size)
-
-
-def pegasus(*size: int) -> Graph:
-    """The graph of D-Wave's Advantage: ``dwave.graphs.pegasus_graph(*size)``; see `chimera`."""
-    return _annealer("pegasus", size)
-
-
-def zephyr(*size: int) -> Graph:
-    """The graph of D-Wave's Advantage2: ``dwave.graphs.zephyr_graph(*size)``; see `chimera`."""
-    return _annealer("zephyr", size)
-
-
-def _annealer(name: str, size: tuple[int, ...]) -> Graph:
-    made = None
-    for module in ("dwave.graphs", "dwave_networkx"):  # the latter is what the former was called before
-        try:
-            made = importlib.import_module(module)
-            break
-        except ModuleNotFoundError as error:
-            if error.name not in ("dwave", module):
-                raise
-    if made is None:
-        raise ModuleNotFoundError("this needs D-Wave's graphs: pip install dwave-graphs", name="dwave.graphs")
-    found = as_graph(getattr(made, f"{name}_graph")(*size))
-    return Graph(found.units, found.first, found.second, name=f"{name} {size}")

@@ -10,13 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from nbm_xp.machines import Array
-from nbm_xp.machines.diagnostics import report
+from nbm_xp.machines.diagnostics import effective_size, report
 from nbm_xp.machines.rows import numbers, positive_int
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
 
 __all__ = [
-    "HELPS", "autocorrelation_time", "binder", "diagnose", "jackknife_error", "labels_of",
-    "specific_heat", "standard_error",
+    "HELPS", "autocorrelation_time", "binder", "diagnose", "jackknife_error", "labels_of", "specific_heat",
 ]  # fmt: skip
 
 HELPS = (
@@ -25,32 +24,27 @@ HELPS = (
 )
 
 
-def _series(values: Any, name: str) -> Array:
+def _series(values: Any, name: str, least: int = 2) -> Array:
     found = getattr(values, "values", values)
     array = numbers(to_numpy(found) if is_array(found) else found, name, host_namespace(), "float64")
-    if not array.ndim or array.shape[-1] < 2:
-        raise ValueError(f"{name} must have two sweeps at least along its last axis, got shape {array.shape}")
+    if not array.ndim or array.shape[-1] < least:
+        raise ValueError(f"{name} must have {least} sweeps at least along its last axis, got shape {array.shape}")
     return array
 
 
-def autocorrelation_time(series: Any, window: float = 6.0) -> Array:
-    """The integrated autocorrelation time of a series: so many sweeps are worth one draw of its own.
+def autocorrelation_time(series: Any) -> Array:
+    """The integrated autocorrelation time of a series: so many sweeps are worth half an independent draw.
 
     Parameters
     ----------
     series : array of shape (…, sweeps)
-    window : float, optional
-        Correlations are summed up to so many times the sum [1]_.
+        Four sweeps at least.
 
     Returns
     -------
     numpy.ndarray
-        Of shape (…): 1/2 + the sum of the correlations of sweeps 1, 2, … apart; 1/2 for draws of their own, and for a
-        series that stays the same.
-
-    References
-    ----------
-    .. [1] A. Sokal, "Monte Carlo methods in statistical mechanics", in Functional Integration (1997), 131-192.
+        Of shape (…): 1/2 + the sum of the correlations of sweeps 1, 2, … apart, by Geyer's initial monotone sequence;
+        1/2 for independent draws, and for a series that stays the same.
 
     Examples
     --------
@@ -59,35 +53,9 @@ def autocorrelation_time(series: Any, window: float = 6.0) -> Array:
     >>> round(float(autocorrelation_time(x)))
     5
     """
-    host = host_namespace()
-    x = _series(series, "series")
-    n = x.shape[-1]
-    x = x - host.mean(x, axis=-1, keepdims=True)
-    power = host.abs(host.fft.rfft(x, n=2 * n)) ** 2
-    correlations = host.fft.irfft(power, n=2 * n)[..., :n]
-    first = correlations[..., :1]
-    sums = host.cumulative_sum(correlations / host.where(first > 0, first, 1.0), axis=-1) - 0.5
-    enough = host.arange(n) >= window * sums
-    enough[..., -1] = True
-    place = host.argmax(enough, axis=-1)
-    return host.where(first[..., 0] > 0, host.take_along_axis(sums, place[..., None], axis=-1)[..., 0], 0.5)
-
-
-def standard_error(series: Any) -> float:
-    """The standard error of the mean of a series over all its chains, sweeps of a chain being correlated.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> bool(abs(standard_error(np.random.default_rng(0).normal(size=(4, 2500))) - 0.01) < 0.001)
-    True
-    """
-    host = host_namespace()
-    x = _series(series, "series")
-    rows = host.reshape(x, (-1, x.shape[-1]))
-    times = host.maximum(autocorrelation_time(rows), 0.5)
-    spread = host.mean((rows - host.mean(rows)) ** 2)
-    return float(host.sqrt(spread * 2.0 * host.mean(times) / rows.size))
+    host, x = host_namespace(), _series(series, "series", 4)
+    size = effective_size(x[..., None, :], ranked=False)
+    return host.where(host.isnan(size), 0.5, x.shape[-1] / (2.0 * size))
 
 
 def jackknife_error(function: Callable[[Any], float], series: Any, blocks: int = 32) -> float:

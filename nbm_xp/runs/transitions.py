@@ -13,11 +13,20 @@ from typing import Any
 import numpy as np
 
 from nbm_xp.files import replacing
-from nbm_xp.graphs import GraphMachine
-from nbm_xp.graphs.applications import TRANSITION_SERIES, Measured, check_temperatures, measured_at, measured_sweeps
+from nbm_xp.graphs import (
+    GraphMachine,
+    autocorrelation_time,
+    binder,
+    jackknife_error,
+    lattice,
+    monte_carlo_error,
+    onsager,
+    specific_heat,
+)
 from nbm_xp.graphs.chain_groups import ChainGroup, Schedule, Step
 from nbm_xp.graphs.chains import Chains, Start
-from nbm_xp.graphs.families import lattice
+from nbm_xp.graphs.graph import finite
+from nbm_xp.machines import Array
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import default_namespace, library_name, to_numpy
 from nbm_xp.rng import hashed_seed
@@ -27,10 +36,12 @@ from .execution import Kind, Progress, begin, check_begin, finished
 from .job import Arrays, Block, Job, Stopping
 from .workers import Workers
 
-__all__ = ["SPINS", "TRANSITION", "measure_lattice", "read_transition"]
+__all__ = ["SERIES", "SPINS", "TRANSITION", "measure_lattice", "measured_at", "read_transition"]
 
 TRANSITION, SPINS = "lattice.json", "spins.npy"
 """What was measured, and the last spins at each temperature."""
+SERIES = "energy", "abs_magnetisation"
+"""What is observed; not the sign of the magnetisation, which cold chains seldom change and need not agree on."""
 
 FLIPS_IN_A_SEGMENT = 2**30
 
@@ -88,7 +99,7 @@ class TransitionJob(Job):
 
     def begin(self, block: Block) -> Arrays:
         """All spins equal, and nothing measured."""
-        series = np.zeros((len(TRANSITION_SERIES), self.n_chains, 0))
+        series = np.zeros((len(SERIES), self.n_chains, 0))
         return np.ones((self.n_chains, math.prod(self.size)), np.int8), series
 
     def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
@@ -97,7 +108,7 @@ class TransitionJob(Job):
         first, count, _, seen = self._sweeps(segment)
         machine, betas = self.machine, (1.0 / self.temperatures[block.number],) * self.n_chains
         group = ChainGroup(
-            machine.n_units, machine.units, self.rule, hashed_seed(self.seed), block.offset, betas, TRANSITION_SERIES
+            machine.n_units, machine.units, self.rule, hashed_seed(self.seed), block.offset, betas, SERIES
         )
         chains, rows = Chains(machine, Start(group, first, states), self.library), [np.zeros((0, group.columns))]
         chains.step(count - len(seen))
@@ -105,13 +116,37 @@ class TransitionJob(Job):
             chains.step()
             rows.append(to_numpy(chains.measured()))
         columns = np.concatenate(rows)
-        found = np.stack([group.series(name, columns) for name in TRANSITION_SERIES])
+        found = np.stack([group.series(name, columns) for name in SERIES])
         return chains.rows(), np.concatenate([measured, found], axis=-1)
 
-    def found(self, block: Block) -> Measured:
-        """What was measured at a temperature, when all is done."""
-        states, (energy, size) = self.result(block).arrays
-        return measured_at(self.machine, self.temperatures[block.number], energy, size, states[0])
+
+def measured_at(machine: GraphMachine, temperature: float, energy: Array, size: Array) -> dict[str, float | None]:
+    """What the series of a temperature's chains say.
+
+    Parameters
+    ----------
+    machine : GraphMachine
+    temperature : float
+    energy, size : arrays of shape (chains, sweeps)
+        Of a unit; the size is that of the magnetisation.
+    """
+    energy, size = np.ascontiguousarray(energy), np.ascontiguousarray(size)  # which decides how means are rounded
+    heat = functools.partial(specific_heat, beta=1 / temperature, units=machine.n_units)
+    exact, ring, coupling = None, machine.graph, float(machine.edge_couplings[0])
+    if len(ring.shape) == 2 and all(ring.periodic) and 0 < coupling / temperature < math.inf:
+        exact = onsager(ring.shape, 1 / temperature, coupling)
+    return {
+        "temperature": temperature,
+        "energy": float(energy.mean()),
+        "energy_error": float(np.nan_to_num(monte_carlo_error(energy))),  # 0 where nothing moves
+        "specific_heat": heat(energy),
+        "specific_heat_error": jackknife_error(heat, energy),
+        "magnetisation": float(size.mean()),
+        "binder": binder(size),
+        "time": float(autocorrelation_time(size).mean()),
+        "exact_energy": None if exact is None else exact.energy,
+        "exact_specific_heat": None if exact is None else exact.specific_heat,
+    }
 
 
 def measure_lattice(
@@ -148,7 +183,7 @@ def measure_lattice(
     n_chains : int, optional
         How many chains there are at each temperature.
     n_sweeps, burn_in, rule : optional
-        See `GraphMachine.sample`.
+        See `GraphMachine.sample`; four sweeps at least, so that there are errors.
     library : str, optional
         The library that it is computed in; by default the one that is configured.
     checkpoint_every : int, optional
@@ -177,8 +212,10 @@ def measure_lattice(
     """
     check_begin(directory, progress)
     shape, count = tuple(positive_int(n, "size", 2) for n in size), positive_int(n_chains, "n_chains")
-    points = tuple(check_temperatures(temperatures))
-    total = measured_sweeps(n_sweeps, count) + positive_int(burn_in, "burn_in", 0)
+    points = tuple(finite(list(temperatures), "temperatures", (len(temperatures),)).tolist())
+    if not points or min(points) <= 0:
+        raise ValueError(f"temperatures must be positive, got {list(points)}")
+    total = positive_int(n_sweeps, "n_sweeps", 4) + positive_int(burn_in, "burn_in", 0)
     machine = _machine(shape, bool(periodic), float(coupling))
     machine.chains(count, 1.0 / points[0], 0, rule=rule, library=library)  # raises for what cannot be
     usual = max(1, min(total, FLIPS_IN_A_SEGMENT // (count * machine.n_units)))
@@ -212,12 +249,13 @@ class TransitionRun(Kind):
     def finish(self, unfinished: pathlib.Path) -> None:
         """Write what was measured."""
         (job,) = self.jobs
-        found = [job.found(block) for block in job.blocks]
+        states, series = zip(*(job.result(block).arrays for block in job.blocks), strict=True)
+        measured = [measured_at(job.machine, t, *each) for t, each in zip(job.temperatures, series, strict=True)]
         with replacing(self.run.path / SPINS) as part, part.open("wb") as file:
-            np.save(file, np.stack([at.state for at in found]))
+            np.save(file, np.stack([rows[0].reshape(job.size) for rows in states]))
         names = ("size", "periodic", "coupling", "rule", "n_chains", "n_sweeps", "burn_in")
         asked = {name: self.run.configuration[name] for name in names}
-        self.write_document(asked | {"seed": self.run.seed, "measured": [at.document() for at in found]})
+        self.write_document(asked | {"seed": self.run.seed, "measured": measured})
 
 
 def read_transition(directory: str | os.PathLike[str]) -> dict[str, Any]:
@@ -231,7 +269,10 @@ def read_transition(directory: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        What was asked for, and ``measured``: for each temperature what `nbm_xp.graphs.Measured` has, by name.
+        What was asked for, and ``measured``, for each temperature a dictionary, all of a unit: ``energy`` and
+        ``specific_heat``, each with its error, as ``energy_error``; ``magnetisation``, the mean of its size;
+        ``binder``, its cumulant; ``time``, the integrated autocorrelation time of its size, in sweeps; ``exact_energy``
+        and ``exact_specific_heat`` of the periodic square lattice, by Onsager and Kaufman, else None.
 
     Raises
     ------

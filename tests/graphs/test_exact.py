@@ -15,10 +15,10 @@ from nbm_xp.graphs import (
     enumerated,
     erdos_renyi,
     lattice,
+    monte_carlo_error,
     onsager,
     random_regular,
     sherrington_kirkpatrick,
-    standard_error,
     strip_energy,
     strip_log_partition,
 )
@@ -126,7 +126,7 @@ def test_sampling_gives_what_is_exact(name: str, rule: str) -> None:
     states = enumerated(machine)
     found = machine.sample(n_chains=64, n_sweeps=1000, burn_in=100, beta=beta, rule=rule, random_state=11)
     energy = found["energy"].values
-    error = standard_error(energy)
+    error = monte_carlo_error(energy)
     assert abs(energy.mean() - states.energy(beta)) < 4 * error < 0.02
     heat = beta**2 * machine.n_units * energy.var()
     assert heat == pytest.approx(states.specific_heat(beta), rel=0.06)

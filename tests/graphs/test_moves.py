@@ -19,10 +19,10 @@ from nbm_xp.graphs import (
     erdos_renyi,
     lattice,
     max_cut,
+    monte_carlo_error,
     placed_ladder,
     random_regular,
     sherrington_kirkpatrick,
-    standard_error,
 )
 from nbm_xp.graphs import layout as layout_chapter
 from nbm_xp.graphs import moves as moves_chapter
@@ -187,7 +187,7 @@ def test_tempering_gives_what_is_exact_at_every_temperature() -> None:
     found = machine.temper(betas=[0.3, 0.8, 1.6], n_chains=24, n_sweeps=1500, burn_in=100, random_state=2)
     for k, beta in enumerate(found["beta"].values):
         energy = found["energy"].values[:, k]
-        error = standard_error(energy)
+        error = monte_carlo_error(energy)
         assert abs(energy.mean() - states.energy(float(beta))) < 4 * error < 0.02
     last = machine.energy(found["state"].values[:, 2])
     assert last.mean() / 20 == pytest.approx(states.energy(1.6), abs=0.1)
