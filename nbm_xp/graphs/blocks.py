@@ -82,10 +82,6 @@ class Division:
         """The other blocks of which a block needs something, and which need something of it."""
         raise NotImplementedError
 
-    def arrays(self) -> dict[str, Array]:
-        """All of it by name, as files have it."""
-        raise NotImplementedError
-
     def n_steps(self, schedule: Schedule) -> int:
         """How many steps a block takes."""
         return -(-schedule.total // self.sweeps_at_once) * self.colours

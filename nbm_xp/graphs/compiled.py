@@ -248,14 +248,14 @@ class Bricks:
     def __init__(self, group: ChainGroup, memory: LatticeMemory, couplings: Couplings) -> None:
         self.group, self.steps = group, memory.steps.reshape(-1)
         multiples, fields, axes = couplings.multiples, couplings.fields, len(memory.size)
-        self.unit, self.field = couplings.unit, fields if isinstance(fields, float) else 0.0
-        self.fields = np.full(1, fields) if isinstance(fields, float) else fields.reshape(-1)
+        self.unit, self.fields = float(couplings.unit), fields.reshape(-1)
+        self.field = 0.0 if fields.ndim else float(fields)
         betas, values = np.asarray(group.betas), group.kind
         self.scales = betas * values.step
         self.levels, table = NO_LEVELS, np.empty((0, group.n_chains), np.int32)
         whole = np.ones(1, np.int8) if multiples is None else multiples.reshape(-1)
         most = 2 * axes * max(int(whole.max()), -int(whole.min())) if whole.dtype == np.int8 else 0
-        if 0 < most <= MOST_SUM and isinstance(fields, float):
+        if 0 < most <= MOST_SUM and not fields.ndim:
             self.multiples, self.couplings = NO_MULTIPLES if multiples is None else whole, _NO_COUPLINGS
             # as many odd terms everywhere: every second sum is never there
             odd = values.least == -1 and all(memory.graph.periodic) and bool((whole & 1).all())

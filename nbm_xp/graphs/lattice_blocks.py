@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from nbm_xp.machines import Array
+from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import host_namespace
 
 from .blocks import Division, Index, Shown
@@ -49,12 +50,12 @@ class LatticeDivision(Division):
         Along each axis, the lengths of blocks.
     periodic : tuple of bool
     at_once : int, optional
-        How many sweeps a task makes; 0 for so many that little is drawn around a block.
+        How many sweeps a task makes; by default so many that little is drawn around a block.
     """
 
     chunks: tuple[tuple[int, ...], ...]
     periodic: tuple[bool, ...]
-    at_once: int = 0
+    at_once: int | None = None
 
     name, together = "lattice", 1
 
@@ -123,19 +124,6 @@ class LatticeDivision(Division):
                 padded[:, *at] = host_namespace().reshape(shown[other][:, begin : taken[other]], (-1, *shape))
         return padded
 
-    def arrays(self) -> dict[str, Array]:
-        """See `Division`."""
-        host = host_namespace()
-        found = {f"chunks_{axis}": host.asarray(sizes) for axis, sizes in enumerate(self.chunks)}
-        return found | {"periodic": host.asarray(self.periodic), "at_once": host.asarray(self.at_once)}
-
-    @classmethod
-    def of(cls, arrays: Mapping[str, Array]) -> LatticeDivision:
-        """The division that `arrays` has given."""
-        periodic = tuple(arrays["periodic"].tolist())
-        chunks = tuple(tuple(arrays[f"chunks_{axis}"].tolist()) for axis in range(len(periodic)))
-        return cls(chunks, periodic, int(arrays["at_once"]))
-
     def _reach(self, axis: int, i: int) -> Iterator[tuple[int, int, int, int]]:
         """The pieces of a padded block along an axis: of which block, from where to where in it, and their places."""
         ends = list(itertools.accumulate(self.chunks[axis], initial=0))
@@ -159,7 +147,7 @@ def check_lattice(machine: EnergyModel) -> Lattice:
 
 
 def divided(
-    shape: Sequence[int], periodic: Sequence[bool], chunks: int | Sequence[int | Sequence[int]], at_once: int = 0
+    shape: Sequence[int], periodic: Sequence[bool], chunks: Any, checkpoint_every: int | None = None
 ) -> LatticeDivision:
     """A lattice divided into blocks of lengths: one int, or for each axis an int or ints, as Dask takes them.
 
@@ -192,7 +180,8 @@ def divided(
         if any(length < 1 for length in sizes) or sum(sizes) != n:
             raise ValueError(f"{wanted}, got {chunks!r}")
         found.append(tuple(sizes))
-    return LatticeDivision(tuple(found), tuple(periodic), at_once)
+    every = None if checkpoint_every is None else positive_int(checkpoint_every, "checkpoint_every")
+    return LatticeDivision(tuple(found), tuple(periodic), every)
 
 
 class SlotRuns(NamedTuple):
@@ -353,37 +342,39 @@ class Couplings:
     ----------
     unit : float
         What multiples are of; 1 where couplings are no multiples.
-    multiples : array or None
+    fields : array
+        Of all units, of shape (), or of each: of shape (units,), or (units, values) for Potts units; of a block of
+        shape (1 or values, units).
+    multiples : array, optional
         int8, or float64 where couplings are no multiples; None where each is 1. Of shape (edges,), or of a block
         (axes, units).
-    fields : float or array
-        Of all units, or of each: of shape (units,), or (units, values) for Potts units; of a block of shape (1 or
-        values, units).
-    clamp : Clamp or None
+    clamped, values : array, optional
         The clamped units and their values; of a block their places, and what is in each.
     """
 
     unit: float
-    multiples: Array | None
-    fields: float | Array
-    clamp: Clamp | None = None
+    fields: Array
+    multiples: Array = None
+    clamped: Array = None
+    values: Array = None
 
     def of(self, memory: LatticeMemory) -> Couplings:
         """Those of a block."""
-        return replace(
-            self,
-            multiples=None if self.multiples is None else memory.of_edges(self.multiples),
-            fields=self.fields if isinstance(self.fields, float) else memory.of_units(self.fields),
-            clamp=None if self.clamp is None else memory.places_of(*self.clamp),
+        none = None, None
+        return Couplings(
+            self.unit,
+            memory.of_units(self.fields) if self.fields.ndim else self.fields,
+            None if self.multiples is None else memory.of_edges(self.multiples),
+            *(none if self.clamped is None else memory.places_of(self.clamped, self.values)),
         )
 
 
 def couplings_of(machine: EnergyModel, clamp: Clamp | None = None) -> Couplings:
     """A lattice machine's couplings and fields, and its clamped units."""
-    weights, own = machine.edge_couplings, machine.unit_fields
+    host, weights, own = host_namespace(), machine.edge_couplings, machine.unit_fields
     one, field = uniform_value(weights), uniform_value(own)
-    fields = own if field is None or machine.kind.is_categorical else field
+    fields = own if field is None or machine.kind.is_categorical else host.asarray(field)
     if one is not None:
-        return Couplings(one, None, fields, clamp)
+        return Couplings(one, fields, None, *(clamp or ()))
     unit, multiples = multiples_of(weights)
-    return Couplings(unit, weights if multiples is None else multiples, fields, clamp)
+    return Couplings(unit, fields, weights if multiples is None else multiples, *(clamp or ()))

@@ -6,7 +6,7 @@ Contract: the bits of `chains.Chains`, for every division into blocks, by arrays
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -69,15 +69,15 @@ class LatticeBlock(Block):
         padded = host.full((group.n_chains, *memory.padded), _nothing(group), dtype=host.int8)
         flat = memory.flat(self.division.with_halo(self.index, states, shown, padded))
         sweeps = _sweeps(group, memory, couplings)
-        places, values = couplings.clamp or (slice(0, 0), 0)
-        flat[:, places] = values
+        clamped, values = (slice(0, 0), 0) if couplings.clamped is None else (couplings.clamped, couplings.values)
+        flat[:, clamped] = values
         rows, last = [host.zeros((0, group.columns))], step.sweep + step.n_sweeps
         own = [memory.runs(0, colour) for colour in range(graph.colour_count)] if step.seen else []
         for sweep in range(step.sweep + 1, last + 1):
             for colour in range(graph.colour_count):
                 margin = graph.reach * (last - sweep) + graph.colour_count - 1 - colour
                 sweeps.draw(flat, memory.runs(margin, colour), sweep)
-                flat[:, places] = values  # units of a colour do not see one another
+                flat[:, clamped] = values  # units of a colour do not see one another
             if sweep in step.seen:
                 rows.append(_measured(group, sweeps, memory, own, flat))
         states = host.asarray(memory.own(flat), copy=True)
@@ -89,20 +89,7 @@ class LatticeBlock(Block):
 
     def arrays(self) -> dict[str, Array]:
         """See `Block`."""
-        host, own = host_namespace(), self.couplings
-        found = {"unit": own.unit, "fields": own.fields, "multiples": own.multiples}
-        if own.clamp is not None:
-            found |= {"places": own.clamp[0], "values": own.clamp[1]}
-        return {name: host.asarray(value) for name, value in found.items() if value is not None}
-
-    @classmethod
-    def of(cls, division: LatticeDivision, index: Index, arrays: Mapping[str, Array]) -> LatticeBlock:
-        """The block that `arrays` has given."""
-        fields, clamp = arrays["fields"], (arrays["places"], arrays["values"]) if "places" in arrays else None
-        couplings = Couplings(
-            float(arrays["unit"]), arrays.get("multiples"), fields if fields.ndim else float(fields), clamp
-        )
-        return cls(division, index, couplings)
+        return {name: value for name, value in vars(self.couplings).items() if value is not None}
 
 
 def _nothing(group: ChainGroup) -> int:
@@ -142,8 +129,8 @@ class PortableSweeps:
     @cached_property
     def fields(self) -> Array:
         """Those of all places, of shape (units, values)."""
-        host, fields, units = host_namespace(), self.couplings.fields, self.memory.units
-        return host.reshape(host.full((units,), fields) if isinstance(fields, float) else fields, (-1, units)).T
+        fields, units = self.couplings.fields, self.memory.units
+        return host_namespace().broadcast_to(fields, (*(fields.shape[:1] or (1,)), units)).T
 
     def _colour(self, runs: SlotRuns) -> tuple[Array, Colour]:
         """The places of runs, and what is around them."""

@@ -18,7 +18,7 @@ import numpy as np
 from nbm_xp.graphs.blocks import Block as GraphBlock
 from nbm_xp.graphs.blocks import Division, Index
 from nbm_xp.graphs.chain_groups import ChainGroup, Schedule, series_variables
-from nbm_xp.graphs.lattice_blocks import LatticeDivision
+from nbm_xp.graphs.lattice_blocks import Couplings, LatticeDivision, divided
 from nbm_xp.graphs.lattice_sweeps import LatticeBlock
 from nbm_xp.graphs.measures import labels_of
 from nbm_xp.graphs.observables import SERIES
@@ -57,8 +57,9 @@ class GraphJob(Job):
         Chains are measured after ``burn_in + (i + 1) * thin`` sweeps.
     observe : tuple of str
         What is measured.
-    chunks : tuple of int or None
-        Of a lattice in chunks: the lengths of blocks, of which the last along an axis may be shorter.
+    shape, periodic, chunks, checkpoint_every : tuple, int or None
+        Of a lattice in chunks: its shape, along which axes it is periodic, the lengths of blocks, of which the last
+        along an axis may be shorter, and how many sweeps a task makes.
     """
 
     units: Any
@@ -69,14 +70,17 @@ class GraphJob(Job):
     n_sweeps: int
     thin: int
     observe: tuple[str, ...]
+    shape: tuple[int, ...] | None
+    periodic: tuple[bool, ...] | None
     chunks: tuple[int, ...] | None
+    checkpoint_every: int | None
 
     part, shown = "blocks", "shown"
 
     @property
     def division(self) -> Division:
         """The blocks of the graph."""
-        return _division(self.directory, self.run)
+        return _division(self)
 
     @property
     def schedule(self) -> Schedule:
@@ -178,7 +182,7 @@ class GraphJob(Job):
     def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
         """Take a block a step on, show what neighbours need, and keep what was measured."""
         group, place = self._at(block)
-        given = _block(self.directory, self.run, _places(self)[place], place)
+        given = _block(self, place)
         if segment:
             *saved, totals = arrays
             shown = {other: self._shown(number, segment, other)[place] for other, number in self._near(block).items()}
@@ -245,26 +249,28 @@ def unpacked(kind: Units, bits: Array, shape: Array) -> Array:
 
 
 def save_blocks(division: Division, blocks: Iterable[GraphBlock], folder: pathlib.Path) -> None:
-    """Write how a graph is divided, and its blocks, in the order of their places."""
-    np.savez(folder / "division.npz", allow_pickle=False, **division.arrays())
+    """Write how a graph is divided into shards, and all blocks, in the order of their places."""
+    if isinstance(division, ShardDivision):
+        np.savez(folder / "division.npz", allow_pickle=False, **division.arrays())
     for number, block in enumerate(blocks):
         np.savez(folder / f"block-{number:06d}.npz", allow_pickle=False, **block.arrays())
 
 
 @lru_cache(maxsize=2)
-def _division(directory: str, run: str) -> Division:
-    arrays = load_arrays(pathlib.Path(directory) / "division.npz")
-    return LatticeDivision.of(arrays) if "periodic" in arrays else ShardDivision.of(arrays)
+def _division(job: GraphJob) -> Division:
+    if job.shape is None or job.periodic is None:
+        return ShardDivision.of(load_arrays(pathlib.Path(job.directory) / "division.npz"))
+    return divided(job.shape, job.periodic, job.chunks, job.checkpoint_every)
 
 
-def _block(directory: str, run: str, number: int, place: Index) -> GraphBlock:
+def _block(job: GraphJob, place: Index) -> GraphBlock:
     """A block, read from disk; shards stay at hand."""
-    division = _division(directory, run)
-    if not isinstance(division, LatticeDivision):
-        return _shard(directory, run, number)
-    return LatticeBlock.of(division, place, load_arrays(pathlib.Path(directory) / f"block-{number:06d}.npz"))
+    division, path = job.division, pathlib.Path(job.directory) / f"block-{_places(job)[place]:06d}.npz"
+    if isinstance(division, LatticeDivision):
+        return LatticeBlock(division, place, Couplings(**load_arrays(path)))
+    return _shard(path, job.run)
 
 
 @lru_cache(maxsize=AT_HAND)
-def _shard(directory: str, run: str, number: int) -> Shard:
-    return Shard(**load_arrays(pathlib.Path(directory) / f"block-{number:06d}.npz"))
+def _shard(path: pathlib.Path, run: str) -> Shard:
+    return Shard(**load_arrays(path))

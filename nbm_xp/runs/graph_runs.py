@@ -16,7 +16,7 @@ import numpy as np
 from nbm_xp.graphs.blocks import Block, Division
 from nbm_xp.graphs.energy_model import checked_clamp
 from nbm_xp.graphs.graph import Lattice, finite
-from nbm_xp.graphs.lattice_blocks import check_lattice, couplings_of, divided
+from nbm_xp.graphs.lattice_blocks import LatticeDivision, check_lattice, couplings_of, divided
 from nbm_xp.graphs.lattice_sweeps import lattice_block
 from nbm_xp.graphs.measures import HELPS
 from nbm_xp.graphs.moves import check_local
@@ -123,10 +123,8 @@ def projected(
     """
     workers, states = n_workers or os.cpu_count() or 1, n_chains * machine.n_units
     if shards is None:
-        graph = check_lattice(machine)
-        lengths = _lengths(graph.shape, chunks)
-        at_once = checkpoint_every or divided(graph.shape, graph.periodic, lengths).sweeps_at_once
-        block = math.prod(n + 2 * graph.reach * at_once for n in lengths)
+        division = _divided(check_lattice(machine), chunks, checkpoint_every)
+        block = math.prod(lengths[0] + 2 * division.depth for lengths in division.chunks)
         own = [x for x in (machine.edge_couplings, machine.unit_fields) if any(x.strides)]
         each, whole = sum(x.itemsize * (x.size // machine.n_units) for x in own), sum(x.nbytes for x in own)
         at_work = workers * block * (_AT_WORK[machine.kind.is_categorical] + each)
@@ -141,14 +139,14 @@ def projected(
     return Projected(int(_PROCESS + memory), int(states + 4 * states * bytes_saved + divided_graph))
 
 
-def _lengths(shape: tuple[int, ...], chunks: Any) -> tuple[int, ...]:
-    """How long blocks are along each axis; by default about 2**24 units."""
-    if chunks is None:
-        return tuple(min(n, max(1, round(2 ** (24 / len(shape))))) for n in shape)
-    asked = tuple(chunks) if isinstance(chunks, (list, tuple)) else (chunks,) * len(shape)
-    if len(asked) != len(shape):
-        raise ValueError(f"chunks must be an int, or one for each of {len(shape)} axes, got {chunks!r}")
-    return tuple(n if one == -1 else min(n, positive_int(one, "chunks")) for n, one in zip(shape, asked, strict=True))
+def _divided(graph: Lattice, chunks: Any, checkpoint_every: int | None = None) -> LatticeDivision:
+    """A lattice in blocks, by default of about 2**24 units, of which only the last along an axis may be shorter."""
+    usual = max(1, round(2 ** (24 / len(graph.shape))))
+    found = divided(graph.shape, graph.periodic, usual if chunks is None else chunks, checkpoint_every)
+    for lengths in found.chunks:
+        if len({*lengths[:-1]}) > 1 or lengths[-1] > lengths[0]:
+            raise ValueError(f"chunks must be alike along an axis, but for a shorter last one, got {chunks!r}")
+    return found
 
 
 def _check(needed: Callable[..., Projected], workers: Workers, place: pathlib.Path) -> str:
@@ -275,13 +273,14 @@ def sample_graph(
     blocks: Iterable[Block]
     if in_chunks:
         graph = check_lattice(machine)
-        lengths = _lengths(graph.shape, chunks)
-        every = 0 if checkpoint_every is None else positive_int(checkpoint_every, "checkpoint_every")
-        division, whole = divided(graph.shape, graph.periodic, lengths, every), couplings_of(machine, clamped)
+        division, whole = _divided(graph, chunks, checkpoint_every), couplings_of(machine, clamped)
         blocks = (lattice_block(division, place, whole) for place in division.blocks)  # one at a time in memory
         inputs = [np.asarray([whole.unit]), whole.multiples, whole.fields]
-        configuration |= {"periodic": graph.periodic, "chunks": lengths, "checkpoint_every": division.sweeps_at_once}
-        needed = functools.partial(projected, machine, lengths, n_chains=n_chains, checkpoint_every=checkpoint_every)
+        configuration |= {
+            "shape": graph.shape, "periodic": graph.periodic, "chunks": [lengths[0] for lengths in division.chunks],
+            "checkpoint_every": division.sweeps_at_once,
+        }  # fmt: skip
+        needed = functools.partial(projected, machine, chunks, n_chains=n_chains, checkpoint_every=checkpoint_every)
     else:
         layout = machine.layout
         shards = max(1, layout.units // _UNITS_IN_A_SHARD) if shards is None else shards

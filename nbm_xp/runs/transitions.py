@@ -25,7 +25,7 @@ from nbm_xp.graphs import (
 )
 from nbm_xp.graphs.chain_groups import ChainGroup, Schedule, Step
 from nbm_xp.graphs.chains import Chains, Start
-from nbm_xp.graphs.graph import finite
+from nbm_xp.graphs.graph import Lattice, finite
 from nbm_xp.machines import Array
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import default_namespace, library_name, to_numpy
@@ -132,9 +132,10 @@ def measured_at(machine: GraphMachine, temperature: float, energy: Array, size: 
     """
     energy, size = np.ascontiguousarray(energy), np.ascontiguousarray(size)  # which decides how means are rounded
     heat = functools.partial(specific_heat, beta=1 / temperature, units=machine.n_units)
-    exact, ring, coupling = None, machine.graph, float(machine.edge_couplings[0])
-    if len(ring.shape) == 2 and all(ring.periodic) and 0 < coupling / temperature < math.inf:
-        exact = onsager(ring.shape, 1 / temperature, coupling)
+    exact, graph, coupling = None, machine.graph, float(machine.edge_couplings[0])
+    assert isinstance(graph, Lattice)
+    if len(graph.shape) == 2 and all(graph.periodic) and 0 < coupling / temperature < math.inf:
+        exact = onsager(graph.shape, 1 / temperature, coupling)
     return {
         "temperature": temperature,
         "energy": float(energy.mean()),

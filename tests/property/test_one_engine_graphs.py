@@ -182,6 +182,5 @@ def test_clamped_units_are_found_wherever_a_block_has_them(graph: Lattice, data:
     whole[units] = held[1]
     flat = np.zeros(block.units, np.int8)
     couplings = couplings_of(GraphMachine(graph), held).of(block)
-    assert couplings.clamp is not None
-    flat[couplings.clamp[0]] = couplings.clamp[1]
+    flat[couplings.clamped] = couplings.values
     np.testing.assert_array_equal(flat, block.of_units(whole.reshape(graph.shape))[0])
