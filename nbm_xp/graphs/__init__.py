@@ -41,7 +41,7 @@ __all__ = [
 register_core_kernels(
     "graphs",
     f"{__name__}.compiled",
-    ("brick", "colours", "energies", "part", "reordered", "roots", "rows", "sweeps", "words"),
+    ("Bricks", "colours", "energies", "part", "reordered", "roots", "rows", "sweeps", "words"),
 )
 
 public_names(globals())

@@ -202,16 +202,14 @@ class Chains:
         """The energy of each chain, float64 of shape (chains,)."""
         return moves.energies(self.xp, self.machine.layout, self.machine.kind, self.states)
 
-    def by_unit(self) -> Array:
-        """The states in the order of units, of shape (units, chains)."""
-        with wide_dtypes(self.xp):
-            return self.xp.take(self.states, self._by_unit, axis=0)
+    def by_unit(self, which: Array = None) -> Array:
+        """The states of all chains, or of some, in the order of units, of shape (units, chains)."""
+        xp, states = self.xp, self.states
+        with wide_dtypes(xp):
+            if which is not None:
+                states = xp.take(states, asarray(which, xp, "int64"), axis=1)
+            return xp.take(states, self._by_unit, axis=0)
 
     def rows(self, which: Array = None) -> Array:
-        """The states of all chains, or of some, as a NumPy array of shape (chains, units)."""
-        states = self.states
-        with wide_dtypes(self.xp):
-            if which is not None:
-                states = self.xp.take(states, asarray(which, self.xp, "int64"), axis=1)
-            found = self.xp.take(states, self._by_unit, axis=0)
-        return host_namespace().ascontiguousarray(to_numpy(found).T)
+        """The same as a NumPy array of shape (chains, units)."""
+        return host_namespace().ascontiguousarray(to_numpy(self.by_unit(which)).T)

@@ -22,7 +22,7 @@ from .layout import Layout, multiples_of
 from .shards import Shard
 
 __all__ = [
-    "brick", "colours", "energies", "part", "reordered", "roots", "rows", "sweeps", "words",
+    "Bricks", "colours", "energies", "part", "reordered", "roots", "rows", "sweeps", "words",
 ]  # fmt: skip
 
 RULES: Final = {"heat_bath": 0, "metropolis": 1}
@@ -235,11 +235,6 @@ def _row(steps: int) -> Array:
     """The rows of the transition that give the output after so many steps."""
     first, second = transition(steps + 1)
     return np.asarray((*first[0], *second[0]), np.uint32)
-
-
-def brick(group: ChainGroup, memory: LatticeMemory, couplings: Couplings) -> Bricks | None:
-    """What draws a lattice's block; None for what there is no loop for."""
-    return None if group.kind.is_categorical else Bricks(group, memory, couplings)
 
 
 class Bricks:

@@ -47,18 +47,15 @@ def lattice(shape: int | Sequence[int], periodic: bool | Sequence[bool] = True) 
     lengths = tuple(positive_int(n, "shape", 2) for n in (shape if isinstance(shape, Sequence) else (shape,)))
     if not lengths:
         raise ValueError("shape must have one axis at least")
-    joined = (periodic,) * len(lengths) if isinstance(periodic, bool) else periodic
-    if not isinstance(joined, Sequence):
+    joined: Any = (periodic,) * len(lengths) if isinstance(periodic, bool) else periodic
+    if not isinstance(joined, Sequence) or len(joined) != len(lengths):
         raise ValueError(
             f"periodic must be one bool or {len(lengths)} of them, got {periodic!r}: "
             "all lengths are one argument, such as (8, 8)"
         )
-    joined = tuple(map(bool, joined))
-    if len(joined) != len(lengths):
-        raise ValueError(f"periodic must be one bool or {len(lengths)} of them, got {len(joined)}")
     if any(n == 2 and ends for n, ends in zip(lengths, joined, strict=True)):
         raise ValueError("shape must be 3 at least along periodic axes, got 2: its units would be joined twice")
-    return Lattice(lengths, joined)
+    return Lattice(lengths, tuple(map(bool, joined)))
 
 
 def erdos_renyi(units: int, probability: float, random_state: Any = None) -> Graph:

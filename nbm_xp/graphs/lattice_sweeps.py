@@ -116,8 +116,9 @@ def _measured(group: ChainGroup, sweeps: Any, memory: LatticeMemory, runs: Seque
 
 def _sweeps(group: ChainGroup, memory: LatticeMemory, couplings: Couplings) -> Any:
     """What draws and measures a block's units."""
-    own = kernel("graphs.brick", host_namespace()) if MOVES[group.rule].kernel else None
-    return (None if own is None else own(group, memory, couplings)) or PortableSweeps(group, memory, couplings)
+    compiled = MOVES[group.rule].kernel and not group.kind.is_categorical
+    own = kernel("graphs.Bricks", host_namespace()) if compiled else None
+    return (own or PortableSweeps)(group, memory, couplings)
 
 
 class PortableSweeps:

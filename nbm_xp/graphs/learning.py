@@ -266,18 +266,15 @@ class Learning(EnergyModel, Estimator):
 
     def _check_maximum(self, means: Array) -> None:
         """Raise for data to which no field is large enough."""
-        host, values = host_namespace(), self.kind
-        if values.is_categorical:
-            never, unit = (int(k) for k in host.unravel_index(int(host.argmin(means)), means.shape))
-            missing = values.values[never] if means[never, unit] < TINY else None
-        else:
+        host, values, shares = host_namespace(), self.kind, means
+        if not values.is_categorical:
             upper = (means[0] - values.least) / values.step
-            unit = int(host.argmax(host.abs(upper - 0.5)))
-            missing = values.values[1] if upper[unit] < TINY else values.values[0] if upper[unit] > 1 - TINY else None
-        if missing is not None:
+            shares = host.stack([1.0 - upper, upper])
+        never, unit = (int(k) for k in host.unravel_index(int(host.argmin(shares)), shares.shape))
+        if shares[never, unit] < TINY:
             raise ValueError(
-                f"X must have each value of each unit in some row, but unit {unit} is never {missing}, to which no "
-                "field is large enough: a weight_decay above 0 holds it"
+                f"X must have each value of each unit in some row, but unit {unit} is never {values.values[never]}, to "
+                "which no field is large enough: a weight_decay above 0 holds it"
             )
 
     def _place(self) -> Array:
@@ -285,8 +282,7 @@ class Learning(EnergyModel, Estimator):
 
     def _take(self, aim: Objective, place: Array, steps: int) -> None:
         """Become what was learned."""
-        couplings, fields = aim.split(place)
-        self.set_parameters(couplings, fields.T if self.kind.is_categorical else fields[0])
+        aim.give(self, place)
         self.couplings_, self.fields_ = self.edge_couplings, self.unit_fields
         self.n_features_in_, self.n_iter_ = self.n_units, steps
 

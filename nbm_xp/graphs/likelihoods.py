@@ -247,11 +247,15 @@ class Objective:
         edges = self.machine.graph.edges
         return place[:edges], host_namespace().reshape(place[edges:], (-1, self.machine.n_units))
 
+    def give(self, machine: EnergyModel, place: Array) -> None:
+        """Give a machine these couplings and fields."""
+        couplings, fields = self.split(place)
+        machine.set_parameters(couplings, fields.T if machine.kind.is_categorical else fields[0])
+
     def machine_at(self, place: Array) -> EnergyModel:
         """A machine with these couplings and fields."""
-        couplings, fields = self.split(place)
         found = copy.copy(self.machine)
-        found.set_parameters(couplings, fields.T if found.kind.is_categorical else fields[0])
+        self.give(found, place)
         return found
 
     def pseudo(self, place: Array) -> tuple[float, Any]:
@@ -278,13 +282,8 @@ class Objective:
 
     def exactly(self, states: Enumeration) -> Moments:
         """What a machine has in place of `wanted`, by all of its states."""
-        table, chances = self.table(host_namespace()), states.probabilities()
-        size, totals = max(1, AT_ONCE // self.machine.n_units), [0.0, 0.0]
-        for first in range(0, chances.shape[0], size):
-            part = chances[first : first + size]
-            found = table.moments(states_of(self.machine, first, first + part.shape[0]), part)
-            totals = [a + b for a, b in zip(totals, found, strict=True)]
-        return totals[0], totals[1]
+        chances = states.probabilities()
+        return Objective(self.machine, states_of(self.machine, 0, chances.shape[0]), chances).wanted
 
     def beside(self, place: Array, of_model: Moments) -> Array:
         """The gradient of the mean log-likelihood, where a machine has these in place of `wanted`."""

@@ -6,7 +6,6 @@ sweeps and blocks; what is wrong with an argument is said before anything is dra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from nbm_xp.machines import Array
@@ -16,8 +15,8 @@ from nbm_xp.namespace import host_namespace
 from nbm_xp.package import need
 
 from . import moves
-from .blocks import Block, Division, Index, blocked_chains
-from .chain_groups import Schedule
+from .blocks import blocked_chains
+from .chain_groups import ChainGroup, Schedule
 from .chains import Chains, started
 from .energy_model import checked_states
 from .lattice_sweeps import lattice_blocks
@@ -26,7 +25,7 @@ from .measures import diagnose
 from .moves import check_local
 from .observables import INVERSE_TEMPERATURE, STATES, SWEEPS, about, coordinates_of
 from .shards import sharded
-from .tempering import LowestStates, Tempering, checked_betas, finite_betas, placed_ladder
+from .tempering import LowestStates, Tempering, checked_betas, placed_ladder
 
 __all__ = ["GraphMachine"]
 
@@ -221,24 +220,15 @@ class GraphMachine(Learning):
             first_chain=first_chain,
         )  # fmt: skip
         group, schedule = start.group, Schedule(start.sweep, burn_in, n_sweeps, thin)
-        division: Division
-        blocks: Mapping[Index, Block]
         if chunks is not None:
             of_states = set(group.names) & set(STATES)
-            division, blocks = lattice_blocks(self, chunks, start.clamp, schedule if of_states else None)
+            in_chunks = lattice_blocks(self, chunks, start.clamp, schedule if of_states else None)
+            found = blocked_chains(self, *in_chunks, start, schedule)
         elif shards is not None:
-            division, blocks = sharded(self, shards, start.clamp)
-        found = (
-            blocked_chains(self, division, blocks, start, schedule)
-            if in_blocks
-            else Chains(self, start, library).observed(schedule)
-        )
-        attributes = {
-            "machine": repr(self),
-            "rule": rule,
-            "seed": list(group.seed),
-            "sweeps": start.sweep + schedule.total,
-        }
+            found = blocked_chains(self, *sharded(self, shards, start.clamp), start, schedule)
+        else:
+            found = Chains(self, start, library).observed(schedule)
+        attributes = self._attributes(group) | {"sweeps": start.sweep + schedule.total}
         draws = xarray.Dataset(found, coordinates_of(group.first_chain, group.betas, schedule.seen), attributes)
         return draws if in_blocks else draws.assign_attrs(diagnose(draws, stacklevel=3))
 
@@ -308,7 +298,7 @@ class GraphMachine(Learning):
         True
         """
         xarray, host = need("xarray"), host_namespace()
-        schedule, thin = finite_betas(betas), positive_int(thin, "thin")
+        schedule, thin = checked_betas(betas, rising=False), positive_int(thin, "thin")
         if schedule.shape[0] == 2:
             schedule = host.linspace(schedule[0], schedule[1], positive_int(n_sweeps, "n_sweeps"))
         start = started(self, n_chains, float(schedule[0]), random_state, initial=initial, rule=rule, clamp=clamp)
@@ -323,7 +313,7 @@ class GraphMachine(Learning):
             "energy": (("chain",), best.energies, about("least energy")),
             "state": (("chain", "unit"), best.states, about("state of the least energy")),
         }
-        return xarray.Dataset(found, attrs={"machine": repr(self), "rule": rule, "seed": list(running.group.seed)})
+        return xarray.Dataset(found, attrs=self._attributes(running.group))
 
     def temper(
         self,
@@ -397,10 +387,13 @@ class GraphMachine(Learning):
             "best_state": (("chain", "unit"), lowest.states[which, :], about("state of the least energy")),
             "state": (("chain", "beta", "unit"), last, about("last states")),
         }
-        attributes = {"machine": repr(self), "rule": rule, "seed": list(running.group.seed)}
         coordinates = {
             "beta": ("beta", ladder, about(INVERSE_TEMPERATURE)),
             "sweep": ("sweep", host.arange(burn_in + 1, burn_in + n_sweeps + 1), about(SWEEPS)),
         }
-        draws = xarray.Dataset(found, coords=coordinates, attrs=attributes)
+        draws = xarray.Dataset(found, coordinates, self._attributes(running.group))
         return draws.assign_attrs(diagnose(draws, stacklevel=3))
+
+    def _attributes(self, group: ChainGroup) -> dict[str, Any]:
+        """What a dataset says of its chains."""
+        return {"machine": repr(self), "rule": group.rule, "seed": list(group.seed)}

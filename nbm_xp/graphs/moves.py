@@ -359,10 +359,9 @@ def check_local(rule: str, where: str) -> None:
     """Raise `ValueError` for a move that cannot run on blocks; `where` is the argument that asks for blocks."""
     local = [name for name, move in MOVES.items() if isinstance(move, LocalMove)]
     if rule not in local:
-        why = f": clusters reach through the whole graph, which must be undivided ({where}=None)"
         raise ValueError(
-            f"rule must be one of {', '.join(local)} where there are {where}, got {rule!r}"
-            f"{why if isinstance(MOVES.get(rule), ClusterMove) else ''}"
+            f"rule must be one of {', '.join(local)} where there are {where}, got {rule!r}: "
+            f"the others need the undivided graph ({where}=None)"
         )
 
 

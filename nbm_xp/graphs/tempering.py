@@ -16,7 +16,7 @@ from typing import Any
 from nbm_xp.machines import Array
 from nbm_xp.machines.exchanges import distances, due, exchanged, laid_out, odd_pairs
 from nbm_xp.machines.rows import numbers, positive_int
-from nbm_xp.namespace import asarray, host_namespace, to_numpy
+from nbm_xp.namespace import host_namespace, to_numpy
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS
 from nbm_xp.rng import jump
 from nbm_xp.rng.elementary import exp
@@ -25,7 +25,7 @@ from .chain_groups import Numbers
 from .chains import Chains, started
 from .energy_model import EnergyModel
 
-__all__ = ["LowestStates", "Tempering", "checked_betas", "finite_betas", "placed_ladder"]
+__all__ = ["LowestStates", "Tempering", "checked_betas", "placed_ladder"]
 
 
 class LowestStates:
@@ -128,25 +128,19 @@ class Tempering:
         return now
 
 
-def finite_betas(betas: Any) -> Array:
-    """Two finite numbers or more."""
-    host = host_namespace()
-    found = numbers(betas, "betas", host, "float64")
-    if found.ndim != 1 or found.shape[0] < 2 or not host.all(host.isfinite(found)):
-        raise ValueError(f"betas must be two finite numbers or more, got {betas!r}")
-    return asarray(found, host)
-
-
-def checked_betas(betas: Any) -> Array:
-    """Rising inverse temperatures.
+def checked_betas(betas: Any, rising: bool = True) -> Array:
+    """Two inverse temperatures or more.
 
     Raises
     ------
     ValueError
-        If they are fewer than two, not finite, or do not rise.
+        If they are fewer, not finite, or should rise and do not.
     """
-    found = finite_betas(betas)
-    if not host_namespace().all(found[1:] > found[:-1]):
+    host = host_namespace()
+    found = numbers(betas, "betas", host, "float64")
+    if found.ndim != 1 or found.shape[0] < 2 or not host.all(host.isfinite(found)):
+        raise ValueError(f"betas must be two finite numbers or more, got {betas!r}")
+    if rising and not host.all(found[1:] > found[:-1]):
         raise ValueError(f"betas must rise, got {found.tolist()}")
     return found
 

@@ -14,7 +14,6 @@ from nbm_xp.graphs import GraphMachine, edwards_anderson, erdos_renyi, lattice
 from nbm_xp.graphs import lattice_sweeps as lattice_chapter
 from nbm_xp.graphs import shards as shard_chapter
 from nbm_xp.graphs.graph import Lattice, odd_rings, row_starts
-from nbm_xp.graphs.lattice_blocks import LatticeMemory, couplings_of
 from nbm_xp.graphs.layout import colours_of, neighbour_rows
 from nbm_xp.runs import open_dataset, sample_graph
 
@@ -73,41 +72,26 @@ def test_a_lattice_has_the_same_draws_in_memory_on_dask_and_in_a_run(
 ) -> None:
     rng = np.random.default_rng(seed)
     couplings = [0.7, rng.choice([-1.0, 1.0], graph.edges), rng.normal(size=graph.edges)][seed % 3]
-    machine = GraphMachine(graph, units, 0.2 * (seed % 2), couplings)
+    shape = (graph.units, 3) if units == 3 else (graph.units,)
+    fields = [0.0, 0.2, rng.normal(size=shape)][seed // 3 % 3]
+    machine = GraphMachine(graph, units, fields, couplings)
     asked = asked_of(machine, rule, clamped, rng)
+    initial = {"initial": rng.choice(machine.kind.values, (2, graph.units))} if seed % 4 == 0 else {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("nbm_xp.graphs.lattice_blocks.LatticeDivision.sweeps_at_once", at_once)
         if not loops:
             patch.setattr(lattice_chapter, "kernel", lambda *_: None)
-        whole = machine.sample(**asked, random_state=seed)
-        equal(whole, machine.sample(**asked, random_state=seed, chunks=chunks), tuple(asked["observe"]))
+        whole = machine.sample(**asked, random_state=seed, **initial)
+        blocks = machine.sample(**asked, random_state=seed, chunks=chunks, **initial)
+        equal(whole, blocks, (*asked["observe"], "state"))
+        if initial:  # which runs on disk do not take
+            return
         with tempfile.TemporaryDirectory() as folder:
             run = sample_graph(
                 machine, f"{folder}/run", **asked, random_state=seed, chunks=chunks, checkpoint_every=at_once
             )
             equal_to_run(whole, found := open_dataset(run.path))
             assert found["state"].shape[1:] == machine.state_shape
-
-
-@settings(max_examples=12, deadline=None)
-@given(
-    units=st.sampled_from(["spin", "binary", 3]), rule=st.sampled_from(["heat_bath", "metropolis"]),
-    shards=st.integers(1, 6), clamped=st.integers(0, 9), seed=st.integers(0, 99), loops=st.booleans(),
-)  # fmt: skip
-@pytest.mark.filterwarnings("ignore::nbm_xp.graphs.ClampWarning")
-def test_a_graph_has_the_same_draws_in_memory_on_dask_and_in_a_run(
-    units: Any, rule: str, shards: int, clamped: int, seed: int, loops: bool
-) -> None:
-    machine = GraphMachine(erdos_renyi(40, 0.15, seed), units, 0.1)
-    asked = asked_of(machine, rule, clamped, np.random.default_rng(seed))
-    with pytest.MonkeyPatch.context() as patch:
-        if not loops:
-            patch.setattr(shard_chapter, "kernel", lambda *_: None)
-        whole = machine.sample(**asked, random_state=seed)
-        equal(whole, machine.sample(**asked, random_state=seed, shards=shards), tuple(asked["observe"]))
-        with tempfile.TemporaryDirectory() as folder:
-            run = sample_graph(machine, f"{folder}/run", **asked, random_state=seed, shards=shards)
-            equal_to_run(whole, open_dataset(run.path))
 
 
 def asked_of(machine: GraphMachine, rule: str, clamped: int, rng: np.random.Generator) -> dict[str, Any]:
@@ -142,45 +126,34 @@ def test_states_are_looked_at_in_chunks(graph: Lattice, chunks: int, overlap: bo
 @settings(max_examples=20, deadline=None)
 @given(
     units=st.sampled_from(["spin", "binary", 3]), rule=st.sampled_from(["heat_bath", "metropolis"]),
-    shards=st.integers(1, 6), clamped=st.integers(0, 9), seed=st.integers(0, 99), initial=st.booleans(),
+    shards=st.integers(0, 6), clamped=st.integers(0, 9), seed=st.integers(0, 99), loops=st.booleans(),
+    initial=st.booleans(),
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore::nbm_xp.graphs.ClampWarning")
-def test_clamped_units_and_initial_states_in_shards(
-    units: Any, rule: str, shards: int, clamped: int, seed: int, initial: bool
+def test_a_graph_has_the_same_draws_in_memory_on_dask_and_in_a_run(
+    units: Any, rule: str, shards: int, clamped: int, seed: int, loops: bool, initial: bool
 ) -> None:
     rng = np.random.default_rng(seed)
     machine = GraphMachine(erdos_renyi(40, 0.15, seed), units, 0.1)
-    values, chosen = machine.kind.values, rng.choice(40, clamped, replace=False).tolist()
-    clamp = {unit: values[unit % len(values)] for unit in chosen}
-    given_states = rng.choice(values, (4, 40)) if initial else None
-    also = {3: ()}.get(units, ("means", *(("overlap",) if units == "spin" else ())))
-    asked: dict[str, Any] = {
-        "n_chains": 4, "n_sweeps": 3, "beta": 0.6, "rule": rule, "random_state": seed, "clamp": clamp,
-        "initial": given_states, "observe": ["energy", "magnetisation", *also],
-    }  # fmt: skip
-    whole = machine.sample(**asked)
-    assert all((whole["state"].values[:, unit] == value).all() for unit, value in clamp.items())
-    equal(whole, machine.sample(**asked, shards=shards), tuple(map(str, whole.data_vars)))
+    asked = asked_of(machine, rule, clamped, rng)
+    divided = rng.integers(3, 7, 40) if shards == 0 else shards  # or the shard of each unit
+    with pytest.MonkeyPatch.context() as patch:
+        if not loops:
+            patch.setattr(shard_chapter, "kernel", lambda *_: None)
+        if initial:  # which runs on disk do not take, nor means of states
+            asked |= {"initial": rng.choice(machine.kind.values, (2, 40)), "first_chain": 4}
+            asked["observe"] += [] if units == 3 else ["means"]
+        whole = machine.sample(**asked, random_state=seed)
+        assert all((whole["state"].values[:, unit] == value).all() for unit, value in asked["clamp"].items())
+        equal(whole, machine.sample(**asked, random_state=seed, shards=divided), tuple(map(str, whole.data_vars)))
+        if not initial:
+            with tempfile.TemporaryDirectory() as folder:
+                run = sample_graph(machine, f"{folder}/run", **asked, random_state=seed, shards=divided)
+                equal_to_run(whole, open_dataset(run.path))
 
 
-def test_overlaps_and_means_of_many_chains_in_shards() -> None:
+def test_more_chains_than_run_together_have_the_same_draws() -> None:
     machine = GraphMachine(edwards_anderson((5, 4), random_state=1))
     asked: dict[str, Any] = {"n_chains": 70, "n_sweeps": 3, "random_state": 2, "observe": ["overlap", "means"]}
+    asked |= {"beta": np.linspace(0.1, 1.0, 70), "first_chain": 2}
     equal(machine.sample(**asked), machine.sample(**asked, shards=3), ("overlap", "unit_means", "edge_means", "state"))
-
-
-@settings(max_examples=20, deadline=None)
-@given(graph=lattices(), data=st.data())
-def test_clamped_units_are_found_wherever_a_block_has_them(graph: Lattice, data: st.DataObject) -> None:
-    size = tuple(data.draw(st.integers(1, n)) for n in graph.shape)
-    offset = tuple(data.draw(st.integers(0, n - m)) for n, m in zip(graph.shape, size, strict=True))
-    block = LatticeMemory(graph, offset, size, 2 * data.draw(st.integers(0, 3)))
-    rng = np.random.default_rng(0)
-    units = np.sort(rng.choice(graph.units, min(graph.units - 1, 5), replace=False))
-    held = units, np.arange(1, units.size + 1, dtype=np.int8)
-    whole = np.zeros(graph.units, np.int8)
-    whole[units] = held[1]
-    flat = np.zeros(block.units, np.int8)
-    couplings = couplings_of(GraphMachine(graph), held).of(block)
-    flat[couplings.clamped] = couplings.values
-    np.testing.assert_array_equal(flat, block.of_units(whole.reshape(graph.shape))[0])

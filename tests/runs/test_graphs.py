@@ -147,7 +147,7 @@ def test_what_is_needed_is_said_and_must_be_there(tmp_path: pathlib.Path, monkey
         ({"beta": [1.0, 2.0, 3.0]}, "beta must be one number or of shape"),
         ({"n_sweeps": 0}, "n_sweeps must be"),
         ({"checkpoint_every": 0}, "checkpoint_every must be"),
-        ({"chunks": (4, 4, 4)}, "chunks must be an int, or one for each of 2 axes"),
+        ({"chunks": (4, 4, 4)}, "chunks must be an int, or for each of 2 axes"),
         ({"chunks": 0}, "chunks must be"),
         ({"chunks": ((5, 7), 14)}, "chunks must be"),
         ({"observe": "overlap", "n_chains": 3, "beta": 1}, "observe: overlaps are those of two chains each"),
