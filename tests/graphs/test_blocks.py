@@ -151,7 +151,7 @@ WRONG: list[tuple[GraphMachine, dict[str, Any], str]] = [
     (
         LATTICES["alike"],
         CHUNKED | {"rule": "wolff"},
-        r"heat_bath, metropolis where there are chunks, got 'wolff': the others need the undivided graph \(chunks=None\)",
+        r"heat_bath, metropolis where there are chunks, got 'wolff': the others need the undivided graph",
     ),
     (LATTICES["alike"], CHUNKED | {"observe": "entropy"}, r"observe must be of energy, .*, means, got 'entropy'"),
     (LATTICES["Potts with fields"], CHUNKED | {"observe": "means"}, r"observe: means are those of units with two"),
