@@ -28,11 +28,17 @@ REMARKED = {
 }
 """What these ask for is infinite or not a number, and NumPy warns of it, as it does when it is called directly."""
 
+_STEPS = "how many steps there are depends on values, which a lazy array does not tell"
+
 KNOWN: list[tuple[str, str, str, str]] = [
     ("*", "of_placeholders", "rnn/gated*", _PARTED),
     ("*", "of_placeholders", "ctc_label_dense_to_sparse/float", _DATA),
     ("array_api_strict", "*", "allocate_backend/*", ""),  # it names its library itself
-    ("array_api_strict", "*", "epsilon/float16", ""),  # a number
+    *(
+        ("array_api_strict", "*", record, "")  # of a name or a number
+        for record in ("epsilon/float16", "floatx/float16", "intx/default-float16", "placeholder/floatx-float16")
+    ),
+    ("array_api_strict", "as_recorded", "uniform/mixed-dtypes", _HALF),
     ("array_api_strict", "*", "*float16*", _HALF),
     ("array_api_strict", "*", "eye/floatx16", _HALF),
     ("array_api_strict", "as_recorded", "function/givens-batch", "array_api_strict takes no Tensor for an index"),
@@ -44,6 +50,9 @@ KNOWN: list[tuple[str, str, str, str]] = [
     ("dask", "as_recorded", "switch/int-*", _CHOICE),
     ("dask", "as_recorded", "switch/float-condition", _CHOICE),
     ("dask", "of_arrays", "switch/*", _CHOICE),
+    ("dask", "of_arrays", "ifelse/*", _CHOICE),
+    ("dask", "*", "until/d*", _STEPS),
+    ("dask", "as_recorded", "until/gradient/grad", _STEPS),
     ("jax", "as_recorded", "gather/out-of-range", _CLAMPED),
     ("cupy", "as_recorded", "gather/out-of-range", _WRAPPED),
     ("dask", "*", "in_t*_phase/training-tensor-*", _CHOICE),
