@@ -1,8 +1,8 @@
-"""`Generator`: random arrays at once, with the method names of `numpy.random.Generator`.
+"""`Generator`: random arrays, with the method names of `numpy.random.Generator`.
 
 Contract: the same seed and the same calls give the same numbers, on every library and for every chunking; a shorter
-draw begins as a longer one does; generators made by hashing a state are independent of it and of one another. The
-draws stand in chapters, all over the one state.
+draw is a prefix of a longer one; generators made by hashing a state are independent of it and of one another. The
+methods are grouped in base classes that share the state.
 """
 
 from __future__ import annotations
@@ -27,62 +27,62 @@ from .vectors import Vectors
 
 __all__ = ["Generator"]
 
-_WORKER_STEPS: Final = 2**160  # steps between one of `substreams` and the next
-_MOST_BITS: Final = 25  # of how many generators: of `substreams`, as many as fit the period, which is close to 2**185
+_WORKER_STEPS: Final = 2**160  # steps between consecutive generators of `substreams`
+_MOST_BITS: Final = 25  # log2 of the largest number of generators: 2**25 `substreams` fit the period, close to 2**185
 _NUMBER, _TEXT, _CHILD, _PART = range(4)
-"""What is hashed with the state: data of `fold_in`, the number of a child of `spawn` or of a part of `split`."""
+"""Tags hashed with the state: an integer or a text of `fold_in`, a child of `spawn`, a part of `split`."""
 
 
 class Generator(RealNumbers, TailedNumbers, Counts, Vectors, Choices):
-    """A source of random arrays.
+    """A generator of random arrays.
 
     Parameters
     ----------
     seed : int, six ints, a state, a SeedSequence, or None
-        0 or more, of any size; or the six integers of a state, or those and its counter; or a ``SeedSequence`` of
-        NumPy. None takes a state from the operating system.
+        Non-negative integer of any size; or the six integers of a state, with or without its counter; or a
+        ``SeedSequence`` of NumPy. None takes a state from the operating system.
     library : str or namespace, optional
-        The library of the arrays, as `nbm_xp.set_backend` knows it, or its namespace. Without it each array is of the
-        library of the parameters that are arrays, else of the default library.
+        Array library of the results: a name that `nbm_xp.set_backend` accepts, or a namespace. By default the library
+        of the array parameters, else the default library.
     threads : int or None
-        How many threads make a NumPy array, other than of `multinomial`, `categorical` or random orders; None for as
-        many as there are cores. It changes no number.
+        Number of threads that compute a NumPy array, except in `multinomial`, `categorical` and random orders; None for
+        one per core. The numbers do not depend on it.
 
     Notes
     -----
-    The numbers are those of MRG31k3p [1]_. Its period is divided into streams 2**72 steps apart, of which a draw takes
-    15360, as Theano's ``MRG_RandomStreams`` [2]_ does at most: element ``i``, in C order, comes from stream
-    ``i mod 15360`` at step ``i div 15360`` after the state, and ``n`` elements move the state on by ``n / 15360``
-    steps, rounded up; normal numbers, which are made in pairs of steps, by an even number. So a draw begins as any
-    longer one from the same state does, and its numbers depend neither on the library nor on how Dask splits the
-    array. Where an element needs several outputs, they lie 2**56 steps apart.
+    The numbers are outputs of MRG31k3p [1]_. Its period is divided into streams 2**72 steps apart, of which a draw uses
+    15360, the most that Theano's ``MRG_RandomStreams`` [2]_ uses: element ``i``, in C order, comes from stream
+    ``i mod 15360`` at step ``i div 15360`` after the state. A draw of ``n`` elements advances the state by
+    ``n / 15360`` steps, rounded up; a draw of normal numbers, which are made in pairs of steps, by an even number of
+    steps. So a draw is a prefix of any longer one from the same state, and its numbers depend neither on the library
+    nor on the chunks. If an element needs several outputs, they lie 2**56 steps apart.
 
-    An integer is hashed by NumPy's ``SeedSequence``, so that seeds may follow one another. `RandomStreams` repeats it
-    six times, as Theano does: its numbers for seed 234 are those of ``Generator((234,) * 6)``.
+    An integer seed is hashed by NumPy's ``SeedSequence``, so that consecutive seeds give independent numbers.
+    `RandomStreams` repeats it six times instead, as Theano does: its seed 234 is the state ``(234,) * 6``.
 
-    Where methods have parameters in common, they mean the same:
+    Parameters that several methods share:
 
     size : int or tuple of ints
-        The shape. Without it, that of the parameters together, and no axes where all of them are numbers.
+        Shape of the result. By default the shape that the parameters broadcast to, ``()`` if all of them are numbers.
     dtype : str
-        The dtype. Without it, ``floatx``, or more where a parameter is an array of more.
+        dtype of the result. By default ``floatx``, promoted with the dtypes of the array parameters.
     chunks
-        How Dask, or another lazy library in blocks, is to split the array, in any form that it takes. By default each
-        axis is split as the first parameter that has it, else as the library likes. Other libraries take no notice.
+        Chunks of the result, in any form that Dask, or another lazy library with blocks, accepts. By default each axis
+        has the chunks of the first parameter with that axis, else the library's choice. Other libraries ignore it.
     out : array
-        Takes the numbers, and is given back: an array that can be written to, of the library, shape and dtype of the
-        draw, both of which it says where they are not given.
+        Writable array that receives the numbers and is returned. It belongs to the library of the draw; `size` and
+        `dtype` default to its shape and dtype, and must equal them if given.
     bits : {31, 53}
-        How many bits a uniform has: 53, of two outputs, where it is float64, unless 31 are asked for; 31 otherwise, of
-        which float32 keeps 24.
+        Number of random bits of a uniform. Defaults to 53, from two outputs, in float64, where 31 can be requested
+        instead; 31 in the other dtypes, of which float32 keeps 24.
 
-    A parameter out of range is a ValueError that names it, one of a wrong kind a TypeError, and the state stays as it
-    was. Values in a Dask array are not known before it is computed, and are an error then.
+    A parameter out of range raises `ValueError`, one of a wrong type `TypeError`; the message names the parameter, and
+    the state does not change. Values in a Dask array are checked when the array is computed.
 
-    Real numbers have first derivatives in their parameters on PyTorch and JAX, and where parameters are Tensors, of
-    which the draw is recorded then, with the uniforms of the call. They are derivatives at a fixed probability, by
-    implicit reparametrisation [3]_ where rejection makes the numbers, so that the mean derivative of a function is that
-    of its mean. Counts and choices have none: parameters that require a gradient are a ValueError, Tensors a TypeError.
+    Real numbers have first derivatives with respect to their parameters on PyTorch and JAX, and for Tensors, where the
+    draw is recorded with the uniforms of the call. Derivatives are taken at a fixed probability, for rejection methods
+    by implicit reparametrisation [3]_, so that the mean derivative of a function is the derivative of its mean. Counts
+    and choices have none: a parameter that requires a gradient raises `ValueError`, a Tensor `TypeError`.
 
     References
     ----------
@@ -108,12 +108,12 @@ class Generator(RealNumbers, TailedNumbers, Counts, Vectors, Choices):
     """
 
     def jumped(self, jumps: int = 1) -> Self:
-        """Make a generator whose state is so many times 2**134 steps after this one's, which stays where it is.
+        """Return a generator that is `jumps` times 2**134 steps ahead; this generator does not change.
 
         Parameters
         ----------
         jumps : int
-            How often, 0 or more.
+            Number of jumps, 0 or more.
 
         Returns
         -------
@@ -128,17 +128,17 @@ class Generator(RealNumbers, TailedNumbers, Counts, Vectors, Choices):
         return self._at(jumped(self._state, count_of("jumps", jumps) * DRAW_STEPS))
 
     def advance(self, n: int) -> Self:
-        """Move on by any number of steps of the recurrence, in time that grows with the digits of the number.
+        """Advance the state by `n` steps of the recurrence, in time that grows with the logarithm of `n`.
 
         Parameters
         ----------
         n : int
-            How many steps, 0 or more.
+            Number of steps, 0 or more.
 
         Returns
         -------
         Generator
-            This one.
+            This generator.
 
         Examples
         --------
@@ -157,13 +157,13 @@ class Generator(RealNumbers, TailedNumbers, Counts, Vectors, Choices):
         return self
 
     def fold_in(self, data: int | str) -> Self:
-        """Make a generator from this one's state and a number or a name; this one stays as it is.
+        """Return a generator derived from this generator's state and `data`; this generator does not change.
 
         Parameters
         ----------
         data : int, array or str
-            Any integer, which may be traced by JAX, or any text. Different data give different generators, the same
-            data the same one.
+            Any integer, which JAX may trace, or any text. Different data give different generators, equal data equal
+            generators.
 
         Returns
         -------
@@ -171,8 +171,8 @@ class Generator(RealNumbers, TailedNumbers, Counts, Vectors, Choices):
 
         Notes
         -----
-        Its state is the hash of both by the method of NumPy's ``SeedSequence``, of 128 bits. The streams of two
-        generators made so could only overlap by chance: of 2**20 generators, with a probability below 2**-88.
+        The new state is the hash of both by the method of NumPy's ``SeedSequence``, with 128 bits. Streams of
+        generators made this way overlap only by chance: among 2**20 generators, with a probability below 2**-88.
 
         Examples
         --------
@@ -193,18 +193,18 @@ class Generator(RealNumbers, TailedNumbers, Counts, Vectors, Choices):
         return self._hashed(_NUMBER, int(number < 0), abs(number))
 
     def spawn(self, n: int) -> list[Self]:
-        """Make generators that have nothing to do with this one or with each other.
+        """Return generators that are independent of this generator and of one another.
 
         Parameters
         ----------
         n : int
-            How many, at most 2**25.
+            Number of generators, at most 2**25.
 
         Returns
         -------
         list of Generators
-            Each from the hash of this one's state and of how many were spawned before it, as for `fold_in`. This one
-            counts them and draws on as before.
+            Each is derived from the hash of this generator's state and the number of generators spawned before it, as
+            in `fold_in`. Spawning increases the counter of this generator and does not change its draws.
 
         Examples
         --------
@@ -222,17 +222,17 @@ class Generator(RealNumbers, TailedNumbers, Counts, Vectors, Choices):
         return made
 
     def split(self, n: int = 2) -> list[Self]:
-        """Make generators from this one's state alone; this one stays as it is, and is best not used any more.
+        """Return generators derived from the state alone; this generator does not change and should not be used again.
 
         Parameters
         ----------
         n : int
-            How many, at most 2**25.
+            Number of generators, at most 2**25.
 
         Returns
         -------
         list of Generators
-            The same whenever the state is the same, unlike those of `spawn`.
+            Equal states give equal generators, unlike with `spawn`.
 
         Examples
         --------
@@ -244,17 +244,17 @@ class Generator(RealNumbers, TailedNumbers, Counts, Vectors, Choices):
         return [self._hashed(_PART, part) for part in range(count_of("n", n, bits=_MOST_BITS))]
 
     def substreams(self, n: int) -> list[Self]:
-        """Make generators for so many workers, which surely share no number: each has 2**160 steps of its own.
+        """Return generators for parallel workers, 2**160 steps apart: they share no numbers.
 
         Parameters
         ----------
         n : int
-            How many, at most 2**25.
+            Number of generators, at most 2**25.
 
         Returns
         -------
         list of Generators
-            Number ``i`` starts ``i * 2**160`` steps after this one, which stays where it is; number 0 starts there.
+            Generator ``i`` starts ``i * 2**160`` steps after this generator, which does not change.
 
         Examples
         --------
@@ -270,12 +270,12 @@ class Generator(RealNumbers, TailedNumbers, Counts, Vectors, Choices):
         return made
 
     def _hashed(self, *data: int) -> Self:
-        """A generator whose state is the hash of this one's and of some numbers."""
+        """Return a generator whose state is the hash of this generator's state and of some numbers."""
         with self._hashing() as entropy:
             return self._at(hashed([*entropy, *_words(*data)]))
 
     def _folded(self, data: Any) -> Self:
-        """What `fold_in` gives for a traced integer, of one word of 32 bits or of two."""
+        """Return the generator of `fold_in` for a traced integer, of one or two 32-bit words."""
         if data.ndim or not is_integer(data):
             raise TypeError(f"data must be an int or a str, got an array of {dtype_name(data)} and shape {data.shape}")
         xp = array_namespace(data)
@@ -292,14 +292,14 @@ class Generator(RealNumbers, TailedNumbers, Counts, Vectors, Choices):
 
     @contextmanager
     def _hashing(self) -> Iterator[Followed]:
-        """The state, and a context in which it can be hashed."""
+        """Yield the state, in a context in which it can be hashed."""
         state = self._state
         with nullcontext() if isinstance(state[0], int) else wide_dtypes(array_namespace(state[0])):
             yield state
 
 
 def _words(*data: int) -> list[int]:
-    """Numbers as words of 32 bits, each after how many it has."""
+    """Return numbers as 32-bit words, each number preceded by its number of words."""
     words = []
     for number in data:
         shifts = range(0, max(1, number.bit_length()), 32)

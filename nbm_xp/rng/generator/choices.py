@@ -1,7 +1,7 @@
-"""Choices, orders and bytes, as draws of a `Generator`.
+"""Draws of a `Generator`: choices, random orders and bytes.
 
-Contract: names, parameters and meaning of `numpy.random.Generator`. On Dask nothing is computed: what is chosen from is
-handed to each task whole along the axis of the choice, and each makes the order anew.
+Contract: names, parameters and meaning of `numpy.random.Generator`. On Dask nothing is computed: each task receives the
+population whole along the axis of the choice, and computes the order again.
 """
 
 from __future__ import annotations
@@ -48,23 +48,23 @@ class Choices(GeneratorState):
         *,
         chunks: Any = None,
     ) -> Any:
-        """Choose some of many things.
+        """Draw a sample from a population.
 
         Parameters
         ----------
         a : int, array or list
-            What to choose from: the integers below a number, or what lies along an axis of an array, which on NumPy
-            may hold anything.
+            The population: the integers from 0 to ``a - 1``, or the entries along an axis of an array, which on NumPy
+            may have any dtype.
         size : int or tuple of ints
-            How many, as a shape that takes the place of the axis.
+            Shape of the sample, which replaces the axis.
         replace : bool
-            Whether a thing can be chosen again.
+            Whether an entry can be chosen more than once.
         p : array, optional
-            The probability of each thing; the same for all by default.
+            Probability of each entry. By default all are equal.
         axis : int
-            The axis of an array `a`.
+            Axis along which the entries of an array `a` lie.
         shuffle : bool
-            Of no effect: what is chosen without replacement comes in a random order at no further cost.
+            Ignored: a sample without replacement is always in random order, at no further cost.
         chunks
             See `Generator`.
 
@@ -74,8 +74,8 @@ class Choices(GeneratorState):
 
         Notes
         -----
-        With replacement these are `integers` or `categorical`. Without, keys are drawn and sorted: integers of 62 bits,
-        or exponential numbers over the probabilities [1]_, which gives what choosing one after the other would.
+        With replacement, the method is that of `integers` or `categorical`. Without, keys are drawn and sorted: 62-bit
+        integers, or exponential numbers over the probabilities [1]_, which is equivalent to sequential choice.
 
         References
         ----------
@@ -112,14 +112,14 @@ class Choices(GeneratorState):
         return self._chosen(xp, population, shape, replace, weights, chunks=chunks)
 
     def permutation(self, x: Any, axis: int = 0, *, chunks: Any = None) -> Any:
-        """Give the integers below a number, or what lies along an axis of an array, in a random order.
+        """Return the integers from 0 to ``x - 1``, or the entries along an axis of an array, in random order.
 
         Parameters
         ----------
         x : int, array or list
-            A number, or an array, which stays as it is, and on NumPy may hold anything.
+            An integer, or an array, which does not change and on NumPy may have any dtype.
         axis : int
-            The axis of an array.
+            Axis along which the entries of an array lie.
         chunks
             See `Generator`; the axis of an array is not split.
 
@@ -129,8 +129,8 @@ class Choices(GeneratorState):
 
         Notes
         -----
-        Keys of 62 bits are sorted (Knuth 1997, section 3.4.2): of a million things, two have the same key with a
-        probability of 1e-7.
+        Keys of 62 bits are sorted (Knuth 1997, section 3.4.2): among a million keys, two are equal with a probability
+        of 1e-7.
 
         Examples
         --------
@@ -141,7 +141,7 @@ class Choices(GeneratorState):
         return self._in_order(x, axis, chunks)
 
     def _in_order(self, x: Any, axis: int, chunks: Any, out: Any = None) -> Any:
-        """See `permutation`; in `out`, if there is one."""
+        """Return the permutation of `permutation`, in `out` if given."""
         things = _things_of("x", x)
         xp, (x,) = self._alike(None, things)
         x = known_integer(things) if is_array(x) and not x.ndim else x
@@ -159,14 +159,14 @@ class Choices(GeneratorState):
         return self._draw(xp, random_order, (x,), shape, dtype_name(x), n=population, out=out, **how)
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
-        """Bring what lies along an axis of an array into a random order, in place.
+        """Shuffle the entries along an axis of an array, in place.
 
         Parameters
         ----------
         x : array
-            It must be one that can be written to: `permutation` serves those of JAX, which cannot.
+            Writable array. For arrays of JAX, which are not writable, use `permutation`.
         axis : int
-            The axis.
+            Axis along which the entries lie.
 
         Examples
         --------
@@ -191,7 +191,7 @@ class Choices(GeneratorState):
         chunks: Any = None,
         then: Callable[[Any], Any] | None = None,
     ) -> Any:
-        """Choose integers below a number."""
+        """Draw a sample from the integers from 0 to ``population - 1``."""
         dtype = counts_on(xp, "int64", 0, population)
         if not replace:
             how: dict[str, Any] = {"chunks": -1 if chunks is None else chunks, "population": population, "then": then}
@@ -202,12 +202,12 @@ class Choices(GeneratorState):
         return self._draw(xp, integers_of_draw, (0, population), shape, dtype, **how)
 
     def bytes(self, length: int) -> builtins.bytes:
-        """Draw bytes, as `integers` of 8 bits gives them on NumPy, whatever the library.
+        """Draw bytes: those of `integers` of 8 bits on NumPy, on every library.
 
         Parameters
         ----------
         length : int
-            How many.
+            Number of bytes.
 
         Returns
         -------
@@ -225,16 +225,16 @@ class Choices(GeneratorState):
         return builtins.bytes(self._draw(host_namespace(), integers_of_draw, (0, 256), (length,), "uint8", bounds=None))
 
     def permuted(self, x: Any, *, axis: int | None = None, out: Any = None, chunks: Any = None) -> Any:
-        """Bring what lies along an axis into a random order, for each place of the other axes its own.
+        """Permute the entries along an axis of an array, independently for each index of the other axes.
 
         Parameters
         ----------
         x : array or list
-            It stays as it is, unless it is `out` too; on NumPy it may hold anything.
+            Does not change, unless it is also `out`; on NumPy it may have any dtype.
         axis : int, optional
-            The axis; None brings all elements into an order.
+            Axis along which entries are permuted; None permutes all elements.
         out : array, optional
-            Of the shape and dtype of `x`; takes the answer, and is given back.
+            Array of the shape and dtype of `x` that receives the result and is returned.
         chunks
             See `Generator`; the axis is not split.
 
@@ -244,7 +244,7 @@ class Choices(GeneratorState):
 
         Notes
         -----
-        Keys of 62 bits are sorted (Knuth 1997, section 3.4.2), as for `permutation`.
+        Keys of 62 bits are sorted (Knuth 1997, section 3.4.2), as in `permutation`.
 
         Examples
         --------
@@ -272,7 +272,7 @@ class Choices(GeneratorState):
 
 
 def _uncut(x: Any, chunks: Any, axis: int) -> Any:
-    """The chunks asked for, or those of an array, with one axis that is not split."""
+    """Return the given chunks, or the chunks of an array, with one axis in a single chunk."""
     if not hasattr(x, "chunks"):
         return None
     sizes = x.chunks if chunks is None else chunks if isinstance(chunks, tuple) else (chunks,) * x.ndim
@@ -280,7 +280,7 @@ def _uncut(x: Any, chunks: Any, axis: int) -> Any:
 
 
 def _axis_of(name: str, x: Any, axis: Any) -> int:
-    """An axis, counted from the front."""
+    """Return an axis as an index from 0 on."""
     ndim = x.ndim if is_array(x) else 1
     if not ndim:
         raise ValueError(f"{name} must have an axis, got an array without any")
@@ -291,7 +291,7 @@ def _axis_of(name: str, x: Any, axis: Any) -> int:
 
 
 def _things_of(name: str, x: Any) -> Any:
-    """What to choose from, or to bring into an order: a number, or an array of anything."""
+    """Return a population: a number, or an array of any dtype."""
     if isinstance(x, (list, tuple)):
         try:
             return host_namespace().asarray(x)
@@ -303,7 +303,7 @@ def _things_of(name: str, x: Any) -> Any:
 
 
 def _taken_of_block(axis: int, axes: int, offset: Shape, shape: Shape, index: Any, x: Any) -> Any:
-    """A block of what lies at some places along an axis."""
+    """Take the entries at some indices along an axis, for one block."""
     xp = array_namespace(x)
     spans = [slice(begin, begin + length) for begin, length in zip(offset, shape, strict=True)]
     x = x[(*spans[:axis], slice(None), *spans[axis + axes :])]
@@ -311,7 +311,7 @@ def _taken_of_block(axis: int, axes: int, offset: Shape, shape: Shape, index: An
 
 
 def _taken(xp: Any, x: Any, axis: int, chunks: Any, index: Any) -> Any:
-    """Take what lies at some places along an axis; the axes of `index` take its place."""
+    """Take the entries at some indices along an axis; the axes of `index` replace it."""
     spread_axes = index.ndim
     task = partial(_taken_of_block, axis, index.ndim)
     shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])

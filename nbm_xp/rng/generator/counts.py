@@ -1,4 +1,4 @@
-"""Integers, counts and outcomes, as draws of a `Generator`.
+"""Draws of a `Generator`: integers, counts and outcomes.
 
 Contract: names, parameters and meaning of `numpy.random.Generator`.
 """
@@ -26,7 +26,7 @@ from .state import GeneratorState
 
 __all__ = ["Counts"]
 
-_FEW_TRIALS: Final = 16  # up to so many are drawn one by one, as `RandomStreams` does
+_FEW_TRIALS: Final = 16  # largest number of trials drawn one by one, as in `RandomStreams`
 
 
 class Counts(GeneratorState):
@@ -42,18 +42,18 @@ class Counts(GeneratorState):
         *,
         chunks: Any = None,
     ) -> Any:
-        """Draw integers between two bounds, all with exactly the same probability, by rejection.
+        """Draw integers between two bounds with exactly equal probabilities, by rejection.
 
         Source: Knuth 1997, section 3.4.1.
 
         Parameters
         ----------
         low, high : int or array of ints
-            The bounds; the first is included. With one alone, it is the upper bound, and the lower one is 0.
+            Lower bound, included, and upper bound. One bound alone is the upper one; the lower one is then 0.
         size, chunks
             See `Generator`.
         dtype : str
-            The dtype, of integers or ``bool``, which must hold both bounds.
+            dtype of the result: an integer dtype or ``bool``, which must hold both bounds.
         endpoint : bool
             Whether the upper bound is included.
 
@@ -93,16 +93,16 @@ class Counts(GeneratorState):
         return self._draw(xp, integers_of_draw, (low, span), shape, name, chunks=chunks, bounds=bounds)
 
     def bernoulli(self, p: Any = 0.5, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
-        """Draw ones with probability `p`, else zeros.
+        """Draw ones with probability `p`, and zeros otherwise.
 
         Parameters
         ----------
         p : number or array
-            The probabilities, from 0 to 1.
+            Probability of a one, from 0 to 1.
         size, chunks
             See `Generator`.
         dtype : str, optional
-            Any dtype. By default that of `p` where it is a floating-point array, else ``floatx``.
+            Any dtype. Defaults to the dtype of `p` if that is a floating-point array, else ``floatx``.
 
         Returns
         -------
@@ -121,14 +121,14 @@ class Counts(GeneratorState):
         return self._ones_added(1, p, size, dtype_name(dtype), chunks)
 
     def binomial(self, n: Any, p: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
-        """Count the successes of `n` trials.
+        """Draw samples from the binomial distribution: the number of successes of `n` trials.
 
         Parameters
         ----------
         n : int or array of ints
-            How many trials, from 0 to 2**53.
+            Number of trials, from 0 to 2**53.
         p : number or array
-            The probability of success, from 0 to 1.
+            Probability of success, from 0 to 1.
         size, dtype, chunks
             See `Generator`.
 
@@ -138,9 +138,9 @@ class Counts(GeneratorState):
 
         Notes
         -----
-        Up to 16 trials, where `n` is a number, are draws of ones and zeros from the same streams, one after the other,
-        added up, as `RandomStreams` has them. Otherwise, where fewer than 10 successes (or failures) are to be
-        expected, the distribution function is searched; else it is the rejection method BTRS [1]_.
+        If `n` is a number up to 16, the trials are ones and zeros drawn from the same streams, one after the other, and
+        added up, as in `RandomStreams`. Otherwise the distribution function is searched if fewer than 10 successes or
+        failures are expected; else the rejection method BTRS [1]_ is used.
 
         References
         ----------
@@ -163,12 +163,12 @@ class Counts(GeneratorState):
         return self._of_table("binomial", (n, p), size, name, chunks)
 
     def poisson(self, lam: Any = 1.0, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
-        """Draw Poisson numbers: by search of the distribution function below a mean of 10, else by PTRS [1]_.
+        """Draw samples from the Poisson distribution: by search below a mean of 10, else by the method PTRS [1]_.
 
         Parameters
         ----------
         lam : number or array
-            The mean, 0 or more.
+            Mean, 0 or more.
         size, dtype, chunks
             See `Generator`.
 
@@ -190,21 +190,21 @@ class Counts(GeneratorState):
         return self._of_table("poisson", (lam,), size, dtype, chunks)
 
     def categorical(self, pvals: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
-        """Draw outcomes by their probabilities, by inversion (Devroye 1986, section 3.2) with a uniform of 53 bits.
+        """Draw outcomes with given probabilities, by inversion (Devroye 1986, section 3.2) of a uniform of 53 bits.
 
         Parameters
         ----------
         pvals : array
-            The probabilities of the outcomes 0, 1, …, along the last axis; they add up to 1.
+            Probabilities of the outcomes 0, 1, …, along the last axis; they add up to 1.
         size : int or tuple of ints
-            The shape: that of the rows of `pvals`, by default, or what they broadcast to.
+            Shape of the result. By default the shape of `pvals` without its last axis, which must broadcast to it.
         dtype, chunks
             See `Generator`.
 
         Returns
         -------
         array
-            Which outcome.
+            Indices of the outcomes.
 
         Examples
         --------
@@ -221,21 +221,21 @@ class Counts(GeneratorState):
         return self._outcomes(xp, p, shape, counts_on(xp, name), chunks, name="pvals")
 
     def geometric(self, p: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
-        """Draw how many trials the first success takes, by inversion: exponential numbers, rounded up.
+        """Draw samples from the geometric distribution: exponential numbers, rounded up.
 
         Source: Devroye 1986, section 10.2.
 
         Parameters
         ----------
         p : number or array
-            The probability of success, more than 0 and at most 1.
+            Probability of success, more than 0 and at most 1.
         size, dtype, chunks
             See `Generator`.
 
         Returns
         -------
         array
-            1 or more, and ``2**63 - 1024`` at most.
+            Number of trials up to the first success, from 1 to ``2**63 - 1024``.
 
         Examples
         --------
@@ -246,23 +246,23 @@ class Counts(GeneratorState):
         return self._of_table("geometric", (p,), size, dtype, chunks)
 
     def negative_binomial(self, n: Any, p: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
-        """Draw how many failures come before `n` successes: Poisson numbers of gamma means.
+        """Draw samples from the negative binomial distribution: Poisson numbers whose means are gamma numbers.
 
         Source: Devroye 1986, section 10.4.
 
         Parameters
         ----------
         n : number or array
-            How many successes, more than 0; it need not be whole.
+            Number of successes, more than 0; it need not be an integer.
         p : number or array
-            The probability of success, more than 0 and at most 1; not so small that counts beyond 64 bits are to be
-            expected.
+            Probability of success, more than 0 and at most 1. The expected count must fit 64 bits.
         size, dtype, chunks
             See `Generator`.
 
         Returns
         -------
         array
+            Number of failures before `n` successes.
 
         Examples
         --------
@@ -275,20 +275,21 @@ class Counts(GeneratorState):
     def hypergeometric(
         self, ngood: Any, nbad: Any, nsample: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None
     ) -> Any:
-        """Draw how many of a sample without replacement are good, by the ratio of uniforms [1]_.
+        """Draw samples from the hypergeometric distribution, by the ratio of uniforms [1]_.
 
         Parameters
         ----------
         ngood, nbad : int or array of ints
-            How many there are that are good, and that are not; together at most 2**53.
+            Numbers of good and of bad items in the population; their sum is at most 2**53.
         nsample : int or array of ints
-            How many are drawn, at most all.
+            Number of items drawn without replacement, at most ``ngood + nbad``.
         size, dtype, chunks
             See `Generator`.
 
         Returns
         -------
         array
+            Number of good items drawn.
 
         References
         ----------
@@ -305,12 +306,12 @@ class Counts(GeneratorState):
         return self._of_table("hypergeometric", values, size, dtype, chunks)
 
     def logseries(self, p: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
-        """Draw numbers of the logarithmic series: geometric ones of a parameter that is drawn too [1]_.
+        """Draw samples from the logarithmic series distribution: geometric numbers with a random parameter [1]_.
 
         Parameters
         ----------
         p : number or array
-            From 0 to less than 1.
+            Shape parameter, from 0 to less than 1.
         size, dtype, chunks
             See `Generator`.
 
@@ -333,19 +334,19 @@ class Counts(GeneratorState):
         return self._of_table("logseries", (p,), size, dtype, chunks)
 
     def zipf(self, a: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
-        """Draw numbers of Zipf's distribution, by rejection (Devroye 1986, section 10.6.1) from rounded Pareto numbers.
+        """Draw samples from the Zipf distribution, by rejection from rounded Pareto numbers (Devroye 1986, 10.6.1).
 
         Parameters
         ----------
         a : number or array
-            The exponent, more than 1.
+            Exponent, more than 1.
         size, dtype, chunks
             See `Generator`.
 
         Returns
         -------
         array
-            1 or more, and ``2**63 - 1024`` at most.
+            From 1 to ``2**63 - 1024``.
 
         Examples
         --------

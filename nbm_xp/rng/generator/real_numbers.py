@@ -1,8 +1,8 @@
-"""Uniforms, normal numbers and those made of a few uniforms, as draws of a `Generator`.
+"""Draws of a `Generator`: uniforms, normal numbers and numbers made of a few uniforms.
 
-Contract: names, parameters and meaning of `numpy.random.Generator`. Uniforms and normal numbers are the same whether a
-kernel makes them in one go, the portable form, or a task for each block; the others are made in float64 and rounded
-once to the dtype asked for, so that those of one dtype are those of another, rounded.
+Contract: names, parameters and meaning of `numpy.random.Generator`. Uniforms and normal numbers are the same from a
+kernel, the portable form, and one task for each block; the others are computed in float64 and rounded once to the
+dtype, so that a draw in float32 is the draw in float64, rounded.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ class RealNumbers(GeneratorState):
         bits: int | None = None,
         out: Any = None,
     ) -> Any:
-        """Draw uniforms between two bounds.
+        """Draw samples from the uniform distribution between two bounds.
 
         Parameters
         ----------
         low, high : number or array
-            The bounds, finite and so that their difference is; `high` is not below `low`.
+            Bounds, ``low <= high``; they and their difference are finite.
         size, dtype, chunks, bits, out
             See `Generator`.
 
@@ -95,20 +95,20 @@ class RealNumbers(GeneratorState):
         chunks: Any = None,
         out: Any = None,
     ) -> Any:
-        """Draw normal numbers, by the method of Box and Muller [1]_.
+        """Draw samples from the normal distribution, by the method of Box and Muller [1]_.
 
         Parameters
         ----------
         loc, scale : number or array
-            Mean and standard deviation, which is 0 or more.
+            Mean, and standard deviation, 0 or more.
         size, dtype, chunks, out
             See `Generator`.
 
         Returns
         -------
         array
-            Of float64 none is further from the mean than 9.3 standard deviations, which the smallest uniform, 2**-62,
-            gives; of the others 6.6, of 2**-31.
+            Numbers within 9.3 standard deviations of the mean in float64, where the smallest uniform is 2**-62; within
+            6.6 in the other dtypes, where it is 2**-31.
 
         References
         ----------
@@ -124,12 +124,12 @@ class RealNumbers(GeneratorState):
         return self._of_table("normal", (loc, scale), size, dtype, chunks, out, pairs=True)
 
     def standard_normal(self, size: Size = None, dtype: Any = None, out: Any = None, *, chunks: Any = None) -> Any:
-        """Draw normal numbers of mean 0 and standard deviation 1: see `normal`.
+        """Draw samples from the standard normal distribution: see `normal`.
 
         Parameters
         ----------
         size, dtype, out, chunks
-            As for `normal`.
+            See `Generator`.
 
         Returns
         -------
@@ -146,12 +146,12 @@ class RealNumbers(GeneratorState):
     def exponential(
         self, scale: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None, out: Any = None
     ) -> Any:
-        """Draw exponential numbers, by inversion (Devroye 1986, section 2.2): ``-log(u) * scale``.
+        """Draw samples from the exponential distribution: ``-log(u) * scale`` (Devroye 1986, section 2.2).
 
         Parameters
         ----------
         scale : number or array
-            The mean, 0 or more.
+            Mean, 0 or more.
         size, dtype, chunks, out
             See `Generator`.
 
@@ -170,14 +170,14 @@ class RealNumbers(GeneratorState):
     def standard_exponential(
         self, size: Size = None, dtype: Any = None, method: str = "inv", out: Any = None, *, chunks: Any = None
     ) -> Any:
-        """Draw exponential numbers of mean 1: see `exponential`.
+        """Draw samples from the exponential distribution of mean 1: see `exponential`.
 
         Parameters
         ----------
         size, dtype, out, chunks
             See `Generator`.
         method : {"inv"}
-            Inversion, the one method there is: it takes one uniform for each number, whatever that is.
+            Inversion, the only method: it takes one uniform for each number.
 
         Returns
         -------
@@ -196,12 +196,12 @@ class RealNumbers(GeneratorState):
     def laplace(
         self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None
     ) -> Any:
-        """Draw numbers of Laplace's distribution, by inversion (Devroye 1986, section 2.2).
+        """Draw samples from the Laplace distribution, by inversion (Devroye 1986, section 2.2).
 
         Parameters
         ----------
         loc, scale : number or array
-            Mean, and the mean distance from it, 0 or more.
+            Mean, and mean absolute deviation from it, 0 or more.
         size, dtype, chunks
             See `Generator`.
 
@@ -220,14 +220,14 @@ class RealNumbers(GeneratorState):
     def logistic(
         self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None
     ) -> Any:
-        """Draw numbers of the logistic distribution, by inversion: ``log(u / (1 - u)) * scale + loc``.
+        """Draw samples from the logistic distribution, by inversion: ``log(u / (1 - u)) * scale + loc``.
 
         Source: Devroye 1986, section 2.2.
 
         Parameters
         ----------
         loc, scale : number or array
-            Mean and scale, 0 or more.
+            Mean, and scale, 0 or more.
         size, dtype, chunks
             See `Generator`.
 
@@ -246,14 +246,14 @@ class RealNumbers(GeneratorState):
     def gumbel(
         self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None
     ) -> Any:
-        """Draw numbers of Gumbel's distribution of largest values, by inversion: ``-log(-log(u)) * scale + loc``.
+        """Draw samples from the Gumbel distribution of maxima, by inversion: ``-log(-log(u)) * scale + loc``.
 
         Source: Devroye 1986, section 2.2.
 
         Parameters
         ----------
         loc, scale : number or array
-            Mode and scale, 0 or more.
+            Mode, and scale, 0 or more.
         size, dtype, chunks
             See `Generator`.
 
@@ -272,12 +272,12 @@ class RealNumbers(GeneratorState):
     def truncated_normal(
         self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None
     ) -> Any:
-        """Draw normal numbers within two standard deviations, by inversion [1]_.
+        """Draw samples from the normal distribution truncated at two standard deviations, by inversion [1]_.
 
         Parameters
         ----------
         loc, scale : number or array
-            Mean and standard deviation, 0 or more, of the normal distribution.
+            Mean, and standard deviation, 0 or more, before truncation.
         size, dtype, chunks
             See `Generator`.
 
@@ -299,12 +299,12 @@ class RealNumbers(GeneratorState):
         return self._of_table("truncated_normal", (loc, scale), size, dtype, chunks)
 
     def gamma(self, shape: Any, scale: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
-        """Draw gamma numbers, by the rejection method of Marsaglia and Tsang [1]_.
+        """Draw samples from the gamma distribution, by the rejection method of Marsaglia and Tsang [1]_.
 
         Parameters
         ----------
         shape, scale : number or array
-            0 or more; the mean is their product.
+            Shape and scale, 0 or more; the mean is their product.
         size, dtype, chunks
             See `Generator`.
 
@@ -328,12 +328,12 @@ class RealNumbers(GeneratorState):
     def standard_gamma(
         self, shape: Any, size: Size = None, dtype: Any = None, out: Any = None, *, chunks: Any = None
     ) -> Any:
-        """Draw gamma numbers of scale 1: see `gamma`.
+        """Draw samples from the gamma distribution of scale 1: see `gamma`.
 
         Parameters
         ----------
         shape : number or array
-            0 or more; the mean.
+            Shape, 0 or more; equal to the mean.
         size, dtype, out, chunks
             See `Generator`.
 
@@ -350,12 +350,12 @@ class RealNumbers(GeneratorState):
         return self._of_table("gamma", (shape, 1.0), size, dtype, chunks, out)
 
     def beta(self, a: Any, b: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
-        """Draw beta numbers, from two gamma numbers [1]_ each: ``x / (x + y)``.
+        """Draw samples from the beta distribution, ``x / (x + y)`` of two gamma numbers [1]_.
 
         Parameters
         ----------
         a, b : number or array
-            More than 0; the mean is ``a / (a + b)``.
+            Shape parameters, more than 0; the mean is ``a / (a + b)``.
         size, dtype, chunks
             See `Generator`.
 

@@ -1,8 +1,8 @@
-"""The state of a `Generator`: where it is, how a draw takes its steps, and how the draw is made.
+"""State of a `Generator`: how it is stored, how a draw takes its steps, and how a draw is made.
 
-Contract: the state is six integers and a counter, that can be looked at, set, compared, copied, written down and read
-again; each draw takes steps of its own, in whatever thread; a call that fails takes none. In a function that JAX
-compiles or maps, the integers are an array whose values are not known.
+Contract: the state is six integers and a counter; it can be read, set, compared, copied and saved. Each draw takes its
+own steps, in any thread; a call that fails takes none. In a function that JAX compiles or maps, the integers are an
+array whose values are unknown.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ from ..uniforms import HOST, Shape, numbers, substreams
 __all__ = ["FEW", "GeneratorState"]
 
 FEW: Final = 64
-"""So many numbers at most are taken from a table that is made ahead."""
+"""Largest number of elements of a draw from a table made in advance."""
 
-_MOST_AHEAD: Final = 512  # steps that such a table has
-_NOTHING: Final[tuple[str, Iterator[Any]]] = ("", iter(()))  # no table of numbers made ahead, for no dtype
+_MOST_AHEAD: Final = 512  # largest number of steps in such a table
+_NOTHING: Final[tuple[str, Iterator[Any]]] = ("", iter(()))  # no table, for no dtype
 
 
 class GeneratorState:
-    """What a `Generator` knows about its state; see there."""
+    """State of a `Generator`; see there."""
 
     def __init__(self, seed: object = None, library: Any = None, *, threads: int | None = 1) -> None:
         require_eager("a Generator")
@@ -87,7 +87,7 @@ class GeneratorState:
         register_pytree(cls, cls._flattened, cls._unflattened)
 
     def _flattened(self) -> tuple[tuple[Any], Any]:
-        """The state as one int32 array of shape (6,), and what is static."""
+        """Return the state as one int32 array of shape (6,), and the static data."""
         leaf = self._place[0] if self._is_leaf else asarray(self._state, host_namespace(), "int32")
         return (leaf,), (self._library, self._threads, self._spawned)
 
@@ -102,7 +102,7 @@ class GeneratorState:
 
     @property
     def _is_leaf(self) -> bool:
-        """Whether the state is what JAX put there: an array that may be traced, or anything else in its place."""
+        """Whether the state is a leaf set by JAX: an array, which may be traced, or any other object."""
         return self._place[1] is None
 
     @property
@@ -133,14 +133,14 @@ class GeneratorState:
         self._ahead: tuple[str, Iterator[Any]] = _NOTHING
 
     def _settled(self) -> Followed:
-        """The state, of which no thread takes any more steps by itself."""
+        """Return the state after discarding the table of numbers, so that no thread takes further steps from it."""
         (origin, length), (_, rows), self._ahead = self._place, self._ahead, _NOTHING
         if length:
             self._state = jump(origin, length - len(list(rows)))
         return self._state
 
     def _require_own_trace(self) -> None:
-        """Raise an error in a function that is being compiled, unless the generator came into it."""
+        """Raise an error in a function that is being compiled, unless the generator is one of its arguments."""
         trace = current_trace()
         if trace is not None and trace is not self._trace:
             raise RuntimeError(
@@ -149,10 +149,10 @@ class GeneratorState:
             )
 
     def _few(self, n: int, dtype: str) -> Any:
-        """A draw of so few uniforms that most of its time would go into finding the state.
+        """Draw a few uniforms, for which computing the state would take most of the time.
 
-        It comes from a table of the uniforms of the first streams for some steps. The next ones take its rows without
-        a lock, until anything else is drawn: a row is handed out once, to whatever thread.
+        They come from a table of the uniforms of the first streams for some steps. Later draws take its rows without a
+        lock, each row once, in any thread, until a draw of another kind discards the table.
         """
         self._require_own_trace()
         with self._lock:
@@ -167,10 +167,10 @@ class GeneratorState:
 
     @property
     def state(self) -> Shape:
-        """The six integers from which the next call starts, and how many generators were spawned.
+        """The six integers from which the next call starts, and the number of spawned generators.
 
-        It may be set to whatever may be a seed. As a tuple of ints it can be compared, pickled and written as JSON; in
-        a function that JAX compiles or maps, the six are arrays without axes.
+        Any seed can be assigned. As a tuple of ints, the state can be compared, pickled and written as JSON; in a
+        function that JAX compiles or maps, the six integers are arrays without axes.
         """
         six = (self._place[0][k] for k in range(6)) if self._is_traced else self._state
         return (*six, self._spawned)
@@ -184,7 +184,7 @@ class GeneratorState:
 
     @property
     def library(self) -> str | None:
-        """The name of the library of the arrays, or None where the parameters and the configuration say."""
+        """Name of the array library, or None if the parameters and the configuration determine it."""
         return self._library
 
     def __eq__(self, other: object) -> bool:
@@ -205,7 +205,7 @@ class GeneratorState:
         return f"{type(self).__name__}({self.state if self._spawned else self._state}{library}{threads})"
 
     def _at(self, state: Followed) -> Self:
-        """A generator like this one, at a state."""
+        """Return a generator like this one, with another state."""
         made = object.__new__(type(self))
         made._state, made._spawned, made._lock = state, 0, threading.Lock()
         made._library, made._threads, made._trace = self._library, self._threads, self._trace
@@ -214,7 +214,7 @@ class GeneratorState:
 
     @contextmanager
     def _taking(self, n: int, *, pairs: bool = False) -> Iterator[Followed]:
-        """Take the steps of one draw of `n` elements; given back if it fails, unless another draw came after it."""
+        """Take the steps of a draw of `n` elements; restore them if it fails, unless another draw came after it."""
         steps = -(-n // MAX_STREAMS)
         steps += pairs and steps % 2
         self._require_own_trace()
@@ -248,11 +248,11 @@ class GeneratorState:
         recorded: bool = False,
         **options: Any,
     ) -> Any:
-        """Make a draw from parameters that were checked: see `nbm_xp.rng.tasks.made`.
+        """Make a draw from validated parameters: see `nbm_xp.rng.tasks.made`.
 
-        It takes the steps of `n` elements, as many as `shape` holds unless told. It is recorded if `recorded`, and
-        where any parameter is a Tensor. The numbers go to `out`, if there is one, or are handed to `then`. `options`
-        are keywords of `make`.
+        It takes the steps of `n` elements, by default those of `shape`. It is recorded if `recorded`, or if any
+        parameter is a Tensor. The numbers are written to `out`, if given, or passed to `then`. `options` are keyword
+        arguments of `make`.
         """
         with self._taking(math.prod(shape) if n is None else n, pairs=pairs) as state:
             recorded = recorded or any_tensor(*parameters)
@@ -262,7 +262,7 @@ class GeneratorState:
                 library, threads = library_of_blocks(xp, *parameters, *args), 1
             elif xp is not host_namespace() and not recorded:
                 library = library_name(xp)
-                xp.empty((0,), dtype=dtype_of(xp, dtype))  # an error where the library, as it is set now, lacks it
+                xp.empty((0,), dtype=dtype_of(xp, dtype))  # raises if the library, as configured now, lacks the dtype
             draw = Draw(make, state, shape, dtype, library, numbers, threads, tuple(options.items()))
             if recorded:
                 from ..recorded import recorded_draw
@@ -284,7 +284,7 @@ class GeneratorState:
         pairs: bool = False,
         **how: Any,
     ) -> Any:
-        """Draw from the distribution of some name in the tables, whose parameters have some values."""
+        """Draw from the distribution of this name, with these values of its parameters."""
         distribution = DISTRIBUTIONS[name]
         is_count = distribution.kind == "count"
         dtype = dtype_among(dtype, COUNTING) if is_count else dtype
@@ -297,30 +297,30 @@ class GeneratorState:
             make, found = independent, [float(value) if is_number(value) else value for value in found]
         else:
             make = line_of
-            distribution.line(xp, *found, dtype, **how)  # for its errors
+            distribution.line(xp, *found, dtype, **how)  # raises if a parameter is invalid
         return self._draw(xp, make, found, shape, dtype, pairs=pairs, chunks=chunks, out=out, name=name, **how)
 
     def _ones_added(self, n: int, p: Any, size: Size, dtype: str, chunks: Any) -> Any:
-        """Add up the ones of a few outputs of each element."""
+        """Draw the sum of the ones and zeros of `n` outputs of each element."""
         xp, (p,) = self._parameters({"p": p})
         shape, dtype = shape_of(size, p), counts_on(xp, dtype)
         if dtype == "bool" and n > 1:
             xp.empty((0,), dtype=dtype_of(xp, counts_on(xp, "int64")))
-        if is_lazy(xp) or not is_array(p) or not n or 0 in shape:  # else the draw itself looks at them
+        if is_lazy(xp) or not is_array(p) or not n or 0 in shape:  # else the draw itself checks them
             require("p", p, PROBABILITY)
         return self._draw(xp, successes, (p,), shape, dtype, chunks=chunks, count=n, precision=floatx())
 
     def _outcomes(self, xp: Any, p: Any, shape: Shape, dtype: str, chunks: Any, **how: Any) -> Any:
-        """Make outcomes by probabilities that were checked."""
+        """Draw outcomes with validated probabilities."""
         chunks = chunks_of(chunks, shape, *([p[..., 0]] if p.ndim > 1 else []))
         return self._draw(xp, outcomes, (), shape, dtype, args=(p,), chunks=chunks, **how)
 
     def _parameters(
         self, parameters: dict[str, Any], out: Any = None, *, recordable: bool = False
     ) -> tuple[Any, list[Any]]:
-        """The library of an answer, which may go to `out`, and the parameters as numbers and arrays of it.
+        """Return the library of the result, which may go to `out`, and the parameters as numbers and arrays of it.
 
-        Where any is a Tensor and the draw is `recordable`, the library is the tape, and arrays are Tensors too.
+        If any is a Tensor and the draw is `recordable`, the library is the tape, and arrays become Tensors.
         """
         if recordable and out is None and any_tensor(*parameters.values()):
             from ..recorded import as_parameters
@@ -330,7 +330,7 @@ class GeneratorState:
         return self._alike(out, *(checked(name, value) for name, value in parameters.items()))
 
     def _alike(self, out: Any, *values: Any) -> tuple[Any, list[Any]]:
-        """The library of an answer, and numbers and arrays, the arrays of that library."""
+        """Return the library of the result, and values with their arrays converted to that library."""
         arrays = [out] if is_array(out) else [value for value in values if is_array(value)]
         if self._is_traced:
             xp = array_namespace(self._place[0])
@@ -340,7 +340,7 @@ class GeneratorState:
 
 
 def _brought(value: Any, xp: Any) -> Any:
-    """An array as it is, one of NumPy's on the library, where JAX without its 64-bit types has it in 32."""
+    """Return an array converted to a library, in 32 bits on JAX without its 64-bit types."""
     if library_name(value) == library_name(xp):
         return value
     return asarray(value, xp, running_dtype(xp, value.dtype))
@@ -351,14 +351,14 @@ def _remade(kind: Any, state: Any, library: str | None, threads: int) -> Any:
 
 
 def _packed(state: Followed) -> Any:
-    """A state of six arrays as one."""
+    """Return a state of six arrays as one array."""
     xp = array_namespace(state[0])
     with wide_dtypes(xp):
         return join(xp, state)
 
 
 def _checked_state(seed: Any) -> tuple[Followed, int]:
-    """The six integers and the counter of a seed, or of a state."""
+    """Return the six integers and the counter of a seed or a state."""
     if not isinstance(seed, (tuple, list)) or len(seed) not in (6, 7):
         return hashed_seed(seed), 0
     spawned = count_of("the counter of the state", seed[6]) if len(seed) == 7 else 0

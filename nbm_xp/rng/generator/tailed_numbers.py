@@ -1,6 +1,6 @@
-"""Real numbers with long tails and others, as draws of a `Generator`: Pareto's, Wald's, Student's and their like.
+"""Draws of a `Generator`: further real numbers, such as Pareto, Wald and Student's t numbers.
 
-Contract: that of `real_numbers`.
+Contract: as in `real_numbers`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ class TailedNumbers(GeneratorState):
     def lognormal(
         self, mean: Any = 0.0, sigma: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None
     ) -> Any:
-        """Draw exponentials of normal numbers, which are by the method of Box and Muller [1]_.
+        """Draw samples from the log-normal distribution: exponentials of normal numbers by Box and Muller [1]_.
 
         Parameters
         ----------
         mean, sigma : number or array
-            Mean and standard deviation of the logarithms, the second 0 or more.
+            Mean, and standard deviation, 0 or more, of the logarithms.
         size, dtype, chunks
             See `Generator`.
 
@@ -34,8 +34,8 @@ class TailedNumbers(GeneratorState):
 
         Notes
         -----
-        The normal numbers are not those of `normal`: each is of three uniforms of its own, and up to 9.2 standard
-        deviations from the mean.
+        The normal numbers are not those of `normal`: each takes three uniforms of its own, and reaches up to 9.2
+        standard deviations from the mean.
 
         References
         ----------
@@ -51,14 +51,14 @@ class TailedNumbers(GeneratorState):
         return self._of_table("lognormal", (mean, sigma), size, dtype, chunks)
 
     def pareto(self, a: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
-        """Draw numbers of Lomax's distribution, which is Pareto's from 0 on, by inversion: ``u ** (-1 / a) - 1``.
+        """Draw samples from the Lomax distribution (Pareto from 0 on), by inversion: ``u ** (-1 / a) - 1``.
 
         Source: Devroye 1986, section 2.2.
 
         Parameters
         ----------
         a : number or array
-            The exponent of the tail, more than 0.
+            Exponent of the tail, more than 0.
         size, dtype, chunks
             See `Generator`.
 
@@ -75,14 +75,14 @@ class TailedNumbers(GeneratorState):
         return self._of_table("pareto", (a,), size, dtype, chunks)
 
     def power(self, a: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
-        """Draw numbers from 0 to 1 whose density is a power, by inversion: ``u ** (1 / a)``.
+        """Draw samples from the power distribution on [0, 1], by inversion: ``u ** (1 / a)``.
 
         Source: Devroye 1986, section 2.2.
 
         Parameters
         ----------
         a : number or array
-            The exponent of the density and 1, more than 0.
+            Exponent, more than 0; the density is ``a * x ** (a - 1)``.
         size, dtype, chunks
             See `Generator`.
 
@@ -99,12 +99,12 @@ class TailedNumbers(GeneratorState):
         return self._of_table("power", (a,), size, dtype, chunks)
 
     def weibull(self, a: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
-        """Draw numbers of Weibull's distribution, by inversion (Devroye 1986, section 2.2): ``(-log(u)) ** (1 / a)``.
+        """Draw samples from the Weibull distribution: ``(-log(u)) ** (1 / a)`` (Devroye 1986, section 2.2).
 
         Parameters
         ----------
         a : number or array
-            The shape, 0 or more.
+            Shape, 0 or more.
         size, dtype, chunks
             See `Generator`.
 
@@ -121,14 +121,14 @@ class TailedNumbers(GeneratorState):
         return self._of_table("weibull", (a,), size, dtype, chunks)
 
     def rayleigh(self, scale: Any = 1.0, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
-        """Draw numbers of Rayleigh's distribution, by inversion: ``sqrt(-2 log(u)) * scale``.
+        """Draw samples from the Rayleigh distribution, by inversion: ``sqrt(-2 log(u)) * scale``.
 
         Source: Devroye 1986, section 2.2.
 
         Parameters
         ----------
         scale : number or array
-            The mode, 0 or more.
+            Mode, 0 or more.
         size, dtype, chunks
             See `Generator`.
 
@@ -145,7 +145,7 @@ class TailedNumbers(GeneratorState):
         return self._of_table("rayleigh", (scale,), size, dtype, chunks)
 
     def standard_cauchy(self, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
-        """Draw numbers of Cauchy's distribution, by inversion (Devroye 1986, section 2.2): tangents of uniform angles.
+        """Draw samples from the standard Cauchy distribution: tangents of uniform angles (Devroye 1986, section 2.2).
 
         Parameters
         ----------
@@ -167,14 +167,14 @@ class TailedNumbers(GeneratorState):
     def triangular(
         self, left: Any, mode: Any, right: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None
     ) -> Any:
-        """Draw numbers whose density rises to a mode and falls from there in straight lines, by inversion.
+        """Draw samples from the triangular distribution, by inversion.
 
         Source: Devroye 1986, section 2.2.
 
         Parameters
         ----------
         left, mode, right : number or array
-            In ascending order, and the first less than the last.
+            Lower bound, mode and upper bound, ``left <= mode <= right`` and ``left < right``.
         size, dtype, chunks
             See `Generator`.
 
@@ -191,12 +191,12 @@ class TailedNumbers(GeneratorState):
         return self._of_table("triangular", (left, mode, right), size, dtype, chunks)
 
     def wald(self, mean: Any, scale: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
-        """Draw numbers of Wald's distribution, the inverse Gaussian one, as one of two roots [1]_.
+        """Draw samples from the Wald (inverse Gaussian) distribution, by choosing one of two roots [1]_.
 
         Parameters
         ----------
         mean, scale : number or array
-            More than 0; the variance is ``mean**3 / scale``.
+            Mean and shape parameter, more than 0; the variance is ``mean**3 / scale``.
         size, dtype, chunks
             See `Generator`.
 
@@ -218,21 +218,21 @@ class TailedNumbers(GeneratorState):
         return self._of_table("wald", (mean, scale), size, dtype, chunks)
 
     def vonmises(self, mu: Any, kappa: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
-        """Draw angles of von Mises' distribution, by rejection [1]_.
+        """Draw angles from the von Mises distribution, by rejection [1]_.
 
         Parameters
         ----------
         mu : number or array
-            The mean angle.
+            Mean angle, in radians.
         kappa : number or array
-            The concentration, 0 or more; at 0 all angles are as likely.
+            Concentration, 0 or more; 0 gives the uniform distribution.
         size, dtype, chunks
             See `Generator`.
 
         Returns
         -------
         array
-            From minus to plus pi.
+            Angles in radians, from -pi to pi.
 
         References
         ----------
@@ -248,12 +248,12 @@ class TailedNumbers(GeneratorState):
         return self._of_table("vonmises", (mu, kappa), size, dtype, chunks)
 
     def chisquare(self, df: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
-        """Draw chi-squared numbers: twice gamma numbers (Johnson et al., volume 1, chapter 18) of half the shape.
+        """Draw samples from the chi-squared distribution: twice gamma numbers (Johnson et al., volume 1, chapter 18).
 
         Parameters
         ----------
         df : number or array
-            The degrees of freedom, more than 0; the mean.
+            Degrees of freedom, more than 0; equal to the mean.
         size, dtype, chunks
             See `Generator`.
 
@@ -272,16 +272,16 @@ class TailedNumbers(GeneratorState):
     def noncentral_chisquare(
         self, df: Any, nonc: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None
     ) -> Any:
-        """Draw noncentral chi-squared numbers: a normal number's square and central ones.
+        """Draw samples from the noncentral chi-squared distribution: a squared normal plus a chi-squared number.
 
         Source: Johnson et al., volume 2, chapter 29.
 
         Parameters
         ----------
         df : number or array
-            The degrees of freedom, more than 0.
+            Degrees of freedom, more than 0.
         nonc : number or array
-            The noncentrality, 0 or more; the mean is the sum of both.
+            Noncentrality, 0 or more; the mean is ``df + nonc``.
         size, dtype, chunks
             See `Generator`.
 
@@ -291,8 +291,8 @@ class TailedNumbers(GeneratorState):
 
         Notes
         -----
-        Up to 1 degree of freedom, they are chi-squared numbers of degrees of freedom that are drawn: `df` and two
-        for each event of Poisson's distribution.
+        Up to 1 degree of freedom, they are chi-squared numbers with random degrees of freedom: `df` plus twice a
+        Poisson number.
 
         Examples
         --------
@@ -303,14 +303,14 @@ class TailedNumbers(GeneratorState):
         return self._of_table("noncentral_chisquare", (df, nonc), size, dtype, chunks)
 
     def f(self, dfnum: Any, dfden: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
-        """Draw numbers of the F distribution: quotients of chi-squared numbers over their means.
+        """Draw samples from the F distribution: ratios of chi-squared numbers, each divided by its mean.
 
         Source: Johnson et al., volume 2, chapter 27.
 
         Parameters
         ----------
         dfnum, dfden : number or array
-            The degrees of freedom above and below, more than 0.
+            Degrees of freedom of the numerator and of the denominator, more than 0.
         size, dtype, chunks
             See `Generator`.
 
@@ -329,16 +329,16 @@ class TailedNumbers(GeneratorState):
     def noncentral_f(
         self, dfnum: Any, dfden: Any, nonc: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None
     ) -> Any:
-        """Draw numbers of the noncentral F distribution: quotients whose numerator is noncentral.
+        """Draw samples from the noncentral F distribution: ratios with a noncentral chi-squared numerator.
 
         Source: Johnson et al., volume 2, chapter 30.
 
         Parameters
         ----------
         dfnum, dfden : number or array
-            The degrees of freedom above and below, more than 0.
+            Degrees of freedom of the numerator and of the denominator, more than 0.
         nonc : number or array
-            The noncentrality of the numerator, 0 or more.
+            Noncentrality of the numerator, 0 or more.
         size, dtype, chunks
             See `Generator`.
 
@@ -355,14 +355,14 @@ class TailedNumbers(GeneratorState):
         return self._of_table("noncentral_f", (dfnum, dfden, nonc), size, dtype, chunks)
 
     def standard_t(self, df: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
-        """Draw numbers of Student's distribution: normal numbers over roots of chi-squared ones.
+        """Draw samples from Student's t distribution: normal numbers over roots of scaled chi-squared numbers.
 
         Source: Johnson et al., volume 2, chapter 28.
 
         Parameters
         ----------
         df : number or array
-            The degrees of freedom, more than 0.
+            Degrees of freedom, more than 0.
         size, dtype, chunks
             See `Generator`.
 

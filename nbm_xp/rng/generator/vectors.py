@@ -1,6 +1,6 @@
-"""Vectors of proportions, of normal numbers and of counts, as draws of a `Generator`.
+"""Draws of a `Generator`: vectors of proportions, of normal numbers and of counts.
 
-Contract: names, parameters and meaning of `numpy.random.Generator`; a vector lies along the last axis, which Dask does
+Contract: names, parameters and meaning of `numpy.random.Generator`; vectors lie along the last axis, which Dask does
 not split.
 """
 
@@ -37,23 +37,23 @@ class Vectors(GeneratorState):
     """See `nbm_xp.rng.Generator`."""
 
     def dirichlet(self, alpha: Any, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
-        """Draw proportions that add up to 1, of Dirichlet's distribution: gamma numbers over their sum.
+        """Draw samples from the Dirichlet distribution: gamma numbers divided by their sum.
 
         Source: Devroye 1986, section 11.4.
 
         Parameters
         ----------
         alpha : array
-            The shapes of the gamma numbers along the last axis, 0 or more and not all 0.
+            Parameters of the components along the last axis, 0 or more and not all 0.
         size : int or tuple of ints
-            The shape without the axis of proportions: that of the rows of `alpha`, by default.
+            Shape of the result without its last axis. By default that of `alpha` without its last axis.
         dtype, chunks
             See `Generator`; the axis of proportions is not split.
 
         Returns
         -------
         array
-            With a last axis of proportions.
+            Proportions that add up to 1 along the last axis.
 
         Examples
         --------
@@ -69,25 +69,25 @@ class Vectors(GeneratorState):
         return self._of_rows(xp, vectors.dirichlet, (alpha,), size, rows, length, real_dtype(dtype, alpha), chunks)
 
     def multinomial(self, n: Any, pvals: Any, size: Size = None, dtype: Any = "int64", *, chunks: Any = None) -> Any:
-        """Count the outcomes of `n` trials: each count is binomial, given those before it.
+        """Draw samples from the multinomial distribution: each count is binomial, given the counts before it.
 
         Source: Devroye 1986, section 11.1.4.
 
         Parameters
         ----------
         n : int or array of ints
-            How many trials, from 0 to 2**53.
+            Number of trials, from 0 to 2**53.
         pvals : array
-            The probabilities of the outcomes, along the last axis; they add up to 1.
+            Probabilities of the outcomes along the last axis; they add up to 1.
         size : int or tuple of ints
-            The shape without the axis of outcomes: what `n` and the rows of `pvals` broadcast to, by default.
+            Shape of the result without its last axis. By default `n` and the rows of `pvals`, broadcast.
         dtype, chunks
             See `Generator`; the axis of outcomes is not split.
 
         Returns
         -------
         array
-            With a last axis of outcomes.
+            Counts of the outcomes along the last axis.
 
         Examples
         --------
@@ -116,7 +116,7 @@ class Vectors(GeneratorState):
         chunks: Any,
         **how: Any,
     ) -> Any:
-        """Make vectors of some length, as many as `size` says or what `rows` broadcast to."""
+        """Draw vectors of some length, in the shape `size` or the one that `rows` broadcast to."""
         shape = shape_of(size, *rows)
         whole = with_whole_axis(chunks_of(chunks, shape, *rows), (*shape, length))
         return self._draw(xp, make, parameters, (*shape, length), dtype, n=math.prod(shape), chunks=whole, **how)
@@ -133,32 +133,32 @@ class Vectors(GeneratorState):
         method: str = "svd",
         chunks: Any = None,
     ) -> Any:
-        """Draw normal vectors: a factor of the covariance times independent normal numbers.
+        """Draw samples from the multivariate normal distribution: a factor of the covariance times normal numbers.
 
         Source: Devroye 1986, section 11.2.
 
         Parameters
         ----------
         mean : array
-            Of shape (n,).
+            Mean, of shape (n,).
         cov : array
-            The covariance, of shape (n, n): symmetric and positive semidefinite.
+            Covariance, of shape (n, n): symmetric and positive semidefinite.
         size : int or tuple of ints
-            The shape without the axis of components.
+            Shape of the result without its last axis.
         check_valid : {"warn", "raise", "ignore"}
-            What to do where `cov` is not as it must be.
+            Whether to warn, raise `ValueError` or do nothing if `cov` is not symmetric and positive semidefinite.
         tol : float
-            How far it may be from that.
+            Absolute and relative tolerance of that check.
         dtype, chunks
             See `Generator`; the axis of components is not split.
         method : {"svd", "eigh", "cholesky"}
-            Of no effect: the factor is always Cholesky's, made of sums and products, since no decomposition of a
-            library has the same bits as another's. A covariance that is singular has one too.
+            Ignored: the factor is always Cholesky's, of sums and products, because decompositions differ in their last
+            bits between libraries. Singular covariances are factored too.
 
         Returns
         -------
         array
-            With a last axis of components.
+            Vectors along the last axis.
 
         Examples
         --------
@@ -197,27 +197,27 @@ class Vectors(GeneratorState):
         *,
         chunks: Any = None,
     ) -> Any:
-        """Draw how many of each color are in a sample without replacement, each given those before it.
+        """Draw samples from the multivariate hypergeometric distribution: each count is given those before it.
 
         Source: Devroye 1986, section 11.1.4.
 
         Parameters
         ----------
         colors : array of ints
-            How many there are of each color, of shape (n,).
+            Number of items of each color, of shape (n,).
         nsample : int
-            How many are drawn, at most all of them.
+            Number of items drawn without replacement, at most the sum of `colors`.
         size : int or tuple of ints
-            The shape without the axis of colors.
+            Shape of the result without its last axis.
         method : {"marginals", "count"}
-            Of no effect: one color comes after the other.
+            Ignored: colors are always drawn one after the other.
         dtype, chunks
             See `Generator`; the axis of colors is not split.
 
         Returns
         -------
         array
-            With a last axis of colors.
+            Counts of the colors along the last axis.
 
         Examples
         --------
