@@ -1,7 +1,7 @@
-"""neon's Backend on today's array libraries: buffers, op-trees of them, and layer operations.
+"""neon's Backend for today's array libraries: buffers, op-trees and layer operations.
 
-A `Backend` belongs to one array library. Its buffers have two axes or more, features by batch; expressions of them are
-recorded on the tape as op-trees and run as one plan where they are assigned to a buffer.
+A `Backend` belongs to one array library. Its buffers have at least two axes, features by batch. Expressions of buffers
+are recorded on the tape as op-trees; assigning an op-tree to a buffer computes it as one plan.
 """
 
 from __future__ import annotations

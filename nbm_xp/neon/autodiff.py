@@ -1,4 +1,4 @@
-"""Gradients of op-trees, as op-trees, and neon's `Autodiff` under the names by which neon's layers know it."""
+"""Gradients of op-trees, as op-trees: `gradients`, and neon's `Autodiff`."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ __all__ = ["Autodiff", "gradients"]
 def gradients(
     tree: OpTree, buffers: Sequence[Buffer], error: Any = None, *, disconnected: Literal["raise", "zero"] = "raise"
 ) -> list[OpTree]:
-    """Differentiate an op-tree with respect to buffers it was recorded from.
+    """Differentiate an op-tree with respect to buffers that it depends on.
 
     Parameters
     ----------
     tree : OpTree
-        What is differentiated.
+        The op-tree to differentiate.
     buffers : sequence of Buffer
-        Buffers, or views of buffers, that occur in the tree. A buffer collects what reaches it through its views.
+        Buffers, or views of buffers, in the tree. The gradient of a buffer includes the contributions of its views.
     error : buffer, op-tree or array, optional
-        The gradient in the tree's elements, broadcast to their shape; by default 1 for each, which gives the gradient
-        of their sum.
+        Output gradient, broadcast to the tree's shape. Defaults to ones, which gives the gradient of the sum of the
+        tree's elements.
     disconnected : {"raise", "zero"}
-        What to do for a buffer that the tree does not depend on.
+        Whether to raise an error, or to return zeros, for a buffer that the tree does not depend on.
 
     Returns
     -------
     list of OpTree
-        The gradients, of the buffers' shapes and dtypes: to be assigned to buffers.
+        The gradients, with the buffers' shapes and dtypes.
 
     Raises
     ------
     TypeError
-        If `tree` is no op-tree, or one of the buffers no buffer.
+        If `tree` is not an op-tree, or `buffers` has an element that is not a buffer.
     ValueError
-        If the tree does not depend on one of them, and `disconnected` is ``"raise"``.
+        If the tree does not depend on a buffer, and `disconnected` is ``"raise"``.
 
     Examples
     --------
@@ -70,28 +70,28 @@ if TYPE_CHECKING:
 
 
 class Autodiff:
-    """The gradients of an op-tree.
+    """Gradients of an op-tree.
 
     Parameters
     ----------
     op_tree : OpTree
-        What is differentiated.
+        The op-tree to differentiate.
     be : Backend
-        The backend of its buffers.
+        The backend of the tree's buffers.
     next_error : Buffer or OpTree, optional
-        The gradient in the tree's elements, of its shape; by default 1 for each.
+        Output gradient, of the tree's shape. Defaults to ones.
 
     Raises
     ------
     TypeError
-        If `op_tree` is none.
+        If `op_tree` is not an op-tree.
     ValueError
         If `next_error` has another shape.
 
     Notes
     -----
-    The gradient in a buffer that the tree does not depend on is 0. That in a view is what reaches its elements by way
-    of any view of the same memory.
+    The gradient of a buffer that the tree does not depend on is 0. The gradient of a view includes the contributions of
+    all views of the same elements.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class Autodiff:
         self.next_error = next_error
 
     def get_grad_op_tree(self, tensors: Sequence[Buffer]) -> list[OpTree]:
-        """The gradients in some buffers, as op-trees.
+        """Return the gradients with respect to buffers, as op-trees.
 
         Parameters
         ----------
@@ -123,12 +123,12 @@ class Autodiff:
         Returns
         -------
         list of OpTree
-            Of the buffers' shapes; they use the values of `next_error` at the time they are computed.
+            Gradients of the buffers' shapes. They use the values of `next_error` at the time of computation.
 
         Raises
         ------
         TypeError
-            If one of them is no buffer.
+            If an element is not a buffer.
         """
         for tensor in tensors:
             if not isinstance(tensor, Buffer):
@@ -139,7 +139,7 @@ class Autodiff:
         return [tree_of(tensor.shown(slopes[id(tensor.root)]), self.be) for tensor in tensors]
 
     def get_grad_tensor(self, tensors: Sequence[Buffer]) -> list[Buffer]:
-        """The gradients in some buffers, as new buffers of the default dtype.
+        """Return the gradients with respect to buffers, as new buffers of the default dtype.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class Autodiff:
         return [self.be.array(tree) for tree in self.get_grad_op_tree(tensors)]
 
     def get_grad_asnumpyarray(self, tensors: Sequence[Buffer]) -> list[Any]:
-        """The gradients in some buffers, as NumPy arrays of the default dtype.
+        """Return the gradients with respect to buffers, as NumPy arrays of the default dtype.
 
         Parameters
         ----------
@@ -159,20 +159,20 @@ class Autodiff:
         return [buffer.get() for buffer in self.get_grad_tensor(tensors)]
 
     def back_prop_grad(self, tensors: Sequence[Buffer], gradients: Sequence[Buffer]) -> None:
-        """Write the gradients in some buffers to others.
+        """Write the gradients with respect to buffers to other buffers.
 
         Parameters
         ----------
         tensors : sequence of Buffer
             See `get_grad_op_tree`.
         gradients : sequence of Buffer
-            Where each gradient goes. They may be what the tree or the error was recorded from: all gradients are
+            Destinations of the gradients. They may be buffers that the tree or the error depends on: all gradients are
             computed before the first is written.
 
         Raises
         ------
         TypeError, ValueError
-            If one of them is no buffer, or they do not fit. Nothing is written then.
+            If an element is not a buffer, or the shapes do not fit. Nothing is written in that case.
         """
         for buffer in gradients:
             if not isinstance(buffer, Buffer):
@@ -188,4 +188,4 @@ class Autodiff:
             buffer.assign(value)
 
     def cleanup(self) -> None:
-        """Do nothing: what was recorded goes with its last reference."""
+        """Do nothing: recorded nodes are freed with their last reference."""

@@ -1,4 +1,4 @@
-"""`Backend`: neon's documented methods on one array library, put together from the classes of its chapters."""
+"""`Backend`: neon's documented methods for one array library, assembled from mixin classes by subject."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ _FLOATING = ("float16", "float32", "float64")
 
 
 class Backend(Convolutions, Normalization, Observing, Poolings, Products, Randomness, Unrolling):
-    """What neon's models compute with: buffers, op-trees of them, and layer operations.
+    """Buffers, op-trees and layer operations for neon's models, on one array library.
 
     Parameters
     ----------
     rng_seed : int, optional
         Seed of the random generator; by default from the operating system.
     default_dtype : dtype
-        The dtype of buffers made without one: float16, float32 or float64, by name or as any library has it.
+        The default dtype of buffers: float16, float32 or float64, as a name or as a dtype of any library.
     compat_mode : {None, "caffe"}
-        "caffe" computes the sizes of pooled outputs as Caffe does.
+        Pooled output sizes: ``"caffe"`` computes them as Caffe does, None as neon does.
     deterministic : bool, optional
-        Not used: all is computed deterministically.
+        Ignored: all results are deterministic.
     library : str, optional
-        The array library: ``'cpu'``, ``'gpu'``, or as `nbm_xp.set_backend` knows it. By default the configured one.
-        Backends of several libraries live side by side.
+        The array library: ``'cpu'``, ``'gpu'``, or a name that `nbm_xp.set_backend` accepts. Defaults to the configured
+        library. Backends of several libraries can be used side by side.
 
     Attributes
     ----------
     bsz : int or None
-        The number of examples in a batch, for `iobuf`; to be set.
+        The batch size, which `iobuf` needs; None until set.
     rng : nbm_xp.rng.Generator
         The random generator.
     library : str
@@ -57,7 +57,7 @@ class Backend(Convolutions, Normalization, Observing, Poolings, Products, Random
     ImportError
         If the library is not installed.
     ValueError
-        If `default_dtype`, `compat_mode` or `library` is none of the above.
+        If `default_dtype`, `compat_mode` or `library` is invalid.
 
     References
     ----------
@@ -75,7 +75,7 @@ class Backend(Convolutions, Normalization, Observing, Poolings, Products, Random
 
     tensor_cls = Buffer
     backends: ClassVar[dict[str, type[Backend]]] = {}
-    """The class of the backend of each name."""
+    """The backend class of each name, as in neon's own registry."""
     device_id: int = 0
 
     def __init__(
@@ -91,7 +91,7 @@ class Backend(Convolutions, Normalization, Observing, Poolings, Products, Random
         if compat_mode not in (None, "caffe"):
             raise ValueError(f"compat_mode must be None or 'caffe', got {compat_mode!r}")
         self.xp = get_namespace(default_library() if library is None else library)
-        dtype_of(self.xp, kind)  # raises an error for what the library lacks
+        dtype_of(self.xp, kind)  # raises an error if the library lacks the dtype
         self.library = library_name(self.xp)
         self.default_dtype = default_dtype
         self.dtype = as_dtype(kind)
@@ -105,7 +105,7 @@ class Backend(Convolutions, Normalization, Observing, Poolings, Products, Random
         return f"<Backend of {self.library}, {self.dtype}>"
 
     def set_caffe_compat(self) -> None:
-        """Compute the sizes of pooled outputs as Caffe does.
+        """Switch to Caffe's sizes of pooled outputs.
 
         Examples
         --------
@@ -117,7 +117,7 @@ class Backend(Convolutions, Normalization, Observing, Poolings, Products, Random
         self.compat_mode = "caffe"
 
     def check_caffe_compat(self) -> bool:
-        """Whether the sizes of pooled outputs are computed as Caffe does.
+        """Return whether the sizes of pooled outputs are computed as Caffe does.
 
         Returns
         -------
@@ -132,19 +132,19 @@ class Backend(Convolutions, Normalization, Observing, Poolings, Products, Random
 
     @property
     def device_type(self) -> int:
-        """0 for the host's processor, 1 for a GPU: read by neon's loaders of data."""
+        """0 for the CPU, 1 for a GPU; neon's data loaders read it."""
         return int(self.library == ALIASES["gpu"])
 
     @staticmethod
     def allocate_backend(name: Any, **kargs: Any) -> Backend:
-        """Make a backend by name.
+        """Create a backend by name.
 
         Parameters
         ----------
         name : str
-            An array library's: ``'cpu'``, ``'gpu'``, or as `nbm_xp.set_backend` knows it.
+            Array library: ``'cpu'``, ``'gpu'``, or a name that `nbm_xp.set_backend` accepts.
         **kargs
-            Arguments of `Backend`.
+            Further arguments of `Backend`.
 
         Returns
         -------
@@ -153,9 +153,9 @@ class Backend(Convolutions, Normalization, Observing, Poolings, Products, Random
         Raises
         ------
         ImportError
-            If the library is not installed; the message says what to install.
+            If the library is not installed; the message names the package to install.
         ValueError
-            If no backend has this name.
+            If the name is unknown.
 
         Examples
         --------
@@ -169,7 +169,7 @@ class Backend(Convolutions, Normalization, Observing, Poolings, Products, Random
 
     @staticmethod
     def backend_choices() -> list[str]:
-        """The names of the backends whose array libraries are installed here, sorted.
+        """Return the sorted names of the backends whose array libraries are installed.
 
         Returns
         -------

@@ -1,7 +1,7 @@
-"""Buffers: memory of two axes or more, features by batch, and the views that write through.
+"""Buffers: memory of at least two axes, features by batch, and views that write to it.
 
-A buffer is a Tensor of the tape, so that expressions of buffers are recorded and can be differentiated. One that has
-memory of its own is a leaf there; a view is recorded as what is done to that leaf.
+A buffer is a Tensor of the tape, so expressions of buffers are recorded and can be differentiated. A buffer with memory
+of its own is a leaf of the graph; a view is recorded as operations on that leaf.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _NUMBERS = (bool, int, float)
 
 
 class Buffer(OpTree):
-    """Values that can be written to, whole or in part; made by a `Backend`.
+    """A writable array of at least two axes, created by a `Backend`.
 
     Attributes
     ----------
     backend : Backend
-        The backend that made it; the values are arrays of its library.
+        The backend that created the buffer; the values are arrays of its library.
     shape, dtype, size, ndim, name
-        As given. There are two axes or more.
+        As given at creation; at least two axes.
     persist_values, parallel, distributed : bool
-        As given; without effect on one device.
+        As given at creation; no effect on a single device.
     base : Buffer or None
-        The buffer that this is a view of.
+        The buffer that this is a view of, or None.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class Buffer(OpTree):
         self.distributed = distributed
 
     def _view(self, steps: Sequence[Step], shape: tuple[int, ...]) -> Buffer:
-        """What further steps lead to."""
+        """Return a view of this buffer after further steps."""
         if not steps:
             return self
         view = type(self)(self.backend, self._storage, *self._options())
@@ -103,7 +103,7 @@ class Buffer(OpTree):
         return view
 
     def _options(self) -> tuple[Any, ...]:
-        """What a view and a copy have as well: the name, and what is of no effect on one device."""
+        """Attributes that views and copies inherit: the name, and options without effect on a single device."""
         return self.label, self.persist_values, self.parallel, self.distributed
 
     def __getattr__(self, name: str) -> Any:
@@ -111,18 +111,18 @@ class Buffer(OpTree):
             return super().__getattr__(name)
         if self._root is self:
             self.node = leaf(VARIABLE, self._shape, len(self._shape), self._dtype, self.label, payload=self._storage)
-        else:  # recorded when it is first used in an expression
+        else:  # recorded at the first use in an expression
             self.node = self.shown(self._root).node
             self.node.reader = partial(self._storage.read, self._steps, self._memory)
         return self.node
 
     @property
     def root(self) -> Buffer:
-        """The buffer whose memory this is a view of; itself, where it is no view."""
+        """The buffer that owns the memory: itself unless it is a view."""
         return self._root
 
     def shown(self, whole: Tensor) -> Tensor:
-        """What this view shows of a Tensor of the shape of its root."""
+        """Apply this view's steps to a Tensor of the root's shape."""
         value = Tensor(whole.node)
         for step in self._steps:
             value = step.read(namespace, value)
@@ -130,7 +130,7 @@ class Buffer(OpTree):
 
     @property
     def array(self) -> Any:
-        """The values now, an array of the backend's library; a view of the memory where the library has views."""
+        """Return the values, an array of the backend's library; a view of the memory if the library has views."""
         return self._storage.read(self._steps, self._memory)
 
     def write(self, value: Any, *, fresh: bool = False) -> None:
@@ -139,15 +139,15 @@ class Buffer(OpTree):
         Parameters
         ----------
         value : array or number
-            Of the backend's library or NumPy's; cast to the dtype and broadcast to the shape. What is outside the
-            range of an integer dtype becomes its nearest bound, and nan 0. One axis alone is that of all elements.
+            Array of the backend's library or NumPy array; cast to the dtype and broadcast to the shape. Values outside
+            the range of an integer dtype become the nearest bound, and NaN 0. A vector lists all elements in C order.
         fresh : bool
-            Whether nothing else refers to the array, so that it may become the buffer's memory.
+            Whether nothing else refers to the array, so that it may be used as the buffer's memory.
 
         Raises
         ------
         TypeError
-            If they are complex.
+            If the values are complex.
         ValueError
             If the shapes do not fit.
         """
@@ -164,7 +164,7 @@ class Buffer(OpTree):
         self._storage.write(self._steps, self._memory, shape, value, fresh=fresh)
 
     def check_fits(self, given: tuple[int, ...], name: str = "value") -> None:
-        """Raise an error if a shape cannot be broadcast to this one; one axis alone is that of all elements."""
+        """Raise an error if a shape cannot be broadcast to this one; a vector of all elements is accepted."""
         shape = self._shape
         if given == shape or (len(given) == 1 and given[0] in (1, self.size)):
             return
@@ -174,32 +174,32 @@ class Buffer(OpTree):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Lengths of the axes, two or more."""
+        """Lengths of the axes, at least two."""
         return self._shape
 
     @property
     def dtype(self) -> DType:
-        """The dtype, equal to its name such as ``'float32'``."""
+        """The dtype; it compares equal to its name, such as ``'float32'``."""
         return self._dtype
 
     @property
     def ndim(self) -> int:
-        """The number of axes."""
+        """Number of axes."""
         return len(self._shape)
 
     @property
     def size(self) -> int:
-        """The number of elements."""
+        """Number of elements."""
         return math.prod(self._shape)
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether the elements are contiguous in memory, the last axis fastest, as in a C-contiguous array of NumPy.
+        """Return whether the elements are contiguous in memory in C order.
 
-        Libraries that copy have no such memory.
+        The result is that of a NumPy array, whatever the library.
         """
         host = host_namespace()
-        memory = host.empty(self._storage.shape, dtype=host.bool)  # none of which is touched
+        memory = host.empty(self._storage.shape, dtype=host.bool)  # never read or written
         for step in self._steps:
             memory = step.memory(host, memory)
             if memory is None:
@@ -208,7 +208,7 @@ class Buffer(OpTree):
 
     @property
     def name(self) -> str | None:
-        """The name given by the user."""
+        """The buffer's name, or None."""
         return self.label
 
     @name.setter
@@ -237,9 +237,9 @@ class Buffer(OpTree):
         view.assign(value)
 
     def assign(self, value: Any) -> Buffer:
-        """Set the values to those of an op-tree, a buffer, an array or a number, cast to the dtype; returns the buffer.
+        """Set the values to an op-tree, buffer, array or number, cast to the dtype; return the buffer.
 
-        `set`, `copy` and `copy_from` are the same.
+        `set`, `copy` and `copy_from` are aliases.
         """
         if isinstance(value, Buffer):
             if value is not self:
@@ -253,55 +253,55 @@ class Buffer(OpTree):
         return self
 
     set = copy = copy_from = assign
-    _assign = assign  # what models written for neon's own buffers call it
+    _assign = assign  # the name that models for neon's own buffers call
 
     def get(self) -> Any:
-        """A copy of the values, a NumPy array."""
+        """Return a copy of the values as a NumPy array."""
         return to_numpy(self.array, copy=True)
 
     def asnumpyarray(self) -> Any:
-        """The values as a NumPy array: a view of them, where they are NumPy's, to be read and not to be written to."""
+        """Return the values as a NumPy array: a read-only view if the values are NumPy's."""
         return to_numpy(self.array)
 
     def astensor(self) -> Buffer:
-        """The buffer itself."""
+        """Return the buffer itself."""
         return self
 
     def fill(self, value: Any) -> Buffer:
-        """Set every element to a number; returns the buffer."""
+        """Set every element to a number; return the buffer."""
         if not isinstance(value, _NUMBERS) and not (is_array(value) and not value.shape):
             raise TypeError(f"value must be a number, got {_kind(value)}")
         self.write(value)
         return self
 
     def reshape(self, *shape: Any) -> Buffer:
-        """A view in another shape, of two axes or more; one length may be -1."""
+        """Return a view with another shape of at least two axes; one length may be -1."""
         given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         new = reshaped(self._shape, given)
         return self if new == self._shape else self._view([Step("reshape", new)], new)
 
     @property
     def T(self) -> Buffer:
-        """A view with the two axes exchanged; of more axes, the second and the third."""
+        """View with the two axes exchanged; with three or more axes, the second and the third."""
         axes = transposed(self.ndim)
         return self._view([Step("permute_dims", axes)], tuple(self._shape[axis] for axis in axes))
 
     def share(self, shape: Any, dtype: Any = None, name: str | None = None) -> Buffer:
-        """A view of the first elements in a shape of their own.
+        """Return a view of the first elements with another shape.
 
         Parameters
         ----------
         shape : int or sequence of int
-            With at most as many elements as the buffer has.
+            The view's shape, with at most as many elements as the buffer.
         dtype
-            Taken and ignored: memory has one dtype.
+            Ignored: a view has the buffer's dtype.
         name : str, optional
             The view's name.
 
         Raises
         ------
         TypeError, ValueError
-            If that is no shape, or there are too few elements.
+            If `shape` is not a shape, or the buffer has too few elements.
         """
         lengths = lengths_of(shape)
         count = math.prod(lengths)
@@ -314,39 +314,39 @@ class Buffer(OpTree):
         return view
 
     def dimension_reorder(self, new_order: Sequence[int]) -> Buffer:
-        """A view of the same elements, in their order, in a shape whose lengths are in another order.
+        """Return a view of the same elements in the same order, with the lengths of its shape permuted.
 
         Parameters
         ----------
         new_order : sequence of int
-            Which axis each length is taken from.
+            For each axis of the view, the axis of the buffer with its length.
 
         Raises
         ------
         ValueError
-            If it does not name every axis once.
+            If `new_order` is not a permutation of the axes.
         """
         if sorted(new_order) != list(range(self.ndim)):
             raise ValueError(f"new_order must name each of {self.ndim} axes once, got {new_order}")
         return self.reshape(tuple(self._shape[axis] for axis in new_order))
 
     def raw(self) -> int:
-        """The address of the first element, for code that reaches into memory.
+        """Return the address of the first element, for code that accesses memory directly.
 
         Raises
         ------
         TypeError
-            If the library has no addresses.
+            If the library has no memory addresses.
         """
         return address(self.array)
 
     def hist(self, tag: str) -> Buffer:
-        """Count the magnitudes, as `Backend.dump_hist_data` gives them under `tag`; see there."""
+        """Count the magnitudes into the histogram `tag` of `Backend.dump_hist_data`; return the buffer."""
         counted: Buffer = self.backend.count_magnitudes(self, tag)
         return counted
 
     def take(self, indices: Any, axis: int | None = None, out: Buffer | None = None) -> Buffer:
-        """The elements at some places along an axis (all elements in a row, for None), in a new buffer or in `out`."""
+        """Return the elements at indices along an axis (None: flattened), in a new buffer or in `out`."""
         if out is None:
             taken: Buffer = self.backend.array(self.backend.take(self, indices, axis), dtype=self._dtype)
             return taken
@@ -363,7 +363,7 @@ class Buffer(OpTree):
         named = f" {self.label!r}" if self.label else ""
         return f"<Buffer{named} {self._dtype}{list(self._shape)} of {self.backend.library}>"
 
-    __str__ = __repr__  # beside what neon's Tensor has, see `compute_on`
+    __str__ = __repr__  # before that of neon's Tensor, see `compute_on`
 
 
 def check_real(value: Any) -> None:

@@ -1,4 +1,4 @@
-"""What puts a Backend in the place of neon's own, under neon's layers, costs, optimisers and models."""
+"""`compute_on`: run neon's own layers, costs, optimisers and models on a Backend."""
 
 from __future__ import annotations
 
@@ -19,45 +19,45 @@ __all__ = ["compute_on"]
 
 
 def compute_on(backend: Backend, batch_size: int) -> Backend:
-    """Let neon compute on a backend from now on: what ``neon.backends.gen_backend`` does for its own.
+    """Let neon compute on a backend, as ``neon.backends.gen_backend`` does for neon's own.
 
     Parameters
     ----------
     backend : Backend
-        The backend that computes.
+        The backend to use.
     batch_size : int
-        The number of examples in a batch.
+        Number of examples in a batch.
 
     Returns
     -------
     Backend
-        The same, with ``bsz`` set.
+        `backend`, with ``bsz`` set.
 
     Raises
     ------
     ImportError
-        If neon is not installed, or cannot be imported.
+        If neon is not installed or cannot be imported.
     ValueError
         If `batch_size` is less than 1.
 
     Notes
     -----
-    neon's objects take their backend from ``neon.NervanaObject.be``. Those that were made before keep the buffers that
-    they have, so call this first.
+    neon's objects read their backend from ``neon.NervanaObject.be``. Objects created before the call keep their
+    buffers, so call this function first.
 
-    Buffers become instances of neon's ``Tensor``, which its layers test for; neon's ``Autodiff`` differentiates a
-    Backend's trees on the tape, and its ``OpTreeNode`` builds and executes them. neon's own backends go on working
-    beside it.
+    Buffers become instances of neon's ``Tensor``, which its layers test for; neon's ``Autodiff`` differentiates the
+    trees of a `Backend` on the tape, and its ``OpTreeNode`` builds and executes them. neon's own backends still work in
+    the same process.
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be 1 or more, got {batch_size}")
     with warnings.catch_warnings():
-        for kind in (DeprecationWarning, SyntaxWarning):  # of what neon's own files spell as one did in 2017
+        for kind in (DeprecationWarning, SyntaxWarning):  # raised by neon's source, written in 2017
             warnings.simplefilter("ignore", kind)
         neon = importlib.import_module("neon")
         tensors, differentiation = _part("neon.backends.backend"), _part("neon.backends.autodiff")
     if tensors is not None and not issubclass(Buffer, tensors.Tensor):
-        Buffer.__bases__ = (*Buffer.__bases__, tensors.Tensor)  # the last, so that all that is ours goes before
+        Buffer.__bases__ = (*Buffer.__bases__, tensors.Tensor)  # last, so that Buffer's own methods come first
         tensors.Backend.register(Backend)
         theirs = tensors.OpTreeNode
         theirs.build = staticmethod(_shared(theirs.build, OpTree.build, _is_tree))
@@ -69,7 +69,7 @@ def compute_on(backend: Backend, batch_size: int) -> Backend:
 
 
 def _part(name: str) -> ModuleType | None:
-    """One of neon's modules, or None where a neon of another make lacks it."""
+    """Import one of neon's modules; return None if this release of neon lacks it."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -79,7 +79,7 @@ def _part(name: str) -> ModuleType | None:
 
 
 def _differentiate_on_the_tape(theirs: Any) -> None:
-    """Put a function in the place of neon's `Autodiff`, wherever it was imported to, that chooses by the backend."""
+    """Replace neon's `Autodiff`, in every module that imported it, by a function that chooses by the backend."""
     if hasattr(theirs, "theirs"):
         return
     autodiff = _shared(theirs, Autodiff, lambda x: isinstance(x, Backend))
@@ -90,12 +90,12 @@ def _differentiate_on_the_tape(theirs: Any) -> None:
 
 
 def _is_tree(x: Any) -> bool:
-    """Whether something is a tree that neon's own nodes do not know, as they know buffers."""
+    """Return whether `x` is an op-tree that is not a buffer."""
     return isinstance(x, OpTree) and not x.is_buffer
 
 
 def _shared(theirs: Callable[..., Any], ours: Callable[..., Any], is_ours: Callable[[Any], bool]) -> Callable[..., Any]:
-    """A function of neon's, and in its place ours where an argument is ours."""
+    """Return a function that calls `ours` if an argument is ours, and `theirs` otherwise."""
 
     @functools.wraps(theirs)
     def function(*args: Any, **options: Any) -> Any:

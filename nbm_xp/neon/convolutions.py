@@ -1,4 +1,4 @@
-"""Convolution and deconvolution of buffers; the arithmetic is that of `nbm_xp.functions`."""
+"""Convolution and deconvolution of buffers, computed by `nbm_xp.functions`."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ class Convolutions(Creation):
         Parameters
         ----------
         dtype
-            Of the elements.
+            Dtype of the elements.
         N, C, K : int
-            Images, and feature maps of the inputs and of the outputs.
+            Number of images, of input feature maps, and of output feature maps.
         D, H, W : int
             Depth, height and width of the inputs.
         T, R, S : int
             Depth, height and width of the filters.
         pad_d, pad_h, pad_w : int
-            Zeros on each side along these axes.
+            Zero padding on each side along these axes.
         str_d, str_h, str_w : int
-            Steps from window to window.
+            Strides along these axes.
         relu : bool
-            Whether `fprop_conv` and `bprop_conv` write 0 where they would write less.
+            Whether `fprop_conv` and `bprop_conv` replace negative results by 0.
         bsum : bool
-            Whether they return the sum of each feature map that they write.
+            Whether they return the sum of each feature map of the result.
         dil_d, dil_h, dil_w : int
-            Steps from place to place in a window.
+            Dilations along these axes.
 
         Returns
         -------
@@ -53,7 +53,7 @@ class Convolutions(Creation):
         Raises
         ------
         TypeError, ValueError
-            If an argument is no integer or out of range, or the filter is larger than the padded input.
+            If an argument is not an integer or out of range, or the filter is larger than the padded input.
 
         Examples
         --------
@@ -72,7 +72,7 @@ class Convolutions(Creation):
         pad_h: int = 0, pad_w: int = 0, str_d: int = 1, str_h: int = 1, str_w: int = 1, *, M: int = 1, T: int = 1,
         dil_d: int = 1, dil_h: int = 1, dil_w: int = 1, relu: bool = False, bsum: bool = False,
     ) -> DeconvLayer:  # fmt: skip
-        """Describe a deconvolution, by the convolution that leads from its outputs to its inputs.
+        """Describe a deconvolution, as the convolution from its outputs to its inputs.
 
         Its forward pass is `bprop_conv`, from inputs of shape ``dimO2`` to outputs of shape ``dimI2``; its backward
         pass is `fprop_conv`.
@@ -82,13 +82,13 @@ class Convolutions(Creation):
         dtype, N
             See `conv_layer`.
         C, K : int
-            Feature maps of the deconvolution's outputs and of its inputs.
+            Number of feature maps of the deconvolution's outputs and of its inputs.
         P, Q : int
-            Height and width of its inputs.
+            Height and width of the deconvolution's inputs.
         R, S, pad_d, pad_h, pad_w, str_d, str_h, str_w, T, dil_d, dil_h, dil_w, relu, bsum
             See `conv_layer`.
         M : int
-            Depth of its inputs.
+            Depth of the deconvolution's inputs.
 
         Returns
         -------
@@ -97,7 +97,7 @@ class Convolutions(Creation):
         Raises
         ------
         TypeError, ValueError
-            If an argument is no integer or out of range, or no output is left within the padding.
+            If an argument is not an integer or out of range, or the padding leaves no output.
 
         Examples
         --------
@@ -115,42 +115,42 @@ class Convolutions(Creation):
         self, layer: ConvLayer, I: Buffer, F: Buffer, O: Buffer, alpha: float = 1.0, relu: bool = False,
         repeat: int = 1, *, beta: float = 0.0, bsum: Buffer | None = None, layer_op: Any = None,
     ) -> Buffer | None:  # fmt: skip
-        """Convolve: O becomes ``max(0, alpha · I * F)`` if rectified, plus ``beta · O``; filters are not turned round.
+        """Convolve without flipping the filters: set O to ``alpha · I * F``, rectified if `relu`, plus ``beta · O``.
 
         Parameters
         ----------
         layer : ConvLayer or DeconvLayer
-            Describes the windows.
+            The layer's description.
         I : buffer or op-tree
-            Inputs, of the layer's ``dimI2``.
+            Inputs, of shape ``layer.dimI2``.
         F : buffer or op-tree
-            Filters, of its ``dimF2``.
+            Filters, of shape ``layer.dimF2``.
         O : buffer
-            Outputs, of its ``dimO2``.
+            Outputs, of shape ``layer.dimO2``.
         alpha : float
-            Factor of the result.
+            Factor of the new result.
         relu : bool
-            Whether negative results become 0; also where the layer has ``relu``.
+            Whether to replace negative results by 0; implied by ``layer.relu``.
         repeat : int
             Number of repetitions.
         beta : float
             Factor of the previous values of O.
         bsum : buffer, optional
-            Of shape (K, 1): the sum of each feature map of O is written to it.
+            Destination of the sum of each feature map of O, of shape (K, 1).
         layer_op : optional
-            The calling layer, which neon's own layers pass. Not used.
+            The calling layer, passed by neon's own layers. Ignored.
 
         Returns
         -------
         buffer or None
-            `bsum`; a new one of float32 where the layer has ``bsum`` and none is given.
+            `bsum`; a new float32 buffer if ``layer.bsum`` is true and `bsum` is None.
 
         Raises
         ------
         TypeError
-            If `layer` is none, or an argument no buffer of numbers.
+            If `layer` is not a layer, or an operand is not a buffer of numbers.
         ValueError
-            If a shape is not the layer's. Nothing is written then.
+            If a shape does not match the layer. Nothing is written in that case.
 
         Examples
         --------
@@ -173,22 +173,22 @@ class Convolutions(Creation):
         self, layer: ConvLayer, F: Buffer, E: Buffer, grad_I: Buffer, alpha: float = 1.0, repeat: int = 1, *,
         beta: float = 0.0, relu: bool = False, bsum: Buffer | None = None, layer_op: Any = None,
     ) -> Buffer | None:  # fmt: skip
-        """The gradient of `fprop_conv` in its inputs, and a deconvolution's forward pass.
+        """Compute the gradient of `fprop_conv` with respect to its inputs: the forward pass of a deconvolution.
 
         Parameters
         ----------
         layer : ConvLayer or DeconvLayer
-            Describes the windows.
+            The layer's description.
         F : buffer or op-tree
-            Filters, of the layer's ``dimF2``.
+            Filters, of shape ``layer.dimF2``.
         E : buffer or op-tree
-            Errors of the outputs, of its ``dimO2``.
+            Errors of the outputs, of shape ``layer.dimO2``.
         grad_I : buffer
-            The gradient, of its ``dimI2``.
+            Destination of the gradient, of shape ``layer.dimI2``.
         alpha, repeat, beta, relu
             See `fprop_conv`.
         bsum : buffer, optional
-            Of shape (C, 1): the sum of each feature map of `grad_I` is written to it.
+            Destination of the sum of each feature map of `grad_I`, of shape (C, 1).
         layer_op : optional
             See `fprop_conv`.
 
@@ -223,18 +223,18 @@ class Convolutions(Creation):
         self, layer: ConvLayer, I: Buffer, E: Buffer, grad_F: Buffer, alpha: float = 1.0, repeat: int = 1, *,
         beta: float = 0.0, layer_op: Any = None,
     ) -> None:  # fmt: skip
-        """The gradient of `fprop_conv` in its filters.
+        """Compute the gradient of `fprop_conv` with respect to its filters.
 
         Parameters
         ----------
         layer : ConvLayer or DeconvLayer
-            Describes the windows.
+            The layer's description.
         I : buffer or op-tree
-            Inputs, of the layer's ``dimI2``.
+            Inputs, of shape ``layer.dimI2``.
         E : buffer or op-tree
-            Errors of the outputs, of its ``dimO2``.
+            Errors of the outputs, of shape ``layer.dimO2``.
         grad_F : buffer
-            The gradient, of its ``dimF2``.
+            Destination of the gradient, of shape ``layer.dimF2``.
         alpha, repeat, beta, layer_op
             See `fprop_conv`.
 
@@ -264,7 +264,7 @@ class Convolutions(Creation):
         self, compute: Callable[[], Any], target: Target, layer: ConvLayer, maps: int, alpha: float, beta: float,
         relu: bool, repeat: int, bsum: Buffer | None,
     ) -> Buffer | None:  # fmt: skip
-        """Write the result of `compute`, `repeat` times, and the sums of its maps."""
+        """Write the result of `compute`, `repeat` times, and the sums of its feature maps."""
         alpha, beta = factors(alpha, beta)
         repeat = whole(repeat, "repeat")
         if bsum is None and layer.bsum:

@@ -1,4 +1,4 @@
-"""Making buffers, of values and for layers, and selecting from them by number."""
+"""Creation of buffers, and selection of elements by index."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _RETURNS = """Buffer
 
 
 def _maker(name: str, what: str, example: str, result: str) -> Callable[..., Buffer]:
-    """A method that makes a buffer of one value, or none."""
+    """Make a method that creates a buffer of a constant, or uninitialised."""
 
     def method(
         self: Creation, shape: Any, dtype: Any = None, name: str | None = None, persist_values: bool = True,
@@ -53,7 +53,7 @@ def _maker(name: str, what: str, example: str, result: str) -> Callable[..., Buf
 
 
 def _maker_like(kind: str, what: str, example: str, result: str) -> Callable[..., Buffer]:
-    """A method that makes a buffer of another one's shape."""
+    """Make a method that creates a buffer of the shape of another one."""
 
     def method(self: Creation, other_ary: Any, name: str | None = None, persist_values: bool = True) -> Buffer:
         if not hasattr(other_ary, "shape"):
@@ -70,9 +70,9 @@ def _maker_like(kind: str, what: str, example: str, result: str) -> Callable[...
 
 
 class OneHot(OpTree):
-    """Numbers as columns, or rows, with a one: a tree whose number of classes is that of the buffer it is assigned to.
+    """One-hot columns or rows of indices; the buffer that it is assigned to determines the number of classes.
 
-    Made by `Backend.onehot`.
+    Returned by `Backend.onehot`.
     """
 
     __slots__ = ("axis", "indices")
@@ -89,7 +89,7 @@ class OneHot(OpTree):
         return super().__getattr__(name)
 
     def for_shape(self, shape: tuple[int, ...]) -> OpTree:
-        """The tree for a buffer of a shape."""
+        """Return the tree for a buffer of a given shape."""
         if not shape[self.axis]:
             raise ValueError(f"out must have the classes along axis {self.axis}, got shape {shape}")
         rows = joining.one_hot(flatten(self.indices), shape[self.axis])
@@ -97,7 +97,7 @@ class OneHot(OpTree):
 
 
 class Creation(Engine):
-    """A Backend's methods that make buffers, of values and for layers, and select from them by number."""
+    """A Backend's methods that create buffers and select elements by index."""
 
     empty = _maker("empty", "a buffer whose values are not set", "empty(3).shape", "(3, 1)")
     zeros = _maker("zeros", "a buffer of zeros", "zeros((1, 2)).get()", "array([[0., 0.]], dtype=float32)")
@@ -110,14 +110,14 @@ class Creation(Engine):
         self, ary: Any, dtype: Any = None, name: str | None = None, persist_values: bool = True,
         parallel: bool = False, distributed: bool = False,
     ) -> Buffer:  # fmt: skip
-        """Make a buffer with given values.
+        """Create a buffer from values.
 
         Parameters
         ----------
         ary : array, buffer, op-tree, number or nested list
-            The values; copied. A vector becomes a column, a number a single element of two axes.
+            The values; copied. A vector becomes a column, a number an array of shape (1, 1).
         dtype, name, persist_values, parallel, distributed
-            See `empty`. Without `dtype` it is the backend's default, whatever `ary` has.
+            See `empty`. `dtype` defaults to the backend's default dtype, whatever the dtype of `ary`.
 
         Returns
         -------
@@ -143,22 +143,21 @@ class Creation(Engine):
         self, dim0: Any, x: Buffer | None = None, dtype: Any = None, name: str | None = None,
         persist_values: bool = True, shared: Buffer | None = None, parallelism: str | None = None,
     ) -> Buffer:  # fmt: skip
-        """Make a buffer of zeros for the input or output of a layer, for batches of the size ``bsz``.
+        """Create a buffer of zeros for the input or output of a layer, for batches of ``bsz`` examples.
 
         Parameters
         ----------
         dim0 : int or tuple of int
-            The number of features, whose buffer has a column for each example; a pair of the number of features and of
-            time steps, with a column for each step and example; or three lengths and more, whose product is the number
-            of features.
+            The number of features, for one column per example; a pair (features, time steps), for one column per step
+            and example; or three or more lengths, whose product is the number of features.
         x : Buffer, optional
-            Returned unchanged, if given.
+            Returned unchanged if given.
         dtype, name, persist_values
             See `empty`.
         shared : Buffer, optional
-            The buffer whose first elements are used and set to zero; the result has its dtype.
+            Buffer whose first elements are reused and set to zero; the result has its dtype.
         parallelism : str, optional
-            Stored as an attribute; without effect on one device.
+            Stored as an attribute; no effect on a single device.
 
         Returns
         -------
@@ -167,7 +166,7 @@ class Creation(Engine):
         Raises
         ------
         TypeError
-            If `shared` is no buffer.
+            If `shared` is not a buffer.
         ValueError
             If ``bsz`` is not set, or `shared` has too few elements.
 
@@ -199,14 +198,14 @@ class Creation(Engine):
         return made
 
     def shared_iobuf_size(self, shape: Any, parallelism: str | None) -> int:
-        """The number of elements that a shared `iobuf` needs.
+        """Return the number of elements that a shared `iobuf` needs.
 
         Parameters
         ----------
         shape : int or tuple of int
             The shape of the buffer.
         parallelism : str or None
-            Without effect on one device.
+            No effect on a single device.
 
         Returns
         -------
@@ -233,28 +232,28 @@ class Creation(Engine):
         return kind
 
     def places(self, indices: Any) -> Tensor:
-        """Indices as a Tensor of integers."""
+        """Convert indices to a Tensor of integers."""
         if isinstance(indices, Tensor):
             return indices
         if not is_array(indices) and not isinstance(indices, (int, list, tuple, range)):
             raise TypeError(f"indices must be integers, got {indices!r}")
-        nothing = isinstance(indices, (list, tuple, range)) and not indices  # whose dtype no element decides
+        nothing = isinstance(indices, (list, tuple, range)) and not indices  # empty: no element determines the dtype
         array = indices if is_array(indices) else asarray(indices, host_namespace(), "int32" if nothing else None)
         if not is_integer(array):
             raise TypeError(f"indices must be integers, got {array.dtype}")
         return as_tensor(asarray(array, self.xp, "int32"))
 
     def take(self, a: Any, indices: Any, axis: int | None, out: Buffer | None = None) -> Any:
-        """Elements at some places along an axis.
+        """Take elements at indices along an axis.
 
         Parameters
         ----------
         a, out
             See `dot`.
         indices : buffer, op-tree, array or list of int
-            The places, in any shape; one that is named twice is taken twice.
+            Indices, in any shape; repeated indices are allowed.
         axis : int or None
-            The axis; None means all elements in a row.
+            The axis; None flattens `a` first.
 
         Returns
         -------
@@ -276,21 +275,21 @@ class Creation(Engine):
         return self.record(joining.take, out, a, self.places(indices), axis=axis)
 
     def onehot(self, indices: Any, axis: int, out: Buffer | None = None) -> Any:
-        """Numbers of classes as columns or rows of zeros with a one.
+        """Return one-hot columns or rows of class indices.
 
         Parameters
         ----------
         indices : buffer, op-tree, array or list of int
-            The classes, in any shape; one for each example.
+            The class of each example, in any shape.
         axis : {0, 1}
-            The axis of the classes: 0 gives a column for each example, 1 a row.
+            The axis of the classes: 0 for a column for each example, 1 for a row.
         out : Buffer, optional
-            Where the result goes; it says how many classes there are.
+            Destination of the result; its length along `axis` is the number of classes.
 
         Returns
         -------
         OpTree or Buffer
-            The tree, which is to be assigned to a buffer and has no shape before, or `out`.
+            The tree, which has no shape until it is assigned to a buffer, or `out`.
 
         Raises
         ------
@@ -324,16 +323,16 @@ class Creation(Engine):
         return out
 
     def copy_transpose(self, a: Buffer, out: Buffer, axes: Any = None, repeat: int = 1) -> None:
-        """Copy with the axes in another order.
+        """Copy a buffer with its axes permuted.
 
         Parameters
         ----------
         a, out : Buffer
-            From where, and where to.
+            Source and destination.
         axes : sequence of int, optional
-            The order; by default the reverse.
+            The permutation; the axes are reversed by default.
         repeat : int
-            Taken and not used.
+            Ignored.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""A Backend's operations element by element and its reductions, each a function that is recorded, with `out`."""
+"""A Backend's elementwise operations and reductions, each recorded or computed into `out`."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ _FORM = """{summary}
 def documented(
     method: Callable[..., Any], name: str, summary: str, *, parameters: str, example: str, returns: str = RETURNS
 ) -> Callable[..., Any]:
-    """Give a method its name and its docstring.
+    """Set the name and the docstring of a method.
 
     Parameters
     ----------
     method : callable
-        The method, made by a function in the module of its class.
+        The method to document.
     name : str
         The method's name.
     summary, parameters, returns : str
-        What the sections hold, lines after the first indented as in a method.
+        Contents of the docstring's sections; lines after the first are indented as in a method.
     example : str
-        The call and, in the lines after it, what Python prints.
+        The call and, on the following lines, its printed result.
     """
     method.__name__ = name
     method.__qualname__ = f"Backend.{name}"
@@ -69,7 +69,7 @@ _UNUSED = "\n    partial : bool, optional\n        Not used."
 
 
 def _one(name: str, function: Callable[[Any], Any], summary: str, given: str, result: str) -> Callable[..., Any]:
-    """A method of one operand."""
+    """Make a method of one operand."""
 
     def method(self: Engine, a: Any, out: Buffer | None = None) -> Any:
         return self.record(function, out, a)
@@ -79,7 +79,7 @@ def _one(name: str, function: Callable[[Any], Any], summary: str, given: str, re
 
 
 def _two(name: str, function: Callable[[Any, Any], Any], summary: str, result: str) -> Callable[..., Any]:
-    """A method of two operands."""
+    """Make a method of two operands."""
 
     def method(self: Engine, a: Any, b: Any, out: Buffer | None = None) -> Any:
         return self.record(function, out, a, b)
@@ -92,7 +92,7 @@ def _two(name: str, function: Callable[[Any, Any], Any], summary: str, result: s
 def _reduction(
     name: str, function: Callable[..., Any], summary: str, first: str, second: str, *, default: int | None = None
 ) -> Callable[..., Any]:
-    """A method that reduces along axes, by default along all, or finds a place along one."""
+    """Make a method that reduces along axes, by default all, or searches along one axis."""
 
     def method(self: Engine, a: Any, axis: Any = default, out: Buffer | None = None, keepdims: bool = True) -> Any:
         return self.record(function, out, a, axis=axis, keepdims=keepdims)
@@ -101,7 +101,7 @@ def _reduction(
 
 
 def _statistic(name: str, function: Callable[..., Any], summary: str, first: str, second: str) -> Callable[..., Any]:
-    """A method that averages; of integers in the default dtype."""
+    """Make a method that averages; integers are converted to the default dtype."""
 
     def method(
         self: Engine, a: Any, axis: Any = None, partial: bool | None = None, out: Buffer | None = None,
@@ -127,7 +127,7 @@ def _documented(
 
 
 class Elementwise(Engine):
-    """A Backend's operations element by element, and its reductions."""
+    """A Backend's elementwise operations and reductions."""
 
     absolute = _one("absolute", elementwise.abs, "Absolute value.", "[-1.0, 2.0]", "1., 2.")
     fabs = _one("fabs", elementwise.abs, "Absolute value, by another name.", "[-1.0, 2.0]", "1., 2.")
@@ -171,14 +171,14 @@ class Elementwise(Engine):
     )
 
     def clip(self, a: Any, a_min: Any, a_max: Any, out: Buffer | None = None) -> Any:
-        """Limit elements to an interval.
+        """Clip elements to an interval.
 
         Parameters
         ----------
         a, out
             See `absolute`.
         a_min, a_max : buffer, op-tree, array or number
-            The bounds, included. Where they are crossed, `a_max` is the result.
+            The bounds, inclusive. If ``a_min > a_max``, the result is `a_max`.
 
         Returns
         -------
@@ -195,16 +195,16 @@ class Elementwise(Engine):
         return self.record(extremes.clip, out, a, a_min, a_max, crossed="max")
 
     def shift(self, a: Any, b: Any, value: bool = True, out: Buffer | None = None) -> Any:
-        """Product with powers of two.
+        """Multiply by powers of two.
 
         Parameters
         ----------
         a, out
             See `absolute`.
         b : buffer, op-tree, array or number
-            Factors that are rounded to powers of two; or their exponents, which are not rounded.
+            Factors, which are rounded to powers of two; or exponents, which are not rounded.
         value : bool
-            Whether `b` has factors, not exponents.
+            Whether `b` contains factors rather than exponents.
 
         Returns
         -------
@@ -238,14 +238,14 @@ class Elementwise(Engine):
         self, a: Any, axis: Any = None, partial: bool | None = None, out: Buffer | None = None,
         keepdims: bool = True, binary: bool = False,
     ) -> Any:  # fmt: skip
-        """Variance.
+        """Compute the variance.
 
         Parameters
         ----------
         a, axis, partial, out, keepdims
             See `mean`.
         binary : bool
-            Whether one factor of each squared deviation is rounded to a power of two, as `shift` does it.
+            Whether to round one factor of each squared deviation to a power of two, as `shift` does.
 
         Returns
         -------

@@ -1,8 +1,8 @@
-"""The engine of a Backend: it records op-trees, computes them into buffers, and draws random numbers.
+"""`Engine`, the common base of a Backend's operations: it records and executes op-trees; and `RandomState`.
 
-A Backend's operations are functions of an engine, each in the chapter of its kind; their common part is here.
-All random numbers are MRG31k3p's, as those of `nbm_xp.rng.Generator`, under the names that NumPy's `RandomState` has,
-by which neon's data and layers draw.
+The mixin classes of a `Backend` derive from `Engine`. All random numbers come from MRG31k3p, like those of
+`nbm_xp.rng.Generator`; `RandomState` provides them under the method names of NumPy's `RandomState`, which neon's data
+and layers call.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _WIDE = "float64"
 
 
 class RandomState(Generator):
-    """A random generator that draws NumPy arrays; without a shape, Python's numbers.
+    """A random generator that draws NumPy arrays, or Python numbers if no shape is given.
 
-    Made by `Backend.gen_rng`, as ``be.rng``.
+    Created by `Backend.gen_rng`; also the attribute ``be.rng``.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class RandomState(Generator):
     """
 
     def rand(self, *shape: int) -> Any:
-        """Draw uniforms between 0 and 1, as float64.
+        """Draw from the uniform distribution between 0 and 1, as float64.
 
         Parameters
         ----------
@@ -56,7 +56,7 @@ class RandomState(Generator):
         return _number(self.random(shape, _WIDE))
 
     def random_sample(self, size: Any = None) -> Any:
-        """Draw uniforms between 0 and 1, as float64.
+        """Draw from the uniform distribution between 0 and 1, as float64.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class RandomState(Generator):
         Parameters
         ----------
         low, high : int or array of int
-            The bounds, of which the first alone is included. With one alone, it is the upper one, and the lower one 0.
+            The bounds, `low` inclusive, `high` exclusive. With one argument, it is `high`, and `low` is 0.
         size : int or tuple of int, optional
             The shape.
         dtype : str
@@ -108,17 +108,17 @@ class RandomState(Generator):
         return _number(self.integers(low, high, size, dtype))
 
     def seed(self, seed: int | None = None) -> None:
-        """Start anew.
+        """Seed the generator again.
 
         Parameters
         ----------
         seed : int, optional
-            Not negative. Without it, one is taken from the operating system.
+            A non-negative seed. By default taken from the operating system.
 
         Raises
         ------
         TypeError, ValueError
-            If it is no integer, or negative.
+            If `seed` is not an integer, or is negative.
 
         Examples
         --------
@@ -131,7 +131,7 @@ class RandomState(Generator):
         self.state = type(self)(seed_of(seed)).state
 
     def get_state(self) -> tuple[int, ...]:
-        """The state, for `set_state`; the same as the attribute ``state``.
+        """Return the state, for `set_state`; the same as the attribute ``state``.
 
         Examples
         --------
@@ -145,7 +145,7 @@ class RandomState(Generator):
         return self.state
 
     def set_state(self, state: Any) -> None:
-        """Go to a state that `get_state` gave.
+        """Restore a state returned by `get_state`.
 
         Parameters
         ----------
@@ -155,18 +155,18 @@ class RandomState(Generator):
         Raises
         ------
         TypeError, ValueError
-            If it is no state.
+            If `state` is not a valid state.
         """
         self.state = state
 
 
 def seed_of(seed: int | None) -> int | None:
-    """A seed of the generator, checked.
+    """Validate a seed.
 
     Raises
     ------
     TypeError, ValueError
-        If it is no integer, or negative.
+        If `seed` is not an integer, or is negative.
     """
     if seed is None:
         return None
@@ -180,7 +180,7 @@ def seed_of(seed: int | None) -> int | None:
 
 
 def _number(drawn: Any) -> Any:
-    """A draw without axes as a number of Python's."""
+    """Convert a draw without axes to a Python number."""
     return drawn if drawn.shape else drawn.item()
 
 
@@ -193,26 +193,26 @@ _METHODS = {
         "minimum", "rint", "safelog", "sgn", "shift", "sig", "sig2", "sqrt", "sum", "tanh", "tanh2",
     )},
 }  # fmt: skip
-"""The operations of neon's op-trees, and the methods that record them."""
+"""The operations of neon's op-trees by name, and the methods that record them."""
 
 
 class Engine:
-    """The base of a Backend's operations: it records them, executes them and has their state.
+    """Base class of a Backend's operations: it records and executes them and has their state.
 
     Attributes
     ----------
     xp : namespace
-        The array library, `library` by name.
+        Namespace of the array library `library`.
     dtype : DType
         The default dtype.
     bsz : int or None
-        The number of examples in a batch.
+        The batch size, or None until set.
     compat_mode : {None, "caffe"}
-        "caffe" computes the sizes of pooled outputs as Caffe does.
+        "caffe" computes pooled output sizes as Caffe does.
     rng : RandomState
-        The random generator; `init_rng_state` is where it started.
+        The random generator; `init_rng_state` is its initial state.
     hist_bins, hist_offset : int
-        Of which magnitudes histograms are made: so many powers of two, from that exponent on.
+        The bins of histograms of magnitudes: ``hist_bins`` powers of two, starting at ``2 ** hist_offset``.
     """
 
     xp: Any
@@ -227,22 +227,22 @@ class Engine:
     _counted: Buffer | None = None
     _tags: dict[str, int]
 
-    # Methods of a Backend that trees and buffers call.
+    # Methods of a Backend that op-trees and buffers call.
     array: Callable[..., Any]
     take: Callable[..., Any]
     count_magnitudes: Callable[..., Any]
 
     def record(self, function: Callable[..., Any], out: Buffer | None, *operands: Any, **options: Any) -> Any:
-        """The tree of a function's result, or `out` with its value.
+        """Record a function call: return its op-tree, or compute it into `out` and return `out`.
 
         Parameters
         ----------
         function : callable
             A function of arrays.
         out : Buffer or None
-            Where the result goes.
+            Destination of the result.
         *operands
-            Buffers, trees, arrays and numbers.
+            Buffers, op-trees, arrays and numbers.
         **options
             Options of the function.
         """
@@ -261,11 +261,11 @@ class Engine:
         return out
 
     def _beside_tensors(self, x: Any) -> Any:
-        """What is no Tensor, as it may stand beside one: numbers and arrays as they are, lists as arrays."""
+        """Convert an operand that is not a Tensor: return numbers and arrays unchanged, lists as arrays."""
         return weak(x) if isinstance(x, (bool, int, float)) or is_array(x) else self.operand(x)
 
     def operand(self, x: Any) -> Tensor:
-        """An operand as a Tensor: arrays keep their dtype, numbers and lists get the default one.
+        """Convert an operand to a Tensor: arrays keep their dtype, numbers and lists get the default one.
 
         Nodes of neon's own op-trees are recorded.
         """
@@ -280,19 +280,19 @@ class Engine:
         return as_tensor(asarray(x, self.xp, str(self.dtype)))
 
     def operation(self, op: dict[str, Any], a: Any, b: Any) -> OpTree:
-        """The tree of an operation that is described as in neon's op-trees.
+        """Return the op-tree of an operation given in the form of neon's op-trees.
 
         Parameters
         ----------
         op : dict
-            Its name, ``"op"``, and its options; ``"shape"`` is ignored.
+            The operation's name, ``"op"``, and its options; ``"shape"`` is ignored.
         a, b : Buffer, OpTree, array, number or None
-            The operands, None for one that there is not.
+            The operands; None for a missing one.
 
         Raises
         ------
         ValueError
-            If there is no such operation.
+            If the operation is unknown.
         """
         name, options = op.get("op"), {key: value for key, value in op.items() if key not in ("op", "shape")}
         if name == "transpose":
@@ -303,28 +303,28 @@ class Engine:
         return tree
 
     def floating(self, a: Any) -> Any:
-        """An operand whose elements are floating point: integers become the default dtype."""
+        """Return an operand as floating point: integers are converted to the default dtype."""
         x = self.operand(a)
         return x if is_floating(x) else cast(x, self.dtype)
 
     def assign_tree(self, out: Buffer, tree: Tensor, name: str = "value") -> None:
-        """Compute a tree into a buffer.
+        """Compute an op-tree into a buffer.
 
         Parameters
         ----------
         out : Buffer
-            It may be one of the operands: the tree is computed before anything is stored.
+            Destination. It may be an operand: the tree is computed before anything is stored.
         tree : Tensor
-            Of a shape that can be broadcast to that of `out`.
+            An op-tree whose shape broadcasts to the shape of `out`.
         name : str
             The name of the value in error messages.
 
         Raises
         ------
         TypeError
-            If it is of complex numbers; nothing is computed then.
+            If the tree is complex; nothing is computed in that case.
         ValueError
-            If the shapes do not fit; nothing is computed then.
+            If the shapes do not fit; nothing is computed in that case.
         """
         if isinstance(tree, OpTree):
             tree = tree.for_shape(out.shape)
@@ -334,24 +334,24 @@ class Engine:
         out.write(value, fresh=True)
 
     def execute(self, node: OpTree) -> Buffer:
-        """Compute an op-tree that assigns.
+        """Execute an op-tree whose root is an assignment.
 
         Parameters
         ----------
         node : OpTree or tuple
-            A tree whose top is an assignment: ``OpTree({"op": "assign"}, out, tree)``, or such a node of neon's own.
+            Assignment: ``OpTree({"op": "assign"}, out, tree)``, or the equivalent node of neon's own.
 
         Returns
         -------
         Buffer
-            What is assigned to.
+            The buffer that is assigned to.
 
         Raises
         ------
         TypeError
-            If it is no op-tree.
+            If `node` is not an op-tree.
         ValueError
-            If its top is no assignment.
+            If its root is not an assignment.
 
         Examples
         --------

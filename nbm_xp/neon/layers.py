@@ -1,8 +1,8 @@
-"""Arguments of layer operations, which are validated before any work: buffers, numbers, and layers.
+"""Layer descriptions, and validation of the arguments of layer operations: buffers, numbers and layers.
 
-A layer has the shapes and steps of a convolution, a deconvolution or a pooling, worked out once. It is what a
-`Backend`'s ``conv_layer``, ``deconv_layer`` and ``pool_layer`` return, and its operations take. The attributes have
-neon's names: inputs I are (C · D · H · W, N), filters F (C · T · R · S, K), outputs O (K · M · P · Q, N).
+A layer has the shapes and strides of a convolution, a deconvolution or a pooling. A `Backend`'s ``conv_layer``,
+``deconv_layer`` and ``pool_layer`` return layers, and its operations take them. The attributes have neon's names:
+inputs I are (C · D · H · W, N), filters F (C · T · R · S, K), outputs O (K · M · P · Q, N).
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 def also_by_place(
     names: str, when: Callable[[dict[str, Any]], bool] = lambda given: True, **defaults: Any
 ) -> Callable[[F], F]:
-    """Let a method be called by place as neon's own layers call it, beyond what the document of all backends says.
+    """Decorate a method to accept the positional calls of neon's own layers beside its documented signature.
 
     Parameters
     ----------
     names : str
-        The parameters in the order of such a call.
+        Names of the parameters in the order of such a call.
     when : callable
-        Whether a call is such a one, from its arguments by these names; each is by default.
+        Predicate on the arguments by these names: whether a call has this form. By default every call has.
     **defaults
-        Of parameters that such a call leaves out, though the document has no default for them.
+        Values of parameters that such a call omits although the documented signature has no default.
     """
 
     def decorate(method: F) -> F:
@@ -61,14 +61,14 @@ def also_by_place(
 
 
 def value_of(engine: Engine, x: Any, name: str) -> Any:
-    """The values of a buffer or tree of a backend.
+    """Return the values of a buffer or op-tree of a backend.
 
     Raises
     ------
     TypeError
-        If it is neither, or of bool dtype.
+        If `x` is neither, or of bool dtype.
     ValueError
-        If it belongs to another library.
+        If `x` belongs to another library.
     """
     if not isinstance(x, Buffer):
         if not isinstance(x, Tensor):
@@ -82,12 +82,12 @@ def value_of(engine: Engine, x: Any, name: str) -> Any:
 
 
 def operand(engine: Engine, x: Any, name: str, shape: Sequence[int]) -> Any:
-    """The values of a buffer or tree as a matrix of a given shape.
+    """Return the values of a buffer or op-tree as a matrix of a given shape.
 
     Raises
     ------
     ValueError
-        If there are more or fewer elements, or the last axis is another; where it is to be 1, any will do.
+        If the number of elements or the length of the last axis differs; a required length of 1 accepts any length.
     """
     array = value_of(engine, x, name)
     _check(tuple(array.shape), name, shape)
@@ -102,14 +102,14 @@ def _check(given: tuple[int, ...], name: str, shape: Sequence[int]) -> None:
 
 
 class Target:
-    """A buffer that a matrix of a given shape can be written to.
+    """A buffer as the destination of a matrix of a given shape.
 
     Raises
     ------
     TypeError
-        If it is no buffer.
+        If `x` is not a buffer.
     ValueError
-        If it belongs to another library, or has another shape.
+        If `x` belongs to another library, or has another shape.
     """
 
     def __init__(self, engine: Engine, x: Any, name: str, shape: Sequence[int]) -> None:
@@ -121,38 +121,38 @@ class Target:
         self.buffer = x.reshape(tuple(shape))
 
     def present(self, beta: float) -> Any:
-        """The values now, if they take part in what is written."""
+        """Return the current values if `beta` is not 0, else None."""
         return self.buffer.array if beta else None
 
     def write(self, value: Any, *, fresh: bool = False) -> None:
-        """Set the values to an array of that shape; `fresh` if nothing else refers to it."""
+        """Set the values to an array of the matrix's shape; `fresh`: nothing else refers to the array."""
         self.buffer.write(value, fresh=fresh)
 
     def write_scaled(self, value: Any, alpha: float, beta: float, *, relu: bool = False, fresh: bool = False) -> Any:
-        """Set the values to ``alpha * value``, rectified if wanted, plus ``beta`` times what they were; return them."""
+        """Set the values to ``alpha * value``, rectified if `relu`, plus ``beta`` times the old values; return them."""
         total = scaled(value, self.present(beta), alpha, beta, relu=relu)
         self.write(total, fresh=fresh)
         return total
 
 
 def factors(alpha: Any, beta: Any) -> tuple[float, float]:
-    """What a result is multiplied by, and what it is added to.
+    """Validate the factors of the new result and of the previous values.
 
     Raises
     ------
     TypeError
-        If one of them is no real number.
+        If a factor is not a real number.
     """
     return number(alpha, "alpha"), number(beta, "beta")
 
 
 def number(x: Any, name: str) -> float:
-    """A factor.
+    """Validate a factor.
 
     Raises
     ------
     TypeError
-        If it is no real number.
+        If `x` is not a real number.
     """
     if not isinstance(x, Real):
         raise TypeError(f"{name} must be a number, got {x!r}")
@@ -160,14 +160,14 @@ def number(x: Any, name: str) -> float:
 
 
 def whole(x: Any, name: str, least: int = 1) -> int:
-    """An integer that is not too small.
+    """Validate an integer with a lower bound.
 
     Raises
     ------
     TypeError
-        If it is no integer.
+        If `x` is not an integer.
     ValueError
-        If it is less than `least`, or beyond any count.
+        If `x` is less than `least`, or too large for a length.
     """
     if isinstance(x, bool):
         raise TypeError(f"{name} must be an integer, got {x!r}")
@@ -190,22 +190,22 @@ def _named(names: Sequence[str], values: Sequence[Any], least: int) -> tuple[int
 
 
 class Layer:
-    """Inputs and outputs of a layer, C and K feature maps of some lengths, for N images.
+    """Shapes of a layer: C input and K output feature maps for N images.
 
     Attributes
     ----------
     dtype : DType
-        Of the elements.
+        Dtype of the elements.
     N, C, K : int
-        Images, and maps of the inputs and outputs.
+        Number of images, of input feature maps, and of output feature maps.
     DHW, MPQ : tuple of int
-        Depth, height and width of the inputs and of the outputs; each is also an attribute of its own.
+        Depth, height and width of the inputs and of the outputs; each is also an attribute.
     dimI, dimO, dimI2, dimO2 : tuple of int
-        The shapes of inputs and outputs, of five axes and of two.
+        Shapes of inputs and outputs, with five axes and with two.
     sizeI, sizeO, nOut : int
-        Numbers of elements; `nOut` is that of the layer's result for one image.
+        Numbers of elements; `nOut` counts the elements of the layer's result for one image.
     padding, strides : tuple of int
-        Zeros on each side, and steps from window to window.
+        Zero padding on each side, and strides.
     """
 
     made_by: ClassVar[str]
@@ -227,17 +227,17 @@ class Layer:
 
     @property
     def nOut(self) -> int:
-        """The number of elements of the layer's result for one image."""
+        """Number of elements of the layer's result for one image."""
         return self.dimO2[0]
 
     @classmethod
     def checked(cls, layer: Any) -> Self:
-        """The layer argument of an operation, validated.
+        """Validate the layer argument of an operation.
 
         Raises
         ------
         TypeError
-            If it is no layer of this kind.
+            If `layer` is not of this class.
         """
         if not isinstance(layer, cls):
             raise TypeError(f"layer must be what {cls.made_by} returns, got {type(layer).__name__}")
@@ -248,22 +248,22 @@ class Layer:
 
 
 class ConvLayer(Layer):
-    """A convolution of K filters.
+    """A convolution with K filters.
 
     Attributes
     ----------
     TRS : tuple of int
         Depth, height and width of a filter.
     NCK, dilation : tuple of int
-        The three numbers together; steps from place to place in a window.
+        The tuple (N, C, K); the dilations.
     dimF, dimF2 : tuple of int
-        The shapes of the filters, of five axes and of two.
+        Shapes of the filters, with five axes and with two.
     dimS : tuple of int
-        The shape of the sums of the maps, (K, 1).
+        Shape of the sums of the feature maps, (K, 1).
     sizeF : int
-        The number of the filters' elements.
+        Number of elements of the filters.
     relu, bsum : bool
-        Whether what is written is rectified, and whether its maps are summed up.
+        Whether results are rectified, and whether the sums of the feature maps are returned.
     """
 
     made_by = "conv_layer or deconv_layer"
@@ -287,13 +287,13 @@ class ConvLayer(Layer):
 
     @staticmethod
     def _lengths(DHW: Sequence[int], *geometry: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The lengths of inputs and outputs, from those of the inputs."""
+        """Compute the lengths of inputs and outputs from the lengths of the inputs."""
         lengths = _named("DHW", DHW, 1)
         return lengths, _along("DHW", _convolved_count, lengths, *geometry)
 
     @property
     def windows(self) -> dict[str, Any]:
-        """Where the windows are, as the functions of `nbm_xp.functions.feature_maps` take it."""
+        """Return the geometry of the windows as arguments of `nbm_xp.functions.feature_maps`."""
         return {
             "lengths": self.DHW,
             "sizes": self.TRS,
@@ -308,7 +308,7 @@ def _convolved_count(length: int, size: int, padding: int, stride: int, dilation
 
 
 def _along(axes: str, count: Callable[..., int], *geometry: Sequence[int], **how: Any) -> tuple[int, ...]:
-    """The number of windows along each axis, or an error that names the axis."""
+    """Count the windows along each axis; errors name the axis."""
     found = []
     for axis, *numbers in zip(axes, *geometry, strict=True):
         try:
@@ -319,9 +319,9 @@ def _along(axes: str, count: Callable[..., int], *geometry: Sequence[int], **how
 
 
 class DeconvLayer(ConvLayer):
-    """A deconvolution: the convolution that leads from its outputs, dimI, to its inputs, dimO.
+    """A deconvolution, described by the convolution from its outputs, dimI, to its inputs, dimO.
 
-    The attributes are those of that convolution; `nOut` is the number of elements of dimI for one image.
+    The attributes describe that convolution; `nOut` is the number of elements of dimI for one image.
     """
 
     @staticmethod
@@ -331,7 +331,7 @@ class DeconvLayer(ConvLayer):
 
     @property
     def nOut(self) -> int:
-        """The number of elements of the deconvolution's result, dimI, for one image."""
+        """Number of elements of the deconvolution's result, dimI, for one image."""
         return self.dimI2[0]
 
 
@@ -341,9 +341,9 @@ class PoolLayer(Layer):
     Attributes
     ----------
     op : {"max", "avg", "l2"}
-        What becomes of a window.
+        Reduction of each window.
     JTRS : tuple of int
-        Its sizes; `padding` and `strides` have four entries too.
+        Sizes of a window; `padding` and `strides` also have four entries.
     """
 
     made_by = "pool_layer"
@@ -367,12 +367,12 @@ class PoolLayer(Layer):
 
     @property
     def window_size(self) -> int:
-        """How many elements a window has."""
+        """Number of elements of a window."""
         return math.prod(self.JTRS)
 
     @property
     def windows(self) -> dict[str, Any]:
-        """Where the windows are, as the functions of `nbm_xp.functions.feature_maps` take it."""
+        """Return the geometry of the windows as arguments of `nbm_xp.functions.feature_maps`."""
         return {
             "lengths": (self.C, *self.DHW),
             "sizes": self.JTRS,

@@ -1,10 +1,10 @@
-"""The memory that buffers share, and the steps from that memory to a view of it.
+"""Memory shared by buffers, and the steps from a whole buffer to a view of it.
 
-A step between (a part, reversed axes, another order, another shape) reads an array (or records that of a Tensor), says
-where its memory is, if a library has it as a view, and puts what was written into the view back into the whole. On
-libraries that write in place, a view is an array in the memory of the whole, which stays where it is from then on: it
-is read and written there, so that one time step of a long buffer costs one step. On the others the whole array is
-replaced by one with another part.
+A step (a slice, reversed axes, permuted axes, another shape) reads an array, or is recorded for a Tensor; finds the
+view's memory, if the library has views; and inserts the written values of the view into the whole. On libraries that
+write in place, a view is an array in the memory of the whole, whose address no longer changes once a view exists:
+reading or writing one time step of a long buffer costs one step. On the other libraries, a write replaces the whole
+array by a new one.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ __all__ = ["Step", "Storage", "filled", "holding", "indexed", "lengths_of", "lis
 
 
 class Step(NamedTuple):
-    """One step from a whole to a view of it: a function of the array API, and its argument beside the array.
+    """One step from a whole to a view: a function of the array API and its second argument.
 
-    ``"getitem"`` takes a slice with a positive step for each axis, ``"flip"`` and ``"permute_dims"`` axes, and
-    ``"reshape"`` a shape. Not every library can index with negative steps.
+    ``"getitem"`` takes a slice with a positive step for each axis, ``"flip"`` and ``"permute_dims"`` take axes, and
+    ``"reshape"`` takes a shape. Reversal is a step of its own because not every library has negative slice steps.
     """
 
     function: Literal["getitem", "flip", "permute_dims", "reshape"]
     argument: tuple[Any, ...]
 
     def read(self, xp: Any, whole: Any) -> Any:
-        """The view of an array, or of a Tensor where `xp` is the tape's namespace."""
+        """Return the view of an array, or of a Tensor if `xp` is the tape's namespace."""
         if self.function == "getitem":
             return whole[self.argument]
         if self.function == "flip":
@@ -54,13 +54,13 @@ class Step(NamedTuple):
         return getattr(xp, self.function)(whole, self.argument)
 
     def memory(self, xp: Any, whole: Any) -> Any:
-        """The view as an array in the memory of `whole`; None where a library has to copy."""
+        """Return the view as an array in the memory of `whole`; None if the library has to copy."""
         if self.function == "reshape":
             return reshaped_view(whole, self.argument)
         return None if self.function == "flip" else self.read(xp, whole)
 
     def restored(self, xp: Any, whole: Any, view: Any) -> Any:
-        """A new array: `whole` with another view."""
+        """Return a new array: `whole` with the view's elements replaced."""
         if self.function == "getitem":
             return replaced(whole, self.argument, view)
         if self.function == "permute_dims":
@@ -69,16 +69,16 @@ class Step(NamedTuple):
 
 
 def indexed(shape: tuple[int, ...], key: Any) -> tuple[list[Step], tuple[int, ...]]:
-    """The steps to what ``[key]`` names in an array of a shape, and the shape of that.
+    """Return the steps to ``[key]`` of an array of a given shape, and the shape of the view.
 
-    An integer names one place of its axis. The axis is left out, unless that would leave fewer than two.
+    An integer index removes its axis, unless fewer than two axes would be left.
 
     Raises
     ------
     IndexError
         If there are more indices than axes, or an integer is out of bounds.
     TypeError
-        If an index is none of integer, slice and Ellipsis.
+        If an index is not an integer, slice or Ellipsis.
     """
     items = _expanded(shape, key if isinstance(key, tuple) else (key,))
     slices, flipped, lengths, single = [], [], [], []
@@ -108,9 +108,9 @@ def indexed(shape: tuple[int, ...], key: Any) -> tuple[list[Step], tuple[int, ..
 
 
 def list_in(shape: tuple[int, ...], items: tuple[Any, ...]) -> tuple[int, Any, tuple[Any, ...]] | None:
-    """For an index with one list, array or Tensor of places: its axis, the places, and the index without them.
+    """Split an index with one list, array or Tensor of indices: its axis, these indices, and the index without them.
 
-    None if there is none. An array without axes is an integer.
+    Returns None if there is none. An array without axes counts as an integer.
     """
     expanded = _expanded(shape, items)
     axes = [axis for axis, item in enumerate(expanded) if _holds_places(item)]
@@ -125,7 +125,7 @@ def _holds_places(item: Any) -> bool:
 
 
 def _expanded(shape: tuple[int, ...], items: tuple[Any, ...]) -> list[Any]:
-    """One index for each axis."""
+    """Return one index for each axis."""
     open_places = [place for place, item in enumerate(items) if item is Ellipsis]
     if len(open_places) > 1:
         raise IndexError("an index may hold Ellipsis once")
@@ -151,12 +151,12 @@ def _place(item: Any, axis: int, length: int) -> int:
 
 
 def lengths_of(shape: Any) -> tuple[int, ...]:
-    """A shape as a tuple of lengths, two or more.
+    """Return a shape as a tuple of at least two lengths.
 
     Raises
     ------
     TypeError
-        If it is neither an integer nor a sequence of integers.
+        If `shape` is neither an integer nor a sequence of integers.
     ValueError
         If a length is negative.
     """
@@ -174,17 +174,17 @@ def _integers(lengths: Sequence[Any], given: Any) -> tuple[int, ...]:
 
 
 def _two_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """A shape with as many axes as a buffer has at least, those that were missing of length 1."""
+    """Return a shape with at least two axes; missing axes have length 1."""
     return shape + (1,) * (2 - len(shape))
 
 
 def reshaped(shape: tuple[int, ...], new: Sequence[Any]) -> tuple[int, ...]:
-    """A shape of two axes or more with as many elements, in which one length may be given as -1.
+    """Return a new shape of at least two axes with as many elements; one length may be -1.
 
     Raises
     ------
     TypeError
-        If a length is no integer.
+        If a length is not an integer.
     ValueError
         If the numbers of elements differ; the message names both shapes.
     """
@@ -199,14 +199,14 @@ def reshaped(shape: tuple[int, ...], new: Sequence[Any]) -> tuple[int, ...]:
 
 
 class Storage:
-    """An array that nothing else refers to; what the tape knows as a variable's value.
+    """An array that nothing else refers to; the tape uses it as a variable's value.
 
     Parameters
     ----------
     value : array
-        Taken over: of the right library and dtype, writable where the library writes in place.
+        Owned by the storage: of the right library and dtype, writable if the library writes in place.
     xp : namespace
-        The library's.
+        The library's namespace.
     """
 
     __slots__ = ("dtype", "has_views", "in_place", "integers", "owner", "shape", "value", "xp")
@@ -221,10 +221,10 @@ class Storage:
         self.integers = is_integer(value)
         self.in_place = writes_in_place(xp)
         self.has_views = False
-        self.owner: Any = None  # a weak reference to the buffer that this is all of
+        self.owner: Any = None  # a weak reference to the buffer that covers all of this storage
 
     def view(self, memory: Any, steps: Sequence[Step]) -> Any:
-        """What steps from an array in this memory show, as an array in this memory; None where the library copies."""
+        """Return the view after `steps` of an array in this memory, in the same memory; None if the library copies."""
         if not self.in_place:
             return None
         for step in steps:
@@ -235,7 +235,7 @@ class Storage:
         return memory
 
     def read(self, steps: Sequence[Step], memory: Any = None) -> Any:
-        """What a view shows now, without a copy where the library has views; `memory` is what `view` gave for it."""
+        """Return a view's values, without a copy if the library has views; `memory` is the result of `view`."""
         if memory is not None:
             return memory
         value = self.value
@@ -244,20 +244,20 @@ class Storage:
         return value
 
     def write(self, steps: Sequence[Step], memory: Any, shape: tuple[int, ...], value: Any, *, fresh: bool) -> None:
-        """Set what a view shows.
+        """Set a view's values.
 
         Parameters
         ----------
         steps : sequence of Step
-            The way to the view.
+            The steps to the view.
         memory : array or None
-            What `view` gave for it.
+            The result of `view` for these steps.
         shape : tuple of int
-            The view's.
+            The view's shape.
         value : array or number
-            As `converted` gives it; broadcast to the shape, cast to the dtype.
+            A result of `converted`; broadcast to the shape, cast to the dtype.
         fresh : bool
-            Whether nothing else refers to `value`, so that it may become the storage's own.
+            Whether nothing else refers to `value`, so that it may be used as the storage's array.
         """
         if memory is not None:
             assign(memory, value)
@@ -270,7 +270,7 @@ class Storage:
             assign(self.value, value)
 
     def _like_view(self, shape: tuple[int, ...], value: Any) -> Any:
-        """A value as an array of the view's shape and dtype."""
+        """Return a value as an array of the view's shape and dtype."""
         xp, dtype = self.xp, dtype_of(self.xp, self.dtype)
         if not is_array(value):
             return xp.full(shape, value, dtype=dtype, device=device_argument(self.value))
@@ -279,9 +279,9 @@ class Storage:
         return value if tuple(value.shape) == shape else xp.broadcast_to(value, shape)
 
     def converted(self, value: Any) -> Any:
-        """What can be written: an array of this library, or a number, within the range of an integer dtype.
+        """Return a value that can be written: an array of this library, or a number, within an integer dtype's range.
 
-        NumPy's arrays are cast and moved; those of a third library raise an error.
+        NumPy arrays are cast and moved; arrays of a third library raise an error.
         """
         limited = _within(value, self.dtype) if self.integers else value
         if not is_array(value):
@@ -293,7 +293,7 @@ class Storage:
 
 
 def _restored(xp: Any, whole: Any, steps: Sequence[Step], value: Any) -> Any:
-    """A new array: `whole` with `value`, of the view's shape and dtype, for what the steps lead to."""
+    """Return a new array: `whole` with `value`, of the view's shape and dtype, at the view that the steps lead to."""
     if not steps:
         return value
     first, *rest = steps
@@ -302,7 +302,7 @@ def _restored(xp: Any, whole: Any, steps: Sequence[Step], value: Any) -> Any:
 
 
 def _within(value: Any, dtype: str) -> Any:
-    """An array limited to the range of an integer dtype, in that dtype; of numbers and nested lists, NumPy's."""
+    """Clip an array to the range of an integer dtype and cast it; numbers and nested lists become NumPy arrays."""
     return saturate_cast(value if is_array(value) else asarray(value, host_namespace()), dtype)
 
 
@@ -311,12 +311,12 @@ def _unpickled(value: Any) -> Storage:
 
 
 def filled(kind: str, shape: tuple[int, ...], dtype: str, xp: Any) -> Storage:
-    """Storage of zeros or ones, or of any values (``"empty"``)."""
+    """Create storage of zeros or ones, or uninitialised (``"empty"``)."""
     return Storage(getattr(xp, kind)(shape, dtype=dtype_of(xp, dtype)), xp)
 
 
 def holding(value: Any, dtype: str, xp: Any) -> Storage:
-    """Storage with the values of an array, number or nested list, which has two axes or more."""
+    """Create storage with the values of an array, number or nested list, with at least two axes."""
     if is_integer(dtype_of(xp, dtype)):
         value = _within(value, dtype)
     array = asarray(value, xp, dtype)

@@ -1,6 +1,6 @@
-"""Batch normalization as neon's own layers use it, and local response normalization of buffers.
+"""Batch normalization, as neon's own layers call it, and local response normalization of buffers.
 
-The arithmetic is that of `nbm_xp.functions.normalization` and `nbm_xp.functions.feature_regions`.
+The computations are those of `nbm_xp.functions.normalization` and `nbm_xp.functions.feature_regions`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class ResponseLayer(Layer):
     op : str
         ``"lrn"``.
     J : int
-        How many maps count for one, itself in the middle.
+        Number of neighbouring maps in each sum, centred on the map itself.
     JTRS : tuple of int
-        The sizes of a window; `padding` and `strides` have four entries too.
+        Sizes of a window; `padding` and `strides` also have four entries.
     """
 
     op = "lrn"
@@ -47,7 +47,7 @@ class ResponseLayer(Layer):
 class Normalization(Elementwise):
     """A Backend's batch normalization and local response normalization."""
 
-    @also_by_place(  # neon 2 has compute_batch_sum before accumbeta, neon 1.8 does not
+    @also_by_place(  # neon 2 passes compute_batch_sum before accumbeta, neon 1.8 does not pass it
         "x, xsum, xvar, gmean, gvar, gamma, beta, y, eps, rho, compute_batch_sum, accumbeta, relu, binary",
         lambda given: isinstance(given.get("compute_batch_sum"), bool),
     )
@@ -56,34 +56,34 @@ class Normalization(Elementwise):
         y: Buffer, eps: float, rho: float, accumbeta: float = 0.0, relu: bool = False, binary: bool = False, *,
         compute_batch_sum: bool = True, inference: bool = False, outputs: Buffer | None = None, layer: Any = None,
     ) -> None:  # fmt: skip
-        """Normalise a batch by its own mean and variance, and keep their moving averages.
+        """Normalise a batch by its mean and variance, and update the moving averages.
 
         Parameters
         ----------
         x, y : Buffer
-            What comes in and where it goes, features by examples.
+            Input and destination of the output, features by examples.
         xsum, xvar : Buffer
-            Columns: the sums over the batch, which become means, and where the variances go.
+            Columns: the sums over the batch, which are replaced by the means, and the destination of the variances.
         gmean, gvar : Buffer
-            Columns: the moving averages, which are updated; in inference they are normalised by.
+            Columns: the moving averages. They are updated, or in inference used for normalization.
         gamma, beta : Buffer
-            Columns: the scale and offset of each feature.
+            Columns: scale and offset of each feature.
         eps : float
-            What is added to the variance, under the root.
+            Added to the variance before the square root.
         rho : float
-            How much of the moving averages stays.
+            Decay of the moving averages: the factor of their old values.
         accumbeta : float
-            Factor of the previous values of `y`, which are added.
+            Factor of the previous values of `y`, which are added to the result.
         relu : bool
-            Whether what is negative becomes 0.
+            Whether to replace negative results by 0.
         binary : bool
-            Whether products are rounded to powers of two.
+            Whether to round a factor of each product to a power of two.
         compute_batch_sum : bool
-            Whether the sums are computed here; else `xsum` has them.
+            Whether to compute the sums; otherwise `xsum` contains them.
         inference : bool
-            Whether the moving averages are used, and stay.
+            Whether to normalise by the moving averages, without updating them.
         outputs, layer
-            Not used.
+            Ignored.
 
         Examples
         --------
@@ -117,19 +117,19 @@ class Normalization(Elementwise):
         self, delta_out: Buffer, grad_gamma: Buffer, grad_beta: Buffer, delta_in: Buffer, x: Buffer, xsum: Buffer,
         xvar: Buffer, gamma: Buffer, eps: float, binary: bool = False, layer: Any = None,
     ) -> None:  # fmt: skip
-        """Propagate the errors of a batch that `compound_fprop_bn` normalised.
+        """Backpropagate through `compound_fprop_bn`.
 
         Parameters
         ----------
         delta_out, grad_gamma, grad_beta : Buffer
-            Where the gradients in `x`, `gamma` and `beta` go; `delta_out` in any shape of as many elements, such as
-            that of a convolution's outputs.
+            Destinations of the gradients with respect to `x`, `gamma` and `beta`; `delta_out` may have any shape with
+            as many elements, such as the shape of a convolution's outputs.
         delta_in : Buffer
-            The errors, features by examples; it may be `delta_out`.
+            The errors of the output, features by examples; may be `delta_out`.
         x, xsum, xvar, gamma, eps, binary
-            As after `compound_fprop_bn`: `xsum` has the means.
+            As after `compound_fprop_bn`: `xsum` contains the means.
         layer
-            Not used.
+            Ignored.
 
         Examples
         --------
@@ -153,13 +153,13 @@ class Normalization(Elementwise):
         Parameters
         ----------
         dtype
-            Of the elements.
+            Dtype of the elements.
         N, C : int
-            Images and feature maps.
+            Number of images and of feature maps.
         D, H, W : int
             Depth, height and width.
         J : int
-            How many maps count for one, itself in the middle: odd.
+            Number of neighbouring maps in each sum, centred on the map itself; odd.
 
         Returns
         -------
@@ -168,7 +168,7 @@ class Normalization(Elementwise):
         Raises
         ------
         TypeError, ValueError
-            If an argument is no integer or out of range.
+            If an argument is not an integer or out of range.
 
         Examples
         --------
@@ -182,27 +182,27 @@ class Normalization(Elementwise):
         self, layer: ResponseLayer, I: Buffer, O: Buffer, denom: Buffer, alpha: float | None = None,
         beta: float | None = None, ascale: float = 1, bpower: float = 1,
     ) -> None:  # fmt: skip
-        """Divide features by a power of 1 plus a multiple of the mean square of neighbouring maps.
+        """Divide features by a power of 1 plus a multiple of the mean square over neighbouring maps.
 
         Parameters
         ----------
         layer : ResponseLayer
-            Describes the maps.
+            The layer's description.
         I : buffer or op-tree
-            Inputs, of the layer's ``dimI2``.
+            Inputs, of shape ``layer.dimI2``.
         O, denom : buffer
-            Written to: the outputs, and the base of the denominators, for `bprop_lrn`.
+            Destinations of the outputs, and of the base of the denominators, which `bprop_lrn` needs.
         alpha, beta : float, optional
-            O becomes `alpha` times the outputs, plus `beta` times its previous values; by default 1 and 0.
+            O is set to `alpha` times the outputs plus `beta` times its previous values; 1 and 0 by default.
         ascale, bpower : float
-            The multiple, and the power.
+            The multiple, and the exponent.
 
         Raises
         ------
         TypeError
-            If `layer` is none, or an argument no buffer of numbers.
+            If `layer` is not a layer, or an operand is not a buffer of numbers.
         ValueError
-            If a shape is not the layer's. Nothing is written then.
+            If a shape does not match the layer. Nothing is written in that case.
 
         Examples
         --------
@@ -227,20 +227,20 @@ class Normalization(Elementwise):
         self, layer: ResponseLayer, I: Buffer, O: Buffer, E: Buffer, delta: Buffer, denom: Buffer,
         alpha: float | None = None, beta: float | None = None, ascale: float = 1, bpower: float = 1,
     ) -> None:  # fmt: skip
-        """The gradient of `fprop_lrn` in its inputs.
+        """Compute the gradient of `fprop_lrn` with respect to its inputs.
 
         Parameters
         ----------
         layer, ascale, bpower
-            As `fprop_lrn` took them.
+            The arguments of `fprop_lrn`.
         I, O, denom : buffer
-            The inputs, outputs and denominators of `fprop_lrn`.
+            Inputs, outputs and denominators of `fprop_lrn`.
         E : buffer or op-tree
-            Errors of the outputs, of the layer's ``dimO2``.
+            Errors of the outputs, of shape ``layer.dimO2``.
         delta : buffer
-            Where the gradient goes, of its ``dimI2``; it may be `E`.
+            Destination of the gradient, of shape ``layer.dimI2``; may be `E`.
         alpha, beta : float, optional
-            As in `fprop_lrn`, of what is written.
+            Factors of the gradient and of the previous values of `delta`; 1 and 0 by default.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Histograms of buffers, times, and devices, for neon's callbacks and benchmarks.
+"""Histograms of buffers, timing, and device methods, for neon's callbacks and benchmarks.
 
 Methods for several devices or for a compiler only validate their arguments.
 """
@@ -19,7 +19,7 @@ __all__ = ["Block", "Observing"]
 
 
 class Block(IntEnum):
-    """What is repeated between `Backend.begin` and `Backend.end`.
+    """Kinds of repeated computation between `Backend.begin` and `Backend.end`.
 
     Examples
     --------
@@ -43,7 +43,7 @@ _MOST = 4096
 
 
 class Observing(Creation):
-    """A Backend's histograms of buffers, marks of time, and what concerns several devices."""
+    """A Backend's histograms of buffers, time marks, and methods for several devices."""
 
     def cleanup_backend(self) -> None:
         """Do nothing: a backend is freed with its last reference.
@@ -55,19 +55,19 @@ class Observing(Creation):
         """
 
     def begin(self, block: int, identifier: int) -> None:
-        """Say that a block of repeated computation begins; of no effect on what is computed.
+        """Mark the start of a block of repeated computation; no effect on results.
 
         Parameters
         ----------
         block : Block
-            What is repeated.
+            Kind of block.
         identifier : int
-            Which repetition it is.
+            Number of the repetition.
 
         Raises
         ------
         ValueError
-            If `block` is no `Block`.
+            If `block` is not a `Block`.
 
         Examples
         --------
@@ -79,7 +79,7 @@ class Observing(Creation):
         _check_block(block)
 
     def end(self, block: int, identifier: int) -> None:
-        """Say that a block of repeated computation ends; of no effect on what is computed.
+        """Mark the end of a block of repeated computation; no effect on results.
 
         Parameters
         ----------
@@ -89,19 +89,19 @@ class Observing(Creation):
         Raises
         ------
         ValueError
-            If `block` is no `Block`.
+            If `block` is not a `Block`.
         """
         _check_block(block)
 
     def distribute_data(self, tensor: Any, layer_parallelism: str | None) -> None:
-        """Do nothing: there is one device.
+        """Do nothing: there is a single device.
 
         Parameters
         ----------
         tensor : Buffer
-            What would be distributed.
+            The buffer to distribute.
         layer_parallelism : str or None
-            How.
+            Kind of parallelism.
 
         Examples
         --------
@@ -111,12 +111,12 @@ class Observing(Creation):
         """
 
     def revert_tensor(self, tensor: Any) -> None:
-        """Do nothing: `distribute_data` has changed nothing.
+        """Do nothing: `distribute_data` changes nothing.
 
         Parameters
         ----------
         tensor : Buffer
-            What would be reverted.
+            The buffer to revert.
 
         Examples
         --------
@@ -126,19 +126,19 @@ class Observing(Creation):
         """
 
     def set_hist_buffers(self, hist_bins: int, hist_offset: int) -> None:
-        """Say of which magnitudes `Buffer.hist` makes histograms. What was counted before is dropped.
+        """Set the bins of the histograms of `Buffer.hist`, and drop the histograms.
 
         Parameters
         ----------
         hist_bins : int
-            How many powers of two there are.
+            Number of bins; each bin is a power of two.
         hist_offset : int
-            The exponent of the first one.
+            Exponent of the first bin.
 
         Raises
         ------
         TypeError, ValueError
-            If one is no integer, or there are no bins.
+            If an argument is not an integer, or there are no bins.
 
         Examples
         --------
@@ -152,27 +152,27 @@ class Observing(Creation):
         self.hist_bins, self.hist_offset, self._counted = bins, offset, None
 
     def count_magnitudes(self, x: Buffer, tag: str) -> Buffer:
-        """Count the magnitudes in a buffer, to be found under a name.
+        """Count the magnitudes in a buffer into a histogram with a name.
 
         Parameters
         ----------
         x : Buffer
-            What is counted, rounded to powers of two: ``hist_bins`` of them, from ``2 ** hist_offset`` on. The first
-            takes what is smaller too, 0 included.
+            The values, rounded to powers of two: ``hist_bins`` bins, starting at ``2 ** hist_offset``. The first bin
+            also counts smaller magnitudes, including 0.
         tag : str
-            The name.
+            Name of the histogram.
 
         Returns
         -------
         Buffer
-            Of shape (1, hist_bins) and int32: a view of what `dump_hist_data` gives.
+            The int32 counts, of shape (1, hist_bins): a view of the result of `dump_hist_data`.
 
         Raises
         ------
         TypeError
-            If `x` is no buffer of numbers.
+            If `x` is not a buffer of numbers.
         ValueError
-            If there are 4096 names already, and `dump_hist_data` was not called.
+            If `tag` is new and there are already 4096 histograms since the last `dump_hist_data`.
 
         Examples
         --------
@@ -192,14 +192,14 @@ class Observing(Creation):
         return row
 
     def dump_hist_data(self) -> tuple[Buffer, dict[str, int]]:
-        """What was counted since the last call.
+        """Return the histograms since the last call.
 
         Returns
         -------
         Buffer
-            Of shape (4096, hist_bins): a row for each name.
+            Counts, of shape (4096, hist_bins): a row for each histogram.
         dict of str to int
-            Which row each name has.
+            The row of each histogram by name.
 
         Examples
         --------
@@ -215,7 +215,7 @@ class Observing(Creation):
         return self.empty((_MOST, self.hist_bins), dtype="int32") if counted is None else counted, tags
 
     def init_mark(self) -> dict[str, Any]:
-        """Make a mark of time, for `record_mark`.
+        """Create a time mark, for `record_mark`.
 
         Examples
         --------
@@ -230,31 +230,31 @@ class Observing(Creation):
         return {"time": 0.0}
 
     def record_mark(self, marker: dict[str, Any]) -> None:
-        """Set a mark to the time of the host's clock now.
+        """Set a time mark to the current time of the host's clock.
 
         Parameters
         ----------
         marker : dict
-            What `init_mark` gave.
+            Result of `init_mark`.
         """
         marker["time"] = time.perf_counter()
 
     def synchronize_mark(self, marker: dict[str, Any]) -> None:
-        """Do nothing: marks are the host's, and recorded when they are set.
+        """Do nothing: marks use the host's clock, and are complete once recorded.
 
         Parameters
         ----------
         marker : dict
-            What `init_mark` gave.
+            Result of `init_mark`.
         """
 
     def get_time(self, start: dict[str, Any], end: dict[str, Any]) -> float:
-        """The time between two marks, in milliseconds.
+        """Return the time between two marks, in milliseconds.
 
         Parameters
         ----------
         start, end : dict
-            Marks that were recorded.
+            Recorded marks.
 
         Returns
         -------

@@ -1,7 +1,7 @@
-"""Op-trees: the tape's Tensors, with what neon's users rely on.
+"""Op-trees: Tensors of the tape with the interface of neon's op-trees.
 
-A tree records; it is computed when it is assigned to a buffer, or converted to an array or a new buffer, from the
-values of its buffers at that time.
+An op-tree records operations. It is computed, from the current values of its buffers, when it is assigned to a buffer
+or converted to an array or a new buffer.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ _COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__g
 
 
 class OpTree(Tensor):
-    """An expression of buffers that will be computed.
+    """A recorded expression of buffers.
 
-    Trees come from a `Backend`'s methods without `out`, and from operators.
+    A `Backend`'s methods without `out`, and operators, return op-trees.
 
     Parameters
     ----------
     op : dict
-        ``{"op": name}``: neon's name of an operation, such as ``"add"``, ``"sqr"`` or ``"transpose"``, with its
+        ``{"op": name}``: an operation by neon's name, such as ``"add"``, ``"sqr"`` or ``"transpose"``, with its
         options, as in ``{"op": "sum", "axis": 0}``. ``"assign"`` assigns `b` to the buffer `a` when the tree is
         executed.
     a, b : OpTree, Buffer, array, number or None
-        The operands; one is a tree or a buffer. Nodes of neon's own, tuples of three, are taken as well.
+        The operands, of which at least one is a tree or a buffer. Nodes of neon's own, tuples of three, are accepted.
 
     Raises
     ------
     TypeError
-        If neither operand is a tree, or what is assigned to is no buffer.
+        If neither operand is a tree, or the target of an assignment is not a buffer.
     ValueError
-        If there is no such operation.
+        If the operation is unknown.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class OpTree(Tensor):
     """
 
     __slots__ = ("backend", "target")
-    viewed = None  # buffers have views of their own, and trees are never written to
+    viewed = None  # buffers implement views themselves, and trees are never written to
     is_buffer: ClassVar[bool] = False
     backend: Any
     target: OpTree | None
@@ -82,18 +82,18 @@ class OpTree(Tensor):
 
     @staticmethod
     def build(op: str, a: Any, b: Any, out: Any = None, **options: Any) -> Any:
-        """Record an operation by neon's name, or compute it.
+        """Record an operation by neon's name, or compute it into `out`.
 
         Parameters
         ----------
         op : str
-            See `OpTree`. ``"assign"`` assigns at once, and returns the buffer.
+            See `OpTree`. ``"assign"`` assigns immediately and returns the buffer.
         a, b : OpTree, Buffer, array, number or None
             The operands.
         out : Buffer, optional
-            Where the result goes, which is computed then.
+            Destination of the result, which is computed immediately.
         **options
-            Of the operation, such as ``axis``.
+            Options of the operation, such as ``axis``.
 
         Returns
         -------
@@ -113,22 +113,22 @@ class OpTree(Tensor):
         return tree if out is None else out.assign(tree)
 
     def execute(self) -> Any:
-        """Compute a tree that assigns, see `Backend.execute`."""
+        """Execute a tree whose root is an assignment, see `Backend.execute`."""
         return self.backend.execute(self)
 
     def traverse(self, stack: list[Any]) -> list[Any]:
-        """Append the tree to a list, operands before operations.
+        """Append the tree to a list in postfix order: operands before operations.
 
         Parameters
         ----------
         stack : list
-            What is appended to: buffers, numbers, and for each operation a dict of its name on the tape (``"op"``), its
-            ``"shape"`` and its options.
+            The list to extend: by buffers, numbers, and for each operation a dict of its name on the tape (``"op"``),
+            its ``"shape"`` and its options.
 
         Returns
         -------
         list
-            The same.
+            `stack`.
 
         Examples
         --------
@@ -153,12 +153,12 @@ class OpTree(Tensor):
         return stack
 
     def key(self) -> Any:
-        """What is equal for trees of the same operations on the same buffers; it can be hashed."""
+        """Return a hashable key, equal for trees of the same operations on the same buffers."""
         found = structural_key([self.node], [])
         return self.node if found is None else (found[0], tuple(found[1]))
 
     def pp(self) -> str:
-        """The tree in one line, with the names of buffers that have one.
+        """Return the tree as one line of text, with the names of named buffers.
 
         Examples
         --------
@@ -171,18 +171,18 @@ class OpTree(Tensor):
 
     @property
     def T(self) -> OpTree:
-        """The two axes of a matrix exchanged; of more axes, the second and the third."""
+        """The tree with the two axes exchanged; with three or more axes, the second and the third."""
         return tree_of(namespace.permute_dims(self, transposed(self.ndim)), self.backend)
 
     def transpose(self, out: OpTree | None = None) -> OpTree:
-        """The same as `T`, or that assigned to `out`."""
+        """Return `T`, or assign it to `out`."""
         if out is None:
             return self.T
         assigned: OpTree = OpTree.build("assign", out, self.T)
         return assigned
 
     def for_shape(self, shape: tuple[int, ...]) -> OpTree:
-        """What is computed when the tree is assigned to a buffer of a shape."""
+        """Return the tree to compute when this tree is assigned to a buffer of a given shape."""
         return self
 
     def astensor(self) -> OpTree:
@@ -195,7 +195,7 @@ class OpTree(Tensor):
         return self.backend.array(self).get()
 
     def get(self) -> Any:
-        """The same as `asnumpyarray`."""
+        """Alias of `asnumpyarray`."""
         return self.asnumpyarray()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -211,19 +211,19 @@ class OpTree(Tensor):
         raise TypeError("an op-tree cannot be assigned to: assign it to a buffer, and to a part of that")
 
     def __bool__(self) -> bool:
-        return True  # code for op-trees tests `if tree:` to see whether there is one
+        return True  # code for op-trees tests `if tree:` for None
 
     def __copy__(self) -> OpTree:
         return tree_of(self, self.backend)
 
 
 def transposed(ndim: int) -> tuple[int, ...]:
-    """The order of the axes of a transposed array: the first of three or more stays."""
+    """Return the axes of the transposed array: with three or more axes the first stays in place."""
     return (1, 0) if ndim == 2 else (0, 2, 1, *range(3, ndim))
 
 
 def tree_of(value: Tensor, backend: Any) -> OpTree:
-    """A Tensor as the op-tree of a backend."""
+    """Convert a Tensor to an op-tree of a backend."""
     tree = OpTree.__new__(OpTree)
     tree.node = value.node
     tree.backend = backend
@@ -232,7 +232,7 @@ def tree_of(value: Tensor, backend: Any) -> OpTree:
 
 
 def weak(x: Any) -> Any:
-    """A scalar of NumPy's as Python's number, which does not widen what it is combined with; anything else as it is."""
+    """Convert a NumPy scalar to a Python number, which does not promote other operands; return others unchanged."""
     if type(x) in _AS_THEY_ARE or not is_array(x) or x.shape != () or array_namespace(x) is not host_namespace():
         return x
     return x.item()
@@ -243,11 +243,11 @@ _QUOTIENTS = {
     "__truediv__": arithmetic.divide,
     "__rtruediv__": lambda divisor, dividend: arithmetic.divide(dividend, divisor),
 }
-"""The standard leaves it open what the quotient of two integers is; here it depends on no setting."""
+"""The array API standard leaves the quotient of two integers undefined; here it depends on no setting."""
 
 
 def _operator(name: str) -> Callable[..., Any]:
-    """One of Python's operators, giving an op-tree; comparisons give numbers, as they would be stored."""
+    """Make an operator that returns an op-tree; comparisons return numbers, as they would be stored."""
     record = _QUOTIENTS.get(name) or getattr(Operators, name)
 
     @functools.wraps(getattr(Operators, name))
@@ -263,12 +263,12 @@ def _operator(name: str) -> Callable[..., Any]:
 
 
 def is_node(x: Any) -> bool:
-    """Whether something is a node of neon's own op-trees: a tuple of an operation and two operands."""
+    """Return whether `x` is a node of neon's own op-trees: a tuple of an operation and two operands."""
     return isinstance(x, tuple) and len(x) == 3 and isinstance(x[0], dict)
 
 
 def _backend_of(*operands: Any) -> Any:
-    """The backend of the first tree among operands, or within nodes among them."""
+    """Return the backend of the first tree among the operands, or within nodes among them."""
     for operand in operands:
         if isinstance(operand, OpTree):
             return operand.backend
@@ -278,7 +278,7 @@ def _backend_of(*operands: Any) -> Any:
 
 
 for _name, _value in vars(Operators).items():
-    # In place, a statement falls back on the operator, and a method assigns.
+    # In-place statements use the operator and rebind the name; the in-place methods assign.
     _is_in_place = _name[2] == "i" and f"__{_name[3:]}" in vars(Operators)
     if callable(_value) and _name.startswith("__") and _name != "__hash__" and not _is_in_place:
         setattr(OpTree, _name, _operator(_name))

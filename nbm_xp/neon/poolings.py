@@ -1,6 +1,6 @@
-"""Pooling of buffers and in regions of interest, and the choice among boxes that overlap.
+"""Pooling of buffers, region-of-interest pooling, and non-maximum suppression of boxes.
 
-The arithmetic is that of `nbm_xp.functions`.
+The computations are those of `nbm_xp.functions`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Poolings"]
 
 
 def _ends_with_places(given: dict[str, Any]) -> bool:
-    """Whether the last argument is where maxima are, which are integers where the gradient is not, or None."""
+    """Return whether the last argument is argmax: None, or integers where the gradient is not."""
     if "argmax" not in given or given["argmax"] is None:
         return "argmax" in given
     gradient, places = (isinstance(given[name], Buffer) and is_integer(given[name]) for name in ("grad_I", "argmax"))
@@ -28,7 +28,7 @@ def _ends_with_places(given: dict[str, Any]) -> bool:
 
 
 def _room_for_places(argmax: Buffer, layer: PoolLayer) -> None:
-    """Raise an error if the places in a window cannot be written to a buffer."""
+    """Raise an error if the dtype of `argmax` is too narrow for the indices in a window."""
     if not is_integer(argmax):
         raise TypeError(f"argmax must hold integers, got {argmax.dtype}")
     most = {"int8": 128, "uint8": 256}.get(str(argmax.dtype), layer.window_size)
@@ -37,23 +37,23 @@ def _room_for_places(argmax: Buffer, layer: PoolLayer) -> None:
 
 
 class Poolings(Engine):
-    """A Backend's poolings, of windows and of regions, and the choice among boxes."""
+    """A Backend's pooling of windows and of regions, and non-maximum suppression."""
 
     def output_dim(self, X: int, S: int, padding: int, strides: int, pooling: bool = False, dilation: int = 1) -> int:
-        """The number of windows along one axis.
+        """Return the number of windows along one axis.
 
         Parameters
         ----------
         X, S : int
-            The lengths of the axis and of a window.
+            Lengths of the axis and of a window.
         padding : int
-            How many zeros there are at each end.
+            Number of zeros at each end.
         strides : int
-            From window to window.
+            Stride.
         pooling : bool
-            Whether windows are pooled. Then, in the mode ``"caffe"``, the last window may reach beyond the padding.
+            Whether windows are pooled. In the mode ``"caffe"``, the last pooling window may extend beyond the padding.
         dilation : int
-            From place to place in a window.
+            Dilation.
 
         Returns
         -------
@@ -62,7 +62,7 @@ class Poolings(Engine):
         Raises
         ------
         ValueError
-            If an argument is out of range, no window fits, or padding for pooling is not less than a window.
+            If an argument is out of range, no window fits, or the padding of a pooling is not less than a window.
 
         Examples
         --------
@@ -82,26 +82,26 @@ class Poolings(Engine):
         str_j: int | None = None, str_d: int | None = None, str_h: int | None = None, str_w: int | None = None, *,
         pad_c: int | None = None, str_c: int | None = None,
     ) -> PoolLayer:  # fmt: skip
-        """Describe a pooling of feature maps, positions or both.
+        """Describe a pooling over feature maps, positions or both.
 
         Parameters
         ----------
         dtype
-            Of the elements.
+            Dtype of the elements.
         op : {"max", "avg", "l2"}
-            The largest element of a window, the mean, or the root of the sum of squares.
+            Reduction of a window: maximum, mean, or square root of the sum of squares.
         N, C : int
-            Images, and feature maps of the inputs.
+            Number of images, and of feature maps of the inputs.
         D, H, W : int
             Depth, height and width of the inputs.
         J, T, R, S : int
-            How many feature maps a window takes, its depth, height and width.
+            Sizes of a window: feature maps, depth, height and width.
         pad_j, pad_d, pad_h, pad_w : int
-            How much is added on each side; it is never the largest, and counts in no mean.
+            Padding on each side; it is never the maximum, and not counted in a mean.
         str_j, str_d, str_h, str_w : int, optional
-            Steps from window to window; by default windows touch.
+            Strides; by default equal to the window sizes.
         pad_c, str_c : int, optional
-            Other names of `pad_j` and `str_j`.
+            Aliases of `pad_j` and `str_j`.
 
         Returns
         -------
@@ -110,7 +110,7 @@ class Poolings(Engine):
         Raises
         ------
         TypeError, ValueError
-            If an argument is no integer or out of range, `op` is none of these, or padding is not less than a window.
+            If an argument is not an integer or out of range, `op` is unknown, or the padding is not less than a window.
 
         Examples
         --------
@@ -127,28 +127,28 @@ class Poolings(Engine):
         self, layer: PoolLayer, I: Buffer, O: Buffer, *, argmax: Buffer | None = None, alpha: float = 1.0,
         beta: float = 0.0,
     ) -> None:  # fmt: skip
-        """Pool: O becomes ``alpha`` times the pooled windows, plus ``beta · O``.
+        """Pool: set O to ``alpha`` times the pooled windows, plus ``beta · O``.
 
         Parameters
         ----------
         layer : PoolLayer
-            Describes the windows.
+            The layer's description.
         I : buffer or op-tree
-            Inputs, of the layer's ``dimI2``.
+            Inputs, of shape ``layer.dimI2``.
         O : buffer
-            Outputs, of its ``dimO2``.
+            Outputs, of shape ``layer.dimO2``.
         argmax : buffer, optional
-            Integers, of ``dimO2``: where the layer takes the largest elements, their places in the windows are written
-            to it, for `bprop_pool`.
+            Integers, of shape ``layer.dimO2``: for max pooling, the destination of the index of each maximum in its
+            window, for `bprop_pool`.
         alpha, beta : float
-            Factors.
+            Factors of the new result and of the previous values.
 
         Raises
         ------
         TypeError
-            If `layer` is none, or an argument no buffer of numbers.
+            If `layer` is not a pooling layer, or an operand is not a buffer of numbers.
         ValueError
-            If a shape is not the layer's. Nothing is written then.
+            If a shape does not match the layer. Nothing is written in that case.
 
         Examples
         --------
@@ -178,22 +178,22 @@ class Poolings(Engine):
         self, layer: PoolLayer, I: Buffer | None, E: Buffer, grad_I: Buffer, *, argmax: Buffer | None = None,
         alpha: float = 1.0, beta: float = 0.0,
     ) -> None:  # fmt: skip
-        """The gradient of `fprop_pool`. Of several largest elements in a window, the first has it.
+        """Compute the gradient of `fprop_pool`. The first of several maxima in a window gets the gradient.
 
         Parameters
         ----------
         layer : PoolLayer
-            Describes the windows.
+            The layer's description.
         I : buffer, op-tree or None
-            Inputs, of the layer's ``dimI2``. None suffices for means, and for maxima with `argmax`.
+            Inputs, of shape ``layer.dimI2``. May be None for means, and for maxima if `argmax` is given.
         E : buffer or op-tree
-            Errors of the outputs, of its ``dimO2``.
+            Errors of the outputs, of shape ``layer.dimO2``.
         grad_I : buffer
-            The gradient, of its ``dimI2``.
+            Destination of the gradient, of shape ``layer.dimI2``.
         argmax : buffer, optional
-            The places that `fprop_pool` wrote, in place of `I`.
+            The indices written by `fprop_pool`, instead of `I`.
         alpha, beta : float
-            Factors of the gradient, and of its previous values.
+            Factors of the gradient and of its previous values.
 
         Raises
         ------
@@ -202,8 +202,8 @@ class Poolings(Engine):
 
         Notes
         -----
-        The layers of neon's own release call ``bprop_pool(layer, E, grad_I, argmax)``. So a call is read where the
-        last argument is None, for layers that need no places, or has integers where the one before it has not.
+        The layers of neon's own release call ``bprop_pool(layer, E, grad_I, argmax)``. A call has this form if its last
+        argument is None, for layers that need no indices, or is of integers where the argument before it is not.
 
         Examples
         --------
@@ -221,7 +221,7 @@ class Poolings(Engine):
         if I is None and argmax is not None and layer.op == "max":
             places = operand(self, argmax, "argmax", layer.dimO2)
             found = feature_maps.pool_maps_spread(places, errors, **where)
-        elif I is not None or layer.op == "avg":  # of means, any inputs have the same gradient
+        elif I is not None or layer.op == "avg":  # the gradient of a mean does not depend on the inputs
             inputs = target.buffer.array if I is None else operand(self, I, "I", layer.dimI2)
             found = feature_maps.pool_maps_gradient(inputs, errors, **where, pool_mode=layer.op)
         else:
@@ -232,28 +232,28 @@ class Poolings(Engine):
         self, I: Buffer, rois: Buffer, O: Buffer, argmax: Buffer, roi_count: int, C: int, H: int, W: int,
         pooled_height: int, pooled_width: int, spatial_scale: float,
     ) -> None:  # fmt: skip
-        """Pool regions of images: the largest element in each cell of a grid laid over each region.
+        """Pool regions of images: compute the maximum in each cell of a grid over each region.
 
         Parameters
         ----------
         I : buffer or op-tree
             Feature maps, of shape (C · H · W, ``bsz``).
         rois : buffer or op-tree
-            Of shape (roi_count, 5): a region's image, and its first and last column and row, x0, y0, x1 and y1.
+            Regions, of shape (roi_count, 5): image, first column x0, first row y0, last column x1, last row y1.
         O, argmax : buffer
-            Of C · pooled_height · pooled_width by roi_count elements: the largest elements, 0 where a cell is outside
-            the image; and the places of the first of them in their maps, counted row by row, -1 where there is none.
+            Destinations of C · pooled_height · pooled_width by roi_count elements: the maxima, 0 for cells outside the
+            image; and the indices of the first maximum in its map, in row-major order, -1 for cells outside the image.
         roi_count, C, H, W, pooled_height, pooled_width : int
-            The numbers of regions and maps, height and width of the maps and of the grid.
+            Numbers of regions and of maps; height and width of the maps and of the grid.
         spatial_scale : float
-            What the regions' borders are multiplied with, to be places in the maps.
+            Factor from the regions' coordinates to positions in the maps.
 
         Raises
         ------
         TypeError
-            If an argument is no buffer of numbers, or a number of them no integer.
+            If an operand is not a buffer of numbers, or a size is not an integer.
         ValueError
-            If shapes do not fit, or ``bsz`` is not set. Nothing is written then.
+            If shapes do not match, or ``bsz`` is not set. Nothing is written in that case.
 
         Examples
         --------
@@ -276,18 +276,18 @@ class Poolings(Engine):
         self, I: Buffer, rois: Buffer, O: Buffer, argmax: Buffer, roi_count: int, C: int, H: int, W: int,
         pooled_height: int, pooled_width: int, spatial_scale: float,
     ) -> None:  # fmt: skip
-        """The gradient of `roipooling_fprop` in the feature maps.
+        """Compute the gradient of `roipooling_fprop` with respect to the feature maps.
 
         Parameters
         ----------
         I : buffer or op-tree
-            Errors, of C · pooled_height · pooled_width by roi_count elements.
+            Errors of the outputs, C · pooled_height · pooled_width by roi_count elements.
         rois, roi_count, C, H, W, pooled_height, pooled_width, spatial_scale
             See `roipooling_fprop`.
         O : buffer
-            Where the gradient goes, of shape (C · H · W, ``bsz``).
+            Destination of the gradient, of shape (C · H · W, ``bsz``).
         argmax : buffer
-            The places that `roipooling_fprop` wrote.
+            The indices written by `roipooling_fprop`.
 
         Raises
         ------
@@ -311,24 +311,24 @@ class Poolings(Engine):
         target.write(spread_regions(places, errors, regions, lengths, self.bsz or 0, cells), fresh=True)
 
     def nms(self, detections: Buffer, threshold: float) -> list[int]:
-        """Non-maximal suppression: the boxes that overlap no better one.
+        """Non-maximum suppression: return the boxes without too much overlap with a better box.
 
         Parameters
         ----------
         detections : buffer or op-tree
-            Of shape (boxes, 5): first column and row, last column and row, and the score.
+            Boxes, of shape (boxes, 5): first column, first row, last column, last row, score.
         threshold : float
-            How much of the area of two boxes together may be in both.
+            Largest allowed overlap of two boxes: intersection over union.
 
         Returns
         -------
         list of int
-            The numbers of the remaining boxes, the best one first. The boxes are computed and copied to the host.
+            Indices of the remaining boxes, best score first. The boxes are computed and copied to the host.
 
         Raises
         ------
         TypeError, ValueError
-            If `detections` is no buffer or has another shape, or `threshold` is no number.
+            If `detections` is not a buffer or has another shape, or `threshold` is not a number.
 
         Examples
         --------
@@ -343,7 +343,7 @@ class Poolings(Engine):
     def _geometry(
         self, roi_count: int, C: int, H: int, W: int, rows: int, columns: int
     ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, int]]:
-        """Lengths of the maps and of the grid, and the shape of what is pooled."""
+        """Return the lengths of the maps and of the grid, and the shape of the pooled output."""
         if self.bsz is None:
             raise ValueError("regions belong to a batch: set the backend's bsz to the number of images first")
         maps = whole(C, "C")

@@ -1,4 +1,4 @@
-"""Products and embedding look-ups of buffers; the arithmetic is that of `nbm_xp.functions`."""
+"""Matrix products, biases and embedding gradients of buffers, computed by `nbm_xp.functions`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _matrix(x: Any, name: str) -> tuple[int, int]:
 
 
 def _exactly(engine: Engine, x: Any, name: str, shape: tuple[int, ...]) -> Target:
-    """A buffer to write to that has that very shape."""
+    """Return the destination buffer of exactly the given shape."""
     if isinstance(x, Buffer) and x.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {x.shape}")
     return Target(engine, x, name, shape)
@@ -40,17 +40,17 @@ def _written(name: str, buffer: Any) -> Buffer:
 
 
 class Products(Engine):
-    """A Backend's products and look-ups."""
+    """A Backend's products, biases and gradients of embeddings."""
 
     def dot(self, a: Any, b: Any, out: Buffer | None = None) -> Any:
-        """Matrix product.
+        """Compute a matrix product.
 
         Parameters
         ----------
         a, b : buffer, op-tree or array
             The factors.
         out : Buffer, optional
-            Where the result goes, cast to its dtype. Without it, the result is recorded.
+            Destination, to whose dtype the result is cast. Without it, the product is recorded.
 
         Returns
         -------
@@ -60,7 +60,7 @@ class Products(Engine):
         Raises
         ------
         ValueError
-            If there are not as many columns in `a` as rows in `b`.
+            If the number of columns of `a` differs from the number of rows of `b`.
 
         Examples
         --------
@@ -77,9 +77,9 @@ class Products(Engine):
         Parameters
         ----------
         inputs : Buffer
-            Features by examples; written to.
+            Outputs, features by examples; modified in place.
         bias : buffer, op-tree or array
-            A column.
+            The bias, a column.
 
         Examples
         --------
@@ -99,9 +99,9 @@ class Products(Engine):
         Parameters
         ----------
         err : buffer, op-tree or array
-            Features by examples.
+            Errors, features by examples.
         out : Buffer
-            A column; written to.
+            Destination of the sums, a column.
 
         Examples
         --------
@@ -120,20 +120,20 @@ class Products(Engine):
         self, A: Buffer, B: Buffer, C: Buffer, alpha: float = 1.0, beta: float = 0.0, relu: bool = False, *,
         bsum: Buffer | None = None, repeat: int = 1,
     ) -> Buffer:  # fmt: skip
-        """C becomes ``alpha · A @ B``, or 0 where that is less and `relu` is true, plus ``beta · C``.
+        """Set C to ``alpha · A @ B``, rectified if `relu`, plus ``beta · C``.
 
         Parameters
         ----------
         A, B : buffer or op-tree
             Matrices, of shapes (rows, inner) and (inner, columns); either may be transposed, as ``A.T``.
         C : buffer
-            Of shape (rows, columns). Its previous values are used only with `beta`.
+            Destination, of shape (rows, columns). Its previous values are used only if `beta` is not 0.
         alpha, beta : float
-            Factors.
+            Factors of the product and of the previous values of C.
         relu : bool
-            Whether negative results become 0.
+            Whether to replace negative products by 0.
         bsum : buffer, optional
-            Of shape (rows, 1): the sum of each row of C is written to it.
+            Destination of the sum of each row of C, of shape (rows, 1).
         repeat : int
             Number of repetitions.
 
@@ -145,9 +145,9 @@ class Products(Engine):
         Raises
         ------
         TypeError
-            If an argument is no buffer of numbers.
+            If an operand is not a buffer of numbers.
         ValueError
-            If shapes do not fit. Nothing is written then.
+            If shapes do not match. Nothing is written in that case.
 
         Examples
         --------
@@ -175,17 +175,18 @@ class Products(Engine):
     def batched_dot(
         self, A: Buffer, B: Buffer, C: Buffer, alpha: float = 1.0, beta: float = 0.0, relu: bool = False
     ) -> Buffer:
-        """C becomes ``alpha`` times several products, or 0 where that is less and `relu` is true, plus ``beta · C``.
+        """Set C to ``alpha`` times several matrix products, rectified if `relu`, plus ``beta · C``.
 
         Parameters
         ----------
         A : buffer or op-tree
-            A matrix (K, C), or transposed; or several of them, (X, K, N).
+            A matrix (K, C), possibly transposed, or a stack of matrices (X, K, N).
         B : buffer or op-tree
-            Several matrices: (X, C, N); (X, K, N) behind a transposed one; or ``B.T`` of (X, C, N) behind several.
+            Stack of matrices: (X, C, N) for a matrix A, (X, K, N) for a transposed A, ``B.T`` of (X, C, N) for a stack
+            A.
         C : buffer
-            Of shape (X, K, N), for the product of one matrix with each; (X, C, N), for that of the transposed matrix;
-            or (K, C), for the products of pairs, summed.
+            Destination: (X, K, N), the products of the matrix with each of the stack; (X, C, N) for the transposed
+            matrix; or (K, C), the sum of the products of pairs of two stacks.
         alpha, beta, relu
             See `compound_dot`.
 
@@ -228,18 +229,18 @@ class Products(Engine):
     def xnor_compound_dot(
         self, A: Buffer, B: Buffer, C: Buffer, beta: float = 0.0, *, bsum: Buffer | None = None
     ) -> Buffer:
-        """C becomes the product of two matrices of -1 and 1, plus ``beta · C``.
+        """Set C to the product of two matrices of -1 and 1, plus ``beta · C``.
 
-        Each element counts in how many places a row of A and a column of B agree, less those where they do not: what
-        exclusive nor and a count of bits give in the networks of binary weights that this is for. It is computed as a
-        matrix product, which is exact for such elements, and faster than counting bits in plain array code.
+        Each element is the number of positions in which a row of A and a column of B agree, minus the number in which
+        they differ, as networks of binary weights compute it by XNOR and bit counts. It is computed as a matrix
+        product, which is exact for such elements and faster than counting bits with array operations.
 
         Parameters
         ----------
         A, B : buffer or op-tree
             Matrices of -1 and 1, of shapes (rows, inner) and (inner, columns).
         C : buffer
-            Of shape (rows, columns).
+            Destination, of shape (rows, columns).
         beta : float
             Factor of the previous values of C.
         bsum : buffer, optional
@@ -273,25 +274,25 @@ class Products(Engine):
         self, nin: int, inputs: Buffer, error: Buffer, error_t: Any, dW: Buffer, pad_idx: int | None,
         alpha: float = 1.0, beta: float = 0,
     ) -> Buffer:  # fmt: skip
-        """The gradient of an embedding table.
+        """Compute the gradient of an embedding table.
 
         Parameters
         ----------
         nin : int
-            The number of look-ups of one example; not used beyond its validation.
+            Number of look-ups per example; only validated.
         inputs : buffer
-            Integers, of shape (1, n): which row was looked up.
+            Integers, of shape (1, n): the row of each look-up.
         error : buffer or op-tree
-            Of shape (units, n).
+            Errors of the outputs, of shape (units, n).
         error_t : buffer
-            A buffer for the transposed errors, of shape (n, units); not written to.
+            Work buffer for the transposed errors, of shape (n, units); not modified.
         dW : buffer
-            The gradient, of shape (rows, units). A row that was looked up becomes ``alpha`` times the sum of its
-            errors, plus ``beta`` times its previous values; the others are unchanged.
+            The gradient, of shape (rows, units). A row that was looked up is set to ``alpha`` times the sum of its
+            errors plus ``beta`` times its previous values; the other rows are unchanged.
         pad_idx : int, optional
-            The row of the padding, which is unchanged too.
+            The padding row, which is unchanged too.
         alpha, beta : float
-            Factors.
+            Factors of the gradient and of its previous values.
 
         Returns
         -------
@@ -301,9 +302,9 @@ class Products(Engine):
         Raises
         ------
         TypeError
-            If an argument is no buffer of numbers, or `inputs` are no integers.
+            If an operand is not a buffer of numbers, or `inputs` are not integers.
         ValueError
-            If shapes do not fit. Nothing is written then.
+            If shapes do not match. Nothing is written in that case.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""A Backend's random numbers: those of MRG31k3p, the same bits on every library, from a state that can be saved."""
+"""A Backend's random numbers: MRG31k3p streams, the same bits on every library, with a state that can be saved."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Randomness"]
 
 
 class Drawn:
-    """The value of a tree's random numbers: drawn anew whenever the tree is computed."""
+    """The random numbers of an op-tree: new ones whenever the tree is computed."""
 
     __slots__ = ("engine", "shape")
     is_state: ClassVar[bool] = False
@@ -31,7 +31,7 @@ class Drawn:
 
     @property
     def value(self) -> Any:
-        """New uniforms."""
+        """Draw new uniforms."""
         return self.engine.uniforms(self.shape)
 
 
@@ -39,22 +39,22 @@ class Randomness(Engine):
     """A Backend's random numbers."""
 
     def gen_rng(self, seed: int | None = None) -> RandomState:
-        """Start a new random generator, to whose state `rng_reset` goes back.
+        """Create a new random generator, whose initial state `rng_reset` restores.
 
         Parameters
         ----------
         seed : int, optional
-            Not negative. Without it, one is taken from the operating system.
+            A non-negative seed. By default taken from the operating system.
 
         Returns
         -------
         RandomState
-            The generator, also the attribute ``rng``. Its own methods give NumPy arrays.
+            The generator, also the attribute ``rng``. Its own methods return NumPy arrays.
 
         Raises
         ------
         TypeError, ValueError
-            If `seed` is no integer, or negative.
+            If `seed` is not an integer, or is negative.
 
         Examples
         --------
@@ -69,17 +69,17 @@ class Randomness(Engine):
 
     @also_by_place("state", state=None)
     def rng_get_state(self, state: Any) -> tuple[Any, ...]:
-        """The state of the random generator.
+        """Return the state of the random generator.
 
         Parameters
         ----------
         state
-            Documented, but not used; may be omitted.
+            Documented by neon, but ignored.
 
         Returns
         -------
         tuple
-            For `rng_set_state`: it has one element, the generator's ``state`` on the host.
+            The argument of `rng_set_state`: a tuple of one element, the generator's ``state``, on the host.
 
         Examples
         --------
@@ -90,17 +90,17 @@ class Randomness(Engine):
         return (self.rng.state,)
 
     def rng_set_state(self, state: Any) -> None:
-        """Set the state of the random generator, so that the same draws come again.
+        """Set the state of the random generator, to repeat its draws.
 
         Parameters
         ----------
         state : tuple
-            What `rng_get_state` gave, of this backend or of another one, on whatever library.
+            Result of `rng_get_state`, of any backend on any library.
 
         Raises
         ------
         TypeError, ValueError
-            If it is no such state.
+            If `state` is not such a state.
 
         Examples
         --------
@@ -121,7 +121,7 @@ class Randomness(Engine):
             raise type(error)(f"state must be what rng_get_state gave, got {state!r}") from error
 
     def rng_reset(self) -> None:
-        """Go back to the state that the random generator started from.
+        """Restore the initial state of the random generator.
 
         Examples
         --------
@@ -135,7 +135,7 @@ class Randomness(Engine):
         self.rng_set_state(self.init_rng_state)
 
     def uniforms(self, shape: tuple[int, ...]) -> Any:
-        """Uniforms between 0 and 1 in the default dtype, an array of the backend's library.
+        """Draw uniforms between 0 and 1 in the default dtype, as an array of the backend's library.
 
         Parameters
         ----------
@@ -154,29 +154,29 @@ class Randomness(Engine):
         return drawn
 
     def random_tree(self, shape: tuple[int, ...]) -> Tensor:
-        """A Tensor whose value is drawn anew whenever it is computed.
+        """Return a Tensor whose value is drawn anew whenever it is computed.
 
         Parameters
         ----------
         shape : tuple of int
-            The shape of the draw.
+            Shape of the draw.
         """
         return Tensor(leaf(VARIABLE, shape, len(shape), self.dtype, None, payload=Drawn(self, shape)))
 
     def make_binary_mask(self, out: Buffer, keepthresh: float = 0.5) -> None:
-        """Draw a mask of ones and zeros, as dropout takes it.
+        """Draw a mask of ones and zeros, for dropout.
 
         Parameters
         ----------
         out : Buffer
-            Where the mask goes.
+            Destination of the mask.
         keepthresh : float
-            The probability of a one.
+            Probability of a one.
 
         Raises
         ------
         TypeError
-            If `out` is no buffer, or `keepthresh` no number.
+            If `out` is not a buffer, or `keepthresh` is not a number.
         ValueError
             If `keepthresh` is not between 0 and 1.
 
@@ -199,18 +199,18 @@ class Randomness(Engine):
 
     @also_by_place("a, out, stochastic", lambda given: isinstance(given.get("out"), Buffer))
     def binarize(self, a: Any, stochastic: bool = True, out: Buffer | None = None) -> Any:
-        """Each element as -1 or 1.
+        """Map each element to -1 or 1.
 
         Parameters
         ----------
         a : buffer, op-tree, array or number
             The operand.
         stochastic : bool
-            Whether 1 comes with probability ``(a + 1) / 2``, between 0 and 1, drawn anew whenever the tree is computed;
-            else it comes where `a` is 0 or more.
+            Whether to draw: the result is 1 with probability ``(a + 1) / 2``, clipped to [0, 1], drawn anew whenever
+            the tree is computed. Otherwise the result is 1 where ``a >= 0``.
         out : Buffer, optional
-            Where the result goes, cast to its dtype. Without it, the result is recorded. It may stand in the second
-            place, ``binarize(a, out, stochastic=False)``, as neon's own layers have it.
+            Destination, to whose dtype the result is cast. Without it, the result is recorded. It may also be the
+            second argument, ``binarize(a, out, stochastic=False)``, as neon's own layers call it.
 
         Returns
         -------
@@ -241,7 +241,7 @@ class Randomness(Engine):
         Parameters
         ----------
         ary : Buffer
-            What is filled.
+            Destination.
         mean, stdv : float
             Mean and standard deviation.
 

@@ -1,4 +1,4 @@
-"""Recurrent layers: their steps through time, there and back; the arithmetic is that of `nbm_xp.functions`."""
+"""Forward and backward passes of recurrent layers through time, computed by `nbm_xp.functions`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Unrolling"]
 
 
 def _weights(engine: Engine, W_recur: Buffer, nout: int) -> Any:
-    """The values of recurrent weights."""
+    """Return the values of recurrent weights."""
     shape = (whole(nout, "nout"),) * 2
     found = operand(engine, W_recur, "W_recur", shape)
     if tuple(W_recur.shape) != shape:
@@ -29,7 +29,7 @@ def _weights(engine: Engine, W_recur: Buffer, nout: int) -> Any:
 def _steps(
     engine: Engine, lists: dict[str, Sequence[Buffer]], nout: int, num_steps: int, used: int | None, reverse: bool
 ) -> Sequence[tuple[Buffer, ...]]:
-    """The buffers of each step that is made, in order, all of them checked."""
+    """Return the buffers of each step, in the order of computation, after validating all of them."""
     count = whole(num_steps, "num_steps", 0)
     if used is not None:
         count = min(count, whole(used, "num_used_steps", 0))
@@ -53,33 +53,33 @@ class Unrolling(Elementwise):
         self, W_recur: Buffer, h_prev_s: Sequence[Buffer], h_ff_s: Sequence[Buffer], h_s: Sequence[Buffer],
         bias: Buffer, nout: int, num_steps: int, num_used_steps: int | None, activation: Any, reverse: bool = False,
     ) -> None:  # fmt: skip
-        """The steps in time of a recurrent layer: each h becomes ``activation(W_recur @ h_prev + h_ff + bias)``.
+        """Compute the steps of a recurrent layer: set each h to ``activation(W_recur @ h_prev + h_ff + bias)``.
 
         Parameters
         ----------
         W_recur : buffer
-            The recurrent weights, of shape (nout, nout).
+            Recurrent weights, of shape (nout, nout).
         h_prev_s, h_ff_s, h_s : sequence of buffer
-            For each step the units before it, what comes from the layer below, and where the units are written, of
-            shape (nout, images). They may be views of the same memory: a step sees what the steps before it wrote.
-            Where `h_ff` is `h` itself, it is read before it is written to.
+            For each step the previous units, the input from the layer below, and the destination of the units, of shape
+            (nout, images). They may be views of the same memory: a step reads what earlier steps wrote. If `h_ff` is
+            `h` itself, it is read before it is written.
         bias : buffer
-            Of shape (nout, 1).
+            Bias, of shape (nout, 1).
         nout, num_steps : int
-            The number of units, and of steps in the sequences.
+            Number of units, and number of steps in the sequences.
         num_used_steps : int, optional
-            How many steps are made, of the first ones; all by default.
+            Number of steps to compute, starting with the first; all by default.
         activation : callable
-            ``activation(x)`` gives the op-tree of the units.
+            ``activation(x)`` returns the op-tree of the units.
         reverse : bool
-            Whether the last step is made first.
+            Whether to compute the steps in reverse order.
 
         Raises
         ------
         TypeError
-            If an argument is no buffer, or `activation` cannot be called.
+            If an operand is not a buffer, or `activation` is not callable.
         ValueError
-            If shapes or numbers of steps do not fit. Nothing is written then.
+            If shapes or numbers of steps do not match. Nothing is written in that case.
 
         Examples
         --------
@@ -104,26 +104,28 @@ class Unrolling(Elementwise):
         self, W_recur: Buffer, delta_prev_s: Sequence[Buffer], delta_s: Sequence[Buffer], h_s: Sequence[Buffer],
         nout: int, num_steps: int, num_used_steps: int | None, activation: Any, reverse: bool = True,
     ) -> None:  # fmt: skip
-        """The steps back through time of a recurrent layer.
+        """Backpropagate through the steps of a recurrent layer.
 
-        Each delta becomes ``activation.bprop(h) · delta``, the gradient in what the activation was given, and
-        ``W_recur @ delta`` is added to the delta of the step before.
+        Each delta is set to ``activation.bprop(h) · delta``, the gradient with respect to the activation's argument,
+        and ``W_recur @ delta`` is added to the delta of the previous step.
 
         Parameters
         ----------
         W_recur : buffer
-            The recurrent weights, transposed by the caller, of shape (nout, nout).
+            Recurrent weights, transposed by the caller, of shape (nout, nout).
         delta_prev_s, delta_s : sequence of buffer
-            For each step the gradient in the units before it, which is added to, and in its own units, which becomes
-            that in what its activation was given; of shape (nout, images). They may be views of the same memory.
+            For each step the gradient with respect to the previous units, which is added to, and to the step's own
+            units, which is replaced by the gradient with respect to the activation's argument; of shape (nout, images).
+            They may be views of the same memory.
         h_s : sequence of buffer
-            The units.
+            The units of each step.
         nout, num_steps, num_used_steps
             See `compound_rnn_unroll_fprop`.
         activation : object
-            ``activation.bprop(h)`` gives the op-tree of its slope where it gave `h`, or a number.
+            ``activation.bprop(h)`` returns the derivative of the activation, as an op-tree of its value `h` or as a
+            number.
         reverse : bool
-            Whether the last step comes first, as is the case unless the layer was run backwards.
+            Whether the last step comes first, as usual unless the layer ran in reverse order.
 
         Raises
         ------
