@@ -1,8 +1,8 @@
-"""What the functions do to their arguments before they work.
+"""Conversion and validation of the functions' arguments.
 
-The documented names allow what the standard does not: integers where floating point is needed, truth values in a sum,
-Python numbers alone, lists of arrays, an axis given as a list, a shape given as an array. Each is made what the
-standard takes, openly, here. An array that needs nothing of the kind pays one look-up of its dtype.
+The documented functions accept arguments that the array API standard does not: integers where floating point is needed,
+booleans in a sum, Python numbers alone, lists of arrays, an axis as a list, a shape as an array. This module converts
+each to a form that the standard accepts. An array that needs no conversion costs one look-up of its dtype.
 """
 
 from __future__ import annotations
@@ -56,19 +56,19 @@ _REAL = frozenset((int, float))
 
 
 def is_value(x: object) -> bool:
-    """Whether something is an array or a Tensor."""
+    """Whether an object is an array or a Tensor."""
     return is_array(x) or is_tensor(x)
 
 
 def is_truth(x: object) -> bool:
-    """Whether something is an array of truth values."""
+    """Whether an object is an array of booleans."""
     return is_value(x) and is_bool(x)
 
 
 def floats(x: Array) -> tuple[Any, Array]:
-    """An array with floating-point elements, after its namespace.
+    """Return the namespace of an array, and the array with floating-point elements.
 
-    Integers of 8 and 16 bits and truth values become float32, wider integers float64. Python numbers and lists become
+    Integers of 8 and 16 bits and booleans become float32, wider integers float64. Python numbers and lists become
     arrays of ``floatx``.
     """
     try:
@@ -83,7 +83,7 @@ def floats(x: Array) -> tuple[Any, Array]:
 
 
 def numbers(x: Array) -> tuple[Any, Array]:
-    """An array whose elements can be added up, after its namespace: truth values become int64, others stay.
+    """Return the namespace of an array, and the array with booleans cast to int64; other dtypes are kept.
 
     Python numbers and lists become arrays.
     """
@@ -103,11 +103,11 @@ def numbers(x: Array) -> tuple[Any, Array]:
 def of_each(
     prepare: Callable[[Array], tuple[Any, Array]], find: Callable[[Any, str], Callable[[Array], Array]] | None = None
 ) -> Callable[[Callable[[Array], Array]], Any]:
-    """Make a documented function of one array the library's own function of that name, element by element.
+    """Turn a documented function of one array into a call of the library's elementwise function of the same name.
 
-    What is found for a type and a dtype is kept; errors name the function. `prepare` is `floats` or `numbers`; of the
-    latter's functions, truth values come back as they are. `find`, of a namespace and the name of a dtype, gives
-    another function than that of the same name.
+    The function found is cached by type and dtype; errors name the documented function. `prepare` is `floats` or
+    `numbers`; with `numbers`, boolean arrays are returned unchanged. ``find(namespace, dtype_name)`` returns the
+    function to call in place of the function of the same name.
     """
 
     def decorate(documented: Callable[[Array], Array]) -> Any:
@@ -141,7 +141,7 @@ def of_each(
 
 
 def of_pair(documented: Callable[[Array, Array], Array]) -> Any:
-    """Make a documented function of two arrays the library's own function of that name; errors name the function."""
+    """Turn a documented function of two arrays into a call of the library's function of that name; errors name it."""
     name = documented.__name__
 
     @functools.wraps(documented)
@@ -156,7 +156,7 @@ def of_pair(documented: Callable[[Array, Array], Array]) -> Any:
 
 
 def pair(x: Array, y: Array) -> tuple[Any, Array, Array]:
-    """Two arguments in one dtype, after their namespace; at least one is an array, the other may stay a number."""
+    """Return the namespace of two arguments, and both in one dtype; one must be an array, the other may be a number."""
     try:
         if type(y) in _REAL:
             return floating[type(x)][x.dtype], x, y
@@ -176,7 +176,7 @@ def pair(x: Array, y: Array) -> tuple[Any, Array, Array]:
 
 
 def promoted_pair(x: Array, y: Array) -> tuple[Array, Array]:
-    """Two arguments in one dtype, both recorded if one is: not every library leaves an operator to a Tensor."""
+    """Two arguments in one dtype, both recorded if one is: not every library's operators defer to a Tensor."""
     x, y = promote(x, y)
     if is_tensor(x) is not is_tensor(y):
         x, y = (as_tensor(value) if is_array(value) else value for value in (x, y))
@@ -184,10 +184,10 @@ def promoted_pair(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def as_array(x: Any, dtype: str | None = None, *, beside: Any = None) -> Array:
-    """The array that a number, a length or a nested list stands for; an array as it is, whatever `dtype`.
+    """Convert a number, a length or a nested list to an array; return an array unchanged, whatever `dtype` is.
 
-    Without `dtype`, numbers become ``floatx``, int64 or bool. A list that holds arrays is stacked. `beside` is what it
-    stands beside, or a list of that: with a lazy array in it, the host's library takes the place of the default one.
+    Without `dtype`, numbers become ``floatx``, int64, bool or complex. A list that contains arrays is stacked. `beside`
+    is the other operand, or a list of operands: if one is a lazy array, the host's library replaces the default one.
     """
     if type(x) in _arrays:
         return x
@@ -199,7 +199,7 @@ def as_array(x: Any, dtype: str | None = None, *, beside: Any = None) -> Array:
         items = promote(*(as_array(item, dtype, beside=x) for item in x))
         return array_namespace(*items).stack(items)
     if not isinstance(x, (bool, int, float, complex, list, tuple, Length)):
-        # from None: the callers come here from a look-up that failed, which is nobody's concern
+        # from None: hides the callers' failed look-up from the traceback
         raise TypeError(
             f"expected an array, a Tensor, a number or a nested list of numbers, got {described(x)}"
         ) from None
@@ -208,7 +208,7 @@ def as_array(x: Any, dtype: str | None = None, *, beside: Any = None) -> Array:
 
 
 def _library_beside(values: Any) -> Any:
-    """The host's library beside lazy arrays, which take its arrays; else the default one."""
+    """The host's library if an operand is a lazy array, which accepts its arrays; else the default library."""
     for value in values if isinstance(values, (list, tuple)) else (values,):
         if is_array(value) and is_lazy(array_namespace(value)):
             return host_namespace()
@@ -229,12 +229,12 @@ def _dtype_of_numbers(x: Any) -> str:
 
 
 def axes(axis: Axis) -> Any:
-    """An axis or several, as the standard takes them."""
+    """One axis or several, as the standard accepts them."""
     return tuple(axis) if isinstance(axis, list) else axis
 
 
 def spread(y: Array, x: Array, axis: Axis, keepdims: bool) -> Array:
-    """A reduction's result with the axes of `x` again, those reduced with length 1."""
+    """The result of a reduction with the reduced axes restored, with length 1."""
     if keepdims:
         return y
     reduced = range(x.ndim) if axis is None else axis if isinstance(axis, Sequence) else (axis,)
@@ -244,7 +244,7 @@ def spread(y: Array, x: Array, axis: Axis, keepdims: bool) -> Array:
 
 
 def sizes(shape: Shape) -> tuple[Any, ...]:
-    """A shape as a tuple of lengths, from a number, a sequence or an integer vector, recorded or not."""
+    """Convert a number, a sequence or an integer vector (recorded or not) to a tuple of lengths."""
     if is_tensor(shape) and shape.ndim:
         return tuple(shape[position] for position in range(int(shape.shape[0])))
     if is_array(shape) and shape.ndim:

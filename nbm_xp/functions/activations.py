@@ -1,7 +1,7 @@
-"""Activations of layers, element by element or along one axis.
+"""Activation functions, element by element or along one axis.
 
-Each has a defined answer at any finite element and at both infinities, and one gradient rule where its parts would be
-differentiated into something unstable, slow or halved at a kink. Integers become floating point, but for `relu`.
+Each has a defined value at any finite element and at both infinities, and a gradient rule of its own where
+differentiating the parts would be unstable, slow or wrong at a kink. Integers become floating point, except in `relu`.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ def relu(
     Parameters
     ----------
     x : array
-        Any numbers; integers stay integers where `alpha` is 0 and `max_value` no float.
+        Elements of any dtype; integers stay integers if `alpha` is 0 and `max_value` is not a float.
     alpha : float or array
-        The slope of the negative part; of an array, one for each element.
+        Slope of the negative part: one number, or one for each element.
     max_value : float or array, optional
-        Where the positive part saturates.
+        Upper bound of the positive part.
     slope_at_zero : float or "between"
-        The gradient at 0: 0 in TensorFlow; in Theano between those on both sides, ``(1 + alpha) / 2``.
+        Gradient at 0. 0 as in TensorFlow; "between" is the mean of both sides, ``(1 + alpha) / 2``, as in Theano.
     limited : {"positive", "all"}
-        What `max_value` cuts off: the positive part; or, as in Theano, whatever is larger, which the negative part is
-        where `alpha` or `max_value` is negative.
+        Whether `max_value` bounds the positive part or, as in Theano, all elements. The two differ only where `alpha`
+        or `max_value` is negative.
     floating : bool
-        Whether integers become floating point in any case, as in Theano.
+        Whether integers always become floating point, as in Theano.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def relu(
     Raises
     ------
     ValueError
-        If `max_value` is a negative number, and limits the positive part.
+        If `max_value` is a negative number and `limited` is "positive".
 
     Examples
     --------
@@ -81,7 +81,7 @@ def _relu_of_arrays(x: Array, alpha: Any, max_value: Any, slope_at_zero: Any) ->
     limit = math.inf if max_value is None else max_value
     x, alpha, limit = promote(floats(x)[1], alpha, limit)
     xp = array_namespace(x, alpha, limit)
-    rectified = xp.maximum(x, 0.0) + alpha * xp.minimum(x, 0.0)  # which share the gradient at 0
+    rectified = xp.maximum(x, 0.0) + alpha * xp.minimum(x, 0.0)  # both terms share the gradient at 0
     if slope_at_zero != "between":
         rectified = xp.where(x == 0.0, slope_at_zero * x, rectified)
     return rectified if max_value is None else xp.minimum(rectified, limit)
@@ -113,7 +113,7 @@ def elu(x: Array, alpha: float = 1.0) -> Array:
     x : array
         Integers become floating point.
     alpha : float
-        What the negative part falls to, negated.
+        The negative part tends to ``-alpha``.
 
     Returns
     -------
@@ -143,14 +143,14 @@ def _elu(x: Array, *, alpha: float) -> Array:
 
 
 def softmax(x: Array, axis: int = -1) -> Array:
-    """Exponentials divided by their sum, without computing exponentials that overflow.
+    """Softmax: exponentials divided by their sum, without overflow.
 
     Parameters
     ----------
     x : array
         Logits; integers become floating point.
     axis : int
-        The axis along which the result sums to 1.
+        Axis along which the result sums to 1.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def softmax(x: Array, axis: int = -1) -> Array:
     Raises
     ------
     ValueError
-        If `x` has no such axis.
+        If `axis` is out of range.
 
     Examples
     --------
@@ -191,14 +191,14 @@ def _softmax(x: Array, *, axis: int) -> Array:
 
 
 def log_softmax(x: Array, axis: int = -1) -> Array:
-    """Logarithm of the softmax, exact where the softmax itself would vanish.
+    """Logarithm of the softmax, accurate where the softmax underflows.
 
     Parameters
     ----------
     x : array
         Logits; integers become floating point.
     axis : int
-        The axis along which the exponentials of the result sum to 1.
+        Axis along which the exponentials of the result sum to 1.
 
     Returns
     -------
@@ -207,7 +207,7 @@ def log_softmax(x: Array, axis: int = -1) -> Array:
     Raises
     ------
     ValueError
-        If `x` has no such axis.
+        If `axis` is out of range.
 
     Examples
     --------
@@ -251,7 +251,7 @@ def _softsign(x: Array) -> Array:
 
 @of_each(floats, lambda xp, dtype: _softsign)
 def softsign(x: Array) -> Array:
-    """``x / (1 + |x|)``.
+    """Softsign, ``x / (1 + |x|)``.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def softsign(x: Array) -> Array:
     Returns
     -------
     array
-        Between -1 and 1, which it is at the infinities.
+        Between -1 and 1; -1 and 1 at the infinities.
 
     Examples
     --------
@@ -284,7 +284,7 @@ def _hard_sigmoid(x: Array) -> Array:
 
 @of_each(floats, lambda xp, dtype: _hard_sigmoid)
 def hard_sigmoid(x: Array) -> Array:
-    """The sigmoid's stand-in of three straight lines: ``0.2 x + 0.5``, but from 0 to 1.
+    """Piecewise linear approximation of the sigmoid: ``0.2 x + 0.5``, clipped to the interval from 0 to 1.
 
     Parameters
     ----------

@@ -1,11 +1,10 @@
-"""The four operations and what is closest to them, element by element; powers of two.
+"""Elementwise arithmetic: the four operations, negation, reciprocals, and powers of two.
 
-Shapes are broadcast; arguments of different dtypes are cast to what NumPy's promotion gives, and Python numbers are
-weak. Source: the array API standard 2024.12,
-https://data-apis.org/array-api/2024.12/API_specification/elementwise_functions.html. Multiplication by numbers rounded
-to powers of two is what shifts of bits compute, which is how the shift-based batch normalization of networks with
-binary weights saves its multiplications. Source: M. Courbariaux, I. Hubara, D. Soudry, R. El-Yaniv and Y. Bengio,
-"Binarized neural networks", 2016, https://arxiv.org/abs/1602.02830.
+Shapes are broadcast; arguments of different dtypes are promoted as in NumPy, and Python numbers are weak. Source: the
+array API standard 2024.12, https://data-apis.org/array-api/2024.12/API_specification/elementwise_functions.html.
+Multiplication by a number rounded to a power of two is a shift of bits: the shift-based batch normalization of networks
+with binary weights avoids multiplications in this way. Source: M. Courbariaux, I. Hubara, D. Soudry, R. El-Yaniv and
+Y. Bengio, "Binarized neural networks", 2016, https://arxiv.org/abs/1602.02830.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ _SMALLEST_ELSE = 1.9287498479639178e-22  # exp(-50)
 
 
 def add(x: Array, y: Array) -> Array:
-    """Sum of two.
+    """Sum of two arrays, element by element.
 
     Parameters
     ----------
     x, y : array or number
-        The terms.
+        Terms.
 
     Returns
     -------
@@ -50,12 +49,12 @@ def add(x: Array, y: Array) -> Array:
 
 
 def subtract(x: Array, y: Array) -> Array:
-    """Difference of two.
+    """Difference of two arrays, element by element.
 
     Parameters
     ----------
     x, y : array or number
-        What is subtracted from, and what is.
+        Minuend and subtrahend.
 
     Returns
     -------
@@ -72,12 +71,12 @@ def subtract(x: Array, y: Array) -> Array:
 
 
 def multiply(x: Array, y: Array) -> Array:
-    """Product of two.
+    """Product of two arrays, element by element.
 
     Parameters
     ----------
     x, y : array or number
-        The factors.
+        Factors.
 
     Returns
     -------
@@ -95,7 +94,7 @@ def multiply(x: Array, y: Array) -> Array:
 
 
 def divide(x: Array, y: Array) -> Array:
-    """Quotient of two.
+    """Quotient of two arrays, element by element.
 
     Parameters
     ----------
@@ -105,7 +104,7 @@ def divide(x: Array, y: Array) -> Array:
     Returns
     -------
     array
-        By 0: infinite, or nan of 0.
+        Division by 0 gives an infinity, or nan for ``0 / 0``.
 
     Examples
     --------
@@ -119,12 +118,12 @@ def divide(x: Array, y: Array) -> Array:
 
 
 def negative(x: Array) -> Array:
-    """The same numbers with the other sign.
+    """Negative of each element.
 
     Parameters
     ----------
     x : array
-        Elements of any dtype; the result has the same. Truth values become int64.
+        Elements of any dtype, which the result has. Booleans become int64.
 
     Returns
     -------
@@ -163,7 +162,7 @@ def reciprocal(x: Array) -> Array:
 
 
 def isfinite(x: Array) -> Array:
-    """Where elements are neither infinite nor nan.
+    """Whether each element is neither infinite nor nan.
 
     Parameters
     ----------
@@ -185,7 +184,7 @@ def isfinite(x: Array) -> Array:
 
 
 def safe_log(x: Array) -> Array:
-    """Natural logarithm that is finite wherever `x` is: at least -50.
+    """Natural logarithm, bounded below by -50, so that it is finite wherever `x` is.
 
     Parameters
     ----------
@@ -195,8 +194,8 @@ def safe_log(x: Array) -> Array:
     Returns
     -------
     array
-        ``log(max(x, exp(-50)))``. In float16, which has no number that small, the bound is its smallest one, whose
-        logarithm is -16.6. The gradient is 0 below the bound.
+        ``log(max(x, exp(-50)))``. In float16, which cannot represent ``exp(-50)``, the bound is its smallest positive
+        number, whose logarithm is -16.6. The gradient is 0 below the bound.
 
     Examples
     --------
@@ -212,17 +211,17 @@ _LN2 = math.log(2.0)
 
 
 def exp2(x: Array) -> Array:
-    """Power of two.
+    """2 to the power of each element.
 
     Parameters
     ----------
     x : array
-        The exponents. Integers become floating point.
+        Exponents. Integers become floating point.
 
     Returns
     -------
     array
-        2 to the power of each element; exact for integral exponents.
+        Exact for integral exponents.
 
     Examples
     --------
@@ -235,7 +234,7 @@ def exp2(x: Array) -> Array:
 
 
 def log2(x: Array) -> Array:
-    """Logarithm to the base 2: -inf of 0, nan of negative elements.
+    """Logarithm to base 2: -inf for 0, nan for negative elements.
 
     Parameters
     ----------
@@ -257,7 +256,7 @@ def log2(x: Array) -> Array:
 
 
 def sigmoid_to_base_two(x: Array) -> Array:
-    """Sigmoid with powers of two.
+    """Sigmoid with base 2 in place of e.
 
     Parameters
     ----------
@@ -280,7 +279,7 @@ def sigmoid_to_base_two(x: Array) -> Array:
 
 
 def tanh_to_base_two(x: Array) -> Array:
-    """Hyperbolic tangent with powers of two.
+    """Hyperbolic tangent with base 2 in place of e.
 
     Parameters
     ----------
@@ -303,21 +302,21 @@ def tanh_to_base_two(x: Array) -> Array:
 
 
 def shift(x: Array, y: Array, *, exponents: bool = False) -> Array:
-    """Product with powers of two.
+    """Multiply by powers of two.
 
     Parameters
     ----------
     x : array or number
-        What is multiplied.
+        Elements to multiply.
     y : array or number
-        Factors, each rounded to the power of two whose exponent is nearest; their sign counts, and of 0 comes 0.
+        Factors: the magnitude of each is rounded to the power of two with the nearest exponent; signs and 0 are kept.
     exponents : bool
-        Whether `y` holds the exponents themselves, which are not rounded.
+        Whether `y` contains the exponents of the factors, which are not rounded.
 
     Returns
     -------
     array
-        Integers become floating point. The gradient in factors is 0, as that of any rounding.
+        Integers become floating point. The gradient with respect to rounded factors is 0.
 
     Examples
     --------
@@ -342,11 +341,11 @@ def shifted_var(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     Parameters
     ----------
     x : array
-        The elements. Integers become floating point.
+        Integers become floating point.
     axis : int or sequence of int, optional
-        The axes to reduce, by default all.
+        Axes to reduce. Defaults to all axes.
     keepdims : bool
-        Whether reduced axes stay, with length 1.
+        Whether to keep reduced axes, with length 1.
 
     Returns
     -------
@@ -364,20 +363,20 @@ def shifted_var(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def binarize(x: Array, uniforms: Array | None = None) -> Array:
-    """Each element as -1 or 1.
+    """Round each element to -1 or 1, deterministically or at random.
 
     Parameters
     ----------
     x : array
         Integers become floating point.
     uniforms : array, optional
-        Random numbers between 0 and 1, of the shape of `x`. With them, 1 has the probability ``(x + 1) / 2``, between 0
-        and 1, so that the mean is `x` where that lies between -1 and 1.
+        Random numbers between 0 and 1, of the shape of `x`. If given, the result is 1 with probability ``(x + 1) / 2``,
+        clipped to the interval from 0 to 1, so that its mean is `x` where `x` lies between -1 and 1.
 
     Returns
     -------
     array
-        Without `uniforms`: 1 where `x` is 0 or more, else -1. Its gradient is 0.
+        Without `uniforms`, 1 where `x` is 0 or more, else -1. The gradient is 0.
 
     Examples
     --------

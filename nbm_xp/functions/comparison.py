@@ -1,7 +1,7 @@
-"""Two arrays compared, element by element: which is larger, where they are equal, and the larger of the two.
+"""Comparison of two arrays, element by element: order, equality, maximum and minimum.
 
-Shapes are broadcast, dtypes are cast to what NumPy's promotion gives, Python numbers are weak. nan equals nothing and
-is neither larger nor smaller. Source: the array API standard 2024.12,
+Shapes are broadcast, dtypes are promoted as in NumPy, Python numbers are weak. nan is neither equal to, nor larger or
+smaller than, any number. Source: the array API standard 2024.12,
 https://data-apis.org/array-api/2024.12/API_specification/elementwise_functions.html.
 """
 
@@ -28,10 +28,10 @@ def maximum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
     Parameters
     ----------
     x, y : array or number
-        What to compare.
+        Arrays to compare.
     ties : {"share", "first", "whole"}
-        The gradient where both are equal: half to each; as in TensorFlow, the whole of it to the first; or, as in
-        Theano, the whole of it to each.
+        Gradient where both are equal: half to each argument; all of it to the first, as in TensorFlow; or all of it
+        to each, as in Theano.
 
     Returns
     -------
@@ -52,10 +52,10 @@ def minimum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
     Parameters
     ----------
     x, y : array or number
-        What to compare.
+        Arrays to compare.
     ties : {"share", "first", "whole"}
-        The gradient where both are equal: half to each; as in TensorFlow, the whole of it to the first; or, as in
-        Theano, the whole of it to each.
+        Gradient where both are equal: half to each argument; all of it to the first, as in TensorFlow; or all of it
+        to each, as in Theano.
 
     Returns
     -------
@@ -95,12 +95,12 @@ def _chosen_whole(x: Array, y: Array, *, name: str) -> Array:
 
 @of_pair
 def equal(x: Array, y: Array) -> Array:
-    """Where two are equal; nan equals nothing.
+    """Whether elements are equal; nan equals nothing.
 
     Parameters
     ----------
     x, y : array or number
-        What to compare.
+        Arrays to compare.
 
     Returns
     -------
@@ -116,12 +116,12 @@ def equal(x: Array, y: Array) -> Array:
 
 @of_pair
 def not_equal(x: Array, y: Array) -> Array:
-    """Where two differ; nan differs from everything.
+    """Whether elements differ; nan differs from everything.
 
     Parameters
     ----------
     x, y : array or number
-        What to compare.
+        Arrays to compare.
 
     Returns
     -------
@@ -137,12 +137,12 @@ def not_equal(x: Array, y: Array) -> Array:
 
 @of_pair
 def greater(x: Array, y: Array) -> Array:
-    """Where the first is larger.
+    """Whether elements of the first array are larger.
 
     Parameters
     ----------
     x, y : array or number
-        What to compare.
+        Arrays to compare.
 
     Returns
     -------
@@ -158,12 +158,12 @@ def greater(x: Array, y: Array) -> Array:
 
 @of_pair
 def greater_equal(x: Array, y: Array) -> Array:
-    """Where the first is larger or both are equal.
+    """Whether elements of the first array are larger or equal.
 
     Parameters
     ----------
     x, y : array or number
-        What to compare.
+        Arrays to compare.
 
     Returns
     -------
@@ -179,12 +179,12 @@ def greater_equal(x: Array, y: Array) -> Array:
 
 @of_pair
 def less(x: Array, y: Array) -> Array:
-    """Where the first is smaller.
+    """Whether elements of the first array are smaller.
 
     Parameters
     ----------
     x, y : array or number
-        What to compare.
+        Arrays to compare.
 
     Returns
     -------
@@ -200,12 +200,12 @@ def less(x: Array, y: Array) -> Array:
 
 @of_pair
 def less_equal(x: Array, y: Array) -> Array:
-    """Where the first is smaller or both are equal.
+    """Whether elements of the first array are smaller or equal.
 
     Parameters
     ----------
     x, y : array or number
-        What to compare.
+        Arrays to compare.
 
     Returns
     -------
@@ -225,16 +225,16 @@ def allclose(x: Array, y: Array, rtol: float = 1e-05, atol: float = 1e-08) -> Ar
     Parameters
     ----------
     x, y : array or number
-        What to compare; shapes are broadcast.
+        Arrays to compare; shapes are broadcast.
     rtol : float
         Tolerance relative to ``|y|``.
     atol : float
-        Absolute tolerance, added.
+        Absolute tolerance, added to ``rtol * |y|``.
 
     Returns
     -------
     array of bool
-        Without axes. Infinities are close to themselves, nan is close to nothing.
+        A scalar. Equal infinities are close; nan is close to nothing.
 
     Examples
     --------

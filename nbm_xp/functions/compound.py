@@ -1,7 +1,7 @@
-"""Products that are scaled, rectified and added to what was there, in one call: the compound operations of neon.
+"""The compound operations of neon: products that are scaled, optionally rectified, and added to a previous array.
 
-Each gives what is to be written, ``max(0, alpha · product) + beta · previous`` where rectified. Source: the
-documentation of neon's Backend, https://neon.nervanasys.com/docs/latest/generated/neon.backends.backend.Backend.html.
+Each returns ``alpha · product + beta · previous``; if rectified, ``max(0, alpha · product) + beta · previous``.
+Source: neon's documentation, https://neon.nervanasys.com/docs/latest/generated/neon.backends.backend.Backend.html.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ __all__ = ["batched_product", "compound_product", "lookup_gradient", "recurrent_
 def scaled(
     x: Array, previous: Array | None = None, alpha: float = 1.0, beta: float = 0.0, *, relu: bool = False
 ) -> Array:
-    """``alpha * x``, rectified if wanted, added to ``beta * previous``.
+    """``alpha * x``, optionally rectified, plus ``beta * previous``.
 
     Parameters
     ----------
     x : array
     previous : array, optional
-        Of the same shape; looked at only if `beta` is not 0, so that it may hold anything, nan included.
+        Array of the same shape. Ignored if `beta` is 0, even if it contains nan.
     alpha, beta : float
     relu : bool
-        Whether what is added is 0 where it would be negative.
+        Whether to replace negative elements of ``alpha * x`` by 0.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def scaled(
 
 
 def _times(x: Array, factor: float) -> Array:
-    """The product, in floating point where the factor is no integer."""
+    """The product, in floating point if the factor is not an integer."""
     if is_integer(x):
         if factor == int(factor):
             return x * int(factor)
@@ -67,14 +67,14 @@ def _times(x: Array, factor: float) -> Array:
 def compound_product(
     a: Array, b: Array, previous: Array | None = None, alpha: float = 1.0, beta: float = 0.0, *, relu: bool = False
 ) -> Array:
-    """``alpha * a @ b``, rectified if wanted, plus ``beta * previous``.
+    """``alpha * a @ b``, optionally rectified, plus ``beta * previous``.
 
     Parameters
     ----------
     a, b : array
         Matrices, of shapes (rows, inner) and (inner, columns).
     previous, alpha, beta, relu
-        As `scaled` takes them.
+        See `scaled`.
 
     Returns
     -------
@@ -94,16 +94,16 @@ def compound_product(
 def batched_product(
     a: Array, b: Array, previous: Array | None = None, alpha: float = 1.0, beta: float = 0.0, *, relu: bool = False
 ) -> Array:
-    """Products of several matrices: of one with each, or of pairs, summed.
+    """Products of one matrix with each matrix of a batch, or the sum of the products of pairs of matrices.
 
     Parameters
     ----------
     a : array
-        A matrix (rows, inner), or several (batch, rows, inner).
+        One matrix, of shape (rows, inner), or a batch, of shape (batch, rows, inner).
     b : array
-        Several matrices (batch, inner, columns).
+        Batch of matrices, of shape (batch, inner, columns).
     previous, alpha, beta, relu
-        As `scaled` takes them.
+        See `scaled`.
 
     Returns
     -------
@@ -125,18 +125,18 @@ def batched_product(
 
 
 def recurrent_input(weights: Array, previous: Array, bias: Array, forward: Array) -> Array:
-    """What one step of a recurrent layer hands to its activation.
+    """Input of a recurrent layer's activation at one step.
 
     Parameters
     ----------
     weights : array
         Of shape (units, units).
     previous : array
-        The units before, of shape (units, images).
+        Units of the previous step, of shape (units, images).
     bias : array
         Of shape (units, 1).
     forward : array
-        What comes from the layer below, of shape (units, images).
+        Input from the layer below, of shape (units, images).
 
     Returns
     -------
@@ -155,14 +155,14 @@ def recurrent_input(weights: Array, previous: Array, bias: Array, forward: Array
 
 
 def sums_by_map(x: Array, maps: int) -> Array:
-    """The sum over positions and images of each feature map, in single precision.
+    """Sums of each feature map over positions and images, in single precision.
 
     Parameters
     ----------
     x : array
         Of shape (maps · positions, images).
     maps : int
-        How many there are.
+        Number of feature maps.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def sums_by_map(x: Array, maps: int) -> Array:
     x = as_array(x)
     xp = array_namespace(x)
     single = dtype_of(xp, "float32")
-    if dtype_name(x) != "float64":  # half precision would not do for the sum
+    if dtype_name(x) != "float64":  # half precision is too coarse for the sum
         x = xp.astype(x, single, copy=False)
     total: Any = xp.sum(xp.reshape(x, (maps, -1)), axis=1, keepdims=True)
     return xp.astype(total, single, copy=False)
@@ -188,30 +188,30 @@ def sums_by_map(x: Array, maps: int) -> Array:
 def lookup_gradient(
     previous: Array, indices: Array, errors: Array, alpha: float = 1.0, beta: float = 0.0, *, padding: int | None = None
 ) -> Array:
-    """The gradient of a table of which rows were looked up, written over those rows.
+    """Gradient of an embedding table: `previous`, updated in the rows that were looked up.
 
     Parameters
     ----------
     previous : array
-        The gradient before, of shape (rows, units).
+        Previous gradient, of shape (rows, units).
     indices : array of int
-        Of shape (1, n): which row was looked up.
+        Numbers of the rows that were looked up, of shape (1, n).
     errors : array
-        Of shape (units, n).
+        Gradients with respect to the looked-up rows, of shape (units, n).
     alpha, beta : float
-        The rows that were looked up become ``alpha`` times the sum of their errors, plus ``beta`` times `previous`.
+        Rows that were looked up become `alpha` times the sum of their errors, plus `beta` times `previous`.
     padding : int, optional
-        A row that stands for nothing.
+        Number of the padding row, which keeps its previous gradient.
 
     Returns
     -------
     array
-        Of the shape of `previous`. Rows that were not looked up, and that of `padding`, are as before.
+        Of the shape of `previous`. Rows that were not looked up, and the `padding` row, are unchanged.
 
     Raises
     ------
     IndexError
-        If an index is out of range, where the library finds out.
+        If an index is out of range and the library checks it.
 
     Examples
     --------

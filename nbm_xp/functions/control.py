@@ -1,7 +1,7 @@
-"""Loops and branches that can be recorded: scan, until, ifelse; and what cuts a gradient.
+"""Loops and branches that can be recorded: scan, until, ifelse; `stop_gradient` and `print_tensor`.
 
-Recorded, a loop is one node with a plan of its own, and of a branch only the side taken is computed. Given plain
-arrays, a branch is taken at once.
+A recorded loop is one node with a plan of its own; of a recorded branch, only the side taken is computed. With plain
+arrays, a branch is evaluated immediately.
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ def scan(
     name: str | None = None,
     **kwargs: Any,
 ) -> tuple[Any, Any]:
-    """A loop: call a function once and repeat what it records.
+    """Loop over sequences: call a function once and repeat the operations that it records.
 
     Parameters
     ----------
     function : callable
-        One step. It is given the sequences' current elements, the outputs of the step before, and the non-sequences,
-        in this order, and returns the outputs: one, several in a list or tuple, or a pair of these with updates of
-        variables, or with `until`, which ends the loop.
+        One step. Its arguments are the sequences' current elements, the outputs of the previous step, and the
+        non-sequences, in this order. It returns the outputs (one, or several in a list or tuple), or a pair of the
+        outputs and either updates of variables or `until`, which ends the loop.
     outputs_info : Tensor, array, dict or None, or list of them
-        Where each output starts; None for one that is not fed back. ``dict(initial=x, taps=[-2, -1])`` feeds back
-        several earlier steps.
+        Initial value of each output; None for an output that is not fed back. ``dict(initial=x, taps=[-2, -1])``
+        feeds back several earlier steps.
     n_steps : int or integer Tensor, optional
-        How many steps; by default as many as the shortest sequence has elements.
+        Number of steps. Defaults to the length of the shortest sequence.
     name : str, optional
-        A name for error messages.
+        Name for error messages.
     **kwargs
         ``sequences`` and ``non_sequences`` (one or a list each; ``dict(input=x, taps=[-1, 0, 1])`` for neighbours),
-        ``go_backwards`` (read the sequences from their ends), ``truncate_gradient`` (how many steps a gradient goes
-        back, -1 for all) and ``return_list`` (whether one output, too, comes in a list). ``mode``, ``profile``,
-        ``allow_gc`` and ``strict``, which elsewhere say how a loop is compiled, have no effect.
+        ``go_backwards`` (read the sequences from their ends), ``truncate_gradient`` (number of steps of the reverse
+        pass, -1 for all) and ``return_list`` (whether a single output is returned in a list, too). ``mode``,
+        ``profile``, ``allow_gc`` and ``strict``, Theano's options of compilation, have no effect.
 
     Returns
     -------
     outputs : Tensor or list of Tensor
-        The outputs of all steps along a new first axis; a list where there are several. Where nothing but plain arrays
-        is involved, arrays, computed at once.
+        Outputs of all steps, stacked along a new first axis; a list if there are several. If only plain arrays are
+        involved, arrays, computed immediately.
     updates : mapping
-        Variables and their values after the loop, to be handed to `function`.
+        Variables and their values after the loop, for the `updates` of `nbm_xp.functions.graphs.function`.
 
     Raises
     ------
     ValueError
-        If nothing says how many steps there are, or a sequence is too short.
+        If the number of steps is not determined, or a sequence is too short.
 
     Examples
     --------
@@ -83,17 +83,17 @@ def scan(
 
 
 def until(condition: Any) -> Any:
-    """End a `scan` at the step where a condition holds; that step is kept.
+    """End a `scan` after the first step at which a condition holds.
 
     Parameters
     ----------
     condition : Tensor
-        Without axes; anything but 0 is true.
+        Scalar; any value except 0 is true.
 
     Returns
     -------
     object
-        To be returned by the step, after its outputs.
+        Marker for the step to return after its outputs.
 
     Examples
     --------
@@ -106,25 +106,25 @@ def until(condition: Any) -> Any:
 
 
 def ifelse(condition: Any, then_expression: Any, else_expression: Any) -> Any:
-    """One of two values, as a condition says.
+    """Select one of two values by a condition.
 
     Parameters
     ----------
     condition : Tensor, array or bool
-        Without axes; anything but 0 is true.
+        Scalar; any value except 0 is true.
     then_expression, else_expression : array, number, or list or tuple of them
-        The values. They have equally many axes, but their lengths may differ.
+        Values to select from, with the same number of axes; their lengths may differ.
 
     Returns
     -------
     array, or list of arrays
-        Recorded if anything is a Tensor: then only the side taken is computed, and the gradient through the other
+        Recorded if any argument is a Tensor: then only the side taken is computed, and the gradient through the other
         is 0.
 
     Raises
     ------
     TypeError
-        If the condition has axes, or cannot be known without computing a lazy array.
+        If the condition is not a scalar, or is a lazy array.
     ValueError
         If one side has more values than the other.
 
@@ -155,17 +155,17 @@ def _listed(values: Any) -> list[Any]:
 
 
 def stop_gradient(variables: Array | Sequence[Array]) -> Any:
-    """The same values, constant when a gradient is taken.
+    """Return the same values, treated as constant in gradients.
 
     Parameters
     ----------
     variables : array, or list or tuple of arrays
-        What to hold constant.
+        Arrays to treat as constant.
 
     Returns
     -------
     array, or list of arrays
-        Plain arrays, through which no gradient is taken, as they are.
+        Plain arrays are returned unchanged, as no gradient passes through them.
 
     Examples
     --------
@@ -181,19 +181,19 @@ def stop_gradient(variables: Array | Sequence[Array]) -> Any:
 
 
 def print_tensor(x: Array, message: str = "") -> Array:
-    """The same values, printed whenever they are computed.
+    """Return the same values, and print them whenever they are computed.
 
     Parameters
     ----------
     x : array or Tensor
-        What to print.
+        Array to print.
     message : str
-        What to print before it.
+        Text to print before the values.
 
     Returns
     -------
     array
-        `x`. A plain array is printed at once; a lazy one as what it is, since its values are not known.
+        `x`. A plain array is printed immediately; of a lazy array, its representation is printed, not its values.
 
     Examples
     --------

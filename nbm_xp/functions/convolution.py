@@ -1,7 +1,7 @@
-"""Convolutions: a kernel slides over one, two or three spatial axes; and their transposes.
+"""Convolutions over one, two or three spatial axes, and their transposes.
 
-What systems call a convolution is mostly a correlation: the kernel is not flipped, unless `flip` asks for it. Arrays
-are (images, positions…, channels), or (images, channels, positions…) for ``data_format="channels_first"``; kernels are
+As in most frameworks, a convolution here is a correlation: the kernel is not flipped, unless `flip` is true. Arrays are
+(images, positions…, channels), or (images, channels, positions…) for ``data_format="channels_first"``; kernels are
 (sizes…, channels, filters) in both formats. Sources: the API documentation of TensorFlow 1.14,
 https://www.tensorflow.org/versions/r1.15/api_docs/python/tf/nn/convolution, and of Theano 1.0,
 https://theano-pymc.readthedocs.io/en/latest/library/tensor/nnet/conv.html.
@@ -46,41 +46,41 @@ def conv(
     flip: bool = False,
     filters_first: bool = False,
 ) -> Array:
-    """Convolution over all axes but those of images and channels.
+    """Convolve over the spatial axes: all axes except images and channels.
 
     Parameters
     ----------
     x : array
-        With as many spatial axes as the kernel.
+        Images, with as many spatial axes as the kernel.
     kernel : array
         Of shape (sizes…, channels, filters).
     strides : int or sequence of int
-        From window to window; for all axes or for each.
+        Distance between windows: one for all axes, or one for each.
     padding : str, int, or sequence of int or pairs of int
-        ``"valid"``: windows lie inside the array. ``"same"``: a window for each stride, zeros added at both ends, one
-        more at the last if their number is odd. ``"half"``: the same with half a window before, as Theano has it.
-        ``"full"``: all windows that touch the array. ``"causal"`` (one axis only): each window ends at its position. Or
-        the number of zeros on each side, for all axes or for each, or a pair for each.
+        ``"valid"``: windows lie inside the array. ``"same"``: one window for each stride, zeros added at both ends,
+        one more at the end if their number is odd. ``"half"``: the same, with half a window of zeros before, as in
+        Theano. ``"full"``: all windows that overlap the array. ``"causal"`` (one axis only): each window ends at its
+        position. Otherwise the number of zeros on each side, for all axes or for each, or a pair for each axis.
     data_format : {"channels_last", "channels_first"}, optional
-        By default as configured.
+        Order of the axes. Defaults to `image_data_format()`.
     dilation_rate : int or sequence of int
-        From place to place in a window.
+        Distance between neighbouring kernel elements: one for all axes, or one for each.
     axes : int, optional
-        How many spatial axes there must be.
+        Required number of spatial axes.
     flip : bool
-        Whether the kernel is turned round along its spatial axes: a convolution in the sense of mathematics.
+        Whether to flip the kernel along its spatial axes, as in a mathematical convolution.
     filters_first : bool
-        Whether the kernel is of shape (filters, channels, sizes…) instead.
+        Whether the kernel has shape (filters, channels, sizes…) instead.
 
     Returns
     -------
     array
-        In the same data format, with the filters for channels.
+        In the same data format, with one channel for each filter.
 
     Raises
     ------
     ValueError
-        If an argument is not as described, the numbers of axes or channels differ, or windows do not fit.
+        If an argument is invalid, the numbers of axes or channels differ, or no window fits.
 
     Examples
     --------
@@ -119,18 +119,18 @@ def conv_transpose(
     *,
     flip: bool = False,
 ) -> Array:
-    """Transposed convolution: the gradient of `conv` in its array, given one in its result.
+    """Transposed convolution: the gradient of `conv` with respect to its input, given the gradient of its result.
 
     Parameters
     ----------
     y : array
-        With the shape of a result of `conv` for an array of spatial `lengths`.
+        Of the shape that `conv` returns for an array with spatial axes of `lengths`.
     kernel : array
         Of shape (sizes…, channels of the result, channels of `y`).
     lengths : int or sequence of int
-        The spatial lengths of the result. Several may lead to the same number of windows.
+        Spatial lengths of the result. They are needed as several lengths give the same number of windows.
     strides, padding, data_format, dilation_rate, flip
-        As `conv` takes them.
+        See `conv`.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def conv_transpose(
     Raises
     ------
     ValueError
-        If an argument is not as described, or the windows of `lengths` are not as many as there are positions.
+        If an argument is invalid, or an array of `lengths` has another number of windows than `y` has positions.
 
     Examples
     --------
@@ -186,15 +186,15 @@ def conv_to_shape(
     Parameters
     ----------
     x : array
-        The images.
+        Images, in the order of `data_format`.
     kernel : array
         Of shape (sizes…, channels of the result, channels of `x`).
     output_shape : sequence of int, or integer vector
-        The whole shape of the result, in its data format; lengths that are None are those of `x` for the images.
+        Full shape of the result, in its data format. None for the number of images is that of `x`.
     axes : int
-        How many spatial axes there must be.
+        Required number of spatial axes.
     strides, padding, data_format, dilation_rate, flip
-        As `conv` takes them.
+        See `conv`.
 
     Returns
     -------
@@ -203,7 +203,7 @@ def conv_to_shape(
     Raises
     ------
     ValueError
-        If an argument is not as described, or no convolution leads from `output_shape` to the shape of `x`.
+        If an argument is invalid, or no convolution of an array of `output_shape` has the shape of `x`.
 
     Examples
     --------
@@ -237,18 +237,18 @@ def conv_kernel(
     *,
     flip: bool = False,
 ) -> Array:
-    """The gradient of `conv` in its kernel, given one in its result.
+    """Gradient of `conv` with respect to its kernel, given the gradient of its result.
 
     Parameters
     ----------
     x : array
-        What was convolved.
+        Array that was convolved.
     y : array
-        With the shape of the result.
+        Gradient with respect to the result, of the result's shape.
     kernel_size : int or sequence of int
-        The spatial lengths of the kernel.
+        Spatial lengths of the kernel.
     strides, padding, data_format, dilation_rate, flip
-        As `conv` takes them.
+        See `conv`.
 
     Returns
     -------
@@ -283,7 +283,7 @@ def _pair(x: Array, kernel: Array) -> tuple[Array, Array]:
 
 
 def _grouped(kernel: Array, flip: bool) -> Array:
-    """A kernel with the axis of groups."""
+    """A kernel with an axis of groups inserted."""
     xp = array_namespace(kernel)
     if flip:
         kernel = xp.flip(kernel, axis=tuple(range(kernel.ndim - 2)))

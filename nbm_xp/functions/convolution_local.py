@@ -1,4 +1,4 @@
-"""Convolutions whose kernels do not mix channels, or are not shared by positions."""
+"""Depthwise, separable and locally connected convolutions."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ def depthwise_conv2d(
     data_format: DataFormat = None,
     dilation_rate: Any = (1, 1),
 ) -> Array:
-    """Convolution of each channel with kernels of its own.
+    """Depthwise convolution: convolve each channel with its own kernels.
 
     Parameters
     ----------
     x : array
-        The images.
+        Images, in the order of `data_format`.
     depthwise_kernel : array
         Of shape (rows, columns, channels, multiplier).
     strides, padding, data_format, dilation_rate
-        As `conv` takes them.
+        See `conv`.
 
     Returns
     -------
     array
-        With channels times multiplier channels, those of the first channel first.
+        With channels * multiplier channels, ordered by input channel.
 
     Raises
     ------
     ValueError
-        If an argument is not as described, the channels differ, or windows do not fit.
+        If an argument is invalid, the numbers of channels differ, or no window fits.
 
     Examples
     --------
@@ -87,18 +87,18 @@ def separable_conv2d(
     data_format: DataFormat = None,
     dilation_rate: Any = (1, 1),
 ) -> Array:
-    """Convolution of each channel with kernels of its own, whose results are mixed at each position.
+    """Separable convolution: a depthwise convolution, then a pointwise one, which mixes the channels.
 
     Parameters
     ----------
     x : array
-        The images.
+        Images, in the order of `data_format`.
     depthwise_kernel : array
         Of shape (rows, columns, channels, multiplier).
     pointwise_kernel : array
         Of shape (1, 1, channels * multiplier, filters).
     strides, padding, data_format, dilation_rate
-        As `conv` takes them, of the first step.
+        Of the depthwise convolution; see `conv`.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def separable_conv2d(
     Raises
     ------
     ValueError
-        If an argument is not as described, the channels differ, or windows do not fit.
+        If an argument is invalid, the numbers of channels differ, or no window fits.
 
     Examples
     --------
@@ -123,18 +123,18 @@ def separable_conv2d(
 
 
 def local_conv1d(inputs: Array, kernel: Array, kernel_size: Any, strides: Any, data_format: DataFormat = None) -> Array:
-    """Convolution over one spatial axis with a kernel of its own for each window.
+    """Locally connected layer over one spatial axis: a convolution with a separate kernel for each window.
 
     Parameters
     ----------
     inputs : array
         Of shape (batch, steps, channels), whatever the data format.
     kernel : array
-        Of shape (windows, places in a window * channels, filters), the channels of a place side by side.
+        Of shape (windows, kernel_size * channels, filters), with the channels varying fastest.
     kernel_size, strides : int or tuple of one int
-        Length of a window, and from window to window.
+        Length of a window, and distance between windows.
     data_format : {"channels_last", "channels_first"}, optional
-        Only checked, as in Keras.
+        Validated, but otherwise ignored, as in Keras.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def local_conv1d(inputs: Array, kernel: Array, kernel_size: Any, strides: Any, d
     Raises
     ------
     ValueError
-        If an argument is not as described, or the windows are not as many as the kernels.
+        If an argument is invalid, or the numbers of windows and kernels differ.
 
     Examples
     --------
@@ -165,21 +165,21 @@ def local_conv2d(
     output_shape: Any,
     data_format: DataFormat = None,
 ) -> Array:
-    """Convolution over two spatial axes with a kernel of its own for each window.
+    """Locally connected layer over two spatial axes: a convolution with a separate kernel for each window.
 
     Parameters
     ----------
     inputs : array
-        The images.
+        Images, in the order of `data_format`.
     kernel : array
-        Of shape (windows in row-major order, elements of a window, filters). The elements are in row-major order, the
-        channels of a place side by side, or for ``channels_first`` the places of a channel.
+        Of shape (windows in row-major order, elements of a window, filters). The elements are in the order (rows,
+        columns, channels), or for ``channels_first`` (channels, rows, columns).
     kernel_size, strides : int or pair of int
-        Rows and columns of a window, and from window to window.
+        Rows and columns of a window, and distances between windows.
     output_shape : pair of int
-        How many windows there are down and across.
+        Numbers of windows along the rows and columns of the image.
     data_format : {"channels_last", "channels_first"}, optional
-        By default as configured.
+        Order of the axes. Defaults to `image_data_format()`.
 
     Returns
     -------
@@ -188,7 +188,7 @@ def local_conv2d(
     Raises
     ------
     ValueError
-        If an argument is not as described, or the windows are not as many as the kernels.
+        If an argument is invalid, or the numbers of windows and kernels differ.
 
     Examples
     --------

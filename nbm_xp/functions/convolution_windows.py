@@ -1,11 +1,10 @@
-"""Where windows lie, and the family of convolutions that slide kernels over them.
+"""Positions of windows, and the family of convolutions over them.
 
-`strides`, `padding`, `dilation_rate` and `data_format` become starts and counts of windows: arithmetic on lengths,
-which may be unknown while recording. ``correlate(x, k)`` slides a kernel over an array, `correlate_back` hands windows
-back to the array that they came from, and `correlate_outer` gives the kernel whose windows an array and results have in
-common. They are the three ways of leaving one array out of one sum over x, k and y, so that derivatives of every order
-stay in the family. Arrays are (images, positions…, channels), kernels (sizes…, groups, channels, filters); see
-`nbm_xp.namespace.convolution`.
+`strides`, `padding`, `dilation_rate` and `data_format` are converted to starts and counts of windows, by arithmetic on
+lengths, which may be unknown while recording. ``correlate(x, k)`` slides a kernel over an array, `correlate_back` is
+its gradient with respect to the array, and `correlate_outer` its gradient with respect to the kernel. The three are the
+derivatives of one trilinear sum over x, k and y, so derivatives of every order stay in the family. Arrays are
+(images, positions…, channels), kernels (sizes…, groups, channels, filters); see `nbm_xp.namespace.convolution`.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _NAMED = ("valid", "same", "half", "leading", "full", "causal")
 
 
 class Windows(NamedTuple):
-    """Along each spatial axis: where the first window starts, how many there are, and the steps."""
+    """Start of the first window, number of windows, strides and dilations along each spatial axis."""
 
     starts: tuple[Any, ...]
     lengths: tuple[Any, ...]
@@ -46,12 +45,12 @@ class Windows(NamedTuple):
 
 
 def channels_first(data_format: DataFormat) -> bool:
-    """Whether channels come before the positions; by default as configured.
+    """Whether channels come before the positions. Defaults to `image_data_format()`.
 
     Raises
     ------
     ValueError
-        If `data_format` is no format.
+        If `data_format` is unknown.
     """
     chosen = image_data_format() if data_format is None else data_format
     if chosen not in ("channels_last", "channels_first"):
@@ -60,7 +59,7 @@ def channels_first(data_format: DataFormat) -> bool:
 
 
 def counts(value: Any, name: str, axes: int) -> tuple[int, ...]:
-    """A positive integer for each axis, from one for all or from a sequence."""
+    """Return a positive integer for each axis, from one for all axes or from a sequence."""
     several = isinstance(value, (tuple, list))
     items = tuple(value) if several else (value,) * axes
     if len(items) != axes:
@@ -75,17 +74,17 @@ def counts(value: Any, name: str, axes: int) -> tuple[int, ...]:
 
 
 def moved(x: Array, first: bool) -> Array:
-    """The array with its channels last."""
+    """Move the channels of an array to its last axis."""
     return array_namespace(x).permute_dims(x, (0, *range(2, x.ndim), 1)) if first else x
 
 
 def restored(x: Array, first: bool) -> Array:
-    """The array with its channels where they were."""
+    """Move the channels of an array back; the inverse of `moved`."""
     return array_namespace(x).permute_dims(x, (0, x.ndim - 1, *range(1, x.ndim - 1))) if first else x
 
 
 def spatial(x: Array) -> tuple[Any, ...]:
-    """The lengths of an array's spatial axes, channels being last; symbols where they may change."""
+    """Lengths of the spatial axes of an array with its channels last; symbols for lengths that may change."""
     return tuple(map(as_length, x.shape[1:-1]))
 
 
@@ -98,25 +97,25 @@ def windows(
     *,
     size_name: str = "kernel",
 ) -> Windows:
-    """The windows of a padding.
+    """Compute the windows for a padding.
 
     Parameters
     ----------
     lengths, sizes
-        Of the array and of a window, along each spatial axis.
+        Lengths of the array and of a window, along each spatial axis.
     strides, dilation
-        An integer, or one for each axis.
+        An integer for all axes, or one for each.
     padding
-        ``"valid"``: windows lie inside the array. ``"same"``: as many windows as there are strides in the array, what
-        they need beyond it shared by both ends, the last one taking the odd element. ``"half"``: as many, half of a
-        window before the array. ``"leading"``: as many, a window less its last element (less two, if it is odd) before
-        the array. ``"full"``: every window that touches the array. ``"causal"``: windows end at their own position.
-        Or how much is added: a number, or one or a pair of numbers for each axis.
+        ``"valid"``: windows lie inside the array. ``"same"``: one window for each stride of the array, with padding
+        shared by both ends, one more element at the end if it is odd. ``"half"``: as many windows, with half a
+        window of padding before the array. ``"leading"``: as many windows, with a window less one element (less two if
+        its length is odd) of padding before the array. ``"full"``: every window that overlaps the array. ``"causal"``:
+        each window ends at its position. Otherwise the padding: a number, or a number or a pair for each axis.
 
     Raises
     ------
     ValueError
-        If `padding` is none of these, or the windows are larger than the array and its padding.
+        If `padding` is invalid, or a window is larger than the array and its padding.
     """
     axes = len(lengths)
     steps, spread = counts(strides, "strides", axes), counts(dilation, "dilation_rate", axes)
@@ -144,21 +143,21 @@ def windows(
 def window_count(
     length: int, size: int, padding: int, stride: int, *, pooling: bool = False, dilation: int = 1, cover: bool = False
 ) -> int:
-    """How many windows there are along an axis with as many zeros at either end.
+    """Number of windows along an axis with the same padding at both ends.
 
     Parameters
     ----------
     length, size : int
-        Of the axis and of a window.
+        Lengths of the axis and of a window.
     padding : int
-        How many zeros there are at either end.
+        Number of zeros at each end.
     stride, dilation : int
-        From window to window, and from place to place in a window.
+        Distance between windows, and between neighbouring elements of a window.
     pooling : bool
-        Whether windows are pooled: then `padding` must be less than a window's extent.
+        Whether the windows are for pooling: `padding` must then be less than a window's extent.
     cover : bool
-        Whether pooling's last window may reach beyond the padding, so that every element is in a window, as in Caffe;
-        where there is padding, a window that lies in it alone is left out.
+        Whether pooling's last window may extend beyond the padding, so that every element is in a window, as in Caffe.
+        If there is padding, a window that contains only padding is left out.
 
     Returns
     -------
@@ -167,7 +166,7 @@ def window_count(
     Raises
     ------
     ValueError
-        If there is more padding than windows that are pooled take, or no window fits.
+        If the padding is too large for pooling, or no window fits.
 
     Examples
     --------
@@ -189,12 +188,12 @@ def window_count(
 
 
 def pool_count(length: int, size: int, padding: int, stride: int, *, cover: bool = False) -> int:
-    """How many windows are pooled along an axis, each of which holds an element: see `window_count`.
+    """Number of pooling windows along an axis, each with at least one element; see `window_count`.
 
     Raises
     ------
     ValueError
-        If the last window would begin behind the last element, as it can where `cover` is given with wide strides.
+        If the last window would start after the last element, which is possible with `cover` and large strides.
 
     Examples
     --------
@@ -211,12 +210,12 @@ def pool_count(length: int, size: int, padding: int, stride: int, *, cover: bool
 
 
 def spread_length(count: int, size: int, padding: int, stride: int, dilation: int = 1) -> int:
-    """How long an axis is that so many windows cover exactly: what a transposed convolution leads to.
+    """Length of the axis that `count` windows cover exactly: the result's length in a transposed convolution.
 
     Raises
     ------
     ValueError
-        If it would have no element.
+        If the length would be less than 1.
 
     Examples
     --------
@@ -230,7 +229,7 @@ def spread_length(count: int, size: int, padding: int, stride: int, dilation: in
 
 
 def _named(padding: Any, length: Any, size: Any, extent: Any, stride: int) -> tuple[Any, Any]:
-    """How much is added before and after the elements of an axis; what is left over of it no window reaches."""
+    """Padding before and after the elements of an axis; a negative one is a remainder that no window reaches."""
     if padding == "valid":
         return 0, 0
     if padding == "full":
@@ -250,7 +249,7 @@ def _named(padding: Any, length: Any, size: Any, extent: Any, stride: int) -> tu
 
 
 def _explicit(padding: Padding, axes: int) -> list[tuple[int, int]] | None:
-    """The padding as pairs of numbers; None for one that has a name."""
+    """The padding as pairs of numbers; None for a named padding."""
     if isinstance(padding, str):
         allowed = _NAMED if axes == 1 else _NAMED[:-1]
         if padding not in allowed:
@@ -271,7 +270,7 @@ def _explicit(padding: Padding, axes: int) -> list[tuple[int, int]] | None:
 
 
 def checked(run: Callable[..., Array], name: str) -> Callable[..., Array]:
-    """A function of windows whose numbers must not be negative, which is known once a graph runs."""
+    """A function of windows that checks, when a graph runs, that the numbers of windows are not negative."""
 
     @functools.wraps(run)
     def function(*arrays: Array, lengths: tuple[int, ...], **how: Any) -> Array:
@@ -283,12 +282,12 @@ def checked(run: Callable[..., Array], name: str) -> Callable[..., Array]:
 
 
 def channels_kept(x: Any, *, lengths: Any, **how: Any) -> Any:
-    """The shape and dtype of a result that has `lengths` for positions, and the images and channels of `x`."""
+    """Shape and dtype of a result with spatial `lengths` and the images and channels of `x`."""
     return (x.shape[0], *lengths, x.shape[-1]), x.dtype
 
 
 class Adjoint(NamedTuple):
-    """A linear operation on windows: its name, function and shape rule, and which axes of its array are positions."""
+    """A linear operation on windows: its name, function and shape rule, and the spatial axes of its array."""
 
     name: str
     run: Callable[..., Array]
@@ -297,7 +296,7 @@ class Adjoint(NamedTuple):
 
 
 def adjoint_pair(*pair: Adjoint, may_overlap: bool = True) -> list[Callable[..., Array]]:
-    """Two linear operations, each of them the gradient of the other; `lengths` are the positions of a result."""
+    """Two linear operations, each the gradient of the other; `lengths` are the spatial lengths of a result."""
     made: list[Callable[..., Array]] = []
 
     def rule_by(other: int, positions: slice) -> Callable[..., Array]:

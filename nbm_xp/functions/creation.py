@@ -1,6 +1,6 @@
-"""Where arrays and Tensors come from: variables, placeholders, ranges, and arrays like another.
+"""Creation of arrays and Tensors: variables, placeholders, ranges, and arrays like another.
 
-Without arrays that decide the library, it is the default one (`nbm_xp.set_backend`); without a dtype, it is ``floatx``.
+Functions without an array argument use the default library (`nbm_xp.set_backend`). The default dtype is ``floatx``.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ __all__ = ["arange", "constant", "eye", "ones", "ones_like", "placeholder", "var
 
 
 def variable(value: Any, dtype: Any = None, name: str | None = None) -> tape.Variable:
-    """A Tensor that holds an array, which can be read, set and updated.
+    """Create a variable: a Tensor with a stored array, which can be read, set and updated.
 
     Parameters
     ----------
     value : array, Tensor, number or nested list
-        Its first value; an array is copied and stays in its library, a Tensor is evaluated.
+        Initial value. An array is copied and stays in its library; a Tensor is evaluated.
     dtype : str, optional
-        Its dtype, ``floatx`` by default, whatever `value` has.
+        Dtype. Defaults to ``floatx``, whatever the dtype of `value`.
     name : str, optional
-        A name, for people and for saved weights.
+        Name for display and for saved weights.
 
     Returns
     -------
@@ -36,9 +36,9 @@ def variable(value: Any, dtype: Any = None, name: str | None = None) -> tape.Var
     Raises
     ------
     TypeError
-        If there is no such dtype.
+        If `dtype` is unknown.
     ValueError
-        If `value` is no array of numbers.
+        If `value` is not an array of numbers.
 
     Examples
     --------
@@ -50,18 +50,18 @@ def variable(value: Any, dtype: Any = None, name: str | None = None) -> tape.Var
 
 
 def constant(value: Any, dtype: Any = None, shape: Shape | None = None, name: str | None = None) -> tape.Tensor:
-    """A Tensor that always has one value.
+    """Create a Tensor with a constant value.
 
     Parameters
     ----------
     value : array, number or nested list
-        The value; an array stays in its library.
+        Value; an array stays in its library.
     dtype : str, optional
-        Its dtype, ``floatx`` by default.
+        Dtype. Defaults to ``floatx``.
     shape : sequence of int, optional
-        Its shape: one number is repeated, several are laid out in it.
+        Shape. A single number is repeated; several are reshaped.
     name : str, optional
-        A name for people.
+        Name for display.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def constant(value: Any, dtype: Any = None, shape: Shape | None = None, name: st
     Raises
     ------
     ValueError
-        If the elements do not fill the shape.
+        If the number of elements does not match the shape.
 
     Examples
     --------
@@ -99,22 +99,22 @@ def placeholder(
     *,
     checked: bool = False,
 ) -> tape.Tensor:
-    """An input of a recorded computation, to be given an array when it runs.
+    """Create an input of a recorded computation, which receives an array when the computation runs.
 
     Parameters
     ----------
     shape : sequence of int or None, optional
-        Its lengths, None for unknown ones.
+        Shape, with None for unknown lengths.
     ndim : int, optional
-        The number of its axes, where no `shape` is given.
+        Number of axes, if `shape` is not given.
     dtype : str, optional
-        Its dtype, ``floatx`` by default.
+        Dtype. Defaults to ``floatx``.
     sparse : bool
-        Sparse inputs are not supported: only False is taken.
+        Must be False: sparse inputs are not supported.
     name : str, optional
-        A name for people.
+        Name for display.
     checked : bool
-        Whether `shape` is a promise that arguments are checked against. Otherwise only its length counts.
+        Whether to check the shapes of arguments against `shape`. Otherwise only the number of axes matters.
 
     Returns
     -------
@@ -141,16 +141,16 @@ def placeholder(
 
 
 def zeros(shape: Shape, dtype: Any = None, name: str | None = None) -> Any:
-    """A variable of zeros.
+    """Create a variable of zeros.
 
     Parameters
     ----------
     shape : int or sequence of int
-        Its lengths. With an unknown length of a Tensor among them, the result is a Tensor instead.
+        Shape. If it contains an unknown length of a Tensor, the result is a Tensor instead.
     dtype : str, optional
-        Its dtype, ``floatx`` by default.
+        Dtype. Defaults to ``floatx``.
     name : str, optional
-        Its name.
+        Name for display and for saved weights.
 
     Returns
     -------
@@ -171,16 +171,16 @@ def zeros(shape: Shape, dtype: Any = None, name: str | None = None) -> Any:
 
 
 def ones(shape: Shape, dtype: Any = None, name: str | None = None) -> Any:
-    """A variable of ones.
+    """Create a variable of ones.
 
     Parameters
     ----------
     shape : int or sequence of int
-        Its lengths. With an unknown length of a Tensor among them, the result is a Tensor instead.
+        Shape. If it contains an unknown length of a Tensor, the result is a Tensor instead.
     dtype : str, optional
-        Its dtype, ``floatx`` by default.
+        Dtype. Defaults to ``floatx``.
     name : str, optional
-        Its name.
+        Name for display and for saved weights.
 
     Returns
     -------
@@ -217,16 +217,16 @@ def _named(x: Array, name: str | None) -> Array:
 
 
 def eye(size: Any, dtype: Any = None, name: str | None = None) -> tape.Variable:
-    """A variable with an identity matrix.
+    """Create a variable with an identity matrix.
 
     Parameters
     ----------
     size : int
-        The number of rows and columns.
+        Number of rows and columns.
     dtype : str, optional
-        Its dtype, ``floatx`` by default.
+        Dtype. Defaults to ``floatx``.
     name : str, optional
-        Its name.
+        Name for display and for saved weights.
 
     Returns
     -------
@@ -235,9 +235,9 @@ def eye(size: Any, dtype: Any = None, name: str | None = None) -> tape.Variable:
     Raises
     ------
     TypeError
-        If `size` is no integer.
+        If `size` is not an integer.
     ValueError
-        If it is negative.
+        If `size` is negative.
 
     Examples
     --------
@@ -256,16 +256,16 @@ def eye(size: Any, dtype: Any = None, name: str | None = None) -> tape.Variable:
 
 
 def zeros_like(x: Array, dtype: Any = None, name: str | None = None) -> Array:
-    """Zeros in the shape of another array.
+    """Return zeros in the shape of another array.
 
     Parameters
     ----------
     x : array
-        The other array.
+        Array that determines the shape.
     dtype : str, optional
-        The dtype, by default that of `x`.
+        Dtype. Defaults to the dtype of `x`.
     name : str, optional
-        A name, if the result is a Tensor.
+        Name for display, if the result is a Tensor.
 
     Returns
     -------
@@ -284,16 +284,16 @@ def zeros_like(x: Array, dtype: Any = None, name: str | None = None) -> Array:
 
 
 def ones_like(x: Array, dtype: Any = None, name: str | None = None) -> Array:
-    """Ones in the shape of another array.
+    """Return ones in the shape of another array.
 
     Parameters
     ----------
     x : array
-        The other array.
+        Array that determines the shape.
     dtype : str, optional
-        The dtype, by default that of `x`.
+        Dtype. Defaults to the dtype of `x`.
     name : str, optional
-        A name, if the result is a Tensor.
+        Name for display, if the result is a Tensor.
 
     Returns
     -------
@@ -312,23 +312,23 @@ def ones_like(x: Array, dtype: Any = None, name: str | None = None) -> Array:
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "int32") -> Array:
-    """Evenly spaced numbers.
+    """Return evenly spaced numbers.
 
     Parameters
     ----------
     start : number or integer Tensor
-        The first number; where no `stop` is given, it is the stop, and the first number is 0.
+        First number. Without `stop`, this is the stop, and the first number is 0.
     stop : number or integer Tensor, optional
-        Where to end, itself not included.
+        End of the range, excluded.
     step : number or integer Tensor
-        The distance from one to the next.
+        Distance between neighbouring numbers.
     dtype : str
-        The dtype of the result.
+        Dtype of the result.
 
     Returns
     -------
     array
-        With one axis, in the default library; a Tensor where an argument is one.
+        Array with one axis, in the default library; a Tensor if an argument is a Tensor.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Connectionist temporal classification: the cost of label sequences whose places in time are not known.
+"""Connectionist temporal classification: the cost of label sequences whose alignment in time is unknown.
 
-The sum over all alignments is one scan in the logarithmic domain, its gradient the forward-backward rule, so nothing
-under- or overflows over thousands of frames. The blank is the last class, as in TensorFlow.
+The sum over all alignments is one scan in the logarithmic domain, and its gradient uses the forward-backward algorithm,
+so nothing under- or overflows over thousands of frames. The blank is the last class, as in TensorFlow.
 
 References
 ----------
@@ -31,29 +31,29 @@ _FLOOR = 1e-8
 
 
 def ctc_batch_cost(y_true: Array, y_pred: Array, input_length: Array, label_length: Array) -> Array:
-    """The cost of label sequences: minus the logarithm of the probability that frames spell them out.
+    """Return the cost of label sequences: the negative log-probability of the labels given the frames.
 
     Parameters
     ----------
     y_true : array
-        The labels, of shape (samples, most labels); what is behind a sample's `label_length` is ignored.
+        Labels, of shape (samples, maximum of labels); labels beyond a sample's `label_length` are ignored.
     y_pred : array
-        Probabilities of classes, of shape (samples, frames, classes), the blank last. 1e-8 is added to each, and they
+        Class probabilities, of shape (samples, frames, classes), with the blank last. 1e-8 is added to each before they
         are divided by their sum.
     input_length : array of int
-        How many frames each sample has, of shape (samples, 1).
+        Number of frames of each sample, of shape (samples, 1).
     label_length : array of int
-        How many labels each sample has, of shape (samples, 1).
+        Number of labels of each sample, of shape (samples, 1).
 
     Returns
     -------
     array
-        Nats, of shape (samples, 1): inf, with a gradient of 0, where there are too few frames for the labels.
+        Costs in nats, of shape (samples, 1): inf, with gradient 0, for samples with too few frames for their labels.
 
     Raises
     ------
     ValueError
-        If an argument has another number of axes.
+        If an argument has a wrong number of axes.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def frame_logits(y_pred: Array) -> Array:
 
 
 def _states(labels: Any, blank: Any) -> Any:
-    """The classes of the states of an alignment: a blank before, between and behind the labels."""
+    """Classes of the states of an alignment: the labels, with a blank before, between and after them."""
     samples, most = labels.node.shape
     blanks = recorded.broadcast_to(recorded.asarray(blank, dtype=recorded.int64), (samples, most, 1))
     pairs = recorded.concat([blanks, recorded.expand_dims(labels, axis=2)], axis=2)
@@ -94,7 +94,7 @@ def _states(labels: Any, blank: Any) -> Any:
 
 
 def _skips(states: Any, blank: Any, dtype: Any) -> Any:
-    """For each state, 0 where it may follow the one before the blank before it, else `_NEVER`."""
+    """For each state, 0 if it may directly follow the state two before it (skipping a blank), else `_NEVER`."""
     before = recorded.concat([states[:, :2] * 0 + blank, states[:, :-2]], axis=1)
     allowed = (states != blank) & (states != before)
     return recorded.where(allowed, recorded.zeros((), dtype=dtype), _NEVER)
@@ -111,7 +111,7 @@ def _never_like(x: Any, columns: int) -> Any:
 
 
 def _forward(emissions: Any, skips: Any, lengths: Any) -> Any:
-    """Logarithms of the probabilities to be in each state after each frame, (frames, samples, states)."""
+    """Forward log-probabilities of each state after each frame, of shape (frames, samples, states)."""
     pad = _never_like(skips, 2)
     start = recorded.concat([_never_like(skips, 1) * 0.0, recorded.full_like(skips[:, 1:], _NEVER)], axis=1)
 
@@ -133,7 +133,7 @@ def _finals(skips: Any, ends: Any) -> Any:
 
 
 def _backward(emissions: Any, skips: Any, lengths: Any, ends: Any) -> Any:
-    """Logarithms of the probabilities of what follows each state after each frame, (frames, samples, states)."""
+    """Backward log-probabilities of the frames that follow, given each state, of shape (frames, samples, states)."""
     pad = _never_like(skips, 2)
     onward = recorded.concat([skips[:, 2:], pad], axis=1)
 
@@ -154,14 +154,14 @@ def _backward(emissions: Any, skips: Any, lengths: Any, ends: Any) -> Any:
 
 
 def _logarithm_of_probability(history: Any, skips: Any, ends: Any) -> Any:
-    """Of each sample: the sum over the states in which it may end."""
+    """Log-probability of each sample: the sum over the states in which an alignment may end."""
     last = history[-1] + _finals(skips, ends)
     top = recorded.max(last, axis=1, keepdims=True)
     return recorded.squeeze(top, axis=1) + recorded.log(recorded.sum(recorded.exp(last - top), axis=1))
 
 
 def _cost(emissions: Any, skips: Any, lengths: Any, ends: Any) -> Any:
-    """Minus the logarithm of the probability of each sample; inf where there is no alignment."""
+    """Negative log-probability of each sample; inf if there is no alignment."""
     history = _forward(emissions, skips, lengths)
     found = _logarithm_of_probability(history, skips, ends)
     cost = recorded.where(found < _NEVER / 2, math.inf, -found)
@@ -169,7 +169,7 @@ def _cost(emissions: Any, skips: Any, lengths: Any, ends: Any) -> Any:
 
 
 def _minus_posteriors(g: Any, out: Any, cost: Any, emissions: Any, history: Any, skips: Any, *lengths: Any) -> Any:
-    """Minus the probabilities to be in each state at each frame, given the labels."""
+    """Negative posterior probabilities of the states at each frame, given the labels."""
     n_frames, ends = lengths
     following = _backward(emissions, skips, n_frames, ends)
     found = _logarithm_of_probability(history, skips, ends)
@@ -189,7 +189,7 @@ _with_posteriors = tape.operation(
 
 
 class SparseLabels(NamedTuple):
-    """Labels without what pads them: where they are, what they are, and the shape that they were in."""
+    """Labels without padding: their indices, their values, and the shape of the dense array."""
 
     indices: Any
     values: Any
@@ -197,19 +197,19 @@ class SparseLabels(NamedTuple):
 
 
 def ctc_label_dense_to_sparse(labels: Array, label_lengths: Array) -> SparseLabels:
-    """The labels of each sample, without what pads them.
+    """Return the labels of all samples without padding, in the sparse coordinate format.
 
     Parameters
     ----------
     labels : array
-        Of shape (samples, most labels).
+        Of shape (samples, maximum of labels).
     label_lengths : array of int
-        How many labels each sample has, of shape (samples,).
+        Number of labels of each sample, of shape (samples,).
 
     Returns
     -------
     indices : array of int64
-        Sample and place of each label, of shape (count, 2).
+        Sample and position of each label, of shape (count, 2).
     values : array
         The labels, of shape (count,).
     dense_shape : array of int64
@@ -218,7 +218,7 @@ def ctc_label_dense_to_sparse(labels: Array, label_lengths: Array) -> SparseLabe
     Raises
     ------
     ValueError
-        If the lengths are not known while recording: the number of labels depends on them.
+        If `label_lengths` are not known while recording: the number of labels depends on them.
 
     Examples
     --------

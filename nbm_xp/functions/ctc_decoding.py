@@ -1,12 +1,12 @@
-"""The labels that frames of class probabilities spell out: the best path, or the best prefixes of a beam.
+"""Decoding of frames of class probabilities to labels: best path, or prefix beam search.
 
-Both are array arithmetic without a loop over samples. A beam holds prefixes; two ways to one prefix are found by
-comparing numbers that identify prefixes, and their probabilities are added.
+Both are array arithmetic without a loop over samples. A beam is a set of prefixes; each has a number that identifies
+it, and the probabilities of two candidates with the same number are added.
 
-Which prefixes a beam keeps decides what is found, so it keeps those that TensorFlow's search keeps. That goes through
-the prefixes of a frame from the most probable on and makes each longer by each label; what no longer fits is pushed out
-at once. A prefix that was pushed out before its parent's turn, and that its parent fails to bring back, is not made
-longer itself, though the frame before it was in the beam: see `_idle`.
+The result depends on which prefixes a beam keeps, so the beam keeps the same prefixes as TensorFlow's search. That
+search visits the prefixes of a frame from the most probable on and extends each by each label; a prefix that no longer
+fits in the beam is removed immediately. A prefix that was removed before its parent was visited, and that its parent
+does not add again, is not extended in this frame, though it was in the beam of the previous frame: see `_idle`.
 
 References
 ----------
@@ -45,30 +45,30 @@ def ctc_decode(
     Parameters
     ----------
     y_pred : array
-        Probabilities of classes, of shape (samples, frames, classes), the blank last.
+        Class probabilities, of shape (samples, frames, classes), with the blank last.
     input_length : array of int
-        How many frames each sample has, of shape (samples,).
+        Number of frames of each sample, of shape (samples,).
     greedy : bool
-        Whether to take the best class of each frame. Otherwise prefixes are searched for.
+        Whether to take the most probable class of each frame, instead of a prefix beam search.
     beam_width : int
-        How many prefixes are kept after each frame.
+        Number of prefixes kept after each frame.
     top_paths : int
-        How many of the best prefixes to return.
+        Number of the most probable prefixes to return.
 
     Returns
     -------
     paths : list of array of int64
-        One array if `greedy`, else `top_paths` of them, of shape (samples, most labels), with -1 behind the labels.
-        Labels that repeat without a blank between them count once. On a lazy library there are as many columns as
-        there are frames.
+        One array if `greedy`, else `top_paths` arrays, of shape (samples, maximum of labels), with -1 after the labels.
+        Labels that repeat without a blank between them count once. With a lazy library there are as many columns as
+        frames.
     log_probability : array
-        Of a greedy path, of shape (samples, 1), minus the sum of the logarithms of its classes' probabilities; of
-        prefixes, of shape (samples, top_paths), the logarithms of their probabilities.
+        If `greedy`, the negative log-probability of the path, of shape (samples, 1); else the log-probabilities of the
+        prefixes, of shape (samples, top_paths).
 
     Raises
     ------
     ValueError
-        If `beam_width` is less than 1, or `top_paths` not from 1 to `beam_width`.
+        If `beam_width` is less than 1, or `top_paths` is not between 1 and `beam_width`.
 
     Examples
     --------
@@ -105,14 +105,14 @@ def _greedy(logits: Any, lengths: Any) -> tuple[list[Any], Any]:
 
 
 def _compact(labels: Any, kept: Any) -> Any:
-    """The labels that are kept, moved to the front of their rows in order, and -1 behind them."""
+    """Move the labels that are kept to the front of their rows, in order, and fill the rest with -1."""
     place = recorded.arange(labels.node.shape[1], dtype=recorded.int64)
     order = recorded.argsort(recorded.where(kept, place, place + labels.node.shape[1]), axis=1, stable=True)
     return recorded.take_along_axis(recorded.where(kept, labels, -1), order, axis=1)
 
 
 def _trimmed(path: Any) -> Any:
-    """A path without the columns in which no sample has a label."""
+    """Remove the columns in which no sample has a label."""
     longest = recorded.max(recorded.sum(recorded.astype(path >= 0, recorded.int64), axis=1))
     return _first_columns(path, longest)
 
@@ -120,7 +120,7 @@ def _trimmed(path: Any) -> Any:
 _first_columns = tape.operation(
     "first_columns",
     infer=lambda x, count: ((x.shape[0], value_length(count)), x.dtype),
-    # how many there are is data, which a lazy library does not have
+    # the number of columns depends on values, which a lazy library has not computed
     run=lambda xp, x, count: x if is_lazy(xp) else x[:, : concrete_int(count)],
     gradient=FLAT,  # labels are integers
     may_overlap=False,
@@ -128,17 +128,17 @@ _first_columns = tape.operation(
 
 
 def _add(a: Any, b: Any) -> Any:
-    """The logarithm of the sum of two exponentials."""
+    """Logarithm of the sum of two exponentials."""
     top = recorded.maximum(a, b)
     return top + recorded.log1p(recorded.exp(-recorded.abs(a - b)))
 
 
 class _Beam(NamedTuple):
-    """The prefixes that are kept of each sample.
+    """The beam of prefixes of each sample.
 
-    How probable each is with a blank at its end and with its last label there, as logarithms; that label, -1 for the
-    empty prefix; numbers that identify the prefix and its parent, which is the prefix less its last label; and the
-    label that each frame added, -1 where it added none. All are of shape (samples, width), `added` has frames too.
+    For each prefix: its log-probabilities with a blank and with its last label at the end; its last label, -1 for the
+    empty prefix; numbers that identify the prefix and its parent (the prefix without its last label); and the label
+    that each frame added, -1 for none. All are of shape (samples, width); `added` has an axis of frames in addition.
     """
 
     blank_end: Any
@@ -150,12 +150,12 @@ class _Beam(NamedTuple):
 
     @property
     def total(self) -> Any:
-        """How probable each prefix is, whatever its end."""
+        """Log-probability of each prefix, with either end."""
         return _add(self.blank_end, self.label_end)
 
 
 def _empty_prefix(samples: Any, width: int, n_frames: Any, dtype: Any) -> _Beam:
-    """A beam that holds the empty prefix, and nothing else that can be."""
+    """A beam of the empty prefix; all other entries have probability 0."""
     none = recorded.zeros((samples, width), dtype=recorded.int64)
     never = recorded.full((samples, width), _NEVER, dtype=dtype)
     first = recorded.arange(width, dtype=recorded.int64) == 0
@@ -164,7 +164,7 @@ def _empty_prefix(samples: Any, width: int, n_frames: Any, dtype: Any) -> _Beam:
 
 
 def _rows(x: Any) -> Any:
-    """One number for each prefix, beside those for another prefix or class."""
+    """A number for each prefix as a column, to broadcast against other prefixes or classes."""
     return recorded.expand_dims(x, axis=2)
 
 
@@ -173,11 +173,11 @@ def _columns(x: Any) -> Any:
 
 
 def _candidates(beam: _Beam, chances: Any, classes: Any) -> tuple[Any, Any, Any]:
-    """What the next frame makes of a beam.
+    """Candidates for the beam after the next frame.
 
-    Of the prefixes that stay as they are, the probabilities of both ends; and of each prefix longer by each label, its
-    probability, less those that are in the beam already, which get that share in staying, and those of prefixes that
-    are idle.
+    For prefixes that are not extended, the probabilities of both ends; for each prefix extended by each label, its
+    probability. Extensions that are in the beam already are left out (their probability is added to the existing
+    prefix), and extensions of idle prefixes.
     """
     total = beam.total
     made_by = _rows(beam.last) == classes
@@ -185,7 +185,7 @@ def _candidates(beam: _Beam, chances: Any, classes: Any) -> tuple[Any, Any, Any]
     is_parent = _rows(beam.parent) == _columns(beam.own)
     there_is = total > _NEVER / 2
     is_parent = is_parent & _rows((beam.last >= 0) & there_is) & _columns(there_is)
-    # a label that follows itself is another one only behind a blank
+    # a repeated label is a new label only after a blank
     after_same = recorded.where(_rows(beam.last) == _columns(beam.last), _columns(beam.blank_end), _columns(total))
     inherited = recorded.max(recorded.where(is_parent, after_same, _NEVER), axis=2)
     longer = recorded.where(made_by, _rows(beam.blank_end), _rows(total)) + _columns(chances[:, :-1])
@@ -199,11 +199,11 @@ def _candidates(beam: _Beam, chances: Any, classes: Any) -> tuple[Any, Any, Any]
 
 
 def _idle(is_parent: Any, stays: Any, longer: Any, earlier_label: Any) -> Any:
-    """Which prefixes are not made longer: they were pushed out, and their parents could not bring them back.
+    """Whether each prefix is not extended: it was removed, and its parent did not add it again.
 
-    Prefixes have their turns in the order of the beam. One is out by its parent's turn at its own label if by then as
-    many as the beam holds were better: prefixes that stay, or that came of those whose turn was before. Whether these
-    were idle is asked the same way, so that the answer is found in rounds, mostly one or two.
+    Prefixes are visited in the order of the beam. A prefix is removed before its parent reaches its label if a whole
+    beam of candidates is better: unextended prefixes, or extensions of prefixes visited before. Whether those
+    prefixes are idle follows the same rule, so the answer is iterated to a fixed point, mostly in one or two rounds.
     """
     width = stays.node.shape[1]
     turn = recorded.arange(width, dtype=recorded.int64)
@@ -226,17 +226,17 @@ def _idle(is_parent: Any, stays: Any, longer: Any, earlier_label: Any) -> Any:
 
 
 def _most(longer: Any, width: int) -> Any:
-    """The most probable of each row, as many as the beam holds; all where there are fewer."""
+    """The `width` most probable candidates of each row; all if there are fewer."""
     *rows, count = longer.node.shape
     if isinstance(count, int) and count <= width:
         return longer
-    if not isinstance(count, int):  # then there may be fewer, which a slice may not go beyond
+    if not isinstance(count, int):  # there may be fewer, and a slice must not exceed the length
         longer = recorded.concat([longer, recorded.full((*rows, width), -math.inf, dtype=longer.dtype)], axis=2)
     return recorded.sort(longer, axis=2, descending=True)[:, :, :width]
 
 
 def _best_of(beam: _Beam, blank_end: Any, label_end: Any, longer: Any, here: Any) -> _Beam:
-    """The most probable of what stays and what grew, as many as before; `here` is true at the frame."""
+    """The most probable of the unextended and extended prefixes, as many as before; `here` is true at the frame."""
     samples, width, n_labels = longer.node.shape
     scores = recorded.concat([_add(blank_end, label_end), recorded.reshape(longer, (samples, -1))], axis=1)
     chosen = recorded.argsort(scores, axis=1, descending=True, stable=True)[:, :width]
@@ -260,7 +260,7 @@ def _best_of(beam: _Beam, blank_end: Any, label_end: Any, longer: Any, here: Any
 
 
 def _beam(logits: Any, lengths: Any, width: int, count: int) -> tuple[list[Any], Any]:
-    """Prefix search: the prefixes that are the most probable after the last frame, and how probable they are."""
+    """Prefix beam search: return the most probable prefixes after the last frame, and their log-probabilities."""
     chances = log_softmax(logits)
     samples, n_frames, n_classes = chances.node.shape
     classes = recorded.arange(n_classes - 1, dtype=recorded.int64)
@@ -289,7 +289,7 @@ def _beam(logits: Any, lengths: Any, width: int, count: int) -> tuple[list[Any],
 
 
 def _merged(labels: Any) -> Any:
-    """Labels at the front of their rows, those that repeat the one before left out."""
+    """Merge repeated labels, and move the labels to the front of their rows."""
     labels = _compact(labels, labels >= 0)
     before = recorded.concat([labels[:, :1] * 0 - 2, labels[:, :-1]], axis=1)
     return _compact(labels, (labels >= 0) & (labels != before))

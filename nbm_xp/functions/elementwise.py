@@ -1,9 +1,9 @@
-"""Element by element: powers, logarithms, sines, signs and rounding.
+"""Elementwise functions: powers, logarithms, sines, signs and rounding.
 
-The result has the broadcast shape of the arguments. Of integers, functions whose values lie between the integers give
-floating point (float32 for 8 and 16 bits and truth values, else float64); the others keep the dtype. Arguments of
-different dtypes are cast to what NumPy's promotion gives; Python numbers are weak. Source: the array API standard
-2024.12, https://data-apis.org/array-api/2024.12/API_specification/elementwise_functions.html.
+The result has the broadcast shape of the arguments. Integers become floating point (float32 for 8 and 16 bits and
+booleans, else float64) in functions whose values need not be integers; other functions keep the dtype. Arguments of
+different dtypes are promoted as in NumPy; Python numbers are weak. Source: the array API standard 2024.12,
+https://data-apis.org/array-api/2024.12/API_specification/elementwise_functions.html.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def abs(x: Array) -> Array:
     Parameters
     ----------
     x : array
-        Elements of any dtype; the result has the same.
+        Elements of any dtype, which the result has.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def exp(x: Array) -> Array:
 
 @of_each(floats)
 def log(x: Array) -> Array:
-    """Natural logarithm: -inf of 0, nan of negative elements.
+    """Natural logarithm: -inf for 0, nan for negative elements.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def log(x: Array) -> Array:
     Returns
     -------
     array
-        The power of e that gives each element. Recorded, ``log(1 + exp(x))`` is computed as the stable `softplus`.
+        Recorded, ``log(1 + exp(x))`` is computed as the stable `softplus`.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def cos(x: Array) -> Array:
 
 @of_each(floats, lambda xp, dtype: xp.sqrt)
 def sqrt_or_nan(x: Array) -> Array:
-    """Square root, nan of negative elements.
+    """Square root; nan for negative elements.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _root(x: Array) -> Array:
 
 @of_each(floats, lambda xp, dtype: _root if xp is recorded else lambda x: xp.sqrt(xp.maximum(x, 0.0)))
 def sqrt(x: Array) -> Array:
-    """Square root.
+    """Square root; 0 for negative elements.
 
     Parameters
     ----------
@@ -172,8 +172,8 @@ def sqrt(x: Array) -> Array:
     Returns
     -------
     array
-        ``sqrt(max(x, 0))``, whose gradient is 0 wherever `x` is 0 or less, where the slope from the right would be
-        infinite, so that the gradient of a norm is defined at 0. See `sqrt_or_nan` for the standard's root.
+        ``sqrt(max(x, 0))``. The gradient is 0 where `x` is 0 or less, so that the gradient of a norm is defined at 0.
+        See `sqrt_or_nan` for the array API standard's square root.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def square(x: Array) -> Array:
     Parameters
     ----------
     x : array
-        Elements of any dtype; the result has the same, and wraps where it does not hold the square.
+        Elements of any dtype, which the result has; integers wrap on overflow.
 
     Returns
     -------
@@ -206,12 +206,12 @@ def square(x: Array) -> Array:
 
 @of_each(numbers)
 def sign(x: Array) -> Array:
-    """-1, 0 or 1 as each element is negative, zero or positive; nan of nan.
+    """Sign of each element: -1, 0 or 1; nan for nan.
 
     Parameters
     ----------
     x : array
-        Elements of any dtype; the result has the same.
+        Elements of any dtype, which the result has.
 
     Returns
     -------
@@ -228,12 +228,12 @@ def sign(x: Array) -> Array:
 
 @of_each(numbers)
 def round(x: Array) -> Array:
-    """The nearest integer, of two the even one.
+    """Round to the nearest integer, ties to even.
 
     Parameters
     ----------
     x : array
-        Elements of any dtype; the result has the same.
+        Elements of any dtype, which the result has.
 
     Returns
     -------
@@ -249,12 +249,12 @@ def round(x: Array) -> Array:
 
 
 def round_half_away(x: Array) -> Array:
-    """The nearest integer, of two the one farther from 0, as in Theano.
+    """Round to the nearest integer, ties away from 0, as in Theano.
 
     Parameters
     ----------
     x : array
-        Elements of any dtype; the result has the same.
+        Elements of any dtype, which the result has.
 
     Returns
     -------
@@ -271,7 +271,7 @@ def round_half_away(x: Array) -> Array:
     xp, x = numbers(x)
     if not is_floating(x):
         return rounded
-    toward_zero = xp.trunc(x)  # exact, as its distance to x is
+    toward_zero = xp.trunc(x)  # exact, and so is x - toward_zero
     return xp.where(xp.abs(x - toward_zero) == 0.5, toward_zero + xp.sign(x), rounded)
 
 
@@ -281,9 +281,9 @@ def pow(x: Array, a: Array) -> Array:
     Parameters
     ----------
     x : array or number
-        The base.
+        Base.
     a : array or number
-        The exponent.
+        Exponent.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""Values between bounds; the largest and smallest of many elements, where they are; whether any or all are true.
+"""Clipping; maxima, minima and their indices; whether any or all elements are true.
 
 `axis` is None for all axes, a number, or several in a tuple or list; `keepdims` keeps the reduced axes with length 1.
-Dtypes are kept. What gradient flows to elements that tie is a parameter: equal shares, or, as in Theano, the whole to
-each. Sources: the array API standard 2024.12,
+Dtypes are kept. The parameter `ties` selects the gradient of equal elements: equal shares, or, as in Theano, all of it
+to each. Sources: the array API standard 2024.12,
 https://data-apis.org/array-api/2024.12/API_specification/statistical_functions.html and
 https://data-apis.org/array-api/2024.12/API_specification/generated/array_api.clip.html.
 """
@@ -28,17 +28,16 @@ def clip(x: Array, min_value: Array, max_value: Array, *, crossed: Literal["min"
     Parameters
     ----------
     x : array
-        What to limit.
+        Elements to clip.
     min_value, max_value : number or array or None
-        The interval, bounds included; None is an infinite bound, and as infinity is no integer, integers then become
-        floating point.
+        Bounds of the interval, included. None is an infinite bound, with which integers become floating point.
     crossed : {"min", "max"}
-        What the result is where `max_value` is below `min_value`.
+        Bound that the result takes where `max_value` is below `min_value`.
 
     Returns
     -------
     array
-        The gradient passes inside the interval and at its bounds.
+        The gradient is passed on inside the interval and at its bounds, and is 0 outside.
 
     Examples
     --------
@@ -66,7 +65,7 @@ def clip(x: Array, min_value: Array, max_value: Array, *, crossed: Literal["min"
 
 
 def _giving_way(xp: Any, crossed: Array, wins: Array, gives_way: Array) -> Array:
-    """A bound that gives way to the other where they are crossed, and leaves it the whole gradient there."""
+    """A bound replaced by the other bound where they are crossed, without a gradient there."""
     return xp.where(crossed, stop_gradient(wins) if is_tensor(wins) else wins, gives_way)
 
 
@@ -74,18 +73,18 @@ Ties: TypeAlias = Literal["share", "whole"]
 
 
 def max(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "share") -> Array:
-    """Largest of the elements; nan if one is nan.
+    """Maximum of the elements; nan if any is nan.
 
     Parameters
     ----------
     x : array
-        What to compare; there must be an element.
+        Array with at least one element along the axes to reduce.
     axis : int or sequence of int, optional
-        The axes to reduce, by default all.
+        Axes to reduce. Defaults to all axes.
     keepdims : bool
-        Whether reduced axes stay, with length 1.
+        Whether to keep reduced axes, with length 1.
     ties : {"share", "whole"}
-        The gradient of elements that are equally large: shared equally among them, or the whole of it to each.
+        Gradient where several elements are the maximum: shared equally among them, or all of it to each.
 
     Returns
     -------
@@ -102,18 +101,18 @@ def max(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "sh
 
 
 def min(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "share") -> Array:
-    """Smallest of the elements; nan if one is nan.
+    """Minimum of the elements; nan if any is nan.
 
     Parameters
     ----------
     x : array
-        What to compare; there must be an element.
+        Array with at least one element along the axes to reduce.
     axis : int or sequence of int, optional
-        The axes to reduce, by default all.
+        Axes to reduce. Defaults to all axes.
     keepdims : bool
-        Whether reduced axes stay, with length 1.
+        Whether to keep reduced axes, with length 1.
     ties : {"share", "whole"}
-        The gradient of elements that are equally small: shared equally among them, or the whole of it to each.
+        Gradient where several elements are the minimum: shared equally among them, or all of it to each.
 
     Returns
     -------
@@ -149,16 +148,16 @@ def _extreme_whole(x: Array, *, name: str, axis: Axis, keepdims: bool) -> Array:
 
 
 def any(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Whether an element is true; of nothing, it is false.
+    """Whether any element is true; False for no elements.
 
     Parameters
     ----------
     x : array or list of arrays
-        Elements that are not 0 are true, nan too.
+        All elements except 0 are true, nan included.
     axis : int or sequence of int, optional
-        The axes to reduce, by default all.
+        Axes to reduce. Defaults to all axes.
     keepdims : bool
-        Whether reduced axes stay, with length 1.
+        Whether to keep reduced axes, with length 1.
 
     Returns
     -------
@@ -175,16 +174,16 @@ def any(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def all(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Whether every element is true; of nothing, it is true.
+    """Whether all elements are true; True for no elements.
 
     Parameters
     ----------
     x : array or list of arrays
-        Elements that are not 0 are true, nan too.
+        All elements except 0 are true, nan included.
     axis : int or sequence of int, optional
-        The axes to reduce, by default all.
+        Axes to reduce. Defaults to all axes.
     keepdims : bool
-        Whether reduced axes stay, with length 1.
+        Whether to keep reduced axes, with length 1.
 
     Returns
     -------
@@ -201,16 +200,16 @@ def all(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def argmax(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
-    """Where the largest element is; the first of several.
+    """Index of the maximum, the first of several.
 
     Parameters
     ----------
     x : array
-        What to compare; there must be an element.
+        Array with at least one element along the axes to reduce.
     axis : int or sequence of int or None
-        The axis to reduce; of several, or all for None, the index is that into them flattened.
+        Axis to reduce. With several axes, or None for all, the index refers to these axes flattened.
     keepdims : bool
-        Whether the axis stays, with length 1; of None, every axis. Not of several.
+        Whether to keep the reduced axis, with length 1; all axes if `axis` is None. Not allowed with several axes.
 
     Returns
     -------
@@ -226,16 +225,16 @@ def argmax(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
 
 
 def argmin(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
-    """Where the smallest element is; the first of several.
+    """Index of the minimum, the first of several.
 
     Parameters
     ----------
     x : array
-        What to compare; there must be an element.
+        Array with at least one element along the axes to reduce.
     axis : int or sequence of int or None
-        The axis to reduce; of several, or all for None, the index is that into them flattened.
+        Axis to reduce. With several axes, or None for all, the index refers to these axes flattened.
     keepdims : bool
-        Whether the axis stays, with length 1; of None, every axis. Not of several.
+        Whether to keep the reduced axis, with length 1; all axes if `axis` is None. Not allowed with several axes.
 
     Returns
     -------
@@ -258,7 +257,7 @@ def _place(name: str, x: Array, axis: Axis, keepdims: bool) -> Array:
 
 
 def _flattened_last(x: Array, axis: Any, keepdims: bool) -> tuple[Array, int]:
-    """The array with several axes flattened into one, the last; and that axis."""
+    """The array with several axes flattened into one, the last; and the number of that axis."""
     if not isinstance(axis, (list, tuple)):
         return x, axis_of(axis, x.ndim)
     if keepdims:

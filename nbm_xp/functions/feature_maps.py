@@ -72,7 +72,7 @@ def conv_maps(
     Raises
     ------
     ValueError
-        If the numbers of channels differ, or windows do not fit.
+        If the numbers of channels differ, or no window fits.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def conv_maps_inputs(
     g : array
         Of shape (filters · windows, images).
     filters, lengths, sizes, strides, padding, dilation_rate
-        As `conv_maps` takes them.
+        See `conv_maps`.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def conv_maps_filters(
     g : array
         Of shape (filters · windows, images).
     lengths, sizes, strides, padding, dilation_rate
-        As `conv_maps` takes them.
+        See `conv_maps`.
 
     Returns
     -------
@@ -208,7 +208,7 @@ def pool_maps(
     Raises
     ------
     ValueError
-        If windows do not fit.
+        If no window fits.
 
     Examples
     --------
@@ -233,11 +233,11 @@ def pool_maps_gradient(
     Parameters
     ----------
     x : array
-        What was pooled.
+        Array that was pooled.
     g : array
         Of shape (windows, images).
     lengths, sizes, strides, padding, pool_mode, cover
-        As `pool_maps` takes them.
+        See `pool_maps`.
 
     Returns
     -------
@@ -266,7 +266,7 @@ def pool_maps_places(
     Parameters
     ----------
     x, lengths, sizes, strides, padding, cover
-        As `pool_maps` takes them.
+        See `pool_maps`.
 
     Returns
     -------
@@ -301,7 +301,7 @@ def pool_maps_spread(
     g : array
         Of the same shape, (windows, images).
     lengths, sizes, strides, padding, cover
-        As `pool_maps` takes them.
+        See `pool_maps`.
 
     Returns
     -------

@@ -93,9 +93,9 @@ def logsumexp(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     x : array
         Logarithms of what to add up; integers become floating point.
     axis : int or sequence of int, optional
-        The axes to reduce, by default all.
+        Axes to reduce. Defaults to all axes.
     keepdims : bool
-        Whether reduced axes stay, with length 1.
+        Whether to keep reduced axes, with length 1.
 
     Returns
     -------

@@ -57,7 +57,7 @@ def spatial_2d_padding(
     padding : pair of int or of pairs of int
         How many rows before and after, how many columns before and after.
     data_format : {"channels_last", "channels_first"}, optional
-        By default as configured.
+        Order of the axes. Defaults to `image_data_format()`.
 
     floating : bool
         Whether integers become ``floatx``, as in Keras 1.0 on Theano.
@@ -92,7 +92,7 @@ def spatial_3d_padding(
     padding : three int or pairs of int
         How many before and after, along each axis.
     data_format : {"channels_last", "channels_first"}, optional
-        By default as configured.
+        Order of the axes. Defaults to `image_data_format()`.
 
     floating : bool
         Whether integers become ``floatx``, as in Keras 1.0 on Theano.
@@ -151,7 +151,7 @@ def resize_images(x: Array, height_factor: int, width_factor: int, data_format: 
     height_factor, width_factor : int
         How often, 1 or more.
     data_format : {"channels_last", "channels_first"}, optional
-        By default as configured.
+        Order of the axes. Defaults to `image_data_format()`.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def resize_volumes(
     depth_factor, height_factor, width_factor : int
         How often, 1 or more.
     data_format : {"channels_last", "channels_first"}, optional
-        By default as configured.
+        Order of the axes. Defaults to `image_data_format()`.
 
     Returns
     -------

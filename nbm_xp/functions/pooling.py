@@ -59,13 +59,13 @@ def pool(
     strides : int or sequence of int
         From window to window.
     padding : str, int, or sequence of int or pairs of int
-        As `conv` takes it.
+        See `conv`.
     data_format : {"channels_last", "channels_first"}, optional
-        By default as configured.
+        Order of the axes. Defaults to `image_data_format()`.
     pool_mode : {"max", "avg", "l2"}
         The largest element; the mean of those that are no padding; the root of the sum of squares.
     axes : int, optional
-        How many spatial axes there must be.
+        Required number of spatial axes.
     ties : {"share", "first", "whole"}
         The gradient of elements that are equally large: shared equally among them, the whole of it to the first in
         row-major order, as in TensorFlow, or the whole of it to each, as in Theano.
@@ -78,7 +78,7 @@ def pool(
     Raises
     ------
     ValueError
-        If an argument is not as described, or windows do not fit.
+        If an argument is invalid, or no window fits.
     TypeError
         If `x` is complex.
 
@@ -122,9 +122,9 @@ def pool_gradient(
     x : array
         What was pooled, floating point.
     g : array
-        With the shape of the result.
+        Gradient with respect to the result, of the result's shape.
     pool_size, strides, padding, data_format, pool_mode, ties
-        As `pool` takes them.
+        See `pool`.
 
     Returns
     -------

@@ -27,9 +27,9 @@ def sum(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     x : array
         What to add up; truth values count as 0 and 1.
     axis : int or sequence of int, optional
-        The axes to reduce, by default all.
+        Axes to reduce. Defaults to all axes.
     keepdims : bool
-        Whether reduced axes stay, with length 1.
+        Whether to keep reduced axes, with length 1.
 
     Returns
     -------
@@ -54,9 +54,9 @@ def prod(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     x : array
         What to multiply.
     axis : int or sequence of int, optional
-        The axes to reduce, by default all.
+        Axes to reduce. Defaults to all axes.
     keepdims : bool
-        Whether reduced axes stay, with length 1.
+        Whether to keep reduced axes, with length 1.
 
     Returns
     -------
@@ -82,9 +82,9 @@ def mean(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     x : array
         What to average.
     axis : int or sequence of int, optional
-        The axes to reduce, by default all.
+        Axes to reduce. Defaults to all axes.
     keepdims : bool
-        Whether reduced axes stay, with length 1.
+        Whether to keep reduced axes, with length 1.
 
     Returns
     -------
@@ -122,9 +122,9 @@ def var(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     x : array
         The elements.
     axis : int or sequence of int, optional
-        The axes to reduce, by default all.
+        Axes to reduce. Defaults to all axes.
     keepdims : bool
-        Whether reduced axes stay, with length 1.
+        Whether to keep reduced axes, with length 1.
 
     Returns
     -------
@@ -157,9 +157,9 @@ def std(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     x : array
         The elements.
     axis : int or sequence of int, optional
-        The axes to reduce, by default all.
+        Axes to reduce. Defaults to all axes.
     keepdims : bool
-        Whether reduced axes stay, with length 1.
+        Whether to keep reduced axes, with length 1.
 
     Returns
     -------

@@ -56,7 +56,7 @@ class SparseTensor:
     shape : tuple of two lengths
         The shape of the matrix.
     name : str, optional
-        A name for people.
+        Name for display.
     """
 
     ndim = 2
@@ -123,7 +123,7 @@ def sparse_placeholder(
     dtype : str, optional
         Its dtype, ``floatx`` by default.
     name : str, optional
-        A name for people.
+        Name for display.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def sparse_variable(matrix: Any, dtype: Any = None, name: str | None = None) -> 
     dtype : str, optional
         Its dtype, ``floatx`` by default.
     name : str, optional
-        A name for people.
+        Name for display.
 
     Returns
     -------

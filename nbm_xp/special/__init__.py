@@ -1,10 +1,9 @@
 """Special functions on the arrays of every library and on Tensors, by SciPy's names, with gradients of any order.
 
-Each is computed by the library's own function: SciPy's for NumPy; those of `cupyx`, `torch.special` and
-`jax.scipy.special`; those of the blocks for Dask; SciPy's, on the host, for libraries that are not listed. What PyTorch
-and JAX lack is written over the array API, but for Bessel's `j0` and `j1`, which JAX does not have and PyTorch has to
-six digits. Given Tensors it is recorded. ``scipy.special`` itself finds the same functions for Tensors where
-``SCIPY_ARRAY_API=1`` is set.
+Each function calls the library's own: SciPy for NumPy; `cupyx`, `torch.special` and `jax.scipy.special`; the blocks'
+library for Dask; SciPy, on the host, for unlisted libraries. Functions that PyTorch and JAX lack are implemented over
+the array API, except the Bessel functions `j0` and `j1`, which JAX lacks and PyTorch computes to six digits. Calls with
+Tensors are recorded. ``scipy.special`` itself dispatches Tensors to these functions where ``SCIPY_ARRAY_API=1`` is set.
 
 Examples
 --------

@@ -1,4 +1,4 @@
-"""Bessel functions, incomplete gamma and beta functions, and distribution functions made of them."""
+"""Bessel functions, incomplete gamma and beta functions, and the distribution functions based on them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def i0(x: Array, /) -> Array:
 
 
 def i0e(x: Array, /) -> Array:
-    """The modified Bessel function of order 0 scaled, ``exp(-|x|) i0(x)``.
+    """The exponentially scaled modified Bessel function of order 0, ``exp(-|x|) i0(x)``.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def i0e(x: Array, /) -> Array:
     Returns
     -------
     array
-        From 1 at 0 down to 0.
+        1 at 0, decreasing to 0 with ``|x|``.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def i1(x: Array, /) -> Array:
     Returns
     -------
     array
-        Odd, growing as ``exp(|x|)``.
+        An odd function; its absolute value grows as ``exp(|x|)``.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def i1(x: Array, /) -> Array:
 
 
 def i1e(x: Array, /) -> Array:
-    """The modified Bessel function of order 1 scaled, ``exp(-|x|) i1(x)``.
+    """The exponentially scaled modified Bessel function of order 1, ``exp(-|x|) i1(x)``.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def i1e(x: Array, /) -> Array:
     Returns
     -------
     array
-        Odd.
+        An odd function.
 
     Examples
     --------
@@ -151,9 +151,9 @@ def gammainc(a: Array, x: Array, /) -> Array:
     Parameters
     ----------
     a : array
-        The shape, above 0.
+        Shape parameter, above 0.
     x : array
-        The argument, from 0 up.
+        Argument, 0 or more.
 
     Returns
     -------
@@ -162,8 +162,7 @@ def gammainc(a: Array, x: Array, /) -> Array:
 
     Notes
     -----
-    Its derivative in `a` is an integral, found by Gauss and Legendre's rule to about 1e-12, as are the further
-    ones.
+    Derivatives with respect to `a` are integrals, computed by Gauss-Legendre quadrature to about 1e-12.
 
     Examples
     --------
@@ -175,19 +174,19 @@ def gammainc(a: Array, x: Array, /) -> Array:
 
 
 def gammaincc(a: Array, x: Array, /) -> Array:
-    """The regularised upper incomplete gamma function, one less `gammainc`, with all its digits where that is small.
+    """The regularised upper incomplete gamma function, ``1 - gammainc(a, x)``, accurate also where it is small.
 
     Parameters
     ----------
     a : array
-        The shape, above 0.
+        Shape parameter, above 0.
     x : array
-        The argument, from 0 up.
+        Argument, 0 or more.
 
     Returns
     -------
     array
-        From 1 to 0.
+        From 1 down to 0.
 
     Examples
     --------
@@ -204,11 +203,11 @@ def betainc(a: Array, b: Array, x: Array, /) -> Array:
     Parameters
     ----------
     a : array
-        The first parameter, above 0.
+        First parameter, above 0.
     b : array
-        The second one, above 0.
+        Second parameter, above 0.
     x : array
-        The argument, from 0 to 1.
+        Argument, from 0 to 1.
 
     Returns
     -------
@@ -217,7 +216,7 @@ def betainc(a: Array, b: Array, x: Array, /) -> Array:
 
     Notes
     -----
-    Its derivatives in `a` and `b` are integrals, found by Gauss and Legendre's rule to about 1e-12.
+    Derivatives with respect to `a` and `b` are integrals, computed by Gauss-Legendre quadrature to about 1e-12.
 
     Examples
     --------
@@ -229,14 +228,14 @@ def betainc(a: Array, b: Array, x: Array, /) -> Array:
 
 
 def chdtr(v: Array, x: Array, /) -> Array:
-    """The distribution function of chi-squared.
+    """The distribution function of the chi-squared distribution.
 
     Parameters
     ----------
     v : array
-        The degrees of freedom, above 0.
+        Degrees of freedom, above 0.
     x : array
-        The argument, from 0 up.
+        Argument, 0 or more.
 
     Returns
     -------
@@ -253,19 +252,19 @@ def chdtr(v: Array, x: Array, /) -> Array:
 
 
 def chdtrc(v: Array, x: Array, /) -> Array:
-    """The probability of more than `x` by chi-squared's distribution, with all its digits where that is small.
+    """The survival function of the chi-squared distribution, ``1 - chdtr(v, x)``, accurate also where it is small.
 
     Parameters
     ----------
     v : array
-        The degrees of freedom, above 0.
+        Degrees of freedom, above 0.
     x : array
-        The argument, from 0 up.
+        Argument, 0 or more.
 
     Returns
     -------
     array
-        From 1 to 0.
+        From 1 down to 0.
 
     Examples
     --------
@@ -277,12 +276,12 @@ def chdtrc(v: Array, x: Array, /) -> Array:
 
 
 def stdtr(df: Array, t: Array, /) -> Array:
-    """The distribution function of Student's t.
+    """The distribution function of Student's t distribution.
 
     Parameters
     ----------
     df : array
-        The degrees of freedom, above 0.
+        Degrees of freedom, above 0.
     t : array
         The argument.
 
@@ -301,14 +300,14 @@ def stdtr(df: Array, t: Array, /) -> Array:
 
 
 def stdtrit(df: Array, p: Array, /) -> Array:
-    """The quantiles of Student's t, the inverse of `stdtr` in `t`.
+    """The quantiles of Student's t distribution, the inverse of `stdtr` with respect to `t`.
 
     Parameters
     ----------
     df : array
-        The degrees of freedom, above 0.
+        Degrees of freedom, above 0.
     p : array
-        The probability, from 0 to 1.
+        Probability, from 0 to 1.
 
     Returns
     -------

@@ -20,7 +20,7 @@ Array: TypeAlias = Any
 
 
 def expit(x: Array, /) -> Array:
-    """The logistic function, ``1 / (1 + exp(-x))``, with all its digits in both tails.
+    """The logistic function, ``1 / (1 + exp(-x))``, accurate in both tails.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def expit(x: Array, /) -> Array:
 
 
 def log_expit(x: Array, /) -> Array:
-    """The logarithm of the logistic function, without computing what overflows.
+    """The logarithm of the logistic function, without overflow.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def log_expit(x: Array, /) -> Array:
     Returns
     -------
     array
-        Not above 0.
+        At most 0.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def logit(p: Array, /) -> Array:
     Returns
     -------
     array
-        Infinite at 0 and 1, NaN beyond.
+        Minus infinity at 0, infinity at 1, NaN outside.
 
     Examples
     --------
@@ -86,14 +86,14 @@ def logit(p: Array, /) -> Array:
 
 
 def xlogy(x: Array, y: Array, /) -> Array:
-    """The product ``x log(y)``, 0 where `x` is.
+    """The product ``x log(y)``, 0 where `x` is 0.
 
     Parameters
     ----------
     x : array
-        The factor.
+        Factor.
     y : array
-        What the logarithm is taken of.
+        Argument of the logarithm.
 
     Returns
     -------
@@ -110,14 +110,14 @@ def xlogy(x: Array, y: Array, /) -> Array:
 
 
 def xlog1py(x: Array, y: Array, /) -> Array:
-    """The product ``x log(1 + y)``, 0 where `x` is, right for small `y`.
+    """The product ``x log(1 + y)``, 0 where `x` is 0, accurate for small `y`.
 
     Parameters
     ----------
     x : array
-        The factor.
+        Factor.
     y : array
-        What the logarithm of 1 more is taken of.
+        Argument of ``log(1 + y)``.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def entr(x: Array, /) -> Array:
     Returns
     -------
     array
-        0 at 0; minus infinity below it.
+        0 at 0; minus infinity for negative `x`.
 
     Examples
     --------
@@ -161,14 +161,14 @@ def rel_entr(x: Array, y: Array, /) -> Array:
     Parameters
     ----------
     x : array
-        Probabilities, or other numbers not below 0.
+        Probabilities, or other non-negative numbers.
     y : array
-        The same of what is compared with.
+        Reference probabilities, or other non-negative numbers.
 
     Returns
     -------
     array
-        0 where `x` is; infinite where there is no value.
+        0 where `x` is 0; infinite outside the domain.
 
     Examples
     --------
@@ -180,19 +180,19 @@ def rel_entr(x: Array, y: Array, /) -> Array:
 
 
 def kl_div(x: Array, y: Array, /) -> Array:
-    """The terms of Kullback and Leibler's divergence, ``x log(x / y) - x + y``, none of which is below 0.
+    """The terms of the Kullback-Leibler divergence, ``x log(x / y) - x + y``; each is 0 or more.
 
     Parameters
     ----------
     x : array
-        Probabilities, or other numbers not below 0.
+        Probabilities, or other non-negative numbers.
     y : array
-        The same of what is compared with.
+        Reference probabilities, or other non-negative numbers.
 
     Returns
     -------
     array
-        `y` where `x` is 0; infinite where there is no value.
+        `y` where `x` is 0; infinite outside the domain.
 
     Examples
     --------
@@ -209,25 +209,25 @@ Axis: TypeAlias = int | Sequence[int] | None
 def logsumexp(
     a: Array, axis: Axis = None, b: Array | None = None, keepdims: bool = False, return_sign: bool = False
 ) -> Array:
-    """The logarithm of a sum of exponentials, weighted or not.
+    """The logarithm of a sum of exponentials, optionally weighted.
 
     Parameters
     ----------
     a : array
-        Logarithms of what to add up; integers become floating point.
+        Logarithms of the terms; integers become floating point.
     axis : int or sequence of int, optional
-        The axes to reduce, by default all.
+        Axes to reduce. Defaults to all axes.
     b : array, optional
-        What each exponential is multiplied by, of a shape that broadcasts against that of `a`; may be negative.
+        Weights of the exponentials, which broadcast against `a`; may be negative.
     keepdims : bool
-        Whether reduced axes stay, with length 1.
+        Whether to keep reduced axes, with length 1.
     return_sign : bool
-        Whether to give the sign of the sum, too, and the logarithm of its size.
+        Whether to return the logarithm of the sum's absolute value and the sum's sign.
 
     Returns
     -------
     array, or pair of arrays
-        Minus infinity for nothing but terms of 0. Without `return_sign`, NaN where the sum is negative.
+        Minus infinity where the sum is 0. Without `return_sign`, NaN where the sum is negative.
 
     Examples
     --------
@@ -247,7 +247,7 @@ def logsumexp(
     counted = b != 0
     largest = xp.max(xp.where(counted, a, -xp.inf), axis=axes, keepdims=True)
     offset = xp.where(xp.isfinite(largest), largest, 0.0)
-    below = xp.where(counted, a, xp.minimum(a, offset + 80.0)) - offset  # what counts for nothing must not overflow
+    below = xp.where(counted, a, xp.minimum(a, offset + 80.0)) - offset  # terms of weight 0 must not overflow
     total = xp.sum(b * xp.exp(below), axis=axes, keepdims=True)
     none = total == 0
     size = xp.log(xp.where(none, 1.0, xp.abs(total))) + offset
@@ -269,7 +269,7 @@ def softmax(x: Array, axis: Axis = None) -> Array:
     x : array
         Logits; integers become floating point.
     axis : int or sequence of int, optional
-        Along which the results sum to 1, by default all axes together.
+        Axes along which the results sum to 1. Defaults to all axes together.
 
     Returns
     -------
@@ -289,14 +289,14 @@ def softmax(x: Array, axis: Axis = None) -> Array:
 
 
 def log_softmax(x: Array, axis: Axis = None) -> Array:
-    """The logarithm of `softmax`, exact where that itself would vanish.
+    """The logarithm of `softmax`, accurate where `softmax` underflows.
 
     Parameters
     ----------
     x : array
         Logits; integers become floating point.
     axis : int or sequence of int, optional
-        Along which the exponentials of the results sum to 1, by default all axes together.
+        Axes along which the exponentials of the results sum to 1. Defaults to all axes together.
 
     Returns
     -------
@@ -315,6 +315,6 @@ def log_softmax(x: Array, axis: Axis = None) -> Array:
         return x
     xp = array_namespace(x)
     axes = tuple(axis) if isinstance(axis, Sequence) else None
-    largest = stop_gradient(xp.max(x, axis=axes, keepdims=True))  # taken off first, or the difference would cancel
+    largest = stop_gradient(xp.max(x, axis=axes, keepdims=True))  # first, or the difference would cancel
     below = x - xp.where(xp.isfinite(largest), largest, 0.0)
     return below - neural.logsumexp(below, axis=axes, keepdims=True)

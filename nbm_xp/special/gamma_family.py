@@ -1,4 +1,4 @@
-"""The gamma function, the error function, and what is made of them."""
+"""The gamma function, the error function, and functions based on them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array: TypeAlias = Any
 
 
 def gammaln(x: Array, /) -> Array:
-    """The logarithm of the size of the gamma function.
+    """The logarithm of the absolute value of the gamma function.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def gammaln(x: Array, /) -> Array:
     Returns
     -------
     array
-        Infinite at 0 and at negative whole numbers.
+        Infinite at 0 and at negative integers.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def gammaln(x: Array, /) -> Array:
 
 
 def gamma(x: Array, /) -> Array:
-    """The gamma function, of which whole numbers give the factorial of one less.
+    """The gamma function; ``gamma(n)`` is ``(n - 1)!`` for positive integers n.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def gamma(x: Array, /) -> Array:
     Returns
     -------
     array
-        NaN at negative whole numbers.
+        NaN at negative integers.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def digamma(x: Array, /) -> Array:
     Returns
     -------
     array
-        NaN at negative whole numbers.
+        NaN at negative integers.
 
     Examples
     --------
@@ -86,9 +86,9 @@ def beta(a: Array, b: Array, /) -> Array:
     Parameters
     ----------
     a : array
-        The first parameter.
+        First parameter.
     b : array
-        The second one.
+        Second parameter.
 
     Returns
     -------
@@ -105,14 +105,14 @@ def beta(a: Array, b: Array, /) -> Array:
 
 
 def betaln(a: Array, b: Array, /) -> Array:
-    """The logarithm of the size of the beta function, right where the function itself is 0.
+    """The logarithm of the absolute value of the beta function, accurate where the beta function underflows.
 
     Parameters
     ----------
     a : array
-        The first parameter.
+        First parameter.
     b : array
-        The second one.
+        Second parameter.
 
     Returns
     -------
@@ -134,9 +134,9 @@ def polygamma(n: int | Array, x: Array, /) -> Array:
     Parameters
     ----------
     n : int or array
-        Which derivative, 0 or more. An int is fastest; an array of whole numbers broadcasts against `x`.
+        Order of the derivative, 0 or more. An int is fastest; an array of integers broadcasts against `x`.
     x : array
-        Numbers. With an array of orders they must be above 0 where the library has no zeta function of its own.
+        Argument. With an array of orders, it must be above 0 where the library has no zeta function of its own.
 
     Returns
     -------
@@ -164,18 +164,18 @@ def zeta(x: Array, q: Array | None = None, /) -> Array:
     Parameters
     ----------
     x : array
-        The exponent, above 1 where there is a `q`.
+        Exponent, above 1 if `q` is given.
     q : array, optional
-        Where the sum begins, above 0. Without it, Riemann's function, which has a value for every `x` but 1.
+        Offset of the sum, above 0. Without it, Riemann's function, which is defined for every `x` except 1.
 
     Returns
     -------
     array
-        Infinite at x = 1; with `q`, NaN below it.
+        Infinite at x = 1; with `q`, NaN below 1.
 
     Notes
     -----
-    The derivatives in `x` come from Euler and Maclaurin's series; below x = -5 they lose digits.
+    Derivatives with respect to `x` are computed by the Euler-Maclaurin formula; they lose digits below x = -5.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def erf(x: Array, /) -> Array:
 
 
 def erfc(x: Array, /) -> Array:
-    """One less the error function, with all its digits where that is small.
+    """The complementary error function, ``1 - erf(x)``, accurate also where it is small.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def erfc(x: Array, /) -> Array:
 
 
 def erfcx(x: Array, /) -> Array:
-    """The complementary error function scaled, ``exp(x**2) erfc(x)``.
+    """The scaled complementary error function, ``exp(x**2) erfc(x)``.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def erfcx(x: Array, /) -> Array:
     Returns
     -------
     array
-        Infinite for `x` below about -26.6; about ``1 / (x sqrt(pi))`` far on the right.
+        Infinite for `x` below about -26.6; approximately ``1 / (x sqrt(pi))`` for large `x`.
 
     Examples
     --------
@@ -263,7 +263,7 @@ def erfinv(y: Array, /) -> Array:
     Returns
     -------
     array
-        Infinite at -1 and 1, NaN beyond.
+        Minus infinity at -1, infinity at 1, NaN outside.
 
     Examples
     --------
@@ -297,7 +297,7 @@ def ndtr(x: Array, /) -> Array:
 
 
 def log_ndtr(x: Array, /) -> Array:
-    """The logarithm of the normal distribution function, right where the function itself is 0.
+    """The logarithm of the normal distribution function, accurate where the function itself underflows.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ def log_ndtr(x: Array, /) -> Array:
     Returns
     -------
     array
-        Not above 0.
+        At most 0.
 
     Examples
     --------
@@ -329,7 +329,7 @@ def ndtri(p: Array, /) -> Array:
     Returns
     -------
     array
-        Infinite at 0 and 1, NaN beyond.
+        Minus infinity at 0, infinity at 1, NaN outside.
 
     Examples
     --------
