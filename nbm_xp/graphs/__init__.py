@@ -1,6 +1,6 @@
-"""Machines on any graph: Ising and Potts models on lattices, spin glasses, Boltzmann machines that are all visible.
+"""Machines on graphs: Ising and Potts models on lattices, spin glasses, fully visible Boltzmann machines.
 
-The same seed gives the same states on every array library and for every division of chains and sweeps.
+The same seed gives the same states on every array library and for every division into chains and sweeps.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cuts of graphs: what the edges between two sides weigh, and a cut that weighs much."""
+"""Cuts of graphs: the value of a cut, and a heuristic for the maximum cut."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ __all__ = ["cut_value", "max_cut"]
 
 
 def cut_value(graph: Any, sides: Any) -> float:
-    """What the edges between two sides weigh together.
+    """Return the total weight of the edges between the two sides of a cut.
 
     Parameters
     ----------
-    graph : Graph, or what stands for one
+    graph : Graph or graph-like
+        See `as_graph`.
     sides : array of shape (units,)
-        Two different values.
+        Side of each unit: two different values.
 
     Examples
     --------
@@ -43,19 +44,21 @@ def max_cut(
     random_state: Any = None,
     library: Any = None,
 ) -> tuple[float, Any]:
-    """A cut that weighs much, by simulated annealing: it need not be the one that weighs most.
+    """Search for a maximum cut by simulated annealing; the result need not be optimal.
 
     Parameters
     ----------
-    graph : Graph, or what stands for one
+    graph : Graph or graph-like
+        See `as_graph`.
     n_chains, n_sweeps, betas, random_state, library
         See `GraphMachine.anneal`.
 
     Returns
     -------
     value : float
+        Total weight of the cut's edges.
     sides : numpy.ndarray
-        int8, of shape (units,): -1 or 1.
+        Side of each unit, -1 or 1: int8, of shape (units,).
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What is known exactly: all states of few units, the square lattice of spins by Kaufman, and strips row by row.
+"""Exact results: enumeration of all states, Kaufman's solution of the square lattice, and transfer matrices of strips.
 
-Contract: what takes more than a minute or a few GB raises before any work. Strips have any couplings and fields, and
-rows of 16 units at most, of 10 where the last row is joined with the first.
+Contract: problems that would take more than a minute or a few GB raise `ValueError` before any work. Strips may have
+any couplings and fields; their rows have at most 16 units, or 10 if the first axis is periodic.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ WIDEST: Final = 16
 WIDEST_JOINED: Final = 10
 _STEP = 1e-30
 _FROZEN: Final = 100.0
-"""Beyond it, in units of the coupling, all that a float64 can tell of a lattice is of its two ground states."""
+"""Above this value of β times the coupling, only the two ground states contribute at float64 precision."""
 
 
 def enumerated(machine: EnergyModel) -> Enumeration:
-    """The energies of all states, of 25 units of two values at most, or of as many states otherwise.
+    """Compute the energies of all states of a machine with at most 2**25 states.
 
     Raises
     ------
     ValueError
-        If there are more.
+        If the machine has more states.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def enumerated(machine: EnergyModel) -> Enumeration:
     couplings = host.zeros((n, n))
     couplings[graph.first, graph.second] = couplings[graph.second, graph.first] = machine.edge_couplings
     energies = host.zeros((1,))
-    for unit in range(n):  # the states of one unit more: each of its values beside all states of those before
+    for unit in range(n):  # add one unit: each of its values with all states of the units before it
         local = fields[unit, :, None]
         for other in range(unit):
             joined = (couplings[unit, other] * products)[:, :, None]
@@ -66,7 +66,7 @@ def enumerated(machine: EnergyModel) -> Enumeration:
 
 
 def states_of(machine: EnergyModel, first: int, last: int) -> Array:
-    """Some of all states by their numbers, int8 of shape (states, units): the first unit's value changes fastest."""
+    """Return states `first` to `last` - 1, int8 of shape (states, units); the first unit's value changes fastest."""
     host, kind = host_namespace(), machine.kind
     digits = state_digits(host.arange(first, last, dtype=host.int32), [kind.count] * machine.n_units)[:, ::-1]
     return host.astype(digits * int(kind.step) + kind.least, host.int8)
@@ -74,11 +74,13 @@ def states_of(machine: EnergyModel, first: int, last: int) -> Array:
 
 @dataclass(frozen=True)
 class SquareLattice:
-    """What is known of the periodic square lattice of spins, all couplings alike, no fields; all a unit.
+    """Exact quantities, per unit, of the periodic square lattice of spins with equal couplings and no fields.
 
     Parameters
     ----------
-    log_partition, energy, specific_heat : float
+    log_partition : float
+        Logarithm of the partition function, in nats.
+    energy, specific_heat : float
     """
 
     log_partition: float
@@ -87,21 +89,21 @@ class SquareLattice:
 
 
 def onsager(shape: tuple[int, int], beta: float, coupling: float = 1.0) -> SquareLattice:
-    """The partition function, energy and specific heat of a periodic lattice of spins, by Kaufman's finite sum [1]_.
+    """Compute log Z, the energy and the specific heat, per unit, of a periodic lattice of spins by Kaufman's sum [1]_.
 
     Parameters
     ----------
     shape : two ints
-        Of the lattice; 3 at least.
+        Shape of the lattice; at least 3 along each axis.
     beta : float
-        The inverse temperature.
+        Inverse temperature.
     coupling : float, optional
-        Of all edges; its product with `beta` must be positive.
+        Coupling of all edges; its product with `beta` must be positive. Defaults to 1.
 
     Raises
     ------
     ValueError
-        If the shape is none, or couplings are not ferromagnetic.
+        If the shape is invalid, or ``beta * coupling`` is not positive and finite.
 
     References
     ----------
@@ -131,14 +133,14 @@ def onsager(shape: tuple[int, int], beta: float, coupling: float = 1.0) -> Squar
 
 @lru_cache(maxsize=8)
 def _kaufman(n: int, m: int) -> Function:
-    """The logarithm of the partition function of a lattice, and its first two derivatives, by β times the coupling."""
+    """Return a function of β times the coupling: log Z of a lattice, and its first two derivatives."""
     host, K = host_namespace(), placeholder(shape=(), dtype="float64")
     s = xp.sinh(2.0 * K)
-    # cosh γ - 1 of the modes, with cosh γ = s + 1 / s - cos(π l / n): sinh γ is found without a loss of digits
+    # cosh γ - 1 of the modes, with cosh γ = s + 1 / s - cos(π l / n): this avoids cancellation in sinh γ
     lift = (xp.sqrt(s) - 1.0 / xp.sqrt(s)) ** 2 + 2.0 * host.sin(host.pi * host.arange(1, 2 * n) / (2 * n)) ** 2
     half = m / 2 * xp.log1p(lift + xp.sqrt(lift * (lift + 2.0)))
-    zero = m / 2 * (2.0 * K + xp.log(xp.tanh(K)))  # the mode 0 has a sign, which changes at the critical point
-    cosh, sinh = (half + xp.log1p(sign * xp.exp(-2.0 * half)) for sign in (1.0, -1.0))  # logarithms of twice them
+    zero = m / 2 * (2.0 * K + xp.log(xp.tanh(K)))  # mode 0 changes its sign at the critical point
+    cosh, sinh = (half + xp.log1p(sign * xp.exp(-2.0 * half)) for sign in (1.0, -1.0))  # log(2 cosh), log(2 sinh)
     (odd_cosh, even_cosh), (odd_sinh, even_sinh) = ((xp.sum(x[::2]), xp.sum(x[1::2])) for x in (cosh, sinh))
     logs = xp.stack([odd_cosh, odd_sinh, even_cosh + zero, even_cosh - zero, even_sinh + zero, even_sinh - zero])
     largest = xp.max(logs)
@@ -149,19 +151,20 @@ def _kaufman(n: int, m: int) -> Function:
 
 
 def strip_log_partition(machine: EnergyModel, beta: float = 1.0) -> float:
-    """The logarithm of the partition function of a two-dimensional lattice of spins, by transfer matrices.
+    """Compute log Z of a two-dimensional lattice of spins, in nats, by transfer matrices.
 
     Parameters
     ----------
     machine : GraphMachine
-        On a `lattice` of two axes, of which the last one is the width: 16 at most, and 10 where the first is periodic.
+        Spins on a `lattice` of two axes. The length of the last axis is at most 16, or 10 if the first axis is
+        periodic.
     beta : float, optional
-        The inverse temperature.
+        Inverse temperature. Defaults to 1.
 
     Raises
     ------
     ValueError
-        If it is no such lattice, or too wide.
+        If the machine has no such lattice, or the lattice is too wide.
 
     Examples
     --------
@@ -174,12 +177,11 @@ def strip_log_partition(machine: EnergyModel, beta: float = 1.0) -> float:
 
 
 def strip_energy(machine: EnergyModel, beta: float = 1.0) -> float:
-    """The mean energy a unit of a two-dimensional lattice of spins: see `strip_log_partition`.
+    """Compute the mean energy per unit of a two-dimensional lattice of spins: see `strip_log_partition`.
 
     Notes
     -----
-    It is the derivative by β, found without a difference by adding an imaginary number to β that is so small that its
-    square is nothing.
+    The derivative with respect to β is computed by the complex-step method, which has no cancellation error.
 
     Examples
     --------
@@ -196,7 +198,7 @@ def _log_partition(machine: EnergyModel, beta: complex) -> Array:
     length, width = fields.shape
     spins = 1.0 - 2.0 * ((host.arange(2**width)[:, None] >> host.arange(width - 1, -1, -1)) & 1)  # unit 0 first
     size = 2**width if joined else 1
-    # one row of the table for each state of the first row, where the last one is joined with that
+    # one row of the table for each state of the lattice's first row, if the first axis is periodic
     table = host.eye(2**width, dtype=host.complex128) if joined else host.ones((1, 2**width), dtype=host.complex128)
     log = 0.0
     for row in range(length):
@@ -214,7 +216,7 @@ def _log_partition(machine: EnergyModel, beta: complex) -> Array:
 
 
 def _exchanged(table: Array, size: int, width: int, unit: int, beta: complex, coupling: float) -> Array:
-    """Sum over a unit of one row, coupled with that of the next row in its place; in parts of the larger weight."""
+    """Sum over a unit of one row, coupled to the unit below it; weights are relative to the larger weight."""
     host = host_namespace()
     parts = host.reshape(table, (size, 2**unit, 2, 2 ** (width - 1 - unit)))
     alike, other = (host.exp(beta * (x - abs(coupling))) for x in (coupling, -coupling))
@@ -223,7 +225,10 @@ def _exchanged(table: Array, size: int, width: int, unit: int, beta: complex, co
 
 
 def _strip_couplings(machine: EnergyModel) -> tuple[Array, Array, Array, bool]:
-    """The couplings within rows and with the next row, and the fields, each of shape (length, width)."""
+    """Return the couplings within rows, those to the next row, the fields, and whether the first axis is periodic.
+
+    The arrays have the shape (length, width).
+    """
     check_machine(machine)
     host, graph = host_namespace(), machine.graph
     if not isinstance(graph, Lattice) or len(graph.shape) != 2 or machine.kind.name != "spin":

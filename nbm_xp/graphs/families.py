@@ -1,7 +1,6 @@
-"""Graphs by name: lattices, random graphs, spin glasses, and files.
+"""Constructors of graphs: lattices, random graphs, spin glasses, and files.
 
-Contract: a random graph follows from its seed, on every machine; large ones are made of arrays,
-not edge by edge.
+Contract: a random graph follows from its seed on every machine.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ __all__ = [
 
 
 def lattice(shape: int | Sequence[int], periodic: bool | Sequence[bool] = True) -> Lattice:
-    """A lattice: each unit is joined with the next one along each axis.
+    """Return a hypercubic lattice with edges between nearest neighbours.
 
     Parameters
     ----------
     shape : int or sequence of ints
-        How many units along each axis, in any number of dimensions; two at least, three where the ends are joined.
+        Number of units along each axis: at least 2, or at least 3 along a periodic axis.
     periodic : bool or sequence of bool, optional
-        Whether the ends are joined, along all axes or each of them.
+        Whether all axes, or each axis, are periodic.
 
     Examples
     --------
@@ -59,19 +58,20 @@ def lattice(shape: int | Sequence[int], periodic: bool | Sequence[bool] = True) 
 
 
 def erdos_renyi(units: int, probability: float, random_state: Any = None) -> Graph:
-    """A graph in which each pair is joined with the same probability, each pair for itself.
+    """Draw an Erdős–Rényi graph: each pair of units is an edge with the same probability, independently.
 
     Parameters
     ----------
     units : int
+        Number of units.
     probability : float
-        From 0 to 1.
+        Probability of an edge, from 0 to 1.
     random_state : int, None or generator, optional
 
     Notes
     -----
-    The number of pairs that are passed over until one is joined has a geometric distribution, so that the work is in
-    proportion to the edges.
+    The number of pairs skipped before the next edge has a geometric distribution, so the work is proportional to the
+    number of edges.
 
     Examples
     --------
@@ -99,18 +99,19 @@ def erdos_renyi(units: int, probability: float, random_state: Any = None) -> Gra
 
 
 def random_regular(units: int, degree: int, random_state: Any = None) -> Graph:
-    """A random graph in which each unit has so many neighbours.
+    """Draw a random regular graph.
 
     Parameters
     ----------
     units, degree : int
-        Their product must be even, and `degree` less than `units`.
+        Number of units, and number of neighbours of each unit. Their product must be even, and `degree` less than
+        `units`.
     random_state : int, None or generator, optional
 
     Notes
     -----
-    Ends of edges are paired at random; pairs that are loops or there already are mended by exchanging ends with others
-    that are drawn at random [1]_.
+    The ends of edges are paired at random; loops and repeated edges are removed by exchanging ends with edges that are
+    drawn at random, as in [1]_.
 
     References
     ----------
@@ -150,14 +151,14 @@ def edwards_anderson(
     periodic: bool | Sequence[bool] = True,
     random_state: Any = None,
 ) -> Graph:
-    """A spin glass on a lattice: couplings are random, of mean 0 and variance 1.
+    """Draw an Edwards–Anderson spin glass: a lattice with random couplings of mean 0 and variance 1.
 
     Parameters
     ----------
     shape, periodic
-        As for `lattice`.
+        See `lattice`.
     disorder : {"signs", "normal"}, optional
-        Whether couplings are 1 or -1, each as likely, or normal numbers.
+        Distribution of the couplings: 1 or -1 with equal probability, or standard normal.
     random_state : int, None or generator, optional
 
     Examples
@@ -179,11 +180,12 @@ def edwards_anderson(
 
 
 def sherrington_kirkpatrick(units: int, random_state: Any = None) -> Graph:
-    """A spin glass of all pairs: couplings are normal numbers of mean 0 and variance 1 / units.
+    """Draw a Sherrington–Kirkpatrick spin glass: a complete graph with normal couplings of variance 1 / units.
 
     Parameters
     ----------
     units : int
+        Number of units, at least 2.
     random_state : int, None or generator, optional
 
     Examples
@@ -200,13 +202,13 @@ def sherrington_kirkpatrick(units: int, random_state: Any = None) -> Graph:
 
 
 def read_gset(path: Any) -> Graph:
-    r"""A graph from a file in the G set's format: units and edges, then a line for each edge, counted from 1.
+    r"""Read a graph from a file in the format of the Gset collection.
 
     Parameters
     ----------
     path : path
-        Lines of two ints and a weight, or of two ints alone for a weight of 1; what else stands in the first line
-        after its two ints is passed over.
+        Text file. The first line has the numbers of units and of edges; further fields in it are ignored. Each other
+        line has the two units of an edge, numbered from 1, and optionally its weight, 1 by default.
 
     Examples
     --------

@@ -1,12 +1,12 @@
-"""Graphs: units, the pairs of them that are joined, and lattices, whose edges follow from their shape.
+"""Undirected graphs of units, and lattices, whose edges follow from their shape.
 
-Contract: a graph is validated once, when it is made, whatever it was made from. Its arrays are in host memory. A
-lattice makes its edges and colours only when they are asked for; its edges and colours are those of any other graph of
-the same pairs, and its slots those of `layout`: colour after colour, within a colour in C order.
+Contract: a graph is validated once, when it is constructed. Its arrays are in host memory. A lattice computes its edges
+and colours lazily; its colours equal those of a `Graph` with the same edges, and its slots those of `layout`: ordered
+by colour, and within a colour in C order.
 
 Greedy colouring in the order of the units gives along a single axis the colours 0, 1, 0, 1, …, and a 2 at the end of a
-ring of odd length. On a lattice the colour of a unit is the exclusive or of those of its places along the axes: the
-least free colour is the value of a sum of games, whose moves lead to the neighbours that have their colours already.
+ring of odd length. On a lattice the colour of a unit is the exclusive or of the colours of its coordinates: the least
+free colour is the Grundy value of a sum of games, whose moves lead to the neighbours coloured before.
 
 References
 ----------
@@ -33,25 +33,25 @@ MOST_UNITS = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Units, and the pairs of them that are joined.
+    """An undirected graph of units.
 
     Parameters
     ----------
     units : int
-        How many; they are numbered from 0 on.
+        Number of units; they are numbered from 0.
     first, second : array of int
-        The two units of each edge, of shape (edges,). A pair is named once, in either order.
+        The two units of each edge, of shape (edges,). Each pair appears once, in either order.
     weights : array of float, optional
-        One for each edge; None where all are 1.
+        Weight of each edge; None if all are 1.
     colours : array of int, optional
-        A colour for each unit, from 0 on, such that joined units have different ones; else they are found.
+        A proper colouring: the colour of each unit, from 0. Computed greedily by default.
     name : str
-        What to call it.
+        Name shown in the representation.
 
     Raises
     ------
     ValueError
-        If an edge joins a unit with itself or with one that is not there, or a weight is not finite.
+        If an edge is a loop or has an end that is not a unit, or a weight is not finite.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class Graph:
 
     @property
     def edges(self) -> int:
-        """How many pairs are joined."""
+        """Number of edges."""
         return int(self.first.shape[0])
 
     def __repr__(self) -> str:
@@ -102,12 +102,12 @@ class Graph:
 
 
 def finite(values: Any, name: str, shape: tuple[int, ...]) -> Array:
-    """Numbers as a float64 array of one shape, to which a single number is broadcast.
+    """Return finite numbers as a float64 array of the given shape; a single number is broadcast to it.
 
     Raises
     ------
     ValueError
-        If there are others than finite ones, or they have another shape.
+        If a number is not finite, or the array has another shape.
     """
     host = host_namespace()
     array = numbers(to_numpy(values) if is_array(values) else values, name, host, "float64")
@@ -120,7 +120,7 @@ def finite(values: Any, name: str, shape: tuple[int, ...]) -> Array:
 
 
 def uniform_value(array: Array) -> float | None:
-    """The one number that `finite` broadcast to an array; None where there may be several.
+    """Return the number that `finite` broadcast to an array; None if the array is not a broadcast number.
 
     Examples
     --------
@@ -132,23 +132,23 @@ def uniform_value(array: Array) -> float | None:
 
 
 def as_graph(graph: Any, units: int | None = None) -> Graph:
-    """A graph of what stands for one.
+    """Convert an object that represents a graph to a `Graph`.
 
     Parameters
     ----------
     graph : Graph, sparse or dense matrix, array of edges, or networkx graph
-        A matrix, or a sparse one, has the weight of units i and j in entries (i, j) and (j, i). An array of ints of
-        shape (edges, 2) has a pair in each row. Of a networkx graph, units are its nodes in their order, and weights
-        the attribute ``weight``, where edges have one.
+        A matrix, dense or sparse, has the weight of edge (i, j) in entries (i, j) and (j, i). An integer array of
+        shape (edges, 2) has an edge in each row. The nodes of a networkx graph are the units, in their order, and its
+        weights are the edges' attribute ``weight``, if any edge has one.
     units : int, optional
-        For an array of edges: how many units there are, those without edges included.
+        Number of units of an array of edges, including units without edges; by default the largest number plus 1.
 
     Raises
     ------
     ValueError
-        If it is no graph, or a matrix has a diagonal or is not symmetric.
+        If the graph is invalid, or a matrix is not symmetric or has a non-zero diagonal.
     TypeError
-        If it is nothing of these.
+        If `graph` is of another type.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def as_graph(graph: Any, units: int | None = None) -> Graph:
 
 
 def _from_matrix(matrix: Any) -> Graph:
-    """A graph of the entries of a matrix, dense or sparse, that are not zero; those that are there twice are summed."""
+    """Return the graph of the non-zero entries of a dense or sparse matrix; duplicate entries are summed."""
     scipy_sparse, host = need("scipy.sparse"), host_namespace()
     found = scipy_sparse.csr_array(matrix, copy=True)
     if len(found.shape) != 2 or found.shape[0] != found.shape[1]:
@@ -206,7 +206,7 @@ def _from_matrix(matrix: Any) -> Graph:
 
 
 def _from_networkx(graph: Any) -> Graph:
-    """A graph of one of networkx's, or of what has ``nodes`` and ``edges`` as it does."""
+    """Return the graph of a networkx graph, or of an object with the same ``nodes`` and ``edges``."""
     host = host_namespace()
     if getattr(graph, "is_directed", bool)() or getattr(graph, "is_multigraph", bool)():
         raise ValueError("graph must be undirected, with one edge for a pair at most")
@@ -219,16 +219,16 @@ def _from_networkx(graph: Any) -> Graph:
 
 
 class Lattice(Graph):
-    """Units in rows and columns, each joined with the next one along each axis.
+    """A hypercubic lattice with edges between nearest neighbours.
 
     Parameters
     ----------
     shape : tuple of ints
-        How many units along each axis; they are numbered in C order.
+        Number of units along each axis; units are numbered in C order.
     periodic : tuple of bool
-        Along which axes the ends are joined.
+        Whether each axis is periodic.
     weights : array of float, optional
-        One for each edge: those along the first axis, by their first units in C order, then those along the next one.
+        Weight of each edge: the edges along the first axis, by their first units in C order, then along the next axis.
     name : str, optional
 
     Examples
@@ -258,23 +258,23 @@ class Lattice(Graph):
 
     @property
     def edge_shapes(self) -> list[tuple[int, ...]]:
-        """How many edges there are along each axis, by their first units: one less along an axis with open ends."""
+        """Shapes of the arrays of edges along each axis, by their first units: one shorter along an open axis."""
         axes = range(len(self.shape))
         return [tuple(n - (k == axis and not self.periodic[k]) for k, n in enumerate(self.shape)) for axis in axes]
 
     @property
     def edges(self) -> int:
-        """How many pairs are joined."""
+        """Number of edges."""
         return sum(map(math.prod, self.edge_shapes))
 
     @property
     def colour_count(self) -> int:
-        """How many colours there are."""
+        """Number of colours."""
         return sum(count > 0 for count in _counts(self.shape, odd_rings(self.shape, self.periodic))[0])
 
     @property
     def reach(self) -> int:
-        """How far units are from all that they depend on in a sweep: as many as there are colours, made even."""
+        """Largest distance at which a unit depends on others in a sweep: the number of colours, rounded up to even."""
         return -(-self.colour_count // 2) * 2
 
     @cached_property
@@ -291,17 +291,17 @@ class Lattice(Graph):
 
     @property
     def first(self) -> Array:
-        """The first units of all edges."""
+        """First unit of each edge."""
         return self._ends[0]
 
     @property
     def second(self) -> Array:
-        """The second units of all edges."""
+        """Second unit of each edge."""
         return self._ends[1]
 
     @cached_property
     def colours(self) -> Array:
-        """A colour for each unit."""
+        """Colour of each unit."""
         host = host_namespace()
         found = host.zeros((), dtype=host.uint8)
         for n, odd in zip(self.shape, odd_rings(self.shape, self.periodic), strict=True):
@@ -311,13 +311,13 @@ class Lattice(Graph):
 
 
 def odd_rings(shape: tuple[int, ...], periodic: tuple[bool, ...]) -> tuple[bool, ...]:
-    """Along which axes units are joined to rings of odd length."""
+    """Return whether each axis is periodic and of odd length."""
     return tuple(bool(ends and n % 2) for n, ends in zip(shape, periodic, strict=True))
 
 
 @lru_cache(maxsize=256)
 def _counts(shape: tuple[int, ...], odd: tuple[bool, ...]) -> tuple[tuple[int, ...], ...]:
-    """How many units of each of four colours there are on the last axes: on all of them, on one less, …, on none."""
+    """Return the number of units of each of four colours on all axes, on all but the first axis, …, on none."""
     found: list[tuple[int, ...]] = [(1, 0, 0, 0)]
     for n, ring in zip(reversed(shape), reversed(odd), strict=True):
         along, rest = ((n - ring + 1) // 2, (n - ring) // 2, int(ring), 0), found[0]
@@ -326,23 +326,24 @@ def _counts(shape: tuple[int, ...], odd: tuple[bool, ...]) -> tuple[tuple[int, .
 
 
 def row_starts(shape: tuple[int, ...], odd: tuple[bool, ...], rows: Array, colour: int) -> tuple[Array, Array]:
-    """Where the units of a colour begin that lie in rows along the last axis.
+    """Return the first slots of the units of a colour in rows along the last axis.
 
     Parameters
     ----------
     shape : tuple of ints
-        The lattice's.
+        Shape of the lattice.
     odd : tuple of bool
-        Along which axes there are rings of odd length.
+        Whether each axis is periodic and of odd length.
     rows : array of int64
-        Their numbers.
+        Row numbers.
     colour : int
 
     Returns
     -------
     slots, along : arrays of int64
-        Of each row the slot of its first unit of the colour; the others follow. And the colour along the row that they
-        have: 0 at even places, 1 at odd ones, but 2 at the last one of a ring of odd length; 3 nowhere.
+        Slot of the first unit of the colour in each row, which the row's other units of the colour follow; and their
+        colour along the row: 0 at even positions, 1 at odd positions, 2 at the last position of a ring of odd length,
+        3 if the row has no such unit.
 
     Examples
     --------
@@ -361,7 +362,7 @@ def row_starts(shape: tuple[int, ...], odd: tuple[bool, ...], rows: Array, colou
         size = math.prod(shape[axis + 1 : -1])
         place, rows = (rows // size, rows % size) if size > 1 else (rows, 0 * rows)
         rest, half, last = host.asarray(later[axis]), place >> 1, place & 1
-        # of those that differ here first, half have even places and half odd ones: none is the last one
+        # units before this one along the axis: half at even positions and half at odd ones, none at the last position
         slots = slots + (half + last) * rest[along] + half * rest[along ^ 1]
         along = along ^ last ^ (2 * (place == n - 1) if odd[axis] else 0)
     return slots, along

@@ -1,7 +1,7 @@
-"""`GraphMachine`: units on a graph, their couplings and fields, and draws of their states.
+"""`GraphMachine`: a Boltzmann machine on a graph, with sampling, annealing, tempering and learning.
 
 Contract: the same seed gives the same states on every library, in memory and on Dask, for every division into chains,
-sweeps and blocks; what is wrong with an argument is said before anything is drawn.
+sweeps and blocks. Arguments are validated before anything is drawn.
 """
 
 from __future__ import annotations
@@ -33,55 +33,59 @@ __all__ = ["GraphMachine"]
 class GraphMachine(Learning):
     """A Boltzmann machine of discrete units on a graph.
 
-    The energy of spins, -1 or 1, and of binary units, 0 or 1, is ``-Σ J_ij s_i s_j - Σ h_i s_i``, over the edges and
-    over the units; that of Potts units is ``-Σ J_ij [s_i = s_j] - Σ h_i[s_i]``. A state has a probability in proportion
-    to ``exp(-β E)``.
+    The energy of spins (-1 or 1) and of binary units (0 or 1) is ``E = -Σ J_ij s_i s_j - Σ h_i s_i``, summed over edges
+    and over units; the energy of Potts units is ``E = -Σ J_ij [s_i = s_j] - Σ h_i[s_i]``. The probability of a state is
+    proportional to ``exp(-β E)``.
 
     Parameters
     ----------
     graph : Graph, sparse or dense matrix, array of edges, or networkx graph
         See `as_graph`.
     units : {"spin", "binary"} or int, optional
-        What units can be; an int q, or "categorical:q", is the number of values of Potts units, from 2 to 127.
+        Kind of units. An int q from 2 to 127, or "categorical:q", gives Potts units with q values.
     fields : float or array, optional
-        Of all units, or of each; of Potts units, for each value, or of shape (units, values).
+        One field for all units, or an array of shape (units,). For Potts units also an array of shape (values,) or
+        (units, values). Defaults to 0.
     couplings : float or array, optional
-        Of all edges, or of each in the graph's order; the graph's weights by default, and 1 where it has none.
+        One coupling for all edges, or an array of shape (edges,) in the graph's order. Defaults to the graph's weights,
+        or to 1 if it has none.
     training : {"pseudo_likelihood", "pcd", "ptt", "exact"}, optional
-        How `fit` learns: by the pseudo-likelihood, the probability of each unit given all others; or by the likelihood,
-        with persistent chains, with chains in parallel tempering, or by all states where they are few. Chains begin
-        where the pseudo-likelihood is largest.
+        Objective and method of `fit`: the pseudo-likelihood; or the likelihood, by persistent contrastive divergence,
+        by parallel tempering, or by enumeration of all states. Training with chains ("pcd" and "ptt") starts from the
+        maximum of the pseudo-likelihood.
     n_iter : int, optional
-        How many steps there are at most; with chains, how many there are.
+        Maximum number of steps; with chains, the number of steps.
     learning_rate : float, optional
-        How long steps with chains are, of the longest that the curvature of the likelihood can bear at first; of
-        `partial_fit`, how many times the gradient a step is.
+        Step size of `fit` with chains, in units of the inverse of the largest curvature of the log-likelihood, which is
+        estimated from the data; in `partial_fit`, the factor of the gradient.
     weight_decay : float, optional
-        Half of it times the squares of couplings and fields is taken from the mean of what is to be large.
+        L2 penalty: ``weight_decay / 2`` times the sum of squared couplings and fields is subtracted from the mean
+        log-(pseudo-)likelihood.
     n_chains, n_sweeps : int, optional
-        How many chains there are, or sets of them, and their sweeps in a step.
+        Number of chains ("pcd") or sets of chains ("ptt"), and number of sweeps per step.
     tol : float, optional
-        The size of the gradient's largest part at which learning ends, without chains.
+        Learning without chains stops when the largest absolute component of the gradient is at most `tol`.
     random_state : int, None or generator, optional
-        Of the chains that learning makes; `sample` and the others have their own.
+        Seed of the chains used in learning. `sample` and the other methods have their own.
 
     Attributes
     ----------
     couplings_ : numpy.ndarray of shape (edges,)
-        What was learned, which all methods go by from then on.
+        Learned couplings; all methods use the learned couplings and fields.
     fields_ : numpy.ndarray of shape (units,), or (units, values)
+        Learned fields.
     n_iter_, n_features_in_ : int
-        The steps made, and the units.
+        Number of steps made, and number of units.
 
     Raises
     ------
     ValueError
-        If there is no such graph, or numbers are not finite or too many or too few.
+        If the graph is invalid, or couplings or fields are not finite or have another shape.
 
     Notes
     -----
-    Couplings and fields are rounded to multiples of `resolution`, so fine that whole numbers stay as they are, so
-    coarse that sums of all of them are exact. That is why all libraries give the same bits.
+    Couplings and fields are rounded to multiples of `resolution`, a power of two. It is so coarse that all sums of them
+    are exact in float64, hence equal on all libraries, and so fine that integers are not changed.
 
     Examples
     --------
@@ -97,7 +101,7 @@ class GraphMachine(Learning):
     """
 
     def energy(self, states: Array) -> Any:
-        """The energies of states.
+        """Compute the energies of states.
 
         Parameters
         ----------
@@ -141,60 +145,62 @@ class GraphMachine(Learning):
         Parameters
         ----------
         n_chains : int, optional
-            How many chains run together.
+            Number of chains.
         n_sweeps : int, optional
-            How many sweeps there are after those of `burn_in`.
+            Number of sweeps after the `burn_in` sweeps.
         burn_in : int, optional
-            How many sweeps come first, unobserved.
+            Number of sweeps discarded first.
         thin : int, optional
-            Observables are measured after each so many sweeps.
+            Interval between measurements, in sweeps.
         initial : array of shape (n_chains, units), or xarray.Dataset, optional
-            The states to begin with; random ones by default. Of a dataset that this method returned, all chains go on
-            as if they had not been interrupted; `burn_in` should be 0 then, and `random_state` None.
+            Initial states; random by default. A dataset that this method returned resumes its chains as if they had not
+            been interrupted; then `random_state` must be None, and `burn_in` should be 0.
         beta : float or array of shape (n_chains,), optional
-            The inverse temperature, of all chains or of each.
+            Inverse temperature of all chains, or of each chain.
         rule : {"heat_bath", "metropolis", "multi_spin", "swendsen_wang", "wolff"}, optional
-            How a unit is drawn: by its heat bath; by Metropolis's rule; by its heat bath, 64 chains in the bits of a
-            word, for couplings of one size, no fields and as many neighbours each; or in clusters of equal units, all
-            of them or one, of spins and Potts units with ferromagnetic couplings and no fields.
+            Update rule. "multi_spin" is the heat bath with 64 chains packed into the bits of a word; it needs spins
+            without fields, couplings of equal absolute value, and the same number of neighbours, at most 7, for each
+            unit. "swendsen_wang" and "wolff" update all clusters, or one; they need spins or Potts units without fields
+            and with ferromagnetic couplings.
         observe : str or sequence of str, optional
-            Energy, a unit; magnetisation, the mean value of a unit, of Potts units the order parameter, or
-            abs_magnetisation, its size; overlap, of chains two by two; correlations, along the axes of a lattice;
-            means, of units and joined pairs. `binder` and `autocorrelation_time` are functions of these.
+            "energy", per unit; "magnetisation", the mean over units (for Potts units the order parameter);
+            "abs_magnetisation", its absolute value; "overlap", of pairs of chains; "correlations", along the axes of a
+            lattice; "means", of each unit and of the product over each edge. `binder` and `autocorrelation_time` take
+            these series.
         clamp : dict, optional
-            Units, and their constant values.
+            Constant values of clamped units, by unit number.
         first_chain : int, optional
-            The number of the first chain: chains 4 to 7 are the same whether or not 0 to 3 run beside them.
+            Number of the first chain: chains 4 to 7 are the same whether or not chains 0 to 3 are drawn with them.
         random_state : int, None or generator, optional
         library : str or namespace, optional
-            The library whose arrays hold the states; by default the one that is configured.
+            Array library of the states; by default the configured one.
         chunks : int or sequence, optional
-            Of a lattice: how long blocks are along each axis, as Dask takes chunks; -1 is the whole axis. Then the
-            variables are Dask arrays, which nothing computes until they are asked for, and `state` has the lattice's
-            axes. The bits are those of the undivided lattice. Rules are heat bath and Metropolis.
+            Block lengths along each axis of a lattice, as Dask's chunks; -1 is the whole axis. The variables are then
+            Dask arrays, computed lazily, and ``state`` has the lattice's axes. The results equal those of the undivided
+            lattice. Only the rules "heat_bath" and "metropolis" run in blocks.
         shards : int or array of shape (units,), optional
-            Of any graph: how many shards it is divided into, by pymetis where it is installed, else by a breadth-first
-            walk; or the shard of each unit. Variables are Dask arrays, as with `chunks`.
+            Number of shards into which the graph is partitioned, by pymetis if it is installed, else by a breadth-first
+            ordering; or the shard of each unit. Variables are Dask arrays, as with `chunks`.
 
         Returns
         -------
         xarray.Dataset
             A variable for each observable, and ``state``, the last states, with the dimensions chain and unit.
-            Attributes are R-hat, effective sample size and Monte Carlo error of each observable that has a number for
-            each sweep, as ``energy_r_hat``, ``energy_ess`` and ``energy_mcse``: see `diagnose`, which gives them of
-            Dask arrays.
+            Attributes are R-hat, effective sample size and Monte Carlo standard error of each observable with the
+            dimension sweep, such as ``energy_r_hat``, ``energy_ess`` and ``energy_mcse``. With `chunks` or `shards`
+            they are left to `diagnose`.
 
         Raises
         ------
         ValueError
-            If an argument is not what it can be.
+            If an argument is invalid.
 
         Warns
         -----
         ClampWarning
-            Where units are clamped, but none of some connected components of the graph.
+            If some connected components of the graph have clamped units and others have none.
         MixingWarning
-            Where chains disagree, or still move away from their initial states: see `diagnose`.
+            If chains disagree, or still drift from their initial states: see `diagnose`.
 
         Examples
         --------
@@ -244,7 +250,7 @@ class GraphMachine(Learning):
         first_chain: int = 0,
         library: Any = None,
     ) -> Chains:
-        """Chains at their start, which the caller steps: the arguments are those of `sample`.
+        """Return chains in their initial states, which the caller steps; the arguments are those of `sample`.
 
         Examples
         --------
@@ -278,16 +284,17 @@ class GraphMachine(Learning):
         n_chains, rule, clamp, initial, random_state, library
             See `sample`.
         n_sweeps : int, optional
-            How many sweeps there are where `betas` is two numbers.
+            Number of sweeps if `betas` is two numbers.
         betas : two floats, or array, optional
-            The inverse temperature of the first and the last sweep, between which it rises evenly; or of each sweep.
+            Inverse temperatures of the first and the last sweep, interpolated linearly; or of each sweep.
         thin : int, optional
-            Energies are measured after each so many sweeps.
+            Interval between measurements of the energy, in sweeps.
 
         Returns
         -------
         xarray.Dataset
-            ``energy``, of shape (chain,), the least energy that each chain met, of all units; ``state``, which had it.
+            ``energy``, of shape (chain,): the lowest total energy that each chain found; ``state``: the state with this
+            energy.
 
         Examples
         --------
@@ -328,33 +335,33 @@ class GraphMachine(Learning):
         random_state: Any = None,
         library: Any = None,
     ) -> Any:
-        """Draw states by parallel tempering: chains at several temperatures exchange these.
+        """Draw states by parallel tempering: chains at different temperatures exchange their temperatures.
 
         Parameters
         ----------
         n_chains : int, optional
-            How many sets of chains run together, of one chain for each inverse temperature.
+            Number of sets of chains; a set has one chain for each inverse temperature.
         n_sweeps, burn_in : int, optional
-            How many sweeps are observed, after how many that are not.
+            Number of observed sweeps, and number of sweeps discarded before them.
         betas : array
-            Rising inverse temperatures.
+            Inverse temperatures, in increasing order.
         acceptance : float, optional
-            The share of exchanges to aim at: temperatures are placed between the first and the last of `betas` such
-            that all neighbours exchange so often.
+            Target acceptance rate of exchanges: inverse temperatures are placed between the first and the last of
+            `betas` such that all adjacent pairs exchange at this rate. By default `betas` are used as they are.
         rule, clamp, random_state, library
             See `sample`.
 
         Returns
         -------
         xarray.Dataset
-            ``energy``, a unit, of shape (chain, beta, sweep); ``acceptance``, of shape (pair,); ``best_energy`` and
-            ``best_state``, the least energy of all units of each set, and its state; ``state``, the last
-            ones. Attributes are diagnostics, as those of `sample`.
+            ``energy``, per unit, of shape (chain, beta, sweep); ``acceptance``, the acceptance rates, of shape (pair,);
+            ``best_energy`` and ``best_state``, the lowest total energy of each set and its state; ``state``, the last
+            states. Attributes are diagnostics, as those of `sample`.
 
         Warns
         -----
         MixingWarning
-            Where sets disagree, or still move away from their initial states: see `diagnose`.
+            If sets disagree, or still drift from their initial states: see `diagnose`.
 
         Examples
         --------
@@ -395,5 +402,5 @@ class GraphMachine(Learning):
         return draws.assign_attrs(diagnose(draws, stacklevel=3))
 
     def _attributes(self, group: ChainGroup) -> dict[str, Any]:
-        """What a dataset says of its chains."""
+        """Return the attributes of a dataset: the machine, the rule and the seed."""
         return {"machine": repr(self), "rule": group.rule, "seed": list(group.seed)}

@@ -1,7 +1,6 @@
-"""What series of measurements say: errors of means, times of autocorrelation, cumulants, histograms, diagnostics.
+"""Statistics of series of measurements: standard errors, autocorrelation times, cumulants, diagnostics.
 
-Contract: a series has sweeps along its last axis, and chains, if any, along those before. Of arrays that are not
-computed yet, nothing is computed unless it is asked for.
+Contract: the last axis of a series is sweeps; the axes before it, if any, are chains.
 """
 
 from __future__ import annotations
@@ -33,18 +32,19 @@ def _series(values: Any, name: str, least: int = 2) -> Array:
 
 
 def autocorrelation_time(series: Any) -> Array:
-    """The integrated autocorrelation time of a series: so many sweeps are worth half an independent draw.
+    """Estimate the integrated autocorrelation time of a series, in sweeps.
 
     Parameters
     ----------
     series : array of shape (…, sweeps)
-        Four sweeps at least.
+        At least four sweeps.
 
     Returns
     -------
     numpy.ndarray
-        Of shape (…): 1/2 + the sum of the correlations of sweeps 1, 2, … apart, by Geyer's initial monotone sequence;
-        1/2 for independent draws, and for a series that stays the same.
+        float64, of shape (…): 1/2 plus the sum of the autocorrelations at lags 1, 2, …, truncated by Geyer's initial
+        monotone sequence. 1/2 for independent draws and for a constant series. The effective sample size is the number
+        of sweeps divided by twice this time.
 
     Examples
     --------
@@ -59,15 +59,15 @@ def autocorrelation_time(series: Any) -> Array:
 
 
 def jackknife_error(function: Callable[[Any], float], series: Any, blocks: int = 32) -> float:
-    """The standard error of what a function makes of a series, by leaving out a part of the sweeps at a time.
+    """Estimate the standard error of a statistic of a series by the block jackknife.
 
     Parameters
     ----------
     function : callable
-        Of an array like the series, with fewer sweeps.
+        Statistic: a function of an array of shape (sweeps,) or (blocks, sweeps) that returns a number.
     series : array of shape (…, sweeps)
     blocks : int, optional
-        Into how many parts all chains together are divided; fewer where there are fewer sweeps. A part should be many
+        Approximate number of blocks of all chains together; fewer if there are fewer sweeps. A block should be many
         autocorrelation times long.
 
     Examples
@@ -91,7 +91,7 @@ def jackknife_error(function: Callable[[Any], float], series: Any, blocks: int =
 
 
 def binder(magnetisation: Any) -> float:
-    """Binder's cumulant of magnetisations, ``1 - <m^4> / (3 <m^2>^2)``: 2/3 in an ordered phase, 0 in a disordered one.
+    """Compute Binder's cumulant, ``1 - <m^4> / (3 <m^2>^2)``: 2/3 in an ordered phase, 0 in a disordered one.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def binder(magnetisation: Any) -> float:
 
 
 def specific_heat(energy: Any, beta: float, units: int) -> float:
-    """The specific heat a unit of energies a unit: ``β² units (<e²> - <e>²)``.
+    """Compute the specific heat per unit from energies per unit: ``β² units (<e²> - <e>²)``.
 
     Examples
     --------
@@ -116,31 +116,31 @@ def specific_heat(energy: Any, beta: float, units: int) -> float:
 
 
 def diagnose(draws: Any, *, stacklevel: int = 2) -> dict[str, Any]:
-    """R-hat, effective sample size and Monte Carlo error of what chains observed.
+    """Compute R-hat, the effective sample size and the Monte Carlo standard error of observables.
 
-    `GraphMachine.sample` and `temper` put them into the attributes of their datasets; where chains are in chunks or
-    shards, their variables are computed later, and so are these, by this function.
+    `GraphMachine.sample` and `temper` store them in the attributes of their datasets, except where `chunks` or `shards`
+    make the variables lazy; call this function on such a dataset.
 
     Parameters
     ----------
     draws : xarray.Dataset
-        What `GraphMachine.sample`, `GraphMachine.temper` or `nbm_xp.runs.open_dataset` gave; lazy variables are
+        Result of `GraphMachine.sample`, `GraphMachine.temper` or `nbm_xp.runs.open_dataset`; lazy variables are
         computed.
     stacklevel : int, optional
-        That of the warning.
+        Stack level of the warning.
 
     Returns
     -------
     dict
-        Of each variable with a number for each chain and sweep, by ``NAME_r_hat``, ``NAME_ess`` and ``NAME_mcse``: the
-        rank-normalised split R-hat (1 where all chains tell the same), how many independent draws its mean is worth,
-        and the standard error of this mean. Lists where chains have several inverse temperatures, in rising order, for
-        only chains of the same one are compared. What never changes, or has fewer than 20 sweeps, has none.
+        For each variable with the dimensions chain (or pair) and sweep, ``NAME_r_hat``, ``NAME_ess`` and ``NAME_mcse``:
+        the rank-normalised split R-hat, the effective sample size and the standard error of the mean. If chains have
+        several inverse temperatures, chains of equal inverse temperature are compared, and the values are lists in the
+        order of increasing inverse temperature. Constant variables and those with fewer than 20 sweeps are left out.
 
     Warns
     -----
     MixingWarning
-        Where R-hat is above 1.05, and not by chance, or where the record still moves away from where the chains began.
+        If R-hat is above 1.05 by more than chance, or a series still drifts from its start.
 
     References
     ----------
@@ -173,7 +173,7 @@ def diagnose(draws: Any, *, stacklevel: int = 2) -> dict[str, Any]:
 
 
 def labels_of(betas: Any, along: str) -> list[Array] | None:
-    """What tells chains, or pairs of them, at different inverse temperatures apart."""
+    """Return the inverse temperatures of chains, or of pairs of chains, as labels."""
     if betas is None:
         return None
     own = [float(beta) for beta in betas]
