@@ -1,8 +1,9 @@
-"""Digests of long draws: what any machine, library or kernel can be held to.
+"""Digests of long draws, to compare machines, libraries and kernels.
 
-Contract: the digest of ``n`` numbers of a row (a distribution, its parameters and a dtype) is SHA-256, its first 32
-hexadecimal digits, of their little-endian bytes, in C order. They are the first ``n`` that `Generator(SEED)` gives in
-draws of `AT_ONCE` elements, which are whole steps of its streams, so that the draws together are one long draw.
+Contract: a row is a distribution, its parameters and a dtype. Its digest for ``n`` numbers is the first 32 hexadecimal
+digits of the SHA-256 of their little-endian bytes, in C order. They are the first ``n`` numbers that `Generator(SEED)`
+gives in draws of `AT_ONCE` elements, which are whole steps of its streams, so that the draws together are one long
+draw.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ __all__ = ["DRAWS", "FILE", "LENGTHS", "REAL", "ROWS", "SEED", "VECTORS", "diges
 SEED: Final = 2026
 
 AT_ONCE: Final = 256 * MAX_STREAMS
-"""Elements of a draw: of an even number of steps, which normal numbers take."""
+"""Number of elements of a draw: an even number of steps, as normal numbers need."""
 
 LENGTHS: Final = (10**6, 10**7, 10**8, 10**9)
-"""Of how many numbers digests are recorded."""
+"""Numbers of elements for which digests are recorded."""
 
 FILE: Final = pathlib.Path(__file__).with_name("digests.json")
 
@@ -78,16 +79,16 @@ _OTHER: Final[dict[str, Row]] = {
 }
 
 DRAWS: Final[dict[str, Row]] = {name: (*found, {}, _REAL_DTYPES) for name, found in REAL.items()} | _OTHER
-"""All of them: a method, its parameters before the size, its keywords, and the dtypes that are recorded."""
+"""All draws: a method, its parameters before the size, its keywords, and the recorded dtypes."""
 
 VECTORS: Final = {"dirichlet", "multinomial", "multivariate_hypergeometric", "multivariate_normal"}
-"""Those whose draws have a last axis that is not in the size."""
+"""Draws with a last axis that is not part of the size."""
 
 ROWS: Final = [(name, dtype) for name, (*_, dtypes) in DRAWS.items() for dtype in dtypes]
 
 
 def draw(generator: Generator, name: str, size: Any, dtype: str | None = None, **more: Any) -> Any:
-    """Draw from one of `DRAWS`, in its first dtype unless another is given."""
+    """Make one of `DRAWS`, by default in its first dtype."""
     method, parameters, keywords, dtypes = DRAWS[name]
     return getattr(generator, method)(*parameters, size=size, dtype=dtype or dtypes[0], **keywords, **more)
 
@@ -95,21 +96,21 @@ def draw(generator: Generator, name: str, size: Any, dtype: str | None = None, *
 def digests(
     name: str, dtype: str, lengths: tuple[int, ...], library: str | None = None, threads: int | None = 1
 ) -> Iterator[tuple[int, str]]:
-    """Draw a row and give its digest at some lengths, each as soon as it is known.
+    """Draw a row and yield its digest for each length, as soon as it is known.
 
     Parameters
     ----------
     name, dtype : str
-        The row.
+        Name of the draw in `DRAWS`, and its dtype.
     lengths : ints
-        Numbers of elements, in rising order.
+        Numbers of elements, in ascending order.
     library, threads
         See `Generator`.
 
     Yields
     ------
     int, str
-        The length and the digest.
+        Length and digest.
 
     Examples
     --------
@@ -132,6 +133,6 @@ def digests(
 
 @cache
 def recorded() -> dict[str, dict[int, str]]:
-    """The digests on record: by ``name/dtype``, and by length."""
+    """Return the recorded digests, by ``name/dtype`` and length."""
     rows = json.loads(FILE.read_text(encoding="utf-8"))
     return {row: {int(n): digest for n, digest in found.items()} for row, found in rows.items()}

@@ -1,8 +1,8 @@
 """Draws of `RandomStreams` from states: uniforms, normal numbers, ones and zeros; and the states after them.
 
-Contract: the same numbers on every library, for every chunking, and from every kernel; ones and zeros are those of the
-uniforms, to the last bit, whether these reach memory or not. On Dask nothing is computed, each block is made from a
-handful of numbers, and the states after a draw stay a small array.
+Contract: the same numbers on every library, for every chunking, and from every kernel; ones and zeros follow from the
+uniforms, to the last bit, whether or not these are stored. On Dask nothing is computed, each block is made from a few
+integers, and the states after a draw are a small array.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 
 
 def after(states: Any, n: int) -> Any:
-    """Give the states after `n` elements were drawn, without drawing them.
+    """Return the states after a draw of `n` elements, without making the draw.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def _advanced(n: int, offset: Shape, shape: Shape, states: Any) -> Any:
 
 
 def draw(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = None) -> tuple[Any, Any]:
-    """Draw uniforms from streams.
+    """Draw uniforms from streams, and return them and the states after them.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def draw(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = No
 
 
 def normal(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = None) -> tuple[Any, Any]:
-    """Draw standard normal numbers, by the method of Box and Muller.
+    """Draw standard normal numbers, by the method of Box and Muller, and return them and the states after them.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def normal(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = 
 def bernoulli(
     xp: Any, states: Any, p: Any, size: Sequence[int], dtype: str, precision: str, chunks: Any = None
 ) -> tuple[Any, Any]:
-    """Draw ones with probability `p`, else zeros.
+    """Draw ones with probability `p`, and zeros otherwise; return them and the states after them.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def bernoulli(
 def trials(
     xp: Any, states: Any, p: Any, shape: Shape, dtype: str, precision: str, chunks: Any = None, threads: int = 1
 ) -> tuple[Any, Any, int | None]:
-    """Draw ones and zeros as `bernoulli` does, and look at `p` on the way where that costs nothing."""
+    """Draw ones and zeros as `bernoulli` does; a kernel also checks `p`."""
     whole = is_array(p) and tuple(p.shape) == shape
     compiled = kernel("rng.bernoulli", xp)
     if compiled is not None and 0 not in shape and (whole or not is_array(p)):
@@ -166,7 +166,7 @@ def binomial(xp: Any, states: Any, p: Any, size: Sequence[int], n: int, dtype: s
 def binomial_of_sigmoid(
     xp: Any, states: Any, x: Any, size: Sequence[int], n: int, dtype: str, precision: str
 ) -> tuple[Any, Any]:
-    """Draw what `binomial` draws by the sigmoids of log-odds.
+    """Draw as `binomial` does, with the sigmoids of log-odds as probabilities.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def binomial_of_sigmoid(
     """
     shape = tuple(size)
     sigmoid = sigmoid_for(xp, dtype_name(x))
-    compiled = kernel("rng.bernoulli_of_sigmoid", xp) if precision == "float32" else None  # made for no other
+    compiled = kernel("rng.bernoulli_of_sigmoid", xp) if precision == "float32" else None  # float32 only
     if n == 1 and compiled is not None and type(states) is type(x) and x.shape == shape and 0 not in shape:
         found: tuple[Any, Any] | None = compiled(states, x, dtype, precision, sigmoid)
         if found is not None:
@@ -190,7 +190,7 @@ def binomial_of_sigmoid(
 def binomial_of_affine(
     xp: Any, states: Any, a: Any, b: Any, bias: Any, size: Sequence[int], n: int, dtype: str, precision: str
 ) -> tuple[Any, Any]:
-    """Draw by log-odds ``a @ b + bias``, which need not be kept: the step of a Gibbs sampler.
+    """Draw with log-odds ``a @ b + bias``, which may not be stored: the step of a Gibbs sampler.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def binomial_of_affine(
 
 
 def less(xp: Any, u: Any, p: Any, dtype: str) -> Any:
-    """Give 1 where a uniform is less than a probability, else 0."""
+    """Return 1 where a uniform is less than a probability, else 0."""
     if is_array(p):
         u, p = promote(u, p)
     return xp.astype(u < p, dtype_of(xp, dtype))
@@ -225,44 +225,44 @@ def less(xp: Any, u: Any, p: Any, dtype: str) -> Any:
 def _lazily(
     xp: Any, make: Callable[..., Any], states: Any, shape: Shape, dtype: str, chunks: Any, *parts: Any, **options: Any
 ) -> Any:
-    """The Dask array of a draw from states, with blocks of the library of those of `parts`."""
+    """Return the Dask array of a draw from states, with blocks of the library of the blocks of `parts`."""
     args = (_compact(states) if library_name(states) == HOST else asarray(states, xp),)
     block = Draw(make, None, shape, dtype, library_of_blocks(xp, *parts, states), options=tuple(options.items()))
     return made(xp, block, parts, chunks=chunks, args=args)
 
 
 def _compact(states: Any) -> Any:
-    """States as they travel with every task: the first of up to two stretches of streams, and how many these have.
+    """Return states in short form, for tasks: the first state and the length of each of up to two runs of streams.
 
-    After a draw, the first streams are a step ahead of the others. States of other streams stay as they are.
+    After a draw, the first streams are a step ahead of the others. States that are not two such runs are unchanged.
     """
     host, rest = host_namespace(), states
     found: list[tuple[int, ...]] = []
     while rest.shape[0] and len(found) < 2:
         first = tuple(rest[0, :].tolist())
         count = int(host.argmax(host.any(substreams(first, rest.shape[0]) != rest, axis=1)))
-        count = count or rest.shape[0]  # the first is never another
+        count = count or rest.shape[0]  # the first stream always matches
         found.append((*first, count))
         rest = rest[count:, :]
     return states if rest.shape[0] else host.asarray(found)
 
 
 def _expanded(states: Any) -> Any:
-    """All states, of those that `_compact` gives."""
+    """Return all states from the short form of `_compact`."""
     if states.shape[1] == 6:
         return states
     return host_namespace().concat([substreams((*first,), count) for *first, count in states.tolist()])
 
 
 def uniforms(draw: Draw, offset: Shape, shape: Shape, states: Any) -> Any:
-    """Make a block of uniforms from the states of all streams."""
+    """Compute a block of uniforms from the states of all streams."""
     states = _expanded(states)
     runs = block_runs(draw.whole, offset, shape)
     return draw.xp.reshape(elements(states, states.shape[0], *runs, draw.dtype, draw.library), shape)
 
 
 def normals(draw: Draw, offset: Shape, shape: Shape, states: Any) -> Any:
-    """Make a block of normal numbers from the states of all streams: see `normal`."""
+    """Compute a block of normal numbers from the states of all streams: see `normal`."""
     host, xp, states = host_namespace(), draw.xp, _expanded(states)
     half = (math.prod(draw.whole) + 1) // 2
     begins, lengths = block_runs(draw.whole, offset, shape)
@@ -277,5 +277,5 @@ def normals(draw: Draw, offset: Shape, shape: Shape, states: Any) -> Any:
 
 
 def compared(draw: Draw, offset: Shape, shape: Shape, p: Any, states: Any, *, precision: str) -> Any:
-    """Make a block of ones and zeros by its probabilities; its uniforms are made in the same task."""
+    """Compute a block of ones and zeros with their probabilities, and its uniforms in the same task."""
     return less(draw.xp, uniforms(draw.changed(precision), offset, shape, states), p, draw.dtype)

@@ -1,9 +1,9 @@
-"""Seeds of MRG31k3p: what may be one, and the state that it stands for.
+"""Seeds of MRG31k3p, and the states made of them.
 
-Contract: an error says what was wrong before anything is drawn. An integer is a seed in two ways.
-Theano's ``theano.sandbox.rng_mrg`` repeats it six times, and since the recurrence is linear, the numbers of seed 2 are
-twice those of seed 1, modulo its moduli: `check_seed` keeps that for the numbers' sake. `hashed_seed` hashes it first,
-as NumPy's generators do, so that the numbers of any two seeds have nothing in common.
+Contract: an invalid seed raises an error before anything is drawn. An integer seed is used in one of two ways. Theano's
+``theano.sandbox.rng_mrg`` repeats it six times; because the recurrence is linear, the numbers of seed 2 are then twice
+those of seed 1, modulo its moduli. `check_seed` does the same, to give the same numbers. `hashed_seed` hashes the
+integer first, as NumPy's generators do, so that the numbers of different seeds are independent.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ _WORDS: Final = 12  # six numbers of 64 bits
 
 
 def check_seed(seed: object) -> State:
-    """Make the six integers of a state from a seed as Theano does, or say what is wrong with it.
+    """Return the state of a seed as Theano does, without hashing.
 
     Parameters
     ----------
     seed : int, six ints or SeedSequence
-        One integer from 1 to ``M2 - 1``, which is repeated six times; or six integers, the first three below ``M1``
-        and not all zero, the last three below ``M2`` and not all zero. Anything that counts as an integer serves,
-        NumPy's integers and arrays of six included.
+        One integer from 1 to ``M2 - 1``, which is repeated six times; or six integers, the first three below ``M1`` and
+        not all 0, the last three below ``M2`` and not all 0. NumPy's integers and arrays of six are accepted too.
 
     Returns
     -------
@@ -41,9 +40,9 @@ def check_seed(seed: object) -> State:
     Raises
     ------
     TypeError
-        If `seed` is neither one integer nor six.
+        If `seed` is neither one integer nor six integers.
     ValueError
-        If a number is outside its range.
+        If an integer is out of range.
 
     Examples
     --------
@@ -65,13 +64,12 @@ def check_seed(seed: object) -> State:
 
 
 def hashed_seed(seed: object) -> State:
-    """Make the six integers of a state from a seed, one integer hashed, or say what is wrong with it.
+    """Return the state of a seed; a single integer is hashed.
 
     Parameters
     ----------
     seed : int, six ints or SeedSequence
-        One integer of 0 or more, of any size, which stands for NumPy's ``SeedSequence`` of it; or what `check_seed`
-        takes otherwise.
+        Non-negative integer of any size, hashed as by NumPy's ``SeedSequence``; otherwise as for `check_seed`.
 
     Returns
     -------
@@ -80,9 +78,9 @@ def hashed_seed(seed: object) -> State:
     Raises
     ------
     TypeError
-        If `seed` is neither one integer nor six.
+        If `seed` is neither one integer nor six integers.
     ValueError
-        If a number is outside its range.
+        If an integer is out of range.
 
     Examples
     --------
@@ -100,7 +98,7 @@ def hashed_seed(seed: object) -> State:
 
 
 def _read(seed: object) -> int | State:
-    """One integer of a seed as it is, anything else as a state."""
+    """Return a single integer unchanged, and anything else as a state."""
     if hasattr(seed, "generate_state"):
         return from_words(seed.generate_state(6, "uint64").tolist())
     try:
@@ -110,7 +108,7 @@ def _read(seed: object) -> int | State:
 
 
 def _check_six(seed: object) -> State:
-    """Check the six integers of a seed."""
+    """Validate the six integers of a seed."""
     expected = "seed must be one integer or six integers"
     if isinstance(seed, (str, bytes)) or not isinstance(seed, Iterable):
         raise TypeError(f"{expected}, got {seed!r}")
@@ -134,12 +132,12 @@ def hashed(entropy: Sequence[Any]) -> State:
     Parameters
     ----------
     entropy : sequence of ints or arrays
-        Words from 0 to 2**32 - 1; arrays are int64 and without axes.
+        Words from 0 to 2**32 - 1; arrays are int64 without axes.
 
     Returns
     -------
     six ints, or six arrays
-        The state that the first six 64-bit numbers of the ``SeedSequence`` stand for; arrays where any word is one.
+        State made of the first six 64-bit integers of the ``SeedSequence``; arrays if any word is an array.
 
     References
     ----------
@@ -182,7 +180,7 @@ def hashed(entropy: Sequence[Any]) -> State:
 
 
 def from_words(words: Sequence[int]) -> State:
-    """Make a state from six numbers of 64 bits.
+    """Return the state made of six 64-bit integers.
 
     Examples
     --------
@@ -193,7 +191,7 @@ def from_words(words: Sequence[int]) -> State:
 
 
 def _state_of(halves: Sequence[tuple[Any, Any]]) -> State:
-    """The state of six numbers of 64 bits, the upper halves and the lower ones of each."""
+    """Return the state made of the high and low halves of six 64-bit integers."""
     moduli = (M1, M1, M1, M2, M2, M2)
     a, b, c, d, e, f = ((high % m * (2**_WORD % m) + low) % m for (high, low), m in zip(halves, moduli, strict=True))
     return a, b, c + ((a + b + c) == 0), d, e, f + ((d + e + f) == 0)

@@ -1,7 +1,7 @@
-"""`RandomStreams`: draws as recorded values, which draw anew whenever they are computed.
+"""`RandomStreams`: recorded draws, which give new numbers each time they are evaluated.
 
-Contract: the names, parameters and numbers of Theano's ``MRG_RandomStreams``, and sizes that may
-be unknown until a graph runs.
+Contract: the names, parameters and numbers of Theano's ``MRG_RandomStreams``, and sizes that may be unknown until a
+graph runs.
 
 References
 ----------
@@ -28,40 +28,39 @@ __all__ = ["RandomStreams"]
 
 
 class RandomStreams(StreamStates):
-    """Random draws that are Tensors.
+    """A generator of random draws that are Tensors.
 
     Parameters
     ----------
     seed : int or six ints
-        The default seed: an int from 1 to 2147462578, which is repeated six times; or six ints, the first three less
-        than 2147483647 and not all 0, the last three less than 2147462579 and not all 0.
+        Default seed: an int from 1 to 2147462578, which is repeated six times; or six ints, the first three below
+        2147483647 and not all 0, the last three below 2147462579 and not all 0.
     use_cuda : optional
-        Of no effect: a draw runs wherever the graph runs that it is part of.
+        Ignored: a draw is computed where its graph runs.
 
     Attributes
     ----------
     state_updates : list of tuples
-        For each draw its state, the state after the next draw, its size, and `nstreams` as it was given.
+        For each draw its state, the state after its next evaluation, its size, and `nstreams` as passed.
 
     Notes
     -----
-    An int is repeated, not hashed, as in Theano: the numbers of near seeds are alike, those of seed 2 twice those of
-    seed 1 modulo 1. Several streams want one object, or seeds that `hashed_seed` makes.
+    An int is repeated, not hashed, as in Theano: the numbers of similar seeds are correlated, and those of seed 2 are
+    twice those of seed 1 modulo 1. For several independent streams use one object, or seeds made by `hashed_seed`.
 
-    Where methods have parameters in common, they mean the same:
+    Parameters that several methods share:
 
     size : tuple of ints, or Tensor
-        The shape. Its lengths may be unknown lengths of other Tensors (``x.shape[0]``) or integer Tensors; or the
-        whole may be an integer Tensor with one axis. None stands for what the parameters broadcast to, of which one
+        Shape. Its lengths may be ints, unknown lengths of Tensors (``x.shape[0]``) or integer Tensors; the whole size
+        may be an integer Tensor with one axis. None is the shape that the parameters broadcast to; at least one of them
         must then be an array or a Tensor.
     ndim : int, optional
-        The number of axes, to be given where `size` is a Tensor of unknown length.
+        Number of axes; required if `size` is a Tensor of unknown length.
     dtype : str
-        The dtype of the draw.
+        dtype of the draw.
     nstreams : int, optional
-        How many streams to take. By default a sixth of the number of elements, at most 15360, which is also the
-        number where the size is unknown. Whenever a draw is computed, its elements are dealt out to the streams in
-        turn.
+        Number of streams. Defaults to a sixth of the number of elements, at most 15360, and to 15360 if the size is
+        unknown. At each evaluation the elements are assigned to the streams in turn.
 
     Examples
     --------
@@ -80,16 +79,16 @@ class RandomStreams(StreamStates):
         dtype: Any = None,
         nstreams: int | None = None,
     ) -> Tensor:
-        """Draw uniforms between two bounds.
+        """Draw samples from the uniform distribution between two bounds.
 
         Parameters
         ----------
         size, ndim, nstreams
             See `RandomStreams`.
         low, high : number, array or Tensor
-            The bounds, excluded.
+            Bounds, excluded.
         dtype : str, optional
-            By default ``floatx``, or more where a bound is an array or Tensor of more.
+            Defaults to ``floatx``, promoted with the dtypes of bounds that are arrays or Tensors.
 
         Returns
         -------
@@ -119,23 +118,23 @@ class RandomStreams(StreamStates):
         dtype: Any = "int64",
         nstreams: int | None = None,
     ) -> Tensor:
-        """Count the successes of `n` trials.
+        """Draw samples from the binomial distribution: the number of successes of `n` trials.
 
         Parameters
         ----------
         size, ndim, nstreams
             See `RandomStreams`.
         n : int
-            How many trials: so many draws from the same streams, one after the other, are added up.
+            Number of trials: `n` draws from the same streams, one after the other, are added up.
         p : number, array or Tensor
-            The probability of success.
+            Probability of success.
         dtype : str
-            The dtype of the counts.
+            dtype of the counts.
 
         Returns
         -------
         Tensor
-            The number of uniforms of dtype ``floatx`` that are less than `p`.
+            Number of uniforms of dtype ``floatx`` that are less than `p`.
 
         Examples
         --------
@@ -158,7 +157,7 @@ class RandomStreams(StreamStates):
         dtype: Any = None,
         nstreams: int | None = None,
     ) -> Tensor:
-        """Draw normal numbers, by the method of Box and Muller.
+        """Draw samples from the normal distribution, by the method of Box and Muller.
 
         Parameters
         ----------
@@ -167,10 +166,10 @@ class RandomStreams(StreamStates):
         avg, std : number, array or Tensor
             Mean and standard deviation.
         dtype : str, optional
-            By default ``floatx``, or more where `avg` or `std` is an array or Tensor of more. Of less than ``floatx``,
-            it is the precision of the draw, and the result has ``floatx``, as in Theano.
+            Defaults to ``floatx``, promoted with the dtypes of `avg` and `std` if these are arrays or Tensors. A dtype
+            narrower than ``floatx`` is the precision of the draw; the result then has dtype ``floatx``, as in Theano.
         nstreams : int, optional
-            How many streams to take, by default 15360.
+            Number of streams. Defaults to 15360.
 
         Returns
         -------
@@ -201,26 +200,26 @@ class RandomStreams(StreamStates):
         dtype: Any = "int64",
         nstreams: int | None = None,
     ) -> Tensor:
-        """Count the outcomes of `n` draws from each row of probabilities.
+        """Draw samples from the multinomial distribution, one for each row of probabilities.
 
         Parameters
         ----------
         size, ndim
-            Must not be given: the rows of `pvals` say how many.
+            Must not be given: there is one sample for each row of `pvals`.
         n : int or integer Tensor
-            How many draws.
+            Number of trials.
         pvals : array or Tensor
-            Probabilities of the outcomes along the last axis. They are not checked: where they add up to less than a
-            uniform, that draw counts nothing.
+            Probabilities of the outcomes along the last axis. They are not checked: if they add up to less than a
+            uniform, that trial is not counted.
         dtype : str
-            The dtype of the counts.
+            dtype of the counts.
         nstreams : int, optional
-            How many streams to take, by default 15360.
+            Number of streams. Defaults to 15360.
 
         Returns
         -------
         Tensor
-            Of the shape of `pvals`.
+            Counts of the outcomes, of the shape of `pvals`.
 
         Examples
         --------
@@ -252,35 +251,35 @@ class RandomStreams(StreamStates):
         dtype: Any = "int64",
         nstreams: int | None = None,
     ) -> Tensor:
-        """Choose some of many outcomes, or different outcomes from each row of probabilities.
+        """Draw a sample of outcomes, or a sample without replacement for each row of probabilities.
 
         Parameters
         ----------
         size : int or integer Tensor
-            How many outcomes to choose.
+            Number of outcomes to choose.
         a : int, array or Tensor, optional
-            What to choose from: the integers below a number, or the elements of a vector. Without it, outcomes are
-            numbered from 0, and `p` must be given and `replace` be False, as in Theano.
+            The population: the integers from 0 to ``a - 1``, or the elements of a vector. Without it, the result is the
+            indices of outcomes; `p` must be given and `replace` must be False, as in Theano.
         replace : bool
-            Whether an outcome can be chosen again: with `a` alone.
+            Whether an outcome can be chosen more than once; True requires `a`.
         p : array or Tensor, optional
-            Probabilities of the outcomes along the last axis. They are not checked. By default all are the same.
+            Probabilities of the outcomes along the last axis. They are not checked. By default all are equal.
         ndim : None
             Must not be given.
         dtype : str
-            The dtype of the answer, where that is numbers of outcomes; elements of `a` keep theirs.
+            dtype of the result if it holds indices of outcomes; elements of `a` keep their dtype.
         nstreams : int, optional
-            How many streams to take, by default 15360.
+            Number of streams. Defaults to 15360.
 
         Returns
         -------
         Tensor
-            Which outcomes, in the order of choosing; of shape (..., size).
+            Chosen outcomes in order, of shape (..., size).
 
         Notes
         -----
-        Without replacement, the probability of a chosen outcome becomes 0, and the row is divided by its sum before
-        the next is drawn.
+        Without replacement, the probability of each chosen outcome is set to 0 and the row is normalised before the
+        next choice.
 
         Examples
         --------
@@ -326,14 +325,14 @@ class RandomStreams(StreamStates):
         dtype: Any = "int64",
         nstreams: int | None = None,
     ) -> Tensor:
-        """Choose `n` different outcomes from each row of probabilities: `choice` under its former name.
+        """Choose `n` different outcomes from each row of probabilities: as `choice` without replacement.
 
         Parameters
         ----------
         size : None
             Must not be given.
         n, pvals, ndim, dtype, nstreams
-            As `size`, `p` and the others of `choice`.
+            See `choice`; `n` is its `size`, `pvals` its `p`.
 
         Returns
         -------
@@ -356,6 +355,6 @@ class RandomStreams(StreamStates):
 
 
 def _require_room(n: Any, dtype: str) -> None:
-    """Raise an error where a dtype does not hold the number of trials; ``bool`` says whether there was a success."""
+    """Raise `ValueError` if a dtype cannot hold the number of trials; ``bool`` holds whether any trial succeeded."""
     if isinstance(n, int) and dtype != "bool" and not is_complex(dtype) and n > bounds_of(dtype)[1]:
         raise ValueError(f"n must be at most {bounds_of(dtype)[1]}, which {dtype} holds; got {n}")

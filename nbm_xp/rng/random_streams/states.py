@@ -1,11 +1,11 @@
-"""The states of the streams behind recorded draws: handed out, listed, looked at, started anew.
+"""States of the streams of recorded draws: assigned to draws, listed, inspected and reset.
 
-Contract: the names, parameters and numbers of Theano's ``MRG_RandomStreams``; computing a draw
-moves its streams on, looking at their state does not.
+Contract: the names, parameters and numbers of Theano's ``MRG_RandomStreams``; evaluating a draw advances its streams,
+evaluating their state does not.
 
-Each draw owns a state: a Variable with one row of six integers for each of its streams. What computes the draw also
+Each draw owns a state: a Variable with one row of six integers for each of its streams. The operation of the draw also
 gives the state after it, which is the Variable's ``default_update``; `nbm_xp.tape.function` and `nbm_xp.tape.scan`
-apply that by themselves.
+apply it automatically.
 
 References
 ----------
@@ -31,11 +31,11 @@ from ..uniforms import stream_count, substreams
 __all__ = ["StreamStates"]
 
 _advancing = threading.RLock()
-"""Held while a state moves on, so that no two draws, in whatever threads, take the same streams."""
+"""Lock held while a state advances, so that no two draws, in any threads, use the same streams."""
 
 
 class _Look:
-    """Compute a Tensor without moving the streams on: they are updated, but to what they are."""
+    """Evaluate a Tensor without advancing the streams, by updating their state to itself."""
 
     __slots__ = ("compiled", "state", "tensor")
 
@@ -51,7 +51,7 @@ class _Look:
 
 
 class StreamStates:
-    """What `RandomStreams` knows about the states of its draws; see there."""
+    """States of the draws of `RandomStreams`; see there."""
 
     def __init__(self, seed: Any = 12345, use_cuda: Any = None) -> None:
         self.state_updates: list[tuple[Any, Any, Any, int | None]] = []
@@ -60,7 +60,7 @@ class StreamStates:
 
     @property
     def rstate(self) -> Any:
-        """The state in which the first stream of the next draw starts: a NumPy array of six integers."""
+        """State in which the first stream of the next draw starts: a NumPy array of six integers."""
         return asarray(list(self._state), host_namespace(), "int32")
 
     @rstate.setter
@@ -71,12 +71,12 @@ class StreamStates:
         return f"<{type(self).__name__} at {self._state} with {len(self.state_updates)} draws>"
 
     def set_rstate(self, seed: Any) -> None:
-        """Set the state in which the streams of later draws start.
+        """Set the state in which the streams of the next draw start.
 
         Parameters
         ----------
         seed : int or six ints
-            As for `RandomStreams`.
+            See `RandomStreams`.
 
         Raises
         ------
@@ -96,13 +96,13 @@ class StreamStates:
         self._state = check_seed(seed)
 
     def seed(self, seed: Any = None) -> None:
-        """Start all draws made so far, and those to come, from a seed.
+        """Reset the streams of all draws made so far, and of those to come, from a seed.
 
         Parameters
         ----------
         seed : int, six ints or None
-            As for `RandomStreams`, whose own it is where None. The draws get their streams in the order in which they
-            were made.
+            See `RandomStreams`; None is the default seed of this object. The draws are assigned streams in the order in
+            which they were made.
 
         Examples
         --------
@@ -119,14 +119,14 @@ class StreamStates:
             begun = []
             for state, _, size, nstreams in self.state_updates:
                 streams = self.n_streams(size) if nstreams is None else nstreams
-                with use_backend(library_name(state.value)):  # where the state is, whatever the configuration is by now
+                with use_backend(library_name(state.value)):  # whatever the configuration is now
                     begun.append((state, self.get_substream_rstates(streams, "float32")))
             for state, value in begun:
                 state.set_value(value)
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Make a draw all or not at all: one that fails takes no streams, and is not listed.
+        """Undo a draw that fails: it takes no streams, and is not listed.
 
         Examples
         --------
@@ -150,7 +150,7 @@ class StreamStates:
                 raise
 
     def inc_rstate(self) -> None:
-        """Move the state on by 2**134 steps, to the streams of the next draw.
+        """Advance the state by 2**134 steps, to the streams of the next draw.
 
         Examples
         --------
@@ -164,18 +164,18 @@ class StreamStates:
             self._state = jump(self._state, DRAW_STEPS)
 
     def n_streams(self, size: Any) -> int:
-        """Say how many streams a draw takes where `nstreams` is not given.
+        """Return the default number of streams of a draw.
 
         Parameters
         ----------
         size : tuple of ints, or Tensor
-            The shape of the draw.
+            Shape of the draw.
 
         Returns
         -------
         int
-            The number of elements, or its sixth rounded down where it is over 6, but never more than 15360; 15360
-            where the size is not known.
+            Up to 6 the number of elements, else a sixth of it, rounded down and at most 15360; 15360 if the size is
+            unknown.
 
         Examples
         --------
@@ -186,21 +186,21 @@ class StreamStates:
         return stream_count(size)
 
     def get_substream_rstates(self, n_streams: int, dtype: Any, inc_rstate: bool = True) -> Any:
-        """Make the states in which streams start, each 2**72 steps after the one before it.
+        """Return the states in which streams start, each 2**72 steps after the previous one.
 
         Parameters
         ----------
         n_streams : int
-            How many.
+            Number of streams.
         dtype : str
-            The dtype of the numbers to be drawn. It changes nothing.
+            dtype of the numbers to draw. Ignored.
         inc_rstate : bool
-            Whether to move on to the streams of the next draw.
+            Whether to advance the state to the streams of the next draw.
 
         Returns
         -------
         array
-            int32, of shape (n_streams, 6), in the default library; NumPy's where that is Dask.
+            int32, of shape (n_streams, 6), of the default library; of NumPy if that is Dask.
 
         Examples
         --------
@@ -219,13 +219,13 @@ class StreamStates:
         return states
 
     def updates(self) -> list[tuple[Any, Any, Any, int | None]]:
-        """List the states of the draws made so far.
+        """Return the states of the draws made so far.
 
         Returns
         -------
         list of tuples
-            For each draw its state, the state after the next draw, its size, and `nstreams` as it was given. They can
-            be evaluated without drawing.
+            For each draw its state, the state after its next evaluation, its size, and `nstreams` as passed. Evaluating
+            them does not advance the streams.
 
         Examples
         --------
@@ -239,18 +239,18 @@ class StreamStates:
         return list(self.state_updates)
 
     def pretty_return(self, node_rstate: Any, new_rstate: Any, sample: Any, size: Any, nstreams: int | None) -> Any:
-        """Enter a draw among those that `updates` lists and `seed` starts anew.
+        """Register a draw, so that `updates` lists it and `seed` resets it.
 
         Parameters
         ----------
         node_rstate : Variable
-            Its state.
+            State of the draw.
         new_rstate : Tensor
-            The state after the draw, which becomes the default update of `node_rstate`.
+            State after the draw, which becomes the default update of `node_rstate`.
         sample : Tensor
-            The draw.
+            Result of the draw.
         size, nstreams
-            As they were given.
+            As passed to the draw.
 
         Returns
         -------
@@ -264,14 +264,14 @@ class StreamStates:
         return sample
 
     def take_streams(self, size: Any, nstreams: int | None) -> Variable:
-        """Take the streams for a draw: the state that it owns.
+        """Assign streams to a draw, and return its state.
 
         Parameters
         ----------
         size : tuple of ints, or Tensor
-            The shape of the draw.
+            Shape of the draw.
         nstreams : int or None
-            How many streams to take; the usual number where None.
+            Number of streams; None for `n_streams` of the size.
 
         Returns
         -------
@@ -289,7 +289,7 @@ class StreamStates:
     def _drawn(
         self, operation: Any, size: Any, shape: Any, nstreams: int | None, *inputs: Any, **options: Any
     ) -> Tensor:
-        """Record an operation that draws from streams of its own: see `operations`."""
+        """Record an operation of `nbm_xp.rng.recorded` that draws from streams of its own."""
         with self.recording():
             state = self.take_streams(size, nstreams)
             sample, new = operation(state, *inputs, size=shape, **options)
