@@ -1,7 +1,7 @@
 """A restricted Boltzmann machine of features and labels, as a scikit-learn classifier.
 
-Features and label are the visible units of one machine: the label is a site with a state for each class. Given the
-features, all classes can be tried, so the probability of each is known in closed form, without Z.
+Features and label are the visible units of one machine: the label is a categorical site with a state for each class.
+The probability of each class given the features has a closed form, without Z.
 
 References
 ----------
@@ -41,7 +41,7 @@ from .training_methods import from_plain, plain_params
 __all__ = ["RBMClassifier"]
 
 _OWN = ("visible", "generative")
-"""Hyperparameters that the machine has otherwise, or not."""
+"""Hyperparameters that are not passed to the machine."""
 
 
 @dataclass(eq=False, repr=False)
@@ -57,16 +57,16 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     visible : str, optional
         The kind of the features, or several kinds side by side, as for `RBM`.
     generative : float, optional
-        Weight of the mean log-likelihood of features and labels in the objective, at least 0; that of labels given the
-        features has weight 1. Small weights suit many rows; a large weight, with a proportionally smaller learning
-        rate, gives a machine whose samples resemble the rows.
+        Weight of the mean log-likelihood of features and labels in the objective, at least 0; the mean log-likelihood
+        of labels given the features has weight 1. Small weights suit many rows; a large weight, with a proportionally
+        smaller learning rate, gives a machine whose samples resemble the rows.
 
     Attributes
     ----------
     classes_ : array of shape (classes,)
         The sorted labels, in host memory.
     rbm_ : RBM
-        The machine, whose last visible site is the number of the label.
+        The machine, whose last visible site is the index of the label in `classes_`.
     n_features_in_ : int
 
     References
@@ -105,7 +105,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array or table of shape (rows, features)
-            Values in [0, 1], or those of the kind `visible`.
+            Values in [0, 1], or in the range of the kind `visible`.
         y : array or list of shape (rows,)
             Labels, whole numbers or strings, of at least two classes.
         sample_weight : array of shape (rows,), optional
@@ -118,7 +118,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If a hyperparameter, the rows or the labels are invalid; the classifier is unchanged then.
+            If a hyperparameter, the rows or the labels are invalid; the classifier is then unchanged.
         """
         names, features = column_names(X), kind_of(self.visible, "visible", hidden=False)
         X = checked_rows(X, within=features.within, owner=type(self).__name__)
@@ -139,9 +139,9 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         return self
 
     def _machine(self, visible: str) -> RBM:
-        """A machine of features and labels."""
+        """Return an unfitted machine of features and labels."""
         settings = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
-        return RBM(**settings, visible=visible, diagnostics=False)  # which follow another objective
+        return RBM(**settings, visible=visible, diagnostics=False)  # they assume another objective
 
     def _keep(self, machine: RBM, classes: Array, names: Sequence[str] | None) -> None:
         self.rbm_, self.classes_ = machine, classes
@@ -149,7 +149,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         self._name_features(names)
 
     def predict_proba(self, X: Rows) -> Array:
-        """The probability of each class, exactly.
+        """Return the exact probability of each class.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         return B.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Rows) -> Array:
-        """The logarithm of the probability of each class, exactly.
+        """Return the logarithm of the exact probability of each class.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         return found - B.logsumexp(found, axis=1, keepdims=True)
 
     def predict(self, X: Rows) -> Array:
-        """The most probable label of each row.
+        """Return the most probable label of each row.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         return self.classes_[found]
 
     def _scores(self, X: Rows) -> Array:
-        """The logarithms of the joint probability of rows and each class, but for what all classes share."""
+        """Return the log-probability of rows and each class, up to a constant for each row."""
         check_names(self._fitted()._features_in, X)
         within = kind_of(self.visible, "visible", hidden=False).within
         X = checked_rows(X, self.n_features_in_, within=within, owner=type(self).__name__)
@@ -247,14 +247,14 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
 
 
 def class_scores(parameters: Parameters, features: Array, n_classes: int) -> Array:
-    """The logarithms of the joint weights of visible units and each class, but for what all classes share.
+    """Return the logarithm of the joint weight of visible units and each class, up to a constant for each row.
 
     Parameters
     ----------
     parameters : Parameters
-        Of two layers, in which the last visible units are those of the classes.
+        Parameters of two layers; the last visible units are those of the classes.
     features : Tensor of shape (rows, units)
-        The other ones.
+        The other visible units.
     n_classes : int
     """
     topology, weights, (visible, hidden) = parameters.topology, parameters.weights[0], parameters.biases
@@ -267,7 +267,7 @@ def class_scores(parameters: Parameters, features: Array, n_classes: int) -> Arr
 
 
 def label_loss(parameters: Parameters, rows: Array, weights: Array, n_classes: int) -> Array:
-    """The mean of the negative log-probability of labels given the features, as the rows count."""
+    """Return the weighted mean of the negative log-probability of labels given the features."""
     features = parameters.topology.sizes[0] - n_classes
     scores = class_scores(parameters, rows[:, :features], n_classes)
     of_label = B.sum(scores * rows[:, features:], axis=1)
@@ -281,7 +281,7 @@ def _amount(generative: Any) -> float:
 
 
 def _labels(y: Rows, rows: int) -> Array:
-    """Labels in host memory, one for each row, checked."""
+    """Return checked labels in host memory, one for each row."""
     if y is None:
         raise ValueError("y must be given: RBMClassifier requires y to be passed, but the target y is None")
     labels = column_or_1d(to_numpy(y) if is_array(y) else y, warn=True)

@@ -39,13 +39,13 @@ class DBM(Model):
     batch_size, n_iter, verbose, random_state
         As for `RBM`.
     connections : iterable of pairs of int, optional
-        Which layers are connected, by default each with the next. With ``[(0, 1), (1, 2), (0, 2)]`` a connection skips
-        a layer.
+        Pairs of connected layers; by default each layer and the next. In ``[(0, 1), (1, 2), (0, 2)]`` one connection
+        skips a layer.
     visible : str, optional
         The kind of visible units, as for `RBM`.
     hidden : str, or sequence of str, optional
-        The kind of hidden units, or that of each hidden layer, as for `RBM`; "relu" only in layers that a sweep draws
-        first, as the first and the third hidden layer of a plain stack.
+        The kind of hidden units, or a list with the kind of each hidden layer, as for `RBM`; "relu" only in layers that
+        a sweep draws first, such as the first and the third hidden layer of a plain stack.
     training : {"pcd", "cd", "ptt"} or TrainingMethod, optional
         As for `RBM`. All methods use centred gradients unless the object says otherwise, so that all layers learn
         together. The object also chooses between mean-field and Gibbs sampling in the positive phase.
@@ -127,7 +127,7 @@ class DBM(Model):
         base_rate: Rows = None,
         **params: Any,
     ) -> Self:
-        """A model with given parameters.
+        """Create a model with given parameters.
 
         Parameters
         ----------
@@ -179,15 +179,15 @@ class DBM(Model):
         return model
 
     def mean_field(self, X: Rows, *, tolerance: float = _TOLERANCE, max_iterations: int = _SWEEPS) -> list[Array]:
-        """The means of all hidden units given rows of visible units, in mean-field approximation.
+        """Return the means of all hidden units given rows of visible units, in mean-field approximation.
 
         Parameters
         ----------
         X : array of shape (rows, n_features_in_)
         tolerance : float, optional
-            A row has converged when no mean changes by more in a sweep.
+            A row has converged when no mean changes by more than this in a sweep.
         max_iterations : int, optional
-            Largest number of sweeps. On Dask each block of rows is one task, which makes all of them.
+            Largest number of sweeps. On Dask each block of rows is one task, which does all of them.
 
         Returns
         -------
@@ -207,7 +207,7 @@ class DBM(Model):
         return self.mean_field(X)[-1]
 
     def free_energy(self, X: Rows) -> Array:
-        """The mean-field upper bound on the free energy F(v) of each row, whose probability is exp(-F(v)) / Z.
+        """Return the mean-field upper bound on the free energy F(v) of each row, whose probability is exp(-F(v)) / Z.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class DBM(Model):
         return self._converge(X, _TOLERANCE, _SWEEPS)[-1]
 
     def score_samples(self, X: Rows) -> Array:
-        """The negative of `free_energy`: comparable between rows, not between models.
+        """Return the negative of `free_energy`: comparable between rows, not between models.
 
         Parameters
         ----------
@@ -233,7 +233,7 @@ class DBM(Model):
         return -self.free_energy(X)
 
     def gibbs(self, states: Sequence[Array]) -> list[Array]:
-        """One sweep of Gibbs sampling: each group of unconnected layers given all the others.
+        """Do one sweep of Gibbs sampling: draw each group of unconnected layers given all the others.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class DBM(Model):
         Returns
         -------
         list of array
-            The new states of all layers; each call makes new draws.
+            The new states of all layers; each call draws new ones.
         """
         given = self.state_.checked_whole(states, "states")
         rows = int(given[0].shape[0])

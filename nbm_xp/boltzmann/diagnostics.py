@@ -1,4 +1,4 @@
-"""Results of diagnostics in training, the text of their warning, and the two sides of the data.
+"""Results of the diagnostics of training, the text of their warning, and the division of the data into two sides.
 
 References
 ----------
@@ -20,8 +20,8 @@ from nbm_xp.namespace import array_namespace, asarray, host_namespace, to_numpy
 
 __all__ = ["Diagnostics", "Sides", "warning_text"]
 
-_MIXED = 1.2  # the nested R-hat of chains that have forgotten where they began
-_LARGE = 15.0  # weights of units of 0 and 1 that learn well do not come to it
+_MIXED = 1.2  # largest nested R-hat of chains that have mixed
+_LARGE = 15.0  # a larger weight between units of 0 and 1 indicates divergence
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,16 @@ class Diagnostics:
     ----------
     epoch : int
     log_likelihood : float
-        The mean over rows of the training data, or a bound on it.
+        Mean log-likelihood of rows of the training data in nats, or a lower bound on it.
     standard_error : float
-        That of `log_likelihood`, by the error of `log_z`.
+        Standard error of `log_likelihood`, from that of `log_z`.
     log_z : float
     effective : float
         Effective number of chains in the estimate of log Z.
     held_out : float, optional
-        The mean log-likelihood of held-out rows.
+        Mean log-likelihood of the held-out rows.
     pseudo_likelihood : float, optional
-        The mean over the same rows of the training data, of machines that have one.
+        Mean log-pseudo-likelihood of the same rows of the training data, if the machine has one.
     r_hat : float, optional
         Nested R-hat of chains from distant rows after some sweeps, near 1 if they have mixed. With ``"ptt"``, R-hat of
         the chains of the current machine.
@@ -69,11 +69,11 @@ class Diagnostics:
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Diagnostics:
-        """From what a file says of one."""
+        """Return the diagnostics that a file stores as a mapping of attributes."""
         return cls(**{**told, "acceptance": tuple(told.get("acceptance", ()))})
 
     def __str__(self) -> str:
-        """As `verbose` reports it."""
+        """Return the text that `verbose` prints."""
         told = f"log-likelihood {self.log_likelihood:.2f} ± {self.standard_error:.2f}"
         if self.held_out is not None:
             told += f", held out {self.held_out:.2f}"
@@ -89,7 +89,7 @@ class Diagnostics:
 def warning_text(
     now: Diagnostics, better: float | None, impossible: bool, doubts: str | None, model: Any, by_ptt: bool
 ) -> str:
-    """What a `TrainingWarning` says: what is seen, and what helps."""
+    """Return the text of a `TrainingWarning`: the findings and a remedy."""
     kind = type(model).__name__
     told = f"after epoch {now.epoch} this {kind} gives its rows a mean log-likelihood of {now.log_likelihood:.1f}"
     if now.pseudo_likelihood is not None:
@@ -114,9 +114,9 @@ def warning_text(
 
 
 class Sides:
-    """The two sides of some rows: where they are less and more along their first principal direction.
+    """Two sides of rows of data: two clusters along their first principal direction.
 
-    The border lies halfway between the means of the two.
+    The border lies halfway between the means of the clusters.
     """
 
     def __init__(self, rows: Array) -> None:
@@ -124,7 +124,7 @@ class Sides:
         self._rows, centre = rows, xp.mean(rows, axis=0)
         apart = rows - centre
         direction = apart[int(xp.argmax(xp.sum(apart * apart, axis=1))), :]
-        for _ in range(20):  # of the power method
+        for _ in range(20):  # iterations of the power method
             direction = B.dot(B.dot(apart, direction), apart)
             direction = direction / max(float(xp.max(xp.abs(direction))), 1e-300)
         self._centre, self._direction = centre, direction
@@ -134,25 +134,25 @@ class Sides:
         self._border = float(xp.mean(centres))
 
     def along(self, states: Array) -> Array:
-        """Where states lie."""
+        """Return the positions of states along the direction."""
         return B.dot(asarray(to_numpy(states), host_namespace(), "float64") - self._centre, self._direction)
 
     def share(self, states: Array) -> float:
-        """How many of some states are on the upper side."""
+        """Return the fraction of states on the upper side."""
         return float(B.mean(self.above(states)))
 
     def weighted_share(self, states: Array, log_weights: Array) -> float:
-        """The same, each state counting what its chain's weight says."""
+        """Return the fraction of states on the upper side, weighted by the chains' weights."""
         weights = B.exp(log_weights - B.max(log_weights))
         return float(B.sum(weights * self.above(states)) / B.sum(weights))
 
     def above(self, states: Array) -> Array:
-        """1 for each state on the upper side, 0 for others."""
+        """Return 1 for each state on the upper side, 0 for the others."""
         places = self.along(states)
         return array_namespace(places).astype(places > self._border, places.dtype)
 
     def far_apart(self, count: int) -> Array:
-        """So many of the rows, evenly from one end to the other."""
+        """Return `count` rows, evenly spaced by rank along the direction."""
         xp = array_namespace(self._places)
         order = xp.argsort(self._places[:, 0])
         chosen = xp.astype(xp.linspace(0, order.shape[0] - 1, count), xp.int64)

@@ -1,4 +1,4 @@
-"""Machines of layers as scikit-learn estimators: training, transforming rows, exact likelihoods, saving and loading."""
+"""Machines of layers as scikit-learn estimators: training, transformation of rows, likelihoods, saving and loading."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from .training_methods import from_plain, plain_params, training_method
 
 __all__ = ["BoltzmannEstimator", "load"]
 
-_AT_ONCE = 4096  # rows of a sparse matrix that are transformed at a time
+_AT_ONCE = 4096  # rows of a sparse matrix transformed at a time
 
 
 class _NotFitted:
-    """The state of a machine that has none: what `fit` stores in the instance takes its place."""
+    """The state of a machine that is not fitted: access raises until `fit` stores a state in the instance."""
 
     def __get__(self, instance: object, owner: type) -> Any:
         if instance is None:
@@ -44,7 +44,7 @@ class _NotFitted:
 
 
 class _Hyperparameters:
-    """Hyperparameters that all machines have, as `RBM` explains them, but whose places or defaults differ."""
+    """Hyperparameters of all machines that differ in position or default; see `RBM`."""
 
     state_: MachineState = _NotFitted()  # type: ignore[assignment]
     learning_rate: float
@@ -57,7 +57,7 @@ class _Hyperparameters:
 
 @dataclass(eq=False, repr=False)
 class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A Boltzmann machine of layers; `RBM` and `DBM` say which layers it has.
+    """A Boltzmann machine of layers; `RBM` and `DBM` define the layers.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
     diagnostics: bool | str = "auto"
 
     is_centred: ClassVar[bool] = False
-    """Whether learning follows the gradient of centred units, unless `training` says otherwise."""
+    """Whether training uses centred gradients unless `training` specifies it."""
 
     def fit(
         self,
@@ -87,14 +87,14 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         callback: Callable[[Self], object] | None = None,
         resume: bool = False,
     ) -> Self:
-        """Train the model on rows, from the beginning, or resuming an earlier `fit`.
+        """Train the model on rows, from the beginning, or resume an earlier `fit`.
 
         Parameters
         ----------
         X : array, table or sparse matrix of shape (rows, features)
-            Values in [0, 1], those between 0 and 1 being probabilities; of spins values in [-1, 1], being means; of
-            Gaussian units any numbers. A Dask array is computed window by window in each epoch; rows of a SciPy sparse
-            array become dense minibatch by minibatch.
+            Values in [0, 1], those between 0 and 1 being probabilities; for spins values in [-1, 1], being means; for
+            Gaussian units any real numbers. A Dask array is computed window by window in each epoch; rows of a SciPy
+            sparse array become dense minibatch by minibatch.
         y : optional
             Ignored; scikit-learn passes it.
         sample_weight : array of shape (rows,), optional
@@ -102,12 +102,12 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         held_out : array of shape (rows, features), optional
             Rows of a validation set, whose log-likelihood the diagnostics report as well.
         callback : callable, optional
-            Called with the model after each epoch. It may save the model, and may set `n_iter`, the number of epochs in
-            all.
+            Called with the model after each epoch. It may save the model, and may set `n_iter`, the total number of
+            epochs.
         resume : bool, optional
             Whether to continue after the `n_iter_` epochs that are done, in this process or before the model was saved.
-            With the same rows and hyperparameters the final model equals that of an uninterrupted training to the last
-            bit.
+            With the same rows and hyperparameters the final model is bit-identical to that of an uninterrupted
+            training.
 
         Returns
         -------
@@ -116,7 +116,7 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         Raises
         ------
         ValueError
-            If a hyperparameter or the data are invalid; the model is unchanged then.
+            If a hyperparameter or the data are invalid; the model is then unchanged.
 
         Warns
         -----
@@ -147,7 +147,7 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         return self
 
     def layers_for(self, n_visible: int | None = None) -> Topology:
-        """The topology that the hyperparameters describe, for rows with `n_visible` features."""
+        """Return the topology defined by the hyperparameters, for rows with `n_visible` features."""
         layers, connections = self._layers()
         kinds = self._kinds(len(layers))
         if layers and layers[0] is None:
@@ -159,20 +159,20 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         return Topology(sizes, connections, self.visible, self.hidden)
 
     def _layers(self) -> tuple[list[Any], Iterable[Sequence[int]] | None]:
-        """The sites of each layer, None for the features of the rows, and the connections."""
+        """Return the numbers of sites of the layers, None for the features of the rows, and the connections."""
         raise NotImplementedError
 
     def _kinds(self, n_layers: int) -> list[Units]:
-        """The kind of units of each layer."""
+        """Return the kind of units of each layer."""
         hidden = hidden_kinds(self.hidden, n_layers - 1)
         return [kind_of(self.visible, "visible", hidden=False), *(kind_of(name, "hidden") for name in hidden)]
 
     def measure(self, X: Rows) -> tuple[str, float]:
-        """The measure of the fit to rows that `verbose` reports: its name and value."""
+        """Return the name and the value of the measure of fit that `verbose` reports for rows."""
         return "free energy", float(to_numpy(B.mean(self.free_energy(X))))
 
     def check_hyperparameters(self) -> None:
-        """Raise `ValueError`, before any work, for hyperparameters that learning could not go on with."""
+        """Raise `ValueError` for invalid hyperparameters, before any work."""
         for name, least in (("batch_size", 1), ("n_iter", 0), ("n_gibbs", 1)):
             positive_int(getattr(self, name), name, least)
         check_number(self.learning_rate, "learning_rate", 1e-300, math.inf)
@@ -201,26 +201,26 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
 
     @property
     def log_likelihoods_(self) -> list[tuple[int, float, float]]:
-        """Of each entry of `diagnostics_`: the epoch, the mean log-likelihood of rows, its standard error."""
+        """For each entry of `diagnostics_` the epoch, the mean log-likelihood of rows, and its standard error."""
         return [(found.epoch, found.log_likelihood, found.standard_error) for found in self.diagnostics_]
 
     def free_energy(self, X: Rows) -> Array:
-        """The free energy of each row, or a bound on it."""
+        """Return the free energy of each row, or an upper bound on it."""
         raise NotImplementedError
 
     def score_samples(self, X: Rows) -> Array:
-        """A measure of the fit to each row."""
+        """Return a measure of the fit to each row."""
         raise NotImplementedError
 
     def log_likelihood(self, X: Rows, log_z: Any = None) -> Array:
-        """The log-likelihood of each row; of machines with connected hidden layers, the mean-field lower bound on it.
+        """Return the log-likelihood of each row; with connected hidden layers, the mean-field lower bound on it.
 
         Parameters
         ----------
         X : array of shape (rows, n_features_in_)
-            Values in [0, 1], or those of the kind of visible units.
+            Values in [0, 1], or in the range of the kind of visible units.
         log_z : float or AISEstimate or LadderEstimate, optional
-            The logarithm of the partition function; by default that of `log_partition`.
+            The logarithm of the partition function; by default computed by `log_partition`.
 
         Returns
         -------
@@ -231,9 +231,9 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         return -self.free_energy(X) - known
 
     def log_partition(self) -> float:
-        """Log Z by enumeration, of a model with at most 20 binary units outside of one group of unconnected layers.
+        """Compute log Z by enumeration, if at most 20 binary units are outside of one group of unconnected layers.
 
-        That is a restricted Boltzmann machine with at most 20 hidden or 20 visible units.
+        A restricted Boltzmann machine can have at most 20 hidden or 20 visible units.
 
         Raises
         ------
@@ -251,14 +251,14 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         return log_partition(self)
 
     def transform(self, X: Rows) -> Array:
-        """The means of the units of the last hidden layer given rows of visible units.
+        """Return the means of the units of the last hidden layer given rows of visible units.
 
-        Means of binary units are probabilities of 1. Those of deep machines are mean-field approximations.
+        Means of binary units are probabilities of 1. Means of deep machines are mean-field approximations.
 
         Parameters
         ----------
         X : array, table or sparse matrix of shape (rows, n_features_in_)
-            Values in [0, 1], or those of the kind of visible units; others are clipped, with a warning.
+            Values in [0, 1], or in the range of the kind of visible units; others are clipped, with a warning.
 
         Returns
         -------
@@ -274,17 +274,17 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         return self._in_container(array_namespace(found[0]).concat(found, axis=0))
 
     def _in_container(self, values: Array) -> Array:
-        """Values as scikit-learn can make a table of them, where it is to make one."""
+        """Return values in host memory if scikit-learn is to make a table of them, else as they are."""
         chosen = getattr(self, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
         return values if chosen == "default" else to_numpy(values)
 
     def _represent(self, X: Rows) -> Array:
-        """What `transform` gives of rows that have been checked."""
+        """Return the result of `transform` for checked rows."""
         raise NotImplementedError
 
     @property
     def _n_features_out(self) -> int:
-        """How many columns `transform` gives."""
+        """Number of columns of the result of `transform`."""
         return self.state_.topology.sizes[-1]
 
     def __sklearn_tags__(self) -> Any:
@@ -313,8 +313,8 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         Parameters
         ----------
         path : path-like
-            The file; an existing file is replaced atomically. A name that ends in ``.zarr`` is that of a folder, into
-            which weights larger than memory are computed and written tile by tile.
+            The file; an existing file is replaced atomically. A name that ends in ``.zarr`` creates a folder, to which
+            weights larger than memory are computed and written tile by tile.
 
         Raises
         ------
@@ -331,12 +331,12 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         self.state_.save(path, self.plain_params())
 
     def plain_params(self) -> dict[str, Any]:
-        """The hyperparameters as JSON can write them; those that are no plain values as their defaults."""
+        """Return the hyperparameters as JSON values; those that are not plain values as their defaults."""
         return plain_params(self)
 
     @classmethod
     def of_params(cls, params: Mapping[str, Any]) -> Self:
-        """A model, not fitted, with hyperparameters that `plain_params` gave."""
+        """Return an unfitted model with the hyperparameters that `plain_params` returned."""
         return cls(**from_plain(params))
 
     @classmethod
@@ -347,8 +347,7 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         ----------
         path : path-like
         library : str, optional
-            The library of its arrays: by default NumPy for a file, and Dask for a folder, whose tiles are read when
-            they are needed.
+            The library of its arrays: by default NumPy for a file, and Dask for a folder, whose tiles are read lazily.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Sampling and evaluating fitted machines: states of Markov chains, estimates of log Z, scores of rows."""
+"""Sampling and evaluation of fitted machines: states of Markov chains, estimates of log Z, scores of rows."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .tempering import TemperingChains, adaptive_replicas, adaptive_temperatures
 
 __all__ = ["Model"]
 
-_SEED = 0  # of what `score` estimates
+_SEED = 0  # of the estimates of log Z in `score`
 
 
 class Model(BoltzmannEstimator):
-    """A Boltzmann machine of layers, which can be sampled and evaluated."""
+    """A Boltzmann machine of layers, with methods for sampling and evaluation."""
 
     def sample(
         self,
@@ -39,7 +39,7 @@ class Model(BoltzmannEstimator):
         chunks: Chunks = None,
         random_state: RandomState = None,
     ) -> Any:
-        """States at the end of Markov chains.
+        """Return the states at the end of Markov chains.
 
         A model trained with ``training="ptt"`` is sampled on the ladder of its training, unless `initial` or `clamp` is
         given: each step of a chain exchanges replicas of neighbouring machines and then sweeps all machines.
@@ -50,22 +50,23 @@ class Model(BoltzmannEstimator):
         Parameters
         ----------
         n_chains : int, optional
+            Number of chains.
         n_sweeps : int, optional
-            Sweeps of Gibbs sampling in each chain.
+            Number of Gibbs sweeps of each chain.
         initial : array of shape (n_chains, n_features_in_), optional
-            Visible states to start from, or means to draw them with; `base_rate_` by default. Other layers start from
-            states of equal probability.
+            Initial visible states, or means to draw them with; `base_rate_` by default. Other layers start from states
+            of equal probability.
         clamp : mapping of layers to arrays of shape (n_chains, units), optional
-            States of layers that are fixed, 0 being the visible layer; the other layers are drawn given them.
+            Fixed states of layers by layer number, 0 being the visible layer; the other layers are drawn given them.
         layer : int or None, optional
-            The layer whose states are returned, by default the visible one; None for a list of all of them.
+            The layer whose states are returned, by default the visible one; None for a list of all layers.
         probabilities : bool, optional
             Whether to return the means of the distributions that the last states were drawn from: of binary units, the
             probabilities of 1; of categorical units, a column for each state of each site.
         library : str, optional
             The library to compute in, by default that of `initial` or `clamp`, or the model's.
         chunks : optional
-            With Dask, how the chains are divided: a number of chains in each block, or whatever Dask accepts.
+            With Dask, the blocks of chains: a number of chains in each block, or any other value that Dask accepts.
         random_state : int, None, or generator, optional
             The seed; by default the next one of the model's random streams. `nbm_xp.runs.sample` draws the same states
             with the same seed.
@@ -78,7 +79,7 @@ class Model(BoltzmannEstimator):
         Raises
         ------
         ValueError
-            If an argument is not what it must be.
+            If an argument is invalid.
 
         Examples
         --------
@@ -120,7 +121,7 @@ class Model(BoltzmannEstimator):
         chunks: Chunks = None,
         random_state: RandomState = None,
     ) -> Any:
-        """States at the end of Markov chains with parallel tempering.
+        """Return the states at the end of Markov chains with parallel tempering.
 
         Each chain has replicas at several inverse temperatures, which exchange states: they cross between modes that
         chains of `sample` hardly leave.
@@ -128,12 +129,13 @@ class Model(BoltzmannEstimator):
         Parameters
         ----------
         n_chains : int, optional
+            Number of chains.
         n_sweeps : int, optional
-            Sweeps of Gibbs sampling, each followed by exchanges.
+            Number of Gibbs sweeps, each preceded by exchanges.
         n_temperatures : int or "adaptive", optional
-            Number of replicas of each chain, at evenly spaced inverse temperatures from the base-rate model, 0, to this
-            model, 1. With ``"adaptive"``, a pilot run places as many as give all neighbours an acceptance rate of about
-            0.3; it depends on the model alone.
+            Number of replicas of each chain, at evenly spaced inverse temperatures from 0, the base-rate model, to 1,
+            this model. With ``"adaptive"``, a pilot run chooses number and temperatures such that all neighbours have
+            an acceptance rate of about 0.3; it depends on the model alone.
         betas : sequence of float, optional
             Inverse temperatures rising from 0 to 1, in place of `n_temperatures`.
         layer : int or None, optional
@@ -152,7 +154,7 @@ class Model(BoltzmannEstimator):
         Raises
         ------
         ValueError
-            If an argument is not what it must be.
+            If an argument is invalid.
 
         References
         ----------
@@ -178,17 +180,17 @@ class Model(BoltzmannEstimator):
         return (states, shares) if exchanges else states
 
     def score(self, X: Rows, y: object = None, sample_weight: Rows = None) -> float:
-        """The mean log-likelihood of rows, or, of large machines with two layers, their mean log-pseudo-likelihood.
+        """Return the mean log-likelihood of rows, or for large machines with two layers their log-pseudo-likelihood.
 
-        Log Z is that of `log_partition` for small models, of `ladder_log_partition` for models trained with
-        ``training="ptt"``, and of `ais` for deep machines and visible units without a finite list of states. Of all
-        other models the score is the mean of `score_samples`, which must not be compared with a likelihood. Of deep
+        Log Z is computed by `log_partition` for small models, by `ladder_log_partition` for models trained with
+        ``training="ptt"``, and by `ais` for deep machines and visible units without a finite list of states. For all
+        other models the score is the mean of `score_samples`, which must not be compared with a likelihood. For deep
         machines it is a lower bound.
 
         Parameters
         ----------
         X : array or table of shape (rows, n_features_in_)
-            Values in [0, 1], or those of the kind of visible units; others are clipped, with a warning.
+            Values in [0, 1], or in the range of the kind of visible units; others are clipped, with a warning.
         y : optional
             Ignored; scikit-learn passes it.
         sample_weight : array of shape (rows,), optional
@@ -238,7 +240,7 @@ class Model(BoltzmannEstimator):
         chunks: Chunks = None,
         random_state: RandomState = None,
     ) -> AISEstimate:
-        """Log Z estimated by annealed importance sampling, with error bars.
+        """Estimate log Z by annealed importance sampling, with error bars.
 
         Parameters
         ----------
@@ -247,8 +249,8 @@ class Model(BoltzmannEstimator):
         n_temperatures : int or "adaptive", optional
             Number of intermediate models, both ends included, at evenly spaced inverse temperatures from the base-rate
             model to this one. More of them lower the variance of the weights. With ``"adaptive"``, a pilot run places
-            them so that each step leaves its chains the same effective sample size (Zhou, Johansen and Aston 2016); it
-            depends on the model alone, and the estimate remains unbiased.
+            them such that all stages have about the same effective sample size (Zhou, Johansen and Aston 2016); it
+            depends on the model alone, and the estimate of Z remains unbiased.
         betas : sequence of float, optional
             Inverse temperatures rising from 0 to 1, in place of `n_temperatures`.
         library, chunks, random_state
@@ -261,7 +263,7 @@ class Model(BoltzmannEstimator):
         Raises
         ------
         ValueError
-            If an argument is not what it must be.
+            If an argument is invalid.
 
         References
         ----------
@@ -292,14 +294,14 @@ class Model(BoltzmannEstimator):
         chunks: Chunks = None,
         random_state: RandomState = None,
     ) -> LadderEstimate:
-        """Log Z estimated along the ladder of the training by Bennett's acceptance ratio.
+        """Estimate log Z along the ladder of the training by Bennett's acceptance ratio.
 
         Parameters
         ----------
         n_chains : int, optional
             Number of chains of each machine; the spread between them gives the standard error.
         n_sweeps : int, optional
-            Steps of each chain: exchanges with its neighbours, and a sweep. The first half is burn-in.
+            Number of steps of each chain: exchanges with its neighbours, and a sweep. The first half is burn-in.
         library, chunks, random_state
             As in `sample`.
 
@@ -316,13 +318,13 @@ class Model(BoltzmannEstimator):
         Raises
         ------
         ValueError
-            If an argument is not what it must be, or the model was not trained with ``training="ptt"``.
+            If an argument is invalid, or the model was not trained with ``training="ptt"``.
 
         Notes
         -----
-        A state needs at least as many steps as there are machines to come from the first machine, where states are
-        independent draws, to the last, and several times as many where exchanges are rejected. In fewer steps the modes
-        keep the weights that the chains started with, and the standard error is too small.
+        A state needs at least as many steps as there are machines to move from the first machine, where states are
+        independent draws, to the last, and several times as many where exchanges are rejected. With fewer steps the
+        weights of the modes remain those of the initial states, and the standard error is too small.
 
         Examples
         --------
@@ -354,20 +356,21 @@ class Model(BoltzmannEstimator):
         chunks: Chunks = None,
         random_state: RandomState = None,
     ) -> AISEstimate:
-        """Log Z estimated by annealed importance sampling in reverse, from states of the model to the base-rate model.
+        """Estimate log Z by reverse annealed importance sampling, from states of the model to the base-rate model.
 
-        `ais` underestimates log Z on average, and this overestimates it: together they bracket log Z.
+        `ais` underestimates log Z on average, and `reverse_ais` overestimates it: together they bracket log Z.
 
         Parameters
         ----------
         n_chains, n_temperatures, betas
-            As in `ais`; the chains go through the temperatures in reverse.
+            As in `ais`; the chains pass through the temperatures in reverse order.
         initial : sequence with an array of shape (n_chains, units) for each layer, optional
             States of the model to start from; layers that a sweep draws first may be None. By default they are drawn
             on the ladder of the training, if there is one, else along Markov chains. The bound holds only if these
             chains have mixed.
         n_sweeps : int, optional
-            Steps on the ladder, by default 400, or sweeps of these chains, by default 1000; unused with `initial`.
+            Number of steps on the ladder, by default 400, or of Gibbs sweeps, by default 1000, that draw these states;
+            unused with `initial`.
         library, chunks, random_state
             As in `sample`.
 
@@ -378,7 +381,7 @@ class Model(BoltzmannEstimator):
         Raises
         ------
         ValueError
-            If an argument is not what it must be.
+            If an argument is invalid.
 
         References
         ----------

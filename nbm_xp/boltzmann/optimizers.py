@@ -1,9 +1,9 @@
-"""From gradients to steps: gradient descent with momentum, Adam, learning rates that fall, and means along the way.
+"""Optimizers: gradient descent with momentum, Adam, learning rate schedules, and averages of parameters.
 
-A machine that learns from minibatches and from states that chains draw never comes to rest: it follows whatever the
-last few of them had. Its mean along many steps has seen all rows and far more states, and is nearly as good as any
-estimate can be, whatever the learning rate was (Polyak and Juditsky 1992). Later steps count more, in proportion to
-their number, for the first ones are not there yet (Lacoste-Julien, Schmidt and Bach 2012).
+Training with minibatches and chains at a constant learning rate does not converge: the parameters fluctuate with the
+last minibatches and states. The mean of the parameters over many steps is asymptotically efficient for a wide range of
+learning rates (Polyak and Juditsky 1992). The weight of a step is proportional to its number, because the first steps
+are still far from the optimum (Lacoste-Julien, Schmidt and Bach 2012).
 
 References
 ----------
@@ -38,7 +38,7 @@ __all__ = [
 ]  # fmt: skip
 
 _SECOND, _TINY = 0.999, 1e-8
-_PART = 4  # the last quarter of the steps counts in a mean
+_PART = 4  # the mean is over the last quarter of the steps
 _STEPS = f"{MEAN}steps"
 
 Schedule: TypeAlias = Callable[[int, int], float]
@@ -50,8 +50,8 @@ SCHEDULES: dict[str, Schedule] = {
     "exponential": lambda done, total: 0.01 ** (done / total),
     "step": lambda done, total: 0.1 ** ((2 * done >= total) + (4 * done >= 3 * total)),
 }
-"""The factor of the learning rate after so many epochs of a total: the same; down to 0, evenly or ever more slowly;
-down to a hundredth, by one factor in each epoch; a tenth after half of the epochs, a hundredth after three quarters."""
+"""Factors of the learning rate as functions of the numbers of epochs done and in total: constant; linear or quadratic
+to 0; exponential to a hundredth; or a tenth after half and a hundredth after three quarters of the epochs."""
 
 
 @dataclass(eq=False, repr=False)
@@ -77,21 +77,21 @@ class SGD(BaseEstimator):  # type: ignore[misc]
     name: ClassVar[str] = "sgd"
 
     def check(self) -> None:
-        """Raise `ValueError` for parameters that steps could not be made with."""
+        """Raise `ValueError` for invalid parameters."""
         if self.momentum is not None:
             check_number(self.momentum, "momentum", 0, 1)
         check_number(self.weight_decay, "weight_decay", 0, math.inf)
 
     in_proportion: ClassVar[bool] = True
-    """Whether steps are in proportion to gradients, so that the learning rate can be a factor of the loss.
+    """Whether steps are proportional to gradients, so that the learning rate can be a factor of the loss.
 
-    A product of the rate with the gradients would be one of all parameters.
+    This saves the product of the rate with the gradients of all parameters.
     """
 
     def steps(
         self, state: MachineState, rate: Array, gradients: Sequence[Array], momentum: float
     ) -> tuple[list[Array], Updates]:
-        """How far each parameter is to go down, and updates of what the optimizer stores.
+        """Return the step to subtract from each parameter, and updates of the optimizer's Variables.
 
         Parameters
         ----------
@@ -99,9 +99,9 @@ class SGD(BaseEstimator):  # type: ignore[misc]
         rate : Tensor
             The learning rate.
         gradients : sequence of Tensor
-            Of the loss, times `rate` where steps are `in_proportion`; those of the weights first.
+            Gradients of the loss, times `rate` if `in_proportion`; first those of the weights.
         momentum : float
-            What is used where the optimizer's own is left open.
+            The momentum if the optimizer's own is None.
         """
         momentum = momentum if self.momentum is None else float(self.momentum)
         steps = self._decayed(state, rate, gradients)
@@ -112,7 +112,7 @@ class SGD(BaseEstimator):  # type: ignore[misc]
         return steps, list(zip(velocities, steps, strict=True))
 
     def _decayed(self, state: MachineState, rate: Array, steps: Sequence[Array]) -> list[Array]:
-        """Steps that also take weights towards 0."""
+        """Return steps with the weight decay added."""
         weights = state.parameters.weights if self.weight_decay else ()
         decay = rate * self.weight_decay
         return [*(step + decay * old for step, old in zip(steps, weights, strict=False)), *steps[len(weights) :]]
@@ -150,7 +150,7 @@ class Adam(SGD):
         done = count + 1
         means = [first * old + (1 - first) * new for old, new in zip(velocities, gradients, strict=True)]
         spreads = [_SECOND * old + (1 - _SECOND) * B.square(new) for old, new in zip(squares, gradients, strict=True)]
-        # Both means began at 0: in proportion to what they have seen, they are too small.
+        # Both means start at 0; divide by the sums of their weights to remove this bias.
         seen, seen_squares = 1 - (B.exp(math.log(first) * done) if first else 0.0), 1 - B.exp(math.log(_SECOND) * done)
         scale = rate * B.sqrt(seen_squares) / seen
         steps = [scale * mean / (B.sqrt(spread) + _TINY) for mean, spread in zip(means, spreads, strict=True)]
@@ -163,12 +163,12 @@ OPTIMIZERS: dict[str, type[SGD]] = {"sgd": SGD, "adam": Adam}
 
 
 def optimizer_of(optimizer: str | SGD) -> SGD:
-    """The optimizer that `optimizer` names, or is.
+    """Return the optimizer of a name, or the object itself.
 
     Raises
     ------
     ValueError
-        If it is something else.
+        If it is neither.
     """
     if isinstance(optimizer, SGD):
         return optimizer
@@ -178,14 +178,14 @@ def optimizer_of(optimizer: str | SGD) -> SGD:
 
 
 def check_number(value: object, name: str, low: float, high: float) -> None:
-    """Raise `ValueError` for what is no number from `low` to less than `high`."""
+    """Raise `ValueError` unless `value` is a number, at least `low` and less than `high`."""
     if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) < high:
         above = "above 0" if low else "at least 0"
         raise ValueError(f"{name} must be a number, {above} and below {high}, got {value!r}")
 
 
 def check_flag(value: object, name: str, default: object) -> None:
-    """Raise `ValueError` for what is neither true nor false, of any library, nor the default."""
+    """Raise `ValueError` unless `value` is a boolean of any library, or the default."""
     shape = getattr(value, "shape", ())
     is_default = value is default or (isinstance(value, str) and value == default)
     if not is_default and (shape or isinstance(value, str) or value not in (True, False)):
@@ -194,27 +194,27 @@ def check_flag(value: object, name: str, default: object) -> None:
 
 
 def check_schedule(schedule: object) -> None:
-    """Raise `ValueError` for what is neither the name of a schedule nor callable."""
+    """Raise `ValueError` unless `schedule` is the name of a schedule or callable."""
     names = ["auto", *SCHEDULES]
     if not callable(schedule) and not (isinstance(schedule, str) and schedule in names):
         raise ValueError(f"schedule must be one of {names} or a callable, got {schedule!r}")
 
 
 def rate_after(schedule: str | Schedule, rate: float, done: int, total: int) -> float:
-    """The learning rate of the epoch that comes after so many of a total.
+    """Return the learning rate of the epoch after `done` of `total` epochs.
 
     Parameters
     ----------
     schedule : str or callable
-        A name of `SCHEDULES`, or a function of `done` and `total` that gives the factor of the rate.
+        A name of `SCHEDULES`, or a function of `done` and `total` that returns the factor of the rate.
     rate : float
-        What the factor applies to.
+        The learning rate to multiply.
     done, total : int
 
     Raises
     ------
     ValueError
-        If a schedule of the user's gives no finite number of at least 0.
+        If a callable does not return a finite number of at least 0.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def rate_after(schedule: str | Schedule, rate: float, done: int, total: int) -> 
 
 
 def first_averaged(done: int, passes: int, steps: int) -> int:
-    """The first step of the pass after so many whose parameters count; as many as it has, if none of them does.
+    """Return the first averaged step of the epoch after `done` epochs; the number of its steps if there is none.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def first_averaged(done: int, passes: int, steps: int) -> int:
 
 
 def averaging_step(state: MachineState) -> Function:
-    """The compiled step that adds parameters, as they are, to their mean.
+    """Return the compiled step that adds the current parameters to their weighted mean.
 
     Examples
     --------
@@ -267,7 +267,7 @@ def averaging_step(state: MachineState) -> Function:
 
 
 def end_averaging(state: MachineState, *, adopt: bool) -> None:
-    """Drop the mean of parameters, if one was begun; `adopt` says whether parameters are set to it before."""
+    """Drop the mean of parameters, if there is one; with `adopt`, first set the parameters to it."""
     if _STEPS not in state.variables:
         return
     if adopt:

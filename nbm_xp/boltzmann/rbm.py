@@ -46,7 +46,7 @@ class RBM(Model):
     verbose : int, optional
         Whether `fit` writes a line after each epoch.
     random_state : int, None, or generator, optional
-        The seed: the same seed gives the same model and the same chains. None takes another seed each time.
+        The seed: the same seed gives the same model and the same chains. None draws a new seed for each training.
     training : {"pcd", "cd", "ptt"} or TrainingMethod, optional
         The chains of the negative phase: they continue from step to step (persistent contrastive divergence), start at
         the minibatch in each step (contrastive divergence), or continue and exchange states along a ladder of the
@@ -94,7 +94,7 @@ class RBM(Model):
     diagnostics_ : list of Diagnostics
         The diagnostics of the training.
     log_likelihoods_ : list of tuple
-        Of each of them the number of epochs, the mean log-likelihood of rows, and its standard error.
+        For each of them the number of epochs, the mean log-likelihood of rows, and its standard error.
 
     Notes
     -----
@@ -146,7 +146,7 @@ class RBM(Model):
         base_rate: Rows = None,
         **params: Any,
     ) -> Self:
-        """A model with given parameters.
+        """Create a model with given parameters.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class RBM(Model):
         return variables["chain.1"].value
 
     def _of_rows(self, X: Array, name: str, formula: Callable[[Parameters, Sequence[Array]], Array]) -> Array:
-        """A formula of rows of visible units."""
+        """Return the values of a formula for rows of visible units."""
 
         def build() -> Function:
             given, visible = rows_placeholder(self.state_.parameters, None)
@@ -248,7 +248,7 @@ class RBM(Model):
         return self._of_rows(X, "transform", lambda parameters, state: expectation(parameters, 1, state))
 
     def free_energy(self, X: Rows) -> Array:
-        """The free energy F(v) of each row, whose probability is exp(-F(v)) / Z.
+        """Return the free energy F(v) of each row, whose probability is exp(-F(v)) / Z.
 
         Parameters
         ----------
@@ -271,10 +271,10 @@ class RBM(Model):
 
     @available_if(_has_listed_states)  # type: ignore[untyped-decorator]
     def score_samples(self, X: Rows) -> Array:
-        """An unbiased estimate of the log-pseudo-likelihood of each row.
+        """Return an unbiased estimate of the log-pseudo-likelihood of each row.
 
-        It is the number of sites times the log-probability of one of them given the others, at a site chosen at random.
-        The choice is the same in each call, and the random streams of the model stay where they are.
+        It is the number of sites times the log-probability of one site, chosen at random, given the others. The choice
+        is the same in each call, and the random streams of the model do not advance.
 
         Parameters
         ----------
@@ -298,7 +298,7 @@ class RBM(Model):
         return B.function([given], found, name="score"), rng
 
     def gibbs(self, v: Rows) -> Array:
-        """One sweep of Gibbs sampling: hidden units given the rows, then visible units given those.
+        """Do one sweep of Gibbs sampling: draw hidden units given the rows, then visible units given the hidden ones.
 
         Parameters
         ----------
@@ -308,7 +308,7 @@ class RBM(Model):
         Returns
         -------
         array of shape (rows, n_features_in_)
-            New visible states in the model's dtype; each call makes new draws.
+            New visible states in the model's dtype; each call draws new ones.
         """
         v = self.state_.checked_rows(v, "v")
         rows = known_length(v, "v")
@@ -319,7 +319,7 @@ class RBM(Model):
         return [None, positive_int(self.n_components, "n_components")], None
 
     def measure(self, X: Rows) -> tuple[str, float]:
-        """What `verbose` reports about the model's fit to some rows."""
+        """Return the name and the value of the measure of fit that `verbose` reports for rows."""
         if self.state_.topology.radices(0) is None:
             return super().measure(X)
         return "pseudo-likelihood", float(to_numpy(B.mean(self.score_samples(X))))

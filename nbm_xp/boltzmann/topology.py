@@ -1,8 +1,8 @@
-"""Which layers a Boltzmann machine has, and which of them are connected.
+"""The layers of a Boltzmann machine and their connections.
 
-Layers that are not connected with one another are independent given the rest, so they are drawn together: the layers
-fall into groups, the even and the odd ones of a plain stack, and a sweep of Gibbs sampling draws group after group,
-each given all the others.
+Layers that are not connected with each other are independent given the others, so they are drawn together. A colouring
+divides the layers into such groups, the even and the odd layers of a plain stack; a sweep of Gibbs sampling draws group
+after group, each given all the others.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Topology:
         The kind of visible units: "binary", 0 or 1; "spin", -1 or 1; "gaussian", real numbers with variance 1 given the
         other layers; or "categorical:Q", Q units for each site, one of them 1 and the others 0.
     hidden : str, or sequence of str, optional
-        The kind of hidden units, or that of each hidden layer: one of these, or "relu", real numbers of at least 0.
+        The kind of hidden units, or a kind for each hidden layer: one of these, or "relu", real numbers of at least 0.
 
     Attributes
     ----------
@@ -44,12 +44,12 @@ class Topology:
     connections : tuple of pairs of int
         The lower layer first, in rising order.
     groups : tuple of tuples of int
-        Layers that are drawn together. The visible layer is in the first group; a sweep begins with the second one, and
-        ends with the first.
+        Groups of layers that are drawn together. The visible layer is in the first group; a sweep begins with the
+        second group and ends with the first.
     units : tuple of Units
         The kind of units of each layer.
     sites : tuple of int
-        How many numbers a state of each layer has: one for each unit, but of categorical ones one for each site.
+        Number of values of a state of each layer: one for each unit, or for each categorical site.
 
     Raises
     ------
@@ -105,22 +105,22 @@ class Topology:
 
     @functools.cached_property
     def sweep(self) -> tuple[tuple[int, ...], ...]:
-        """The groups in the order in which a sweep draws them: the visible layer in the last."""
+        """The groups in the order in which a sweep draws them; the visible layer is in the last one."""
         return (*self.groups[1:], self.groups[0])
 
     @functools.cached_property
     def marginalised(self) -> tuple[int, ...]:
-        """The group that a sweep draws first: a state is given by the other layers, and this group is summed out."""
+        """The group that a sweep draws first. Chains store the states of the other layers; this group is summed out."""
         return self.groups[1]
 
     @functools.cached_property
     def retained(self) -> tuple[int, ...]:
-        """The layers that are not `marginalised`, rising: what a chain carries from sweep to sweep."""
+        """The layers that are not `marginalised`, in rising order: the state of a chain between sweeps."""
         summed_out = set(self.marginalised)
         return tuple(layer for layer in self.layers if layer not in summed_out)
 
     def with_retained(self, values: Iterable[Array]) -> list[Array]:
-        """A state of these values for the layers of `retained`, rising, and None for the others.
+        """Return a state with these values for the layers of `retained`, in rising order, and None for the others.
 
         Examples
         --------
@@ -134,7 +134,7 @@ class Topology:
     def is_factorial(self) -> bool:
         """Whether hidden units are independent given the visible ones.
 
-        Then the log-likelihood of rows is known but for log Z; else there is a lower bound on it, by mean field.
+        If so, the log-likelihood of rows is known up to log Z; otherwise mean field gives a lower bound on it.
 
         Examples
         --------
@@ -144,21 +144,21 @@ class Topology:
         return self.retained == (0,)
 
     def radices(self, layer: int) -> tuple[int, ...] | None:
-        """How many states each site of a layer has; None where they cannot be listed."""
+        """Return the number of states of each site of a layer; None if they cannot be enumerated."""
         return self.units[layer].radices(self.sizes[layer])
 
     def neighbours(self, layer: int) -> list[int]:
-        """The layers that a layer is connected with, rising."""
+        """Return the layers that a layer is connected with, in rising order."""
         return sorted(low + high - layer for low, high in self.connections if layer in (low, high))
 
     def weights_shape(self, connection: int) -> tuple[int, int]:
-        """The shape of a connection's weights: units of the lower layer, units of the higher one."""
+        """Return the shape of a connection's weights: (units of the lower layer, units of the higher layer)."""
         low, high = self.connections[connection]
         return self.sizes[low], self.sizes[high]
 
 
 def hidden_kinds(hidden: Any, count: int, name: str = "hidden") -> tuple[str, ...]:
-    """The kind of each of so many hidden layers, by name; `name` is what the argument is called."""
+    """Return the names of the kinds of `count` hidden layers; `name` is the argument's name in messages."""
     if isinstance(hidden, str):
         return (hidden,) * count
     if not isinstance(hidden, Sequence) or len(hidden) != count:
@@ -169,7 +169,7 @@ def hidden_kinds(hidden: Any, count: int, name: str = "hidden") -> tuple[str, ..
 
 
 def _check_units(topology: Topology) -> None:
-    """Refuse kinds of units that cannot be where they are."""
+    """Raise `ValueError` for kinds of units that are not possible in their layer or connection."""
     retained = set(topology.retained)
     for layer in topology.layers:
         if layer in retained and not topology.units[layer].knows_means:
@@ -186,7 +186,7 @@ def _check_units(topology: Topology) -> None:
 
 
 def _is_index(value: Any, count: float, least: int = 0) -> bool:
-    """Whether this is a whole number from `least` to below `count`."""
+    """Return whether `value` is a whole number, at least `least` and less than `count`."""
     return not isinstance(value, bool) and hasattr(value, "__index__") and least <= value < count
 
 
@@ -207,7 +207,7 @@ def _sizes(sizes: Any) -> tuple[int, ...]:
 def _connections(pairs: Iterable[Sequence[int]], count: int) -> tuple[tuple[int, int], ...]:
     if not isinstance(pairs, Iterable):
         raise ValueError(f"connections must be pairs of layers, got {pairs!r}")
-    pairs = list(itertools.islice(pairs, count * count))  # more than there can be, so that one is there twice
+    pairs = list(itertools.islice(pairs, count * count))  # as many as contain a duplicate
     found: set[tuple[int, int]] = set()
     for pair in pairs:
         try:
@@ -227,9 +227,9 @@ def _connections(pairs: Iterable[Sequence[int]], count: int) -> tuple[tuple[int,
 
 
 def _groups(topology: Topology) -> tuple[tuple[int, ...], ...]:
-    """Colour the layers, from the visible one outwards, each with the first colour that no neighbour has.
+    """Colour the layers greedily, breadth first from the visible layer, and return the layers of each colour.
 
-    Outwards in this sense, two colours suffice wherever two can.
+    In this order two colours suffice if the graph of layers is bipartite.
     """
     colours: dict[int, int] = {}
     waiting = [0]

@@ -1,13 +1,13 @@
-"""Diagnostics while a machine learns, where its pseudo-likelihood may tell something else.
+"""Diagnostics of training, which detect failures that the pseudo-likelihood does not show.
 
-A machine whose chains stay in one place for long learns from yesterday's shares of the places. Within each of them it
-becomes right, and so does the pseudo-likelihood, which looks no further than one unit; between them it may be wrong by
-tens of nats. So the diagnostics estimate log Z by a short annealing, for the log-likelihood of rows; send chains off
-from rows far apart, many from each, to see whether they forget where they came from (nested R-hat); and compare how
-much probability the machine gives either side of the data with how much of the data lies there.
+Chains that stay in one mode for long give the negative phase outdated probabilities of the modes. Within each mode the
+machine becomes correct, and the pseudo-likelihood, which depends on single units, becomes high; the probabilities of
+the modes may still be wrong by tens of nats. So the diagnostics estimate log Z by a short annealing, for the
+log-likelihood of rows; run many chains from each of a few distant rows, to test whether they forget their start (nested
+R-hat); and compare the probabilities of the two sides of the data in the machine and in the data.
 
-They change nothing: they draw from streams of their own, which follow from the seed and the number of epochs alone.
-They are as long, and as rare, as a small part of the steps of learning allows.
+They do not change training: they have their own random streams, which depend on the seed and the number of epochs
+alone. Their number and length are limited to a small fraction of the training steps.
 
 References
 ----------
@@ -38,16 +38,16 @@ from .training_methods import PTT, training_method
 
 __all__ = ["TrainingDiagnostics"]
 
-_SHARE = 50  # steps of learning for one of diagnostics
-_SHORTEST, _LONGEST, _USUAL = 50, 600, 150  # steps of diagnostics: temperatures, then sweeps
-_SWEEPS = 1 / 3  # of the steps of diagnostics
+_SHARE = 50  # training steps for each step of the diagnostics
+_SHORTEST, _LONGEST, _USUAL = 50, 600, 150  # steps of one diagnosis: temperatures, then sweeps
+_SWEEPS = 1 / 3  # fraction of the steps of a diagnosis that are sweeps
 _MOST_TIMES = 20
-_FEWEST, _MOST, _SMALL = 20, 100, 20_000  # chains; chains times weights whose products cost less than calls do
-_PLACES = 5  # rows that chains are sent off from
-_ROWS, _ALL_ROWS = 200, 10_000  # whose log-likelihood is followed: beside few steps, and where it costs little of them
-_TOO_FEW, _EVEN = 2.5, 4.0  # effective chains that tell nothing, and whose standard error is to be believed
+_FEWEST, _MOST, _SMALL = 20, 100, 20_000  # chains; chains times weights, below which products cost less than calls
+_PLACES = 5  # rows that chains start from
+_ROWS, _ALL_ROWS = 200, 10_000  # rows whose log-likelihood is computed: beside few steps, and where the cost is small
+_TOO_FEW, _EVEN = 2.5, 4.0  # effective chains: below the first no information, from the second reliable errors
 _UNLIKELY = 4.6  # nats: log 100
-_MARGIN, _PART = 0.5, 0.05  # nats, and of the log-likelihood: less is no news
+_MARGIN, _PART = 0.5, 0.05  # smallest significant difference: in nats, and as a fraction of the log-likelihood
 
 
 class TrainingDiagnostics:
@@ -57,10 +57,11 @@ class TrainingDiagnostics:
     ----------
     model : Model
     X : array
-        The rows that it learns from.
+        Rows of the training data.
     held_out : array, optional
+        Rows of a validation set.
     weights : array of shape (rows,), optional
-        What the rows that it learns from count, in host memory.
+        Weights of the rows of `X`, in host memory.
     """
 
     def __init__(self, model: Any, X: Array, held_out: Array = None, weights: Array = None) -> None:
@@ -71,13 +72,13 @@ class TrainingDiagnostics:
         self._rows: Array = None
         self._sides: Sides | None = None
         self._told = False
-        self._doubts: str | None = None  # what speaks against log Z by the ladder
+        self._doubts: str | None = None  # reason why log Z along the ladder may be wrong
         self._in_trouble = False
-        self._likeliest = -math.inf  # the log-probability of a row, of visible units with a list of states
+        self._likeliest = -math.inf  # largest log-probability of a row, if visible units have a list of states
 
     @property
     def _always(self) -> bool:
-        """Whether there are diagnostics after each epoch, whatever they cost."""
+        """Whether each epoch is diagnosed, whatever the cost."""
         return not isinstance(self.model.diagnostics, str) and bool(self.model.diagnostics)
 
     @property
@@ -86,13 +87,13 @@ class TrainingDiagnostics:
 
     @property
     def _steps(self) -> int:
-        """Steps of learning in all."""
+        """Number of training steps of all epochs."""
         epochs: int = self.model.n_iter
         return epochs * -(-int(self._X.shape[0]) // int(self.model.batch_size))
 
     @property
     def _count(self) -> int:
-        """After how many epochs there are to be diagnostics."""
+        """Number of epochs that are diagnosed."""
         if self._always:
             return int(self.model.n_iter)
         if not self.model.diagnostics:
@@ -104,14 +105,14 @@ class TrainingDiagnostics:
 
     @property
     def _length(self) -> int:
-        """The steps of a found."""
+        """Number of steps of one diagnosis."""
         if self._always:
             return _USUAL
         return min(max(self._steps // (_SHARE * self._count), _SHORTEST), _LONGEST)
 
     @property
     def _chains(self) -> int:
-        """The chains of a found."""
+        """Number of chains of one diagnosis."""
         if self._always:
             return _MOST
         weights = sum(math.prod(part.value.shape) for part in self.model.state_.parameters.weights)
@@ -119,12 +120,12 @@ class TrainingDiagnostics:
         return int(chains - chains % _PLACES)
 
     def due(self, epoch: int) -> bool:
-        """Whether diagnostics are due after an epoch: they are evenly spread, and the last epoch has some."""
+        """Return whether an epoch is diagnosed: such epochs are evenly spaced and include the last one."""
         count, total = self._count, int(self.model.n_iter)
         return epoch * count // total > (epoch - 1) * count // total
 
     def after_epoch(self, epoch: int, weighed: LadderEstimate | None) -> Diagnostics | None:
-        """Diagnose the machine, if it is time to, or log Z came along; warn of what is wrong."""
+        """Diagnose the machine if the epoch is due or log Z is already estimated; warn of failures."""
         due = self.due(epoch)
         if weighed is None and not due:
             return None
@@ -136,14 +137,14 @@ class TrainingDiagnostics:
         if due and not self._told:
             trouble, before = self._trouble(), self._in_trouble
             self._in_trouble = trouble is not None
-            # Machines that learn fast swing from place to place; what is not found the next time mended itself.
+            # Fast training oscillates between modes: warn if the failure persists, or after the last epoch.
             if trouble is not None and (before or epoch >= self.model.n_iter):
                 self._told = True
                 warnings.warn(trouble, TrainingWarning, stacklevel=5)
         return found
 
     def _followed_rows(self) -> Array:
-        """The rows whose log-likelihood is followed, in memory."""
+        """Return the rows whose log-likelihood is computed, in memory."""
         if self._rows is None:
             count, few = int(self._X.shape[0]), not self._by_ptt and not self._always
             wanted, apart = _ROWS if few else _ALL_ROWS, 1
@@ -157,7 +158,7 @@ class TrainingDiagnostics:
         return self._rows
 
     def _mean(self, rows: Array, log_z: Array) -> float:
-        """The mean log-likelihood of rows: of those learned from, as they count."""
+        """Return the mean log-likelihood of rows, weighted for rows of the training data."""
         found = self.model.log_likelihood(rows, log_z)
         if rows is self._rows and self.model.state_.topology.radices(0) is not None:
             self._likeliest = float(to_numpy(B.max(found)))
@@ -166,7 +167,7 @@ class TrainingDiagnostics:
         return self._weighed(asarray(to_numpy(found), host_namespace(), "float64"))
 
     def _weighed(self, values: Array) -> float:
-        """The mean of a number for each row that is followed, in host memory."""
+        """Return the weighted mean of one number for each of `_followed_rows`, in host memory."""
         if self._weights is None:
             return float(B.mean(values))
         return float(B.sum(self._weights * values) / max(float(B.sum(self._weights)), 1e-300))
@@ -175,10 +176,10 @@ class TrainingDiagnostics:
         return None if self._held_out is None else self._mean(self._held_out, log_z)
 
     def _by_ladder(self, epoch: int, weighed: LadderEstimate, rows: Array, due: bool) -> Diagnostics:
-        """What the ladder that it learns on has told; now and then, whether a short annealing speaks against it.
+        """Return diagnostics from the ladder of the training; if due, compare its log Z with a short annealing.
 
-        Annealing finds too little of Z, if anything: a hundred times too much once in a hundred times, no oftener. So
-        if it finds more than the ladder does, the ladder's chains miss places that the machine has.
+        Annealing is unbiased for Z, so it overestimates Z a hundredfold with a probability of at most 1/100. If it
+        finds more than the ladder does, the chains of the ladder miss modes of the machine.
         """
         self._doubts, missed = weighed.doubts, 0.0
         if due:
@@ -201,16 +202,16 @@ class TrainingDiagnostics:
 
     @property
     def _sweeps(self) -> int:
-        """How many steps are sweeps of chains sent off from rows."""
+        """Number of sweeps of the chains that start from rows."""
         return round(self._length * _SWEEPS)
 
     def _far_apart(self, rows: Array) -> Array:
-        """Where chains are sent off from."""
+        """Return the rows that chains start from, one for each chain."""
         chosen = self._data_sides(rows).far_apart(_PLACES)
         return array_namespace(chosen).repeat(chosen, self._chains // _PLACES, axis=0)
 
     def _annealed(self, epoch: int, rows: Array) -> tuple[AISEstimate, Array]:
-        """Log Z by a short annealing, and the visible states that it ends with."""
+        """Return log Z estimated by a short annealing, and the final visible states."""
         state, temperatures = self.model.state_, self._length - self._sweeps
         betas = inverse_temperatures(temperatures, None) or ()
         chains = AnnealedChains(Machine.of(self.model), state.seed, betas, purpose=_purpose(epoch))
@@ -218,7 +219,7 @@ class TrainingDiagnostics:
         return estimate(to_numpy(log_weights), temperatures), self._states(visible.T)
 
     def _by_annealing(self, epoch: int, rows: Array) -> Diagnostics:
-        """What a short annealing, and chains from rows far apart, tell."""
+        """Return diagnostics from a short annealing and from chains that start from distant rows."""
         model, sides = self.model, self._data_sides(rows)
         found, visible = self._annealed(epoch, rows)
         first = model.state_.topology.units[0].decoded(self._far_apart(rows))
@@ -245,12 +246,12 @@ class TrainingDiagnostics:
         return self._sides
 
     def _states(self, rows: Array) -> Array:
-        """The visible units that rows tell, in host memory."""
+        """Return rows as states of the visible units, in host memory."""
         host = asarray(to_numpy(rows), host_namespace(), "float64")
         return self.model.state_.topology.units[0].encoded(host, -1)
 
     def _chain_share(self, sides: Sides) -> float | None:
-        """Where the chains are that the machine learns from, if it has any that go on."""
+        """Return the fraction of the persistent chains on the upper side; None without such chains."""
         parameters, topology = self.model.state_.parameters, self.model.state_.topology
         kept = {layer: self.model.state_.variables.get(f"chain.{layer}") for layer in topology.layers}
         state = [None if chain is None else chain.value for chain in kept.values()]
@@ -261,7 +262,7 @@ class TrainingDiagnostics:
         return sides.share(expectation(parameters.like(part.value for part in parameters), 0, state))
 
     def _trouble(self) -> str | None:
-        """What the diagnostics so far tell that is wrong, and what helps."""
+        """Return the text of a warning if the diagnostics show a failure, else None."""
         *before, now = self.model.diagnostics_
         if not math.isfinite(now.log_z):
             return None
@@ -276,21 +277,21 @@ class TrainingDiagnostics:
         )
 
     def _at_most(self, found: Diagnostics) -> float:
-        """What the log-likelihood is at most: uneven weights find e times too large a Z once in e times, no oftener."""
+        """Return an upper bound on the log-likelihood: 3 standard errors more, or log 100 for few effective chains."""
         return found.log_likelihood + (3 * found.standard_error if found.effective >= _EVEN else _UNLIKELY)
 
     def _at_least(self, found: Diagnostics) -> float:
-        """What the log-likelihood was at least: too short an annealing, of uneven weights, finds too little Z."""
+        """Return a lower bound on the log-likelihood: a short annealing with uneven weights underestimates Z."""
         if found.effective < _TOO_FEW or not math.isfinite(found.log_z):
             return -math.inf
         short = 0.0 if found.acceptance else 0.5 * math.log(max(self._chains / found.effective, 1.0))
         return found.log_likelihood - 3 * found.standard_error - short
 
     def _is_misplaced(self, now: Diagnostics) -> bool:
-        """Whether the machine gives the sides of the data other shares than the data has, at a price in nats.
+        """Return whether the probabilities of the two sides diverge from the data's by a significant number of nats.
 
-        That is the divergence of the shares. As few chains tell little, they count with one more of the data's, and
-        their share is taken to be a standard error closer to the data's.
+        Few chains give an imprecise share: one chain with the share of the data is added, and the share is moved
+        towards that of the data by a standard error.
         """
         if now.share is None or now.data_share is None or now.effective < _EVEN:
             return False
@@ -302,7 +303,7 @@ class TrainingDiagnostics:
         return price > _news(now.log_likelihood)
 
     def _base_log_likelihood(self) -> float:
-        """The mean log-likelihood of the rows under the machine without weights that is most like the data."""
+        """Return the mean log-likelihood of the rows under the base-rate model."""
         units = self.model.state_.topology.units[0]
         base = asarray(base_model(Machine.of(self.model)).bias, host_namespace(), "float64")
         rows = self._states(self._followed_rows())
@@ -312,10 +313,10 @@ class TrainingDiagnostics:
 
 
 def _purpose(epoch: int) -> str:
-    """What random numbers of diagnostics are for."""
+    """Return the purpose of the random streams of a diagnosis."""
     return f"diagnostics of epoch {epoch}"
 
 
 def _news(value: float) -> float:
-    """What a log-likelihood must differ by to tell something."""
+    """Return the smallest significant difference from a log-likelihood, in nats."""
     return max(_MARGIN, _PART * abs(value)) if math.isfinite(value) else 0.0

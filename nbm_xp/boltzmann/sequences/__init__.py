@@ -1,7 +1,7 @@
-"""Aligned sequences of proteins, RNA and DNA: reading, weights, frequencies, and contacts from couplings.
+"""Aligned sequences of proteins, RNA and DNA: FASTA files, sequence weights, frequencies, contact prediction.
 
-A sequence is a row of whole numbers, the places of its letters in an alphabet, whose first one is the gap. That is how
-a machine with categorical visible units takes rows.
+A sequence is a row of whole numbers, the indices of its letters in an alphabet; index 0 is the gap. Machines with
+categorical visible units take such rows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Alphabets of sequences, and alignments in FASTA files, packed by gzip or not.
+"""Alphabets of sequences, and alignments in FASTA files, plain or compressed by gzip.
 
-A record is a line that begins with ``>`` and says the name, and the lines of its sequence. Where sequences are not of
-one length, small letters and dots are taken for insertions, as in the format A2M, and left out.
+A record is a line with ``>`` and a name, followed by the lines of a sequence. If the sequences differ in length,
+lower-case letters and dots are insertions, as in the A2M format, and are removed.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from nbm_xp.namespace import asarray, host_namespace, to_numpy
 __all__ = ["ALPHABETS", "Alignment", "Alphabet", "DNA", "PROTEIN", "RNA", "alphabet_of", "read_fasta", "write_fasta"]
 
 _GAPS = "-."
-_NONE = 255  # no letter's number
+_NONE = 255  # marks bytes that are not letters
 
 
 @dataclass(frozen=True)
 class Alphabet:
-    """Letters and their numbers.
+    """An alphabet: letters and their indices.
 
     Attributes
     ----------
     name : str
     letters : str
-        In the order of their numbers; the first one is the gap, which a dot is read as, too.
+        In the order of their indices; the first one is the gap. A dot is read as a gap too.
     unknown : str
-        Letters for what was not determined, as X among amino acids: they are read as gaps.
+        Letters of undetermined residues, such as X among amino acids, which are read as gaps.
     same : tuple of pairs of str
-        Letters that are read as others.
+        Pairs of letters, of which the first is read as the second.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Alphabet:
 
     @property
     def size(self) -> int:
-        """How many letters there are, the gap included: the states of a site."""
+        """Number of letters, including the gap: the number of states of a site."""
         return len(self.letters)
 
     @property
@@ -64,7 +64,7 @@ class Alphabet:
         return found | {letter.lower(): number for letter, number in found.items()}
 
     def encode(self, sequences: Sequence[str]) -> Any:
-        """Sequences of one length as numbers.
+        """Return sequences of equal length as indices of letters.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ class Alphabet:
         Raises
         ------
         ValueError
-            If they are not of one length, or there is a letter that the alphabet has not.
+            If they differ in length, or contain a letter that is not in the alphabet.
         """
         lengths = {len(sequence) for sequence in sequences}
         if len(lengths) > 1:
@@ -98,17 +98,17 @@ class Alphabet:
         return host.reshape(coded, (len(sequences), max(lengths, default=0)))
 
     def decode(self, states: Any) -> list[str]:
-        """Sequences as text again.
+        """Return sequences as text.
 
         Parameters
         ----------
         states : array of shape (sequences, sites)
-            Whole numbers.
+            Indices of letters.
 
         Raises
         ------
         ValueError
-            If they are not numbers of letters.
+            If `states` are not indices of letters.
         """
         host = host_namespace()
         rows = to_numpy(asarray(states, host)) if isinstance(states, (list, tuple)) else to_numpy(states)
@@ -128,7 +128,7 @@ ALPHABETS = {alphabet.name: alphabet for alphabet in (PROTEIN, RNA, DNA)}
 
 
 def alphabet_of(sequences: Iterable[str]) -> Alphabet:
-    """The alphabet that sequences are written in: that of RNA or DNA, if they have no other letters, else proteins'.
+    """Return the alphabet of sequences: RNA or DNA if they have no other letters, else proteins.
 
     Examples
     --------
@@ -142,20 +142,20 @@ def alphabet_of(sequences: Iterable[str]) -> Alphabet:
 
 
 _MAGIC = b"\x1f\x8b"  # of gzip
-_UNPACKED, _RATIO = 2**28, 100  # what is packed may take more bytes than the first, or times its file, but not both
+_UNPACKED, _RATIO = 2**28, 100  # largest decompressed size: in bytes, or as a multiple of the file, if that is more
 _INSERTED = {ord(letter): None for letter in "abcdefghijklmnopqrstuvwxyz."}
-_WIDTH = 80  # letters in a line
+_WIDTH = 80  # letters per line
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """Sequences of one length.
+    """An alignment: sequences of equal length.
 
     Attributes
     ----------
     names : list of str
     states : numpy.ndarray of uint8, of shape (sequences, sites)
-        The numbers of their letters.
+        Indices of letters.
     alphabet : Alphabet
     """
 
@@ -165,14 +165,14 @@ class Alignment:
 
 
 def read_fasta(path: str | os.PathLike[str], alphabet: str | Alphabet | None = None) -> Alignment:
-    r"""Read an alignment.
+    r"""Read an alignment from a FASTA file.
 
     Parameters
     ----------
     path : path-like
-        A FASTA file, packed by gzip or not.
+        The file, plain or compressed by gzip.
     alphabet : {"protein", "rna", "dna"} or Alphabet, optional
-        What it is written in; by default its letters tell.
+        Alphabet of the sequences; by default it is inferred from their letters.
 
     Returns
     -------
@@ -181,9 +181,9 @@ def read_fasta(path: str | os.PathLike[str], alphabet: str | Alphabet | None = N
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     ValueError
-        If it is no FASTA file, is damaged, has letters that the alphabet has not, or sequences of several lengths.
+        If the file is not FASTA, is damaged or has letters outside the alphabet, or its sequences differ in length.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def _text(place: pathlib.Path) -> str:
 
 
 def _records(text: str, place: pathlib.Path) -> tuple[list[str], list[str]]:
-    """Names and sequences."""
+    """Return the names and the sequences."""
     names: list[str] = []
     parts: list[list[str]] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -258,22 +258,22 @@ def _records(text: str, place: pathlib.Path) -> tuple[list[str], list[str]]:
 def write_fasta(
     path: str | os.PathLike[str], states: Any, alphabet: Alphabet, names: Sequence[str] | None = None
 ) -> None:
-    """Write sequences: the file is whole, or not there.
+    """Write sequences to a FASTA file, completely or not at all.
 
     Parameters
     ----------
     path : path-like
-        Where to; packed by gzip, if it ends in ``.gz``.
+        The file; compressed by gzip if its name ends in ``.gz``.
     states : array of shape (sequences, sites)
-        The numbers of their letters.
+        Indices of letters.
     alphabet : Alphabet
     names : sequence of str, optional
-        By default they are numbered from 1.
+        Names of the sequences; numbers from 1 by default.
 
     Raises
     ------
     ValueError
-        If states are not numbers of letters, or there is not one name for each.
+        If `states` are not indices of letters, or the numbers of names and sequences differ.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Which sites touch, told by how strongly they are coupled.
+"""Contact prediction: scores of pairs of sites from the strength of their couplings.
 
-Couplings of two sites are told apart from fields in the zero-sum gauge; their strength is the Frobenius norm, less what
-both sites have in common with all others (the average product correction).
+The zero-sum gauge separates couplings from fields. The score of a pair is the Frobenius norm of its couplings minus the
+average product correction.
 
 References
 ----------
@@ -23,11 +23,11 @@ from .statistics import checked_states, one_hot
 
 __all__ = ["average_product_correction", "contact_scores", "effective_couplings", "zero_sum"]
 
-_BLOCK = 4096  # sequences at a time
+_BLOCK = 4096  # sequences processed at a time
 
 
 def zero_sum(couplings: Array) -> Array:
-    """Couplings in the gauge in which they sum to zero over the states of either site.
+    """Return couplings in the zero-sum gauge, in which they sum to zero over the states of either site.
 
     Parameters
     ----------
@@ -48,21 +48,21 @@ def zero_sum(couplings: Array) -> Array:
 
 
 def contact_scores(couplings: Array, *, gap: int | None = 0, corrected: bool = True) -> Array:
-    """How strongly each two sites are coupled.
+    """Return the coupling strength of each pair of sites: the Frobenius norm in the zero-sum gauge.
 
     Parameters
     ----------
     couplings : array of shape (sites, n_states, sites, n_states)
         In any gauge.
     gap : int or None, optional
-        The state whose couplings do not count, as sites with gaps in common say nothing of contacts; None counts all.
+        State whose couplings are left out, since shared gaps do not indicate contacts; None includes all states.
     corrected : bool, optional
-        Whether to subtract what both sites have in common with all others (`average_product_correction`).
+        Whether to subtract the average product correction (`average_product_correction`).
 
     Returns
     -------
     array of shape (sites, sites)
-        Zero for a site and itself.
+        The diagonal is zero.
 
     Examples
     --------
@@ -86,17 +86,17 @@ def contact_scores(couplings: Array, *, gap: int | None = 0, corrected: bool = T
 
 
 def average_product_correction(scores: Array) -> Array:
-    """Scores of pairs of sites, less the product of both sites' means over the mean of all.
+    """Subtract from each score the product of both sites' mean scores divided by the overall mean score.
 
     Parameters
     ----------
     scores : array of shape (sites, sites)
-        Symmetric; those of a site and itself do not count.
+        Symmetric; the diagonal is ignored.
 
     Returns
     -------
     array of shape (sites, sites)
-        Zero for a site and itself.
+        The diagonal is zero.
 
     Examples
     --------
@@ -110,27 +110,27 @@ def average_product_correction(scores: Array) -> Array:
     apart = 1 - xp.eye(sites, dtype=scores.dtype)
     means = B.sum(scores * apart, axis=1) / (sites - 1)
     mean = B.mean(means)
-    # Where all scores are zero, so is what they have in common.
+    # Where all scores are zero, the correction is zero too.
     common = means[:, None] * means[None, :] / xp.where(mean == 0, mean + 1, mean)
     return (scores - common) * apart
 
 
 def effective_couplings(components: Array, intercept_hidden: Array, states: Array, n_states: int) -> Array:
-    """Couplings between the sites of a machine with binary hidden units, to second order.
+    """Return couplings between the sites of a machine with binary hidden units, to second order.
 
-    What hidden units add to the logarithm of a row's weight is expanded around the rows given; the second order couples
-    two sites by the products of their weights to each hidden unit, times how much that unit still varies.
+    The contribution of the hidden units to the log-probability of a row is expanded around the given rows. The second
+    order couples two sites by the products of their weights to each hidden unit, times the mean variance of that unit.
 
     Parameters
     ----------
     components : array of shape (hidden units, sites · n_states)
-        The weights, site by site, and within a site state by state.
+        Weights, site by site, and within a site state by state.
     intercept_hidden : array of shape (hidden units,)
-        The biases.
+        Biases of the hidden units.
     states : array of shape (rows, sites)
-        Whole numbers from 0: rows of data.
+        Rows of data, whole numbers from 0.
     n_states : int
-        How many states a site has.
+        Number of states of a site.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def effective_couplings(components: Array, intercept_hidden: Array, states: Arra
     xp = array_namespace(components)
     by_site = xp.reshape(components, (hidden, sites, count))
     centred = by_site - B.mean(by_site, axis=2, keepdims=True)
-    # What the gauge takes from the weights, each site gives to the bias.
+    # The means that the gauge removes from the weights are added to the bias.
     bias = intercept_hidden + B.sum(B.mean(by_site, axis=2), axis=1)
     flat = xp.reshape(centred, (hidden, units))
     varies: Any = 0.0

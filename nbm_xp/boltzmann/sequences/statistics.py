@@ -1,6 +1,6 @@
-"""How often sites are in each state, and pairs of sites in each pair of states; and how much each sequence counts.
+"""Frequencies of states at sites and at pairs of sites, and sequence weights.
 
-Sequences that are almost the same share a vote: databases have some branches of a family a hundredfold and others once.
+Sequence weights correct for uneven sampling: databases contain some branches of a family a hundredfold, others once.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = [
 
 
 def checked_states(states: Array, n_states: int | None = None, name: str = "states") -> tuple[Array, int]:
-    """Rows of whole numbers as an array, and how many states a site has.
+    """Return rows of whole numbers as an array, and the number of states of a site.
 
     Raises
     ------
     ValueError
-        If they are something else, or beyond the number of states.
+        If they are not whole numbers from 0 to `n_states` - 1 in an array with two axes.
     """
     states = numbers(states, name)
     if states.ndim != 2 or 0 in states.shape:
@@ -43,27 +43,27 @@ def checked_states(states: Array, n_states: int | None = None, name: str = "stat
 
 
 def one_hot(states: Array, count: int, dtype: str = "float32") -> Array:
-    """A column for each state of each site, site by site: 1 at the state that the site is in, else 0."""
+    """Return the one-hot encoding: a column for each state of each site, site by site."""
     xp = array_namespace(states)
     places = xp.arange(count, dtype=states.dtype)
     found = B.cast(states[:, :, None] == places[None, None, :], dtype)
     return xp.reshape(found, (states.shape[0], states.shape[1] * count))
 
 
-_BLOCK = 4096  # sequences counted at a time
+_BLOCK = 4096  # sequences processed at a time
 
 
 def site_frequencies(states: Array, n_states: int | None = None, weights: Array = None) -> Array:
-    """How often each site is in each state.
+    """Return the frequency of each state at each site.
 
     Parameters
     ----------
     states : array of shape (sequences, sites)
         Whole numbers from 0.
     n_states : int, optional
-        How many states a site has; by default one more than the largest number.
+        Number of states of a site; by default the largest number plus 1.
     weights : array of shape (sequences,), optional
-        How much each sequence counts; all the same by default.
+        Weights of the sequences; equal by default.
 
     Returns
     -------
@@ -87,14 +87,14 @@ def site_frequencies(states: Array, n_states: int | None = None, weights: Array 
 def pair_frequencies(
     states: Array, n_states: int | None = None, weights: Array = None, *, block: int = _BLOCK
 ) -> Array:
-    """How often each two sites are in each two states.
+    """Return the frequency of each pair of states at each pair of sites.
 
     Parameters
     ----------
     states, n_states, weights
         As in `site_frequencies`.
     block : int, optional
-        Sequences that are counted at a time.
+        Number of sequences processed at a time.
 
     Returns
     -------
@@ -116,12 +116,12 @@ def pair_frequencies(
 
 
 def connected_correlations(pairs: Array) -> Array:
-    """How much more often two states are met together than they would be independently.
+    """Return connected correlations: the pair frequencies minus the products of the site frequencies.
 
     Parameters
     ----------
     pairs : array of shape (sites, n_states, sites, n_states)
-        Frequencies.
+        Pair frequencies, as `pair_frequencies` returns them.
 
     Returns
     -------
@@ -137,12 +137,12 @@ def connected_correlations(pairs: Array) -> Array:
     """
     sites, count = pairs.shape[:2]
     xp = array_namespace(pairs)
-    own = B.sum(pairs[0, :, :, :], axis=0)  # of all sites, from the pairs with the first
+    own = B.sum(pairs[0, :, :, :], axis=0)  # site frequencies, as marginals of the pairs with site 0
     return pairs - xp.reshape(own, (sites, count, 1, 1)) * xp.reshape(own, (1, 1, sites, count))
 
 
 def site_pairs(values: Array) -> Array:
-    """The values of each two sites once, of those that are not the same.
+    """Return the values of all pairs of different sites, each pair once.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def site_pairs(values: Array) -> Array:
 
 
 def pearson(one: Array, other: Array) -> float:
-    """The correlation coefficient of Pearson of the elements of two arrays; nan where one has the same everywhere.
+    """Return Pearson's correlation coefficient of the elements of two arrays; NaN if one of them is constant.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def pearson(one: Array, other: Array) -> float:
 
 
 def _sample_weights(states: Array, weights: Array) -> Array:
-    """What each sequence counts; all of them one."""
+    """Return the weights of the sequences, normalised to a sum of 1."""
     length, xp = states.shape[0], array_namespace(states)
     if weights is None:
         return B.cast(xp.ones(length) / length, "float32")
@@ -192,29 +192,29 @@ def _blocks(states: Array, sample_weights: Array, size: int) -> Array:
 
 
 def sequence_weights(states: Array, identity: float = 0.8, *, n_states: int | None = None, block: int = 1024) -> Array:
-    """One over the number of sequences that are the same at so many sites, each sequence itself included.
+    """Return for each sequence 1 over the number of sequences that agree with it at enough sites, itself included.
 
     Parameters
     ----------
     states : array of shape (sequences, sites)
         Whole numbers from 0.
     identity : float, optional
-        The share of sites, gaps among them, at which two sequences must agree to count as one.
+        Smallest fraction of sites, gaps included, at which two such sequences agree.
     n_states : int, optional
-        How many states a site has; by default one more than the largest number.
+        Number of states of a site; by default the largest number plus 1.
     block : int, optional
-        Sequences that are compared with as many others at a time: memory is in proportion to its square, and never to
-        that of their number.
+        Number of sequences compared with as many others at a time: memory grows with its square, not with the square
+        of the number of sequences.
 
     Returns
     -------
     array of shape (sequences,), of float32
-        Its sum is the effective number of sequences.
+        The sum of the weights is the effective number of sequences.
 
     Raises
     ------
     ValueError
-        If an argument is not what it must be.
+        If an argument is invalid.
 
     References
     ----------
