@@ -1,6 +1,6 @@
-"""Long computations with Boltzmann machines, on disk: they survive faults, and come out the same wherever they run.
+"""Long computations with Boltzmann machines in directories on disk: resumable, with the same results on any workers.
 
-What a name needs is imported with it: Dask, xarray and zarr take a second.
+Names are imported on first use, because importing Dask, xarray and zarr takes a second.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The directory of a run: its configuration, what it began with, its log, its checkpoints and its results.
+"""The directory of a run: its configuration, inputs, log, checkpoints and results.
 
-Contract: a directory is there whole or not at all; ``run.json`` says what the run is, so that it can be resumed years
-later with what it began with alone; two processes never work on one run at a time.
+Contract: a directory is created completely or not at all. ``run.json`` and the inputs stored beside it suffice to
+resume the run at any later time. Two processes never work on one run at the same time.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class RunError(RuntimeError):
-    """A run that cannot begin or go on, for a reason outside the program: the message says which, and what to do."""
+    """Raised if a run cannot start or continue for an external reason; the message gives the reason and the remedy."""
 
 
 def resuming(folder: pathlib.Path) -> str:
-    """How a run is resumed, for messages."""
+    """Return the ways to resume a run, for messages."""
     return f"runs.resume({os.fspath(folder)!r}) or `nbm-xp resume {folder}`"
 
 
 @contextlib.contextmanager
 def disk_errors(folder: pathlib.Path) -> Iterator[None]:
-    """Raise `RunError` in place of the system's error for a full disk, or a file longer than is allowed."""
+    """Raise `RunError` in place of the system's error for a full disk or a file above the allowed size."""
     try:
         yield
     except OSError as error:
@@ -72,31 +72,33 @@ def disk_errors(folder: pathlib.Path) -> Iterator[None]:
 class RunDirectory:
     """The directory of one run.
 
-    `create` makes one, `resume` locks one to go on with it, and `open` reads one. It holds
+    `create` makes a new directory, `resume` opens and locks it to continue the run, and `open` reads it. It holds
 
-    - ``run.json``: the format, the kind of run, its configuration and seed, the versions of the packages that it began
-      with, the time it was created, the class of its model, the digests of the files that it began with, and its own;
-    - ``run.log``: a line, with its time, for whatever happened;
-    - the model's copy, where the run began with one;
-    - ``checkpoints/``: how far each part of the run has come, while it is not finished;
-    - the results, under names of their own.
+    - ``run.json``: the format, the kind of run, its configuration and seed, the versions of packages at its start, the
+      time of its creation, the class of its model, the digests of its input files, and the digest of all these;
+    - ``run.log``: the events of the run, one line each, with the time;
+    - a copy of the model, if the run has one;
+    - ``checkpoints/``: the state of each part of the run, until it is finished;
+    - the results, in files and folders whose names depend on the kind of run.
 
     Attributes
     ----------
     path : pathlib.Path
+        The directory.
     kind : str
         ``"sample"``, ``"evaluate"``, ``"train"``, ``"graph"`` or ``"transition"``.
     configuration : dict
-        The arguments of the run, as JSON has them.
+        Arguments of the run, as JSON values.
     seed : int
+        Seed of the run.
     versions : dict of str
-        The versions of the packages that the run began with.
+        Versions of Python and of packages at the start of the run.
     created : str
-        When, in UTC.
+        Time of creation, in UTC, in ISO format.
     identity : str
-        A digest of kind, configuration and seed, which the run's checkpoints bear.
+        Digest of kind, configuration and seed, stored in the run's checkpoints.
     result_identity : str
-        The same without `checkpoint_every`, which results do not depend on; results bear it.
+        The same without `checkpoint_every`, which results do not depend on; stored in the results.
 
     Examples
     --------
@@ -141,21 +143,22 @@ class RunDirectory:
         model: Any = None,
         save: Callable[[pathlib.Path], object] | None = None,
     ) -> Self:
-        """Make a run's directory; it is locked for this process until `close`.
+        """Create a run's directory, locked for this process until `close`.
 
         Parameters
         ----------
         path : path-like
-            One that does not exist, or is empty.
+            The directory, which must not exist or be empty.
         kind : str
+            Kind of run.
         configuration : mapping
-            What the result depends on: names, and values that JSON can hold.
+            Settings that the result depends on, by name; values must be representable in JSON.
         random_state : int, None, or generator, optional
-            The seed; None draws one from the system.
+            Seed. None draws a seed from the operating system.
         model : model of `nbm_xp.boltzmann`, optional
-            Copied into the directory; its `save` and `load` are used.
+            Model to store in the directory.
         save : callable, optional
-            Called with the folder that is to become the directory, to write more into it.
+            Called with the new folder, before it gets its final name, to write further files into it.
 
         Returns
         -------
@@ -164,9 +167,9 @@ class RunDirectory:
         Raises
         ------
         FileExistsError
-            If something is there already.
+            If the directory is not empty.
         RunError
-            If another process makes the same directory at this moment, or the disk is full.
+            If another process creates the same directory at the same time, or the disk is full.
         """
         place = check_new(path)
         about = {
@@ -187,9 +190,9 @@ class RunDirectory:
 
     @classmethod
     def resume(cls, path: str | os.PathLike[str]) -> Self:
-        """Open a run's directory to go on with the run; it is locked for this process until `close`.
+        """Open a run's directory to continue the run; it is locked for this process until `close`.
 
-        Errors are those of `open`, and `RunError` if another process works on the run.
+        Raises the errors of `open`, and `RunError` if another process works on the run.
         """
         run = cls.open(path)
         try:
@@ -202,20 +205,21 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *kinds: str) -> Self:
-        """Read a run's directory, without locking it, and verify the files that it began with.
+        """Read a run's directory without locking it, and verify its input files.
 
         Parameters
         ----------
         path : path-like
+            The directory.
         *kinds : str
-            The kinds of run of which it must be one.
+            Accepted kinds of run. Defaults to all.
 
         Raises
         ------
         FileNotFoundError
-            If there is none.
+            If the directory does not exist.
         ValueError
-            If it is no run's directory, or of another kind or format, or what it began with is damaged or exchanged.
+            If it is not a run's directory, has another kind or format, or an input file is damaged or replaced.
         """
         run = cls.read(path)
         if kinds and run.kind not in kinds:
@@ -226,7 +230,7 @@ class RunDirectory:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Read ``run.json`` alone; the files that the run began with are not verified."""
+        """Read ``run.json`` only, without verifying the input files."""
         place = local_path(path, "directory")
         if not (place / _ABOUT).is_file():
             if not place.exists():
@@ -244,31 +248,31 @@ class RunDirectory:
         return run
 
     def _verify(self, name: str) -> None:
-        """Raise `ValueError` if a file is not the one that the run began with."""
+        """Raise `ValueError` if an input file has changed."""
         if digest_of_file(self.path / name) != self._files[name]:
             raise ValueError(f"{self.path / name} is not the file that the run began with: it is damaged or exchanged")
 
-    # What is in it
+    # Contents
 
     @property
     def checkpoints(self) -> pathlib.Path:
-        """The folder of the checkpoints, made when first asked for."""
+        """The folder of the checkpoints, created if it does not exist."""
         folder = self.path / "checkpoints"
         folder.mkdir(exist_ok=True)
         return folder
 
     @property
     def has_model(self) -> bool:
-        """Whether the run began with a model, whose copy it holds."""
+        """Whether the directory holds a copy of the model that the run started with."""
         return self._model is not None
 
     def load_model(self, library: str | None = None) -> Model:
-        """The model that the run began with.
+        """Return the model that the run started with.
 
         Parameters
         ----------
         library : str, optional
-            The library of its arrays; NumPy by default.
+            Library of its arrays. Defaults to NumPy.
         """
         if self._model is None:
             raise ValueError(f"{self.path} holds no model: the run began without one")
@@ -276,12 +280,12 @@ class RunDirectory:
         return boltzmann.load(self.path / _MODEL, library)
 
     def log(self, message: str) -> None:
-        """Append a line to ``run.log``, with its time."""
+        """Append a line with the current time to ``run.log``."""
         with open(self.path / _LOG, "a", encoding="utf-8") as file:
             file.write(f"{_now()} {' '.join(message.splitlines())}\n")
 
     def close(self) -> None:
-        """Let other processes work on the run."""
+        """Release the lock, so that other processes can work on the run."""
         if self._lock_file is not None:
             self._lock_file.close()
             self._lock_file = None
@@ -297,7 +301,7 @@ class RunDirectory:
 
 
 def check_new(path: str | os.PathLike[str]) -> pathlib.Path:
-    """The place of a new run; `FileExistsError` unless it is an empty folder or nothing."""
+    """Return the path of a new run's directory; raise `FileExistsError` if it exists and is not an empty folder."""
     place = local_path(path, "directory")
     if place.exists() and not place.is_dir():
         raise FileExistsError(f"{place} is a file, and a run needs a directory")
@@ -308,7 +312,7 @@ def check_new(path: str | os.PathLike[str]) -> pathlib.Path:
 
 
 def _make(place: pathlib.Path, about: dict[str, Any], model: Any, save: Callable[[pathlib.Path], object] | None) -> Any:
-    """Make a directory beside its place, and rename it when all that it begins with is on disk; its open lock file."""
+    """Create a directory under a temporary name, rename it when its files are on disk; return the open lock file."""
     place.parent.mkdir(parents=True, exist_ok=True)
     _sweep_beside(place)
     lock_file: Any = None
@@ -335,11 +339,11 @@ def _make(place: pathlib.Path, about: dict[str, Any], model: Any, save: Callable
 
 
 def _locked(folder: pathlib.Path, mode: str = "a") -> Any:
-    """The file that locks a run as long as it is open; OSError where another process has it.
+    """Return the file that locks a run while it is open; raise `OSError` if another process holds the lock.
 
-    Where the system has no such locks, nothing is locked.
+    On systems without `fcntl`, nothing is locked.
     """
-    file = open(folder / _LOCK, mode)  # noqa: SIM115  (it stays open as long as the lock is to hold)
+    file = open(folder / _LOCK, mode)  # noqa: SIM115  (it stays open while the lock is held)
     try:
         import fcntl
 
@@ -353,10 +357,10 @@ def _locked(folder: pathlib.Path, mode: str = "a") -> Any:
 
 
 def _sweep_beside(place: pathlib.Path) -> None:
-    """Remove directories that were being made here when their processes died: nobody locks them."""
+    """Remove unfinished directories of processes that died: they are not locked."""
     for part in leftovers(place):
         with contextlib.suppress(OSError):
-            # One without a lock is so new that its process has not come to it, or it died right then.
+            # A directory without a lock file is either brand-new, or its process died before creating the file.
             if (part / _LOCK).exists():
                 _locked(part, "r+").close()
             elif time.time() - part.stat().st_mtime < _NEW:
@@ -365,12 +369,12 @@ def _sweep_beside(place: pathlib.Path) -> None:
 
 
 def as_json(value: Any) -> Any:
-    """A configuration as JSON gives it back; `TypeError` for what JSON does not have."""
+    """Return a configuration after a round trip through JSON; raise `TypeError` for values without a JSON form."""
     return json.loads(json.dumps(value, default=_plain))
 
 
 def _plain(value: Any) -> Any:
-    """The nearest that JSON has to an array, or one of its numbers."""
+    """Convert an array, or a scalar of an array, to a JSON value."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"a configuration must hold numbers, strings, lists and dictionaries of such, got {value!r}")

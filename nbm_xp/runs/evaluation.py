@@ -1,4 +1,4 @@
-"""Evaluation as a run: log Z by annealing and by the ladder of a training, and the likelihood of rows, in blocks."""
+"""Evaluation runs: log Z by annealing and along the ladder of a training, and log-likelihoods of rows, in blocks."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def evaluate(
     scheduler: str | Workers = "threads",
     progress: Progress | None = None,
 ) -> RunDirectory:
-    """Find log Z of a model, with error bars, and the mean log-likelihood of rows.
+    """Estimate log Z of a model, with error bars, and the mean log-likelihood of rows.
 
-    Of a machine whose hidden layers are connected with one another, rows have a lower bound on their log-likelihood, by
-    mean field; `Evaluation.lower_bound` says so.
+    For machines with connections between hidden layers, a mean-field lower bound replaces the log-likelihood of rows;
+    `Evaluation.lower_bound` is then True.
 
     Parameters
     ----------
@@ -65,39 +65,39 @@ def evaluate(
     directory : path-like
         The run's directory, which must not exist or be empty.
     X : array of shape (rows, visible units), optional
-        Rows to evaluate; they are copied into the run's directory, a Dask array block by block.
+        Rows to evaluate, copied into the run's directory (a Dask array block by block).
     n_chains, n_temperatures, betas : optional
-        The chains of annealed importance sampling and their temperatures: see `RBM.ais`.
+        Number of chains and inverse temperatures of annealed importance sampling: see `RBM.ais`.
     log_z : float or AISEstimate, optional
-        The logarithm of the partition function, where it is known: then nothing is annealed.
+        The logarithm of the partition function, if known; annealing is then skipped.
     reverse : bool, optional
-        Whether to anneal as many chains in reverse too, for an estimate of log Z that is too large, if anything. By
-        default that is done for a model with a ladder.
+        Whether to anneal as many chains in reverse as well, which overestimates log Z on average. Defaults to True
+        if the model has a ladder and `ladder_steps` is not 0.
     n_sweeps : int, optional
-        Sweeps of the chains to the states that those in reverse start from. Of a model with a ladder, they are
-        those of the chains on it.
+        Number of sweeps before chains are annealed in reverse. Not used for a model with a ladder: chains in reverse
+        then start from the last states on the ladder.
     ladder_steps : int, optional
-        Steps of as many chains on the ladder that a model learned on with ``training="ptt"``, which tell log Z too:
-        see `RBM.ladder_log_partition`. 0 for none of them.
+        Number of steps of `n_chains` chains on the ladder of a model trained with ``training="ptt"``, from which log Z
+        is estimated too: see `RBM.ladder_log_partition`. 0 skips this estimate.
     chunks : int, optional
-        How many chains there are in a block, by default 128.
+        Number of chains in a block. Defaults to 128.
     checkpoint_every : int, optional
-        How many temperatures, or sweeps, a task goes through, by default 250.
+        Number of temperatures or sweeps per task. Defaults to 250.
     random_state, library, scheduler
         See `sample`.
     progress : callable, optional
-        ``progress(done, total)``, as for `sample`: steps of single chains, and rows.
+        ``progress(done, total)``, as in `sample`; both count steps of single chains, and rows.
 
     Returns
     -------
     RunDirectory
-        `read_evaluation` reads what was found. Beside it, ``evaluation.zarr`` holds the logarithm of each chain's
-        weight and the free energy of each row, as `free_energy` of the model gives it.
+        Read the result with `read_evaluation`. The Zarr group ``evaluation.zarr`` holds the log weight of each chain
+        and the free energy of each row, as computed by the model's `free_energy`.
 
     Raises
     ------
     ValueError, FileExistsError, RunError
-        As for `sample`.
+        As in `sample`.
 
     References
     ----------
@@ -176,14 +176,14 @@ class Evaluating(Kind):
 
     @functools.cached_property
     def jobs(self) -> list[Job]:
-        """What there is to do: chains annealed, chains on the ladder, chains in reverse, free energies of rows."""
+        """The jobs: annealing, chains on the ladder, annealing in reverse, free energies of rows."""
         kinds: dict[str, type[Job]] = {
             "betas": AnnealingJob, "ladder": LadderJob, "reverse": ReverseAnnealingJob, "n_rows": FreeEnergyJob,
         }  # fmt: skip
         return [kind.of(self.run) for name, kind in kinds.items() if self.run.configuration[name]]
 
     def finish(self, unfinished: pathlib.Path) -> Warn | None:
-        """Write what was found, but for the weights of chains, which are in an array."""
+        """Write the estimates, without the weights of the chains, which are stored in an array."""
         model = self.run.load_model()
         exact = float(model.log_partition()) if is_enumerable(model.state_.topology) else None
         found = self.found(unfinished, exact)
@@ -196,12 +196,12 @@ class Evaluating(Kind):
         return None if found.ladder is None else found.ladder.warn
 
     def result(self) -> dict[str, Any]:
-        """What was found, and by how many chains."""
+        """Return the estimates and the number of chains."""
         read_evaluation(self.run.path)
         return self.read_document() | {"n_chains": self.run.configuration["n_chains"]}
 
     def found(self, place: pathlib.Path, exact: float | None) -> Evaluation:
-        """What the tasks have found, from the arrays that they have written, and log Z by enumeration."""
+        """Return the evaluation from the arrays written by the tasks; `exact` is log Z by enumeration."""
         asked, model = self.run.configuration, self.run.load_model()
         arrays = {name: array[...] for name, array in store.open_arrays(place, self.run.result_identity).items()}
         ais = reverse = ladder = None
@@ -234,31 +234,31 @@ class Evaluating(Kind):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a run of `evaluate` found.
+    """Result of `evaluate`.
 
     Attributes
     ----------
     log_z, log_z_low, log_z_high : float
-        Log Z as it is known best: as it was given, exactly, by the ladder, or by annealing; and three standard errors
-        below and above, of an estimate.
+        Best value of log Z: the given one, else the exact one, else estimated along the ladder, else by annealing; and
+        the bounds three standard errors below and above an estimate.
     given : float or None
-        Log Z, where it was given.
+        Log Z as passed to `evaluate`.
     exact : float or None
-        Log Z by enumeration, of a model that is small enough.
+        Log Z by enumeration, if the model is small enough.
     ais, reverse : AISEstimate or None
-        Log Z by annealing, which on average is too small, and in reverse, which on average is too large.
+        Log Z by annealing, which is too small on average, and in reverse, which is too large on average.
     ladder : LadderEstimate or None
-        Log Z by the ladder that the model learned on.
+        Log Z along the ladder of the training.
     n_rows : int
+        Number of rows.
     mean_log_likelihood : float or None
-        None where there were no rows. Where `lower_bound` is True, the mean of a lower bound on it.
+        Mean log-likelihood of the rows, in nats, or its lower bound if `lower_bound` is True; None without rows.
     mean_log_likelihood_low, mean_log_likelihood_high : float or None
-        By the bounds of log Z. Where `lower_bound` is True, the log-likelihood may lie above both.
+        The same with the bounds of log Z. If `lower_bound` is True, the log-likelihood may exceed both.
     standard_error : float or None
-        Of the mean over the rows, were they drawn anew.
+        Standard error of the mean over the rows.
     lower_bound : bool
-        Whether log-likelihoods are lower bounds, in mean-field approximation, as those of machines whose hidden units
-        depend on one another are.
+        Whether log-likelihoods are mean-field lower bounds, as for machines with connected hidden layers.
     """
 
     log_z: float
@@ -278,19 +278,19 @@ class Evaluation:
 
 
 def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
-    """What a run of `evaluate` found.
+    """Return the result of a run of `evaluate`.
 
     Parameters
     ----------
     directory : path-like
-        The run's.
+        The run's directory.
 
     Raises
     ------
     RunError
         If the run is not finished.
     ValueError
-        If what it found is damaged.
+        If its results are damaged.
     """
     evaluating = Evaluating(finished(directory, "evaluate"))
     return evaluating.found(evaluating.run.path / ARRAYS, evaluating.read_document()["exact"])

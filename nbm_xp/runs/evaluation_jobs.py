@@ -1,4 +1,4 @@
-"""What the tasks of an evaluation compute: annealing both ways, chains on the ladder, free energies of rows."""
+"""Jobs of evaluation runs: annealing, also in reverse, chains on the ladder, free energies of rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ROWS_IN_A_BLOCK = 4096
 
 @dataclass(frozen=True)
 class AnnealingJob(SweepsJob):
-    """Annealed importance sampling: a sweep is a step from one of the temperatures to the next."""
+    """Annealed importance sampling: a sweep is a step from one temperature to the next."""
 
     betas: tuple[float, ...]
 
@@ -33,7 +33,7 @@ class AnnealingJob(SweepsJob):
 
     @property
     def stages(self) -> Sequence[Sweeps]:
-        """The temperatures."""
+        """The steps between temperatures."""
         return (Sweeps(0, len(self.betas) - 1, self.checkpoint_every),)
 
     def chains(self, stage: int) -> Chains:
@@ -42,7 +42,7 @@ class AnnealingJob(SweepsJob):
 
     @property
     def stored(self) -> list[Stored]:
-        """The logarithms of the chains' weights."""
+        """The log weights of the chains."""
         return [Stored(self.weights, ("chain",), (self.n_chains,), (self.chunks,), "float64", {})]
 
     def write_shown(self, block: Block, segment: int, shown: list[list[Array]], states: Arrays) -> None:
@@ -53,9 +53,9 @@ class AnnealingJob(SweepsJob):
 
 @dataclass(frozen=True)
 class ReverseAnnealingJob(AnnealingJob):
-    """The same in reverse, from states of the model.
+    """Annealed importance sampling in reverse, from states of the model.
 
-    The chains on the ladder ended with them; those of a model without one come to them by sweeps.
+    These are the last states of the chains on the ladder; without a ladder, states after burn-in sweeps.
     """
 
     reverse: str
@@ -65,7 +65,7 @@ class ReverseAnnealingJob(AnnealingJob):
 
     @property
     def stages(self) -> Sequence[Sweeps]:
-        """Sweeps to states of the model, and the temperatures."""
+        """The burn-in sweeps, and the steps between temperatures."""
         return Sweeps(0, self.n_sweeps, self.checkpoint_every), *super().stages
 
     def chains(self, stage: int) -> Chains:
@@ -83,7 +83,7 @@ class ReverseAnnealingJob(AnnealingJob):
         return tuple(states[-1] for states in ended.arrays)
 
     def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
-        """Go through a segment; chains that come to the temperatures get weights."""
+        """Compute a segment; the chains' weights are initialized where annealing begins."""
         chains = chains_of(self, self.segment(segment).stage)
         if isinstance(chains, ReverseChains) and len(arrays) == len(chains.carried):
             arrays = chains.weighted(arrays)
@@ -92,9 +92,9 @@ class ReverseAnnealingJob(AnnealingJob):
 
 @dataclass(frozen=True)
 class LadderJob(SweepsJob):
-    """Chains on the ladder that the model learned on: the first half of the steps does not count.
+    """Chains on the ladder of the training: the first half of the steps is burn-in.
 
-    In the other half each pair of neighbours is measured whenever it has its turn, once in two steps.
+    In the second half, each pair of neighbours is measured once in two steps, when it attempts an exchange.
     """
 
     ladder_steps: int
@@ -103,7 +103,7 @@ class LadderJob(SweepsJob):
 
     @property
     def stages(self) -> Sequence[Sweeps]:
-        """Two halves."""
+        """The two halves of the steps."""
         half, each = self.ladder_steps // 4 * 2, max(2, self.checkpoint_every // 2 * 2)
         return Sweeps(0, half, each), Sweeps(half, half, each)
 
@@ -113,7 +113,7 @@ class LadderJob(SweepsJob):
 
     @property
     def stored(self) -> list[Stored]:
-        """What pairs have measured."""
+        """The measurements of the pairs of neighbours."""
         machine, (_, half, each) = chains_of(self, 1).machine, self.stages[1]
         shape, chunks = (
             (half // 2, machine.n_pairs, self.n_chains),
@@ -122,11 +122,11 @@ class LadderJob(SweepsJob):
         return [Stored(name, ("step", "pair", "chain"), shape, chunks, machine.dtype, {}) for name in LADDER_ARRAYS]
 
     def shown(self, now: Draw, sweep: int) -> Sequence[Array]:
-        """What pairs measured in a step."""
+        """Return the measurements of the pairs in a step."""
         return now.measured
 
     def write_shown(self, block: Block, segment: int, shown: list[list[Array]], states: Arrays) -> None:
-        """Write what pairs measured when they had their turn."""
+        """Write the measurements of each pair from the steps in which it attempted an exchange."""
         for array, steps in zip(self.stored, zip(*shown, strict=True), strict=True):
             in_turn = [pairs_in_turn(*steps[k : k + 2]) for k in range(0, len(steps), 2)]
             self.write(array, (segment, 0, block.number), np.stack(in_turn))
@@ -134,7 +134,7 @@ class LadderJob(SweepsJob):
 
 @dataclass(frozen=True)
 class FreeEnergyJob(MachineJob):
-    """Free energies of rows in blocks, or what mean field finds for them; a block is one segment."""
+    """Free energies of rows, or their mean-field bounds, in blocks of one segment."""
 
     n_rows: int
 
@@ -146,7 +146,7 @@ class FreeEnergyJob(MachineJob):
         return blocks_of(self.n_rows, _ROWS_IN_A_BLOCK)
 
     def steps(self, block: Block, segment: int) -> int:
-        """How much work a segment is: its rows."""
+        """Return the work in a segment: its number of rows."""
         return block.rows
 
     @property

@@ -1,9 +1,9 @@
-"""How runs of every kind begin, are carried out task by task, are resumed and end.
+"""Starting, executing, resuming and finishing runs of every kind.
 
-A kind of run (a `Kind`) adds what all do not have in common: its jobs, the arrays that these write, and its results.
+Each kind of run (a `Kind`) defines its jobs, the arrays that they write, and its results.
 
-Contract: what is reported is on disk; a failure that another worker may not meet is tried again, a few times; every
-other one ends the run, says what to do, and leaves what was done.
+Contract: results that are reported done are on disk. A task whose worker is lost is tried again, at most `TRIES`
+times in a row; any other failure ends the run with an error message and keeps the completed work.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ __all__ = ["Kind", "Progress", "Warn", "begin", "carry_out", "check_begin", "fin
 Progress: TypeAlias = Callable[[int, int], object]
 
 Warn: TypeAlias = Callable[[int], object]
-"""Warns of what was found, at a stack level."""
+"""Issues the warnings of a finished run, at the given stack level."""
 
 TRIES = 5
-"""How often in a row a segment may lose its worker, before it is taken for the cause."""
+"""Number of times in a row that a segment may lose its worker before the run ends."""
 
 _KINDS = {
     "sample": ("sampling", "Sampling"),
@@ -53,15 +53,15 @@ class Kind:
     Attributes
     ----------
     name : str
-        As ``run.json`` has it.
+        Name in ``run.json``.
     results : tuple of str
-        What lies in the directory of a finished run, and only there.
+        Names of the files and folders that exist in the directory of a finished run only.
     stored : str
-        The Zarr group of these that tasks write chunks of; "" for none.
+        Name of the Zarr group among `results` whose chunks tasks write; "" for none.
     document : str
-        The JSON file of these, which is written last; "" for none.
+        Name of the JSON file among `results`, which is written last; "" for none.
     in_tasks : bool
-        Whether it is computed in tasks, by workers.
+        Whether the run is divided into tasks for workers.
     """
 
     name: ClassVar[str]
@@ -75,7 +75,7 @@ class Kind:
 
     @property
     def jobs(self) -> Sequence[Job]:
-        """What there is to do, in order."""
+        """The jobs, in order of execution."""
         raise NotImplementedError
 
     @property
@@ -90,30 +90,30 @@ class Kind:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What the Zarr group says of itself."""
+        """The attributes of the Zarr group."""
         return {"source": f"nbm_xp.runs: {self.name}", "seed": str(self.run.seed), "run": self.run.result_identity}
 
     def finish(self, unfinished: pathlib.Path) -> Warn | None:
-        """Write the results when all tasks are done; `unfinished` is the Zarr group, which then gets its name."""
+        """Write the results after all tasks; `unfinished` is the Zarr group, which is renamed afterwards."""
 
     def result(self) -> dict[str, Any]:
-        """What a finished run came to, besides arrays, as JSON has it; ValueError if it is damaged."""
+        """Return the results of a finished run except arrays, as JSON values; raise `ValueError` if damaged."""
         if self.stored:
             store.open_arrays(self.run.path / self.stored, self.run.result_identity)
         return self.read_document() if self.document else {}
 
     def _digests(self) -> dict[str, str]:
-        """The digests of the files beside the document."""
+        """The digests of the result files other than the document."""
         files = [name for name in self.results if name not in (self.stored, self.document)]
         return {name: digest_of_file(self.run.path / name) for name in files}
 
     def write_document(self, found: Mapping[str, Any]) -> None:
-        """Write what a run came to, with digests of the files beside it."""
+        """Write the results of a run to its JSON document, with the digests of the other result files."""
         about = {"identity": self.run.result_identity, "files": self._digests()}
         write_json(self.run.path / self.document, sealed({**found, **about}))
 
     def read_document(self) -> dict[str, Any]:
-        """The same from the file; ValueError if it or a file beside it is not what was written."""
+        """Read the JSON document; raise `ValueError` if it or another result file has changed."""
         place = self.run.path / self.document
         found = unsealed(read_record(place), place)
         if found.pop("identity", None) != self.run.result_identity:
@@ -126,17 +126,17 @@ class Kind:
 
     @property
     def is_finished(self) -> bool:
-        """Whether all results are there."""
+        """Whether all results exist."""
         return all((self.run.path / name).exists() for name in self.results)
 
     def complete(self, pool: Pool, progress: Progress) -> Warn | None:
-        """Compute what is left to compute."""
+        """Compute the remaining tasks, and write the results."""
         run, jobs = self.run, self.jobs
         place, unfinished = run.path / self.stored, run.path / store.UNFINISHED
         if not self.stored:
             carry_out(run, jobs, pool, progress)
             return self.finish(run.path)
-        if place.exists():  # and some other result is not
+        if place.exists():  # and another result does not
             return self.finish(place)
         if unfinished.exists():
             store.check(unfinished, self.arrays, run.result_identity)
@@ -149,7 +149,7 @@ class Kind:
 
 
 def kind_of(name: str) -> type[Kind]:
-    """The class of a kind of run."""
+    """Return the class of a kind of run."""
     if name not in _KINDS:
         raise ValueError(f"runs are of the kinds {', '.join(_KINDS)}, got {name!r}")
     module, kind = _KINDS[name]
@@ -158,7 +158,7 @@ def kind_of(name: str) -> type[Kind]:
 
 
 def finished(directory: str | os.PathLike[str], *kinds: str) -> RunDirectory:
-    """The directory of a finished run of one of these kinds; `RunError` if it is not finished."""
+    """Return the directory of a run of one of these kinds; raise `RunError` if the run is not finished."""
     run = RunDirectory.open(directory, *kinds)
     if not kind_of(run.kind)(run).is_finished:
         raise RunError(f"the run in {run.path} is not finished: resume it by {resuming(run.path)}")
@@ -166,37 +166,38 @@ def finished(directory: str | os.PathLike[str], *kinds: str) -> RunDirectory:
 
 
 def read_result(directory: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a finished run of any kind came to, besides arrays.
+    """Return the results of a finished run of any kind, except arrays.
 
     Parameters
     ----------
     directory : path-like
-        The run's.
+        The run's directory.
 
     Returns
     -------
     dict
-        ``run``, its directory, ``kind`` and ``seed``; and what the kind of run has: for a training what its last
-        epoch came to, for an evaluation the fields of `Evaluation`, for a transition what was measured.
+        ``run`` (the directory), ``kind`` and ``seed``, and the results of the kind of run: for a training, the
+        diagnostics of the last epoch; for an evaluation, the fields of `Evaluation`; for a transition, its measurements
+        at each temperature.
 
     Raises
     ------
     RunError
         If the run is not finished.
     ValueError
-        If it is damaged.
+        If its results are damaged.
     """
     run = finished(directory, *_KINDS)
     return {"run": str(run.path), "kind": run.kind, "seed": run.seed, **kind_of(run.kind)(run).result()}
 
 
 def check_begin(directory: str | os.PathLike[str], progress: Any) -> None:
-    """Check what every run is begun with, before any work.
+    """Check the arguments common to all runs, before any work.
 
     Raises
     ------
     FileExistsError
-        If something is in the directory already.
+        If the directory is not empty.
     TypeError
         If `progress` is neither callable nor None.
     """
@@ -218,14 +219,14 @@ def begin(
     check: Callable[[Workers, pathlib.Path], str] | None = None,
     **options: Any,
 ) -> RunDirectory:
-    """Begin a run, and do all of it; for the arguments see `sample` and `RunDirectory.create`.
+    """Start a run and compute all of it; for the arguments see `sample` and `RunDirectory.create`.
 
-    `check` is called with the workers and the directory before this is made, and returns a line for the log; further
-    options are those of the kind.
+    `check` is called with the workers and the path before the directory is created, and returns a line for the log.
+    Further options are passed to `kind`.
     """
     with _started(kind, scheduler) as workers:
         said = None if check is None else check(workers, pathlib.Path(directory))
-        pool = workers.pool  # where there is no cluster, no directory is made
+        pool = workers.pool  # before the directory is created: it raises if there is no cluster
         with RunDirectory.create(
             directory, kind.name, configuration, random_state=random_state, model=model, save=save
         ) as run:
@@ -241,19 +242,19 @@ def resume(
     scheduler: str | Workers = "threads",
     progress: Progress | None = None,
 ) -> RunDirectory:
-    """Resume a run of any kind, begun from Python or at the command line.
+    """Resume a run of any kind, started from Python or at the command line.
 
-    Model, rows and settings are those in its directory, and the files are those of a run that was never interrupted,
-    byte for byte. The results of a run that is finished are verified, and left as they are.
+    The model, rows and settings are read from its directory, and the results are byte for byte those of a run that was
+    never interrupted. If the run is finished, its results are verified and not changed.
 
     Parameters
     ----------
     directory : path-like
-        The run's.
+        The run's directory.
     scheduler : str or Workers, optional
-        Where tasks run: see `sample`. A training runs in this process.
+        Where tasks run: see `sample`. A training always runs in this process.
     progress : callable, optional
-        ``progress(done, total)``, as for `sample`, `evaluate` and `train`.
+        ``progress(done, total)``, as in `sample`, `evaluate` and `train`.
 
     Returns
     -------
@@ -262,11 +263,11 @@ def resume(
     Raises
     ------
     FileNotFoundError
-        If there is no such directory.
+        If the directory does not exist.
     ValueError
-        If it is no run's directory, or what it holds is damaged.
+        If it is not a run's directory, or its contents are damaged.
     RunError
-        If the run cannot go on: another process works on it, the disk is full, the cluster gone.
+        If the run cannot continue: another process works on it, the disk is full, or the cluster is gone.
 
     Examples
     --------
@@ -291,7 +292,7 @@ def resume(
         raise TypeError(f"progress must be callable, got {progress!r}")
     kind = kind_of(RunDirectory.read(directory).kind)
     with _started(kind, scheduler) as workers:
-        pool = workers.pool  # where there is no cluster, nothing is changed
+        pool = workers.pool  # before anything is changed: it raises if there is no cluster
         with RunDirectory.resume(directory) as run:
             _complete(kind(run), pool, progress, 3)
     return run
@@ -299,7 +300,7 @@ def resume(
 
 @contextlib.contextmanager
 def _started(kind: type[Kind], scheduler: str | Workers) -> Iterator[Workers]:
-    """The workers of a run, whose work ends in order when the process is terminated."""
+    """Provide the workers of a run, and stop them in order if the process is terminated."""
     with interruptible():
         if kind.in_tasks:
             need("zarr")
@@ -310,7 +311,7 @@ def _started(kind: type[Kind], scheduler: str | Workers) -> Iterator[Workers]:
 
 
 def _complete(kind: Kind, pool: Pool, given: Progress | None, stacklevel: int) -> None:
-    """Do what is left to do of a run, and remove what only an unfinished one needs."""
+    """Compute the rest of a run, and remove its checkpoints."""
     run, warn, progress = kind.run, None, given or (lambda done, total: None)
     with disk_errors(run.path):
         if kind.is_finished:
@@ -327,7 +328,7 @@ def _complete(kind: Kind, pool: Pool, given: Progress | None, stacklevel: int) -
 
 
 def carry_out(run: RunDirectory, jobs: Sequence[Job], pool: Pool, progress: Progress) -> None:
-    """Do all tasks of jobs that are not done yet, one job after the other."""
+    """Execute all remaining tasks of jobs, one job after the other."""
     pool.check(run.path)
     before, total = 0, sum(job.total for job in jobs)
     for job in jobs:
@@ -336,7 +337,7 @@ def carry_out(run: RunDirectory, jobs: Sequence[Job], pool: Pool, progress: Prog
 
 
 def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Progress, before: int, total: int) -> None:
-    """Do all tasks of a job that are not done yet; `before` is what others of the `total` have done."""
+    """Execute all remaining tasks of a job; `before` is the work of earlier jobs, part of `total`."""
     folder, blocks = run.checkpoints / job.part, {block.number: block for block in job.blocks}
     folder.mkdir(exist_ok=True)
     kept = {number: read_checkpoint(folder, job.run, number) for number in blocks}
@@ -349,7 +350,7 @@ def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Progress, befo
     tries, needs, pending = dict.fromkeys(blocks, 0), dict(waiting), dict[Any, int]()
 
     def submit() -> None:
-        """Submit the segments of blocks whose neighbours have come to them."""
+        """Submit the next segments of blocks whose neighbours are as far."""
         for number in [number for number, others in waiting.items() if all(at[x] >= at[number] for x in others)]:
             del waiting[number]
             pending[pool.submit(job, blocks[number], at[number])] = number
@@ -386,7 +387,7 @@ def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Progress, befo
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Let SIGTERM end a run as an interruption from the keyboard does: what it started is ended too."""
+    """Make SIGTERM end a run like a keyboard interrupt, so that the workers it started are stopped."""
 
     def end(number: int, frame: Any) -> None:
         raise SystemExit(128 + number)

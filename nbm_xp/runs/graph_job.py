@@ -1,8 +1,8 @@
-"""What the tasks of chains on graphs do: a step of a block, beside what its neighbours have shown.
+"""The job of chains on graphs: a task advances a block by a step, given the boundary states of its neighbours.
 
-Contract: a block may be a segment ahead of its neighbours, never more; what it shows them stays on disk for as long as
-one of them may need it, in files of its own for each segment, so that nobody who is late can change what others read.
-All that a task goes on with is read from disk.
+Contract: a block is never more than one segment ahead of its neighbours. Its boundary states stay on disk as long as a
+neighbour may need them, in one file per segment, so that a delayed task cannot change what others read. A task reads
+its whole input from disk.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ __all__ = ["AT_HAND", "GRAPH", "GraphJob", "save_blocks"]
 
 GRAPH = "graph.zarr"
 AT_HAND = 8
-"""So many shards a process keeps in memory."""
+"""Number of shards that a process caches in memory."""
 UNITS_IN_A_CHUNK = 2**24
 
 
 @dataclass(frozen=True)
 class GraphJob(Job):
-    """Chains on a graph, a step of a block at a time.
+    """Chains on a graph; a task is a step of a block.
 
     Attributes
     ----------
     units, rule
         See `GraphMachine`.
     betas : tuple of float
-        Of each chain.
+        Inverse temperature of each chain.
     n_units : int
-        How many units the graph has.
+        Number of units of the graph.
     burn_in, n_sweeps, thin : int
         Chains are measured after ``burn_in + (i + 1) * thin`` sweeps.
     observe : tuple of str
-        What is measured.
+        Names of the observables.
     shape, periodic, chunks, checkpoint_every : tuple, int or None
-        Of a lattice in chunks: its shape, along which axes it is periodic, the lengths of blocks, of which the last
-        along an axis may be shorter, and how many sweeps a task makes.
+        For a lattice in chunks: its shape, whether each axis is periodic, the length of blocks along each axis (the
+        last may be shorter), and the number of sweeps per task.
     """
 
     units: Any
@@ -84,7 +84,7 @@ class GraphJob(Job):
 
     @property
     def schedule(self) -> Schedule:
-        """Which sweeps are made and measured."""
+        """The sweeps to make, and to measure."""
         return Schedule(0, self.burn_in, self.n_sweeps, self.thin)
 
     @property
@@ -94,45 +94,45 @@ class GraphJob(Job):
 
     @property
     def blocks(self) -> list[Block]:
-        """Those of all groups, one group after the other."""
+        """The blocks of all groups of chains, one group after the other."""
         return [Block(number, number, 1) for number in range(len(self.groups) * len(_places(self)))]
 
     @property
     def n_segments(self) -> int:
-        """How many tasks a block takes: one that begins it, and one for each step."""
+        """Number of tasks of a block: one for its first states, and one for each step."""
         return 1 + self.division.n_steps(self.schedule)
 
     def needs(self, block: Block) -> list[int]:
-        """The blocks that must have come as far."""
+        """Return the numbers of the neighbours, which must have completed as many segments."""
         return list(self._near(block).values())
 
     def _at(self, block: Block) -> tuple[ChainGroup, Index]:
-        """A block's chains, and its place in the graph."""
+        """Return a block's chains, and its index in the graph."""
         places = list(_places(self))
         return self.groups[block.number // len(places)], places[block.number % len(places)]
 
     def _near(self, block: Block) -> dict[Index, int]:
-        """The numbers of a block's neighbours, by their places."""
+        """Return the numbers of a block's neighbours, by their indices."""
         (_, place), numbers = self._at(block), _places(self)
         return {other: block.number - numbers[place] + numbers[other] for other in self.division.neighbours(place)}
 
-    # What the result is
+    # Results
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What there is in the result besides states: nothing where no sweep is measured."""
+        """The observables in the result: none if no sweep is measured."""
         return self.observe if self.schedule.seen else ()
 
     @property
     def state(self) -> Stored:
-        """The last states."""
+        """The array of the last states."""
         shape = len(self.betas), *map(sum, self.division.chunks)
         chunks = 1, *(self.chunks or (min(self.n_units, UNITS_IN_A_CHUNK),))
         return Stored("state", ("chain", *self.division.axes), shape, chunks, "int8", {"long_name": "last states"})
 
     @property
     def stored(self) -> list[Stored]:
-        """The last states, and what was measured."""
+        """The arrays of the last states and of the observables."""
         found = [self.state]
         for name in self.names:
             along, chains = ("pair", len(self.betas) // 2) if name == "overlap" else ("chain", len(self.betas))
@@ -142,17 +142,17 @@ class GraphJob(Job):
 
     @property
     def coordinates(self) -> dict[str, range]:
-        """The numbers of chains and, if there are any, of draws, and how many sweeps went before each draw."""
+        """The chain indices and, if there are draws, their indices and the number of sweeps before each."""
         of_draws = {"draw": range(len(self.schedule.seen)), "sweep": self.schedule.seen} if self.names else {}
         return {"chain": range(len(self.betas))} | of_draws
 
     def finish(self, unfinished: pathlib.Path) -> Report:
-        """Write what tasks have kept, and how well it has mixed, when all blocks are done."""
+        """Write the observables, the states of shards and the mixing diagnostics after all blocks are done."""
         count, (state, *stored) = len(_places(self)), self.stored
         columns = []
         for number, group in enumerate(self.groups):
             kept = [self.result(block).arrays for block in self.blocks[number * count : (number + 1) * count]]
-            columns.append(sum(arrays[-1] for arrays in kept))  # whole multiples: not rounded
+            columns.append(sum(arrays[-1] for arrays in kept))  # integer multiples: sums are exact
             if self.chunks is None:
                 rows = self.division.by_unit(np.concatenate([arrays[0] for arrays in kept], axis=1))
                 for chain, own in enumerate(rows, group.first_chain):
@@ -169,10 +169,10 @@ class GraphJob(Job):
         store.annotate(unfinished, found.attributes)
         return found
 
-    # What a task does
+    # Tasks
 
     def steps(self, block: Block, segment: int) -> int:
-        """How much work a segment is: sweeps, or colours, times units and chains."""
+        """Return the work in a segment: sweeps, or colours, times units times chains."""
         if not segment:
             return 0
         group, place = self._at(block)
@@ -180,7 +180,7 @@ class GraphJob(Job):
         return self.division.step(self.schedule, segment - 1).n_sweeps * units * group.n_chains
 
     def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
-        """Take a block a step on, show what neighbours need, and keep what was measured."""
+        """Advance a block by a step, write the boundary states for its neighbours, and append the measurements."""
         group, place = self._at(block)
         given = _block(self, place)
         if segment:
@@ -204,7 +204,7 @@ class GraphJob(Job):
         return (totals,)
 
     def _shown(self, block: int, done: int, place: Index) -> Mapping[Index, Array]:
-        """What a block has shown each of its neighbours after so many segments."""
+        """Read the boundary states of a block after `done` segments, by neighbour."""
         found = read_checkpoint(self.folder(self.shown), self.run, block, done=done)
         if found is None:
             raise ValueError(f"{self.folder(self.shown)} is damaged: block {block} shows nothing of segment {done}")
@@ -220,12 +220,12 @@ def _groups(job: GraphJob) -> list[ChainGroup]:
 
 @lru_cache(maxsize=AT_HAND)
 def _places(job: GraphJob) -> dict[Index, int]:
-    """The number of each block of a group, by its place."""
+    """Return the number of each block of a group, by its index."""
     return {place: number for number, place in enumerate(job.division.blocks)}
 
 
 def packed(kind: Units, states: Array) -> tuple[Array, Array]:
-    """States in less memory, of units with two values eight in a byte; and their shape.
+    """Pack states into fewer bytes, eight to a byte for units with two values; also return their shape.
 
     Examples
     --------
@@ -239,7 +239,7 @@ def packed(kind: Units, states: Array) -> tuple[Array, Array]:
 
 
 def unpacked(kind: Units, bits: Array, shape: Array) -> Array:
-    """The states that `packed` has packed."""
+    """Restore the states from the result of `packed`."""
     if kind.count == 2:
         bits = np.unpackbits(bits, count=int(np.prod(shape))).view(np.int8) * np.int8(kind.step) + np.int8(kind.least)
     return bits.reshape(shape)
@@ -249,7 +249,7 @@ def unpacked(kind: Units, bits: Array, shape: Array) -> Array:
 
 
 def save_blocks(division: Division, blocks: Iterable[GraphBlock], folder: pathlib.Path) -> None:
-    """Write how a graph is divided into shards, and all blocks, in the order of their places."""
+    """Write the division of a graph into shards, and all blocks in the order of their indices."""
     if isinstance(division, ShardDivision):
         np.savez(folder / "division.npz", allow_pickle=False, **division.arrays())
     for number, block in enumerate(blocks):
@@ -264,7 +264,7 @@ def _division(job: GraphJob) -> Division:
 
 
 def _block(job: GraphJob, place: Index) -> GraphBlock:
-    """A block, read from disk; shards stay at hand."""
+    """Read a block from disk; shards are cached."""
     division, path = job.division, pathlib.Path(job.directory) / f"block-{_places(job)[place]:06d}.npz"
     if isinstance(division, LatticeDivision):
         return LatticeBlock(division, place, Couplings(**load_arrays(path)))

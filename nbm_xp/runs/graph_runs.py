@@ -1,4 +1,4 @@
-"""Chains on graphs as runs: in blocks on disk, on threads or a cluster, through faults."""
+"""Sampling runs of machines on graphs: chains in blocks on disk, on threads or a cluster, resumable after faults."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from .workers import Pool, Workers
 __all__ = ["GraphRun", "Projected", "projected", "sample_graph"]
 
 _PROCESS = 3 * 10**8
-"""Bytes of a process before it does anything."""
+"""Memory of an idle process, in bytes."""
 _AT_WORK = {True: 150, False: 8}
-"""Bytes of a task for each unit of its block: of Potts units, and of others."""
+"""Memory of a task per unit of its block, in bytes: of Potts units, and of others."""
 _UNITS_IN_A_SHARD = 2**18
 
 
@@ -52,34 +52,34 @@ class GraphRun(Kind):
 
     @property
     def jobs(self) -> list[GraphJob]:
-        """What there is to do."""
+        """The job of the run."""
         return [self.job]
 
     @property
     def coordinates(self) -> Mapping[str, Sequence[int]]:
-        """The numbers of chains and draws, and how many sweeps went before each draw."""
+        """The chain and draw indices, and the number of sweeps before each draw."""
         return self.job.coordinates
 
     def complete(self, pool: Pool, progress: Progress) -> Warn | None:
-        """Compute what is left to compute."""
+        """Compute the remaining tasks, and write the results."""
         (self.run.checkpoints / self.job.shown).mkdir(exist_ok=True)
         return super().complete(pool, progress)
 
     def finish(self, unfinished: pathlib.Path) -> Warn:
-        """Write what was measured."""
+        """Write the measurements."""
         return functools.partial(self.job.finish(unfinished).warn, HELPS)
 
 
 @dataclass(frozen=True)
 class Projected:
-    """What a run will need, in bytes.
+    """Projected memory and disk space of a run, in bytes.
 
     Parameters
     ----------
     memory : int
-        Of all workers together.
+        Memory of all workers together.
     disk : int
-        At most, at its end.
+        Largest disk space, reached at the end of the run.
     """
 
     memory: int
@@ -98,16 +98,16 @@ def projected(
     checkpoint_every: int | None = None,
     n_workers: int | None = None,
 ) -> Projected:
-    """Say what a run of `sample_graph` will need, before it begins.
+    """Estimate the memory and disk space that a run of `sample_graph` will need.
 
     Parameters
     ----------
     machine : GraphMachine
-        Without `shards`, on a lattice.
+        Must be on a lattice unless `shards` is given.
     chunks, shards, n_chains, checkpoint_every : optional
         See `sample_graph`.
     n_workers : int, optional
-        How many tasks run at once; by default as many as there are cores.
+        Number of tasks that run at once. Defaults to the number of cores.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def projected(
 
 
 def _divided(graph: Lattice, chunks: Any, checkpoint_every: int | None = None) -> LatticeDivision:
-    """A lattice in blocks, by default of about 2**24 units, of which only the last along an axis may be shorter."""
+    """Divide a lattice into blocks, by default of about 2**24 units; only the last along an axis may be shorter."""
     usual = max(1, round(2 ** (24 / len(graph.shape))))
     found = divided(graph.shape, graph.periodic, usual if chunks is None else chunks, checkpoint_every)
     for lengths in found.chunks:
@@ -150,7 +150,7 @@ def _divided(graph: Lattice, chunks: Any, checkpoint_every: int | None = None) -
 
 
 def _check(needed: Callable[..., Projected], workers: Workers, place: pathlib.Path) -> str:
-    """Raise for a run that needs more than there is; a line for the log."""
+    """Raise `RunError` if a run needs more memory or disk space than there is; return a line for the log."""
     will_need, memory = needed(n_workers=workers.n_workers), _memory()
     parent = next(folder for folder in (place, *place.parents) if folder.exists())
     free = shutil.disk_usage(parent).free
@@ -165,7 +165,7 @@ def _check(needed: Callable[..., Projected], workers: Workers, place: pathlib.Pa
 
 
 def _memory() -> int | None:
-    """How much memory this machine has, where the system tells."""
+    """Return the memory of this machine in bytes, or None if the system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -191,7 +191,7 @@ def sample_graph(
     scheduler: str | Workers = "threads",
     progress: Progress | None = None,
 ) -> RunDirectory:
-    """Draw states of a machine on a graph by sweeps, in blocks on disk, and measure observables.
+    """Draw states of a machine on a graph, in blocks on disk, and measure observables.
 
     Parameters
     ----------
@@ -201,44 +201,43 @@ def sample_graph(
     n_chains, n_sweeps, burn_in, thin, beta, rule, clamp : optional
         See `GraphMachine.sample`.
     observe : str or sequence of str, optional
-        What to measure: energy, magnetisation, abs_magnetisation, or overlap, of spins in an even number of chains.
+        Observables: energy, magnetisation, abs_magnetisation, or overlap (spins in an even number of chains only).
     chunks : int or sequence of int, optional
-        Of a lattice: how long blocks are along each axis, -1 being the whole axis; the last one may be shorter. By
-        default a lattice has blocks of some 16 million units.
+        For lattices: length of blocks along each axis, -1 for the whole axis; the last block may be shorter. Defaults
+        to blocks of about 16 million units.
     shards : int or array of shape (units,), optional
-        Of any graph: how many shards it is divided into, or the shard that each unit is in. By default a graph that is
-        no lattice has shards of some 260,000 units. pymetis makes them where it is installed, else a breadth-first
-        walk.
+        For any graph: number of shards, or the shard of each unit. Defaults to shards of about 260,000 units for
+        graphs other than lattices. Shards are found by pymetis if it is installed, else by a breadth-first search.
     checkpoint_every : int, optional
-        Of a lattice in chunks: how many sweeps of a block are made by a task, and lost at most when a task is. More
-        need a deeper halo around the block, which is drawn with it. By default so many that the halo is little work.
-        Of a shard, a task draws one colour in 64 chains.
+        For lattices in chunks: number of sweeps of a block per task; a task that is lost loses at most as many. More
+        sweeps need a wider halo, which is drawn together with the block. Defaults to a number for which the halo adds
+        little work. For shards, a task always draws one colour in at most 64 chains.
     random_state : int, None, or generator, optional
-        The seed; None draws one from the system, and keeps it in the directory.
+        Seed. None draws a seed from the operating system and stores it in the directory.
     scheduler : str or Workers, optional
         See `sample`.
     progress : callable, optional
-        ``progress(done, total)`` is called when more is on disk; both count sweeps of single units.
+        ``progress(done, total)`` is called whenever more results are on disk; both count sweeps of single units.
 
     Returns
     -------
     RunDirectory
-        `open_dataset` reads what is in it: ``state``, the last states, and what was measured, of a unit or a pair.
-        Attributes and warnings are those of `GraphMachine.sample`.
+        Read it with `open_dataset`: ``state`` holds the last states, other variables the observables, per unit. The
+        attributes and warnings are those of `GraphMachine.sample`.
 
     Raises
     ------
     ValueError
-        If an argument is not what it must be.
+        If an argument is invalid.
     FileExistsError
-        If something is in the directory already.
+        If the directory is not empty.
     RunError
-        If there is less memory or disk than the run will need (see `projected`), or it cannot go on.
+        If the run will need more memory or disk space than there is (see `projected`), or cannot continue.
 
     Notes
     -----
-    States and what is measured are those of `GraphMachine.sample`, bit for bit: for all blocks, workers and
-    `checkpoint_every`, and after any fault.
+    States and observables equal those of `GraphMachine.sample` bit for bit, for any blocks, workers and
+    `checkpoint_every`, and after interruptions.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The inputs of a run besides numbers, with their digests and files: models, clamped layers, rows of data."""
+"""Array inputs of runs, with their digests and files: models, clamped layers, rows of data."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ _ROWS_AT_ONCE = 16_384
 
 
 def digest_of_model(model: Any) -> str:
-    """What tells a model's parameters from all others: a hash of their values."""
+    """Return a digest of a model's parameters."""
     arrays = [*(parameter.value for parameter in model.state_.parameters), model.base_rate_]
     return _digest(to_numpy(array, copy=True) for array in arrays)
 
 
 def digest_of_ladder(model: Any) -> str:
-    """The same of the ladder that a model learned on, its chains included."""
+    """Return a digest of the ladder of a model's training, including its chains."""
     names = sorted(name for name in model.state_.variables if name.startswith(LADDER))
     return _digest(to_numpy(model.state_.variables[name].value, copy=True) for name in names)
 
 
 def digest_of(array: Any) -> str:
-    """What tells an array from all others: a hash of its values, for a Dask array block by block.
+    """Return a digest of an array's values, computed block by block for a Dask array.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def _digest(arrays: Any) -> str:
 
 
 def _pieces(array: Any) -> Iterator[Any]:
-    """The rows of an array in host memory, so many at a time."""
+    """Yield the rows of an array in host memory, `_ROWS_AT_ONCE` at a time."""
     lazy = is_lazy(array_namespace(array))
     for first in range(0, array.shape[0], _ROWS_AT_ONCE):
         piece = array[first : first + _ROWS_AT_ONCE, ...]
@@ -81,7 +81,7 @@ def _pieces(array: Any) -> Iterator[Any]:
 
 
 def library_for(model: Any, library: str | None) -> str:
-    """The name of the library to compute in, one that computes at once."""
+    """Return the name of the library to compute in, which must not be lazy."""
     chosen = library_name(model.state_.like) if library is None else library
     if not is_lazy(get_namespace(chosen)):
         return chosen
@@ -91,7 +91,7 @@ def library_for(model: Any, library: str | None) -> str:
 
 
 def fitted_model(model: Any) -> Any:
-    """A model of `nbm_xp.boltzmann` that has parameters, or an error."""
+    """Return a model of `nbm_xp.boltzmann`; raise an error if it is of another type or not fitted."""
     if not isinstance(model, Model):
         raise TypeError(f"model must be a model of nbm_xp.boltzmann, got {type(model).__name__}")
     check_is_fitted(model)
@@ -99,7 +99,7 @@ def fitted_model(model: Any) -> Any:
 
 
 def clamped_arrays(clamp: Mapping[int, Any] | None, rows: int, topology: Topology) -> dict[int, Any]:
-    """The states of clamped layers, checked and in host memory."""
+    """Return the values of clamped layers, validated and in host memory."""
 
     def checked(layer: int, values: Any) -> Any:
         name, size = f"clamp[{layer}]", topology.sites[layer]
@@ -116,18 +116,18 @@ def clamped_arrays(clamp: Mapping[int, Any] | None, rows: int, topology: Topolog
 
 
 def save_clamped(clamp: Mapping[int, Any], folder: pathlib.Path) -> None:
-    """Write the states of clamped layers into a run's directory."""
+    """Write the values of clamped layers into a run's directory."""
     save_arrays(folder / _CLAMPED, {f"layer_{layer}": values for layer, values in clamp.items()})
 
 
 def saved_clamped(folder: str | os.PathLike[str]) -> dict[int, Any]:
-    """The states of clamped layers that a run's directory holds."""
+    """Read the values of clamped layers from a run's directory."""
     loaded = load_arrays(pathlib.Path(folder) / _CLAMPED)
     return {int(name.removeprefix("layer_")): value for name, value in loaded.items()}
 
 
 def save_rows(rows: Any, folder: pathlib.Path, name: str = ROWS) -> None:
-    """Write rows of data into a run's directory, a Dask array so many rows at a time."""
+    """Write rows of data into a run's directory, `_ROWS_AT_ONCE` at a time."""
     pieces = _pieces(rows)
     first = next(pieces)
     with replacing(folder / name) as part, open(part, "wb") as file:
@@ -138,12 +138,12 @@ def save_rows(rows: Any, folder: pathlib.Path, name: str = ROWS) -> None:
 
 
 def rows_of(folder: str | os.PathLike[str], first: int = 0, count: int | None = None, name: str = ROWS) -> Any:
-    """Some of the rows of data that a run's directory holds, or all from one on.
+    """Read `count` rows of data from a run's directory, or all, starting at `first`.
 
     Raises
     ------
     ValueError
-        If their file is damaged.
+        If the file is damaged.
     """
     path = pathlib.Path(folder) / name
     try:

@@ -1,14 +1,13 @@
-"""Jobs, what a run computes in tasks: blocks, each a sequence of segments, with a task for each segment.
+"""Jobs: the work of a run, divided into blocks, each a sequence of segments; a task computes one segment.
 
-A `Job` is any of them, a `MachineJob` one with a model of `nbm_xp.boltzmann`, a `SweepsJob` one of chains of it.
+`Job` is the base class, `MachineJob` a job with a model of `nbm_xp.boltzmann`, `SweepsJob` a job of chains of one.
 
-Contract: how a job is divided depends on the run's configuration alone, never on the machine or the number of workers,
-for blocks and segments are also the files of the result. A task may run once, or again after a fault, or on two
-workers at a time, and the files are the same.
+Contract: the division of a job depends on the run's configuration only, never on the computer or the number of
+workers, because blocks and segments are also the files of the result. A task may run once, again after a fault, or on
+two workers at a time; the files are the same.
 
-After each segment, once its results are on disk, a checkpoint holds what the next one begins with, wherever that is
-computed. A checkpoint's name has the number of segments that are done, so that one that is written late, by a worker
-that was taken for lost, is not read any more.
+After each segment, once its results are on disk, a checkpoint stores the input of the next segment. Its name contains
+the number of completed segments, so that a checkpoint written late, by a worker believed lost, is never read.
 """
 
 from __future__ import annotations
@@ -42,18 +41,18 @@ __all__ = [
 ]  # fmt: skip
 
 Arrays: TypeAlias = tuple[Array, ...]
-"""What a segment begins with, in host memory."""
+"""Input of a segment, in host memory."""
 
 Stopping: TypeAlias = Callable[[], bool]
-"""Whether a task is to stop; asked now and then."""
+"""Returns whether a task should stop; called between sweeps."""
 
 CHAINS_IN_A_BLOCK = 128
-"""By default: enough for matrix products to be fast, few enough to stay in a core's cache."""
+"""Default size of a block: enough for fast matrix products, few enough to stay in a core's cache."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows of many: chains, or rows of data."""
+    """A block of consecutive rows: chains, or rows of data."""
 
     number: int
     offset: int
@@ -61,7 +60,7 @@ class Block:
 
 
 def blocks_of(rows: int, length: int) -> list[Block]:
-    """All rows in blocks of one length, of which the last may be shorter.
+    """Divide rows into blocks of equal length; the last may be shorter.
 
     Examples
     --------
@@ -72,25 +71,26 @@ def blocks_of(rows: int, length: int) -> list[Block]:
 
 
 def block_length(chunks: int | None, rows: int) -> int:
-    """How many rows there are in a block."""
+    """Return the number of rows in a block."""
     return min(rows, CHAINS_IN_A_BLOCK if chunks is None else positive_int(chunks, "chunks"))
 
 
 @dataclass(frozen=True)
 class Job:
-    """A part of a run's work; it can be sent to workers and is a key.
+    """A part of a run's work; picklable and hashable.
 
-    A kind of run derives its own, whose further fields are named as in the run's configuration.
+    Kinds of run define subclasses, whose additional fields have the names of entries of the run's configuration.
 
     Attributes
     ----------
     directory : str
-        The run's.
+        Directory of the run.
     seed : int
+        Seed of the run.
     run : str
-        The run's identity.
+        Identity of the run.
     part : str
-        The folder of the job's checkpoints.
+        Name of the folder of the job's checkpoints.
     """
 
     directory: str
@@ -101,7 +101,7 @@ class Job:
 
     @classmethod
     def of(cls, run: RunDirectory, **more: Any) -> Self:
-        """The job of a run: fields come from its configuration, but for those that are given."""
+        """Return the job of a run, with fields from its configuration except those passed in `more`."""
         asked = {field.name: run.configuration.get(field.name) for field in dataclasses.fields(cls)}
         known = {"directory": os.fspath(run.path.resolve()), "seed": run.seed, "run": run.identity}
         return cls(**{name: _hashable(value) for name, value in asked.items()} | known | more)
@@ -118,41 +118,41 @@ class Job:
 
     @property
     def n_segments(self) -> int:
-        """How many segments a block has."""
+        """Number of segments of a block."""
         raise NotImplementedError
 
     def steps(self, block: Block, segment: int) -> int:
-        """How much work a segment is."""
+        """Return the amount of work in a segment."""
         raise NotImplementedError
 
     def needs(self, block: Block) -> Sequence[int]:
-        """The numbers of the blocks that must have come as far before a segment of this one begins: none."""
+        """Return the numbers of the blocks that must have completed as many segments first: none."""
         return []
 
     def begin(self, block: Block) -> Arrays:
-        """What a block's first segment begins with."""
+        """Return the input of a block's first segment."""
         return ()
 
     def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
-        """Compute a segment, write its results, and return what the next one begins with."""
+        """Compute a segment, write its results, and return the input of the next segment."""
         raise NotImplementedError
 
     @property
     def total(self) -> int:
-        """How much work all of it is."""
+        """Total amount of work."""
         return sum(self.steps(block, segment) for block in self.blocks for segment in range(self.n_segments))
 
     def folder(self, part: str | None = None) -> pathlib.Path:
-        """The folder of the job's checkpoints, or of those of another part."""
+        """Return the folder of the job's checkpoints, or of another part's."""
         return pathlib.Path(self.directory) / "checkpoints" / (part or self.part)
 
     def result(self, block: Block) -> Checkpoint:
-        """The checkpoint after the last segment of a block.
+        """Read the checkpoint after the last segment of a block.
 
         Raises
         ------
         ValueError
-            If it is not there.
+            If it does not exist.
         """
         found = read_checkpoint(self.folder(), self.run, block.number, done=self.n_segments)
         if found is None:
@@ -167,7 +167,7 @@ def _hashable(value: Any) -> Any:
 
 
 class Checkpoint(NamedTuple):
-    """How far a block has come: how many segments are done, and what the next one begins with."""
+    """State of a block: the number of completed segments, and the input of the next one."""
 
     done: int
     arrays: Arrays
@@ -178,7 +178,7 @@ def _path(folder: pathlib.Path, block: int, done: int) -> pathlib.Path:
 
 
 def write_checkpoint(folder: pathlib.Path, run: str, block: int, checkpoint: Checkpoint, keeps: int = 1) -> None:
-    """Write a checkpoint of a block of a run, of which so many are kept: when this returns, it is on disk."""
+    """Write a checkpoint of a block to disk, and delete all but the last `keeps` checkpoints of the block."""
     arrays = {str(place): array for place, array in enumerate(checkpoint.arrays)}
     place = _path(folder, block, checkpoint.done)
     save_tensors(place, arrays, {"owner": _owner(folder, run, block), "done": str(checkpoint.done)})
@@ -190,7 +190,7 @@ def _owner(folder: pathlib.Path, run: str, block: int) -> str:
 
 
 def read_checkpoint(folder: pathlib.Path, run: str, block: int, done: int | None = None) -> Checkpoint | None:
-    """The last checkpoint of a block, or that after so many segments; None where there is none.
+    """Read the last checkpoint of a block, or that after `done` segments; return None if it does not exist.
 
     Raises
     ------
@@ -211,14 +211,14 @@ def read_checkpoint(folder: pathlib.Path, run: str, block: int, done: int | None
 
 
 class StoppedError(Exception):
-    """Raised in a task that is to stop; what it did since its last checkpoint is dropped."""
+    """Raised in a task that should stop; its work since the last checkpoint is discarded."""
 
 
 def run_segment(job: Job, block: Block, segment: int, stopping: Stopping = lambda: False) -> None:
-    """Compute a segment of a block, unless it is done, from the checkpoint before it."""
+    """Compute a segment of a block from the checkpoint before it, unless it is done."""
     now = read_checkpoint(job.folder(), job.run, block.number) or Checkpoint(0, ())
     with one_thread():
-        # Usually one turn; more where a checkpoint was lost with the disk of a worker.
+        # Usually one iteration; more if a checkpoint was lost with a worker's disk.
         for number in range(now.done, segment + 1):
             arrays = job.advance(block, number, now.arrays if number else job.begin(block), stopping)
             now = Checkpoint(number + 1, arrays)
@@ -232,10 +232,10 @@ _limits: Any = None
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """Run with one thread of linear algebra, in which tasks of several threads may be at once.
+    """Limit linear algebra to one thread, while tasks may run in several threads at once.
 
-    That is as fast as several threads in each task, and gives the same bits whatever the number of cores: how a product
-    is divided among threads may change how it rounds.
+    This is as fast as several threads in each task, and gives the same bits for any number of cores: the division of a
+    product among threads may change its rounding.
     """
     global _inside, _limits
     with _lock:
@@ -251,11 +251,11 @@ def one_thread() -> Iterator[None]:
                 _limits.restore_original_limits()
 
 
-# Chains of machines of layers
+# Chains of machines with layers
 
 
 class Sweeps(NamedTuple):
-    """Sweeps that one task after the other does: the number of the first, how many, and how many in a segment."""
+    """A stage of sweeps: the number of the first sweep, the number of sweeps, and of sweeps per segment."""
 
     first: int
     n_sweeps: int
@@ -263,7 +263,7 @@ class Sweeps(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """Some sweeps of a stage of a job: the number of the stage, of the segment in it, and of the first sweep."""
+    """Sweeps of a segment: the indices of its stage, of the segment in it and of the first sweep; their number."""
 
     stage: int
     number: int
@@ -273,14 +273,14 @@ class Segment(NamedTuple):
 
 @dataclass(frozen=True)
 class MachineJob(Job):
-    """A job with the model that the run began with."""
+    """A job with the model that the run started with: `model` is its digest."""
 
     model: str
     library: str
 
     @property
     def loaded(self) -> Model:
-        """The model, read once in each process; its digest tells it from one that was there before."""
+        """The model, read once in each process and cached by its digest."""
         with _loading:
             return _loaded(self.directory, self.library, self.model)
 
@@ -304,7 +304,7 @@ def _loaded(directory: str, library: str, digest: str) -> Model:
 
 @dataclass(frozen=True)
 class SweepsJob(MachineJob):
-    """Chains in blocks; for the fields see `sample` and `evaluate`."""
+    """Chains in blocks; see `sample` and `evaluate` for the fields."""
 
     n_chains: int
     chunks: int
@@ -312,19 +312,19 @@ class SweepsJob(MachineJob):
 
     @property
     def stages(self) -> Sequence[Sweeps]:
-        """What chains go through, one stage after the other; the last one is shown."""
+        """The stages that chains pass through in turn; results are stored of the last one."""
         raise NotImplementedError
 
     def chains(self, stage: int) -> Chains:
-        """The chains of a stage."""
+        """Return the chains of a stage."""
         raise NotImplementedError
 
     def shown(self, now: Draw, sweep: int) -> Sequence[Array]:
-        """What is kept of the last stage after a sweep of this number, an array of `stored` each."""
+        """Return the results of a sweep of the last stage, one for each array of `stored`, or none."""
         return ()
 
     def write_shown(self, block: Block, segment: int, shown: list[list[Array]], states: Arrays) -> None:
-        """Write what a segment of the last stage has shown; its number is among those of that stage."""
+        """Write the results of a segment of the last stage; `segment` is its index in that stage."""
         raise NotImplementedError
 
     @property
@@ -338,7 +338,7 @@ class SweepsJob(MachineJob):
         return sum(-(-stage.n_sweeps // stage.each) for stage in self.stages)
 
     def segment(self, number: int) -> Segment:
-        """One of the segments."""
+        """Return the segment of this index."""
         for place, (first, n_sweeps, each) in enumerate(self.stages):
             done, segments = number * each, -(-n_sweeps // each)
             if number < segments:
@@ -347,16 +347,16 @@ class SweepsJob(MachineJob):
         raise IndexError(number)
 
     def steps(self, block: Block, segment: int) -> int:
-        """How much work a segment is: sweeps times chains."""
+        """Return the work in a segment: sweeps times chains."""
         return self.segment(segment).n_sweeps * block.rows
 
     def begin(self, block: Block) -> Arrays:
-        """The first states of a block of chains."""
+        """Return the first states of a block of chains."""
         chains = chains_of(self, self.segment(0).stage)
         return _packed(chains, chains.start(block.offset, block.rows))
 
     def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
-        """Do the sweeps of a segment."""
+        """Make the sweeps of a segment."""
         stage, number, first, n_sweeps = self.segment(segment)
         chains, states, shown, last = chains_of(self, stage), arrays, list[list[Array]](), stage == len(self.stages) - 1
         stored = self.stored if last else ()
@@ -373,7 +373,7 @@ class SweepsJob(MachineJob):
 
 
 def _packed(chains: Chains, states: Iterable[Array]) -> Arrays:
-    """States in host memory, in the dtype that they lie in on disk; weights beside them as they are."""
+    """Convert states to their dtypes on disk, in host memory; weights of chains keep their dtype."""
     host = host_namespace()
     kinds = [chains.topology.units[layer].stored for layer in chains.carried]
     return tuple(asarray(to_numpy(x), host, kind) for x, kind in itertools.zip_longest(states, kinds))
@@ -383,7 +383,7 @@ _making = threading.Lock()
 
 
 def chains_of(job: SweepsJob, stage: int) -> Chains:
-    """The chains of a stage of a job, made once in each process."""
+    """Return the chains of a stage of a job, cached in each process."""
     with _making:
         return _made_chains(job, stage)
 

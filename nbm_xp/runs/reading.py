@@ -1,4 +1,4 @@
-"""What runs have written, read lazily, and how well the chains of a sampling run have mixed."""
+"""Lazy reading of the results of runs, and diagnostics of the chains of sampling runs."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _UNITS = 16
 
 
 def open_samples(directory: str | os.PathLike[str], name: str = "visible") -> Any:
-    """The draws of a sampling run as a Dask array, which reads what is asked of it.
+    """Return the draws of a sampling run as a lazy Dask array.
 
     Parameters
     ----------
     directory : path-like
-        The run's.
+        The run's directory.
     name : str, optional
-        Which layer: ``"visible"``, ``"hidden_1"``, …
+        Layer: ``"visible"``, ``"hidden_1"``, …
 
     Returns
     -------
@@ -45,7 +45,7 @@ def open_samples(directory: str | os.PathLike[str], name: str = "visible") -> An
     RunError
         If the run is not finished.
     ValueError
-        If it holds no such layer, or lacks draws that were written; if some are damaged, when they are computed.
+        If the layer was not stored, or a chunk is missing. A damaged chunk raises when it is computed.
     """
     run = finished(directory, "sample")
     arrays = store.open_arrays(run.path / SAMPLES, run.result_identity)
@@ -56,26 +56,25 @@ def open_samples(directory: str | os.PathLike[str], name: str = "visible") -> An
 
 
 def open_dataset(directory: str | os.PathLike[str]) -> Any:
-    """What a sampling run or a graph's has drawn, as an xarray Dataset, which reads what is asked of it.
+    """Return the results of a run of `sample` or `sample_graph` as a lazy xarray Dataset.
 
     Parameters
     ----------
     directory : path-like
-        The run's.
+        The run's directory.
 
     Returns
     -------
     xarray.Dataset
-        A variable for each layer, with the dimensions chain, draw and unit; of a graph ``state``, ``energy`` and
-        ``magnetisation``. ``xarray.open_zarr`` on ``samples.zarr`` or ``graph.zarr`` gives the same, but takes a chunk
-        that is gone for zeros.
+        A variable for each layer, with the dimensions chain, draw and unit; for a graph, ``state`` and the observables.
+        ``xarray.open_zarr`` on ``samples.zarr`` or ``graph.zarr`` gives the same, but reads missing chunks as zeros.
 
     Raises
     ------
     RunError
         If the run is not finished.
     ValueError
-        If it is damaged; where draws are, when they are computed.
+        If the results are damaged. A damaged chunk raises when it is computed.
     ModuleNotFoundError
         If xarray is not installed.
     """
@@ -91,33 +90,32 @@ def diagnose(
     free_energy: bool = True,
     burn_in: int = 0,
 ) -> Any:
-    """R-hat and effective sample sizes of statistics of a sampling run.
+    """Compute R-hat and effective sample sizes of statistics of a sampling run.
 
     Parameters
     ----------
     directory : path-like
-        The run's; it must have kept the visible layer.
+        The run's directory; the visible layer must have been stored.
     units : int or sequence of int, optional
-        Which visible units to diagnose: so many, evenly spread, or these.
+        Visible units to diagnose: their number, for evenly spaced units, or their indices.
     free_energy : bool, optional
-        Whether to diagnose the free energy of the visible states too, the statistic that all units have a part in; of
-        a deep machine, where it is not known in closed form, its bound by mean field, which takes up to 100 sweeps for
-        each draw. Not for probabilities.
+        Whether to diagnose the free energy of the visible states too, which depends on all units. For deep machines,
+        its mean-field bound, at a cost of up to 100 sweeps per draw. Must be False if probabilities were stored.
     burn_in : int, optional
-        How many draws at the beginning to leave out.
+        Number of draws to discard at the beginning of each chain.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each statistic, with the columns mean, sd, mcse_mean, ess_bulk, ess_tail and r_hat. Chains that have
-        come to one distribution have an R-hat below 1.01; a unit that never changes has none.
+        A row for each statistic, with the columns mean, sd, mcse_mean, ess_bulk, ess_tail and r_hat. R-hat is below
+        1.01 if the chains have converged to one distribution, and NaN for a unit that never changes.
 
     Raises
     ------
     ModuleNotFoundError
         If pandas is not installed.
     ValueError
-        If an argument is not what it must be, or there are fewer than two chains or four draws.
+        If an argument is invalid, or there are fewer than two chains or four draws.
     RunError
         If the run is not finished.
     """
@@ -166,7 +164,7 @@ def _units(units: Any, count: int) -> list[int]:
 
 
 def _free_energies(model: Model, library: str, draws: Any) -> Any:
-    """The free energy of each draw, or the bound on it, computed chunk by chunk."""
+    """Compute the free energy of each draw, or its bound, chunk by chunk."""
     xp, dtype = get_namespace(library), str(model.state_.parameters.dtype)
 
     def of_block(block: Any) -> Any:

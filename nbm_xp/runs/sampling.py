@@ -1,4 +1,4 @@
-"""Sampling as a run: chains in blocks, sweeps in segments, draws in a Zarr group."""
+"""Sampling runs: chains are divided into blocks, sweeps into segments; draws are stored in a Zarr group."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _HELPS = (
     'a longer burn_in, more draws further apart (thin), or a model that learned with training="ptt", whose ladder '
     "chains are sampled on; diagnose(directory) tells more"
 )
-_DIAGNOSED = 32  # so many chains tell how well all have mixed
+_DIAGNOSED = 32  # number of chains that mixing is diagnosed from
 _BYTES_IN_A_CHUNK = 2**23
 _SWEEPS_IN_A_SEGMENT = 1000
 
@@ -65,10 +65,10 @@ def sample(
     scheduler: str | Workers = "threads",
     progress: Progress | None = None,
 ) -> RunDirectory:
-    """Sample a model by Gibbs sampling, and keep the draws of all chains on disk.
+    """Draw states of a model by Gibbs sampling, and store the draws of all chains on disk.
 
-    A model that was trained with ``training="ptt"`` is sampled on the ladder that it learned on, as by its own
-    `sample`: its draws are at equilibrium, places far apart having their share. A sweep then is a step on the ladder.
+    A model trained with ``training="ptt"`` is sampled on the ladder of its training, as by its own `sample`: draws are
+    at equilibrium, with the right weights of distant modes. A sweep then is a step on the ladder.
 
     Parameters
     ----------
@@ -76,65 +76,66 @@ def sample(
     directory : path-like
         The run's directory, which must not exist or be empty.
     n_chains : int, optional
+        Number of chains.
     n_draws : int, optional
-        How many draws to keep of each chain.
+        Number of draws stored of each chain.
     burn_in : int, optional
-        Sweeps that come before the first draw, besides those of `thin`.
+        Number of sweeps before the first draw, in addition to `thin`.
     thin : int, optional
-        Sweeps from draw to draw: draw i is where a chain is after ``burn_in + (i + 1) * thin`` sweeps.
+        Number of sweeps between draws: draw i is the state after ``burn_in + (i + 1) * thin`` sweeps.
     layers : sequence of int, optional
-        Which layers to keep, 0 being the visible one.
+        Indices of the layers to store; 0 is the visible layer.
     probabilities : bool, optional
-        Keep what states were drawn with, as float32, instead of the states, which are uint8, of spins
-        int8.
+        Whether to store the probabilities (means) that states were drawn with, as float32, instead of the states
+        (uint8; int8 for spins).
     clamp : mapping of int to array, optional
-        Layers that are held, and what at: an array of shape (n_chains, units), or (units,) for all chains.
+        Values of clamped layers, by layer: an array of shape (n_chains, units), or (units,) for all chains.
     ladder : bool, optional
-        Whether to sample on the ladder of the training; by default where there is one and `clamp` holds nothing.
+        Whether to sample on the ladder of the training. Defaults to True if the model has one and no layer is clamped.
     chunks : int, optional
-        How many chains there are in a block: so many are computed by a task, and lie in a file. By default 128.
+        Number of chains in a block: a task computes one block, and a file holds one. Defaults to 128.
     checkpoint_every : int, optional
-        How many draws of a block are computed by a task, and lie in a file, and how many are lost at most when a task
-        is. By default 8 MB of them, or a thousand sweeps if that is less.
+        Number of draws of a block per task and per file; a task that is lost loses at most as many. Defaults to 8 MB
+        of draws, or 1,000 sweeps if that is less.
     random_state : int, None, or generator, optional
-        The seed; None draws one from the system, and keeps it in the directory.
+        Seed. None draws a seed from the operating system and stores it in the directory.
     library : str, optional
-        The library to compute in, by default the model's.
+        Name of the array library to compute in. Defaults to the model's.
     scheduler : str or Workers, optional
-        Where tasks run: ``"threads"``, ``"local"``, the address of a cluster, or `Workers`, which say more.
+        Where tasks run: ``"threads"``, ``"local"``, the address of a cluster, or a `Workers` object; see `Workers`.
     progress : callable, optional
-        ``progress(done, total)`` is called when more is on disk; both count sweeps of single chains.
+        ``progress(done, total)`` is called whenever more results are on disk; both count sweeps of single chains.
 
     Returns
     -------
     RunDirectory
-        `open_samples` and `open_dataset` read what is in it. Attributes of the dataset tell how well up to 32 chains
-        have mixed: R-hat, effective sample size and Monte Carlo error of the mean of each layer's units, as
-        ``visible_mean_r_hat``, and of their projection on a fixed vector, as ``visible_projection_r_hat``.
+        Read it with `open_samples` or `open_dataset`. Attributes of the dataset hold mixing diagnostics of up to 32
+        chains: R-hat, effective sample size and Monte Carlo error of the mean of each layer's units, for instance
+        ``visible_mean_r_hat``, and of their projection on a fixed vector, for instance ``visible_projection_r_hat``.
 
     Raises
     ------
     ValueError
-        If an argument is not what it must be.
+        If an argument is invalid.
     FileExistsError
-        If something is in the directory already.
+        If the directory is not empty.
     RunError
-        If the run cannot go on: the disk is full, the cluster gone. What was reported done stays, and `resume` goes on
-        from there.
+        If the run cannot continue: the disk is full, or the cluster is gone. Results that were reported done remain,
+        and `resume` continues from them.
 
     Warns
     -----
     MixingWarning
-        When the run is finished, where R-hat is above 1.05, or chains still move away from where they began: see
+        At the end of the run, if R-hat is above 1.05 or chains still drift away from their first states: see
         `nbm_xp.machines.diagnostics.mixing`.
 
     Notes
     -----
-    A chain's random numbers follow from the seed, the number of the sweep, the layer and the number of the chain. So
-    the same seed gives the same chains whatever the workers, `checkpoint_every` and `n_draws` are, and whether or not
-    the run was interrupted: to the last bit, with the same releases on the same kind of processor. With
-    other `chunks` or `n_chains`, or another library, the random numbers are the same to the last bit, and states differ
-    only where a probability differs in its last bits and a uniform lies between.
+    The random numbers of a chain depend on the seed, the sweep, the layer and the chain's number only. The same seed
+    therefore gives the same chains for all workers, `checkpoint_every` and `n_draws`, interrupted or not, bit for bit
+    with the same releases on the same kind of processor. With other `chunks` or `n_chains`, or another library, the
+    random numbers are the same bit for bit, and a state differs only where its probability is rounded differently and
+    the uniform number lies between the two values.
 
     Examples
     --------
@@ -181,7 +182,7 @@ def sample(
 
 
 def _usual_segment(n_draws: int, thin: int, bytes_of_a_draw: int) -> int:
-    """How many draws a segment has by default: a chunk of 8 MB, or a thousand sweeps, if that is less.
+    """Return the default number of draws in a segment: a chunk of 8 MB, or 1,000 sweeps if that is less.
 
     Examples
     --------
@@ -192,7 +193,7 @@ def _usual_segment(n_draws: int, thin: int, bytes_of_a_draw: int) -> int:
 
 
 def on_ladder(model: Any, wanted: bool | None, possible: bool) -> int:
-    """How many machines there are on a model's ladder below it, if it is to be used; else none."""
+    """Return the number of machines below the model on its ladder, or 0 if the ladder is not used."""
     if wanted not in (None, True, False):
         raise ValueError(f"ladder must be True, False or None, got {wanted!r}")
     there: int = model.state_.n_pairs
@@ -216,7 +217,7 @@ def _layers(layers: Any, count: int, clamped: Mapping[int, Any]) -> tuple[int, .
 
 @dataclass(frozen=True)
 class SampleJob(SweepsJob):
-    """Draws of chains: draw i is the state after ``burn_in + (i + 1) * thin`` sweeps; for the fields see `sample`."""
+    """Sampling of chains; see `sample` for the fields. Draw i follows ``burn_in + (i + 1) * thin`` sweeps."""
 
     burn_in: int
     n_draws: int
@@ -230,7 +231,7 @@ class SampleJob(SweepsJob):
 
     @property
     def stages(self) -> Sequence[Sweeps]:
-        """Burn-in, and the sweeps that are drawn from."""
+        """The burn-in sweeps, and the sweeps that draws are taken from."""
         each = self.checkpoint_every * self.thin
         return Sweeps(0, self.burn_in, each), Sweeps(self.burn_in, self.n_draws * self.thin, each)
 
@@ -240,14 +241,14 @@ class SampleJob(SweepsJob):
         return saved_clamped(self.directory) if self.clamp else {}
 
     def chains(self, stage: int) -> Chains:
-        """Those of the machine, or of the ladder that it learned on."""
+        """Chains of the machine, or on the ladder of its training."""
         if self.ladder:
             return LadderChains(self.machine, self.seed, layers=self.layers, means=self.probabilities)
         return Chains(self.machine, self.seed, layers=self.layers, means=self.probabilities, clamp=self.clamped)
 
     @property
     def stored(self) -> list[Stored]:
-        """The array of each layer that is kept."""
+        """An array for each stored layer."""
         machine, found = chains_of(self, 1).machine, []
         for layer in self.layers:
             name = "visible" if layer == 0 else f"hidden_{layer}"
@@ -255,7 +256,7 @@ class SampleJob(SweepsJob):
             about = {
                 "layer": layer,
                 "holds": "probabilities" if self.probabilities else "states",
-                "coordinates": "sweep",  # as netCDF's conventions have it, and xarray reads them
+                "coordinates": "sweep",  # the netCDF convention, which xarray reads
             }
             dtype = "float32" if self.probabilities else machine.topology.units[layer].stored or machine.dtype
             axes = "chain", "draw", "unit" if layer == 0 else f"{name}_unit"
@@ -264,7 +265,7 @@ class SampleJob(SweepsJob):
         return found
 
     def shown(self, now: Draw, sweep: int) -> Sequence[Array]:
-        """The states of each layer, after every `thin` sweeps."""
+        """Return the states of the stored layers if the sweep ends a draw, else nothing."""
         return () if (sweep - self.burn_in) % self.thin else now.shown
 
     def write_shown(self, block: Block, segment: int, shown: list[list[Array]], states: Arrays) -> None:
@@ -285,27 +286,27 @@ class Sampling(Kind):
 
     @property
     def coordinates(self) -> dict[str, Sequence[int]]:
-        """The numbers of chains and draws, and how many sweeps went before each draw."""
+        """The chain and draw indices, and the number of sweeps before each draw."""
         (job,) = self.jobs
         sweeps = range(job.burn_in + job.thin, job.burn_in + job.n_draws * job.thin + 1, job.thin)
         return {"chain": range(job.n_chains), "draw": range(job.n_draws), "sweep": sweeps}
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What the draws say of themselves."""
+        """The attributes of the Zarr group, with the settings of the chains."""
         (job,) = self.jobs
         of_chains = {"chains": "on the ladder of the training"} if job.ladder else {}
         return super().attributes | {"burn_in": job.burn_in, "thin": job.thin, "library": job.library} | of_chains
 
     def result(self) -> dict[str, Any]:
-        """What was drawn."""
+        """Return the numbers of chains and draws and the other settings of the chains."""
         names = ("n_chains", "n_draws", "burn_in", "thin", "layers", "library")
         return super().result() | {name: self.run.configuration[name] for name in names}
 
     def finish(self, unfinished: pathlib.Path) -> Warn:
         """Diagnose the draws.
 
-        Chains whose layers are clamped at states of their own have distributions of their own, and are not compared.
+        Chains with different clamped values have different distributions and are not compared.
         """
         series: dict[str, tuple[Array, None]] = {}
         if not any(states.ndim == 2 for states in self.jobs[0].clamped.values()):
@@ -318,12 +319,13 @@ class Sampling(Kind):
 
 
 def _observed(draws: Array) -> Array:
-    """The mean of the units of each draw, and their projection on a vector, which tells patterns of one mean apart.
+    """Return the mean of the units of each draw, and their projection on a fixed vector.
 
-    They are of shape (2, chains, draws), of some of the chains; the draws are read chunk by chunk.
+    The projection differs between patterns of equal mean. The result has shape (2, chains, draws), for the first
+    `_DIAGNOSED` chains; draws are read chunk by chunk.
     """
     units, each = draws.shape[2], draws.chunks[1]
-    hashed = np.arange(1, units + 1, dtype="int64") * 40503 // 256 % 256 - 128  # by Knuth; sums are exact
+    hashed = np.arange(1, units + 1, dtype="int64") * 40503 // 256 % 256 - 128  # Knuth's hash; sums are exact
     onto = np.stack([np.ones(units), hashed], axis=1).astype("float32")
     parts = (draws[:_DIAGNOSED, first : first + each] for first in range(0, draws.shape[1], each))
     return np.moveaxis(np.concatenate([part.astype("float32") @ onto / units for part in parts], axis=1), 2, 0)

@@ -1,13 +1,12 @@
 """Draws on disk: a Zarr group of arrays with the axes (chain, draw, unit), written chunk by chunk.
 
-Contract: a chunk is whole or not there; a chunk that is not there, or not what was written, is an
-error, never zeros; nobody takes a store for whole before all of it is on disk, or for another run's.
+Contract: a chunk is complete or missing. A missing or changed chunk raises an error; it is never read as zeros. A
+store gets its final name only when all of it is on disk, and a store of another run is detected.
 
-Every chunk ends with Zarr's own checksum, the group's attributes hold the digest of all headers and what run it is of.
+Every chunk ends with Zarr's checksum; the group's attributes hold a digest of all headers and the identity of the run.
 
-The format is Zarr's version 3, its metadata are written by Zarr itself. The chunks are not: Zarr's own store writes a
-file beside its place and renames it, but neither the file nor its name is flushed to disk, so after a power failure
-both may be gone or empty. Here they are.
+The format is Zarr version 3, and Zarr writes the metadata. The chunks are written here, because Zarr's own store
+renames files without flushing files and names to disk: after a power failure they may be empty or missing.
 """
 
 from __future__ import annotations
@@ -37,15 +36,17 @@ _DRAWS = ("bytes", "blosc", "crc32c")
 
 @dataclass(frozen=True)
 class Stored:
-    """One array of a store.
+    """Description of an array of a store.
 
     Attributes
     ----------
     name : str
     dimensions : tuple of str
+        Names of the axes.
     shape, chunks : tuple of int
+        Lengths of the array and of a chunk along each axis.
     dtype : str
-    about : mapping, optional
+    about : mapping
         Attributes of the array.
     """
 
@@ -58,13 +59,13 @@ class Stored:
 
 
 UNFINISHED = "unfinished.zarr"
-"""What a store is called while its run goes on."""
+"""Name of a store until its run is finished."""
 
 
 def create(
     place: pathlib.Path, arrays: Sequence[Stored], coordinates: Mapping[str, Sequence[int]], about: Mapping[str, Any]
 ) -> None:
-    """Make a store with its metadata and coordinates, and no chunk of the arrays; whole or not at all."""
+    """Create a store with its metadata and coordinates and without chunks of the arrays, completely or not at all."""
     zarr = need("zarr")
     known = []
     for name, values in coordinates.items():
@@ -83,14 +84,14 @@ def create(
             if array in known:
                 made[:] = np.asarray(coordinates[array.name])
         with warnings.catch_warnings():
-            # Zarr warns that version 3 does not say yet where these are written; readers that know them are faster.
+            # Zarr warns that version 3 does not yet specify consolidated metadata; readers that know it are faster.
             warnings.simplefilter("ignore")
             zarr.consolidate_metadata(part)
         annotate(part, {})
 
 
 def annotate(place: pathlib.Path, attributes: Mapping[str, Any]) -> None:
-    """Add attributes to a store's, and the digest of all headers."""
+    """Add attributes to a store, and update the digest of all headers."""
     said = group_header(place)
     said["attributes"] |= attributes
     said["attributes"][DIGEST] = zarr_headers.seal_of(place, said)
@@ -98,17 +99,17 @@ def annotate(place: pathlib.Path, attributes: Mapping[str, Any]) -> None:
 
 
 def write_chunk(place: pathlib.Path, array: Stored, index: Sequence[int], values: Any) -> None:
-    """Write one chunk of an array: when this returns, it is on disk.
+    """Write one chunk of an array, and flush it to disk.
 
     Parameters
     ----------
     place : Path
-        The store's.
+        Path of the store.
     array : Stored
     index : sequence of int
-        Which chunk, along each axis.
+        Index of the chunk along each axis.
     values : array in host memory
-        As many values as there are in the chunk; at the ends of the axes there may be fewer.
+        Values of the chunk; chunks at the ends of axes may be shorter.
     """
     blosc = need("numcodecs.blosc")
     if values.shape != array.chunks:
@@ -121,17 +122,17 @@ def write_chunk(place: pathlib.Path, array: Stored, index: Sequence[int], values
 
 
 def chunk_path(place: pathlib.Path, array: Stored, index: Sequence[int]) -> pathlib.Path:
-    """The file of a chunk."""
+    """Return the path of a chunk's file."""
     return place / array.name / ".".join(["c", *map(str, index)])
 
 
 def finish(unfinished: pathlib.Path, place: pathlib.Path, arrays: Sequence[Stored]) -> None:
-    """Give a store its final name, if all of its chunks are there; what killed workers left behind is removed.
+    """Remove unfinished files of killed workers, and give a store its final name.
 
     Raises
     ------
     ValueError
-        If one is missing.
+        If a chunk is missing.
     """
     sweep(unfinished)
     for array in arrays:
@@ -141,12 +142,12 @@ def finish(unfinished: pathlib.Path, place: pathlib.Path, arrays: Sequence[Store
 
 
 def check(unfinished: pathlib.Path, arrays: Sequence[Stored], run: str) -> None:
-    """Check that a store is this run's, and that its headers are what was written.
+    """Check that a store belongs to a run, and that its headers are unchanged.
 
     Raises
     ------
     ValueError
-        If it is so.
+        If either is not the case.
     """
     headers = _headers(unfinished, run)
     for array in arrays:
@@ -157,26 +158,26 @@ def check(unfinished: pathlib.Path, arrays: Sequence[Stored], run: str) -> None:
 
 
 def _headers(place: pathlib.Path, run: str | None) -> dict[str, Header]:
-    """The headers of a store's arrays, by name."""
+    """Return the headers of a store's arrays, by name."""
     if (found := zarr_headers.checked_seal(place).get("run")) != run and run is not None:
         raise ValueError(f"{place} is of another run: {found!r}, not {run!r}")
     return {path.parent.name: array_header(path.parent, _DRAWS) for path in sorted(place.glob(f"*/{HEADER}"))}
 
 
 def open_arrays(place: pathlib.Path, run: str | None = None) -> dict[str, Any]:
-    """The arrays of a finished store by name, without its coordinates; whoever reads a damaged chunk has a ValueError.
+    """Open the arrays of a finished store by name, without coordinates; reading a damaged chunk raises `ValueError`.
 
     Parameters
     ----------
     place : Path
-        The store's.
+        Path of the store.
     run : str, optional
-        What tells the run that it must be of from all others.
+        Identity of the run that the store must belong to. By default any.
 
     Raises
     ------
     ValueError
-        If the store is damaged, lacks a chunk, or is another run's.
+        If the store is damaged, lacks a chunk, or belongs to another run.
     """
     headers = _headers(place, run)
     need("zarr")
@@ -186,7 +187,7 @@ def open_arrays(place: pathlib.Path, run: str | None = None) -> dict[str, Any]:
 
 
 def checked_store(place: pathlib.Path, run: str) -> Any:
-    """The same as a store of Zarr's, with the coordinates."""
+    """Return a finished store, with its coordinates, as a Zarr store."""
     headers = _headers(place, run)
     need("zarr")
     from nbm_xp.storage.zarr_chunks import whole_store

@@ -1,4 +1,4 @@
-"""Training as a run: rows and hyperparameters are in the directory, so that it is resumed without further arguments."""
+"""Training runs: the directory holds rows and hyperparameters, so that resuming needs no further arguments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .workers import Pool
 __all__ = ["MODEL", "RESULT", "TrainingRun", "train", "trained_model"]
 
 MODEL, RESULT, CLOCK = "model.safetensors", "result.json", "clock.json"
-_PATIENCE = 60.0  # seconds between checkpoints, where nobody says how many epochs
+_PATIENCE = 60.0  # seconds between checkpoints, unless a number of epochs is given
 
 
 def train(
@@ -46,46 +46,48 @@ def train(
     progress: Progress | None = None,
     callback: Callable[[Any], object] | None = None,
 ) -> RunDirectory:
-    """Train a model in a directory, where it survives whatever ends the process.
+    """Train a model with checkpoints in a directory, from which an interrupted training is resumed.
 
     Parameters
     ----------
     model : RBM or DBM
-        Its class and hyperparameters count, not what it has learned; it is left as it is. `random_state` is the run's
-        seed.
+        Defines the class and the hyperparameters; learned parameters are ignored, and the object is not modified. Its
+        `random_state` is the run's seed.
     directory : path-like
         The run's directory, which must not exist or be empty.
     X : array of shape (rows, features)
-        As for `fit`; copied into the run's directory, a Dask array block by block, until the training is finished.
+        Training rows, as in `fit`. They are copied into the run's directory, a Dask array block by block, and removed
+        at the end of the training.
     held_out : array of shape (rows, features), optional
-        Rows that the model does not learn from, whose log-likelihood its diagnostics follow.
+        Held-out rows, whose log-likelihood is part of the diagnostics.
     sample_weight : array of shape (rows,), optional
-        How much each row counts, as for `fit`.
+        Weights of the rows, as in `fit`.
     hours : float, optional
-        How long to learn, in place of the model's `n_iter`; the model then depends on the clock.
+        Duration of the training in hours, in place of the model's `n_iter`; the result then depends on the clock.
     checkpoint_every : int, optional
-        Epochs between checkpoints; one a minute by default. The model does not depend on them.
+        Number of epochs between checkpoints, which do not affect the model. Defaults to a checkpoint per minute.
     notes : mapping, optional
-        Names, and values that JSON can hold, to keep in the run's configuration: where the rows come from, say.
+        Further values to store in the run's configuration, by name, for instance the source of the rows. They must be
+        representable in JSON.
     progress : callable, optional
-        ``progress(done, total)`` is called after each epoch.
+        ``progress(done, total)`` is called after each epoch; both count epochs.
     callback : callable, optional
-        Called with the model after each epoch, to look at it: its `diagnostics_`, say.
+        ``callback(model)`` is called after each epoch, for instance to read the model's `diagnostics_`.
 
     Returns
     -------
     RunDirectory
-        `trained_model` reads the model, which is in ``model.safetensors``; its `diagnostics_` are the learning curve.
-        ``result.json`` has the last of them.
+        Read the model, in ``model.safetensors``, with `trained_model`; its `diagnostics_` are the learning curve.
+        ``result.json`` holds the last entry.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument is not what it must be.
+        If an argument is invalid.
     FileExistsError
-        If something is in the directory already.
+        If the directory is not empty.
     RunError
-        If the run cannot go on: the disk is full.
+        If the run cannot continue because the disk is full.
 
     Examples
     --------
@@ -116,7 +118,7 @@ def train(
     if held_out is not None:
         arrays["held_out"] = checked_rows(held_out, X.shape[1], name="held_out", within=within)
         known_length(arrays["held_out"], "held_out")
-    if checked_weights(sample_weight, X) is not None:  # kept as they were given: `fit` scales them, once
+    if checked_weights(sample_weight, X) is not None:  # stored unscaled: `fit` scales them, once
         arrays["sample_weight"] = asarray(to_numpy(sample_weight), host_namespace(), "float64")
     duration: Any = hours
     if hours is not None and (isinstance(duration, bool) or not isinstance(duration, Real) or not 0 < hours < 1e6):
@@ -140,13 +142,13 @@ def train(
 
 
 def _described(array: Any) -> dict[str, Any]:
-    """How an array that is copied is read again, in its library and chunks."""
+    """Describe an array that is copied: its digest, library and chunks, to restore it."""
     chunks = [list(map(int, part)) for part in array.chunks] if is_lazy(array_namespace(array)) else None
     return {"digest": digest_of(array), "library": library_name(array), "chunks": chunks}
 
 
 def _save(arrays: Mapping[str, Any], folder: pathlib.Path) -> None:
-    """Write what is learned from into a new run's directory; it is removed when the training is finished."""
+    """Write the training data into the checkpoints of a new run, which are removed when the training is finished."""
     place = folder / "checkpoints"
     place.mkdir()
     for name, array in arrays.items():
@@ -156,8 +158,7 @@ def _save(arrays: Mapping[str, Any], folder: pathlib.Path) -> None:
 class TrainingRun(Kind):
     """Runs of `train`.
 
-    One that was killed at any moment goes on from its last checkpoint and ends with the model that it would have ended
-    with, to the last bit.
+    A run that is killed at any time resumes from its last checkpoint and ends with the same model, bit for bit.
     """
 
     name = "train"
@@ -167,11 +168,11 @@ class TrainingRun(Kind):
     def __init__(self, run: RunDirectory, callback: Callable[[Any], object] | None = None) -> None:
         super().__init__(run)
         self._callback = callback
-        self._began = self._kept_at = 0.0  # the first on the clock, the second in seconds after it
-        self._first: tuple[int, float] | None = None  # epoch of this process, and when it ended
+        self._began = self._kept_at = 0.0  # a time of the clock, and seconds since then
+        self._first: tuple[int, float] | None = None  # number of this process's first epoch, and its end
 
     def complete(self, pool: Pool, progress: Progress) -> None:
-        """Learn, from the beginning or from the last checkpoint, and write what it came to."""
+        """Train from the start or from the last checkpoint, and write the model and the results."""
         run, asked = self.run, self.run.configuration
         rows, held_out, weights = map(self._array, ("rows", "held_out", "sample_weight"))
         checkpoint, done = checked_checkpoint(run), 0
@@ -213,7 +214,7 @@ class TrainingRun(Kind):
         self.write_document(found | {"diagnostics": last})
 
     def _array(self, name: str) -> Array:
-        """An array to learn from, in the library that it came in; None where there is none."""
+        """Return an array of the training data in its original library, or None if there is none."""
         about, place = self.run.configuration["arrays"].get(name), self.run.path / "checkpoints" / f"{name}.npy"
         if about is None:
             return None
@@ -228,7 +229,7 @@ class TrainingRun(Kind):
         return array
 
     def _after_epoch(self, progress: Progress, model: Any) -> None:
-        """Keep the model, where that is due."""
+        """Write a checkpoint if one is due, and call the callbacks."""
         run, seconds, every = self.run, time.perf_counter() - self._began, self.run.configuration["checkpoint_every"]
         model.state_.feature_names = run.configuration["feature_names"]
         if run.configuration["hours"] is not None:
@@ -245,9 +246,9 @@ class TrainingRun(Kind):
         progress(epoch, model.n_iter)
 
     def _fit_into_the_hours(self, model: Any, seconds: float) -> None:
-        """Set how many epochs there will be by how long they take; the first one, slow to begin, does not count.
+        """Set the number of epochs from their mean duration, except that of the first, which includes the start-up.
 
-        The last epoch is always said to be that before it begins: `fit` ends it otherwise than others.
+        The number is final before the last epoch begins, since `fit` ends the last epoch differently from others.
         """
         if self._first is None:
             self._first = (model.n_iter_, seconds)
@@ -258,7 +259,7 @@ class TrainingRun(Kind):
 
 
 def checked_checkpoint(run: RunDirectory) -> pathlib.Path | None:
-    """The file of a training's last checkpoint, if there is one.
+    """Return the file of a training's last checkpoint, or None.
 
     Raises
     ------
@@ -274,21 +275,21 @@ def checked_checkpoint(run: RunDirectory) -> pathlib.Path | None:
 
 
 def trained_model(directory: str | os.PathLike[str], library: str | None = None) -> Any:
-    """The model of a training's run: what it ended with or, before its end, that of its last checkpoint.
+    """Return the model of a training run: the final one or, before the end, that of the last checkpoint.
 
     Parameters
     ----------
     directory : path-like
-        The run's.
+        The run's directory.
     library : str, optional
-        The library of its arrays; NumPy by default.
+        Library of its arrays. Defaults to NumPy.
 
     Raises
     ------
     RunError
         If there is no checkpoint yet.
     ValueError
-        If it is damaged, or of another run; if the directory is not a training's.
+        If the model is damaged or of another run, or the directory is not that of a training.
     """
     run = RunDirectory.open(directory, "train")
     if (training := TrainingRun(run)).is_finished:

@@ -1,4 +1,4 @@
-"""A lattice's transition as a run: temperatures in blocks, through faults, with the numbers of chains in memory."""
+"""Runs that measure spins on a lattice at many temperatures: a block for each, with the draws of chains in memory."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from .workers import Workers
 __all__ = ["SERIES", "SPINS", "TRANSITION", "measure_lattice", "measured_at", "read_transition"]
 
 TRANSITION, SPINS = "lattice.json", "spins.npy"
-"""What was measured, and the last spins at each temperature."""
+"""The files of the measurements, and of the last spins at each temperature."""
 SERIES = "energy", "abs_magnetisation"
-"""What is observed; not the sign of the magnetisation, which cold chains seldom change and need not agree on."""
+"""The observables. The magnetisation is absolute: its sign rarely changes at low temperatures and differs by chain."""
 
 FLIPS_IN_A_SEGMENT = 2**30
 
@@ -53,7 +53,7 @@ def _machine(shape: tuple[int, ...], periodic: bool, coupling: float) -> GraphMa
 
 @dataclass(frozen=True)
 class TransitionJob(Job):
-    """What is measured, and how it is divided; it can be sent to workers and is a key.
+    """Chains on a lattice, with a block for each temperature; picklable and hashable.
 
     Attributes
     ----------
@@ -76,34 +76,34 @@ class TransitionJob(Job):
 
     @property
     def machine(self) -> GraphMachine:
-        """What is measured."""
+        """The machine on the lattice."""
         return _machine(self.size, self.periodic, self.coupling)
 
     @property
     def blocks(self) -> list[Block]:
-        """One for each temperature."""
+        """A block for each temperature."""
         return [Block(number, number * self.n_chains, self.n_chains) for number in range(len(self.temperatures))]
 
     @property
     def n_segments(self) -> int:
-        """How many tasks a block takes, one after the other."""
+        """Number of tasks of a block, executed one after the other."""
         return math.ceil((self.burn_in + self.n_sweeps) / self.checkpoint_every)
 
     def _sweeps(self, segment: int) -> Step:
-        """The sweeps of a segment."""
+        """Return the sweeps of a segment."""
         return Schedule(0, self.burn_in, self.n_sweeps, 1).step(segment, self.checkpoint_every)
 
     def steps(self, block: Block, segment: int) -> int:
-        """How much work a segment is: sweeps times units."""
+        """Return the work in a segment: sweeps times units times chains."""
         return self._sweeps(segment).n_sweeps * math.prod(self.size) * self.n_chains
 
     def begin(self, block: Block) -> Arrays:
-        """All spins equal, and nothing measured."""
+        """Return equal spins, and empty series of measurements."""
         series = np.zeros((len(SERIES), self.n_chains, 0))
         return np.ones((self.n_chains, math.prod(self.size)), np.int8), series
 
     def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
-        """Do the sweeps of a segment: the last states, and what all measured sweeps have shown."""
+        """Make the sweeps of a segment; return the last states, and the series of all measured sweeps."""
         states, measured = arrays
         first, count, _, seen = self._sweeps(segment)
         machine, betas = self.machine, (1.0 / self.temperatures[block.number],) * self.n_chains
@@ -121,16 +121,16 @@ class TransitionJob(Job):
 
 
 def measured_at(machine: GraphMachine, temperature: float, energy: Array, size: Array) -> dict[str, float | None]:
-    """What the series of a temperature's chains say.
+    """Compute the measurements at one temperature from the series of its chains; see `read_transition`.
 
     Parameters
     ----------
     machine : GraphMachine
     temperature : float
     energy, size : arrays of shape (chains, sweeps)
-        Of a unit; the size is that of the magnetisation.
+        Energy and absolute magnetisation per unit.
     """
-    energy, size = np.ascontiguousarray(energy), np.ascontiguousarray(size)  # which decides how means are rounded
+    energy, size = np.ascontiguousarray(energy), np.ascontiguousarray(size)  # means are rounded by memory layout
     heat = functools.partial(specific_heat, beta=1 / temperature, units=machine.n_units)
     exact, graph, coupling = None, machine.graph, float(machine.edge_couplings[0])
     assert isinstance(graph, Lattice)
@@ -139,7 +139,7 @@ def measured_at(machine: GraphMachine, temperature: float, energy: Array, size: 
     return {
         "temperature": temperature,
         "energy": float(energy.mean()),
-        "energy_error": float(np.nan_to_num(monte_carlo_error(energy))),  # 0 where nothing moves
+        "energy_error": float(np.nan_to_num(monte_carlo_error(energy))),  # 0 if the energy is constant
         "specific_heat": heat(energy),
         "specific_heat_error": jackknife_error(heat, energy),
         "magnetisation": float(size.mean()),
@@ -167,40 +167,41 @@ def measure_lattice(
     scheduler: str | Workers = "threads",
     progress: Progress | None = None,
 ) -> RunDirectory:
-    """Measure spins on a lattice at many temperatures, in a run's directory; all chains begin with equal spins.
+    """Measure spins on a lattice at many temperatures; all chains start with equal spins.
 
     Parameters
     ----------
     directory : path-like
         The run's directory, which must not exist or be empty.
     size : sequence of int
-        How many units there are along each axis.
+        Number of units along each axis.
     temperatures : sequence of float
-        Positive.
+        Temperatures, positive.
     periodic : bool, optional
-        Whether the ends of axes are joined.
+        Whether boundaries are periodic along all axes.
     coupling : float, optional
-        Of all edges.
+        Coupling of all edges.
     n_chains : int, optional
-        How many chains there are at each temperature.
+        Number of chains at each temperature.
     n_sweeps, burn_in, rule : optional
-        See `GraphMachine.sample`; four sweeps at least, so that there are errors.
+        See `GraphMachine.sample`. At least 4 sweeps are needed for standard errors.
     library : str, optional
-        The library that it is computed in; by default the one that is configured.
+        Name of the array library to compute in. Defaults to the configured one.
     checkpoint_every : int, optional
-        How many sweeps of a temperature are made by a task, and lost at most when a task is.
+        Number of sweeps of a temperature per task; a task that is lost loses at most as many.
     random_state, scheduler, progress : optional
         See `sample_graph`.
 
     Returns
     -------
     RunDirectory
-        `read_transition` reads what was measured. Beside it, ``spins.npy`` has the last spins at each temperature.
+        Read the measurements with `read_transition`. ``spins.npy`` holds the last spins of the first
+        chain at each temperature.
 
     Raises
     ------
     ValueError, FileExistsError, RunError
-        As for `sample_graph`.
+        As in `sample_graph`.
 
     Examples
     --------
@@ -218,7 +219,7 @@ def measure_lattice(
         raise ValueError(f"temperatures must be positive, got {list(points)}")
     total = positive_int(n_sweeps, "n_sweeps", 4) + positive_int(burn_in, "burn_in", 0)
     machine = _machine(shape, bool(periodic), float(coupling))
-    machine.chains(count, 1.0 / points[0], 0, rule=rule, library=library)  # raises for what cannot be
+    machine.chains(count, 1.0 / points[0], 0, rule=rule, library=library)  # raises for invalid arguments
     usual = max(1, min(total, FLIPS_IN_A_SEGMENT // (count * machine.n_units)))
     configuration = {
         "size": shape,
@@ -244,11 +245,11 @@ class TransitionRun(Kind):
 
     @functools.cached_property
     def jobs(self) -> list[TransitionJob]:
-        """What there is to do."""
+        """The job of the run."""
         return [TransitionJob.of(self.run)]
 
     def finish(self, unfinished: pathlib.Path) -> None:
-        """Write what was measured."""
+        """Write the measurements and the last spins."""
         (job,) = self.jobs
         states, series = zip(*(job.result(block).arrays for block in job.blocks), strict=True)
         measured = [measured_at(job.machine, t, *each) for t, each in zip(job.temperatures, series, strict=True)]
@@ -260,26 +261,27 @@ class TransitionRun(Kind):
 
 
 def read_transition(directory: str | os.PathLike[str]) -> dict[str, Any]:
-    """What `measure_lattice` has measured.
+    """Return the measurements of a run of `measure_lattice`.
 
     Parameters
     ----------
     directory : path-like
-        The run's.
+        The run's directory.
 
     Returns
     -------
     dict
-        What was asked for, and ``measured``, for each temperature a dictionary, all of a unit: ``energy`` and
-        ``specific_heat``, each with its error, as ``energy_error``; ``magnetisation``, the mean of its size;
-        ``binder``, its cumulant; ``time``, the integrated autocorrelation time of its size, in sweeps; ``exact_energy``
-        and ``exact_specific_heat`` of the periodic square lattice, by Onsager and Kaufman, else None.
+        The settings, and ``measured``, a list of dictionaries, one for each temperature, with values per unit:
+        ``energy`` and ``specific_heat``, with standard errors (``energy_error``, ``specific_heat_error``);
+        ``magnetisation``, the mean of its absolute value; ``binder``, the Binder cumulant; ``time``, the integrated
+        autocorrelation time of the absolute magnetisation, in sweeps; ``exact_energy`` and ``exact_specific_heat`` of
+        the periodic square lattice, by Onsager and Kaufman, else None.
 
     Raises
     ------
     RunError
         If the run is not finished.
     ValueError
-        If it is damaged, or another kind of run.
+        If the results are damaged, or the run is of another kind.
     """
     return TransitionRun(finished(directory, "transition")).read_document()

@@ -1,8 +1,7 @@
-"""Where the tasks of a run are computed: in threads, on a cluster of this machine, or on another one.
+"""Workers that compute the tasks of a run: threads, a local Dask cluster, or an existing cluster.
 
-Contract: whatever computes them, tasks of one block come one after the other and all blocks get their turn; a task that
-failed because its worker died can be told from one that failed itself; when a run is interrupted, or cannot go on,
-nothing keeps running that was started for it.
+Contract: a task that failed because its worker died is distinguished from a task that raised an error. When a run is
+interrupted or cannot continue, everything started for it is stopped.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ from .job import Block, Job, run_segment
 __all__ = ["ClusterPool", "Pool", "ThreadPool", "WorkerLostError", "Workers"]
 
 ASKED = 3
-"""How often a cluster is asked for workers that answer."""
+"""Number of times that a cluster is asked for workers that respond."""
 
 Task: TypeAlias = Any
-"""What stands for a segment that is computed: a future of Python's or of Dask's."""
+"""A future of a segment, of `concurrent.futures` or of Dask."""
 
 _GO_ON = "resume the run when there is one again"
 
 
 class WorkerLostError(Exception):
-    """Raised for a task whose worker is gone; it can be tried again."""
+    """Raised for a task whose worker died; the task can be tried again."""
 
 
 class ThreadPool:
@@ -55,38 +54,38 @@ class ThreadPool:
         self._threads = concurrent.futures.ThreadPoolExecutor(count, thread_name_prefix="nbm_xp run")
 
     def check(self, folder: pathlib.Path) -> None:
-        """Make sure that all workers see a folder: threads see what this process sees."""
+        """Check that all workers can access a folder: always true for threads."""
 
     def submit(self, job: Job, block: Block, segment: int) -> Task:
-        """Have a segment done."""
+        """Submit the task of a segment."""
         self._stopping.clear()
         future = self._threads.submit(run_segment, job, block, segment, self._stopping.is_set)
         future.add_done_callback(self._done.put)
         return future
 
     def wait(self, pending: Collection[Task], timeout: float) -> list[Task]:
-        """Those that are done, at once when there are any."""
+        """Return the finished tasks, waiting at most `timeout` seconds for the first."""
         return _taken(self._done, pending, timeout)
 
     def check_result(self, future: Task) -> None:
-        """Raise the error that a task ended with, `WorkerLostError` where it did not fail itself."""
+        """Raise the error of a failed task, or `WorkerLostError` if its worker was lost."""
         future.result()
 
     def stop(self, pending: Collection[Task]) -> None:
-        """Have nothing more done, and wait until nothing is."""
+        """Cancel the pending tasks, and wait until none is running."""
         self._stopping.set()
         for future in pending:
             future.cancel()
         concurrent.futures.wait(pending)
 
     def close(self) -> None:
-        """End what was started."""
+        """Stop the threads."""
         self._stopping.set()
         self._threads.shutdown(wait=True, cancel_futures=True)
 
 
 def _taken(done: queue.SimpleQueue[Task], pending: Collection[Task], timeout: float) -> list[Task]:
-    """The tasks that are done, as they say themselves, those of this run alone: at once, or when there is one."""
+    """Take the finished tasks of this run from a queue, waiting at most `timeout` seconds for the first."""
     found = []
     with contextlib.suppress(queue.Empty):
         found.append(done.get(timeout=timeout))
@@ -115,12 +114,12 @@ class ClusterPool:
 
     @classmethod
     def local(cls, count: int, memory_limit: int | str | None, dashboard_address: str, patience: float) -> ClusterPool:
-        """Start a cluster on this machine, of workers with one thread each."""
+        """Start a cluster on this machine, with one thread per worker."""
         distributed = need("distributed")
-        # A worker that dies is started anew; on a busy machine that takes longer than Dask waits by default.
+        # A worker that dies is restarted; on a busy machine that takes longer than Dask waits by default.
         with contextlib.ExitStack() as settings:
             settings.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"}))
-            # Everything listens on this machine's own address, the page at any free port, unless one is asked for.
+            # All services listen on the loopback address, the dashboard at any free port unless one is given.
             cluster = distributed.LocalCluster(
                 n_workers=count,
                 threads_per_worker=1,
@@ -135,7 +134,7 @@ class ClusterPool:
 
     @classmethod
     def existing(cls, address: str, patience: float) -> ClusterPool:
-        """Connect to a cluster that runs already."""
+        """Connect to an existing cluster."""
         distributed = need("distributed")
         try:
             client = distributed.Client(address, set_as_default=False)
@@ -145,7 +144,7 @@ class ClusterPool:
 
     @contextlib.contextmanager
     def _reached(self) -> Iterator[None]:
-        """Have a scheduler that cannot be reached say so."""
+        """Raise `RunError` if the scheduler cannot be reached."""
         self._lost()
         try:
             yield
@@ -153,12 +152,12 @@ class ClusterPool:
             raise RunError(f"the scheduler {self._address} is gone: {_GO_ON}") from error
 
     def check(self, folder: pathlib.Path) -> None:
-        """Make sure that all workers see a folder, both ways, and have this package.
+        """Check that all workers share a folder with this process and have this package.
 
         Raises
         ------
         RunError
-            If one does not.
+            If a worker does not, or no worker responds.
         """
         if self._cluster is not None:  # its workers are processes of this machine
             return
@@ -173,7 +172,7 @@ class ClusterPool:
         raise RunError(f"the cluster {self._address} has no workers that answer: start some")
 
     def _accepted(self, folder: pathlib.Path, worker: str, answer: object) -> bool:
-        """Whether a worker sees the folder; one that died while it was asked has not answered."""
+        """Return True if a worker shares the folder, False if it died before responding; else raise `RunError`."""
         if isinstance(answer, (OSError, TimeoutError)):
             return False
         if isinstance(answer, Exception):
@@ -204,7 +203,7 @@ class ClusterPool:
         return done
 
     def _look_for_workers(self) -> None:
-        """Raise if there has been no worker for longer than one waits for them."""
+        """Raise `RunError` if there has been no worker for longer than the timeout."""
         with self._reached():
             there = bool(self._client.nthreads())
         now = time.monotonic()
@@ -214,7 +213,7 @@ class ClusterPool:
             raise RunError(f"{gone}: start some, and resume the run")
 
     def _restore(self) -> None:
-        """Start workers of a cluster of this machine that are gone for good: those killed while they started."""
+        """Replace workers of a local cluster that Dask does not restart: those killed while starting."""
         if self._cluster is not None and len(self._cluster.workers) < self._workers:
             self._cluster.scale(self._workers)
 
@@ -232,13 +231,13 @@ class ClusterPool:
         raise error
 
     def _lost(self) -> None:
-        """Raise if the scheduler is gone."""
+        """Raise `RunError` if the scheduler is gone."""
         if self._client.status != "running":
             raise RunError(f"the scheduler {self._address} is gone: {_GO_ON}")
 
     def stop(self, pending: Collection[Task]) -> None:
         """See `ThreadPool`."""
-        with contextlib.suppress(self._closed):  # then nothing is done anyway
+        with contextlib.suppress(self._closed):  # then no task is running
             if self._client.status == "running":
                 self._client.cancel(list(pending), force=True)
 
@@ -251,7 +250,7 @@ class ClusterPool:
 
 
 def _answer(folder: str) -> str:
-    """Show that a worker sees a folder and can write into it: the name of a file that it has made there."""
+    """Create a file in a folder, to show that a worker can write into it, and return its name."""
     name = leftover_name("answer")
     try:
         (pathlib.Path(folder) / name).touch()
@@ -261,7 +260,7 @@ def _answer(folder: str) -> str:
 
 
 Pool: TypeAlias = ThreadPool | ClusterPool
-"""What runs segments of blocks."""
+"""An executor of segments."""
 
 _KINDS = ("threads", "local")
 _OWN_PAGE = "127.0.0.1:0"
@@ -269,49 +268,48 @@ _OWN_PAGE = "127.0.0.1:0"
 
 @dataclass(eq=False)
 class Workers:
-    """What computes the tasks of runs.
+    """Workers that compute the tasks of runs.
 
-    They are started when first needed, and end with the run, or with the body of a ``with`` statement that has
-    several runs in it.
+    They are started on first use, and stopped at the end of the run, or of a ``with`` statement around several runs.
 
     Parameters
     ----------
     scheduler : str, optional
         - ``"threads"``: threads of this process.
-        - ``"local"``: a Dask cluster of processes on this machine, whose workers are watched, limited in memory, and
-          started anew when they die.
-        - ``"tcp://host:port"``, or another address that `distributed.Client` takes: a cluster that runs already. Its
-          workers must see the run's directory under the same path (a shared folder), and have this package installed.
+        - ``"local"``: a Dask cluster of processes on this machine, whose workers are monitored, limited in memory, and
+          restarted when they die.
+        - ``"tcp://host:port"``, or another address that `distributed.Client` accepts: an existing cluster. Its workers
+          must have this package installed and access the run's directory under the same path (a shared folder).
     n_workers : int, optional
-        How many tasks run at once, by default as many as there are cores; not for a cluster that runs already.
+        Number of tasks that run at once. Defaults to the number of cores. Not allowed for an existing cluster.
     memory_limit : int or str, optional
-        For ``"local"``: the most memory that each worker may use, in bytes or as ``"4GB"``. A worker that comes close
-        to it is started anew.
+        For ``"local"``: memory limit of each worker, in bytes or as a string such as ``"4GB"``. A worker that comes
+        close to it is restarted.
     dashboard_address : str, optional
-        For ``"local"``: where the page that shows what the cluster does is to be seen, as ``"host:port"``. By default
-        on this machine alone, at any free port. Whoever can see the page can look into what is computed; ``":8787"``
-        shows it to all machines that reach this one.
+        For ``"local"``: address of the cluster's dashboard, as ``"host:port"``. Defaults to any free port, accessible
+        from this machine only. Anyone with access to the dashboard can inspect the computation; ``":8787"`` makes it
+        accessible to all machines that can reach this one.
     worker_timeout : float, optional
-        How many seconds to wait for a cluster that has lost its last worker to have one again, ten minutes by default.
+        Seconds to wait for a new worker when a cluster has lost its last one. Defaults to 600.
 
     Attributes
     ----------
     scheduler : str
     dashboard : str or None
-        The address of the page that shows what a cluster does.
+        Address of the cluster's dashboard.
 
     Raises
     ------
     ValueError
-        If an argument is not what it must be.
+        If an argument is invalid.
     ModuleNotFoundError
-        If a cluster needs the package distributed, and it is not installed.
+        If a cluster is requested and the package distributed is not installed.
     RunError
         If there is no cluster at the address.
 
     Notes
     -----
-    Processes and local clusters import the program's main module: like all such programs, it must begin its work under
+    The processes of a local cluster import the program's main module, which must therefore start its work under
     ``if __name__ == "__main__":``.
 
     Examples
@@ -354,12 +352,12 @@ class Workers:
 
     @classmethod
     def of(cls, scheduler: str | Workers) -> Workers:
-        """Workers as they are, or those of a scheduler's name or address."""
+        """Return `scheduler` if it is a `Workers` object, else workers for its name or address."""
         return scheduler if isinstance(scheduler, Workers) else cls(scheduler)
 
     @property
     def pool(self) -> Pool:
-        """What runs tasks, started when first asked for."""
+        """The executor of tasks, started on first access."""
         if self._pool is None:
             count = self.n_workers or os.cpu_count() or 1
             if self.scheduler == "threads":
@@ -373,11 +371,11 @@ class Workers:
 
     @property
     def dashboard(self) -> str | None:
-        """The address of the page that shows what a cluster does."""
+        """Address of the cluster's dashboard; None for threads."""
         return self.pool.dashboard
 
     def close(self) -> None:
-        """End what was started; a cluster that ran before goes on."""
+        """Stop the workers; an existing cluster keeps running."""
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.close()
