@@ -1,4 +1,4 @@
-"""Control flow by value: `ifelse`, which computes only the branch that is taken, and `until`, which ends a scan."""
+"""Control flow: `ifelse`, which computes only the selected branch, and `until`, which ends a scan."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["BranchPath", "IFELSE", "Until", "branch_paths", "ifelse", "recorded_
 
 
 def _run_both(xp: Any, condition: Any, taken: tuple[Any, ...], otherwise: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Where a value cannot be looked at, both branches are computed and one is selected."""
+    """Compute both branches and select one, for conditions without a concrete value."""
     return tuple(xp.where(condition, a, b) for a, b in zip(taken, otherwise, strict=True))
 
 
@@ -26,15 +26,15 @@ IFELSE = declare("ifelse", lambda *args: [], run=_run_both, may_overlap=True)
 
 
 def ifelse(condition: Any, then_expression: Any, else_expression: Any) -> Any:
-    """One of two values, by a condition that is known when the graph runs.
+    """Select one of two values by a condition that is evaluated when the graph runs.
 
     Parameters
     ----------
     condition : Tensor
-        A scalar; 0 is false.
+        Scalar; 0 is false.
     then_expression, else_expression : Tensor, or list or tuple of Tensors
-        The values; equal in number, dtype and number of axes. Only what the chosen one needs is computed (on a lazy
-        library both are).
+        Values of the two branches, equal in number and in numbers of axes; different dtypes are promoted. Only the
+        selected branch is computed (on a lazy library, both).
 
     Returns
     -------
@@ -43,7 +43,7 @@ def ifelse(condition: Any, then_expression: Any, else_expression: Any) -> Any:
     Raises
     ------
     TypeError
-        If the condition is no scalar, or the values differ in their number of axes.
+        If the condition is not a scalar, or the values differ in their number of axes.
     ValueError
         If the branches differ in their number of values.
 
@@ -80,7 +80,7 @@ def _alike(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _merged(call: Node, index: int, a: Node, b: Node) -> Node:
-    """The result of a branch; a length in which the branches differ is a symbol of its own."""
+    """Create one result of an `ifelse`; a length in which the branches differ becomes a new symbolic length."""
     node = output(call, index, (), a.dtype)
     lengths: list[Size] = []
     for axis, (left, right) in enumerate(zip(a.shape, b.shape, strict=True)):
@@ -90,14 +90,14 @@ def _merged(call: Node, index: int, a: Node, b: Node) -> Node:
 
 
 BranchPath: TypeAlias = tuple[tuple[Node, int], ...]
-"""The way into nested branches, from outside in: a condition, and which of its branches.
+"""A path into nested branches, outermost first: pairs of a condition and the index of its branch.
 
-Two choices by one condition share their branches.
+Calls with the same condition share their branches.
 """
 
 
 def _common_path(a: BranchPath, b: BranchPath) -> BranchPath:
-    """The innermost branch that holds both."""
+    """Return the innermost branch that contains both paths."""
     length = 0
     for left, right in zip(a, b, strict=False):
         if left != right:
@@ -114,26 +114,26 @@ def branch_paths(
     *,
     both: bool = False,
 ) -> tuple[dict[Node, BranchPath], dict[Node, set[int]]]:
-    """The innermost branch that holds all uses of each value that is needed, and which results of each call are.
+    """Return the innermost branch that contains all uses of each needed node, and the needed results of each call.
 
     Parameters
     ----------
     order
-        The values, inputs before their users.
+        Nodes, inputs before their users.
     roots
-        Those that are asked for outside all branches.
+        Results of the graph, which are outside all branches.
     operands
-        What each is computed from.
+        Function that returns the arguments of a node.
     resolve
-        Gives the node that is computed in the place of another.
+        Function that returns the replacement of a node.
     both
-        Whether both branches are computed, so that there are none to be inside of.
+        Whether both branches are always computed, so that no node is inside a branch.
     """
     paths: dict[Node, BranchPath] = dict.fromkeys(roots, ())
     needed: dict[Node, set[int]] = defaultdict(set)
     for node in reversed(order):
         path = paths.get(node)
-        if path is None:  # such as an unused value of a branch
+        if path is None:  # for example an unused value of a branch
             continue
         uses: list[tuple[Node, BranchPath]]
         if node.op is IFELSE and not both:
@@ -145,7 +145,7 @@ def branch_paths(
         else:
             others = operands(node)
             uses = [(other, path) for other in others]
-            if others and node.op is OUTPUT:  # and none that is given
+            if others and node.op is OUTPUT:  # and the result is not an input
                 needed[resolve(node.args[0])].add(node.args[1])
         for other, way in uses:
             before = paths.get(other)
@@ -154,7 +154,7 @@ def branch_paths(
 
 
 def recorded_paths(order: Sequence[Node], roots: Iterable[Node]) -> dict[Node, BranchPath]:
-    """The branch of each value of a graph as it was recorded, a result where its call is; empty without branches."""
+    """Return the branch of each node of a recorded graph (of a result, its call's); empty without branches."""
     if not any(node.op is IFELSE for node in order):
         return {}
     paths, _ = branch_paths(order, roots)
@@ -162,7 +162,7 @@ def recorded_paths(order: Sequence[Node], roots: Iterable[Node]) -> dict[Node, B
 
 
 class Until:
-    """A condition that ends a scan; made by `until`."""
+    """A condition that ends a scan, created by `until`."""
 
     __slots__ = ("condition",)
 
@@ -173,16 +173,17 @@ class Until:
 
 
 def until(condition: Any) -> Until:
-    """End a scan after the step in which a condition holds.
+    """End a scan after the first step in which a condition is true.
 
     Parameters
     ----------
     condition : Tensor
-        A scalar, returned by the step beside its outputs.
+        Scalar.
 
     Returns
     -------
     Until
+        The condition, which the step function returns in addition to its outputs.
 
     Examples
     --------

@@ -1,11 +1,10 @@
-"""Values of Tensors now: by plans that are found again for the next graph of the same structure.
+"""Immediate evaluation of Tensors, with plans cached by the structure of the graph.
 
-What constants alone decide is kept on its node as far as it is small, in bounded memory, so that code that looks at its
-values as it goes on takes time in proportion to its steps.
+Small values that depend only on constants are cached on their nodes, in bounded memory, so that the run time of code
+that evaluates intermediate values is linear in its number of steps.
 
-Functions whose result has a shape that depends on data look at values while recording. Variables and constants may be
-looked at. Inputs have no value yet, arrays of a lazy library are computed only when the user says so, and random draws
-are drawn anew at every run: where one of these is involved, an error is raised.
+Functions whose result has a data-dependent shape evaluate their arguments while recording. The arguments may depend on
+variables and constants; an error is raised if they depend on placeholders, on lazy arrays or on random draws.
 """
 
 from __future__ import annotations
@@ -50,13 +49,13 @@ __all__ = [
 T = TypeVar("T")
 
 BUDGET = 32 * 2**20
-"""Bytes that all kept values together may take."""
+"""Largest total size of the cached values, in bytes."""
 
 _LARGEST = 2**20
-"""Elements of the largest value that is kept."""
+"""Number of elements of the largest cached value."""
 
 _ENTRY = 512
-"""Bytes that a value takes besides its elements."""
+"""Overhead of a cached value, in bytes."""
 
 
 def evaluate(value: Any, inputs: Mapping[Tensor, Any] | None = None) -> Any:
@@ -65,24 +64,24 @@ def evaluate(value: Any, inputs: Mapping[Tensor, Any] | None = None) -> Any:
     Parameters
     ----------
     value : Tensor, or list or tuple of Tensors
-        What to compute.
+        Tensors to compute.
     inputs : mapping of Tensor to array, optional
-        Values for placeholders, or for any other Tensors.
+        Values of placeholders or of any other Tensors.
 
     Returns
     -------
     array, or list of arrays
-        In the library that the computation ran on; yours to write to.
+        Arrays of the library on which the computation ran. They may be written to.
 
     Raises
     ------
     TypeError
-        If a derivative that is being taken goes through a Tensor, which as an array would count as a constant.
+        If a Tensor is being differentiated; as an array it would be a constant for the derivative.
 
     Notes
     -----
-    An array that was recorded is a constant: it must not be written to afterwards, for values computed from constants
-    alone are computed once and kept, as far as they are small.
+    Recorded arrays are constants and must not be written to afterwards, because small values that depend only on
+    constants are computed once and cached.
 
     Examples
     --------
@@ -100,33 +99,33 @@ def evaluate(value: Any, inputs: Mapping[Tensor, Any] | None = None) -> Any:
 
 
 def _uncut(value: Any) -> Tensor:
-    """The value as a Tensor, unless it is being differentiated."""
+    """Convert a value to a Tensor; raise if it is being differentiated."""
     tensor = as_tensor(value)
     refuse_cut(tensor.node, repr(tensor))
     return tensor
 
 
 def look(tensor: Tensor) -> Any:
-    """The value of a Tensor, though it may be differentiated."""
+    """Return the value of a Tensor, even while it is being differentiated."""
     return _value(tensor.node)
 
 
 def _value(node: Node) -> Any:
-    """The value of a node, as it was found last where nothing has changed."""
+    """Return the value of a node, with its last evaluator if that is still valid."""
     found = None if node.evaluator is None else node.evaluator()
     return _values([node])[0] if found is None else found
 
 
 @dataclass
 class _Evaluator:
-    """How the value of a node was found: from which leaves, by what plan, and what this was compiled for."""
+    """The leaves and the plan of a node's value, and the configuration for which the plan was compiled."""
 
     leaves: list[Node]
     made_for: Hashable
     plan: Plan
 
     def __call__(self) -> Any:
-        """The value; None where something has changed, or there is an error."""
+        """Return the value; None if the configuration has changed or an error occurred."""
         arrays = list(map(held, self.leaves))
         if self.made_for == _configuration(arrays) and not any(map(_needs_function, self.leaves)):
             with suppress(Exception):
@@ -135,8 +134,8 @@ class _Evaluator:
 
 
 def _values(roots: Sequence[Node]) -> list[Any]:
-    """The values of nodes: arrays that share no memory with variables, constants or kept values."""
-    kept: dict[Node, Any] = {}  # another thread may make room meanwhile
+    """Return the values of nodes as arrays that share no memory with variables, constants or cached values."""
+    kept: dict[Node, Any] = {}  # another thread may evict entries meanwhile
 
     def operands(node: Node) -> Sequence[Node]:
         memo = node.memo
@@ -174,7 +173,7 @@ def _copied(array: Any) -> Any:
 
 
 def _needs_function(node: Node) -> bool:
-    """Whether a value has no plan of its own: it is missing, or drawn at random."""
+    """Return whether a node is a placeholder or a random draw, which only a `Function` handles."""
     return node.op is PLACEHOLDER or _is_drawn(node)
 
 
@@ -186,13 +185,13 @@ def _by_function(roots: Sequence[Node]) -> list[Any]:
     if len(roots) > 1:
         return cast("list[Any]", function([], list(map(Tensor, roots)))())
     (node,) = roots
-    if node.evaluator is None or isinstance(node.evaluator, _Evaluator):  # a plan of before an update was given
+    if node.evaluator is None or isinstance(node.evaluator, _Evaluator):  # made before an update was set
         node.evaluator = function([], Tensor(node))
     return [node.evaluator()]
 
 
 def _lasting(order: Sequence[Node], kept: Mapping[Node, Any]) -> list[Node]:
-    """The nodes whose values follow from constants and kept values, and not from the configuration alone."""
+    """Return the nodes that depend on constants and cached values only, and on at least one of them."""
     lasting: set[Node] = set()
     free: set[Node] = set()
     for node in order:
@@ -211,13 +210,13 @@ def _is_worth_keeping(node: Node) -> bool:
 
 
 _kept: deque[tuple[weakref.ref[Node], int]] = deque()
-"""The nodes that keep their values, and how much each takes, the oldest first."""
+"""Nodes with cached values and the sizes of these in bytes, oldest first."""
 _keeping = threading.Lock()
 _room = BUDGET
 
 
 def _keep(node: Node, value: Any) -> None:
-    """Keep a value on its node; where all together take too much, the oldest go."""
+    """Cache a value on its node; evict the oldest values if the cache exceeds its budget."""
     global _room
     node.memo = value
     size = node.dtype.itemsize * cast("int", known(product(node.shape))) + _ENTRY
@@ -234,7 +233,7 @@ def _keep(node: Node, value: Any) -> None:
 
 @dataclass(frozen=True)
 class Plan:
-    """A compiled graph that holds on to none of the arrays it was recorded with; numbers may stand among its inputs."""
+    """A compiled graph without references to the arrays that it was recorded with; its inputs may include floats."""
 
     xp: ModuleType
     run: Callable[..., tuple[Any, ...]]
@@ -242,7 +241,7 @@ class Plan:
     shared: tuple[int, ...]
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
-        """The results, in the plan's library, to which arrays of the host are converted."""
+        """Return the results in the plan's library; arrays of other libraries are converted to it."""
         given = [a if type(a) is float or array_namespace(a) is self.xp else brought(a, self.xp) for a in arrays]
         results = list(self.run(*given))
         for position in self.scalars:
@@ -261,9 +260,10 @@ def planned(
     once: bool = False,
     givens: Mapping[Node, Node] | None = None,
 ) -> Plan:
-    """Compile a graph for a library; the first results, as many as are `returned`, are the user's.
+    """Compile a graph for a library; the first `returned` results are returned to the user.
 
-    With `once`, the library's own compiler is not asked: it takes longer than a few runs. `givens` as for a plan.
+    With `once`, the library's own compiler, which takes longer than a few runs, is not used. For `givens`, see
+    `compile_plan`.
     """
     plan = compile_plan(inputs, results, xp, givens=givens, lazy=is_lazy(xp))
     return Plan(
@@ -286,10 +286,10 @@ def computed(
     *,
     other_numbers: bool = False,
 ) -> list[Any]:
-    """The values of what `build` records, unless a graph of the structure of `roots` was compiled for this `kind`.
+    """Return the values of the Tensors that `build` records, with a plan cached by `kind` and the structure of `roots`.
 
-    `inputs` are arguments made of arrays. With `other_numbers`, a graph in which operators take other numbers is
-    computed by the same plan; `build` returns `roots` then.
+    `inputs` are arguments made of arrays. With `other_numbers`, graphs that differ only in the Python numbers of
+    operators share a plan; `build` must then return `roots`.
     """
     numbers: dict[str, int] | None = {} if other_numbers else None
 
@@ -314,11 +314,10 @@ def made_for_structure(
     make: Callable[[Sequence[Node], ModuleType], T],
     numbers: dict[str, int] | None = None,
 ) -> tuple[T, list[Node], list[Any]] | None:
-    """What `make` made for another graph of the same structure, or makes now; the leaves of this one, and their arrays.
+    """Return the result of `make` for this structure (cached), the leaves of the graph and their arrays.
 
-    None where a graph has no structure that another recording could equal. `kind` says what `make` makes, of leaves and
-    the library that they run on; `given` has the arrays of leaves, and of nodes that count as leaves; `numbers` are as
-    `structural_key` takes them.
+    None if the graph has no structural key. `kind` identifies `make`, a function of the leaves and the library on which
+    they run; `given` maps leaves, and nodes treated as leaves, to arrays; for `numbers`, see `structural_key`.
     """
     found = structural_key(roots, list(given), numbers)
     if found is None:
@@ -333,19 +332,19 @@ def made_for_structure(
 
 
 def _run(plan: Plan, arrays: Sequence[Any], anew: Callable[[], Plan]) -> list[Any]:
-    """What a plan computes; one made anew fails again, with a note of where this graph was recorded."""
+    """Run a plan; after an error, run a new plan, whose error names the lines that recorded this graph."""
     with suppress(Exception):
         return plan(arrays)
     return anew()(arrays)
 
 
 def _configuration(arrays: Sequence[Any]) -> Hashable:
-    """What a plan depends on besides the structure of its graph."""
+    """Return everything on which a plan depends besides the structure of its graph."""
     return tuple(map(type, arrays)), floatx(), default_namespace(), rules_version()
 
 
 def held(node: Node) -> Any:
-    """The array that a leaf, or an argument made of one, holds, or that was kept of any other value."""
+    """Return the array of a leaf or of an argument made of one, or the cached value of another node."""
     if node.reader is not None:
         return node.reader()
     if node.op is ARGUMENT:
@@ -356,7 +355,7 @@ def held(node: Node) -> Any:
 
 
 def _why_unknown(node: Node, *, for_good: bool) -> str | None:
-    """Why a value is not known now, or not for good; None where it is."""
+    """Return why a value is unknown now (with `for_good`, why it may change), or None if it is known."""
     arrays = []
     for needed in walk([node], lambda other: () if other.memo is not None else other.inputs):
         if needed.op is PLACEHOLDER:
@@ -373,12 +372,12 @@ def _why_unknown(node: Node, *, for_good: bool) -> str | None:
 
 
 def concrete(x: Tensor, function: str) -> Any:
-    """The array that a Tensor is, looked at now for a function whose result's length depends on it.
+    """Evaluate a Tensor for a function whose result has a length that depends on it.
 
     Raises
     ------
     ValueError
-        If the value is not known yet; the message names the function and says why.
+        If the value is not known yet; the message names the function and gives the reason.
     """
     reason = _why_unknown(x.node, for_good=False)
     if reason is not None:
@@ -389,13 +388,13 @@ def concrete(x: Tensor, function: str) -> Any:
 
 
 def is_lasting(x: Tensor) -> bool:
-    """Whether constants alone decide a value, which is there for the asking: what is differentiated is none."""
+    """Return whether a value depends only on constants and is not being differentiated."""
     return not is_differentiated(x.node) and _why_unknown(x.node, for_good=True) is None
 
 
 def lasting_number(node: Node) -> Any:
-    """The value of a scalar that nothing can change; None where inputs, variables or lazy arrays decide it."""
-    with use_backend(library_name(host_namespace())):  # for numbers alone, which are the same in every library
+    """Return the value of a constant scalar; None if it depends on inputs, variables or lazy arrays."""
+    with use_backend(library_name(host_namespace())):  # scalars are the same in every library
         if _why_unknown(node, for_good=True) is not None:
             return None
         return to_numpy(_value(node)).item()

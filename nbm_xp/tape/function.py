@@ -1,7 +1,7 @@
-"""Compiled functions: a graph with its inputs, outputs and updates, run on whatever library the arrays are of.
+"""Compiled functions: a graph with its inputs, outputs and updates, run on the library of its arrays.
 
-The library is that of the arguments, variables and constants together; NumPy arrays among arrays of another library
-are converted to it, two other libraries are an error. A plan is made once for each library.
+A function runs on the common library of its arguments, variables and constants: NumPy arrays are converted to the
+other library if there is one; two other libraries are an error. Each combination of array types has a plan of its own.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = ["Function", "function"]
 
 
 def _checked_givens(givens: Any) -> dict[Node, Node]:
-    """What is to be put in the place of what, as nodes."""
+    """Return the mapping from replaced nodes to their replacements."""
     found = {key.node: _replacement(key, value).node for key, value in pairs_of(givens, "givens")}
     _check_no_circle(found)
     return found
@@ -64,7 +64,7 @@ def _replacement(key: Tensor, value: Any) -> Tensor:
 
 
 def _report_unused(unused: Sequence[Node], action: str) -> None:
-    """Warn of inputs that nothing depends on, or raise."""
+    """Warn about unused inputs, or raise."""
     if not unused:
         return
     message = f"inputs that no output or update depends on: {', '.join(n.name or repr(n) for n in unused)}"
@@ -75,10 +75,10 @@ def _report_unused(unused: Sequence[Node], action: str) -> None:
 
 @dataclass(slots=True)
 class _Route:
-    """How to run for one combination of array types: the library, its plan, and what to convert on the way.
+    """The library, plan and conversions for one combination of array types.
 
-    `executor` is what runs the plan: itself, or the library's compiler. `compiles` says that the library compiles
-    functions, so that values may stand for arrays while it does; `in_blocks`, that the last call ran block by block.
+    `executor` runs the plan: the plan itself or its version compiled by the library. `compiles` is whether the library
+    compiles functions, so that values may be tracers; `in_blocks`, whether the last call ran block by block.
     """
 
     xp: ModuleType
@@ -91,7 +91,7 @@ class _Route:
 
 
 class Function:
-    """A compiled function; made by `function`."""
+    """A compiled function, created by `function`."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class Function:
         self._shapes = [_expected(position, node) for position, node in enumerate(self.inputs)]
         count = len(self._outputs)
         shared = may_share(self._results, givens)
-        self._shared = [p for p in shared if p < count or not self._targets[p - count].is_state]  # which stay at home
+        self._shared = [p for p in shared if p < count or not self._targets[p - count].is_state]  # states stay in place
         self._batches = None
         if axes is not None:
             if self._targets:
@@ -145,7 +145,7 @@ class Function:
             self._batches = Batches(self.inputs, axes, self._leaves, self._results, self._givens, combine)
 
     def __call__(self, *args: Any) -> Any:
-        """Run on arrays, one for each input."""
+        """Run the function on arrays, one for each input."""
         if not self._targets:
             return self._run(args)
         with self._exclusive:
@@ -160,7 +160,7 @@ class Function:
         return self._finish(route.executor(*arrays), route, arrays)
 
     def _prepared(self, args: Sequence[Any]) -> tuple[_Route, list[Any]]:
-        """How arguments are computed with, and all arrays that it takes, checked and converted."""
+        """Return the route for the arguments, and all arrays of the plan, checked and converted."""
         if len(args) != len(self.inputs):
             raise TypeError(f"{self.name or 'function'} takes {len(self.inputs)} arguments, got {len(args)}")
         arrays = [
@@ -184,10 +184,10 @@ class Function:
         return route, arrays
 
     def unchecked(self, *args: Any) -> Any:
-        """The function for a loop that calls it with arrays of the same types, dtypes and shapes as these.
+        """Return a callable for repeated calls with arrays of the same types, dtypes and shapes as `args`.
 
-        Where it has inputs and outputs alone, and nothing is converted, its plan is called without checks, and what it
-        returns may lie in the memory of arguments; else it is the function itself.
+        Without updates, scalar outputs and conversions this is the plan itself, called without checks; its results may
+        share memory with its arguments. Otherwise it is this function.
         """
         route, arrays = self._prepared(args)
         is_plain = not (self._targets or self._scalars) and self._batches is None and len(arrays) == len(args)
@@ -204,7 +204,7 @@ class Function:
         results = list(values)
         for position in self._scalars:
             results[position] = xp.asarray(results[position])
-        for position in self._shared:  # an output is nobody's else, a variable's value none of the caller's arrays
+        for position in self._shared:  # outputs are the caller's alone; variables share no memory with arguments
             given = len(self.inputs)
             others = [*arrays[given:], *results[:position], *results[count:]] if position < count else arrays[:given]
             results[position] = unshared(results[position], [*others, *self._constants])
@@ -217,7 +217,7 @@ class Function:
         return results[0] if self._single else results[:count]
 
     def source(self) -> str:
-        """The Python source of what runs, with the functions of the library that variables and constants are of.
+        """Return the Python source of the plan for the library of the variables and constants.
 
         Examples
         --------
@@ -231,12 +231,12 @@ class Function:
         return PlanWriter(self._leaves, self._results, xp, dict(self._givens), is_lazy(xp)).source()
 
     def explain(self) -> str:
-        """Say which executor ran, a line for each combination of arrays that the function was called with.
+        """Describe how the function ran: one line for each combination of array types of its calls.
 
         Returns
         -------
         str
-            Empty before the first call.
+            The description; empty before the first call.
 
         Examples
         --------
@@ -274,7 +274,7 @@ class Function:
         states = [array for position, array in enumerate(arrays) if self._is_state(position)]
         movable = [array for position, array in enumerate(arrays) if not self._is_state(position)]
         xp = running_namespace(movable, self._default)
-        if xp is host_namespace():  # generators on another library draw there, variables of one are set there
+        if xp is host_namespace():  # generators and updated variables may be of another library
             targets = [variable.value for variable in self._targets if not variable.is_state]
             xp = running_namespace([*targets, *states], xp)
         for variable in self._targets:
@@ -297,7 +297,7 @@ class Function:
 
 
 def _expected(position: int, node: Node) -> tuple[str, int, list[tuple[int, int]], tuple[int | None, ...]]:
-    """What `_check` holds an argument to: its name, number of axes, lengths that are known, and shape."""
+    """Return the arguments of `_check` for an input: its name, number of axes, known lengths and shape."""
     shape = tuple(length if type(length) is int else None for length in node.shape)
     known = [(axis, length) for axis, length in enumerate(shape) if length is not None]
     return node.name or str(position), len(shape), known, shape
@@ -336,50 +336,51 @@ def function(
     Parameters
     ----------
     inputs : sequence of Tensor
-        Placeholders, in the order of the arguments.
+        Inputs of the function, usually placeholders, in the order of its arguments.
     outputs : Tensor, list of Tensor, or None
-        What to return: one value, a list, or an empty list.
+        Outputs; with None the function returns an empty list.
     updates : mapping or iterable of pairs, optional
-        Variables and their new values, all computed from the old ones and set together after the outputs.
+        Variables and their new values. All are computed from the old values and set together after the outputs.
     givens : mapping or iterable of pairs, optional
-        Tensors and what to put in their place.
+        Tensors and their replacements.
     name : str, optional
-        A name for error messages.
+        Name of the function in error messages.
     on_unused_input : {"ignore", "warn", "raise"}
-        What to do about an input that nothing depends on.
+        Action for inputs on which no output or update depends. Defaults to ``"ignore"``.
     batch_axis : int, or sequence of int or None, optional
-        The axis of the inputs along which examples lie that do not depend on each other, for lazy arrays (Dask): then
-        the whole graph runs as one task for each block of examples. An int is meant for every input whose length there
-        is unknown; a sequence has an axis for each input, or None for one that every block gets whole.
+        Axis of independent examples in the inputs, for lazy arrays (Dask): the whole graph then runs as one task for
+        each block of examples. An int applies to every input whose length along that axis is unknown; a sequence has
+        one axis for each input, or None for an input that every block receives whole.
     combine : {"sum", "mean"}, or sequence of these or None, optional
-        With `batch_axis`, what becomes of outputs that do not have the batch, such as losses and gradients of weights:
-        the sum of what the blocks give, or the mean, in which each block counts by its length. One for all outputs, or
-        one for each.
+        Reduction over blocks, with `batch_axis`, of outputs without the batch axis, such as losses and gradients: the
+        sum, or the mean weighted by the lengths of the blocks. One for all outputs, or one for each.
 
     Returns
     -------
     Function
-        Called with one array (or number or list) for each input; returns arrays of the library it ran on.
+        Compiled function. It takes one array (or number or list) for each input and returns arrays of the library on
+        which it ran.
 
     Raises
     ------
     TypeError
-        If an input is no placeholder, or an update is none of a variable or has another number of axes.
+        If an input is not a Tensor, or the target of an update is not a Variable or its new value has another number
+        of axes.
     ValueError
         If a placeholder is missing, or a variable is updated twice; if, with `batch_axis`, there are updates or random
-        draws, an output without the batch has no `combine`, or an operation is seen to need other examples than those
-        of its block: one that sorts, accumulates or indexes along the batch, say. The message names it.
+        draws, an output without the batch axis has no `combine`, or an operation mixes examples of different blocks,
+        for example by sorting, accumulating or indexing along the batch axis. The message names the operation.
 
     Notes
     -----
-    With `batch_axis`, each block of the inputs, which are changed to agree and to be whole along other axes, goes
-    through the whole function by itself. Outputs that have the batch are joined of what the blocks give. Arrays that
-    are not lazy run as without `batch_axis`.
+    With `batch_axis`, the inputs are rechunked to the same blocks along the batch axis and to one block along all other
+    axes; the whole function runs on each block, and outputs with the batch axis are concatenated. Arrays that are not
+    lazy run as without `batch_axis`.
 
-    Random draws draw anew at every call: the state variable of each draw in the graph is updated by itself.
+    Every call draws new random numbers: the state variable of each draw in the graph is updated automatically.
 
-    A library that compiles (JAX) compiles the whole function when shapes and dtypes come for the second time; a
-    function that needs a value on the way, for a length that depends on data, runs as it is.
+    A library with a compiler (JAX) compiles the whole function when the same shapes and dtypes occur for the second
+    time; a function that needs intermediate values, for a length that depends on data, runs uncompiled.
 
     Examples
     --------

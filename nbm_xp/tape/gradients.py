@@ -1,10 +1,9 @@
-"""Gradients: the reverse pass over a graph, and what users ask for.
+"""Gradients: reverse-mode differentiation of a graph.
 
-Each value hands its cotangent on to what it was computed from, once. The rules stand with the operations. Here is what
-no rule has to know: which nodes matter, how contributions add up, how an argument that was broadcast gets its gradient
-summed back, that a gradient has the dtype of its input, that what flows out of a branch of an `ifelse` counts only
-where that branch is taken, and that zeros which `where` put into a cotangent stay zeros though a derivative is infinite
-there.
+Each node passes its cotangent to its arguments once. The gradient rules are defined with the operations. This module
+does everything that is common to all rules: it selects the nodes to visit, adds up contributions, sums gradients over
+broadcast axes, casts gradients to the dtype of their inputs, restricts gradients from a branch of an `ifelse` to runs
+in which that branch is taken, and keeps zeros that `where` put into a cotangent even where a derivative is infinite.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ from .tensor import Tensor, as_tensor, is_tensor, record, result
 __all__ = ["differentiable", "gradients", "pull_back", "stop_gradient"]
 
 _Zeros = list[tuple[Node, bool]]
-"""Conditions and, for each, whether zeros are where it holds; the outermost first."""
+"""Conditions, outermost first, each with whether the zeros are where the condition is true."""
 
 
 def _before_zeros(cotangent: Tensor) -> tuple[Tensor, _Zeros]:
-    """A cotangent before `where` put zeros into it, and where they are."""
+    """Return a cotangent before `where` put zeros into it, and the positions of the zeros."""
     zeros: _Zeros = []
     node = cotangent.node
     while node.op.name == "where":
@@ -45,7 +44,7 @@ def _before_zeros(cotangent: Tensor) -> tuple[Tensor, _Zeros]:
 
 
 def _with_zeros(gradient: Tensor, zeros: _Zeros) -> Tensor:
-    """What a rule gave of a cotangent as it was before, with the zeros where they were."""
+    """Put the zeros found by `_before_zeros` into the result of a gradient rule."""
     for condition, where_true in reversed(zeros):
         zero = zeros_like(gradient)
         sides = (zero, gradient) if where_true else (gradient, zero)
@@ -54,12 +53,12 @@ def _with_zeros(gradient: Tensor, zeros: _Zeros) -> Tensor:
 
 
 def differentiable(node: Node) -> bool:
-    """Whether a value has a gradient at all."""
+    """Return whether a node can have a gradient: its dtype is floating or complex, or it has several results."""
     return node.dtype.kind in "fc" or node.is_call
 
 
 def _lets_through(node: Node) -> bool:
-    """Whether a gradient may flow through a node; one without a rule does, and is an error if it must."""
+    """Return whether a gradient can flow through a node; True without a rule, which raises later if it is needed."""
     rule = node.op.gradient
     return not isinstance(rule, tuple) or any(one is not None for one in rule)
 
@@ -72,9 +71,9 @@ def pull_back(
     keep_dtype: builtins.bool = True,
     as_leaves: builtins.bool = False,
 ) -> list[Tensor | None]:
-    """Gradients in `targets` of the sum of `outputs` times `cotangents`; None where nothing flows.
+    """Return the gradients of the sum of `outputs` times `cotangents` in `targets`; None where no path exists.
 
-    With `as_leaves`, no target is seen as computed from another.
+    With `as_leaves`, targets are independent: none is differentiated with respect to another.
     """
     target_set = frozenset(targets)
     order = reachable(outputs, target_set if as_leaves else ())
@@ -113,7 +112,7 @@ def pull_back(
 
 
 class _Backward:
-    """The cotangents that have arrived so far, and how one node passes its own on."""
+    """Accumulated cotangents, and the propagation of the cotangent of one node to its arguments."""
 
     def __init__(self, active: set[Node], paths: dict[Node, BranchPath], keep_dtype: builtins.bool) -> None:
         self.active = active
@@ -123,9 +122,9 @@ class _Backward:
         self.by_condition: dict[Node, dict[Node, list[Tensor | None]]] = {}
 
     def receive(self, node: Node, gradient: Tensor, path: BranchPath) -> None:
-        """Add a contribution from a branch, in the dtype of its value and a shape that broadcasts to that of its value.
+        """Add a contribution from a branch, cast to the dtype of its node and broadcastable to the node's shape.
 
-        What comes out of branches is kept by its condition, until all has arrived.
+        Contributions from branches are stored by condition until all have arrived.
         """
         if not _broadcasts(gradient.node.shape, node.shape):
             gradient = sum_to(gradient, node.shape)
@@ -146,7 +145,7 @@ class _Backward:
         sides[branch] = gradient if kept is None else kept + gradient
 
     def take(self, node: Node) -> Any:
-        """All that has arrived at a node; None for nothing."""
+        """Remove and return the accumulated cotangent of a node; None if there is none."""
         total = self.pending.pop(node, None)
         for condition, (taken, otherwise) in self.by_condition.pop(node, {}).items():
             chosen = _chosen(condition, taken, otherwise)
@@ -154,7 +153,7 @@ class _Backward:
         return total
 
     def outside(self, node: Node, cotangent: Tensor) -> Tensor:
-        """The gradient in a value, as it counts outside the branches that the value is in."""
+        """Return a gradient as seen outside the branches that the node is in: zero where they are not taken."""
         return _only_in(self.paths.get(node, ()), cotangent)
 
     def receive_output(self, node: Node, gradient: Tensor) -> None:
@@ -164,7 +163,7 @@ class _Backward:
         received[index] = received[index] + gradient if index in received else gradient
 
     def into_branches(self, call: Node, cotangents: dict[int, Tensor]) -> None:
-        """Hand the cotangents of an `ifelse` to the values of each branch."""
+        """Pass the cotangents of an `ifelse` to the values of each branch."""
         condition, *branches = call.args
         for branch, values in enumerate(branches):
             path = (*self.paths[call], (condition, branch))
@@ -198,7 +197,7 @@ class _Backward:
     def contribution(
         self, rule: Any, cotangent: Any, node: Node, arg: Node, values: tuple[Any, ...], attributes: dict[str, Any]
     ) -> Any:
-        """What one argument gets; of an element-wise operation, worked out on the cotangent as narrow as it came."""
+        """Return the contribution to one argument; element-wise rules use the cotangent before it is broadcast."""
         elementwise = ELEMENTWISE_TAG in node.op.tags
         before, zeros = _before_zeros(cotangent) if elementwise and node.op.name != "where" else (cotangent, [])
         found = rule(before, *values, **attributes)
@@ -209,7 +208,7 @@ class _Backward:
         return found if narrow else _full(found, node)
 
     def distribute(self, arg: Any, contribution: Any, path: BranchPath) -> None:
-        """Hand a contribution to an argument, or one each to a sequence of arguments."""
+        """Pass a contribution to an argument, or one contribution to each of a sequence of arguments."""
         if contribution is None:
             return
         if isinstance(arg, tuple):
@@ -220,7 +219,7 @@ class _Backward:
 
 
 def _broadcasts(narrow: Shape, shape: Shape) -> bool:
-    """Whether a cotangent may stay as narrow as it is: a scalar, or with 1 in the place of some lengths."""
+    """Return whether a cotangent may stay unbroadcast: it is a scalar, or has length 1 along some axes."""
     if not narrow or narrow == shape:
         return True
     pairs = zip(narrow, shape, strict=False)
@@ -228,12 +227,12 @@ def _broadcasts(narrow: Shape, shape: Shape) -> bool:
 
 
 def _full(cotangent: Tensor, node: Node) -> Tensor:
-    """A cotangent in the whole shape of its value."""
+    """Broadcast a cotangent to the shape of its node."""
     return cotangent if same_shape(cotangent.node.shape, node.shape) else broadcast_to(cotangent, node.shape)
 
 
 def _chosen(condition: Node, taken: Tensor | None, otherwise: Tensor | None) -> Tensor:
-    """One of two contributions, zeros in the place of a missing one."""
+    """Select one of two contributions by a condition; a missing contribution counts as zeros."""
     one = taken if otherwise is None else otherwise
     assert one is not None
     zero = zeros_like(one)
@@ -244,7 +243,7 @@ def _chosen(condition: Node, taken: Tensor | None, otherwise: Tensor | None) -> 
 
 
 def _only_in(path: BranchPath, gradient: Tensor) -> Tensor:
-    """A gradient where all branches of a path are taken, else zeros."""
+    """Return a gradient if all branches of a path are taken, else zeros."""
     for condition, branch in reversed(path):
         sides = (gradient, None) if branch == 0 else (None, gradient)
         gradient = _chosen(condition, *sides)
@@ -252,7 +251,7 @@ def _only_in(path: BranchPath, gradient: Tensor) -> Tensor:
 
 
 class _Outputs:
-    """The results of a call, for its gradient rule."""
+    """The results of a call, as passed to its gradient rule."""
 
     def __init__(self, call: Node) -> None:
         self.call = call
@@ -285,40 +284,40 @@ def gradients(
     *,
     keep_dtype: builtins.bool = True,
 ) -> Tensor | list[Tensor]:
-    """Differentiate a scalar with respect to Tensors it was computed from.
+    """Return the gradients of a scalar with respect to Tensors from which it was computed.
 
     Parameters
     ----------
     loss : Tensor
-        A Tensor without axes, or with axes of length 1 alone.
+        Scalar to differentiate: a Tensor with one element.
     variables : Tensor or sequence of Tensor
         Variables, placeholders or any recorded values.
     disconnected : {"raise", "zero", "none"}
-        What to do for one that the loss does not depend on.
+        Result for a variable on which the loss does not depend: an error (the default), zeros or None.
     keep_dtype : bool
-        Whether a gradient is cast to the dtype of its variable. If not, it stays in the wider dtype in which it was
-        computed, where the expression mixed dtypes.
+        Whether to cast each gradient to the dtype of its variable. If False, a gradient of an expression with mixed
+        dtypes keeps the wider dtype in which it was computed.
 
     Returns
     -------
     Tensor or list of Tensor
-        Gradients with the shapes and dtypes of `variables`; one for one.
+        Gradients with the shapes and dtypes of `variables`; a single Tensor if `variables` is a Tensor.
 
     Raises
     ------
     TypeError
-        If `loss` is no Tensor, has several elements, or is complex.
+        If `loss` is not a Tensor, has several elements, or is complex.
     ValueError
         If the loss does not depend on a variable, and `disconnected` is ``"raise"``.
     NotImplementedError
-        If an operation on the way has no gradient rule; the message names it.
+        If an operation between a variable and the loss has no gradient rule; the message names the operation.
 
     Notes
     -----
-    The gradient of a real loss u in a complex variable z = x + iy is du/dx - i du/dy, which is the convention of JAX:
-    a small step dz changes the loss by the real part of the gradient times dz, and a rule multiplies by the derivative
-    of a holomorphic function without conjugating it. The direction of steepest descent is minus its conjugate. What
-    reaches a real variable by way of complex values is the real part.
+    The gradient of a real loss u with respect to a complex variable z = x + iy is du/dx - i du/dy, as in JAX: a small
+    step dz changes the loss by the real part of the gradient times dz, and rules multiply by the derivative of a
+    holomorphic function without conjugating it. The direction of steepest descent is minus the conjugate of the
+    gradient. The gradient of a real variable through complex values is the real part.
 
     Examples
     --------
@@ -354,7 +353,7 @@ def gradients(
 
 
 def _depends(loss: Node, target: Node) -> bool:
-    """Whether a path leads from target to loss that no `stop_gradient` cuts."""
+    """Return whether a path without `stop_gradient` leads from the target to the loss."""
     reached = {target}
     for node in reachable([loss]):
         if (node.op is not STOP and any(parent in reached for parent in node.array_args())) or (
@@ -365,12 +364,12 @@ def _depends(loss: Node, target: Node) -> bool:
 
 
 def stop_gradient(x: Any) -> Any:
-    """The same value, through which no gradient flows.
+    """Return the same value as a constant for differentiation: no gradient flows through it.
 
     Parameters
     ----------
     x : Tensor, or list or tuple of Tensors
-        What to hold constant.
+        Values to treat as constants.
 
     Returns
     -------

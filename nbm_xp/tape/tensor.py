@@ -1,8 +1,8 @@
-"""Tensor and placeholder: handles on the nodes of the graph, and `record`, which makes them.
+"""Tensors, the handles of the nodes of a graph, and `record`, which creates them.
 
 A `Tensor` has the operators, the indexing and the attributes of an array of the standard. It holds no data: its value
-is what its node computes when a plan runs. Nothing is evaluated while recording, except where Python itself asks for a
-number (`bool`, `float`, `int`, `__array__`) and nothing unknown is involved.
+is computed when a plan runs. Recording evaluates nothing, except for conversions to Python and NumPy values (`bool`,
+`float`, `int`, `__array__`), which raise if the value depends on a placeholder.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = [
 ]  # fmt: skip
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
-"""The versions of the standard that Tensors serve, the last being their own."""
+"""Versions of the standard that Tensors support; the last is the default."""
 
 
 @dataclass(slots=True)
 class View:
-    """How one Tensor shows another: by which call, of which node then, and whether a library might have copied it."""
+    """A view: its base Tensor, the call that made it, the base's node at that time, and whether it may be a copy."""
 
     base: Tensor
     call: Node
@@ -48,14 +48,14 @@ _listed = {"by identity": False}
 
 
 def look_up_by_identity(yes: bool = True) -> None:
-    """Say what ``x in tensors`` means where no number decides whether two Tensors are equal.
+    """Set whether ``x in tensors`` compares Tensors without a known value by identity.
 
     Parameters
     ----------
     yes : bool
-        True: the Tensor itself must be among them, as in libraries whose Tensors are compared as Python objects. In
-        these, ``x += y`` never writes to what `x` shows a part of, and does not here either. False, as at first: to ask
-        is an error, and a view is written to.
+        Whether to compare by identity, as libraries do whose Tensors are compared as Python objects; ``x += y`` then
+        never writes to the base of a view `x`. If False, the initial setting, the comparison raises, and ``x += y``
+        writes to the base of a view.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def look_up_by_identity(yes: bool = True) -> None:
 
 
 def looked_up_by_identity() -> bool:
-    """Whether `look_up_by_identity` was asked for."""
+    """Return whether `look_up_by_identity` is on."""
     return _listed["by identity"]
 
 
@@ -79,14 +79,14 @@ Method: TypeAlias = "Callable[[Any, Any], Tensor]"
 
 @cache
 def _function(name: str) -> Callable[..., Any]:
-    """A function of the recorded standard, as operators call it: they have no names of arguments to put into errors."""
+    """Return a function of the recording namespace without the wrapper that adds argument names to errors."""
     return cast("Callable[..., Any]", inspect.unwrap(getattr(recording_namespace(), name)))
 
 
 def _operators(name: str, operator: str) -> tuple[Method, Method, Method]:
-    """``x + y``, ``y + x`` and ``x += y`` for a function of the namespace, and what Python calls its operator.
+    """Return the methods of ``x + y``, ``y + x`` and ``x += y`` for a function and its operator's name.
 
-    Names that begin with an underscore are passed over where an error names what was called.
+    Error messages skip functions whose names begin with an underscore.
     """
 
     def _operator(self: Any, other: Any) -> Any:
@@ -121,15 +121,15 @@ def _unary(name: str) -> Callable[[Any], Tensor]:
 
 
 class Operators:
-    """What makes a Tensor work in an expression.
+    """The operators of a Tensor.
 
-    Python takes ``x += y`` as ``x = x + y``, which gives the name to a new Tensor, of whatever shape and dtype the sum
-    has. Others who hold the old one keep it as it was, as the standard has it for arrays that are not written to; and
-    models written for symbolic tensors go on to use what they added to. A view alone is written to, with what it shows:
-    code that takes a part in order to add to it means the whole.
+    The statement ``x += y`` is ``x = x + y``: it binds the name to a new Tensor with the shape and dtype of the sum.
+    Other references to the old Tensor keep its value, as the standard allows for immutable arrays and as models written
+    for symbolic tensors expect. Only a view is written to, together with its base: code that adds to a slice means to
+    change the whole array.
 
-    The method itself, called as ``x.__iadd__(y)`` by classes that hold arrays and by `operator.iadd`, assigns to all of
-    `x`, as ``x[...] = x + y`` does, for its caller may drop what it returns.
+    The method call ``x.__iadd__(y)``, made by array wrapper classes and by `operator.iadd`, assigns to all of `x`, as
+    ``x[...] = x + y`` does, because its caller may discard the return value.
     """
 
     __slots__ = ()
@@ -164,9 +164,9 @@ class Operators:
 
 
 class Tensor(Operators):
-    """An array that will be computed: a handle on a recorded value.
+    """A symbolic array: the handle of a recorded value.
 
-    Tensors come from `Variable`, `placeholder` and the functions and operators applied to them.
+    Tensors are created by `Variable`, `placeholder` and the functions and operators applied to them.
 
     Examples
     --------
@@ -176,14 +176,14 @@ class Tensor(Operators):
     True
     """
 
-    __slots__ = ("__dict__", "__weakref__", "node", "viewed")  # a user may set attributes of his own
+    __slots__ = ("__dict__", "__weakref__", "node", "viewed")  # users may set attributes
     __array_priority__ = 1000
     __array_ufunc__ = ArrayUfunc()
     holds_array: ClassVar[bool] = False
-    """Whether it is a variable, whose value is set and not recorded."""
+    """Whether the Tensor is a variable, which holds an array."""
     node: Node
     viewed: View | None
-    """Of which other Tensor it shows a part, or all in another shape: what is written to it is written there."""
+    """The Tensor of which this one is a view, if any; assignments to a view change its base."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -191,32 +191,32 @@ class Tensor(Operators):
 
     @property
     def shape(self) -> tuple[Size, ...]:
-        """Lengths of the axes; one that is known only at run time is a `Length`."""
+        """Lengths of the axes; a length known only at run time is a `Length`."""
         return public_shape(self.node)
 
     @property
     def dtype(self) -> DType:
-        """The dtype, equal to its name."""
+        """Data type; compares equal to its name."""
         return self.node.dtype
 
     @property
     def ndim(self) -> int:
-        """The number of axes."""
+        """Number of axes."""
         return len(self.node.shape)
 
     @property
     def size(self) -> Size | None:
-        """The number of elements; None where it is unknown, as the standard asks."""
+        """Number of elements, or None if it is unknown, as the standard requires."""
         return known(product(self.node.shape))
 
     @property
     def device(self) -> str:
-        """Tensors live on no device until they run."""
+        """Always ``"recorded"``: a Tensor is on no device until it is computed."""
         return "recorded"
 
     @property
     def name(self) -> str | None:
-        """The name given by the user."""
+        """Name given by the user, or None."""
         return self.node.name
 
     @name.setter
@@ -225,12 +225,12 @@ class Tensor(Operators):
 
     @property
     def T(self) -> Tensor:
-        """All axes in reverse order."""
+        """Transpose: the axes in reverse order."""
         return cast("Tensor", recording_namespace().permute_dims(self, tuple(range(self.ndim))[::-1]))
 
     @property
     def mT(self) -> Tensor:
-        """The last two axes swapped."""
+        """Matrix transpose: the last two axes swapped."""
         return cast("Tensor", recording_namespace().matrix_transpose(self))
 
     def __getattr__(self, name: str) -> Any:
@@ -246,7 +246,7 @@ class Tensor(Operators):
         raise AttributeError
 
     def dot(self, other: Any) -> Tensor:
-        """The product over the last axis and, of `other`, the last but one (or only) axis, as `numpy.dot` has it."""
+        """Return the dot product over the last axis and the last but one (or only) axis of `other`, as `numpy.dot`."""
         factor = as_tensor(other)
         if not self.ndim or not factor.ndim:
             return self * factor
@@ -256,11 +256,11 @@ class Tensor(Operators):
         return cast("Tensor", recording_namespace().tensordot(self, factor, axes=axes))
 
     def eval(self, inputs: dict[Tensor, Any] | None = None) -> Any:
-        """Compute the value, with arrays for the placeholders it needs."""
+        """Compute the value; `inputs` maps placeholders to arrays. See `evaluate`."""
         return recording_namespace().evaluate(self, inputs)
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Tensor:
-        """Return self: a Tensor is on no device."""
+        """Return the Tensor itself; `device` must be ``"recorded"``."""
         if device != self.device:
             raise ValueError(f"device must be {self.device!r} for a Tensor, got {device!r}")
         if stream is not None:
@@ -299,7 +299,7 @@ class Tensor(Operators):
         value = self._looked_at("an array", self.eval)
         array = to_numpy(value)
         if not array.flags.writeable:
-            array = array.copy()  # compiled code asks for memory to write to though it only reads
+            array = array.copy()  # compiled code requires writable memory even if it only reads
         if dtype is not None and dtype != array.dtype:
             return array.astype(dtype)
         return array if copy else recording_namespace().share(self, value, array)
@@ -337,7 +337,7 @@ class Tensor(Operators):
         return to_numpy(self._looked_at(kind, lambda: recording_namespace().look(self))).item()
 
     def _looked_at(self, kind: str, look: Callable[[], Any]) -> Any:
-        """The value, which there is none of while something is missing."""
+        """Return the value; raise with a helpful message if it depends on placeholders."""
         try:
             return look()
         except ValueError:
@@ -380,28 +380,28 @@ class Tensor(Operators):
 
 
 def with_attributes(made: Tensor, original: Tensor) -> Any:
-    """A copy with what users have set on the original."""
+    """Copy the attributes set by users from `original` to `made`, and return `made`."""
     vars(made).update(vars(original))
     return made
 
 
 def _is_open(node: Node) -> bool:
-    """Whether a value needs a placeholder."""
+    """Return whether a value depends on a placeholder."""
     return any(needed.op is PLACEHOLDER for needed in reachable([node]))
 
 
 def is_tensor(value: object) -> bool:
-    """Whether a value is recorded rather than an array."""
+    """Return whether a value is a Tensor."""
     return isinstance(value, Tensor)
 
 
 def public_shape(node: Node) -> tuple[Size, ...]:
-    """The shape of a node with integers wherever they are known."""
+    """Return the shape of a node with integers for all known lengths."""
     return tuple(map(public_length, node.shape))
 
 
 def as_tensor(value: Any) -> Tensor:
-    """A Tensor for an array, number, length or nested sequence; a Tensor as it is."""
+    """Convert an array, number, length or nested sequence to a Tensor; return a Tensor unchanged."""
     if isinstance(value, Tensor):
         return value
     if is_array(value):
@@ -414,7 +414,7 @@ _AS_IT_IS = (bool, int, float, complex, Length, Node, str, slice)
 
 
 def as_argument(value: Any) -> Any:
-    """An argument as a node keeps it: nodes for Tensors and arrays, tuples for sequences, the rest as it is."""
+    """Convert an argument to its form in a node: Tensors and arrays to nodes, sequences to tuples."""
     if isinstance(value, Tensor):
         return value.node
     if type(value) is KnownLength:
@@ -427,7 +427,7 @@ def as_argument(value: Any) -> Any:
 
 
 def record(op: Operation, *args: Any, **attributes: Any) -> Tensor:
-    """Add a call to the graph that has one result."""
+    """Add a call with one result to the graph, and return the result."""
     nodes = tuple(map(as_argument, args))
     tensor = Tensor(with_short_lengths(Node(op, nodes, attributes, *op.infer(*nodes, **attributes))))
     if op.is_view and isinstance(args[0], Tensor):
@@ -436,7 +436,7 @@ def record(op: Operation, *args: Any, **attributes: Any) -> Tensor:
 
 
 def record_several(op: Operation, *args: Any, **attributes: Any) -> tuple[Tensor, ...]:
-    """Add a call to the graph that has several results."""
+    """Add a call with several results to the graph, and return the results."""
     nodes = tuple(map(as_argument, args))
     call = call_of(op, nodes, attributes)
     specs = op.infer(*nodes, **attributes)
@@ -444,12 +444,12 @@ def record_several(op: Operation, *args: Any, **attributes: Any) -> tuple[Tensor
 
 
 def result(call: Node, index: int) -> Tensor:
-    """One result of a call that has several."""
+    """Return one result of a call with several results."""
     if call.payload is not None:
         return Tensor(output(call, index, *call.payload.spec(index)))
     return Tensor(output(call, index, *call.op.infer(*call.args, **call.attributes)[index]))
 
 
 def output(call: Node, index: int, shape: tuple[Size, ...], dtype: DType) -> Node:
-    """One result of a call that has several, of a shape and dtype."""
+    """Create the node of one result, with this shape and dtype, of a call with several results."""
     return with_short_lengths(Node(OUTPUT, (call, index), {}, shape, dtype))

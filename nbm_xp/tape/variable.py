@@ -1,4 +1,4 @@
-"""Where graphs begin: `Variable`, a Tensor that holds an array which can be read, set and updated; `placeholder`."""
+"""The leaves of graphs: `Variable`, which holds an array that can be read, set and updated, and `placeholder`."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ __all__ = ["Variable", "checked_updates", "new_value", "pairs_of", "placeholder"
 
 
 class Variable(Tensor):
-    """A Tensor that holds an array, which can be read, set and updated by a compiled function.
+    """A Tensor that holds an array; it can be read, set, and updated by a compiled function.
 
     Parameters
     ----------
     value : array, nested sequence or number
-        The first value; copied. A NumPy array goes to the configured library.
+        Initial value; copied. A NumPy array is converted to the default library.
     dtype : str, optional
-        The dtype; by default that of `value` if it is an array, else ``floatx``.
+        Data type. Defaults to the dtype of `value` if it is an array, else ``floatx``.
     name : str, optional
-        A name, for people and for saved weights.
+        Name, used in messages and in saved weights.
     is_state : bool
-        Whether the value is the state of a random generator: it stays in its library whatever a plan runs on.
+        Whether the value is the state of a random generator, which is never converted to another library.
 
     Examples
     --------
@@ -68,38 +68,38 @@ class Variable(Tensor):
 
     @property
     def value(self) -> Any:
-        """The array itself, of whatever library it is; not a copy."""
+        """The array, in the variable's library; not a copy."""
         return self._value
 
     @property
     def library(self) -> ModuleType:
-        """The namespace of the library that holds the value."""
+        """Namespace of the library of the value."""
         return cast("ModuleType", array_namespace(self._value))
 
     def get_value(self, borrow: bool = False) -> Any:
-        """Return the value as a NumPy array: a copy, unless `borrow` allows a view."""
+        """Return the value as a NumPy array: a copy, or possibly a view if `borrow` is True."""
         value = to_numpy(self._value)
         return value if borrow else value.copy()
 
     def set_value(self, value: Any, borrow: bool = False) -> None:
-        """Replace the value, cast to the variable's dtype; the number of axes must stay.
+        """Replace the value, cast to the variable's dtype; the number of axes must stay the same.
 
         Raises
         ------
         TypeError
-            If `value` has another number of axes, or is nothing of numbers.
+            If `value` has another number of axes, or is not numeric.
         """
         self.replace_value(self.fitting(value))
 
     def fitting(self, value: Any, *, same_shape: bool = False) -> Any:
-        """An array of one's own of what is to be the value: of the variable's library, dtype and number of axes.
+        """Copy `value` to a new array of the variable's library, dtype and number of axes.
 
         Raises
         ------
         TypeError
-            If `value` has another number of axes, or is nothing of numbers.
+            If `value` has another number of axes, or is not numeric.
         ValueError
-            If it has another shape, with `same_shape`.
+            If `same_shape` is True and `value` has another shape.
         """
         if isinstance(value, Tensor):
             value = value.eval()
@@ -112,7 +112,7 @@ class Variable(Tensor):
         return array
 
     def replace_value(self, array: Any) -> None:
-        """Take over an array of the right library, dtype and number of axes, unchecked and uncopied."""
+        """Set the value to an array of the right library, dtype and number of axes, without checks or a copy."""
         self._value = array
 
     def __copy__(self) -> Variable:
@@ -129,7 +129,7 @@ class Variable(Tensor):
         return Variable, (self._value, None, self.name)
 
     def __bool__(self) -> bool:
-        # code written for shared variables asks `if data:` to see whether there is one
+        # code written for shared variables tests `if data:` for None
         return True if self.ndim else super().__bool__()
 
 
@@ -141,20 +141,25 @@ def placeholder(
     *,
     checked: bool = True,
 ) -> Tensor:
-    """An input of a graph, to be given an array when it runs.
+    """Create an input of a graph, replaced by an array when the graph runs.
 
     Parameters
     ----------
     shape : sequence of int or None, optional
-        Lengths of the axes, None for an unknown one.
+        Lengths of the axes; None for an unknown length.
     ndim : int, optional
-        The number of axes, all unknown, where no `shape` is given.
+        Number of axes, all of unknown length; used if `shape` is None.
     dtype : str, optional
-        By default ``floatx``.
+        Data type. Defaults to ``floatx``.
     name : str, optional
-        A name for people.
+        Name, used in messages.
     checked : bool
-        Whether the lengths in `shape` are promises. If not, only their number is kept.
+        Whether arrays must have the lengths in `shape`. If False, only the number of axes is checked.
+
+    Returns
+    -------
+    Tensor
+        The input.
 
     Raises
     ------
@@ -172,14 +177,14 @@ def placeholder(
 
 
 def new_value(variable: Variable, value: Tensor) -> Tensor:
-    """A new value in the dtype of its variable, of which it must have the number of axes."""
+    """Cast a new value to the dtype of its variable; the number of axes must be equal."""
     if value.ndim != variable.ndim:
         raise TypeError(f"update of {variable!r} must have {variable.ndim} axes, got {value.ndim}")
     return cast_to(value, variable.dtype)
 
 
 def checked_updates(updates: Any) -> list[tuple[Variable, Tensor]]:
-    """Variables and their new values, each variable once."""
+    """Return variables and their new values; raise if a variable occurs twice."""
     checked: dict[Variable, Tensor] = {}
     for variable, value in pairs_of(updates, "updates"):
         if not isinstance(variable, Variable):
@@ -191,7 +196,7 @@ def checked_updates(updates: Any) -> list[tuple[Variable, Tensor]]:
 
 
 def pairs_of(mapping: Any, label: str) -> list[tuple[Any, Any]]:
-    """The pairs of a mapping or of an iterable of pairs, whose first entries must be Tensors."""
+    """Return the pairs of a mapping or of an iterable of pairs; the first entries must be Tensors."""
     if mapping is None:
         return []
     pairs = list(mapping.items()) if hasattr(mapping, "items") else [tuple(pair) for pair in mapping]

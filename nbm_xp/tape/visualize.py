@@ -1,4 +1,4 @@
-"""`visualize`: a graph in the DOT language, for Graphviz and for whatever reads it; of a loop, the step in its box."""
+"""`visualize`: write a graph in the DOT language, for Graphviz and other readers; a loop is a box around its step."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ _COLOURS = {PLACEHOLDER: "#e4effd", VARIABLE: "#e5f5e8", CONSTANT: "#f3f2ef"}
 
 
 def visualize(x: Tensor | Sequence[Tensor], path: str | os.PathLike[str]) -> pathlib.Path:
-    """Write what Tensors are computed from to a file that Graphviz draws.
+    """Write the graph of Tensors to a DOT file for Graphviz.
 
-    Inputs (blue), variables (green) and constants (grey) are marked; every value shows its dtype and shape, unknown
-    lengths as ``?``; a loop is a box around one step. The line that recorded a value is its tooltip. To make a picture,
-    call ``dot -Tsvg graph.dot -o graph.svg``.
+    Inputs are blue, variables green and constants grey; every value shows its dtype and shape, with unknown lengths as
+    ``?``; a loop is a box around one step. The tooltip of a value is the line of code that recorded it. To draw the
+    file, run ``dot -Tsvg graph.dot -o graph.svg``.
 
     Parameters
     ----------
     x : Tensor, or sequence of Tensors
-        What to draw.
+        Results of the graph.
     path : path-like
-        The file, which ends in ``.dot``, written whole or not at all.
+        Path of the file, with the suffix ``.dot``; the file is written atomically.
 
     Returns
     -------
     pathlib.Path
-        The file.
+        Path of the file.
 
     Raises
     ------
     TypeError
-        If `x` holds anything but Tensors.
+        If `x` contains anything but Tensors.
     ValueError
-        If the path ends in another suffix.
+        If the path has another suffix.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def visualize(x: Tensor | Sequence[Tensor], path: str | os.PathLike[str]) -> pat
 def _lines(
     roots: Sequence[Node], stop: Sequence[Node], names: Mapping[Node, str], numbers: Iterator[int], margin: str
 ) -> Iterator[str]:
-    """The boxes, inputs first, then the arrows; `names` are those of the leaves `stop` and of results."""
+    """Yield the lines of the boxes, inputs first, then of the arrows; `names` names the leaves `stop` and results."""
     ends = frozenset(stop)
     order = [node for node in reachable(roots, stop) if node.op.name != "scalar" or node in roots]
     results = {node: node.call for node in order if node.op is OUTPUT and node not in ends}
@@ -105,14 +105,14 @@ def _lines(
 
 
 def _title(node: Node) -> str:
-    """What a node is in one expression: ``sum(…, axis=0)``, ``x ** 2``."""
+    """Return a node as one expression: ``sum(…, axis=0)``, ``x ** 2``."""
     if node.op in _COLOURS:
         return node.name or expression(node, 1)
     return f"{node.name} = {expression(node, 1)}" if node.name and not node.is_call else expression(node, 1)
 
 
 def _step(body: Any) -> tuple[list[Node], list[Node], dict[Node, str]]:
-    """The step of a loop: its results, the leaves that it starts from, and what both are."""
+    """Return the results and leaves of the step of a loop, and the names of both."""
     names = {node: node.name or f"entry of sequence {place}" for place, node in enumerate(body.sequences)}
     names |= {node: node.name or f"carried {place}" for place, node in enumerate(body.carries)}
     for carry, node in zip(body.carries, body.following, strict=True):

@@ -1,1 +1,1 @@
-"""Derivatives of functions of arrays: pulled back, pushed forward, as matrices, of any order."""
+"""Derivatives of functions of arrays of any order: gradients, products with Jacobians and Hessians, and matrices."""

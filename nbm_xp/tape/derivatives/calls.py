@@ -1,9 +1,9 @@
-"""Functions of arrays called on Tensors in the place of their arguments: what all derivatives of functions start from.
+"""Calls of functions of arrays with Tensors as arguments, the first step of all derivatives of functions.
 
-Arrays come in as constants, so that a function may look at values on the way (`if x.max() > 1`), under a mark that
-tells which derivative they belong to. Where nothing else is involved, the result is computed at once by a plan that is
-found again for the next call of the same structure. Where an argument is a Tensor already, or the function uses what
-another derivative in progress has marked, the result is recorded: so derivatives nest.
+Arrays are recorded as constants, so that a function may test values (`if x.max() > 1`), and are marked as arguments of
+this derivative. Without other Tensors, the result is computed immediately, with a plan cached by the structure of the
+graph. If an argument is a Tensor, or the function uses an argument of another derivative in progress, the result is
+recorded, so that derivatives can be nested.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ Build: TypeAlias = "Callable[[], Sequence[Tensor]]"
 
 
 def argument(value: Any) -> Tensor:
-    """A Tensor for an array or Tensor, which no other recording has seen."""
+    """Create a new Tensor for an array or Tensor, distinct from those of all other recordings."""
     return record(ARGUMENT, as_tensor(value))
 
 
 @dataclass
 class Call:
-    """What a function gave when it was called.
+    """The result of calling a function on Tensors.
 
     Parameters
     ----------
     value
-        The tree that it returned.
+        Tree returned by the function.
     targets
-        For each argument to differentiate in, its tree with a Tensor at each leaf.
+        For each argument to differentiate with respect to, its tree with a Tensor at each leaf.
     recorded
-        Whether results are Tensors, because something that is only recorded is involved.
+        Whether results are Tensors, because a recorded Tensor is involved.
     """
 
     value: Any
@@ -57,28 +57,28 @@ class Call:
 
     @property
     def arguments(self) -> list[Tensor]:
-        """All Tensors to differentiate in."""
+        """All Tensors to differentiate with respect to."""
         return list(leaves(self.targets))
 
     def outputs(self) -> list[Tensor]:
-        """The Tensors among the leaves of the value, and its arrays as Tensors."""
+        """Return the arrays and Tensors among the leaves of the value, as Tensors."""
         return [as_tensor(leaf) for leaf in leaves(self.value) if is_output(leaf)]
 
     def computed(
         self, kind: Hashable, roots: Sequence[Tensor], inputs: Sequence[Tensor], build: Build, given: Any = ()
     ) -> Sequence[Any]:
-        """What `build` records, or its values where nothing recorded is involved, in `given` neither."""
+        """Return the Tensors that `build` records, or their values if no Tensor is involved, in `given` included."""
         recorded = self.recorded or any(map(is_tensor, leaves(given)))
         return build() if recorded else computed(kind, roots, inputs, build)
 
     def filled(self, values: Sequence[Any]) -> Any:
-        """The value with these in the place of its Tensors and arrays."""
+        """Return the value with its Tensors and arrays replaced by `values`."""
         rest = iter(values)
         return mapped(lambda leaf: next(rest) if is_output(leaf) else leaf, self.value)
 
 
 def is_output(leaf: Any) -> bool:
-    """Whether a leaf of a tree is an array, recorded or not."""
+    """Return whether a leaf of a tree is an array or a Tensor."""
     return is_tensor(leaf) or is_array(leaf)
 
 
@@ -86,12 +86,12 @@ def is_output(leaf: Any) -> bool:
 def called(
     fn: Callable[..., Any], args: Sequence[Any], argnums: Sequence[int], options: dict[str, Any]
 ) -> Iterator[Call]:
-    """Call a function on Tensors in the place of all arrays; open until the derivative has been taken.
+    """Call a function with Tensors in place of all arrays; the context lasts until the derivative has been taken.
 
     Raises
     ------
     TypeError
-        If `fn` is no function, or an argument to differentiate in holds something else than floating arrays.
+        If `fn` is not callable, or an argument to differentiate with respect to contains anything but floating arrays.
     """
     if not callable(fn):
         raise TypeError(f"fn must be a function, got {type(fn).__name__}: give the function, not what it returns")
@@ -115,14 +115,14 @@ def called(
 
 
 def _handle(leaf: Any) -> Any:
-    """What the function gets: a handle of its own, in which it may set elements."""
+    """Convert a leaf to the function's argument: a new Tensor of the same node, whose elements the function may set."""
     if is_tensor(leaf):
         return Tensor(leaf.node)
     return as_tensor(leaf) if is_array(leaf) else leaf
 
 
 def is_foreign(roots: Sequence[Node], own: frozenset[Node]) -> bool:
-    """Whether a graph holds what has no value yet, or belongs to another derivative in progress."""
+    """Return whether a graph contains a placeholder or an argument of another derivative in progress."""
     return any(
         node.op is PLACEHOLDER or (node.op is ARGUMENT and node not in own and node in IN_PROGRESS)
         for node in reachable(roots, own)
@@ -130,13 +130,13 @@ def is_foreign(roots: Sequence[Node], own: frozenset[Node]) -> bool:
 
 
 def is_settled(results: Sequence[Tensor]) -> bool:
-    """Whether nothing that may change decides some values, and no derivative in progress goes through them."""
+    """Return whether values depend on no placeholder, no variable and no argument of a derivative in progress."""
     nodes = reachable([result.node for result in results])
     return not any(node.op in (PLACEHOLDER, VARIABLE) or node in IN_PROGRESS for node in nodes)
 
 
 def _positions(argnums: Sequence[int], args: Sequence[Any]) -> list[int]:
-    """The arguments to differentiate in, counted from the front."""
+    """Return the non-negative positions of the arguments to differentiate with respect to."""
     positions = []
     for number in map(operator.index, argnums):
         if not -len(args) <= number < len(args):
@@ -146,7 +146,7 @@ def _positions(argnums: Sequence[int], args: Sequence[Any]) -> list[int]:
 
 
 def _array(leaf: Any) -> Any:
-    """A leaf to differentiate in: a Python float counts as an array of `floatx` without axes."""
+    """Convert a Python float to a 0-d array of `floatx`; return other leaves unchanged."""
     return asarray(leaf, host_namespace(), dtype=floatx()) if type(leaf) is float else leaf
 
 

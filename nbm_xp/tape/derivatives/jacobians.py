@@ -1,7 +1,7 @@
 """Jacobians and Hessians as arrays: a linear map applied to all unit vectors at once.
 
-The map, from cotangents back to the arguments or from tangents forward to the results, is recorded for one vector and
-then applied to all as `vmap` does it.
+The map, from cotangents to gradients of the arguments or from tangents to those of the results, is recorded for one
+vector and applied to all of them as by `vmap`.
 """
 
 from __future__ import annotations
@@ -32,28 +32,31 @@ def jacobian(
     mode: Mode | None = None,
     holomorphic: bool = False,
 ) -> Callable[..., Any]:
-    """A function that gives all derivatives of all results.
+    """Return a function that computes the Jacobian of a function.
 
     Parameters
     ----------
     fn : callable
-        A function of arrays that returns arrays, one or a tuple, list or dict of them.
+        Function of arrays that returns an array or a tuple, list or dict of arrays.
     argnums : int or sequence of int
-        Which arguments to differentiate in, each an array or a tuple, list or dict of arrays.
+        Positions of the arguments to differentiate with respect to, each an array or a tuple, list or dict of arrays.
     mode : {"forward", "reverse"}, optional
-        Whether to go through the elements of the arguments or of the results; by default whichever are fewer.
+        Whether to compute one column for each element of the arguments (forward) or one row for each element of the
+        results (reverse). By default forward if a result has more than twice as many elements as the arguments.
     holomorphic : bool
-        Whether `fn` is holomorphic, which complex results of complex arguments must be for such a derivative to exist.
+        Whether `fn` is holomorphic; required for complex results of complex arguments.
 
     Returns
     -------
     callable
-        For each result an array of the shape of the result followed by that of the argument. Results are built as `fn`
-        returns them; inside, as with `grad`, there is one for an `argnums`, a tuple for several.
+        Function that returns, in the structure of the results of `fn`, for each result the array of its derivatives,
+        whose shape is the shape of the result followed by the shape of the argument. With a sequence of `argnums`, each
+        result has a tuple with an entry for each of them.
 
     Notes
     -----
-    All rows (or columns) are computed together, by the same operations with one axis more; memory grows accordingly.
+    All rows (or columns) are computed together, by the same operations with an additional axis; memory grows in
+    proportion to their number.
 
     Examples
     --------
@@ -82,20 +85,20 @@ def jacobian(
 
 
 def hessian(fn: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
-    """A function that gives all second derivatives of a function, usually a scalar one.
+    """Return a function that computes the second derivatives of a function, usually a scalar one.
 
     Parameters
     ----------
     fn : callable
-        A function of arrays.
+        Function of arrays.
     argnums : int or sequence of int
-        Which arguments to differentiate in.
+        Positions of the arguments to differentiate with respect to.
 
     Returns
     -------
     callable
-        For a scalar function an array of the shape of the argument twice; with a sequence of `argnums`, a tuple of
-        tuples of these. It is the Jacobian of the Jacobian.
+        Function that returns the Jacobian of the Jacobian: for a scalar function an array whose shape is the shape of
+        the argument twice; with a sequence of `argnums`, a tuple of tuples of these.
 
     Examples
     --------
@@ -116,7 +119,7 @@ def _check_complex(outputs: Sequence[Tensor], targets: Sequence[Tensor], holomor
 
 
 def _row(value: Tensor, targets: Sequence[Tensor], mode: Mode | None) -> list[Tensor]:
-    """The derivative of an output in each target."""
+    """Return the derivatives of an output with respect to each target."""
     if not is_smooth(value):
         return [zeros((*value.node.shape, *t.node.shape), dtype=t.dtype) for t in targets]
     if _goes_forward(value, targets, mode):
@@ -125,7 +128,7 @@ def _row(value: Tensor, targets: Sequence[Tensor], mode: Mode | None) -> list[Te
 
 
 def _goes_forward(value: Tensor, targets: Sequence[Tensor], mode: Mode | None) -> bool:
-    """Forward where that takes fewer products, each of which costs about twice as much as a product in reverse."""
+    """Return whether forward mode is cheaper; a forward product costs about twice as much as a reverse one."""
     mixed = value.dtype.kind != "c" and any(target.dtype.kind == "c" for target in targets)
     if mode is not None or mixed:
         return mode == "forward" and not mixed
@@ -143,7 +146,7 @@ def _reverse(value: Tensor, targets: Sequence[Tensor]) -> list[Tensor]:
     found = _applied(back, value)
     if value.dtype.kind != "c" or all(target.dtype.kind == "c" for target in targets):
         return found
-    # a real argument gets the real part of cotangent times derivative: -1j brings the imaginary part
+    # a real argument receives the real part of cotangent times derivative: -1j gives the imaginary part
     turned = _applied(lambda cotangent: back(cotangent * -1j), value)
     return [a if target.dtype.kind == "c" else a + 1j * b for a, b, target in zip(found, turned, targets, strict=True)]
 
@@ -154,7 +157,7 @@ def _forward(value: Tensor, target: Tensor) -> Tensor:
 
 
 def _applied(linear: Linear, like: Tensor) -> list[Tensor]:
-    """A linear map of all unit vectors of a shape; in front, the results have that shape."""
+    """Apply a linear map to all unit vectors of the shape of `like`, which is the leading shape of the results."""
     shape = like.node.shape
     size = product(shape)
     count = known(size)

@@ -1,9 +1,8 @@
 """Derivatives of functions of arrays: gradients, and products with the Jacobian and the Hessian.
 
-A function is recorded, differentiated, run and forgotten within a call. Given Tensors, all of these record and return
-Tensors, so that they apply to each other and inside recorded functions. The derivative of recorded values is a linear
-map: the reverse pass is linear in the cotangents it starts from, so that a reverse pass over it pushes tangents
-forward.
+Each call records, differentiates and runs a function. With Tensors as arguments, all transforms record and return
+Tensors, so that they can be nested and used inside recorded functions. The reverse pass is linear in its cotangents;
+a reverse pass over it therefore computes products of the Jacobian with tangents (forward mode).
 """
 
 from __future__ import annotations
@@ -40,18 +39,18 @@ __all__ = ["as_like", "grad", "hvp", "is_smooth", "jvp", "pulled", "pushed", "va
 
 
 def is_smooth(tensor: Tensor) -> bool:
-    """Whether a value has a derivative: it is floating."""
+    """Return whether a value has a derivative: its dtype is floating or complex."""
     return tensor.dtype.kind in "fc"
 
 
 def pulled(outputs: Sequence[Tensor], cotangents: Sequence[Tensor], targets: Sequence[Tensor]) -> list[Tensor]:
-    """What the targets get of cotangents of the outputs: vector times Jacobian."""
+    """Return the vector-Jacobian product: gradients in the targets for cotangents of the outputs."""
     found = pull_back([t.node for t in outputs], list(cotangents), [t.node for t in targets])
     return [_or_zeros(gradient, target) for gradient, target in zip(found, targets, strict=True)]
 
 
 def pushed(outputs: Sequence[Tensor], targets: Sequence[Tensor], tangents: Sequence[Tensor]) -> list[Tensor]:
-    """What the outputs get of tangents of the targets: Jacobian times vector."""
+    """Return the Jacobian-vector product: tangents of the outputs for tangents of the targets."""
     smooth = [output for output in outputs if is_smooth(output)]
     seeds = [argument(_any_cotangent(output)) for output in smooth]
     back = pull_back([output.node for output in smooth], seeds, [target.node for target in targets])
@@ -62,7 +61,7 @@ def pushed(outputs: Sequence[Tensor], targets: Sequence[Tensor], tangents: Seque
 
 
 def _any_cotangent(output: Tensor) -> Tensor:
-    """A cotangent like no other: where a rule looks at its own for whether it has an answer, zero would say nothing."""
+    """Return a generic non-zero cotangent, because gradient rules may test whether their cotangent is zero."""
     wide = "float64" if str(output.dtype) in ("float64", "complex128") else "float32"
     places = arange(product(output.node.shape), dtype=wide)
     return astype(reshape(cos(places), output.node.shape), output.dtype)
@@ -73,12 +72,12 @@ def _or_zeros(derivative: Tensor | None, value: Tensor) -> Tensor:
 
 
 def as_like(value: Any, model: Tensor, name: str) -> Tensor:
-    """A tangent or cotangent as a Tensor, which must have the shape of its value and gets its dtype.
+    """Convert a tangent or cotangent to a Tensor; its shape must be that of its value.
 
     Raises
     ------
     TypeError
-        If it is no array, or no number for a value without axes.
+        If it is neither an array nor, for a 0-d value, a number, or if it is complex and the value is real.
     ValueError
         If it has another shape.
     """
@@ -98,35 +97,35 @@ def as_like(value: Any, model: Tensor, name: str) -> Tensor:
 def value_and_grad(
     fn: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False
 ) -> Callable[..., tuple[Any, Any]]:
-    """A function that gives the value of a scalar function and its gradient.
+    """Return a function that computes the value and the gradient of a scalar function.
 
     Parameters
     ----------
     fn : callable
-        A function of arrays, written over the functions and operators of this library or of ``array_namespace``, that
-        returns one number.
+        Function of arrays that returns a scalar, written with the functions and operators of this library or of
+        ``array_namespace``.
     argnums : int or sequence of int
-        Which arguments to differentiate in, each an array or a tuple, list or dict of arrays, where a Python float is
-        an array of `floatx` without axes; the others may be anything.
+        Positions of the arguments to differentiate with respect to, each an array or a tuple, list or dict of arrays; a
+        Python float is a 0-d array of `floatx`. Other arguments may be any objects.
     has_aux : bool
-        Whether `fn` returns a pair: the number, and something further that is not differentiated.
+        Whether `fn` returns a pair of the scalar and auxiliary data, which are not differentiated.
 
     Returns
     -------
     callable
-        ``(value, gradient)``; with a sequence of `argnums`, a tuple of gradients; with `has_aux`,
-        ``((value, aux), gradient)``. A gradient is built as its argument is. All are arrays of the library that the
-        arguments are of; given Tensors, they are Tensors.
+        Function that returns ``(value, gradient)``; with a sequence of `argnums`, a tuple of gradients; with `has_aux`,
+        ``((value, aux), gradient)``. A gradient has the structure of its argument. Results are arrays of the library of
+        the arguments, or Tensors if an argument is a Tensor.
 
     Raises
     ------
     TypeError
-        If an argument to differentiate in is no floating array, or the result is no scalar.
+        If an argument to differentiate with respect to is not a floating array, or the result is not a scalar.
 
     Notes
     -----
-    `fn` is called anew every time, so that it may close over what changes and look at values (``if x.max() > 1``). The
-    compiled plan is found again as long as `fn` records the same graph.
+    Every call calls `fn`, so that `fn` may use variables that change and test values (``if x.max() > 1``). The compiled
+    plan is reused as long as `fn` records the same graph.
 
     Examples
     --------
@@ -157,7 +156,7 @@ def value_and_grad(
 
 
 def argument_numbers(argnums: int | Sequence[int]) -> tuple[bool, tuple[int, ...]]:
-    """Whether one argument was named rather than a sequence of them, and which were."""
+    """Return whether `argnums` is a single position, and the positions as a tuple."""
     if isinstance(argnums, Iterable):
         return False, tuple(argnums)
     return True, (index(argnums),)
@@ -173,17 +172,17 @@ def _loss(value: Any) -> Tensor:
 
 
 def grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that gives the gradient of a scalar function.
+    """Return a function that computes the gradient of a scalar function.
 
     Parameters
     ----------
     fn, argnums, has_aux
-        As `value_and_grad` takes them.
+        See `value_and_grad`.
 
     Returns
     -------
     callable
-        The gradient; with `has_aux`, ``(gradient, aux)``.
+        Function that returns the gradient; with `has_aux`, ``(gradient, aux)``.
 
     Examples
     --------
@@ -203,27 +202,27 @@ def grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: b
 
 
 def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-    """The value of a function and its derivative along tangents: Jacobian times vector.
+    """Return the value of a function and its directional derivative, the Jacobian-vector product.
 
     Parameters
     ----------
     fn : callable
-        A function of arrays that returns arrays, one or a tuple, list or dict of them.
+        Function of arrays that returns an array or a tuple, list or dict of arrays.
     primals : tuple or list
-        The arguments: each an array, or a tuple, list or dict of arrays.
+        Arguments of `fn`, each an array or a tuple, list or dict of arrays.
     tangents : tuple or list
-        A direction for each argument, built as the argument is.
+        Tangent of each argument, in the structure of the argument.
 
     Returns
     -------
     value, tangent
-        What `fn` returned, and its derivative in that direction, built alike.
+        Value of `fn` and its tangent, in the same structure.
 
     Notes
     -----
-    The tangent is found by a reverse pass over the reverse pass, which is linear in the cotangents that it starts from.
-    Nothing of the first one is left in the compiled plan but the factors that both need, so that a product costs two or
-    three times as much as the value. Only through a `scan` is the history of the steps kept, as for a gradient.
+    The tangent is computed by a reverse pass over the reverse pass, which is linear in its cotangents. Of the first
+    pass, the compiled plan contains only the factors that both share, so that a product costs two or three times as
+    much as the value. Only a `scan` stores the history of its steps, as for a gradient.
 
     Examples
     --------
@@ -246,26 +245,26 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
 
 
 def hvp(fn: Callable[..., Any], primals: Any, tangents: Any) -> Any:
-    """The Hessian of a scalar function times a vector, at the cost of a few gradients.
+    """Return the Hessian-vector product of a scalar function, at the cost of a few gradients.
 
     Parameters
     ----------
     fn : callable
-        A function of arrays that returns one number.
+        Function of arrays that returns a scalar.
     primals : array, or tuple or list of arguments
-        Where to differentiate.
+        Argument or arguments of `fn`.
     tangents : array, or tuple or list
-        A direction for each argument, built as `primals` is.
+        Tangent of each argument, in the structure of `primals`.
 
     Returns
     -------
     array or tuple
-        Built as `primals` is.
+        Product for each argument: an array for a single argument, else a tuple.
 
     Notes
     -----
-    The product is the gradient of the gradient's product with the vector. ``jvp(grad(fn), primals, tangents)`` gives
-    the gradient beside it.
+    The product is the gradient of the product of the gradient and the vector. ``jvp(grad(fn), primals, tangents)``
+    returns the gradient too.
 
     Examples
     --------
@@ -295,29 +294,29 @@ def _as_arguments(value: Any, name: str) -> Sequence[Any]:
 
 
 def _directions(call: Call, tangents: Any) -> list[Tensor]:
-    """A Tensor for each tangent, held to the shape and dtype of its argument."""
+    """Convert each tangent to a Tensor, checked against its argument."""
     given = leaves_as(call.targets, tangents, "tangents")
     return [argument(as_like(value, target, "tangents")) for value, target in zip(given, call.arguments, strict=True)]
 
 
 def vjp(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-    """The value of a function, and the map that takes cotangents of it back to the arguments: vector times Jacobian.
+    """Return the value of a function, and a function that computes vector-Jacobian products.
 
     Parameters
     ----------
     fn : callable
-        A function of arrays that returns arrays, one or a tuple, list or dict of them.
+        Function of arrays that returns an array or a tuple, list or dict of arrays.
     *primals : array, or tuple, list or dict of arrays
-        Where to differentiate.
+        Arguments of `fn`.
 
     Returns
     -------
     value
-        What `fn` returned.
+        Value of `fn`.
     pullback : callable
-        ``pullback(cotangents)``, with cotangents built as the value is, gives a tuple: for each of `primals` the
-        gradient of the sum of the value times the cotangents. What the forward pass computed for it is kept, so that
-        many cotangents cost one forward pass.
+        ``pullback(cotangents)``, with cotangents in the structure of the value, returns a tuple: for each of `primals`
+        the gradient of the sum of the value times the cotangents. Intermediate results of the forward pass are stored,
+        so that any number of calls needs only one forward pass.
 
     Examples
     --------
@@ -331,7 +330,7 @@ def vjp(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tup
 
     def pullback(cotangents: Any) -> tuple[Any, ...]:
         pairs = zip(leaves(call.value), leaves_as(call.value, cotangents, "cotangents"), strict=True)
-        given = [cotangent for leaf, cotangent in pairs if is_output(leaf)]  # what is no array takes none
+        given = [cotangent for leaf, cotangent in pairs if is_output(leaf)]  # leaves that are not arrays have none
         outputs = call.outputs()
         seeds = [as_like(value, output, "cotangents") for value, output in zip(given, outputs, strict=True)]
         if run is None or any(map(is_tensor, given)):
@@ -343,7 +342,7 @@ def vjp(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tup
 
 
 def _forward(call: Call) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
-    """The values, and the reverse pass as a function of arrays that starts from what the forward pass kept."""
+    """Return the values, and the reverse pass as a function of arrays that uses stored results of the forward pass."""
     outputs, targets = call.outputs(), call.arguments
     smooth = [output for output in outputs if is_smooth(output)]
     nodes = [target.node for target in targets]

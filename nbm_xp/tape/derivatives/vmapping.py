@@ -1,8 +1,8 @@
-"""`vmap`: a function of one example, applied to many at once.
+"""`vmap`: vectorise a function of one example over many examples.
 
-The function is recorded for one example, and what was recorded is recorded again with an axis more. Each operation has
-a rule here for values that have the new first axis (those that depend on the example) beside values that have not; a
-composite without one is taken apart. Where a rule is missing, a loop takes the examples one by one.
+The function is recorded for one example, and the graph is recorded again with an additional first axis. Each operation
+has a rule here for arguments with the new axis (those that depend on the example) and arguments without it; a composite
+without a rule is expanded into its operations. If a rule is missing, a loop runs over the examples.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .calls import argument, is_foreign, is_output
 __all__ = ["batched", "for_each", "vmap"]
 
 Many = dict[Node, Tensor]
-"""What has the new axis: for each node its values for all vectors."""
+"""Nodes with the new axis, mapped to their values for all examples."""
 
 
 Rule = Callable[[Node, Many], "Tensor | None"]
@@ -40,7 +40,7 @@ _RULES: dict[str, Rule] = {}
 
 
 def _vmap_rule(*names: str) -> Callable[[Rule], Rule]:
-    """Enter a rule for operations of these names."""
+    """Register a rule for operations of these names."""
 
     def enter(rule: Rule) -> Rule:
         _RULES.update(dict.fromkeys(names, rule))
@@ -50,14 +50,14 @@ def _vmap_rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 def batched(results: Sequence[Node], examples: Mapping[Node, Tensor]) -> list[Tensor] | None:
-    """The results for many examples, along a new first axis; None where an operation has no rule for that.
+    """Return the results for many examples, along a new first axis; None if an operation has no rule.
 
     Parameters
     ----------
     results
-        What was recorded from one example; those that do not depend on it are repeated.
+        Results for one example; those that do not depend on it are repeated.
     examples
-        For each leaf that stands for one, all of them, stacked along the first axis; at least one.
+        Leaves of one example, mapped to all examples stacked along the first axis; at least one.
     """
     many: Many = dict(examples)
     if not _extended(many, results):
@@ -67,7 +67,7 @@ def batched(results: Sequence[Node], examples: Mapping[Node, Tensor]) -> list[Te
 
 
 def _extended(many: Many, results: Sequence[Node]) -> bool:
-    """Find the values with the new axis of all on the way to the results; whether each operation had a rule."""
+    """Add to `many` the values of all nodes of the results; return whether each operation had a rule."""
     for node in reachable(results, list(many)):
         if node in many or not any(parent in many for parent in node.inputs):
             continue
@@ -90,7 +90,7 @@ def _again(node: Node, many: Many) -> Tensor | None:
 
 
 def _by_parts(node: Node, many: Many) -> Tensor | None:
-    """A composite without a rule of its own."""
+    """Vectorise the operations of a composite without a rule."""
     assert node.op.run is not None
     args = [Tensor(arg) if isinstance(arg, Node) else arg for arg in node.args]
     whole = node.op.run(None, *args, **node.attributes)
@@ -99,12 +99,12 @@ def _by_parts(node: Node, many: Many) -> Tensor | None:
 
 
 def _full(arg: Node, many: Many, ndim: int) -> Tensor:
-    """An argument that broadcasts against others of `ndim` axes behind the new one."""
+    """Reshape an argument so that it broadcasts against others of `ndim` axes after the new axis."""
     return _widened(many[arg], ndim - len(arg.shape)) if arg in many else Tensor(arg)
 
 
 def _widened(x: Tensor, missing: int) -> Tensor:
-    """What has the new axis, with so many axes of length 1 behind it."""
+    """Insert `missing` axes of length 1 after the new axis."""
     return reshape(x, (x.node.shape[0], *[1] * missing, *x.node.shape[1:])) if missing else x
 
 
@@ -115,7 +115,7 @@ def _elementwise(node: Node, many: Many) -> Tensor:
 
 
 def _first(node: Node, many: Many) -> Tensor | None:
-    """The first argument, where it is the only one with the new axis."""
+    """Return the first argument if no other argument has the new axis, else None."""
     others = [parent for parent in node.inputs if parent is not node.args[0]]
     return None if any(parent in many for parent in others) else many[node.args[0]]
 
@@ -128,7 +128,7 @@ def _broadcast_to(node: Node, many: Many) -> Tensor:
 
 @_vmap_rule("reshape", "getitem", "setitem", "index_add")
 def _along_first(node: Node, many: Many) -> Tensor | None:
-    """The new axis is the first of a shape, which comes last, and is taken whole by an index."""
+    """Add the new axis to the shape (the last argument), and a full slice to an index."""
     x = _first(node, many)
     if x is None:
         return None
@@ -140,7 +140,7 @@ def _along_first(node: Node, many: Many) -> Tensor | None:
 
 @_vmap_rule("sum_to")
 def _sum_to(node: Node, many: Many) -> Tensor:
-    """Sums over what was broadcast; the new axis stays, so the leading axes are added up first."""
+    """Sum over broadcast axes but not over the new axis: the leading axes are summed first."""
     x = many[node.args[0]]
     extra = x.ndim - 1 - len(node.shape)
     if extra > 0:
@@ -161,7 +161,7 @@ def _joined(node: Node, many: Many) -> Tensor:
 
 
 def _everywhere(arg: Node, many: Many) -> Tensor:
-    """An argument with the new axis, repeated along it where it has none."""
+    """Return an argument with the new axis, repeated along it if it does not have it."""
     if arg in many:
         return many[arg]
     count = next(iter(many.values())).node.shape[0]
@@ -185,7 +185,7 @@ def _take(node: Node, many: Many) -> Tensor | None:
 
 @_vmap_rule("matmul")
 def _matmul(node: Node, many: Many) -> Tensor:
-    """Vectors are turned to matrices first, as what stands before the last two axes is broadcast."""
+    """Convert vectors to matrices first, because the axes before the last two are broadcast."""
     a, b = node.args
     ndim = max(len(a.shape), len(b.shape), 2)
     column, row = len(b.shape) == 1, len(a.shape) == 1
@@ -217,7 +217,7 @@ def _solve(node: Node, many: Many) -> Tensor:
 
 
 def _along_axes(node: Node, many: Many) -> Tensor:
-    """The axes, which may be counted from the end or be all of them, are one further behind."""
+    """Increase the axes of the operation by one."""
     option, axes = named_axes(node)
     moved = tuple(axis + 1 for axis in axes)
     changed = {option: moved[0] if isinstance(node.attributes[option], int) else moved}
@@ -230,50 +230,51 @@ def _as_is(node: Node, many: Many) -> Tensor | None:
     x = _first(node, many)
     if x is None:
         return None
-    if node.is_call:  # what stands for the call itself
+    if node.is_call:  # return the node of the call itself
         return Tensor(record_several(node.op, x, *node.args[1:], **node.attributes)[0].node.args[0])
     return record(node.op, x, *node.args[1:], **node.attributes)
 
 
 _BY_TAG = {ELEMENTWISE_TAG: _elementwise, ALONG_AXES_TAG: _along_axes, MATRICES_TAG: _as_is, COMPOSITE_TAG: _by_parts}
-"""What is done with an operation that has no rule of its own; of two tags, the first one tells."""
+"""Rules, by tag, for operations without a rule of their own; the first matching tag applies."""
 
 Axes = int | Sequence[Any] | dict[Any, Any] | None
 
 
 def vmap(fn: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[..., Any]:
-    """A function of one example, made one of many.
+    """Vectorise a function of one example.
 
     Parameters
     ----------
     fn : callable
-        A function of arrays, or of tuples, lists and dicts of arrays, that returns arrays in any of these.
+        Function of arrays, or of tuples, lists and dicts of arrays, that returns arrays in any of these.
     in_axes : int, None, or tuple or list of these
-        Along which axis the examples lie: one for all arguments, or one for each, which may itself be built as its
-        argument is. None for an argument that is the same for all examples.
+        Axis of the examples in the arguments: one for all arguments, or one for each, which may have the structure of
+        the argument. None for an argument that is the same for all examples.
     out_axes : int, None, or tuple, list or dict of these
-        Where the axis of the examples goes in the results, one for all of them, or built as the value is. None for a
-        result that is the same for all examples, which is then given once.
+        Axis of the examples in the results: one for all results, or in the structure of the value. None for a result
+        that is the same for all examples, which is returned without the axis.
 
     Returns
     -------
     callable
-        It takes the arguments with an axis more and gives results with an axis more, at once and in the library of its
-        arrays; given Tensors, it records. Options by keyword are handed on as they are.
+        Function of the arguments with the axis of the examples; its results have that axis too. It returns arrays of
+        the library of its arguments, or Tensors if an argument is a Tensor. Keyword arguments are passed to `fn` as
+        they are.
 
     Raises
     ------
     TypeError
-        If an argument with an axis holds no array there, or `in_axes` or `out_axes` is built otherwise than what it
-        stands beside.
+        If an argument with an axis is not an array, or the structure of `in_axes` or `out_axes` differs from that of
+        the arguments or results.
     ValueError
         If no argument has an axis, an array has no such axis, the numbers of examples differ, a result whose `out_axes`
         is None depends on the example, or `fn` draws random numbers.
 
     Notes
     -----
-    It may stand within `grad`, `jacobian` and the others, within itself, and around them. `fn` sees Tensors, and cannot
-    look at the values of an example.
+    `vmap` can be nested with itself, `grad`, `jacobian` and the other transforms, in any order. The arguments of `fn`
+    are Tensors without values, so that `fn` cannot test the values of an example.
 
     Examples
     --------
@@ -308,7 +309,7 @@ def vmap(fn: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Calla
 
 
 class _Leaf:
-    """One array of the arguments, and what the function gets in its place."""
+    """One leaf of the arguments, and its replacement in the call of the function."""
 
     def __init__(self, value: Any, axis: int | None) -> None:
         self.axis = axis
@@ -337,7 +338,7 @@ def _is_result(leaf: Any) -> bool:
 
 
 def _spread(axes: Any, tree: Any, name: str) -> Iterator[int | None]:
-    """For each leaf of a tree its axis; an axis in the place of a part of the tree is that of all its leaves."""
+    """Yield the axis of each leaf of a tree; an axis given for a subtree applies to all its leaves."""
     if _is_one(axes):
         yield from (None if axes is None else index(axes) for _ in leaves(tree))
     elif isinstance(axes, dict) and isinstance(tree, dict) and set(axes) == set(tree):
@@ -351,7 +352,7 @@ def _spread(axes: Any, tree: Any, name: str) -> Iterator[int | None]:
 
 
 def _count(given: Sequence[_Leaf]) -> Size:
-    """How many examples there are."""
+    """Return the number of examples."""
     lengths = [leaf.stacked.node.shape[0] for leaf in given if leaf.node is not None]
     if not lengths:
         raise ValueError("vmap needs an array with an axis of examples: in_axes is None for all arguments")
@@ -374,7 +375,7 @@ def _refuse_draws(results: Sequence[Tensor], start: int) -> None:
 
 
 def for_each(results: list[Node], examples: dict[Node, Tensor], count: Size, name: str) -> list[Tensor]:
-    """The results for many examples, along a new first axis; by a loop of this name where nothing else can be done."""
+    """Return the results for many examples along a new first axis; a loop of this name is used if a rule is missing."""
     found = batched(results, examples)
     if found is not None:
         return found
@@ -385,7 +386,7 @@ def for_each(results: list[Node], examples: dict[Node, Tensor], count: Size, nam
 def _placed(
     singles: Sequence[Tensor], found: Sequence[Tensor], axes: Sequence[int | None], examples: dict[Node, Tensor]
 ) -> list[Tensor]:
-    """The results with the axis of the examples where it is asked for."""
+    """Move the axis of the examples to its position in each result."""
     placed = []
     for single, tensor, axis in zip(singles, found, axes, strict=True):
         if axis is None:

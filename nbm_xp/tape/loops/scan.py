@@ -1,4 +1,4 @@
-"""`scan`: Theano's loop, with sequences, taps, several outputs, updates and an early end, on top of the loop node."""
+"""`scan`: Theano's loop with sequences, taps, several outputs, updates and an early end, built on the loop node."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["scan"]
 
 
 class _Recurrence(NamedTuple):
-    """One output of the step that comes back to it: with which lags, its initial values, and what stands for them."""
+    """A recurrent output of the step: its taps, its initial values, and the step's placeholders for past values."""
 
     taps: Sequence[int]
     initials: list[Tensor]
@@ -35,7 +35,7 @@ def _entries(value: Any) -> list[Any]:
 
 
 def _tapped(sequence: Any, go_backwards: bool) -> list[Tensor]:
-    """One sequence for each tap, entry `i` of which is what step `i` reads."""
+    """Return one sequence for each tap; step `i` reads its entry `i`."""
     if not isinstance(sequence, dict):
         x = as_tensor(sequence)
         return [flip(x, axis=0) if go_backwards else x]
@@ -80,7 +80,7 @@ def _is_updates(value: Any) -> bool:
 
 
 def _sorted_result(result: Any) -> tuple[list[Tensor], dict[Variable, Tensor], Until | None]:
-    """Outputs, updates and condition from what a step returned, in any of the ways it may."""
+    """Split the result of a step into outputs, updates and condition."""
     parts = list(result) if isinstance(result, tuple) else [result]
     conditions = [part for part in parts if isinstance(part, Until)]
     updates = [part for part in parts if not isinstance(part, Until) and _is_updates(part)]
@@ -104,43 +104,44 @@ def scan(
     go_backwards: bool = False,
     name: str | None = None,
 ) -> tuple[Any, OrderedDict[Variable, Tensor]]:
-    """Apply a step again and again.
+    """Apply a step function repeatedly.
 
     Parameters
     ----------
     function : callable
-        The step. It is called once, with Tensors: a slice of each sequence (one for each of its taps), the values that
-        its outputs had before (one for each tap), and `non_sequences`. It returns one output or several, and beside
-        them, if it likes, a dict of updates of variables and an `until`.
+        Step function. It is called once, with Tensors: the current entry of each sequence (one for each tap), the past
+        values of the recurrent outputs (one for each tap), and `non_sequences`. It returns one or more outputs and,
+        optionally, a dict of updates of variables and an `until`.
     sequences : Tensor, dict, or list of these, optional
-        What is read step by step along the first axis; a dict has ``input`` and ``taps``, offsets of the entries that
-        a step reads.
+        Sequences, read along their first axis, one entry for each step. A dict has the keys ``input`` and ``taps``,
+        the offsets of the entries that a step reads.
     outputs_info : Tensor, dict, None, or list of these, optional
-        For each output its initial value, or None where it is not fed back. A dict has ``initial``, which holds as many
-        steps as the deepest tap, and ``taps``, negative offsets.
+        Initial value of each output, or None for an output that is not recurrent. A dict has the keys ``initial``, with
+        as many past values as the largest lag, and ``taps``, negative offsets.
     non_sequences : Tensor or list of Tensor, optional
-        Further arguments, the same for each step.
+        Further arguments, constant over the steps.
     n_steps : int, Length or integer Tensor, optional
-        How many steps; by default as many as the shortest sequence has entries. None at all give outputs without
-        entries. An int below 0 is a number of steps backwards, or, with `go_backwards`, forwards again.
+        Number of steps. Defaults to the length of the shortest sequence. 0 steps give outputs of length 0. A negative
+        int reverses the direction given by `go_backwards`.
     truncate_gradient : int
-        How many steps a gradient goes back; -1 for all.
+        Number of steps over which gradients are propagated back; -1 for all.
     go_backwards : bool
         Whether sequences are read from their end; outputs stay in the order of the steps.
     name : str, optional
-        A name for error messages.
+        Name of the loop in error messages.
 
     Returns
     -------
     outputs : Tensor or list of Tensor
-        The outputs of all steps, stacked along a new first axis; one output as it is.
+        Outputs of all steps, stacked along a new first axis; a single Tensor if there is one output.
     updates : OrderedDict
-        Variables that the steps updated, the states of random draws among them, and their final values.
+        Updated variables, including the states of random draws, and their final values.
 
     Raises
     ------
     ValueError
-        If the number of steps is told by nothing, or an output changes its shape or dtype from step to step.
+        If neither `n_steps` nor a sequence gives the number of steps, or the shape or dtype of a recurrent output
+        differs from that of its initial value.
     """
     if isinstance(n_steps, int) and n_steps.bit_length() > 63:
         raise ValueError(f"n_steps must be below 2**63, got {n_steps}")
@@ -161,7 +162,7 @@ def scan(
 
     roots = [*outputs, *given.values(), *([] if condition is None else [condition.condition])]
     updates = {**automatic_updates(reachable([root.node for root in roots])), **given}
-    carried: list[tuple[Node, Tensor, Node]] = []  # what stands for each in the step, its first value, and its next
+    carried: list[tuple[Node, Tensor, Node]] = []  # placeholder in the step, initial value, next value
     fed_back: dict[int, int] = {}
     shifts: dict[int, int] = {}
     for position, (recurrence, value) in enumerate(zip(recurrences, outputs, strict=False)):
