@@ -1,6 +1,6 @@
-"""What a machine on a graph is: its units, their couplings and fields, and what states and clamped units may be.
+"""`EnergyModel`, the energy function of a machine on a graph, and validation of states and clamped units.
 
-Contract: what a machine cannot have is found before anything is drawn.
+Contract: arguments are validated before anything is drawn.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from .layout import Layout, components, laid_out, resolution_of, reweighed, roun
 __all__ = ["Clamp", "ClampWarning", "EnergyModel", "check_machine", "checked_clamp", "checked_states", "units_of"]
 
 Clamp = tuple[Array, Array]
-"""The clamped units, int64, in rising order, and their values, int8."""
+"""Clamped units, int64, in increasing order, and their values, int8."""
 
 
 class ClampWarning(UserWarning):
-    """Units are clamped, but none of some components of the graph."""
+    """Units are clamped, but some components of the graph have no clamped unit."""
 
 
 def units_of(units: Any) -> Units:
-    """The kind of units of a machine on a graph: with few values, which are int8.
+    """Return the kind of units of a machine on a graph: discrete, with int8 values.
 
     Raises
     ------
     ValueError
-        If there is none of that name.
+        If `units` is not a valid kind.
 
     Examples
     --------
@@ -56,15 +56,15 @@ def units_of(units: Any) -> Units:
 
 
 class EnergyModel:
-    """The energy of states of units on a graph; the parameters are those of `GraphMachine`.
+    """The energy function of units on a graph; see `GraphMachine` for the parameters.
 
     Attributes
     ----------
     edge_couplings : array of shape (edges,)
     unit_fields : array of shape (units,), or (units, values)
-        Rounded; one number that was stretched where all are alike.
+        float64, rounded to multiples of `resolution`. Equal couplings or fields may be a broadcast number.
     resolution : float
-        What both are whole multiples of.
+        Power of two of which all couplings and fields are multiples; 0 if all are 0.
     """
 
     def __init__(self, graph: Any, units: Any = "spin", fields: Any = 0.0, couplings: Array = None) -> None:
@@ -83,10 +83,10 @@ class EnergyModel:
             of_units = finite(fields, "fields", (n,))
         self.set_parameters(of_edges, of_units)
         if not isinstance(self.graph, Lattice):
-            _ = self.layout  # which finds pairs that are joined twice
+            _ = self.layout  # raises `ValueError` for repeated edges
 
     def set_parameters(self, couplings: Array, fields: Array) -> None:
-        """Take other couplings of edges, and fields of units; both are rounded to multiples of `resolution`.
+        """Set couplings and fields; both are rounded to multiples of `resolution`.
 
         Raises
         ------
@@ -100,24 +100,24 @@ class EnergyModel:
 
     @property
     def layout(self) -> Layout:
-        """Units in the order of a sweep, with their neighbours; a lattice makes it when it is asked for."""
+        """Units in the order of a sweep, with their neighbours; computed lazily for a lattice."""
         if self._layout is None:
             self._layout = laid_out(self.graph, self.edge_couplings, self.unit_fields)
         return self._layout
 
     @property
     def n_units(self) -> int:
-        """How many units there are."""
+        """Number of units."""
         return self.graph.units
 
     @property
     def state_shape(self) -> tuple[int, ...]:
-        """The shape of a state: that of a lattice, or (units,)."""
+        """Shape of a state: the lattice's shape, or (units,)."""
         return self.graph.shape if isinstance(self.graph, Lattice) else (self.n_units,)
 
     @property
     def colours(self) -> int:
-        """How many colours a sweep draws one after the other."""
+        """Number of colours, which a sweep draws one after the other."""
         return self.graph.colour_count if isinstance(self.graph, Lattice) else len(self.layout.ends)
 
     def __repr__(self) -> str:
@@ -125,18 +125,18 @@ class EnergyModel:
 
 
 def check_machine(machine: Any) -> None:
-    """Raise `TypeError` for anything else than a machine: a graph, for example."""
+    """Raise `TypeError` if the argument is not a machine."""
     if not isinstance(machine, EnergyModel):
         raise TypeError(f"machine must be a GraphMachine, got {type(machine).__name__}")
 
 
 def checked_states(machine: EnergyModel, states: Array, chains: int | None = None) -> Array:
-    """States that a machine can have, as an int8 array of shape (chains, units) in host memory.
+    """Validate states of a machine; return an int8 array of shape (chains, units) in host memory.
 
     Raises
     ------
     ValueError
-        If they have another shape or other values.
+        If the shape is wrong, or a value is not a value of the units.
     """
     host = host_namespace()
     array = numbers(to_numpy(states) if is_array(states) else getattr(states, "values", states), "states", host)
@@ -152,17 +152,17 @@ def checked_states(machine: EnergyModel, states: Array, chains: int | None = Non
 
 
 def checked_clamp(machine: EnergyModel, clamp: Any) -> Clamp | None:
-    """The clamped units and their values; None where there are none.
+    """Validate clamped units; return the units and their values, or None if there are none.
 
     Raises
     ------
     ValueError
-        If there is no such unit, or it cannot have that value, or no unit is left to draw.
+        If a unit does not exist, a value is not a value of the units, or all units are clamped.
 
     Warns
     -----
     ClampWarning
-        Where no unit of a connected component of the graph is clamped: it is drawn as if none were.
+        If a connected component of the graph has no clamped unit: the clamp does not affect it.
 
     Examples
     --------
@@ -192,13 +192,13 @@ def checked_clamp(machine: EnergyModel, clamp: Any) -> Clamp | None:
         raise ValueError("clamp must leave a unit to draw")
     units = sorted(found)
     clamped = host.asarray(units, dtype=host.int64), host.asarray([found[unit] for unit in units], dtype=host.int8)
-    if not isinstance(machine.graph, Lattice):  # which is connected
+    if not isinstance(machine.graph, Lattice):  # a lattice is connected
         _check_components(machine.layout, clamped[0])
     return clamped
 
 
 def _check_components(layout: Layout, units: Any) -> None:
-    """Warn of components without a clamped unit."""
+    """Warn if a component has no clamped unit."""
     host, of = host_namespace(), components(layout)
     reached = host.zeros((layout.units,), dtype=host.bool)
     reached[of[host.argsort(layout.order)[units]]] = True

@@ -1,7 +1,7 @@
-"""Learning couplings and fields from states: the inverse Ising problem, as an estimator in scikit-learn's manner.
+"""Learning couplings and fields from states (the inverse Ising problem), with scikit-learn's estimator interface.
 
-Contract: the machine stays as it was until learning is done. Chains that make states up go on
-from step to step, swept as the machine stands or exchanged along a ladder of temperatures.
+Contract: the machine does not change until learning is done. Chains persist from step to step, with plain sweeps
+("pcd") or parallel tempering ("ptt").
 
 References
 ----------
@@ -35,20 +35,20 @@ from .tempering import Tempering, placed_ladder
 __all__ = ["TRAININGS", "Learning"]
 
 TRAININGS: Final = ("pseudo_likelihood", "pcd", "ptt", "exact")
-"""What `training` can be."""
+"""Values of `training`."""
 
 LEAST_STEPS: Final = 200
-"""Of the climb to where chains begin."""
+"""Least iteration limit of the maximisation of the pseudo-likelihood from which training with chains starts."""
 TINY: Final = 1e-12
-"""Shares below that come from rounding."""
+"""Frequencies below this value are rounding errors of 0."""
 SETTLING: Final = 20
 """Sweeps before the first step."""
 OUT_OF_STEPS: Final = 1
-"""The status of SciPy's optimizers; where rounding lets them go no further they say 2."""
+"""Status of SciPy's optimizers at the iteration limit; it is 2 where rounding prevents further progress."""
 
 
 class Learning(EnergyModel, Estimator):
-    """A machine that learns its couplings and fields from states; `GraphMachine` explains the parameters."""
+    """A machine that learns its couplings and fields from states; see `GraphMachine` for the parameters."""
 
     def __init__(
         self,
@@ -72,12 +72,12 @@ class Learning(EnergyModel, Estimator):
         self.tol, self.random_state = tol, random_state
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; a machine that is described anew forgets what it has learned.
+        """Set parameters by name; this discards learned couplings and fields.
 
         Raises
         ------
         ValueError
-            If there is none of a name, or there could be no such machine.
+            If a name is unknown or a value is invalid.
 
         Examples
         --------
@@ -93,16 +93,16 @@ class Learning(EnergyModel, Estimator):
         return self
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn couplings and fields from states, whatever they were before.
+        """Learn couplings and fields from states, independently of their present values.
 
         Parameters
         ----------
         X : array of shape (rows, units)
-            States, of any library.
+            States, an array of any library.
         y : optional
-            Ignored; scikit-learn passes it.
+            Ignored; present for compatibility with scikit-learn.
         sample_weight : array of shape (rows,), optional
-            How much each row counts, in proportion.
+            Relative weight of each row; 1 by default.
 
         Returns
         -------
@@ -111,15 +111,15 @@ class Learning(EnergyModel, Estimator):
         Raises
         ------
         ValueError
-            If rows are no states of the machine, or `weight_decay` is 0 and a unit never has one of its values, for
-            then no field is large enough.
+            If rows are not states of the machine; or if `weight_decay` is 0 and a unit never has one of its values, in
+            which case the maximum has an infinite field.
         ModuleNotFoundError
-            If SciPy, which looks for the maximum, is not installed.
+            If SciPy is not installed.
 
         Warns
         -----
         TrainingWarning
-            Where the maximum was not reached within `n_iter` steps.
+            If learning without chains did not converge within `n_iter` steps.
 
         Examples
         --------
@@ -154,9 +154,9 @@ class Learning(EnergyModel, Estimator):
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take one step, `learning_rate` times the gradient, from the couplings and fields as they are.
+        """Make one gradient step of size `learning_rate` from the present couplings and fields.
 
-        Chains go on from where the last call left them.
+        Chains persist from call to call.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class Learning(EnergyModel, Estimator):
         return self
 
     def score_samples(self, X: Any) -> Array:
-        """The logarithm of the pseudo-likelihood of each row: the sum over units of what it is given all others.
+        """Compute the log-pseudo-likelihood of each row: the sum of each unit's log-probability given all other units.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ class Learning(EnergyModel, Estimator):
         return Objective(self, X).scores(Neighbourhood.pseudo, self._place())
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The mean of `score_samples`: the higher, the better.
+        """Return the (weighted) mean of `score_samples`, in nats; higher is better.
 
         Parameters
         ----------
@@ -222,7 +222,7 @@ class Learning(EnergyModel, Estimator):
         return float(host_namespace().mean(found if aim.weights is None else found * aim.weights))
 
     def log_likelihood(self, X: Any) -> Array:
-        """The logarithm of the probability of each row, of a machine whose states `enumerated` can go through.
+        """Compute the log-probability of each row by enumeration of all states: see `enumerated`.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class Learning(EnergyModel, Estimator):
         Raises
         ------
         ValueError
-            If there are too many states.
+            If the machine has too many states.
 
         Examples
         --------
@@ -248,7 +248,7 @@ class Learning(EnergyModel, Estimator):
         return Objective(self, X).scores(Neighbourhood.shares, self._place()) - log_z
 
     def _check_learning(self) -> None:
-        """Raise, before any work, for what learning could not go on with."""
+        """Raise `ValueError` if a learning parameter is invalid."""
         if self.training not in TRAININGS:
             raise ValueError(f"training must be one of {list(TRAININGS)}, got {self.training!r}")
         for name in ("n_iter", "n_chains", "n_sweeps"):
@@ -265,7 +265,7 @@ class Learning(EnergyModel, Estimator):
             raise ValueError(f"training 'exact' goes through all states, and {states:.3g} are more than {MOST_STATES}")
 
     def _check_maximum(self, means: Array) -> None:
-        """Raise for data to which no field is large enough."""
+        """Raise `ValueError` for data whose likelihood has no finite maximum: a unit never has one of its values."""
         host, values, shares = host_namespace(), self.kind, means
         if not values.is_categorical:
             upper = (means[0] - values.least) / values.step
@@ -281,13 +281,13 @@ class Learning(EnergyModel, Estimator):
         return joined(self.edge_couplings, fields_of(self))
 
     def _take(self, aim: Objective, place: Array, steps: int) -> None:
-        """Become what was learned."""
+        """Set the couplings and fields to the learned values."""
         aim.give(self, place)
         self.couplings_, self.fields_ = self.edge_couplings, self.unit_fields
         self.n_features_in_, self.n_iter_ = self.n_units, steps
 
     def _followed(self, aim: Objective, place: Array) -> Array:
-        """The mean of the places of the later half of the steps, each along the gradient that chains tell."""
+        """Ascend the gradient estimated by chains; return the parameters averaged over the second half of the steps."""
         machine = aim.machine_at(place)
         chains = ModelChains(machine, aim, self, entropy_of(self.random_state))
         rate = self.learning_rate / max(aim.largest_curvature(), 1e-300)
@@ -300,7 +300,7 @@ class Learning(EnergyModel, Estimator):
 
 
 def _climbed(value_and_gradient: Callable[[Any], tuple[float, Any]], start: Any, most: int, tolerance: float) -> Any:
-    """Where a concave function is largest: SciPy's `OptimizeResult`."""
+    """Maximise a concave function; return SciPy's `OptimizeResult`."""
 
     def downwards(place: Array) -> tuple[float, Any]:
         value, slope = value_and_gradient(place)
@@ -311,16 +311,16 @@ def _climbed(value_and_gradient: Callable[[Any], tuple[float, Any]], start: Any,
 
 
 class ModelChains:
-    """Chains of a machine that is learning.
+    """Persistent chains of a machine that is learning.
 
     Parameters
     ----------
     machine : EnergyModel
-        Where it begins.
+        Machine with the initial couplings and fields.
     aim : Objective
-        What it learns from.
+        Training data and objective.
     how : Learning
-        The parameters.
+        Machine whose learning parameters are used.
     seed : int
     """
 
@@ -334,7 +334,7 @@ class ModelChains:
             self.tempering.step()
 
     def moments(self, machine: EnergyModel) -> tuple[Array, Array]:
-        """What the states show of pairs and units, after more sweeps of a machine as it is now."""
+        """Sweep the chains of a machine with new parameters; return their moments: see `Neighbourhood.moments`."""
         chains, xp = self.tempering.running, self.table.xp
         chains.machine = machine
         for _ in range(self.sweeps):

@@ -1,8 +1,7 @@
-"""What is measured of chains, wherever they run: series of one number for each chain and sweep, and means of states.
+"""Observables of chains: series with a number for each chain and sweep, and means of states over sweeps.
 
-Contract: what is measured are sums without rounding, so blocks may be added in any order; they lie where the states lie
-until the end, so that a device is not waited for. What the sums say of a unit follows from the same formulas
-everywhere.
+Contract: observables are exact sums, so blocks can be added in any order. The sums stay on the device of the states
+until the end, which avoids synchronisation.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ INVERSE_TEMPERATURE: Final = "inverse temperature"
 SWEEPS: Final = "sweeps made"
 
 Variables = dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]
-"""Of each variable of a dataset its dimensions, its array and its attributes."""
+"""Variables of a dataset by name: dimensions, array and attributes."""
 
 
 def about(name: str) -> dict[str, str]:
-    """The attributes of a variable: energies are in units of the couplings, all else are plain numbers.
+    """Return the attributes of a variable, all of which are dimensionless.
 
     Examples
     --------
@@ -41,7 +40,7 @@ def about(name: str) -> dict[str, str]:
 
 
 def coordinates_of(first_chain: int, betas: Any, sweeps: Any) -> dict[str, Any]:
-    """The numbers of chains and their inverse temperatures, and after which sweeps was measured."""
+    """Return the coordinates of a dataset: chain numbers, inverse temperatures, and sweeps of the measurements."""
     host = host_namespace()
     return {
         "chain": ("chain", host.arange(first_chain, first_chain + len(betas)), about("number of the chain")),
@@ -56,11 +55,11 @@ SERIES: Final = {
     "abs_magnetisation": "size of the mean value of a unit",
     "overlap": "mean product with the other chain of a pair",
 }
-"""What is a number for each chain, or pair of chains, and sweep, made of a sum over all units."""
+"""Observables with a number for each chain (or pair of chains) and sweep, and their long names."""
 
 
 def totals(xp: Namespace, kind: Units, states: Array) -> Array:
-    """The sum over units, the first axis, or how many Potts units have each value; int64 of shape (sums, chains)."""
+    """Sum states over units, the first axis, or count Potts units by value; int64 of shape (sums, chains)."""
     int64 = dtype_of(xp, "int64")
     if not kind.is_categorical:
         return xp.sum(states, axis=0, keepdims=True, dtype=int64)
@@ -68,15 +67,15 @@ def totals(xp: Namespace, kind: Units, states: Array) -> Array:
 
 
 def products(xp: Namespace, states: Array) -> Array:
-    """The sum over units of the products of two chains each; int64 of shape (1, pairs)."""
+    """Sum over units the products of the two chains of each pair; int64 of shape (1, pairs)."""
     return xp.sum(states[:, ::2] * states[:, 1::2], axis=0, keepdims=True, dtype=dtype_of(xp, "int64"))
 
 
-# Means over sweeps of what states show
+# Means of states over sweeps
 
 
 class Correlations:
-    """Means of the products of two units, of all pairs a distance apart along an axis of a lattice.
+    """Mean products of two units of a lattice, by their distance along each axis.
 
     Parameters
     ----------
@@ -89,18 +88,18 @@ class Correlations:
         self.lattice = machine.graph
 
     def sums(self, xp: Namespace, states: Array) -> list[Array]:
-        """Of each axis, for each distance the sum of the products of all pairs of units so far apart.
+        """Sum the products of all pairs of units by their distance along each axis, by Fourier transforms.
 
         Parameters
         ----------
         states : array
-            int8, of the graph's shape, with the chains along one axis more.
+            int8, of shape (lattice's shape, chains).
 
         Returns
         -------
         list of arrays
-            int64, of shape (distances, chains). A sum that the transforms give is off by far less than a half, and is a
-            whole number: it is exact.
+            For each axis int64, of shape (distances, chains). The sums are integers and the error of the transforms is
+            far less than 1/2, so they are exact after rounding.
         """
         found, wide = [], xp.astype(states, dtype_of(xp, "float64"))
         axes = range(len(self.lattice.shape))
@@ -116,7 +115,7 @@ class Correlations:
         return found
 
     def variables(self, xp: Namespace, sums: list[Array], count: int, axes: tuple[str, ...]) -> Variables:
-        """The means over so many states, by axis and distance; nan where an axis is not as long."""
+        """Return the means over `count` states, by axis and distance; NaN at distances that an axis does not have."""
         host, found = host_namespace(), []
         most = max(total.shape[0] for total in sums)
         for total, n, ring in zip(sums, self.lattice.shape, self.lattice.periodic, strict=True):
@@ -129,7 +128,7 @@ class Correlations:
 
 
 class Means:
-    """The mean value of each unit, and of the product of each two that are joined.
+    """Means of each unit, and of the product of the two units of each edge.
 
     Parameters
     ----------
@@ -142,14 +141,14 @@ class Means:
         self.graph = machine.graph
 
     def sums(self, xp: Namespace, states: Array) -> list[Array]:
-        """The states, and the products of joined units; int64."""
+        """Return the states, and the product of the two units of each edge; int64."""
         ends = (asarray(x, xp, "int64") for x in (self.graph.first, self.graph.second))
         each = xp.reshape(states, (self.graph.units, -1))
         first, second = (xp.take(each, which, axis=0) for which in ends)
         return [xp.astype(x, dtype_of(xp, "int64")) for x in (states, first * second)]
 
     def variables(self, xp: Namespace, sums: list[Array], count: int, axes: tuple[str, ...]) -> Variables:
-        """The means over so many states."""
+        """Return the means over `count` states."""
         units, edges = (xp.moveaxis(x, -1, 0) / count for x in sums)
         units = xp.reshape(units, (units.shape[0], -1)) if len(axes) == 1 else units
         return {
@@ -159,17 +158,17 @@ class Means:
 
 
 STATES: Final[dict[str, Any]] = {"correlations": Correlations, "means": Means}
-"""What is made of states, by name."""
+"""Classes of observables that are means of states, by name."""
 
 
 class StateMeans:
-    """The means over sweeps of what states show, in memory or computed later.
+    """Accumulator of means of states over sweeps, for arrays in memory and lazy arrays.
 
     Parameters
     ----------
     machine : EnergyModel
     names : iterable of str
-        Those of `STATES` among them are measured.
+        Names of observables; names that are not in `STATES` are ignored.
     """
 
     def __init__(self, machine: EnergyModel, names: Iterable[str]) -> None:
@@ -178,14 +177,14 @@ class StateMeans:
         self.count = 0
 
     def see(self, xp: Namespace, states: Array) -> None:
-        """Add states, of shape (graph's shape, chains)."""
+        """Add states, of shape (units, chains) or (lattice's shape, chains)."""
         found = [each.sums(xp, states) for each in self.observables]
         if self.count:
             found = [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(self.sums, found, strict=True)]
         self.sums, self.count = found, self.count + 1
 
     def variables(self, axes: tuple[str, ...]) -> Variables:
-        """The means: NumPy's arrays, or lazy ones."""
+        """Return the means, as NumPy arrays or lazy arrays."""
         found: Variables = {}
         for each, sums in zip(self.observables, self.sums, strict=False):  # no sums where no sweep is observed
             xp = array_namespace(*sums)
@@ -200,17 +199,17 @@ class StateMeans:
 
 
 def checked_names(machine: EnergyModel, observe: Any, chains: int, states: bool = True) -> tuple[str, ...]:
-    """The names of what is observed.
+    """Validate the names of observables; return them as a tuple.
 
     Parameters
     ----------
     states : bool, optional
-        Whether means of states can be.
+        Whether means of states (see `STATES`) are allowed.
 
     Raises
     ------
     ValueError
-        If a name is not known, or not for these chains.
+        If a name is unknown, or an observable is not defined for these chains.
     """
     if not isinstance(observe, Iterable):
         raise ValueError(f"observe must be names, got {observe!r}: an empty list observes nothing")

@@ -1,7 +1,7 @@
-"""Chains whose temperatures change: simulated annealing, parallel tempering, and the placing of temperatures.
+"""Parallel tempering, placement of its temperatures, and states of lowest energy.
 
-Contract: all follows from the seed, as sweeps do. In parallel tempering chains keep their states and streams, and their
-temperatures change hands; what is observed is put in the order of temperatures.
+Contract: all results follow from the seed. In parallel tempering, chains keep their states and random streams and
+exchange their temperatures; results are in the order of temperatures.
 
 References
 ----------
@@ -29,11 +29,13 @@ __all__ = ["LowestStates", "Tempering", "checked_betas", "placed_ladder"]
 
 
 class LowestStates:
-    """The least energy of each chain so far, and the state that had it.
+    """The lowest energy that each chain has found, and its state.
 
     Attributes
     ----------
-    energies, states : arrays
+    energies : numpy.ndarray of shape (chains,)
+        Infinite before the first call of `see`.
+    states : numpy.ndarray of shape (chains, units)
     """
 
     def __init__(self, chains: Chains) -> None:
@@ -43,7 +45,7 @@ class LowestStates:
         self.states = chains.rows()
 
     def see(self) -> Array:
-        """Take note of the chains; gives their energies."""
+        """Update the records from the chains' present states; return their present energies."""
         host = host_namespace()
         now = to_numpy(self._chains.energies())
         better = now < self.energies
@@ -55,15 +57,15 @@ class LowestStates:
 
 
 class Tempering:
-    """Sets of chains, one for each inverse temperature, which exchange these within each set.
+    """Sets of chains in parallel tempering, one chain for each inverse temperature.
 
     Parameters
     ----------
     machine : EnergyModel
     betas : array
-        Rising inverse temperatures; of a single one nothing is exchanged.
+        Inverse temperatures, in increasing order; a single one is never exchanged.
     n_sets : int
-        How many sets there are.
+        Number of sets. Chains exchange their temperatures within a set.
     random_state, clamp
         See `GraphMachine.sample`.
     rule, library
@@ -72,9 +74,9 @@ class Tempering:
     Attributes
     ----------
     order : array
-        int, of shape (sets, temperatures): which chain is at each temperature.
+        int, of shape (sets, temperatures): number of the chain at each temperature.
     tried, made : arrays
-        Of shape (temperatures - 1,): how often each pair could exchange, and did.
+        Number of proposed and of accepted exchanges of each adjacent pair, of shape (temperatures - 1,).
     """
 
     def __init__(
@@ -99,17 +101,17 @@ class Tempering:
         self.forget()
 
     def forget(self) -> None:
-        """Count exchanges anew."""
+        """Reset the counts of exchanges."""
         host = host_namespace()
         self.tried, self.made = (host.zeros((self.betas.shape[0] - 1,)) for _ in range(2))
 
     @property
     def acceptance(self) -> Array:
-        """The share of exchanges that were made, of each pair of neighbours."""
+        """Acceptance rate of the exchanges of each adjacent pair."""
         return self.made / host_namespace().maximum(self.tried, 1.0)
 
     def step(self) -> Array:
-        """A sweep of all chains, then exchanges; gives energies, of shape (sets, temperatures), before these."""
+        """Sweep all chains, then propose exchanges; return the energies before them, of shape (sets, temperatures)."""
         host = host_namespace()
         self.running.step()
         now = self.lowest.see()[self.order]
@@ -129,12 +131,12 @@ class Tempering:
 
 
 def checked_betas(betas: Any, rising: bool = True) -> Array:
-    """Two inverse temperatures or more.
+    """Validate two or more inverse temperatures; return them as a float64 array.
 
     Raises
     ------
     ValueError
-        If they are fewer, not finite, or should rise and do not.
+        If they are fewer than two or not finite, or `rising` is true and they do not increase.
     """
     host = host_namespace()
     found = numbers(betas, "betas", host, "float64")
@@ -158,26 +160,26 @@ def placed_ladder(
     clamp: dict[int, int] | None = None,
     library: Any = None,
 ) -> Array:
-    """Inverse temperatures from one to another, between which neighbours exchange equally often.
+    """Place inverse temperatures such that all adjacent pairs exchange at the same rate.
 
     Parameters
     ----------
     machine : EnergyModel
     low, high : float
-        The first and the last of them.
+        First and last inverse temperature.
     acceptance : float, optional
-        The share of exchanges that is aimed at.
+        Target acceptance rate of exchanges.
     n_sweeps : int, optional
-        How many sweeps a round takes; each takes twice as many as the one before it.
+        Number of sweeps of the first round; each round has twice as many as the round before.
     rounds : int, optional
-        How often the temperatures are placed anew.
+        Number of rounds, each of which places the temperatures again.
     random_state, rule, clamp, library
         See `GraphMachine.sample`.
 
     Returns
     -------
     numpy.ndarray
-        Rising.
+        Inverse temperatures, float64, in increasing order; their number follows from `acceptance`.
 
     Examples
     --------
@@ -201,7 +203,7 @@ def placed_ladder(
                 tempering.forget()
             if k > length // 4:
                 seen.append(now)
-        if turn == 0:  # far neighbours hardly exchange: the spread of energies says more
+        if turn == 0:  # distant pairs rarely exchange: use the standard deviations of the energies
             spread = host.std(host.concat(seen), axis=0)
             between = (spread[1:] + spread[:-1]) / 2 * (betas[1:] - betas[:-1])
         else:
