@@ -1,10 +1,10 @@
-"""The documented names of Keras 1.0's backend: ``from nbm_xp import keras1 as K``.
+"""Keras 1.0's backend API: ``from nbm_xp import keras1 as K``.
 
-The module stands in for ``keras.backend`` of Keras 1.0 on Theano. Given arrays, a function computes at once, in the
+The module replaces ``keras.backend`` of Keras 1.0 on Theano. Given arrays, a function computes immediately, with the
 arrays' library; given Tensors (`variable`, `placeholder`), it records. `function` and `eval` return NumPy arrays, as
-documented. Functions with one meaning in both releases are the same object in both modules; the
-modules here have those that differ: `graphs`, `elements`, `layers` and `images`; `client` has what Keras 1.0 itself
-calls besides.
+documented. Functions with the same behaviour in both releases are the same objects as in `keras2`; the modules
+`graphs`, `elements`, `layers` and `images` contain the others, and `client` contains what Keras 1.0 calls beyond the
+documented names.
 """
 
 from __future__ import annotations

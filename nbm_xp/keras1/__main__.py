@@ -1,4 +1,4 @@
-"""``python -m nbm_xp.keras1 script.py``: a program written for Keras 1.0.3, unmodified, on this surface."""
+"""``python -m nbm_xp.keras1 script.py``: run an unmodified program for Keras 1.0.3 on this backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Keras 1.0 itself calls beyond the documented names, and `install_as`, which puts this module in its place."""
+"""Undocumented functions that Keras 1.0 itself calls, and `install_as`, which makes this module its backend."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ __all__ = [
 ]  # fmt: skip
 
 _BACKEND = "theano"
-"""By this name Keras takes its branches: what the values and the orderings of kernels here are is Theano's."""
+"""Keras 1.0 branches on this name: values and kernel orderings here are Theano's."""
 
 
 def install_as(name: str = "keras.backend") -> None:
-    """Put this module in the place of another: Keras 1.0, if it is imported afterwards, runs on it.
+    """Install this module under another module's name; Keras 1.0, imported afterwards, uses it as its backend.
 
     Parameters
     ----------
     name : str
-        What the other is imported as.
+        Full name of the module to replace.
 
     Raises
     ------
     ImportError
-        If that was imported already.
+        If another module of this name is already imported.
 
     Notes
     -----
-    See `nbm_xp.keras2.install_as`: of Tensors in lists, Keras expects to find the very same.
+    See `nbm_xp.keras2.install_as`: lists of Tensors are searched by identity.
 
     Examples
     --------
@@ -54,17 +54,17 @@ def install_as(name: str = "keras.backend") -> None:
 
 
 def pack(x: Sequence[Array]) -> Array:
-    """Join arrays of one shape along a new first axis.
+    """Stack arrays of one shape along a new first axis.
 
     Parameters
     ----------
     x : sequence of array or Tensor
-        At least one.
+        At least one array.
 
     Returns
     -------
     array or Tensor
-        With one axis more than each has.
+        With one axis more than each input.
 
     Raises
     ------
@@ -87,14 +87,14 @@ def random_normal(shape: Shape, mean: float = 0.0, std: float = 1.0, dtype: Any 
     Parameters
     ----------
     shape : tuple of int, or vector of int
-        How many.
+        Shape of the result.
     mean, std : float
-        Its mean and standard deviation.
+        Mean and standard deviation of the distribution.
     dtype : str
-        The dtype of the result.
+        Dtype of the result.
     seed : int, optional
-        Where the draws begin, which are those of Theano's generator; by default a number that NumPy's global state
-        draws, as it did, so that ``np.random.seed`` decides.
+        Seed of Theano's generator, whose numbers are drawn. By default drawn from NumPy's global state, as in Keras
+        1.0, so that ``np.random.seed`` determines it.
 
     Returns
     -------
@@ -109,13 +109,13 @@ def random_normal(shape: Shape, mean: float = 0.0, std: float = 1.0, dtype: Any 
 
 
 def random_uniform(shape: Shape, low: float = 0.0, high: float = 1.0, dtype: Any = "float32", seed: Any = None) -> Any:
-    """Draw evenly from an interval.
+    """Draw from a uniform distribution.
 
     Parameters
     ----------
     shape, dtype, seed
         As in `random_normal`.
-    low, high : float
+    Bounds of the interval.
         The ends of the interval.
 
     Returns
@@ -131,14 +131,14 @@ def random_uniform(shape: Shape, low: float = 0.0, high: float = 1.0, dtype: Any
 
 
 def random_binomial(shape: Shape, p: float = 0.0, dtype: Any = "float32", seed: Any = None) -> Any:
-    """Draw ones with a probability, else zeros.
+    """Draw ones with a given probability, and zeros otherwise.
 
     Parameters
     ----------
     shape, dtype, seed
         As in `random_normal`.
     p : float
-        The probability of a one.
+        Probability of a one.
 
     Returns
     -------
@@ -161,19 +161,19 @@ def conv3d(
     volume_shape: Sequence[int | None] | None = None,
     filter_shape: Sequence[int | None] | None = None,
 ) -> Array:
-    """Convolution of volumes, as `conv2d` is of images.
+    """Convolve volumes, as `conv2d` convolves images.
 
     Parameters
     ----------
     x, kernel : array or Tensor
-        With an axis more than for `conv2d`, before the rows.
+        As in `conv2d`, with one more spatial axis, before the rows.
     strides, border_mode, dim_ordering, volume_shape, filter_shape
         As in `conv2d`.
 
     Returns
     -------
     array or Tensor
-        The volumes' filters, ordered as `x`.
+        With filters in place of channels, ordered as `x`.
 
     Examples
     --------
@@ -194,19 +194,19 @@ def pool3d(
     dim_ordering: str = "th",
     pool_mode: str = "max",
 ) -> Array:
-    """The maxima or means of windows of volumes, as `pool2d` takes them of images.
+    """Pool volumes, as `pool2d` pools images.
 
     Parameters
     ----------
     x : array or Tensor
-        With an axis more than for `pool2d`, before the rows.
+        As in `pool2d`, with one more spatial axis, before the rows.
     pool_size, strides, border_mode, dim_ordering, pool_mode
         As in `pool2d`.
 
     Returns
     -------
     array or Tensor
-        With as many channels, ordered as `x`.
+        With the channels of `x`, ordered as `x`.
 
     Examples
     --------
@@ -219,21 +219,21 @@ def pool3d(
 
 
 def resize_volumes(X: Array, depth_factor: int, height_factor: int, width_factor: int, dim_ordering: str) -> Array:
-    """Make volumes larger by repeating each element.
+    """Enlarge volumes by repeating each element.
 
     Parameters
     ----------
     X : array or Tensor
-        The volumes.
+        Volumes.
     depth_factor, height_factor, width_factor : int
-        How often, along each axis.
+        Number of repetitions along each axis.
     dim_ordering : {"th", "tf"}
-        How volumes are ordered.
+        Position of the channels.
 
     Returns
     -------
     array or Tensor
-        The larger volumes, ordered as `X`.
+        The enlarged volumes, ordered as `X`.
 
     Examples
     --------
@@ -248,21 +248,21 @@ _spatial_3d_padding = padding.spatial_3d_padding
 
 
 def spatial_3d_padding(x: Array, padding: tuple[int, int, int] = (1, 1, 1), dim_ordering: str = "th") -> Array:
-    """Put zeros round volumes.
+    """Pad volumes with zeros.
 
     Parameters
     ----------
     x : array or Tensor
-        The volumes.
+        Volumes.
     padding : three int
-        How many on both sides, along each axis.
+        Number of zeros on both sides, for each axis.
     dim_ordering : {"th", "tf"}
-        How volumes are ordered.
+        Position of the channels.
 
     Returns
     -------
     array or Tensor
-        The larger volumes, ordered as `x`.
+        The padded volumes, ordered as `x`.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Extremes, rounding, truth, phases, branches and loops as Keras 1.0 on Theano has them.
+"""Elementwise extremes, rounding, logic, learning phases, branches and loops as in Keras 1.0 on Theano.
 
-Who ties gets the whole gradient, truth is a number, choices broadcast, masked outputs repeat.
+Tied elements each get the whole gradient, truth values are numbers, branches broadcast, masked steps repeat outputs.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ __all__ = [
 
 
 def maximum(x: Array, y: Array) -> Array:
-    """Of two arrays, the larger element in each place.
+    """Return the elementwise maximum of two arrays.
 
     Parameters
     ----------
     x, y : array, Tensor or number
-        Their shapes are broadcast.
+        Arrays whose shapes are broadcast.
 
     Returns
     -------
@@ -40,12 +40,12 @@ def maximum(x: Array, y: Array) -> Array:
 
 
 def minimum(x: Array, y: Array) -> Array:
-    """Of two arrays, the smaller element in each place.
+    """Return the elementwise minimum of two arrays.
 
     Parameters
     ----------
     x, y : array, Tensor or number
-        Their shapes are broadcast.
+        Arrays whose shapes are broadcast.
 
     Returns
     -------
@@ -62,17 +62,17 @@ def minimum(x: Array, y: Array) -> Array:
 
 
 def round(x: Array) -> Array:
-    """The nearest integer; of two, the one farther from 0.
+    """Round to the nearest integer, halves away from 0.
 
     Parameters
     ----------
     x : array or Tensor
-        Of any dtype, which the result has too.
+        Of any dtype, which the result keeps.
 
     Returns
     -------
     array or Tensor
-        Its gradient is 0.
+        The gradient is 0.
 
     Examples
     --------
@@ -84,17 +84,17 @@ def round(x: Array) -> Array:
 
 
 def any(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Whether there is an element that is not 0.
+    """Return whether any element is nonzero.
 
     Parameters
     ----------
     x, axis, keepdims
-        As in `max`; there need be no element.
+        As in `max`; `x` may be empty.
 
     Returns
     -------
     array of uint8, or Tensor
-        1 where there is one, else 0.
+        1 where there is a nonzero element, else 0.
 
     Examples
     --------
@@ -106,14 +106,14 @@ def any(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def expand_dims(x: Array, dim: int = -1) -> Array:
-    """A new axis of length 1.
+    """Insert an axis of length 1.
 
     Parameters
     ----------
     x : array or Tensor
-        With n axes.
+        Array with n axes.
     dim : int
-        Where the new axis is to be: from 0 to n, or from -1 for behind the last to -n; -n-1 is -1 again, and so on.
+        Position of the new axis: from 0 to n, or from -1 (last) to -n; -n-1 is -1 again, and so on.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def expand_dims(x: Array, dim: int = -1) -> Array:
 
 
 def learning_phase() -> Any:
-    """The input that says whether a model is trained, 1, or tested, 0.
+    """Return the learning phase, an input: 1 in training, 0 in testing.
 
     Returns
     -------
@@ -153,19 +153,19 @@ def learning_phase() -> Any:
 
 
 def in_train_phase(x: Array, alt: Array) -> Any:
-    """One value in training, another in testing.
+    """Select one value in training and another in testing.
 
     Parameters
     ----------
     x : array, Tensor or callable
-        The value in training; a callable makes it.
+        Value in training, or a callable that returns it.
     alt : array, Tensor or callable
-        The value in testing; both shapes are broadcast.
+        Value in testing, or a callable that returns it. Both shapes are broadcast.
 
     Returns
     -------
     Tensor
-        With an attribute ``_uses_learning_phase``: a function of it needs `learning_phase` as an input.
+        With the attribute ``_uses_learning_phase``: a function of it needs `learning_phase` as an input.
 
     Examples
     --------
@@ -177,14 +177,14 @@ def in_train_phase(x: Array, alt: Array) -> Any:
 
 
 def in_test_phase(x: Array, alt: Array) -> Any:
-    """One value in testing, another in training.
+    """Select one value in testing and another in training.
 
     Parameters
     ----------
     x : array, Tensor or callable
-        The value in testing; a callable makes it.
+        Value in testing, or a callable that returns it.
     alt : array, Tensor or callable
-        The value in training; both shapes are broadcast.
+        Value in training, or a callable that returns it. Both shapes are broadcast.
 
     Returns
     -------
@@ -202,19 +202,19 @@ def in_test_phase(x: Array, alt: Array) -> Any:
 
 
 def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
-    """One of two values, as a condition says.
+    """Select one of two values by a condition.
 
     Parameters
     ----------
     condition : array, Tensor or number
-        Anything but 0 is true. It may have axes: then each element is taken by itself.
+        Nonzero is true. If it has axes, the selection is elementwise.
     then_expression, else_expression : array, Tensor, number or callable
-        The values; a callable makes one. All shapes are broadcast.
+        The values, or callables that return them. All shapes are broadcast.
 
     Returns
     -------
     array or Tensor
-        Where no shape differs, only the side taken is computed.
+        If all shapes are equal, only the selected branch is computed.
 
     Examples
     --------
@@ -236,28 +236,28 @@ def rnn(
     unroll: bool = False,
     input_length: int | None = None,
 ) -> tuple[Any, Any, list[Any]]:
-    """Take a step for each moment of sequences.
+    """Apply a step function to each time step of sequences.
 
     Parameters
     ----------
     step_function : callable
-        Gets the samples of a moment, (samples, ...), and a list of the states and behind them the constants; returns
-        its output and a list of the new states.
+        Called with the inputs of one time step, of shape (samples, ...), and a list of the states followed by the
+        constants; returns its output and a list of the new states.
     inputs : array or Tensor
-        Of shape (samples, moments, ...).
+        Of shape (samples, steps, ...).
     initial_states : list of array or Tensor
-        What the first step gets; may be empty.
+        States passed to the first step; may be empty.
     go_backwards : bool
-        Whether to begin with the last moment. The outputs stay in the order of the steps.
+        Whether to begin with the last time step. The outputs are in the order of computation.
     mask : array or Tensor, optional
-        Of shape (samples, moments) or (samples, moments, 1). Where it is 0, the states stay, and the output is that of
-        the step before, 0 before the first.
+        Of shape (samples, steps) or (samples, steps, 1). Where it is 0, the states are unchanged and the output repeats
+        the output of the previous step, which is 0 before the first.
     constants : list of array or Tensor, optional
-        Arguments of every step.
+        Further arguments of every step.
     unroll : bool
-        Whether each step is recorded by itself.
+        Whether to record each step separately.
     input_length : int, optional
-        How many steps to unroll; by default as many as `inputs` is known to have moments.
+        Number of steps to unroll; by default the number of steps of `inputs`, if known.
 
     Returns
     -------
@@ -271,8 +271,8 @@ def rnn(
     Raises
     ------
     ValueError
-        If `inputs` has fewer than three axes, `mask` does not fit, a step returns another number of states, or the
-        number of steps to unroll is not known or too large.
+        If `inputs` has fewer than three axes, the shape of `mask` does not match, a step returns another number of
+        states, or the number of steps to unroll is unknown or too large.
 
     Examples
     --------

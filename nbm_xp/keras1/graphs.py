@@ -1,4 +1,4 @@
-"""Variables, placeholders and compiled functions as Keras 1.0 on Theano means them."""
+"""Variables, placeholders and compiled functions as in Keras 1.0 on Theano."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["eye", "function", "ones", "ones_like", "placeholder", "shape", "vari
 
 
 def variable(value: Any, dtype: Any = "float32", name: str | None = None) -> Any:
-    """Make a variable: a Tensor whose value is an array.
+    """Create a variable: a Tensor whose value is an array.
 
     Parameters
     ----------
     value : array, number or nested list
-        The initial value.
+        Initial value.
     dtype : str
-        Its dtype, whatever that of `value`; float32 if not given, whatever ``floatx`` is.
+        Dtype of the variable, whatever the dtype of `value` and ``floatx``.
     name : str, optional
-        The name in error messages and saved weights.
+        Name in error messages and in saved weights.
 
     Returns
     -------
@@ -39,18 +39,18 @@ def variable(value: Any, dtype: Any = "float32", name: str | None = None) -> Any
 def placeholder(
     shape: Sequence[int | None] | None = None, ndim: int | None = None, dtype: Any = "float32", name: str | None = None
 ) -> Any:
-    """Make an input of a recorded computation.
+    """Create an input of a recorded computation.
 
     Parameters
     ----------
     shape : sequence of int or None, optional
-        Its lengths; None for those not known. Arrays are checked against the others.
+        Lengths of the axes, None if unknown. The shapes of arrays are checked against the known lengths.
     ndim : int, optional
-        The number of axes; used only without `shape`.
+        Number of axes; used only without `shape`.
     dtype : str
-        Its dtype, float32 if not given.
+        Dtype of the input.
     name : str, optional
-        The name in error messages.
+        Name in error messages.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def placeholder(
     Raises
     ------
     ValueError
-        If there is neither `shape` nor `ndim`.
+        If neither `shape` nor `ndim` is given.
 
     Examples
     --------
@@ -70,12 +70,12 @@ def placeholder(
 
 
 def zeros(shape: Shape, dtype: Any = "float32", name: str | None = None) -> Any:
-    """Make a variable of zeros.
+    """Create a variable of zeros.
 
     Parameters
     ----------
     shape : int or tuple of int
-        The shape.
+        Shape of the variable.
     dtype, name
         As in `variable`.
 
@@ -92,7 +92,7 @@ def zeros(shape: Shape, dtype: Any = "float32", name: str | None = None) -> Any:
 
 
 def ones(shape: Shape, dtype: Any = "float32", name: str | None = None) -> Any:
-    """Make a variable of ones.
+    """Create a variable of ones.
 
     Parameters
     ----------
@@ -112,12 +112,12 @@ def ones(shape: Shape, dtype: Any = "float32", name: str | None = None) -> Any:
 
 
 def eye(size: int, dtype: Any = "float32", name: str | None = None) -> Any:
-    """Make a variable whose value is the identity matrix.
+    """Create a variable whose value is the identity matrix.
 
     Parameters
     ----------
     size : int
-        How many rows and columns.
+        Number of rows and columns.
     dtype, name
         As in `variable`.
 
@@ -134,19 +134,19 @@ def eye(size: int, dtype: Any = "float32", name: str | None = None) -> Any:
 
 
 def zeros_like(x: Array, name: str | None = None) -> Array:
-    """Zeros of the shape and dtype of another array.
+    """Return zeros with the shape and dtype of another array.
 
     Parameters
     ----------
     x : array or Tensor
-        The other.
+        The other array.
     name : str, optional
-        The name of a Tensor in error messages.
+        Name of a Tensor in error messages.
 
     Returns
     -------
     array or Tensor
-        Recorded where `x` is.
+        A Tensor if `x` is one.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def zeros_like(x: Array, name: str | None = None) -> Array:
 
 
 def ones_like(x: Array, name: str | None = None) -> Array:
-    """Ones of the shape and dtype of another array.
+    """Return ones with the shape and dtype of another array.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def ones_like(x: Array, name: str | None = None) -> Array:
     Returns
     -------
     array or Tensor
-        Recorded where `x` is.
+        A Tensor if `x` is one.
 
     Examples
     --------
@@ -180,12 +180,12 @@ def ones_like(x: Array, name: str | None = None) -> Array:
 
 
 def shape(x: Array) -> Array:
-    """The shape as a vector to compute with.
+    """Return the shape as a vector.
 
     Parameters
     ----------
     x : array or Tensor
-        Whose shape.
+        The array.
 
     Returns
     -------
@@ -206,25 +206,25 @@ def function(inputs: Any, outputs: Any, updates: Any = (), **kwargs: Any) -> gra
     Parameters
     ----------
     inputs : list of Tensor
-        Placeholders, and variables whose value the caller gives.
+        Placeholders, and variables whose value the caller passes.
     outputs : list of Tensor
-        What the function returns.
+        Results of the function.
     updates : list of tuple
-        Pairs of a variable and its new value; all are set after the outputs are computed. Of several for one variable,
-        the last counts.
+        Pairs of a variable and its new value; all are set after the outputs are computed. If a variable occurs several
+        times, its last pair counts.
     **kwargs
-        What ``theano.function`` takes besides, as far as it has a meaning here: ``name``, ``givens`` and
-        ``on_unused_input``; what tunes its compiler is passed over.
+        Options of ``theano.function`` that apply here: ``name``, ``givens`` and ``on_unused_input``; options of its
+        compiler are ignored.
 
     Returns
     -------
     callable
-        Takes a list of arrays, one for each input, and returns a list of NumPy arrays, one for each output.
+        Takes a list of arrays, one for each input; returns a list of NumPy arrays, one for each output.
 
     Raises
     ------
     TypeError
-        If `inputs` or `outputs` is no list, or a keyword is none of these.
+        If `inputs` or `outputs` is not a list, or a keyword is unknown.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Convolution, pooling, padding and resizing as Keras 1.0 on Theano has them.
+"""Convolution, pooling, padding and resizing as in Keras 1.0 on Theano.
 
-``dim_ordering`` says where the channels of images are: ``'th'`` for (samples, channels, rows, columns) and ``'tf'`` for
-(samples, rows, columns, channels). A convolution turns its kernel round, as in mathematics.
+``dim_ordering`` is the position of the channels: ``'th'`` for (samples, channels, rows, columns), ``'tf'`` for
+(samples, rows, columns, channels). Convolutions flip their kernel, as in mathematics.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ _POOLING = {"valid": "valid", "same": "leading"}
 
 
 def data_format(dim_ordering: str) -> Literal["channels_first", "channels_last"]:
-    """Where the channels are, as Keras 2.0 says it."""
+    """Convert ``dim_ordering`` to Keras 2.0's ``data_format``."""
     if dim_ordering not in _ORDERINGS:
         raise ValueError(f"dim_ordering must be 'th' or 'tf', got {dim_ordering!r}")
     return _ORDERINGS[dim_ordering]
 
 
 def windows(border_mode: str, *, pooled: bool = False) -> str:
-    """Which windows there are at the borders, as the shared functions say it."""
+    """Convert ``border_mode`` to the padding of the shared functions."""
     if border_mode not in ("valid", "same"):
         raise ValueError(f"border_mode must be 'valid' or 'same', got {border_mode!r}")
     return (_POOLING if pooled else _CONVOLUTION)[border_mode]
 
 
 def agreeing(name: str, declared: Sequence[int | None] | None, x: Array) -> Array:
-    """The array, or an error if it has another shape than declared."""
+    """Return the array as an array or Tensor; raise an error if its shape differs from the declared one."""
     x = as_array(x)
     if declared is None:
         return x
@@ -54,34 +54,35 @@ def conv2d(
     image_shape: Sequence[int | None] | None = None,
     filter_shape: Sequence[int | None] | None = None,
 ) -> Array:
-    """Convolution of images.
+    """Convolve images.
 
     Parameters
     ----------
     x : array or Tensor
-        The images.
+        Images.
     kernel : array or Tensor
-        Of shape (filters, channels, rows, columns) for ``'th'``, (rows, columns, channels, filters) for ``'tf'``; it is
-        turned round, by rows and by columns.
+        Of shape (filters, channels, rows, columns) for ``'th'``, (rows, columns, channels, filters) for ``'tf'``;
+        flipped along rows and columns.
     strides : pair of int
-        How far it is from one window to the next.
+        Distance between windows along each axis.
     border_mode : {"valid", "same"}
-        Only windows inside the image; or one for each stride, the first beginning half a window before the image.
+        "valid": only windows inside the image. "same": one window for each stride, the first beginning half a window
+        before the image.
     dim_ordering : {"th", "tf"}
-        How images and kernel are ordered.
+        Position of the channels in images and kernel.
     image_shape, filter_shape : sequence of int or None, optional
-        The shapes of `x` and `kernel`, as far as they are known; used only to find mistakes.
+        Shapes of `x` and `kernel`, None where unknown; only used to detect errors.
 
     Returns
     -------
     array or Tensor
-        Ordered as `x`, with the filters for channels.
+        Ordered as `x`, with filters in place of channels.
 
     Raises
     ------
     ValueError
-        If there is no such ordering or border mode, the channels differ, a window does not fit, or an array is not of
-        the shape declared.
+        If `dim_ordering` or `border_mode` is invalid, the numbers of channels differ, no window fits, or a shape
+        differs from the declared one.
 
     Examples
     --------
@@ -103,21 +104,21 @@ def pool2d(
     dim_ordering: str = "th",
     pool_mode: str = "max",
 ) -> Array:
-    """The maxima or means of windows of images.
+    """Pool images: compute the maximum or mean of each window.
 
     Parameters
     ----------
     x : array or Tensor
-        The images.
+        Images.
     pool_size, strides : pair of int
-        The rows and columns of a window, and how far it is to the next.
+        Size of a window, and distance between windows, along rows and columns.
     border_mode : {"valid", "same"}
-        Only windows inside the image; or one for each stride, the first beginning one element less than a window
-        before the image, or two if the window is odd. A mean is one of elements inside.
+        "valid": only windows inside the image. "same": one window for each stride, the first beginning one element less
+        than a window before the image, or two if the window is odd; means are over the elements inside the image.
     dim_ordering : {"th", "tf"}
-        How images are ordered.
+        Position of the channels.
     pool_mode : {"max", "avg"}
-        What is taken of a window. Each of several maxima gets the whole gradient.
+        Reduction of a window. Tied maxima each get the whole gradient.
 
     Returns
     -------
@@ -127,7 +128,7 @@ def pool2d(
     Raises
     ------
     ValueError
-        If there is no such ordering or mode, or a window does not fit.
+        If `dim_ordering` or a mode is invalid, or no window fits.
 
     Examples
     --------
@@ -143,26 +144,26 @@ def pool2d(
 
 
 def resize_images(X: Array, height_factor: int, width_factor: int, dim_ordering: str) -> Array:
-    """Make images larger by repeating each pixel.
+    """Enlarge images by repeating each pixel.
 
     Parameters
     ----------
     X : array or Tensor
-        The images.
+        Images.
     height_factor, width_factor : int
-        How often rows and columns are repeated, at least once.
+        Number of repetitions of rows and columns, at least 1.
     dim_ordering : {"th", "tf"}
-        How images are ordered.
+        Position of the channels.
 
     Returns
     -------
     array or Tensor
-        The larger images, ordered as `X`.
+        The enlarged images, ordered as `X`.
 
     Raises
     ------
     ValueError
-        If there is no such ordering, `X` has not four axes, or a factor is no positive integer.
+        If `dim_ordering` is invalid, `X` does not have four axes, or a factor is not a positive integer.
 
     Examples
     --------
@@ -174,24 +175,24 @@ def resize_images(X: Array, height_factor: int, width_factor: int, dim_ordering:
 
 
 def temporal_padding(x: Array, padding: int = 1) -> Array:
-    """Put zeros before and after the steps of sequences.
+    """Pad sequences with steps of zeros.
 
     Parameters
     ----------
     x : array or Tensor
-        Of shape (samples, steps, features); integers become ``floatx``.
+        Of shape (samples, steps, features); integers are converted to ``floatx``.
     padding : int
-        How many steps of zeros on each side.
+        Number of steps of zeros at each end.
 
     Returns
     -------
     array or Tensor
-        The longer sequences.
+        The padded sequences.
 
     Raises
     ------
     ValueError
-        If `x` has not three axes, or `padding` is negative.
+        If `x` does not have three axes, or `padding` is negative.
 
     Examples
     --------
@@ -207,26 +208,26 @@ _spatial_2d_padding = padding.spatial_2d_padding
 
 
 def spatial_2d_padding(x: Array, padding: tuple[int, int] = (1, 1), dim_ordering: str = "th") -> Array:
-    """Put zeros round the rows and columns of images.
+    """Pad the rows and columns of images with zeros.
 
     Parameters
     ----------
     x : array or Tensor
-        The images; integers become ``floatx``.
+        Images; integers are converted to ``floatx``.
     padding : pair of int
-        How many rows above and below, and columns left and right.
+        Number of rows above and below, and of columns left and right.
     dim_ordering : {"th", "tf"}
-        How images are ordered.
+        Position of the channels.
 
     Returns
     -------
     array or Tensor
-        The larger images, ordered as `x`.
+        The padded images, ordered as `x`.
 
     Raises
     ------
     ValueError
-        If there is no such ordering, `x` has not four axes, or `padding` is no pair of integers of 0 or more.
+        If `dim_ordering` is invalid, `x` does not have four axes, or `padding` is not a pair of non-negative integers.
 
     Examples
     --------

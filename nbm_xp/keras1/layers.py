@@ -1,7 +1,7 @@
-"""What layers and losses are made of, where Keras 1.0 on Theano means something of its own.
+"""Activations, dropout and losses that differ between Keras 1.0 on Theano and Keras 2.0.
 
-Losses of logits are those of the probabilities that the logits stand for, which are clipped 1e-7 away from 0 and 1,
-whatever `set_epsilon` says: none exceeds 16.2.
+Cross-entropies of logits are computed from their probabilities, clipped to [1e-7, 1 - 1e-7] whatever `set_epsilon`
+sets: none exceeds 16.2.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ def relu(x: Array, alpha: Array | float = 0.0, max_value: Array | float | None =
     Parameters
     ----------
     x : array or Tensor
-        Integers become floating point.
+        Integers are converted to floating point.
     alpha : float or array
-        What negative elements are multiplied by.
+        Slope for negative elements.
     max_value : float or array, optional
-        What larger elements are cut off at; negative ones too, once they are multiplied.
+        Upper bound of the result, applied after the slope, also to negative elements.
 
     Returns
     -------
     array or Tensor
-        Its gradient at 0 is halfway between those on both sides, ``(1 + alpha) / 2``.
+        The gradient at 0 is the mean of the slopes on both sides, ``(1 + alpha) / 2``.
 
     Examples
     --------
@@ -46,17 +46,17 @@ def relu(x: Array, alpha: Array | float = 0.0, max_value: Array | float | None =
 
 
 def dropout(x: Array, level: float, seed: int | None = None) -> Array:
-    """Put zeros in random places, and make up for them by scaling up the rest.
+    """Set random elements to zero and scale the others up to keep the expectation.
 
     Parameters
     ----------
     x : array or Tensor
-        Integers become floating point.
+        Integers are converted to floating point.
     level : float
-        The probability of a zero, from 0 to less than 1.
+        Probability of a zero, in [0, 1).
     seed : int, optional
-        Where the draws begin, which are those of Theano's generator; by default a number that NumPy's global state
-        draws, as it did, so that ``np.random.seed`` decides.
+        Seed of Theano's generator, whose numbers are drawn. By default drawn from NumPy's global state, as in Keras
+        1.0, so that ``np.random.seed`` determines it.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def dropout(x: Array, level: float, seed: int | None = None) -> Array:
     Raises
     ------
     ValueError
-        If `level` is no such probability, or `seed` is out of the generator's range.
+        If `level` is outside [0, 1), or `seed` is outside the generator's range.
 
     Examples
     --------
@@ -78,19 +78,19 @@ def dropout(x: Array, level: float, seed: int | None = None) -> Array:
 
 
 def l2_normalize(x: Array, axis: Any) -> Array:
-    """Vectors along axes, divided by their length.
+    """Normalise vectors along axes to length 1 (L2 norm).
 
     Parameters
     ----------
     x : array or Tensor
-        Integers become floating point.
+        Integers are converted to floating point.
     axis : int or sequence of int
         The axes of the vectors.
 
     Returns
     -------
     array or Tensor
-        Of length 1, however short the vector was; zeros stay zeros.
+        Vectors of length 1, however short the input; zero vectors stay zero.
 
     Examples
     --------
@@ -103,21 +103,21 @@ def l2_normalize(x: Array, axis: Any) -> Array:
 
 
 def categorical_crossentropy(output: Array, target: Array, from_logits: bool = False) -> Array:
-    """Cross-entropy of predicted distributions over classes.
+    """Cross-entropy of predicted distributions over classes, in nats.
 
     Parameters
     ----------
     output : array or Tensor
-        Of shape (..., classes): probabilities, which are divided by their sum, or logits.
+        Of shape (..., classes): probabilities, which are normalised to sum to 1, or logits.
     target : array or Tensor
-        The distributions that are true, of the same shape.
+        True distributions, of the same shape.
     from_logits : bool
-        Whether `output` is logits.
+        Whether `output` contains logits.
 
     Returns
     -------
     array or Tensor
-        Nats, of shape (...).
+        Cross-entropies in nats, of shape (...).
 
     Examples
     --------
@@ -129,19 +129,19 @@ def categorical_crossentropy(output: Array, target: Array, from_logits: bool = F
 
 
 def sparse_categorical_crossentropy(output: Array, target: Array, from_logits: bool = False) -> Array:
-    """Cross-entropy of predicted distributions over classes, given the number of the class that is true.
+    """Cross-entropy of predicted distributions over classes with integer labels, in nats.
 
     Parameters
     ----------
     output, from_logits
         As in `categorical_crossentropy`.
     target : array or Tensor
-        Numbers of classes, of shape (...) or (..., 1).
+        True class indices, of shape (...) or (..., 1).
 
     Returns
     -------
     array or Tensor
-        Nats, of shape (...).
+        Cross-entropies in nats, of shape (...).
 
     Examples
     --------
@@ -153,21 +153,21 @@ def sparse_categorical_crossentropy(output: Array, target: Array, from_logits: b
 
 
 def binary_crossentropy(output: Array, target: Array, from_logits: bool = False) -> Array:
-    """Cross-entropy of predicted probabilities, each by itself.
+    """Elementwise cross-entropy of predicted probabilities, in nats.
 
     Parameters
     ----------
     output : array or Tensor
         Probabilities, or logits.
     target : array or Tensor
-        The probabilities that are true.
+        True probabilities.
     from_logits : bool
-        Whether `output` is logits.
+        Whether `output` contains logits.
 
     Returns
     -------
     array or Tensor
-        Nats, of the common shape.
+        Cross-entropies in nats, of the broadcast shape.
 
     Examples
     --------
@@ -179,9 +179,9 @@ def binary_crossentropy(output: Array, target: Array, from_logits: bool = False)
 
 
 def streams(seed: int | None) -> RandomStreams:
-    """Theano's generator of a seed; None for a number that NumPy's global state draws, as Keras 1.0 drew it.
+    """Create Theano's generator for a seed; None draws the seed from NumPy's global state, as Keras 1.0 does.
 
-    Of 10,000,000 numbers one is 0, for which Theano raises an error: 1 is used instead.
+    One of the 10,000,000 possible seeds is 0, for which Theano raises an error; 1 is used instead.
 
     Examples
     --------

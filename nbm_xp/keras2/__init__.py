@@ -1,9 +1,9 @@
-"""The documented names of Keras 2.0's backend: ``from nbm_xp import keras2 as K``.
+"""Keras 2.0's backend API: ``from nbm_xp import keras2 as K``.
 
-The module stands in for ``keras.backend`` of Keras 2.0 on TensorFlow. Given arrays, a function computes at once, in the
-arrays' library; given Tensors (`variable`, `placeholder`, `constant`), it records. `function` and `eval` return NumPy
-arrays, as documented. The functions are those of `nbm_xp.functions`; here stands only what the original means
-differently: see the module's chapters `settings`, `graphs`, `values`, `layers`, `convolutions` and `client`.
+The module replaces ``keras.backend`` of Keras 2.0 on TensorFlow. Given arrays, a function computes immediately, with
+the arrays' library; given Tensors (`variable`, `placeholder`, `constant`), it records. `function` and `eval` return
+NumPy arrays, as documented. The functions are those of `nbm_xp.functions`; the modules `settings`, `graphs`, `values`,
+`layers`, `convolutions` and `client` contain those that differ.
 """
 
 from __future__ import annotations

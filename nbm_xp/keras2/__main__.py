@@ -1,4 +1,4 @@
-"""``python -m nbm_xp.keras2 script.py``: a program written for Keras 2.0.6, unmodified, on this surface."""
+"""``python -m nbm_xp.keras2 script.py``: run an unmodified program for Keras 2.0.6 on this backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Keras 2.0 itself calls beyond the documented names, and `install_as`, which puts this module in its place."""
+"""Undocumented functions that Keras 2.0 itself calls, and `install_as`, which makes this module its backend."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ __all__ = [
 ]  # fmt: skip
 
 _BACKEND = "theano"
-"""Programs read it to learn about Tensors: as Theano's, they have a dtype that equals its name.
+"""Programs read this name to learn about Tensors: as Theano's, their dtypes equal their names.
 
-What convolutions and shapes mean goes by `backend`, which gives the array library's name.
+Conventions of convolutions and shapes depend on `backend` instead, which returns the array library's name.
 """
 
 _SCOPE: ContextVar[str] = ContextVar("name scope", default="")
 
 
 def install_as(name: str = "keras.backend") -> None:
-    """Let this module be imported under another name: Keras, imported afterwards, runs on it.
+    """Install this module under another module's name; Keras, imported afterwards, uses it as its backend.
 
     Parameters
     ----------
     name : str
-        The full name of the module to stand in for.
+        Full name of the module to replace.
 
     Raises
     ------
     ImportError
-        If another module of this name was imported already, which its importers would keep.
+        If another module of this name is already imported.
 
     Notes
     -----
-    Keras looks its Tensors up in lists, where theirs are compared by identity: `nbm_xp.tape.look_up_by_identity` is
+    Keras searches lists for Tensors, which its own backends compare by identity: `nbm_xp.tape.look_up_by_identity` is
     called, for the whole process.
 
-    Keras 2.0 takes some branches by the name that `backend` gives. It gives that of the array library, so Keras
-    imports no TensorFlow; where Keras infers shapes or turns kernels by that name, it reads TensorFlow's.
+    Keras 2.0 branches on the name that `backend` returns. Here this is the array library's name, so Keras imports no
+    TensorFlow; where Keras infers shapes or flips kernels by that name, it reads TensorFlow's.
 
-    Only the other modules of the package see Python and NumPy as they were (`nbm_xp.compatibility`).
+    Keras's other modules run with Python's and NumPy's interfaces of that time (`nbm_xp.compatibility`).
 
     Examples
     --------
@@ -67,7 +67,7 @@ def install_as(name: str = "keras.backend") -> None:
 
 
 def stand_in(module: ModuleType, name: str) -> None:
-    """Put a surface in the place of a backend of Keras, whose other modules see Python and NumPy as they were."""
+    """Install a backend module under a name, and let the rest of that package see Python and NumPy as of its time."""
     if sys.modules.setdefault(name, module) is not module:
         raise ImportError(f"{name} was imported already: call install_as({name!r}) before what imports it")
     tape.look_up_by_identity()
@@ -78,12 +78,12 @@ def stand_in(module: ModuleType, name: str) -> None:
 
 @contextmanager
 def name_scope(name: str) -> Iterator[None]:
-    """Put a prefix, and a slash, before the names of variables that are made within.
+    """Prefix the names of variables created within the context with a scope and a slash.
 
     Parameters
     ----------
     name : str
-        The prefix. Scopes in scopes add up.
+        Name of the scope. Nested scopes are joined.
 
     Examples
     --------
@@ -100,19 +100,19 @@ def name_scope(name: str) -> Iterator[None]:
 
 
 def scoped(name: str | None) -> str | None:
-    """A name with the prefixes of the scopes that it is given in."""
+    """Return a name with the prefixes of the current scopes."""
     return name and _SCOPE.get() + name
 
 
 def pattern_broadcast(x: Array, broadcastable: Sequence[bool]) -> Array:
-    """The array itself: axes of length 1 always broadcast.
+    """Return the array itself: axes of length 1 always broadcast.
 
     Parameters
     ----------
     x : array or Tensor
-        What is to broadcast.
+        The array.
     broadcastable : sequence of bool
-        For each axis, whether it may.
+        Whether each axis may be broadcast. Ignored.
 
     Returns
     -------
@@ -135,12 +135,12 @@ def depthwise_conv2d(
     data_format: str | None = None,
     dilation_rate: tuple[int, int] = (1, 1),
 ) -> Array:
-    """Convolution of each channel by itself: the first half of `separable_conv2d`.
+    """Convolve each channel separately: the first half of `separable_conv2d`.
 
     Parameters
     ----------
     x : array or Tensor
-        The images.
+        Images.
     depthwise_kernel : array or Tensor
         Of shape (rows, columns, channels, multiplier).
     strides, padding, data_format, dilation_rate
@@ -174,13 +174,13 @@ def conv3d_transpose(
     Parameters
     ----------
     x : array or Tensor
-        The volumes.
+        Volumes.
     kernel : array or Tensor
-        Of shape (rows, columns, layers, filters, channels): those of the result come first.
+        Of shape (depth, rows, columns, filters, channels): the channels of the result come first.
     output_shape : tuple of int, or vector of int
-        The shape of the result.
+        Shape of the result.
     strides, padding, data_format
-        Those of the convolution that leads from the result to `x`.
+        Options of the convolution from the result to `x`.
 
     Returns
     -------
@@ -196,7 +196,7 @@ def conv3d_transpose(
 
 
 def marked(tensor: Any, shape: tuple[int | None, ...]) -> Any:
-    """A Tensor with the attributes that Keras's layers read."""
+    """Set the attributes that Keras's layers read on a Tensor; return the Tensor."""
     tensor._keras_shape = shape
     tensor._uses_learning_phase = False
     return tensor

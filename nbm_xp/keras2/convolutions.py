@@ -1,4 +1,4 @@
-"""Convolutions and pooling with the paddings that Keras 2.0 has, ties of maxima as TensorFlow settles them."""
+"""Convolutions and pooling with Keras 2.0's paddings and TensorFlow's gradients of tied maxima."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
 
 
 def known_padding(padding: str, *further: str) -> str:
-    """The padding, if Keras has it."""
+    """Validate a padding and return it."""
     if padding not in ("valid", "same", *further):
         names = ", ".join(map(repr, ("valid", "same", *further)))
         raise ValueError(f"padding must be one of {names}, got {padding!r}")
@@ -30,23 +30,23 @@ def conv1d(
     data_format: str | None = None,
     dilation_rate: int = 1,
 ) -> Array:
-    """Convolution over the steps of sequences.
+    """Convolve sequences over their steps.
 
     Parameters
     ----------
     x : array or Tensor
         Of shape (samples, steps, channels), or (samples, channels, steps) for ``channels_first``.
     kernel : array or Tensor
-        Of shape (length, channels, filters), in both formats; it is not flipped.
+        Of shape (length, channels, filters), in both formats; not flipped.
     strides : int
-        From window to window.
+        Distance between windows.
     padding : {"valid", "same", "causal"}
-        Windows inside the sequence; zeros at both ends, so that there is a window for each stride; or zeros before,
-        so that no window sees a later step.
+        "valid": only windows inside the sequence. "same": zeros at both ends, for one window per stride. "causal":
+        zeros before the sequence, so that no window contains a later step.
     data_format : {"channels_last", "channels_first"}, optional
-        By default `image_data_format`.
+        Position of the channels. Defaults to `image_data_format`.
     dilation_rate : int
-        From place to place in a window.
+        Distance between the elements of a window.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def conv1d(
     Raises
     ------
     ValueError
-        If there is no such format or padding, or the shapes do not fit.
+        If the format or padding is invalid, or the shapes do not match.
 
     Examples
     --------
@@ -75,23 +75,23 @@ def conv2d(
     data_format: str | None = None,
     dilation_rate: tuple[int, int] = (1, 1),
 ) -> Array:
-    """Convolution over the rows and columns of images.
+    """Convolve images over rows and columns.
 
     Parameters
     ----------
     x : array or Tensor
-        The images, with four axes.
+        Images, with four axes.
     kernel : array or Tensor
-        Of shape (rows, columns, channels, filters), in both formats; it is not flipped.
+        Of shape (rows, columns, channels, filters), in both formats; not flipped.
     strides : pair of int
-        From window to window.
+        Distance between windows along each axis.
     padding : {"valid", "same"}
-        Windows inside the image; or zeros around it, so that there is a window for each stride, one more zero at the
-        end where their number is odd.
+        "valid": only windows inside the image. "same": zeros around the image, for one window per stride; if their
+        number is odd, there is one more at the end.
     data_format : {"channels_last", "channels_first"}, optional
-        By default `image_data_format`.
+        Position of the channels. Defaults to `image_data_format`.
     dilation_rate : pair of int
-        From place to place in a window.
+        Distance between the elements of a window along each axis.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def conv2d(
     Raises
     ------
     ValueError
-        If there is no such format or padding, or the shapes do not fit.
+        If the format or padding is invalid, or the shapes do not match.
 
     Examples
     --------
@@ -119,12 +119,12 @@ def conv3d(
     data_format: str | None = None,
     dilation_rate: tuple[int, int, int] = (1, 1, 1),
 ) -> Array:
-    """Convolution over the depth, rows and columns of volumes.
+    """Convolve volumes over depth, rows and columns.
 
     Parameters
     ----------
     x : array or Tensor
-        The volumes, with five axes.
+        Volumes, with five axes.
     kernel : array or Tensor
         Of shape (depth, rows, columns, channels, filters), in both formats.
     strides, padding, data_format, dilation_rate
@@ -137,7 +137,7 @@ def conv3d(
     Raises
     ------
     ValueError
-        If there is no such format or padding, or the shapes do not fit.
+        If the format or padding is invalid, or the shapes do not match.
 
     Examples
     --------
@@ -161,13 +161,13 @@ def conv2d_transpose(
     Parameters
     ----------
     x : array or Tensor
-        The images.
+        Images.
     kernel : array or Tensor
-        Of shape (rows, columns, filters, channels): those of the result come first.
+        Of shape (rows, columns, filters, channels): the channels of the result come first.
     output_shape : tuple of int, or vector of int
-        The shape of the result.
+        Shape of the result.
     strides, padding, data_format
-        Those of the convolution that leads from the result to `x`.
+        Options of the convolution from the result to `x`.
 
     Returns
     -------
@@ -176,7 +176,7 @@ def conv2d_transpose(
     Raises
     ------
     ValueError
-        If there is no such format or padding, or no such convolution.
+        If the format or padding is invalid, or no convolution has these shapes.
 
     Examples
     --------
@@ -196,18 +196,18 @@ def separable_conv2d(
     data_format: str | None = None,
     dilation_rate: tuple[int, int] = (1, 1),
 ) -> Array:
-    """Convolution of each channel by itself, then of all channels at each place.
+    """Convolve each channel separately, then mix the channels at each position.
 
     Parameters
     ----------
     x : array or Tensor
-        The images.
+        Images.
     depthwise_kernel : array or Tensor
         Of shape (rows, columns, channels, multiplier).
     pointwise_kernel : array or Tensor
         Of shape (1, 1, channels * multiplier, filters).
     strides, padding, data_format, dilation_rate
-        As in `conv2d`, for the first of the two.
+        As in `conv2d`, for the first convolution.
 
     Returns
     -------
@@ -216,7 +216,7 @@ def separable_conv2d(
     Raises
     ------
     ValueError
-        If there is no such format or padding, or the shapes do not fit.
+        If the format or padding is invalid, or the shapes do not match.
 
     Examples
     --------
@@ -237,32 +237,32 @@ def pool2d(
     data_format: str | None = None,
     pool_mode: str = "max",
 ) -> Array:
-    """The largest element, or the mean, of each window of an image.
+    """Pool images: compute the maximum or mean of each window.
 
     Parameters
     ----------
     x : array or Tensor
-        The images.
+        Images.
     pool_size : pair of int
         Rows and columns of a window.
     strides : pair of int
-        From window to window.
+        Distance between windows along each axis.
     padding : {"valid", "same"}
-        As in `conv2d`; what is added counts neither as an element nor in a mean.
+        As in `conv2d`; padded elements count neither for maxima nor for means.
     data_format : {"channels_last", "channels_first"}, optional
-        By default `image_data_format`.
+        Position of the channels. Defaults to `image_data_format`.
     pool_mode : {"max", "avg"}
-        Which of the two.
+        Reduction of a window.
 
     Returns
     -------
     array or Tensor
-        Of elements that are equally large, the first has the gradient.
+        The first of tied maxima gets the gradient.
 
     Raises
     ------
     ValueError
-        If there is no such format, padding or mode.
+        If the format, padding or mode is invalid.
 
     Examples
     --------
@@ -282,12 +282,12 @@ def pool3d(
     data_format: str | None = None,
     pool_mode: str = "max",
 ) -> Array:
-    """The largest element, or the mean, of each window of a volume.
+    """Pool volumes: compute the maximum or mean of each window.
 
     Parameters
     ----------
     x : array or Tensor
-        The volumes.
+        Volumes.
     pool_size : three int
         Depth, rows and columns of a window.
     strides, padding, data_format, pool_mode
@@ -300,7 +300,7 @@ def pool3d(
     Raises
     ------
     ValueError
-        If there is no such format, padding or mode.
+        If the format, padding or mode is invalid.
 
     Examples
     --------
@@ -318,16 +318,16 @@ def _pooled(axes: int, x: Array, size: Any, strides: Any, padding: str, data_for
 
 
 def resize_images(x: Array, height_factor: int, width_factor: int, data_format: str | None) -> Array:
-    """Each pixel repeated down and across.
+    """Enlarge images by repeating each pixel.
 
     Parameters
     ----------
     x : array or Tensor
-        The images.
+        Images.
     height_factor, width_factor : int
-        How often.
+        Number of repetitions along each axis.
     data_format : {"channels_last", "channels_first"} or None
-        None for `image_data_format`.
+        Position of the channels; None for `image_data_format`.
 
     Returns
     -------
@@ -336,7 +336,7 @@ def resize_images(x: Array, height_factor: int, width_factor: int, data_format: 
     Raises
     ------
     ValueError
-        If there is no such format, or a factor is less than 1.
+        If the format is invalid, or a factor is less than 1.
 
     Examples
     --------
@@ -350,16 +350,16 @@ def resize_images(x: Array, height_factor: int, width_factor: int, data_format: 
 def resize_volumes(
     x: Array, depth_factor: int, height_factor: int, width_factor: int, data_format: str | None
 ) -> Array:
-    """Each element repeated in depth, down and across.
+    """Enlarge volumes by repeating each element.
 
     Parameters
     ----------
     x : array or Tensor
-        The volumes.
+        Volumes.
     depth_factor, height_factor, width_factor : int
-        How often.
+        Number of repetitions along each axis.
     data_format : {"channels_last", "channels_first"} or None
-        None for `image_data_format`.
+        Position of the channels; None for `image_data_format`.
 
     Returns
     -------
@@ -368,7 +368,7 @@ def resize_volumes(
     Raises
     ------
     ValueError
-        If there is no such format, or a factor is less than 1.
+        If the format is invalid, or a factor is less than 1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Variables, placeholders, sparse matrices and compiled functions as Keras 2.0 means them."""
+"""Variables, placeholders, sparse matrices and compiled functions as in Keras 2.0."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = [
 
 
 def variable(value: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """Make a variable: a Tensor whose value is an array that can be read, set and updated.
+    """Create a variable: a Tensor whose value is an array that can be read, set and updated.
 
     Parameters
     ----------
     value : array, Tensor, number, nested list or sparse matrix
-        Its first value.
+        Initial value.
     dtype : str, optional
-        Its dtype, ``floatx`` by default, whatever `value` has.
+        Dtype of the variable, whatever the dtype of `value`. Defaults to ``floatx``.
     name : str, optional
-        A name, for people and for saved weights.
+        Name in messages and in saved weights.
 
     Returns
     -------
@@ -56,20 +56,20 @@ def placeholder(
     sparse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """An input of a recorded computation, to be given an array when it runs.
+    """Create an input of a recorded computation.
 
     Parameters
     ----------
     shape : sequence of int or None, optional
-        Its lengths, None for unknown ones; arrays are checked against the others.
+        Lengths of the axes, None if unknown. The shapes of arrays are checked against the known lengths.
     ndim : int, optional
-        The number of its axes, where no `shape` is given.
+        Number of axes; used only without `shape`.
     dtype : str, optional
-        Its dtype, ``floatx`` by default.
+        Dtype of the input. Defaults to ``floatx``.
     sparse : bool
-        Whether it is to be given a sparse matrix, SciPy's or one of the package sparse.
+        Whether the input is a sparse matrix, of SciPy or of the package sparse.
     name : str, optional
-        A name for people.
+        Name in messages.
 
     Returns
     -------
@@ -97,12 +97,12 @@ _sparse_placeholder = sparse.sparse_placeholder
 
 
 def identity(x: Any) -> Any:
-    """A Tensor with the same content; of an array, itself.
+    """Return a new Tensor with the same value; return an array itself.
 
     Parameters
     ----------
     x : Tensor or array
-        The content.
+        The value.
 
     Returns
     -------
@@ -118,12 +118,12 @@ def identity(x: Any) -> Any:
 
 
 def eval(x: Any) -> Any:
-    """The value of what was recorded.
+    """Compute the value of a recorded computation.
 
     Parameters
     ----------
     x : Tensor, SparseTensor or array
-        What to compute.
+        The value to compute.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def eval(x: Any) -> Any:
     Raises
     ------
     ValueError
-        If a placeholder is needed.
+        If the value depends on a placeholder.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def eval(x: Any) -> Any:
 
 
 def batch_get_value(ops: Sequence[tape.Variable]) -> list[Any]:
-    """The values of several variables.
+    """Return the values of several variables.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def batch_get_value(ops: Sequence[tape.Variable]) -> list[Any]:
     Returns
     -------
     list of numpy.ndarray
-        Copies.
+        Copies of the values.
 
     Examples
     --------
@@ -165,21 +165,21 @@ def batch_get_value(ops: Sequence[tape.Variable]) -> list[Any]:
 
 
 def moving_average_update(x: tape.Variable, value: Any, momentum: float) -> tuple[tape.Variable, Any]:
-    """An update that moves a variable some way towards a value.
+    """Return an update that moves a variable towards a value.
 
     Parameters
     ----------
     x : Variable
-        The average.
+        The moving average.
     value : Tensor, array or number
-        What is averaged.
+        New observation.
     momentum : float
-        The weight of the old average; that of `value` is rounded to float32, as in TensorFlow.
+        Weight of the old average; the weight of `value` is rounded to float32, as in TensorFlow.
 
     Returns
     -------
     tuple
-        The variable and its new value, to be given to `function`.
+        The variable and its new value, for `function`.
 
     Examples
     --------
@@ -197,24 +197,24 @@ def function(inputs: Any, outputs: Any, updates: Any = None, **kwargs: Any) -> g
     inputs : list of Tensor
         Placeholders.
     outputs : list of Tensor
-        What it returns.
+        Results of the function.
     updates : list of pairs, optional
-        Variables and their new values (`update` and its like make such pairs). All are computed from the old values
-        and set together, after the outputs; of several for one variable, the last one counts.
+        Variables and their new values (`update` and similar functions return such pairs). All are computed from the old
+        values and set together, after the outputs. If a variable occurs several times, its last pair counts.
     **kwargs
-        ``name``, a name for error messages.
+        ``name``, for error messages.
 
     Returns
     -------
     callable
-        ``f(list of arrays)`` gives a list of NumPy arrays.
+        Takes a list of arrays, one for each input; returns a list of NumPy arrays, one for each output.
 
     Raises
     ------
     TypeError
-        If `inputs` or `outputs` is no list.
+        If `inputs` or `outputs` is not a list.
     ValueError
-        For any other keyword.
+        If there is any other keyword.
 
     Examples
     --------
@@ -229,19 +229,19 @@ def function(inputs: Any, outputs: Any, updates: Any = None, **kwargs: Any) -> g
 
 
 def gradients(loss: Any, variables: Any) -> list[Any]:
-    """Differentiate a recorded value, or the sum of its elements.
+    """Differentiate a recorded value, or the sum of its elements, with respect to variables.
 
     Parameters
     ----------
     loss : Tensor
-        What to differentiate.
+        The value to differentiate.
     variables : list of Tensor
-        In what.
+        Variables or other Tensors to differentiate with respect to.
 
     Returns
     -------
     list of Tensor
-        None in place of a gradient where `loss` does not depend on the variable.
+        The gradients; None where `loss` does not depend on the variable.
 
     Examples
     --------
@@ -253,14 +253,14 @@ def gradients(loss: Any, variables: Any) -> list[Any]:
 
 
 def dot(x: Any, y: Any) -> Any:
-    """Sum of products over the last axis of one array and the last but one of another.
+    """Sum products over the last axis of `x` and the second-to-last axis of `y`.
 
     Parameters
     ----------
     x : array, Tensor, SparseTensor or sparse matrix
-        The left factor; SciPy's sparse matrices, or those of the package sparse, are taken as they are.
+        Left factor; may be a sparse matrix of SciPy or of the package sparse.
     y : array or Tensor
-        The right factor; of a vector, its only axis is summed over.
+        Right factor; if it is a vector, the sum is over its only axis.
 
     Returns
     -------
@@ -278,19 +278,19 @@ def dot(x: Any, y: Any) -> Any:
 
 
 def concatenate(tensors: Sequence[Array], axis: int = -1) -> Any:
-    """Join arrays along an axis.
+    """Concatenate arrays along an axis.
 
     Parameters
     ----------
     tensors : list of array, Tensor or SparseTensor
-        What to join.
+        Arrays to concatenate.
     axis : int
-        The axis along which.
+        Axis to concatenate along.
 
     Returns
     -------
     array, Tensor or SparseTensor
-        Sparse where all are.
+        Sparse if all inputs are.
 
     Examples
     --------

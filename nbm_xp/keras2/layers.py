@@ -1,4 +1,4 @@
-"""What layers are made of, where Keras 2.0 on TensorFlow means something of its own."""
+"""Layer operations that differ between Keras 2.0 on TensorFlow and the shared functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["bias_add", "maximum", "minimum", "one_hot", "repeat_elements", "soft
 
 
 def softmax(x: Array) -> Array:
-    """Exponentials divided by their sum, along the last axis.
+    """Softmax along the last axis.
 
     Parameters
     ----------
@@ -33,17 +33,17 @@ def softmax(x: Array) -> Array:
 
 
 def maximum(x: Array, y: Array) -> Array:
-    """The larger of two, element by element.
+    """Return the elementwise maximum of two arrays.
 
     Parameters
     ----------
     x, y : array, Tensor or number
-        What to compare.
+        Arrays whose shapes are broadcast.
 
     Returns
     -------
     array or Tensor
-        Where both are equal, the gradient goes to the first.
+        Where both are equal, the first gets the gradient.
 
     Examples
     --------
@@ -55,17 +55,17 @@ def maximum(x: Array, y: Array) -> Array:
 
 
 def minimum(x: Array, y: Array) -> Array:
-    """The smaller of two, element by element.
+    """Return the elementwise minimum of two arrays.
 
     Parameters
     ----------
     x, y : array, Tensor or number
-        What to compare.
+        Arrays whose shapes are broadcast.
 
     Returns
     -------
     array or Tensor
-        Where both are equal, the gradient goes to the first.
+        Where both are equal, the first gets the gradient.
 
     Examples
     --------
@@ -77,19 +77,19 @@ def minimum(x: Array, y: Array) -> Array:
 
 
 def one_hot(indices: Array, num_classes: int) -> Array:
-    """Rows of zeros with a one where the index says.
+    """Return one-hot rows of class indices.
 
     Parameters
     ----------
     indices : array of int
-        Which element is to be 1.
+        Class indices.
     num_classes : int
-        How long the rows are.
+        Number of classes: the length of the rows.
 
     Returns
     -------
     array or Tensor
-        Of dtype ``floatx``; for an index that is no class, a row of zeros.
+        Of dtype ``floatx``; an index outside the classes gives a row of zeros.
 
     Examples
     --------
@@ -102,16 +102,16 @@ def one_hot(indices: Array, num_classes: int) -> Array:
 
 
 def repeat_elements(x: Array, rep: int, axis: int | None) -> Array:
-    """Repeat each element in place.
+    """Repeat each element.
 
     Parameters
     ----------
     x : array or Tensor
-        The elements.
+        The array.
     rep : int
-        How often each stands in the result.
+        Number of repetitions.
     axis : int or None
-        The axis along which to repeat; None flattens first.
+        Axis to repeat along; None flattens first.
 
     Returns
     -------
@@ -120,8 +120,8 @@ def repeat_elements(x: Array, rep: int, axis: int | None) -> Array:
     Raises
     ------
     ValueError
-        If the length of that axis is None, in a shape that names others, as the original has it. (Where no length is
-        known, as in ``placeholder(ndim=2)``, it is not needed.)
+        If the length of that axis is None in a shape with other known lengths, as in Keras. (If no length is known, as
+        in ``placeholder(ndim=2)``, it is not needed.)
 
     Examples
     --------
@@ -137,16 +137,16 @@ def repeat_elements(x: Array, rep: int, axis: int | None) -> Array:
 
 
 def bias_add(x: Array, bias: Array, data_format: str | None = None) -> Array:
-    """Add an offset to each channel, or to each element of a sample.
+    """Add a bias to each channel, or to each element of a sample.
 
     Parameters
     ----------
     x : array or Tensor
         Samples along the first axis.
     bias : array or Tensor
-        A vector with one number for each channel; or, with one axis less than `x`, one for each element of a sample.
+        Vector with one element for each channel, or, with one axis fewer than `x`, one element for each of a sample.
     data_format : {"channels_last", "channels_first"}, optional
-        Which axis of `x` has the channels, by default `image_data_format`.
+        Position of the channels. Defaults to `image_data_format`.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def bias_add(x: Array, bias: Array, data_format: str | None = None) -> Array:
     Raises
     ------
     ValueError
-        If there is no such format, or `bias` has another number of axes.
+        If the format is invalid, or `bias` has another number of axes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Settings as Keras 2.0 names them, and properties of Tensors: shape, dtype, whether Keras made it."""
+"""Settings by Keras 2.0's names, and properties of Tensors: shape, dtype, and whether Keras created them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ORDERINGS = {"tf": "channels_last", "th": "channels_first"}
 
 
 def epsilon() -> float:
-    """The fuzz factor: what was set, else 1e-7.
+    """Return the fuzz factor: the configured value, by default 1e-7.
 
     Returns
     -------
@@ -47,12 +47,12 @@ def cast_to_floatx(x: Any) -> Any:
     Parameters
     ----------
     x : array, number or nested list
-        What to convert.
+        Values to convert.
 
     Returns
     -------
     array
-        In the library of `x`; a NumPy array where `x` is no array.
+        Of the library of `x`; a NumPy array if `x` is not an array.
 
     Examples
     --------
@@ -65,12 +65,12 @@ def cast_to_floatx(x: Any) -> Any:
 
 
 def image_dim_ordering() -> str:
-    """The image layout by its older name.
+    """Return the image layout by its older name.
 
     Returns
     -------
     str
-        ``'tf'`` where the channels are last, ``'th'`` where they are first.
+        ``'tf'`` for channels last, ``'th'`` for channels first.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def set_image_dim_ordering(dim_ordering: str) -> None:
     Raises
     ------
     ValueError
-        If it is neither.
+        If `dim_ordering` is invalid.
 
     Examples
     --------
@@ -103,12 +103,12 @@ def set_image_dim_ordering(dim_ordering: str) -> None:
 
 
 def manual_variable_initialization(value: bool) -> None:
-    """Without effect: variables have their value from the moment they are made.
+    """Do nothing: variables have their value from creation.
 
     Parameters
     ----------
     value : bool
-        In Keras, whether the user is to initialise variables.
+        In Keras, whether the user initialises variables. Ignored.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def manual_variable_initialization(value: bool) -> None:
 
 
 def is_keras_tensor(x: Any) -> bool:
-    """Whether a Tensor comes from Keras: from `variable`, `placeholder` or a layer.
+    """Return whether a Tensor comes from Keras: from `variable`, `placeholder` or a layer.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def is_keras_tensor(x: Any) -> bool:
     Raises
     ------
     ValueError
-        If `x` is no Tensor.
+        If `x` is not a Tensor.
 
     Examples
     --------
@@ -145,12 +145,12 @@ def is_keras_tensor(x: Any) -> bool:
 
 
 def is_sparse(tensor: Any) -> bool:
-    """Whether a matrix is recorded as a sparse one.
+    """Return whether a Tensor is a sparse matrix.
 
     Parameters
     ----------
     tensor : Tensor or SparseTensor
-        The array.
+        The matrix.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def is_sparse(tensor: Any) -> bool:
 
 
 def to_dense(tensor: Any) -> Any:
-    """A sparse matrix as a dense one; anything else as it is.
+    """Convert a sparse matrix to a dense one; return anything else unchanged.
 
     Parameters
     ----------
@@ -187,17 +187,17 @@ def to_dense(tensor: Any) -> Any:
 
 
 def shape(x: Any) -> Any:
-    """The shape as a vector that can be computed with.
+    """Return the shape as a vector.
 
     Parameters
     ----------
     x : array, Tensor or SparseTensor
-        Of what.
+        The array.
 
     Returns
     -------
     array of int32, or Tensor
-        Recorded where `x` is.
+        A Tensor if `x` is one.
 
     Examples
     --------
@@ -209,12 +209,12 @@ def shape(x: Any) -> Any:
 
 
 def ndim(x: Any) -> int:
-    """The number of axes.
+    """Return the number of axes.
 
     Parameters
     ----------
     x : array, Tensor or SparseTensor
-        Of what.
+        The array.
 
     Returns
     -------
@@ -231,12 +231,12 @@ def ndim(x: Any) -> int:
 
 
 def dtype(x: Any) -> str:
-    """The dtype by name.
+    """Return the name of the dtype.
 
     Parameters
     ----------
     x : array, Tensor or SparseTensor
-        Of what.
+        The array.
 
     Returns
     -------
@@ -252,17 +252,17 @@ def dtype(x: Any) -> str:
 
 
 def int_shape(x: Any) -> tuple[int | None, ...]:
-    """The shape as plain numbers.
+    """Return the shape as a tuple of integers.
 
     Parameters
     ----------
     x : Tensor or array
-        Of what.
+        The array.
 
     Returns
     -------
     tuple of int
-        With None for lengths that are not known before the graph runs.
+        None for lengths that are unknown before the graph runs.
 
     Examples
     --------

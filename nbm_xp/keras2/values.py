@@ -1,6 +1,6 @@
-"""Variables as Keras 2.0 makes and sets them, and its random numbers.
+"""Keras 2.0's variables and random numbers.
 
-Variables have the attributes that Keras's layers read, and a fixed shape. Random numbers depend on a seed alone.
+Variables have the attributes that Keras's layers read, and a fixed shape. Random numbers depend only on a seed.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ def _own(made: Any) -> Any:
 
 
 def zeros(shape: Shape, dtype: Any = None, name: str | None = None) -> Any:
-    """A variable of zeros.
+    """Create a variable of zeros.
 
     Parameters
     ----------
     shape : tuple of int
-        Its shape. With an unknown length of a Tensor in it, the result is a Tensor instead.
+        Shape of the variable. If a length is an unknown length of a Tensor, the result is a Tensor instead.
     dtype : str, optional
-        Its dtype, ``floatx`` by default.
+        Dtype of the variable. Defaults to ``floatx``.
     name : str, optional
-        Its name.
+        Name of the variable.
 
     Returns
     -------
@@ -55,16 +55,16 @@ def zeros(shape: Shape, dtype: Any = None, name: str | None = None) -> Any:
 
 
 def ones(shape: Shape, dtype: Any = None, name: str | None = None) -> Any:
-    """A variable of ones.
+    """Create a variable of ones.
 
     Parameters
     ----------
     shape : tuple of int
-        Its shape. With an unknown length of a Tensor in it, the result is a Tensor instead.
+        Shape of the variable. If a length is an unknown length of a Tensor, the result is a Tensor instead.
     dtype : str, optional
-        Its dtype, ``floatx`` by default.
+        Dtype of the variable. Defaults to ``floatx``.
     name : str, optional
-        Its name.
+        Name of the variable.
 
     Returns
     -------
@@ -79,16 +79,16 @@ def ones(shape: Shape, dtype: Any = None, name: str | None = None) -> Any:
 
 
 def eye(size: int, dtype: Any = None, name: str | None = None) -> Any:
-    """A variable with an identity matrix.
+    """Create a variable whose value is the identity matrix.
 
     Parameters
     ----------
     size : int
-        The number of rows and columns.
+        Number of rows and columns.
     dtype : str, optional
-        Its dtype, ``floatx`` by default.
+        Dtype of the variable. Defaults to ``floatx``.
     name : str, optional
-        Its name.
+        Name of the variable.
 
     Returns
     -------
@@ -104,19 +104,19 @@ def eye(size: int, dtype: Any = None, name: str | None = None) -> Any:
 
 
 def set_value(x: tape.Variable, value: Any) -> None:
-    """Give a variable another value of the same shape.
+    """Set the value of a variable; the shape must stay the same.
 
     Parameters
     ----------
     x : Variable
         The variable.
     value : array, number, nested list, or anything that NumPy makes an array of
-        Cast to the variable's dtype. Datasets of h5py and frames of pandas are taken as NumPy takes them.
+        New value, cast to the variable's dtype. Datasets of h5py and frames of pandas are converted by NumPy.
 
     Raises
     ------
     TypeError
-        If `x` is no variable.
+        If `x` is not a variable.
     ValueError
         If `value` has another shape.
 
@@ -131,17 +131,17 @@ def set_value(x: tape.Variable, value: Any) -> None:
 
 
 def batch_set_value(tuples: Iterable[tuple[tape.Variable, Any]]) -> None:
-    """Give several variables other values of the same shapes: all, or none where one does not fit.
+    """Set the values of several variables: all, or none if an argument is invalid.
 
     Parameters
     ----------
     tuples : list of (Variable, value)
-        Each variable with its new value, as `set_value` takes it.
+        Pairs of a variable and its new value, as for `set_value`.
 
     Raises
     ------
     TypeError
-        If one is no variable.
+        If a pair's first element is not a variable.
     ValueError
         If a value has another shape.
 
@@ -156,19 +156,19 @@ def batch_set_value(tuples: Iterable[tuple[tape.Variable, Any]]) -> None:
 
 
 def random_normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
-    """Numbers drawn from a normal distribution.
+    """Draw from a normal distribution.
 
     Parameters
     ----------
     shape : tuple of int
-        How many.
+        Shape of the result.
     mean, stddev : float
-        The distribution's mean and standard deviation.
+        Mean and standard deviation of the distribution.
     dtype : str, optional
-        Their dtype, ``floatx`` by default.
+        Dtype of the result. Defaults to ``floatx``.
     seed : int, optional
-        The same seed gives the same numbers; by default one that NumPy's global state draws, so that
-        ``np.random.seed`` decides.
+        The same seed gives the same numbers. By default drawn from NumPy's global state, so that ``np.random.seed``
+        determines it.
 
     Returns
     -------
@@ -180,24 +180,24 @@ def random_normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: A
     >>> random_normal((2, 3), seed=1).eval().shape
     (2, 3)
     """
-    # of a narrower dtype than floatx, Theano's streams give floatx
+    # Theano's streams return floatx for narrower dtypes
     return cast(randomness.random_normal(shape, mean, stddev, dtype, _rng(seed)), dtype or floatx())
 
 
 def random_uniform(shape: Shape, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
-    """Numbers drawn evenly from an interval.
+    """Draw from a uniform distribution.
 
     Parameters
     ----------
     shape : tuple of int
-        How many.
+        Shape of the result.
     minval, maxval : float
-        The interval; of integers, `minval` is included and `maxval` is not.
+        Bounds of the interval; for integers, `minval` is inclusive and `maxval` exclusive.
     dtype : str, optional
-        Their dtype, ``floatx`` by default.
+        Dtype of the result. Defaults to ``floatx``.
     seed : int, optional
-        The same seed gives the same numbers; by default one that NumPy's global state draws, so that
-        ``np.random.seed`` decides.
+        The same seed gives the same numbers. By default drawn from NumPy's global state, so that ``np.random.seed``
+        determines it.
 
     Returns
     -------
@@ -213,19 +213,19 @@ def random_uniform(shape: Shape, minval: float = 0.0, maxval: float = 1.0, dtype
 
 
 def random_binomial(shape: Shape, p: float = 0.0, dtype: Any = None, seed: Any = None) -> Any:
-    """Ones with a probability, else zeros.
+    """Draw ones with a given probability, and zeros otherwise.
 
     Parameters
     ----------
     shape : tuple of int
-        How many.
+        Shape of the result.
     p : float
-        The probability of a one.
+        Probability of a one.
     dtype : str, optional
-        Their dtype, ``floatx`` by default.
+        Dtype of the result. Defaults to ``floatx``.
     seed : int, optional
-        The same seed gives the same numbers; by default one that NumPy's global state draws, so that
-        ``np.random.seed`` decides.
+        The same seed gives the same numbers. By default drawn from NumPy's global state, so that ``np.random.seed``
+        determines it.
 
     Returns
     -------
@@ -241,19 +241,19 @@ def random_binomial(shape: Shape, p: float = 0.0, dtype: Any = None, seed: Any =
 
 
 def truncated_normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
-    """Numbers drawn from a normal distribution, without those beyond two standard deviations.
+    """Draw from a normal distribution truncated at two standard deviations from its mean.
 
     Parameters
     ----------
     shape : tuple of int
-        How many.
+        Shape of the result.
     mean, stddev : float
-        Mean and standard deviation of the normal distribution.
+        Mean and standard deviation before truncation.
     dtype : str, optional
-        Their dtype, ``floatx`` by default.
+        Dtype of the result. Defaults to ``floatx``.
     seed : int, optional
-        The same seed gives the same numbers; by default one that NumPy's global state draws, so that
-        ``np.random.seed`` decides.
+        The same seed gives the same numbers. By default drawn from NumPy's global state, so that ``np.random.seed``
+        determines it.
 
     Returns
     -------
@@ -271,20 +271,20 @@ def truncated_normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype
 def random_uniform_variable(
     shape: Shape, low: float, high: float, dtype: Any = None, name: str | None = None, seed: Any = None
 ) -> tape.Variable:
-    """A variable whose first value is drawn evenly from an interval.
+    """Create a variable whose initial value is drawn from a uniform distribution.
 
     Parameters
     ----------
     shape : tuple of int
-        Its shape.
+        Shape of the variable.
     low, high : float
-        The interval.
+        Bounds of the interval.
     dtype : str, optional
-        Its dtype, ``floatx`` by default.
+        Dtype of the variable. Defaults to ``floatx``.
     name : str, optional
-        Its name.
+        Name of the variable.
     seed : int, optional
-        The same seed gives the same numbers; by default as in `random_uniform`.
+        The same seed gives the same numbers. By default as in `random_uniform`.
 
     Returns
     -------
@@ -302,20 +302,20 @@ def random_uniform_variable(
 def random_normal_variable(
     shape: Shape, mean: float, scale: float, dtype: Any = None, name: str | None = None, seed: Any = None
 ) -> tape.Variable:
-    """A variable whose first value is drawn from a normal distribution.
+    """Create a variable whose initial value is drawn from a normal distribution.
 
     Parameters
     ----------
     shape : tuple of int
-        Its shape.
+        Shape of the variable.
     mean, scale : float
-        The distribution's mean and standard deviation.
+        Mean and standard deviation of the distribution.
     dtype : str, optional
-        Its dtype, ``floatx`` by default.
+        Dtype of the variable. Defaults to ``floatx``.
     name : str, optional
-        Its name.
+        Name of the variable.
     seed : int, optional
-        The same seed gives the same numbers; by default as in `random_uniform`.
+        The same seed gives the same numbers. By default as in `random_uniform`.
 
     Returns
     -------
@@ -324,7 +324,7 @@ def random_normal_variable(
     Raises
     ------
     ValueError
-        If `dtype` is not one of floating point, by the name that Keras gives it.
+        If `dtype` is not the name of a floating-point dtype.
 
     Examples
     --------
@@ -338,19 +338,19 @@ def random_normal_variable(
 
 
 def dropout(x: Array, level: float, noise_shape: Any = None, seed: Any = None) -> Any:
-    """Zeros in random places, with what is left scaled up so that the expectation stays.
+    """Set random elements to zero and scale the others up to keep the expectation.
 
     Parameters
     ----------
     x : array or Tensor
         The values.
     level : float
-        The share of zeros, from 0 to less than 1.
+        Probability of a zero, in [0, 1).
     noise_shape : tuple of int or None, optional
-        The shape in which zeros are drawn, which broadcasts to that of `x`; None for a length as in `x`.
+        Shape of the draws, which broadcasts to the shape of `x`; None for a length of `x`.
     seed : int, optional
-        The same seed gives the same zeros; by default one that NumPy's global state draws, so that
-        ``np.random.seed`` decides.
+        The same seed gives the same zeros. By default drawn from NumPy's global state, so that ``np.random.seed``
+        determines it.
 
     Returns
     -------
@@ -367,7 +367,7 @@ def dropout(x: Array, level: float, noise_shape: Any = None, seed: Any = None) -
 
 
 def _rng(seed: int | None) -> RandomStreams:
-    """Theano's generator of a number that NumPy's global state draws, as Keras on Theano has it; seeds are hashed."""
+    """Create Theano's generator; None takes a number from NumPy's global state, as in Keras. Seeds are hashed."""
     return randomness.make_rng(draw=global_integer) if seed is None else randomness.rng_from(seed)
 
 

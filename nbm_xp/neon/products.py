@@ -182,8 +182,7 @@ class Products(Engine):
         A : buffer or op-tree
             A matrix (K, C), possibly transposed, or a stack of matrices (X, K, N).
         B : buffer or op-tree
-            Stack of matrices: (X, C, N) for a matrix A, (X, K, N) for a transposed A, ``B.T`` of (X, C, N) for a stack
-            A.
+            Stack of matrices: (X, C, N) for one A, (X, K, N) for a transposed A, ``B.T`` of (X, C, N) for a stack A.
         C : buffer
             Destination: (X, K, N), the products of the matrix with each of the stack; (X, C, N) for the transposed
             matrix; or (K, C), the sum of the products of pairs of two stacks.
