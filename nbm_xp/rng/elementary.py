@@ -1,10 +1,10 @@
-"""Root, logarithm, exponential, circular functions, normal quantile of float64 arrays: same bits on every library.
+"""Elementary functions and the normal quantile of float64 arrays, with the same bits on every library.
 
-Contract: only what IEEE 754 fixes to the last bit decides a result, so that a draw that goes
-through one of these is the same on every library and processor, now and later; within one unit in the last place,
-beside what the libraries have. The polynomials are those of `nbm_xp.namespace.mrg31k3p.approximations`.
+Contract: results depend only on operations that IEEE 754 determines to the last bit, so that a draw that uses these
+functions is the same on every library and processor, now and later. They agree with the libraries' own functions to
+within one unit in the last place. The polynomials are those of `nbm_xp.namespace.mrg31k3p.approximations`.
 
-A library's own logarithm serves to guess an exponent, which is then put right; it leaves no trace.
+A library's own logarithm is used to guess an exponent, which is then corrected; it does not affect the result.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
     "sin", "sqrt", "stirling_error", "truncated_normal",
 ]  # fmt: skip
 
-_BEYOND_TWO_SIGMA: Final = 0.022750131948179207  # the probability of more than two standard deviations, on one side
+_BEYOND_TWO_SIGMA: Final = 0.022750131948179207  # one-sided probability of more than two standard deviations
 _LOWEST: Final = -1022
 _LEAST, _MOST = -708.0, 709.0
 _ROOT_TWO_LESS_ONE: Final = 0.41421356237309503
@@ -50,7 +50,7 @@ _ARCTANGENTS: Final = tuple((-1.0) ** (odd // 2) / odd for odd in range(41, 1, -
 
 
 def _with_kernel(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The function, by the library's kernel of its name where there is one."""
+    """Return the function, replaced by the library's kernel of its name if there is one."""
 
     @wraps(function)
     def computed(x: Any) -> Any:
@@ -62,19 +62,19 @@ def _with_kernel(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 @lru_cache(maxsize=1)
 def _powers() -> Any:
-    """The powers of two from 2**-1022 to 2**1023."""
+    """Return the powers of two from 2**-1022 to 2**1023."""
     return asarray([2.0**k for k in range(_LOWEST, 1024)], host_namespace())
 
 
 def _looked_up(xp: Any, table: Any, index: Any) -> Any:
-    """Entries of a table, in the shape of their places."""
+    """Return the entries of a table at some indices, in the shape of these."""
     places = xp.reshape(xp.astype(index, dtype_of(xp, "int64")), (-1,))
     return xp.reshape(xp.take(asarray(table, xp), places, axis=0), index.shape)
 
 
 @_with_kernel
 def log(x: Any) -> Any:
-    """The natural logarithm.
+    """Return the natural logarithm.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def log(x: Any) -> Any:
 
 @_with_kernel
 def sqrt(x: Any) -> Any:
-    """The square root, which IEEE 754 fixes and not every library gives: its own serves as a guess.
+    """Return the square root, rounded as in IEEE 754; the library's own, which may not be, is the first guess.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def sqrt(x: Any) -> Any:
 
 @_with_kernel
 def exp(x: Any) -> Any:
-    """The exponential.
+    """Return the exponential.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def exp(x: Any) -> Any:
 
 
 def quotient(a: Any, b: Any) -> Any:
-    """Elements of one array over those of another, rounded once, as IEEE 754 has it.
+    """Return the quotients of the elements of two arrays, rounded once, as in IEEE 754.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def quotient(a: Any, b: Any) -> Any:
 
 
 def expm1(x: Any) -> Any:
-    """The exponential less 1, with the relative accuracy of `x` near 0.
+    """Return the exponential minus 1, with the relative accuracy of `x` near 0.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def expm1(x: Any) -> Any:
 
 
 def log1p(x: Any) -> Any:
-    """The logarithm of ``1 + x``, with the relative accuracy of `x` near 0: see `expm1`.
+    """Return the logarithm of ``1 + x``, with the relative accuracy of `x` near 0: see `expm1`.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def log1p(x: Any) -> Any:
 
 
 def series_in(z: Any, coefficients: Sequence[float]) -> Any:
-    """A power series without constant, whose last coefficient is that of `z`.
+    """Return a power series without a constant term; the last coefficient is that of `z`.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def series_in(z: Any, coefficients: Sequence[float]) -> Any:
 
 
 def arctan(x: Any) -> Any:
-    """The angle, from minus to plus a quarter of a turn, whose tangent is some number.
+    """Return the arc tangent, in radians from -pi/2 to pi/2.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def _wave(x: Any, shift: int) -> Any:
 
 
 def sin(x: Any) -> Any:
-    """The sine.
+    """Return the sine.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def sin(x: Any) -> Any:
 
 
 def cos(x: Any) -> Any:
-    """The cosine.
+    """Return the cosine.
 
     Examples
     --------
@@ -243,7 +243,7 @@ def cos(x: Any) -> Any:
 
 @_with_kernel
 def normal_quantile(p: Any) -> Any:
-    """The number below which a standard normal number lies with probability `p`, a float64 array [3]_.
+    """Return the standard normal quantiles of probabilities, a float64 array [3]_.
 
     Examples
     --------
@@ -261,7 +261,7 @@ def normal_quantile(p: Any) -> Any:
 
 
 def _near_quantile(p: Any, log: Callable[[Any], Any] | None = None, sqrt: Callable[[Any], Any] | None = None) -> Any:
-    """The same of probabilities from exp(-25) to 1 less that."""
+    """Return the normal quantiles of probabilities from exp(-25) to 1 - exp(-25)."""
     xp = array_namespace(p)
     q = p - 0.5
     middle = xp.abs(q) <= HALF_WIDTH
@@ -272,9 +272,9 @@ def _near_quantile(p: Any, log: Callable[[Any], Any] | None = None, sqrt: Callab
 
 
 def truncated_normal(u: Any, quantile: Callable[[Any], Any] = _near_quantile) -> Any:
-    """Standard normal numbers within two standard deviations, from uniforms, in their order.
+    """Return standard normal numbers truncated at two standard deviations, as an increasing function of uniforms.
 
-    `quantile` stands in for the normal quantile; by default it uses the library's own functions, in any dtype.
+    `quantile` is the normal quantile function; the default uses the library's own functions, in any dtype.
 
     Examples
     --------
@@ -288,14 +288,14 @@ def truncated_normal(u: Any, quantile: Callable[[Any], Any] = _near_quantile) ->
 
 
 def _below_ten(k: Any, table: Sequence[float], otherwise: Any) -> Any:
-    """What a table has for whole numbers below 10, other values for others."""
+    """Return the entries of a table for integers below 10, and other values for larger integers."""
     xp = array_namespace(k)
     found = _looked_up(xp, asarray(list(table), host_namespace()), xp.minimum(k, 9.0))
     return xp.where(k < 10.0, found, otherwise)
 
 
 def log_factorial(k: Any) -> Any:
-    """The logarithm of the factorial of whole numbers.
+    """Return the logarithm of the factorial of integers.
 
     Examples
     --------
@@ -310,7 +310,7 @@ def log_factorial(k: Any) -> Any:
 
 
 def stirling_error(k: Any) -> Any:
-    """What Stirling's formula for ``k!``, written about ``k + 1``, lacks: see `log_factorial`.
+    """Return ``log(k!)`` less Stirling's formula written in ``k + 1``: see `log_factorial`.
 
     Examples
     --------

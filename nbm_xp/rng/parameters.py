@@ -1,7 +1,7 @@
-"""Parameters of random draws: numbers, sizes, dtypes, chunks and `out`, and lines along which standard numbers lie.
+"""Parameters of random draws: numbers, sizes, dtypes, chunks and `out`; location and scale of standard numbers.
 
-Contract: an error names the parameter, what it was and what is allowed, before anything is drawn; bounds and scales are
-rounded to the dtype of the numbers before anything is computed with them, as Theano does.
+Contract: an error names the parameter, its value and what is allowed, before anything is drawn; bounds and scales are
+rounded to the dtype of the numbers before anything is computed with them, as in Theano.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ Size: TypeAlias = int | Sequence[int] | None
 INTEGERS: Final = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 COUNTING: Final = (*INTEGERS, *DTYPES)
-"""The dtypes that counts can have."""
+"""dtypes of counts."""
 
 LARGEST: Final = {"float16": 65504.0, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
-"""The largest finite number of a dtype."""
+"""Largest finite number of each dtype."""
 
 MOST_ELEMENTS: Final = 2**55
-"""So many elements a draw may have: places and those of later draws fit 64 bits."""
+"""Largest number of elements of a draw; indices, also of later draws, fit 64 bits."""
 
 
 def is_number(value: Any) -> bool:
-    """Whether a parameter is one of Python's numbers, whose dtype gives way to that of arrays; NumPy's are arrays."""
+    """Whether a parameter is a Python number, which does not determine dtypes; NumPy's scalars are arrays."""
     return isinstance(value, (bool, int, float)) and not is_array(value)
 
 
 def any_tensor(*values: Any) -> bool:
-    """Whether a parameter is a recording Tensor.
+    """Whether any parameter is a recording Tensor.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def any_tensor(*values: Any) -> bool:
 
 
 def is_double(value: Any) -> bool:
-    """Whether a number is within what a double holds, as the largest ints are not."""
+    """Whether a number is in the range of float64; the largest ints are not."""
     try:
         float(value)
     except OverflowError:
@@ -82,7 +82,7 @@ def is_double(value: Any) -> bool:
 
 
 def checked(name: str, value: Any) -> Any:
-    """Give a parameter as a number or an array."""
+    """Return a parameter as a number or an array."""
     if is_number(value):
         return value
     if isinstance(value, (list, tuple)) or is_array(value):
@@ -96,7 +96,7 @@ def checked(name: str, value: Any) -> Any:
 
 
 def known_integer(value: Any) -> Any:
-    """Give an array of one integer and no axes, such as NumPy's scalars are, as an int; anything else as it is.
+    """Return an integer array without axes, such as a NumPy scalar, as an int; return anything else unchanged.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def known_integer(value: Any) -> Any:
 
 
 def shape_of(size: Size, *parameters: Any) -> Shape:
-    """Give the shape of a draw: `size`, or what its parameters broadcast to.
+    """Return the shape of a draw: `size`, or the shape that its parameters broadcast to.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def shape_of(size: Size, *parameters: Any) -> Shape:
 
 
 def countable(shape: Shape) -> Shape:
-    """Give a shape back, or raise an error where it has more elements than places can count.
+    """Return a shape; raise an error if it has more than `MOST_ELEMENTS` elements.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def countable(shape: Shape) -> Shape:
 
 
 def _broadcast(shapes: Sequence[Shape]) -> Shape:
-    """Find the shape that several shapes broadcast to."""
+    """Return the shape that several shapes broadcast to."""
     try:
         return tuple(host_namespace().broadcast_shapes(*shapes)) if shapes else ()
     except ValueError:
@@ -160,7 +160,7 @@ def _broadcast(shapes: Sequence[Shape]) -> Shape:
 
 
 def dtype_among(dtype: Any, allowed: Sequence[str]) -> str:
-    """Give the name of a dtype, which must be one of some.
+    """Return the name of a dtype, which must be one of those allowed.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def dtype_among(dtype: Any, allowed: Sequence[str]) -> str:
 
 
 def real_dtype(dtype: Any, *parameters: Any) -> str:
-    """Give the dtype of a draw: the one asked for, or floatx, or more where a parameter is an array of more.
+    """Return the dtype of a draw: the given one, or ``floatx`` promoted with the dtypes of array parameters.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def real_dtype(dtype: Any, *parameters: Any) -> str:
 
 
 def count_of(name: str, value: Any, least: int = 0, bits: int | None = None, what: str = "an int") -> int:
-    """Give an int that is not less than some number, and at most a power of two.
+    """Return an int that is at least `least` and, if `bits` is given, at most ``2**bits``.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def count_of(name: str, value: Any, least: int = 0, bits: int | None = None, wha
 
 
 def counts_on(xp: Any, dtype: str, least: int = 0, most: int = 0) -> str:
-    """The dtype of counts on a library: of JAX without its 64-bit types int32 for int64, if it holds the bounds.
+    """Return the dtype of counts: int64 becomes int32 on JAX without its 64-bit types if that holds the bounds.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def counts_on(xp: Any, dtype: str, least: int = 0, most: int = 0) -> str:
 
 
 def bounds_of(dtype: str) -> tuple[int, int]:
-    """Give the least and the largest whole number that a dtype of integers, bools or real numbers holds.
+    """Return the smallest and the largest integer that an integer, bool or floating-point dtype holds.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def bounds_of(dtype: str) -> tuple[int, int]:
 
 
 def chunks_of(chunks: Any, shape: Shape, *parameters: Any) -> Any:
-    """Give the chunks asked for, or along each axis those of the first parameter that has it, or None.
+    """Return the given chunks, or along each axis those of the first parameter with that axis, or None.
 
     Examples
     --------
@@ -251,22 +251,22 @@ def chunks_of(chunks: Any, shape: Shape, *parameters: Any) -> Any:
 
 
 def line_between(xp: Any, low: Any, high: Any, dtype: str) -> tuple[Any, Any]:
-    """Give ``low`` and ``high - low``, rounded to a dtype."""
+    """Return ``low`` and ``high - low``, rounded to a dtype."""
     low, high = rounded(xp, low, dtype), rounded(xp, high, dtype)
     if isinstance(low, float) and isinstance(high, float):
-        return low, rounded(xp, high - low, dtype)  # of narrower dtypes too: two roundings give what one does
+        return low, rounded(xp, high - low, dtype)  # in narrow dtypes too, two roundings equal one
     return low, high - low
 
 
 def as_scale_and_shift(loc: Any, scale: Any, dtype: str) -> tuple[float, float] | tuple[()] | None:
-    """What kernels multiply by and add: nothing for 1 and 0, None where one of them is an array."""
+    """Return the factor and summand for a kernel: () for 1 and 0, None if one of them is an array."""
     if not (isinstance(loc, float) and isinstance(scale, float)) or dtype == "float16":
         return None
     return () if (loc, scale) == (0.0, 1.0) else (scale, loc)
 
 
 def scaled_and_shifted(xp: Any, x: Any, loc: Any, scale: Any, dtype: str, times: Any = operator.mul) -> Any:
-    """Give ``x * scale + loc``; `times` multiplies."""
+    """Return ``x * scale + loc``; `times` multiplies."""
     loc, scale = rounded(xp, loc, dtype), rounded(xp, scale, dtype)
     if not isinstance(scale, float) or scale != 1:
         x = times(x, scale)
@@ -284,12 +284,12 @@ def rounded(xp: Any, value: Any, dtype: str) -> Any:
 
 @lru_cache(maxsize=256)
 def _rounded_number(value: float, sign: float, dtype: str) -> float:
-    """A number rounded to a dtype; `sign` tells -0.0 from 0.0."""
+    """Return a number rounded to a dtype; `sign` distinguishes -0.0 from 0.0 in the cache."""
     return float(asarray(float(value), host_namespace(), dtype))
 
 
 def with_whole_axis(chunks: Any, shape: Shape) -> Any:
-    """Chunks of rows, and an axis of outcomes behind them, the last of `shape`, that is not split."""
+    """Return chunks of rows with a last axis of outcomes, the last of `shape`, in a single chunk."""
     rows, outcomes = len(shape) - 1, (shape[-1],)
     if isinstance(chunks, Mapping):
         return {**chunks, rows: outcomes}
@@ -299,11 +299,11 @@ def with_whole_axis(chunks: Any, shape: Shape) -> Any:
 
 
 def require_writable(name: str, x: Any, instead: str = "") -> None:
-    """Raise an error for what is no array, or one whose elements cannot be changed."""
+    """Raise an error if `x` is not an array, or not writable."""
     if not is_array(x):
         raise TypeError(f"{name} must be an array, got {type(x).__name__}")
     if is_lazy(array_namespace(x)):
-        return  # it gets another graph
+        return  # assignment replaces its graph
     nothing = (slice(0, 0),) * x.ndim if x.ndim else ...
     try:
         x[nothing] = x[nothing]
@@ -312,7 +312,7 @@ def require_writable(name: str, x: Any, instead: str = "") -> None:
 
 
 def form_of(xp: Any, out: Any, size: Size, dtype: Any) -> tuple[Size, Any]:
-    """The size and the dtype of a draw: those of `out`, if there is one, which those asked for may not contradict."""
+    """Return the size and the dtype of a draw: those of `out` if given, with which the given ones must agree."""
     if out is None:
         return size, dtype
     require_writable("out", out)
@@ -331,9 +331,9 @@ def form_of(xp: Any, out: Any, size: Size, dtype: Any) -> tuple[Size, Any]:
 
 
 def fill(out: Any, drawn: Any) -> Any:
-    """What was drawn; in `out`, if there is one."""
+    """Return the drawn numbers, in `out` if given."""
     if out is None or drawn is out:
         return drawn
-    if 0 not in out.shape:  # which Dask cannot write to
+    if 0 not in out.shape:  # Dask cannot write to an empty array
         out[...] = drawn
     return out

@@ -1,9 +1,9 @@
-"""What a graph records for draws: their sizes and parameters, and an operation of the tape for each kind of draw.
+"""Recording of draws: their sizes and parameters, and an operation of the tape for each kind of draw.
 
-Contract: whatever the documents take as a size becomes a tuple of ints and lengths; an error names the parameter, what
-it was and what is allowed. An operation of `RandomStreams` takes the state of the streams and gives the numbers and the
-state after them; nothing flows back through it. A draw of a `Generator` whose parameters are Tensors has the uniforms
-of the call whenever it is evaluated, and the numbers and derivatives of the same call with arrays.
+Contract: a size, in any documented form, becomes a tuple of ints and lengths; an error names the parameter, its value
+and what is allowed. An operation of `RandomStreams` takes the state of the streams and returns the numbers and the next
+state; it has no derivatives. A draw of a `Generator` whose parameters are Tensors keeps the uniforms of the call at
+every evaluation, and has the numbers and derivatives of the same call with arrays.
 """
 
 from __future__ import annotations
@@ -53,23 +53,23 @@ Lengths: TypeAlias = tuple["int | Length", ...]
 
 
 def recorded_shape(size: Any, ndim: int | None, **parameters: Any) -> tuple[Any, Lengths]:
-    """Read the size of a draw.
+    """Validate the size of a draw.
 
     Parameters
     ----------
     size : tuple of ints, lengths and integer Tensors; or one of these; or an integer Tensor with one axis
-        The size as it was given.
+        Size as passed.
     ndim : int or None
-        How many axes there are to be.
+        Required number of axes.
     **parameters
-        What broadcasts to the shape; to the whole of it where `size` is None and one of them is a Tensor.
+        Parameters that broadcast to the shape; they determine it if `size` is None and one of them is a Tensor.
 
     Returns
     -------
     size
-        The shape where it is known for good, else the size as it was given.
+        Shape if all its lengths are ints, else the size as passed.
     shape : tuple of ints and Lengths
-        The shape.
+        Shape of the draw.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def recorded_shape(size: Any, ndim: int | None, **parameters: Any) -> tuple[Any,
     """
     tensors = {name: value for name, value in parameters.items() if is_tensor(value)}
     if size is None and tensors:
-        size = tuple(reduce(operator.add, tensors.values()).shape)  # recorded for its shape; no plan computes it
+        size = tuple(reduce(operator.add, tensors.values()).shape)  # recorded for its shape only, never computed
     if is_array(size) and not is_lazy(get_namespace(library_name(size))):
         size = to_numpy(size).tolist()
     if is_tensor(size) and size.ndim:
@@ -102,7 +102,7 @@ def recorded_shape(size: Any, ndim: int | None, **parameters: Any) -> tuple[Any,
 
 
 def _axes(size: Tensor, ndim: int | None) -> int:
-    """How many lengths a Tensor holds."""
+    """Return the number of lengths that a Tensor holds."""
     if size.ndim > 1:
         raise TypeError(f"size must have one axis where it is a Tensor, got {size!r}")
     length = size.shape[0]
@@ -114,7 +114,7 @@ def _axes(size: Tensor, ndim: int | None) -> int:
 
 
 def _length(size: Any, length: Any) -> Any:
-    """One length, as an int or a Length; Tensors stay Lengths, which decide how many streams are drawn from."""
+    """Return one length, as an int or a Length; Tensors stay Lengths, on which the number of streams depends."""
     if isinstance(length, (Length, KnownLength)) or is_tensor(length):
         return recorded_length(length)
     try:
@@ -124,14 +124,14 @@ def _length(size: Any, length: Any) -> Any:
 
 
 def recorded_count(name: str, value: Any) -> Any:
-    """Read a number of draws: an int of 1 or more, or an integer Tensor."""
+    """Validate a number of draws: an int of 1 or more, or an integer Tensor."""
     if not is_tensor(value) and not isinstance(value, (Length, KnownLength)):
         return count_of(name, value, 1, what="an int or an integer Tensor")
     return recorded_length(value)
 
 
 def as_parameter(name: str, value: Any, axes: int = 0) -> Any:
-    """Read a parameter: a number stays one, anything else becomes a Tensor of so many axes or more."""
+    """Validate a parameter: a number is unchanged, anything else becomes a Tensor of at least `axes` axes."""
     if not axes and is_number(value):
         if not is_double(value):
             raise ValueError(f"{name} must be within what float64 holds, got {value!r}")
@@ -148,7 +148,7 @@ def as_parameter(name: str, value: Any, axes: int = 0) -> Any:
 
 
 def _at_home(value: Any) -> Any:
-    """A list, or an array of the host, as an array of the default library, where the states of draws are."""
+    """Convert a list, or an array of the host, to the default library, to which the states of draws belong."""
     if is_array(value) and library_name(value) != library_name(host_namespace()):
         return value
     xp = default_namespace()
@@ -156,12 +156,12 @@ def _at_home(value: Any) -> Any:
 
 
 def things_of(name: str, a: Any) -> Any:
-    """Read what there is to choose from: None, an int of 1 or more, or a vector as a Tensor."""
+    """Validate a population: None, an int of 1 or more, or a vector, which becomes a Tensor."""
     a = known_integer(a)
     if a is None:
         return None
     if is_number(a):
-        return count_of(name, a, 1, 31, "an int or a vector")  # each has its probability in the graph
+        return count_of(name, a, 1, 31, "an int or a vector")  # the graph stores a probability for each
     things = as_parameter(name, a, axes=1)
     if things.ndim != 1:
         raise ValueError(f"{name} must have one axis, got shape {things.shape}")
@@ -169,7 +169,7 @@ def things_of(name: str, a: Any) -> Any:
 
 
 def equal_chances(things: Any) -> Tensor:
-    """Make probabilities that are all the same, in double precision, for a number of things or a vector of them."""
+    """Return equal float64 probabilities for a number of entries, or for the entries of a vector."""
     if isinstance(things, int):
         return as_tensor(asarray([1.0 / things] * things, default_namespace()))
     ones = recorded.ones_like(things, dtype=recorded.float64)
@@ -177,11 +177,11 @@ def equal_chances(things: Any) -> Tensor:
     return chances
 
 
-_AT_ONCE: Final = 2**15  # probabilities that are compared with uniforms in one go
+_AT_ONCE: Final = 2**15  # probabilities compared with uniforms in one operation
 
 
 def _crossed(xp: Any, p: Any, u: Any) -> Any:
-    """Mark the first outcome at which the running sum of probabilities, in double precision, exceeds a uniform."""
+    """Mark the first outcome at which the cumulative sum of probabilities, in float64, exceeds a uniform."""
     sums = xp.cumulative_sum(xp.astype(p, dtype_of(xp, "float64")), axis=-1)
     past = xp.astype(sums > xp.astype(u, sums.dtype)[..., None], dtype_of(xp, "int32"))
     return xp.cumulative_sum(past, axis=-1) * past == 1
@@ -207,7 +207,7 @@ def multinomial_counts(xp: Any, p: Any, u: Any, n: int, dtype: str) -> Any:
 
 
 def with_replacement(xp: Any, p: Any, u: Any, size: int, dtype: str) -> Any:
-    """Choose `size` outcomes from each row of probabilities, any of them as often as it comes.
+    """Choose `size` outcomes from each row of probabilities, with replacement.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def with_replacement(xp: Any, p: Any, u: Any, size: int, dtype: str) -> Any:
 
 
 def without_replacement(xp: Any, p: Any, u: Any, size: int, dtype: str) -> Any:
-    """Choose `size` different outcomes from each row of probabilities.
+    """Choose `size` outcomes from each row of probabilities, without replacement.
 
     Examples
     --------
@@ -263,7 +263,7 @@ def _numbers_and_state(state: Node, *inputs: Node, size: Shape, dtype: str, **op
 
 
 def _as_drawn(draw: Callable[..., tuple[Any, Any]], xp: Any, states: Any, **options: Any) -> tuple[Any, Any]:
-    """Numbers whose bits do not depend on what is computed with them, and the state after them."""
+    """Return numbers whose bits do not depend on later operations, and the state after them."""
     drawn, new = draw(xp, states, **options)
     return as_rounded(drawn, xp), new
 
@@ -305,7 +305,7 @@ def _settled(x: Any) -> Any:
 
 
 def rounded_product(x: Any, y: Any) -> Any:
-    """A product that is rounded before anything is added to it."""
+    """Return a product that is rounded before anything is added to it."""
     return _settled(x * y)
 
 
@@ -344,12 +344,12 @@ _derivative = operation(
 
 
 def as_parameters(parameters: dict[str, Any]) -> tuple[Any, list[Any]]:
-    """The tape's namespace, and parameters as numbers and Tensors."""
+    """Return the tape's namespace, and parameters as numbers and Tensors."""
     return recorded, [as_parameter(name, value) for name, value in parameters.items()]
 
 
 def recorded_draw(task: Draw, parameters: Sequence[Any] = ()) -> Tensor:
-    """Record a draw, with derivatives in the Tensors among its parameters; of any order where it lies on a line."""
+    """Record a draw, with first derivatives in its Tensors; with derivatives of any order for locations and scales."""
     drawn: Tensor
     if task.make is not line_of:
         drawn = _generator_draw(*filter(is_tensor, parameters), task=task)

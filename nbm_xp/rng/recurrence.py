@@ -1,11 +1,11 @@
-"""MRG31k3p on arrays: many states stepped, jumped and turned into integers at once, on any array library.
+"""MRG31k3p on arrays: many states advanced, jumped and turned into integers at once, on any array library.
 
-Contract: the same integers to the last bit on every library, from signed 64-bit products, sums
-and remainders alone. Many states are kept as six arrays of one shape (`Six`), one for each number of the state.
+Contract: the same integers to the last bit on every library, from signed 64-bit products, sums and remainders alone.
+Many states are stored as six arrays of one shape (`Six`), one for each integer of the state.
 
 Element ``i`` of a draw of ``n`` numbers from ``S`` streams is output ``i div S`` of stream ``i mod S``. Output ``t`` of
-a stream that starts in state ``s`` is ``row[t] · s``, where ``row[t]`` is the first row of the transition matrix to the
-power ``t + 1``: so a table of rows and a table of states give any element, in any order, by six products.
+a stream with initial state ``s`` is ``row[t] · s``, where ``row[t]`` is the first row of the transition matrix to the
+power ``t + 1``. So a table of rows and a table of states give any element, in any order, by six products.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ __all__ = [
 Six: TypeAlias = tuple[Any, ...]
 
 ELEMENTS_AT_ONCE: Final = 2**20
-"""How many elements are worked on at once: bounds the memory for intermediate values."""
+"""Number of elements computed at once, to limit the memory of intermediate values."""
 
 LONGEST_TABLE: Final = 1024
-"""The largest number of rows in a table of rows."""
+"""Largest number of rows in a table."""
 
 
 def split(xp: Any, states: Any) -> Six:
-    """Take an array of states of shape (count, 6) apart into six 64-bit arrays of shape (count,)."""
+    """Return an array of states of shape (count, 6) as six 64-bit arrays of shape (count,)."""
     wide = xp.astype(states, dtype_of(xp, "int64"))
     return tuple(wide[..., k] for k in range(6))
 
 
 def join(xp: Any, six: Six) -> Any:
-    """Put six arrays together as an int32 array with a last axis of six, the way a state is kept."""
+    """Return six arrays as one int32 array with a last axis of six, the form in which states are stored."""
     return xp.astype(xp.stack(six, axis=-1), dtype_of(xp, "int32"))
 
 
@@ -62,9 +62,9 @@ def _times(matrices: Transition, x: Six) -> Six:
 
 
 def orbit(xp: Any, start: Six, steps: int, count: int, *, rows: bool = False) -> Six:
-    """Repeat a jump, by doubling: the states 0, `steps`, 2 `steps`, … steps after `start`, of shape (1, …).
+    """Return the states 0, `steps`, 2 `steps`, … steps after `start`, of shape (1, …), by doubling.
 
-    If `rows`, `start` holds row vectors, to be multiplied from the right.
+    If `rows`, `start` holds row vectors, which are multiplied from the right.
     """
     out, length = start, 1
     while length < count:
@@ -76,12 +76,12 @@ def orbit(xp: Any, start: Six, steps: int, count: int, *, rows: bool = False) ->
 
 
 def _each(six: Six, key: Any) -> Six:
-    """Index all six."""
+    """Index all six arrays."""
     return tuple(value[key] for value in six)
 
 
 def _ladder(xp: Any, start: Six, steps: int, exponents: Any, largest: int, *, rows: bool = False) -> Six:
-    """Jump each of many states by a number of jumps of its own, bit by bit of that number."""
+    """Jump each of many states by a number of jumps of its own, one bit of the numbers at a time."""
     out = start
     for bit in range(largest.bit_length()):
         moved = _times(centred(transition(steps << bit), transpose=rows), out)
@@ -91,7 +91,7 @@ def _ladder(xp: Any, start: Six, steps: int, exponents: Any, largest: int, *, ro
 
 
 def _constant(xp: Any, values: Sequence[Any]) -> Six:
-    """Six arrays of shape (1,) from six integers, or from six arrays without axes."""
+    """Return six arrays of shape (1,) of six integers, or of six arrays without axes."""
     kind = dtype_of(xp, "int64")
     return tuple(
         asarray([v], xp, "int64") if isinstance(v, int) else xp.reshape(xp.astype(v, kind), (1,)) for v in values
@@ -99,7 +99,7 @@ def _constant(xp: Any, values: Sequence[Any]) -> Six:
 
 
 def _first_row(steps: int, output: int = 0) -> tuple[int, ...]:
-    """The first rows of both matrices of `steps` steps, and of so many times `OUTPUT_STEPS` more."""
+    """Return the first rows of both matrices of ``steps + output * OUTPUT_STEPS`` steps."""
     rows: list[tuple[int, ...]] = [matrix[0] for matrix in transition(steps)]
     if output:
         further = zip(rows, transition(output * OUTPUT_STEPS), (M1, M2), strict=True)
@@ -111,20 +111,20 @@ def _first_row(steps: int, output: int = 0) -> tuple[int, ...]:
 
 
 def _centre(xp: Any, rows: Six) -> Six:
-    """Write the entries of rows as residues nearest to zero; see `centred`."""
+    """Return the entries of rows as residues nearest to zero; see `centred`."""
     moduli = (M1, M1, M1, M2, M2, M2)
     return tuple(xp.where(v > m // 2, v - m, v) for v, m in zip(rows, moduli, strict=True))
 
 
 @lru_cache(maxsize=64)
 def _table(first: int, count: int) -> Six:
-    """The centred rows of so many consecutive outputs, as NumPy arrays."""
+    """Return the centred rows of `count` consecutive outputs, as NumPy arrays."""
     xp = host_namespace()
     return _centre(xp, orbit(xp, _constant(xp, _first_row(first + 1)), 1, count, rows=True))
 
 
 def _outputs(xp: Any, rows: Six, x: Six) -> Any:
-    """The 31-bit integers, from 1 to M1, that centred rows make of states."""
+    """Return the 31-bit integers, from 1 to M1, that centred rows give with states."""
     first = (rows[0] * x[0] + rows[1] * x[1] + rows[2] * x[2]) % M1
     second = (rows[3] * x[3] + rows[4] * x[4] + rows[5] * x[5]) % M2
     difference = first - second
@@ -132,7 +132,7 @@ def _outputs(xp: Any, rows: Six, x: Six) -> Any:
 
 
 def substreams(xp: Any, state: Followed, count: int) -> Any:
-    """Make the states in which `count` streams start, each 2**72 steps after the one before it.
+    """Return the initial states of `count` streams, each 2**72 steps after the previous one.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def substreams(xp: Any, state: Followed, count: int) -> Any:
 
 
 def moved(xp: Any, states: Any, steps: int) -> Any:
-    """Give the states `steps` steps after some, all streams alike.
+    """Return the states `steps` steps after the given ones, for all streams.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def moved(xp: Any, states: Any, steps: int) -> Any:
 
 
 def jumped(state: Followed, steps: int) -> Followed:
-    """Give the state `steps` steps after one of six ints, or of six 64-bit arrays whose values are followed.
+    """Return the state `steps` steps after one of six ints, or of six 64-bit arrays, which may be traced.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def jumped(state: Followed, steps: int) -> Followed:
 
 
 def advance(xp: Any, states: Any, n: int) -> Any:
-    """Give the states of all streams after `n` elements were drawn, without drawing them.
+    """Return the states of all streams after a draw of `n` elements, without making the draw.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def advance(xp: Any, states: Any, n: int) -> Any:
 
 
 def integers(xp: Any, states: Any, n: int) -> Any:
-    """Make the next `n` integers of the streams.
+    """Return the next `n` integers of the streams.
 
     Examples
     --------
@@ -213,10 +213,10 @@ def integers(xp: Any, states: Any, n: int) -> Any:
 
 
 def integers_at(xp: Any, source: State | Any, streams: int, places: Any, span: tuple[int, int], output: int = 0) -> Any:
-    """Make the integers at any places of a draw, each on its own.
+    """Return the integers at any indices of a draw, each computed alone.
 
-    `source` is the state of the first stream, the others following as `substreams` lays them out, or has the states of
-    all; `span` holds the smallest and the largest of `places`; `output` says which output of each element is wanted.
+    `source` is the state of the first stream, for streams as laid out by `substreams`, or the states of all streams;
+    `span` is the smallest and the largest of `places`; `output` is the index of the output of each element.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def integers_at(xp: Any, source: State | Any, streams: int, places: Any, span: t
 
 
 def rows_at(xp: Any, steps: Any, span: tuple[int, int], output: int = 0) -> Six:
-    """Give the rows of any outputs: by one table where they lie close together, else each on its own."""
+    """Return the rows of any outputs: from one table if they lie close together, else each on its own."""
     first, length = span[0], span[1] - span[0] + 1
     start = _first_row(first + 1, output)
     if length > steps.shape[0] + LONGEST_TABLE:
@@ -243,7 +243,7 @@ def rows_at(xp: Any, steps: Any, span: tuple[int, int], output: int = 0) -> Six:
 
 
 def rows_of(streams: int, output: int = 0) -> Callable[[Any], Six]:
-    """Give what makes the rows of the elements at some places, a NumPy array, of a draw from so many streams."""
+    """Return a function of NumPy indices that gives the rows of these elements, in a draw from `streams` streams."""
     host = host_namespace()
 
     def rows(places: Any) -> Six:
@@ -254,7 +254,7 @@ def rows_of(streams: int, output: int = 0) -> Callable[[Any], Six]:
 
 
 def starts_at(xp: Any, source: State | Any, streams: int, which: Any) -> Six:
-    """Give the states in which any streams start: by one table where many are asked for, else each on its own."""
+    """Return the initial states of some streams: from one table if there are many, else each on its own."""
     if not isinstance(source, tuple):
         return _gathered(xp, split(xp, source), which)
     if streams <= max(which.shape[0], MAX_STREAMS):

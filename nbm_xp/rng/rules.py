@@ -1,7 +1,7 @@
-"""What values of parameters may be.
+"""Rules for the values of parameters.
 
-Contract: an error names the parameter, what it was and what is allowed. Nothing is known of arrays on Dask, of Tensors,
-or while a library compiles; the task that uses such values checks them by the same rules.
+Contract: an error names the parameter, its value and what is allowed. Values in arrays on Dask, in Tensors, or while a
+library compiles are unknown; the task that uses them checks them by the same rules.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SLACK: Final = {"float16": 2.0**-5, "float32": 2.0**-11.5}
 
 @dataclass(frozen=True)
 class Rule:
-    """What is allowed: in words, and as a condition on a number or an array, or on several together."""
+    """What is allowed: in words, and as a condition on a number or an array, or on several of them."""
 
     text: str
     holds: Callable[..., Any]
@@ -52,12 +52,12 @@ class Rule:
 
 def _is_inside(least: float, most: float, above: bool, below: bool, x: Any) -> Any:
     if isinstance(most, int) and is_array(x) and is_integer(x):
-        most = min(most, bounds_of(dtype_name(x))[1])  # on JAX an array is compared with what its dtype holds
+        most = min(most, bounds_of(dtype_name(x))[1])  # JAX compares an array with values of its dtype only
     return ((x > least) if above else (x >= least)) & ((x < most) if below else (x <= most))
 
 
 def interval(text: str, least: float, most: float, *, above: bool = False, below: bool = False) -> Rule:
-    """The rule that a value lies between two bounds; `above` and `below` exclude them.
+    """Return the rule that a value lies between two bounds; `above` and `below` exclude them.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def require(name: str, value: Any, rule: Rule) -> None:
 
 
 def require_finite_in(dtype: str, name: str, value: Any) -> None:
-    """Raise an error for a value, finite itself, that is not once it is rounded to a floating-point dtype."""
+    """Raise an error for a finite value that becomes infinite when rounded to a floating-point dtype."""
     if is_array(value):
         known = is_bool(value) or (is_integer(value) and dtype != "float16")
         if known or promote_types(dtype_name(value), dtype) == dtype:
@@ -114,7 +114,7 @@ def require_finite_in(dtype: str, name: str, value: Any) -> None:
 
 
 def require_together(rule: Rule, values: dict[str, Any]) -> None:
-    """Raise an error for parameters that are not to one another what a rule says.
+    """Raise an error for parameters that together break a rule.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def require_together(rule: Rule, values: dict[str, Any]) -> None:
 
 
 def require_held(counts: Any, dtype: str) -> None:
-    """Raise an error for counts, whole float64 numbers from 0 to 2**63, that a dtype does not hold.
+    """Raise an error for counts, float64 integers from 0 to 2**63, that a dtype cannot hold.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def require_held(counts: Any, dtype: str) -> None:
 
 
 def _first_broken(rule: Rule, *values: Any) -> list[Any] | None:
-    """The first values of numbers and arrays that break a rule, or None."""
+    """Return the first values of numbers and arrays that break a rule, or None."""
     arrays = [value for value in values if is_array(value)]
     if not arrays:
         return None if rule.holds(*values) else list(values)
@@ -168,9 +168,9 @@ def _first_broken(rule: Rule, *values: Any) -> list[Any] | None:
 
 
 def require_weights(name: str, p: Any) -> None:
-    """Raise an error for what are no probabilities along the last axis, or do not add up to 1.
+    """Raise an error unless `p` holds probabilities along the last axis that add up to 1.
 
-    Their sum may be wrong by the root of their dtype's precision.
+    The tolerance of the sum is about the square root of the precision of the dtype.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def require_weights(name: str, p: Any) -> None:
 
 
 def integer(name: str, value: Any) -> Any:
-    """Give an int or an array of ints, one of no axes as an int, or raise an error; an empty list may be one."""
+    """Return an int or an array of ints, without axes as an int; else raise an error. An empty list is accepted."""
     listed = isinstance(value, (list, tuple))
     found = checked(name, value)
     if not is_array(found):
@@ -213,7 +213,7 @@ def integer(name: str, value: Any) -> Any:
 
 
 def require_enough(population: int, count: int, p: Any = None) -> None:
-    """Raise an error for more choices without replacement than there are things, or than have a probability."""
+    """Raise an error for a sample without replacement larger than the population, or than its part with ``p > 0``."""
     if count > population:
         raise ValueError(f"size must be at most {population} without replacement, got {count}")
     if p is None or is_lazy(xp := array_namespace(p)):

@@ -1,10 +1,10 @@
 """Draws of a `Generator` as tasks: on Dask one for each block, elsewhere one for the whole array.
 
-Contract: output ``j`` of element ``i`` is that of stream ``i mod 15360`` at step ``i div 15360 + j * 2**56`` after the
-state of the draw. So it depends on the state, the element's place in the array and ``j`` alone: neither on how many
-elements there are, nor on what others need, nor on the chunks; and any element can be computed by itself. A task holds
-the state, the shape of the whole draw and the parameters that are numbers; array parameters come to it block by block.
-Nothing is computed when a lazy array is made, and a task costs what its block costs.
+Contract: output ``j`` of element ``i`` is the output of stream ``i mod 15360`` at step ``i div 15360 + j * 2**56``
+after the state of the draw. So it depends only on the state, the index of the element and ``j``, not on the number of
+elements, on the outputs that other elements use, or on the chunks; any element can be computed alone. A task holds the
+state, the shape of the whole draw and the parameters that are numbers; it receives array parameters block by block.
+Nothing is computed when a lazy array is made, and the cost of a task is proportional to the size of its block.
 """
 
 from __future__ import annotations
@@ -57,27 +57,27 @@ from .uniforms import (
 
 __all__ = ["Draw", "ElementUniforms", "library_of_blocks", "made", "of_block"]
 
-_STRETCH: Final = 2**17  # elements at most, whose float64 arrays are a megabyte
+_STRETCH: Final = 2**17  # largest number of elements computed at once; in float64 they take a mebibyte
 
 
 @dataclass(frozen=True)
 class ElementUniforms:
-    """The uniforms of the elements of a block.
+    """Uniforms of the elements of a block.
 
     Parameters
     ----------
     state : six ints, or six arrays without axes
-        The state of the first stream.
+        State of the first stream.
     n : int
-        How many elements the whole array has.
+        Number of elements of the whole array.
     begins, lengths : numpy.ndarray
-        Which of them the block has, in runs.
+        First indices and lengths of the runs of elements in the block.
     count : int
-        How many these are.
+        Number of elements of the block.
     library : str
-        The library of the uniforms.
+        Name of the library of the uniforms.
     first, step : int
-        Uniform ``j`` is made of output ``first + j * step`` of the element.
+        Uniform ``j`` is made of output ``first + j * step`` of its element.
     """
 
     state: Followed
@@ -92,27 +92,27 @@ class ElementUniforms:
 
     @property
     def xp(self) -> Any:
-        """The library's namespace."""
+        """Namespace of the library."""
         return get_namespace(self.library)
 
     @property
     def streams(self) -> int:
-        """How many streams the whole array takes."""
+        """Number of streams of the whole array."""
         return max(1, min(self.n, MAX_STREAMS))
 
     @property
     def is_whole(self) -> bool:
-        """Whether the block is the array."""
+        """Whether the block is the whole array."""
         return self.count == self.n
 
     def every(self, first: int, step: int) -> ElementUniforms:
-        """The same, counting every `step`-th output alone, from `first` on."""
+        """Return the same uniforms restricted to every `step`-th output, from `first` on."""
         return replace(self, first=self.first + first * self.step, step=self.step * step)
 
     def stretches(self, length: int) -> Iterator[tuple[int, ElementUniforms]]:
-        """Divide the elements into stretches of so many, each with the number of those before it."""
+        """Yield parts of at most `length` elements, each with the number of elements before it."""
         host = host_namespace()
-        self.states()  # which all of them share
+        self.states()  # shared by all parts
         ends = host.cumulative_sum(self.lengths)
         starts = ends - self.lengths
         for start in range(0, self.count, length):
@@ -123,20 +123,20 @@ class ElementUniforms:
             yield start, replace(self, begins=begins, lengths=lengths, count=stop - start)
 
     def states(self) -> Any:
-        """The states in which the streams of the whole array start."""
+        """Return the initial states of the streams of the whole array."""
         if not self._kept:
             self._kept.append(self._starts(self.state))
         return self._kept[0]
 
     def _starts(self, state: Followed) -> Any:
-        """The states in which the streams start from that of the first: NumPy's for ints, else the library's."""
+        """Return the initial states of the streams from that of the first: of NumPy for ints, else of the library."""
         if isinstance(state[0], int):
             return substreams(state, self.streams)
         with wide_dtypes(self.xp):
             return recurrence.substreams(self.xp, state, self.streams)
 
     def states_at(self, output: int) -> Any:
-        """The states of the streams from which an output of each element follows."""
+        """Return the states of the streams before an output of each element."""
         states = self.states()
         if not output:
             return states
@@ -146,25 +146,25 @@ class ElementUniforms:
         return self._starts(recurrence.jumped(self.state, output * OUTPUT_STEPS))
 
     def rows(self, places: Any = None) -> Any:
-        """The rows of the elements at some places, by default where runs begin: see `recurrence.rows_at`."""
+        """Return the rows of some elements, by default those that begin runs: see `recurrence.rows_at`."""
         return recurrence.rows_of(self.streams)(self.begins if places is None else places)
 
     def own(self, name: str) -> Callable[..., Any] | None:
-        """A kernel that makes numbers of these uniforms, called with parameters, or None."""
+        """Return the kernel of this name, which takes parameters and makes numbers of these uniforms, or None."""
         compiled = kernel("rng.sampled", self.library)
         return None if compiled is None or not self.count else partial(compiled, name, self)
 
     def drawn(self, dtype: str, output: int = 0, line: Any = (), threads: int = 1, out: Any = None) -> Any:
-        """A uniform of each element, of shape (count,).
+        """Return a uniform for each element, of shape (count,).
 
         Parameters
         ----------
         dtype : {"float16", "float32", "float64", "wide"}
-            Its dtype: see `nbm_xp.rng.uniforms.elements`.
+            dtype of the uniforms: see `nbm_xp.rng.uniforms.elements`.
         output : int
-            Which output of the element, the first of two where `dtype` is "wide".
+            Index of the output of the element; of the first of two outputs if `dtype` is "wide".
         line : two floats, optional
-            What each is multiplied by, and what is added then.
+            Factor and summand of each uniform, applied in this order.
         threads, out
             See `nbm_xp.rng.uniforms.numbers`.
         """
@@ -174,7 +174,7 @@ class ElementUniforms:
         return u * line[0] + line[1] if line else u
 
     def uniform(self, j: int, among: Any = None, dtype: str = "float64") -> Any:
-        """Uniform `j` of each element, of one output; of those at the places `among` in the block, if given."""
+        """Return uniform `j` of each element, or of those at the indices `among` in the block, of 31 bits."""
         output = self.first + j * self.step
         if among is None:
             return self.drawn(dtype, output)
@@ -185,16 +185,16 @@ class ElementUniforms:
         return at_places(xp, convert(self.states(), xp), self.streams, places, span_of(*runs), dtype, output)
 
     def fine(self, j: int, among: Any = None) -> Any:
-        """The float64 uniform of 53 bits that outputs `j` and ``j + 1`` make; see `uniform`."""
+        """Return float64 uniforms of 53 bits, of outputs `j` and ``j + 1``; see `uniform`."""
         if self.step == 1:
             return self.uniform(j, among, "wide")
         return two_draws(self.uniform(j, among), self.uniform(j + 1, among))
 
     def normals(self, dtype: str, line: Any = (), threads: int = 1, out: Any = None) -> Any:
-        """A standard normal number of each element, by the method of Box and Muller.
+        """Return a standard normal number for each element, by the method of Box and Muller.
 
-        Steps ``2 k`` and ``2 k + 1`` of a stream give the uniforms of a pair, whose cosine is the number of the first
-        and whose sine that of the second. See `drawn` for the parameters.
+        Steps ``2 k`` and ``2 k + 1`` of a stream give a pair of uniforms; its cosine is the number of the first step,
+        its sine that of the second. See `drawn` for the parameters.
         """
         host, xp, wide, streams = host_namespace(), self.xp, "wide" if dtype == "float64" else dtype, self.streams
         own = kernel("rng.normals", xp)
@@ -215,7 +215,7 @@ class ElementUniforms:
 
 
 def of_block(state: Followed, whole: Shape, offset: Shape, shape: Shape, library: str) -> ElementUniforms:
-    """The uniforms of the elements of the block of some shape that begins at some place.
+    """Return the uniforms of the elements of a block with this offset and shape.
 
     Examples
     --------
@@ -227,24 +227,24 @@ def of_block(state: Followed, whole: Shape, offset: Shape, shape: Shape, library
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A draw, called with where a block begins, its shape, and the arrays that it is given.
+    """A draw: a callable that takes the offset of a block, its shape, and arrays.
 
     Parameters
     ----------
     make : callable
-        ``make(draw, offset, shape, *arrays, **options)`` makes a block that is not empty.
+        ``make(draw, offset, shape, *arrays, **options)`` returns a block that is not empty.
     state : six ints, or six arrays without axes
-        The state of the first stream; None where the states of all streams are among the arrays.
+        State of the first stream; None if the states of all streams are among the arrays.
     whole : tuple of ints
-        The shape of the whole draw.
+        Shape of the whole draw.
     dtype, library : str
-        Of the blocks.
+        dtype and name of the library of the blocks.
     numbers : tuple
-        The parameters that are numbers; None for those that come as blocks.
+        Parameters that are numbers, and None for those passed as blocks.
     threads : int
-        How many threads work side by side on a NumPy array.
+        Number of threads that compute a NumPy array.
     options : tuple of (str, value)
-        Keywords of `make`.
+        Keyword arguments of `make`.
     """
 
     make: Callable[..., Any]
@@ -257,7 +257,7 @@ class Draw:
     options: tuple[tuple[str, Any], ...] = ()
 
     def __call__(self, offset: Shape, shape: Shape, *arrays: Any, **more: Any) -> Any:
-        """Make the block of some shape that begins at some place."""
+        """Return the block with this offset and shape."""
         if 0 in shape:
             return self.zeros(shape)
         with wide_dtypes(self.xp):
@@ -265,30 +265,30 @@ class Draw:
 
     @property
     def xp(self) -> Any:
-        """The namespace of the blocks."""
+        """Namespace of the blocks."""
         return get_namespace(self.library)
 
     def changed(self, dtype: str, **options: Any) -> Draw:
-        """The same draw with another dtype and further options."""
+        """Return the same draw with another dtype and further options."""
         return replace(self, dtype=dtype, options=(*self.options, *options.items()))
 
     def uniforms(self, offset: Shape, shape: Shape, components: int = 0) -> ElementUniforms:
-        """The uniforms of the elements of a block; of its vectors along the last axis, where `components` is 1."""
+        """Return the uniforms of the elements of a block, or of its vectors (last axis) if `components` is 1."""
         assert self.state is not None
         end = len(shape) - components
         return of_block(self.state, self.whole[:end], offset[:end], shape[:end], self.library)
 
     def zeros(self, shape: Shape) -> Any:
-        """An array of zeros in the dtype of the draw."""
+        """Return zeros in the dtype of the draw."""
         return self.xp.zeros(shape, dtype=dtype_of(self.xp, self.dtype))
 
     def given(self, blocks: tuple[Any, ...]) -> list[Any]:
-        """All parameters: the numbers, and the blocks in their places."""
+        """Return all parameters: the numbers, and the blocks in the place of None."""
         waiting = iter(blocks)
         return [next(waiting) if number is None else number for number in self.numbers]
 
     def columns(self, shape: Shape, blocks: tuple[Any, ...], dtype: str) -> list[Any]:
-        """All parameters as arrays of shape (count,) or (1,)."""
+        """Return all parameters as arrays of shape (count,) or (1,)."""
         xp, kind = self.xp, dtype_of(self.xp, dtype)
 
         def column(number: Any, value: Any) -> Any:
@@ -299,7 +299,7 @@ class Draw:
         return list(map(column, self.numbers, self.given(blocks)))
 
     def sampled(self, sample: Callable[..., Any], uniforms: ElementUniforms, *columns: Any) -> Any:
-        """What ``sample(uniforms, *columns)`` makes, a stretch at a time, which stays in the processor's caches."""
+        """Return ``sample(uniforms, *columns)``, computed in parts that fit the processor's caches."""
         if self.library != HOST or uniforms.count < 2 * _STRETCH:
             return sample(uniforms, *columns)
         length = max(1, _STRETCH // uniforms.streams) * uniforms.streams  # whole steps
@@ -316,7 +316,7 @@ class Draw:
             return joined(self.xp, uniforms.count, self.dtype, pool.map(made_of, stretches))
 
     def finished(self, x: Any, shape: Shape) -> Any:
-        """The block in its shape and dtype."""
+        """Return the block in its shape and dtype."""
         xp = self.xp
         return xp.astype(xp.reshape(x, shape), dtype_of(xp, self.dtype), copy=False)
 
@@ -331,10 +331,11 @@ def made(
     derivatives: Callable[[Draw], Derivatives | None] = lambda draw: None,
     out: Any = None,
 ) -> Any:
-    """Make a draw: at once, or on Dask when the array is computed.
+    """Make a draw: immediately, or on Dask when the array is computed.
 
-    The arrays among `parameters` come to it block by block, then `args` whole. ``derivatives(draw)`` gives the
-    derivatives in the arrays, where the library does not differentiate step by step. The draw may write to `out`.
+    It receives the arrays among `parameters` block by block, then `args` whole. ``derivatives(draw)`` returns the
+    derivatives with respect to the arrays, if the library does not differentiate step by step. The draw may write to
+    `out`.
     """
     blocks = [parameter for parameter in parameters if is_array(parameter)]
     if not is_lazy(xp):
@@ -352,7 +353,7 @@ def made(
 
 
 def library_of_blocks(xp: Any, *arrays: Any) -> str:
-    """The name of the library of the blocks of lazy arrays, or of those that the lazy library makes without any.
+    """Return the name of the library of the blocks of lazy arrays; without arrays, of the lazy library's own blocks.
 
     Examples
     --------

@@ -1,12 +1,12 @@
-"""Uniform and normal numbers from states: Theano's, to the last bit, on every library.
+"""Uniform and normal numbers from states: the same as Theano's, to the last bit, on every library.
 
-Contract: the next numbers of all streams (`numbers`), or any of them and no others (`elements`),
-the same whichever way they are made. Where a library has a faster kernel, it gives the same bits.
+Contract: the next numbers of all streams (`numbers`), or only some of them (`elements`), are the same however they are
+computed. A library's faster kernel gives the same bits.
 
 An integer ``z`` from 1 to 2**31 - 1 becomes a number between 0 and 1, both excluded:
 
 - float64: ``z * 2**-31``
-- float32: ``float32(z) * float32(4.6566126e-10)``, a constant just below 2**-31, so that 1 never comes out
+- float32: ``float32(z) * float32(4.6566126e-10)``, a constant just below 2**-31, so that the result is never 1
 - float16: ``((z mod 2**15) + 1) * float16(3.0458e-05)``, rounded once
 
 A float64 of 53 bits is made of two integers: ``((z1 - 1) + z2 * 2**-31) * 2**-31``, rounded once.
@@ -51,28 +51,28 @@ __all__ = [
 Shape: TypeAlias = tuple[int, ...]
 
 MOST_COMPILED: Final = 2**24
-"""So many numbers a compiled draw has at most: its source grows with them."""
+"""Largest number of elements of a compiled draw; the size of its source grows with them."""
 
 HOST: Final = library_name(host_namespace())
-"""The library of arrays in the host's memory, whose kernels make the states of streams."""
+"""Name of the library of arrays in the host's memory, whose kernels compute the states of streams."""
 
 DTYPES: Final = ("float16", "float32", "float64")
-"""The dtypes that uniforms come in."""
+"""dtypes of uniforms."""
 
 
 def stream_count(size: object) -> int:
-    """Say how many streams a draw takes unless it is told: a sixth of the elements, at most 15360.
+    """Return the default number of streams of a draw: a sixth of the number of elements, at most 15360.
 
     Parameters
     ----------
     size : tuple or list of ints, or anything else
-        The shape of the draw.
+        Shape of the draw.
 
     Returns
     -------
     int
-        The number of elements, or its sixth rounded down where it is over 6, but never more than 15360; 15360 where
-        the size is not known, or is that of a variable, which may change.
+        Up to 6 the number of elements, else a sixth of it, rounded down and at most 15360; 15360 if the size is
+        unknown, or is that of a variable, which may change.
 
     Examples
     --------
@@ -80,19 +80,19 @@ def stream_count(size: object) -> int:
     (5, 2, 15360, 15360)
     """
     if not isinstance(size, (tuple, list)) or any(type(length) is not int for length in size):
-        return MAX_STREAMS  # the length of a variable is of a class of its own
+        return MAX_STREAMS  # lengths of variables are of a class of their own
     elements = math.prod(size)
     return min(elements // 6 if elements > 6 else elements, MAX_STREAMS)
 
 
 def substreams(state: State, count: int) -> Any:
-    """Make the states in which `count` streams start, as a NumPy array: see `recurrence.substreams`."""
+    """Return the initial states of `count` streams, as a NumPy array: see `recurrence.substreams`."""
     own = kernel("rng.substreams", HOST)
     return recurrence.substreams(host_namespace(), state, count) if own is None else own(state, count)
 
 
 def advance(states: Any, n: int) -> Any:
-    """Give the states after `n` elements were drawn, without drawing them: see `recurrence.advance`."""
+    """Return the states after a draw of `n` elements, without making the draw: see `recurrence.advance`."""
     xp = array_namespace(states)
     own = kernel("rng.advance", xp)
     if own is not None:
@@ -104,29 +104,29 @@ def advance(states: Any, n: int) -> Any:
 def numbers(
     xp: Any, states: Any, n: int, dtype: str, scale_and_shift: Any = (), threads: int = 1, out: Any = None
 ) -> Any:
-    """Draw uniforms from streams, and nothing else.
+    """Draw uniforms from streams.
 
     Parameters
     ----------
     xp : namespace
-        The library of the numbers; not Dask's.
+        Namespace of the library of the numbers; not Dask's.
     states : array
-        int32, of shape (count, 6), of that library or NumPy's.
+        int32, of shape (count, 6), of that library or NumPy.
     n : int
-        How many.
+        Number of uniforms.
     dtype : {"float16", "float32", "float64", "wide"}
-        Their dtype; "wide" stands for float64 of 53 bits, of two outputs each that are `OUTPUT_STEPS` apart.
+        dtype of the uniforms; "wide" is float64 with 53 bits, from two outputs `OUTPUT_STEPS` apart.
     scale_and_shift : two floats, optional
-        What each uniform is multiplied by, and what is added then; rounded to the dtype.
+        Factor and summand of each uniform, applied in this order; both are rounded to the dtype.
     threads : int
-        How many threads work side by side, where the library's kernel can.
+        Number of threads, if the library's kernel supports several.
     out : array, optional
-        Has `n` elements, of that dtype: where the library's kernel can, they are the numbers then.
+        Array of `n` elements of that dtype, filled if the library's kernel supports it.
 
     Returns
     -------
     array
-        `out`, where the numbers are there; else of shape (n,). Element ``i`` comes from stream ``i mod count``.
+        `out` if it was filled, else of shape (n,). Element ``i`` comes from stream ``i mod count``.
     """
     own, kind = kernel("rng.draw", xp), "float64" if dtype == "wide" else dtype
     if not n:
@@ -134,7 +134,7 @@ def numbers(
     states = convert(states, xp)
     if own is not None and dtype != "float16":
         return own(states, n, dtype, scale_and_shift, threads, out)[0]
-    # an error at once where the library, as it is set now, lacks the dtype, or there is no memory for so many
+    # raises at once if the library, as configured now, lacks the dtype, or memory is insufficient
     xp.empty((n,), dtype=dtype_of(xp, kind))
     if own is not None:
         u = own(states, n, dtype)[0]
@@ -146,7 +146,7 @@ def numbers(
 
 @lru_cache(maxsize=256)
 def _drawing(xp: Any, n: int, dtype: str) -> Callable[[Any], tuple[Any, ...]]:
-    """What draws so many numbers from states; a library that compiles does so, unless there are very many."""
+    """Return a function that draws `n` numbers from states; it is compiled if the library compiles and `n` is small."""
 
     def drawn(states: Any) -> tuple[Any, ...]:
         if dtype == "wide":
@@ -158,12 +158,12 @@ def _drawing(xp: Any, n: int, dtype: str) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def from_integers(xp: Any, z: Any, dtype: str) -> Any:
-    """Turn 31-bit integers into uniforms."""
+    """Convert 31-bit integers to uniforms."""
     if dtype == "float64":
         return xp.astype(z, dtype_of(xp, "float64")) * 2.0**-31
     if dtype == "float32":
         return xp.astype(z, dtype_of(xp, "float32")) * 4.6566126e-10
-    # 511 * 2**-24 is float16(3.0458e-05), and 511 times 15 bits fits float32 exactly: there is one rounding
+    # 511 * 2**-24 is float16(3.0458e-05); 511 times 15 bits is exact in float32: there is one rounding
     few = xp.astype(z % 2**15 + 1, dtype_of(xp, "float32"))
     return xp.astype(few * (511 * 2.0**-24), dtype_of(xp, "float16"))
 
@@ -171,27 +171,27 @@ def from_integers(xp: Any, z: Any, dtype: str) -> Any:
 def elements(
     source: State | Any, streams: int, begins: Any, lengths: Any, dtype: str, library: str = HOST, output: int = 0
 ) -> Any:
-    """Make runs of consecutive elements of a draw, and no others.
+    """Return runs of consecutive elements of a draw, and compute no others.
 
     Parameters
     ----------
     source : six ints, or array
-        The state of the first stream, or the states of all streams.
+        State of the first stream, or states of all streams.
     streams : int
-        How many streams the draw is dealt out to.
+        Number of streams of the draw.
     begins, lengths : numpy.ndarray
-        int64, of shape (count,): where runs begin, and how long they are.
+        First indices and lengths of the runs: int64, of shape (count,).
     dtype : {"float16", "float32", "float64", "wide"}
-        The dtype of the numbers; "wide" stands for float64 of 53 bits, of two outputs each.
+        dtype of the numbers; "wide" is float64 with 53 bits, from two outputs.
     library : str
-        The library of the numbers.
+        Name of the library of the numbers.
     output : int
-        Which output of each element: `OUTPUT_STEPS` lie from one to the next.
+        Index of the output of each element; consecutive outputs are `OUTPUT_STEPS` apart.
 
     Returns
     -------
     array
-        The runs one after the other.
+        Runs, concatenated.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def elements(
 
 
 def places_of(begins: Any, lengths: Any) -> Any:
-    """The places of all elements of runs, a NumPy array.
+    """Return the indices of all elements of runs, as a NumPy array.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def places_of(begins: Any, lengths: Any) -> Any:
 
 
 def span_of(begins: Any, lengths: Any) -> tuple[int, int]:
-    """The first and the last place of the elements of runs."""
+    """Return the first and the last index of the elements of runs."""
     host = host_namespace()
     return int(host.min(begins)), int(host.max(begins + lengths)) - 1
 
@@ -237,7 +237,7 @@ def span_of(begins: Any, lengths: Any) -> tuple[int, int]:
 def at_places(
     xp: Any, source: State | Any, streams: int, places: Any, span: tuple[int, int], dtype: str, output: int = 0
 ) -> Any:
-    """Make the elements at any places of a draw: see `elements`, and `recurrence.integers_at` for places and span."""
+    """Return the elements at any indices of a draw: see `elements`; `recurrence.integers_at` for places and span."""
     if dtype == "wide":
         both = (at_places(xp, source, streams, places, span, "float64", k) for k in (output, output + 1))
         return two_draws(*both)
@@ -245,7 +245,7 @@ def at_places(
 
 
 def block_runs(shape: Shape, offset: Shape, block: Shape) -> tuple[Any, Any]:
-    """Say where the runs of consecutive elements begin that make up a block of an array, and their equal lengths.
+    """Return the first indices and the equal lengths of the runs of consecutive elements in a block of an array.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def block_runs(shape: Shape, offset: Shape, block: Shape) -> tuple[Any, Any]:
 
 
 def two_draws(high: Any, low: Any) -> Any:
-    """Make float64 uniforms of 53 bits, ``((z1 - 1) + z2 * 2**-31) * 2**-31``, of two that are ``z * 2**-31``.
+    """Return float64 uniforms of 53 bits, ``((z1 - 1) + z2 * 2**-31) * 2**-31``, of two that are ``z * 2**-31``.
 
     Examples
     --------
@@ -280,11 +280,11 @@ def two_draws(high: Any, low: Any) -> Any:
 
 
 def polar(xp: Any, u1: Any, u2: Any) -> tuple[Any, Any]:
-    """Make two standard normal numbers of each pair of uniforms, by the method of Box and Muller [1]_.
+    """Return two standard normal numbers for each pair of uniforms, by the method of Box and Muller [1]_.
 
-    Gives the cosines, then the sines, of the uniforms' dtype; where the library has a kernel, in their place: they must
-    be contiguous and nobody else's. Logarithms, cosines and sines are computed in float64 and rounded to the dtype;
-    float16 is computed in float32 and rounded once.
+    Returns the cosines, then the sines, in the dtype of the uniforms. A kernel writes them to the arrays of the
+    uniforms, which must be contiguous and not used elsewhere. Logarithms, cosines and sines are computed in float64 and
+    rounded to the dtype; float16 is computed in float32 and rounded once.
 
     Examples
     --------
@@ -311,15 +311,15 @@ def polar(xp: Any, u1: Any, u2: Any) -> tuple[Any, Any]:
 
 
 def normal_of_pairs(xp: Any, u1: Any, u2: Any, is_sine: Any) -> Any:
-    """Make a standard normal number of each pair of uniforms, the sine where `is_sine`, else the cosine."""
+    """Return a standard normal number for each pair of uniforms: the sine if `is_sine`, else the cosine."""
     cosines, sines = polar(xp, u1, u2)
     return xp.where(is_sine, sines, cosines)
 
 
 def paired(xp: Any, u: Any, n: int) -> Any:
-    """Make `n` standard normal numbers of an even number of uniforms, `n` or one more: the layout of `RandomStreams`.
+    """Return `n` standard normal numbers of `n` uniforms, or ``n + 1`` if `n` is odd, in the layout of `RandomStreams`.
 
-    The uniforms of the first half are paired with those of the second; all cosines come first, then the sines.
+    Uniforms of the first half are paired with those of the second; all cosines come first, then the sines.
     """
     half = u.shape[0] // 2
     first, second = u[:half], u[half:]
@@ -328,10 +328,10 @@ def paired(xp: Any, u: Any, n: int) -> Any:
 
 
 def stepwise_normals(xp: Any, u: Any, streams: int, n: int) -> Any:
-    """Make `n` standard normal numbers of pairs of steps of streams: the layout of `Generator`.
+    """Return `n` standard normal numbers of pairs of steps of streams, in the layout of `Generator`.
 
-    `u` has the uniforms of an even number of steps of all streams, one after the other. Of each pair of steps, the
-    first becomes the cosines, the second the sines.
+    `u` holds the uniforms of an even number of steps of all streams, in order. Of each pair of steps, the first gives
+    the cosines, the second the sines.
     """
     pairs = xp.reshape(u, (-1, 2, streams))
     u1, u2 = (xp.reshape(pairs[:, k, :], (-1,)) for k in (0, 1))

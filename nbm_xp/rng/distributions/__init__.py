@@ -1,6 +1,6 @@
-"""The distributions: those whose elements are drawn each on its own, and how a block of them is made.
+"""Distributions whose elements are drawn independently, and the computation of their blocks.
 
-A new one is a sampler, declared as one in a chapter here, and a method in a chapter of `nbm_xp.rng.generator`.
+To add one, declare a sampler in a module of this package, and add a method in a module of `nbm_xp.rng.generator`.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ def _rounded(xp: Any, loc: Any, scale: Any, dtype: str) -> tuple[Any, Any]:
 
 @distribution((-1.5, 2.25), line=_between, low=FINITE, high=FINITE)
 def uniform(draw: Draw, offset: Shape, shape: Shape, *how: Any, bits: int | None) -> Any:
-    """Make a block of uniforms."""
+    """Compute a block of uniforms."""
     kind = "wide" if draw.dtype == "float64" and bits != 31 else draw.dtype
     return draw.uniforms(offset, shape).drawn(kind, 0, *how)
 
 
 @distribution((0.5, 1.5), line=_rounded, loc=FINITE, scale=NOT_NEGATIVE)
 def normal(draw: Draw, offset: Shape, shape: Shape, *how: Any) -> Any:
-    """Make a block of standard normal numbers."""
+    """Compute a block of standard normal numbers."""
     return draw.uniforms(offset, shape).normals(draw.dtype, *how)
 
 
 def line_of(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, name: str, out: Any = None, **how: Any) -> Any:
-    """Make a block of standard numbers times a scale, plus a shift; `out` takes them where a kernel can fill it."""
+    """Compute a block of standard numbers times a scale, plus a shift, in `out` if a kernel can fill it."""
     distribution, xp, parameters = DISTRIBUTIONS[name], draw.xp, draw.given(blocks)
     assert distribution.line is not None
     if None in draw.numbers:
@@ -59,13 +59,13 @@ def line_of(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, name: str, ou
     x = distribution.sample(draw, offset, shape, line or (), draw.threads, out if line is not None else None, **how)
     if x is out:
         return out
-    if line is None:  # along one axis at least, since NumPy's product of arrays without any is a scalar
+    if line is None:  # with at least one axis: NumPy's product of arrays without axes is a scalar
         x = scaled_and_shifted(xp, xp.reshape(x, shape or (1,)), shift, scale, draw.dtype)
     return xp.reshape(x, shape)
 
 
 def independent(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, name: str, differentiated_in: str = "") -> Any:
-    """Make a block of numbers of a distribution in the table, or of their derivatives in one of its parameters."""
+    """Compute a block of numbers of a distribution, or of their derivatives with respect to one of its parameters."""
     distribution, parameters = DISTRIBUTIONS[name], draw.columns(shape, blocks, "float64")
     if None in draw.numbers:
         distribution.check(parameters, draw.dtype)
@@ -80,14 +80,14 @@ def independent(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, name: str
 
 
 def _held(sample: Sampler, dtype: str, *given: Any) -> Any:
-    """Counts, which the dtype asked for must hold."""
+    """Return counts; raise an error if the dtype of the draw cannot hold them."""
     x = sample(*given)
     require_held(x, dtype)
     return x
 
 
 def _bounded(sample: Sampler, dtype: str, *given: Any) -> Any:
-    """Numbers that are infinite beyond the dtype asked for."""
+    """Return numbers, with those beyond the range of the dtype of the draw replaced by infinity."""
     x, most = sample(*given), LARGEST[dtype]
     xp = array_namespace(x)
     return xp.where(x > most, xp.inf, xp.where(x < -most, -xp.inf, x))
@@ -99,17 +99,17 @@ _WITHOUT: Final = {
     outcomes: ("the categorical distribution", ("pvals",)),
     random_order: ("a choice without replacement", ("p",)),
 }
-"""What has no derivatives, and in which parameters."""
+"""Draws without derivatives: the distribution and its parameters."""
 
 
 def _of_arrays(draw: Draw) -> tuple[Distribution, tuple[str, ...]]:
-    """The distribution of a draw, and what its parameters are called that come as blocks."""
+    """Return the distribution of a draw and the names of the parameters passed as blocks."""
     found = DISTRIBUTIONS[dict(draw.options)["name"]]
     return found, tuple(name for name, number in zip(found.rules, draw.numbers, strict=True) if number is None)
 
 
 def derivatives(draw: Draw) -> Derivatives | None:
-    """The derivatives of a draw in the arrays among its parameters; None where a library finds them step by step."""
+    """Return the derivatives of a draw in its array parameters; None if the library differentiates step by step."""
 
     def derivative(k: int, *arrays: Any) -> Any:
         return differentiated(draw, k, dtype_name(arrays[k]))((0,) * len(draw.whole), draw.whole, *arrays)
@@ -128,7 +128,7 @@ def derivatives(draw: Draw) -> Derivatives | None:
 
 
 def differentiated(draw: Draw, k: int, dtype: str) -> Draw:
-    """What makes the derivatives in the k-th parameter that comes as blocks, in the wider of the two dtypes."""
+    """Return the draw of the derivatives in the k-th parameter passed as a block, in the wider of the two dtypes."""
     wider = promote_types(draw.dtype, dtype) if dtype in LARGEST else draw.dtype
     if draw.make is dirichlet:
         return draw.changed(wider, in_shapes=True)

@@ -1,7 +1,7 @@
-"""Counts: Poisson, binomial, geometric, hypergeometric, logarithmic and Zipf's numbers.
+"""Counts: Poisson, binomial, geometric, hypergeometric, logarithmic series and Zipf numbers.
 
-Contract: probabilities of counts out of very many are found to within 1e-6 of their logarithm, where logarithms of
-factorials would cancel each other's digits; no count is over `MOST`.
+Contract: logarithms of probabilities of large counts are accurate to 1e-6 where logarithms of factorials would cancel;
+no count is over `MOST`.
 
 References
 ----------
@@ -37,20 +37,20 @@ from .sampling import any_of, distribution, exponential_number, until_accepted, 
 __all__ = ["binomial", "geometric", "hypergeometric", "logseries", "poisson", "zipf"]
 
 MOST: Final = 2.0**63 - 1024.0
-"""The largest double that 64 bits hold: counts that would be beyond it are this."""
+"""Largest float64 integer that int64 holds; larger counts are clipped to it."""
 
-_SEARCHED: Final = 10.0  # the mean below which the distribution function is searched from 0 on
+_SEARCHED: Final = 10.0  # mean below which the distribution function is searched from 0 on
 _NEAR: Final = 0.1
 _SERIES: Final = tuple(1.0 / odd for odd in range(17, 1, -2))
 _LEAST: Final = 2.0**-100
-_STEEPEST: Final = 512.0  # of Zipf's numbers of such an exponent none is over 1
+_STEEPEST: Final = 512.0  # with a larger exponent, all Zipf numbers are 1
 _HAT = 2.0 * math.sqrt(2.0 / math.e), 3.0 - 2.0 * math.sqrt(3.0 / math.e)
 
 
 def _searched(own: str, u: Any, first: Any, ratio: Callable[..., Any], *parameters: Any) -> Any:
     """Search a distribution function from 0 on for the first value that exceeds a uniform.
 
-    ``ratio(k, *parameters)`` is the probability of `k` over that of ``k - 1``; `own` is the name of the kernel.
+    ``ratio(k, *parameters)`` is the probability of `k` divided by that of ``k - 1``; `own` is the name of the kernel.
     """
     xp = array_namespace(u)
     search = kernel("rng.elementwise", xp)
@@ -70,7 +70,7 @@ def _searched(own: str, u: Any, first: Any, ratio: Callable[..., Any], *paramete
 
 @distribution((3.5,), "count", lam=RATE)
 def poisson(uniforms: ElementUniforms, lam: Any) -> Any:
-    """Poisson numbers: a search where the mean is below 10, else PTRS [1]_."""
+    """Return Poisson numbers: by search if the mean is below 10, else by PTRS [1]_."""
     xp = array_namespace(lam)
     small = lam < _SEARCHED
     few = many = None
@@ -85,14 +85,14 @@ def poisson(uniforms: ElementUniforms, lam: Any) -> Any:
 
 
 def _either(xp: Any, small: Any, few: Any, many: Any) -> Any:
-    """Take the numbers of one method or the other; None stands for one that was not needed."""
+    """Return the numbers of one method or the other; None is a method that was not needed."""
     if few is None or many is None:
         return many if few is None else few
     return xp.where(small, few, many)
 
 
 def _poisson_constants(lam: Any) -> tuple[Any, ...]:
-    """The means and what follows from them alone, in the order in which `_poisson_attempt` takes it."""
+    """Return the means and constants of them, in the order of the parameters of `_poisson_attempt`."""
     b = 0.931 + 2.53 * sqrt(lam)
     a = -0.059 + 0.02483 * b
     return lam, a, b, 0.9277 - 3.6224 / (b - 2.0), 1.1239 + 1.1328 / (b - 3.4), log(lam)
@@ -118,9 +118,9 @@ def _poisson_attempt(u: Any, v: Any, *constants: Any) -> tuple[Any, Any]:
 
 @distribution((40, 0.1), "count", n=TRIALS, p=PROBABILITY)
 def binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
-    """Binomial numbers: a search where fewer than 10 successes are to be expected, else BTRS [2]_.
+    """Return binomial numbers: by search if fewer than 10 successes are expected, else by BTRS [2]_.
 
-    Where `p` is over a half, failures are counted.
+    If `p` is over 0.5, failures are counted.
     """
     xp = array_namespace(n, p)
     flipped = p > 0.5
@@ -144,7 +144,7 @@ def binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
 
 
 def _binomial_constants(n: Any, p: Any) -> tuple[Any, ...]:
-    """What follows from the parameters alone, in the order in which `_binomial_attempt` takes it."""
+    """Return constants of the parameters, in the order of the parameters of `_binomial_attempt`."""
     xp = array_namespace(n, p)
     mean, q = n * p, 1.0 - p
     spread = sqrt(mean * q)
@@ -181,7 +181,7 @@ def _binomial_attempt(u: Any, v: Any, *constants: Any) -> tuple[Any, Any]:
 
 
 def _deviance(k: Any, mean: Any, delta: Any) -> Any:
-    """Half the deviance of counts from their mean: ``k log(k / mean) - (k - mean)`` [6]_.
+    """Return half the deviance of counts from their mean: ``k log(k / mean) - (k - mean)`` [6]_.
 
     Examples
     --------
@@ -200,13 +200,13 @@ def _deviance(k: Any, mean: Any, delta: Any) -> Any:
 
 
 def _error(k: Any) -> Any:
-    """What Stirling's formula for the logarithm of ``k!`` lacks; 0 of 0."""
+    """Return the error of Stirling's formula for the logarithm of ``k!``; 0 for 0."""
     xp = array_namespace(k)
     return xp.where(k > 0.0, stirling_error(xp.maximum(k - 1.0, 0.0)), 0.0)
 
 
 def _log_binomial_ratio(n: Any, mean: Any, mode: Any, k: Any) -> Any:
-    """The logarithm of the probability of a count over that of the mode.
+    """Return the logarithm of the ratio of the probabilities of a count and of the mode.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def _log_binomial_ratio(n: Any, mean: Any, mode: Any, k: Any) -> Any:
     -9.571868
     """
     xp = array_namespace(k)
-    least = 0.5 / math.pi  # in place of 0, for which Stirling's formula without its error gives 0!
+    least = 0.5 / math.pi  # in place of 0, where Stirling's formula without its error then gives 0!
     terms = []
     for count in (mode, k):
         delta = count - mean
@@ -231,7 +231,7 @@ def _log_binomial_ratio(n: Any, mean: Any, mode: Any, k: Any) -> Any:
 
 @distribution((0.3,), "count", p=SOME_PROBABILITY)
 def geometric(uniforms: ElementUniforms, p: Any) -> Any:
-    """How many trials the first success takes: exponential numbers, rounded up [3]_."""
+    """Return the number of trials up to the first success: exponential numbers, rounded up [3]_."""
     xp = array_namespace(p)
     surely = p == 1.0
     rate = xp.maximum(-log1p(-xp.where(surely, 0.5, p)), _LEAST)
@@ -248,9 +248,9 @@ _ENOUGH: Final = Rule("so that the last is no more than the first two together, 
 
 @distribution((20, 30, 40), "count", together=_ENOUGH, ngood=TRIALS, nbad=TRIALS, nsample=TRIALS)
 def hypergeometric(uniforms: ElementUniforms, ngood: Any, nbad: Any, nsample: Any) -> Any:
-    """How many of a sample without replacement are good, by the ratio of uniforms [4]_.
+    """Return the number of good items in samples without replacement, by the ratio of uniforms [4]_.
 
-    What is drawn is how many of the rarer kind are in the sample, or in what it leaves if that is less.
+    The count drawn is that of the rarer kind, in the sample or in the rest of the population if that is smaller.
     """
     xp = array_namespace(ngood, nbad, nsample)
     total = ngood + nbad
@@ -281,7 +281,7 @@ def hypergeometric(uniforms: ElementUniforms, ngood: Any, nbad: Any, nsample: An
 
 @distribution((0.9,), "count", p=BELOW_ONE)
 def logseries(uniforms: ElementUniforms, p: Any) -> Any:
-    """Numbers of the logarithmic series: geometric ones of a parameter that is drawn too [5]_."""
+    """Return logarithmic series numbers: geometric numbers with a random parameter [5]_."""
     xp = array_namespace(p)
     least = xp.maximum(p, _LEAST)
     x = log1p(-least) * uniforms.fine(2)
@@ -293,7 +293,7 @@ def logseries(uniforms: ElementUniforms, p: Any) -> Any:
 
 @distribution((1.5,), "count", a=ABOVE_ONE)
 def zipf(uniforms: ElementUniforms, a: Any) -> Any:
-    """Zipf's numbers, by rejection from rounded Pareto numbers [3]_, up to `MOST`."""
+    """Return Zipf numbers up to `MOST`, by rejection from rounded Pareto numbers [3]_."""
     xp = array_namespace(a)
     steep = a > _STEEPEST
     slope = xp.where(steep, 2.0, a) - 1.0
@@ -302,7 +302,7 @@ def zipf(uniforms: ElementUniforms, a: Any) -> Any:
 
     def attempt(u: Any, v: Any, w: Any, slope: Any, cut: Any, step: Any) -> tuple[Any, Any]:
         u = two_draws(u, v)
-        flat = slope < 0.01  # the logarithm is of a number near 1, else of one that may be near 0
+        flat = slope < 0.01  # then the argument of the logarithm is near 1, otherwise it may be near 0
         log_power = xp.where(flat, log1p(-cut * xp.where(flat, u, 0.5)), log(u + (1.0 - cut) * (1.0 - u)))
         x = xp.floor(exp(-quotient(log_power, slope)))
         x = xp.minimum(xp.maximum(x, 1.0), MOST)

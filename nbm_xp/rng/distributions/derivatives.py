@@ -1,10 +1,10 @@
-"""Derivatives of random numbers in the parameters of their distribution, at a fixed probability.
+"""Derivatives of random numbers with respect to the parameters of their distribution, at a fixed probability.
 
-Contract: ``dx/da = -(dF(x; a)/da) / f(x; a)`` for a distribution function F with density f [1]_, over `xp` in float64.
-The density divides the integrand of ``dF/da``, so that no normalising constant is needed: what is left is an integral
-from `x` outward of ``exp(log f(t) - log f(x))`` times the derivative of ``log f(t)`` in the parameter. Gauss and
-Legendre's rule is applied to it in the square root of the distance from `x`, up to where the exponential is negligible.
-All arguments are arrays that broadcast.
+Contract: ``dx/da = -(dF(x; a)/da) / f(x; a)`` for a distribution function F with density f [1]_, in float64. The
+integrand of ``dF/da`` is divided by the density, so that no normalising constant is needed. The remaining integral
+extends from `x` outward, over ``exp(log f(t) - log f(x))`` times the derivative of ``log f(t)`` in the parameter. It is
+computed by Gauss-Legendre quadrature in the square root of the distance from `x`, up to where the exponential is
+negligible. All arguments are arrays that broadcast.
 
 References
 ----------
@@ -36,36 +36,36 @@ _BESSEL_STEPS: Final = 30
 
 @functools.cache
 def _rule(count: int) -> list[tuple[float, float]]:
-    """Nodes and weights on [0, 1] for an integrand that varies fastest near 0."""
+    """Return nodes and weights on [0, 1] for an integrand that varies fastest near 0."""
     roots = [(0.5 * (node + 1.0), weight) for node, weight in legendre(count)]
     return [(root * root, weight * root) for root, weight in roots]
 
 
 def _reach(slope: Any, curvature: Any) -> Any:
-    """Where a parabola of some slope and curvature at 0, neither of them negative, becomes `_NEGLIGIBLE`."""
+    """Return where a parabola with given non-negative slope and curvature at 0 reaches `_NEGLIGIBLE`."""
     xp = array_namespace(slope)
     return 2.0 * _NEGLIGIBLE / (slope + xp.sqrt(slope * slope + 2.0 * _NEGLIGIBLE * curvature))
 
 
 def log_gamma_in_shape(shape: Any, log_value: Any) -> Any:
-    """The derivative of the logarithm of a standard gamma number in its shape.
+    """Return the derivative of the logarithm of a standard gamma number with respect to its shape.
 
     Parameters
     ----------
     shape : array
         float64, more than 0.
     log_value : array
-        float64, the logarithm of the number.
+        float64, logarithm of the number.
 
     Returns
     -------
     array
-        With a relative error below 1e-11 for shapes from 1e-6 to 1e8. Times the number, it is the derivative of the
-        number itself.
+        Its relative error is below 1e-11 for shapes from 1e-6 to 1e8. Times the number, it is the derivative of the
+        number.
 
     Notes
     -----
-    Numbers below 0.6 have the series of the lower incomplete gamma function, differentiated term by term. Of shapes
+    Numbers below 0.6 use the series of the lower incomplete gamma function, differentiated term by term. For shapes
     above 2**40, numbers are normal to within rounding.
 
     Examples
@@ -87,7 +87,7 @@ def log_gamma_in_shape(shape: Any, log_value: Any) -> Any:
 
 
 def _series_in_shape(xp: Any, a: Any, x: Any, above: Any) -> Any:
-    """The derivative at small numbers, whose logarithms are `above` the digamma function of ``a + 1``."""
+    """Return the derivative at small numbers, whose logarithms are `above` the digamma function of ``a + 1``."""
     term, harmonic, total, weighted = xp.ones_like(a + x), 0.0, 1.0, 0.0
     for k in range(1, _TERMS + 1):
         inverse = 1.0 / (a + k)
@@ -97,7 +97,7 @@ def _series_in_shape(xp: Any, a: Any, x: Any, above: Any) -> Any:
 
 
 def _integral_in_shape(xp: Any, a: Any, x: Any, digamma: Any) -> Any:
-    """The derivative at numbers that are not small; `digamma` is that of ``a + 1``."""
+    """Return the derivative at numbers that are not small; `digamma` is that of ``a + 1``."""
     excess = (x - a) / a
     close = (a > 8.0) & (xp.abs(excess) < 0.5)
     ratio = xp.where(close, xp.log1p(xp.where(close, excess, 0.0)), xp.log(x) - xp.log(a))
@@ -105,7 +105,7 @@ def _integral_in_shape(xp: Any, a: Any, x: Any, digamma: Any) -> Any:
     lower, gap = x < a, xp.abs(x - a)
     start = _reach(gap, x)
     upper_end = xp.log1p((_NEGLIGIBLE + a * start) / x)
-    for _ in range(2):  # Newton's method, whose function is convex
+    for _ in range(2):  # Newton's method for a convex function
         fall = xp.expm1(-start)
         start = start + (_NEGLIGIBLE - ((gap + x) * start + x * fall)) / (gap - x * fall)
     end = xp.where(lower, -start, upper_end)
@@ -117,20 +117,20 @@ def _integral_in_shape(xp: Any, a: Any, x: Any, digamma: Any) -> Any:
 
 
 def logit_beta_in_a(a: Any, b: Any, logit: Any) -> Any:
-    """The derivative of the logit of a beta number in its first parameter.
+    """Return the derivative of the logit of a beta number with respect to its first parameter.
 
     Parameters
     ----------
     a, b : array
         float64, more than 0.
     logit : array
-        float64, ``log(x / (1 - x))`` of the number `x`.
+        float64, ``log(x / (1 - x))`` of the number ``x``.
 
     Returns
     -------
     array
-        With a relative error below 1e-7 for parameters from 0.1 to 1e6, and 1e-6 from 1e-4 on. Times ``x * (1 - x)``,
-        it is the derivative of the number itself. That in `b` is ``-logit_beta_in_a(b, a, -logit)``.
+        Its relative error is below 1e-7 for parameters from 0.1 to 1e6, and below 1e-6 from 1e-4 on. Times
+        ``x * (1 - x)``, it is the derivative of ``x``. The derivative in `b` is ``-logit_beta_in_a(b, a, -logit)``.
 
     Examples
     --------
@@ -144,12 +144,12 @@ def logit_beta_in_a(a: Any, b: Any, logit: Any) -> Any:
     q = xp.minimum(xp.maximum(b, _SMALLEST_SHAPE), 1.0 / _SMALLEST_SHAPE)
     both, tail = p + q, xp.exp(xp.maximum(-xp.abs(logit), -700.0))
     above = _digamma_difference(xp, p, q) - xp.log1p(tail) + xp.minimum(logit, 0.0)
-    turned = logit > 0.0  # so that no probability is near 1, where its digits would be lost
+    turned = logit > 0.0  # so that no probability is near 1, where precision is lost
     rate, share = xp.where(turned, q, p), tail / (1.0 + tail)
     mean = both * share
     direction = xp.where(mean < rate, -1.0, 1.0)
     end = _reach(xp.abs(rate - mean), mean / (1.0 + tail))
-    for _ in range(3):  # Newton's method, whose function is convex
+    for _ in range(3):  # Newton's method for a convex function
         t = direction * end
         grown = xp.expm1(xp.minimum(t, 300.0))
         drop = both * _log_growth(xp, share, t) - rate * t
@@ -166,13 +166,13 @@ def logit_beta_in_a(a: Any, b: Any, logit: Any) -> Any:
 
 
 def _log_growth(xp: Any, share: Any, t: Any) -> Any:
-    """``log(1 + share * (exp(t) - 1))``."""
+    """Return ``log(1 + share * (exp(t) - 1))``."""
     near = xp.minimum(t, 300.0)
     return xp.log1p(share * xp.expm1(near)) + (t - near)
 
 
 def _digamma_difference(xp: Any, a: Any, b: Any) -> Any:
-    """``digamma(a + b) - digamma(a)``, with the relative accuracy of `b` where that is small."""
+    """Return ``digamma(a + b) - digamma(a)``, with the relative accuracy of `b` if that is small."""
     total = sum(1.0 / ((a + k) * (a + b + k)) for k in range(10))
     far, farther = a + 10.0, a + b + 10.0
     corrections = [xp.zeros_like(far), xp.zeros_like(farther)]
@@ -182,10 +182,10 @@ def _digamma_difference(xp: Any, a: Any, b: Any) -> Any:
 
 
 def _bessel_quotient(order: Any, squared: Any) -> Any:
-    """``I(order + 1, z) / (z I(order, z))`` of modified Bessel functions, from the square of z; orders from -1 on.
+    """Return ``I(order + 1, z) / (z I(order, z))`` of modified Bessel functions, from ``z**2``, for orders from -1 on.
 
-    Gauss's continued fraction, ended by what agrees with two terms of the asymptotic series. Its relative error is
-    below 1e-6.
+    It is Gauss's continued fraction, with an end that agrees with two terms of the asymptotic series. Its relative
+    error is below 1e-6.
     """
     xp, last = array_namespace(order, squared), order + _BESSEL_STEPS
     value = 1.0 / ((last + 0.5) + xp.sqrt((last + 0.5) * (last + 1.5) + squared))
@@ -195,7 +195,7 @@ def _bessel_quotient(order: Any, squared: Any) -> Any:
 
 
 def noncentral_chi_squared_in_nonc(df: Any, nonc: Any, value: Any) -> Any:
-    """The derivative of a noncentral chi-squared number in the noncentrality.
+    """Return the derivative of a noncentral chi-squared number with respect to the noncentrality.
 
     Parameters
     ----------
@@ -204,8 +204,8 @@ def noncentral_chi_squared_in_nonc(df: Any, nonc: Any, value: Any) -> Any:
 
     Notes
     -----
-    The derivative of the distribution function is minus the density of two more degrees of freedom, and the quotient
-    of two such densities is one of Bessel functions.
+    The derivative of the distribution function is minus the density with two more degrees of freedom; the ratio of the
+    two densities is a ratio of Bessel functions.
 
     Examples
     --------
@@ -217,14 +217,14 @@ def noncentral_chi_squared_in_nonc(df: Any, nonc: Any, value: Any) -> Any:
 
 
 def vonmises_in_kappa(kappa: Any, angle: Any) -> Any:
-    """The derivative of an angle of von Mises' distribution about 0 in the concentration.
+    """Return the derivative of a von Mises angle about 0 with respect to the concentration.
 
     Parameters
     ----------
     kappa : array
         float64, 0 or more.
     angle : array
-        float64, from minus to plus pi.
+        float64, in radians, from -pi to pi.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def vonmises_in_kappa(kappa: Any, angle: Any) -> Any:
     size = xp.abs(angle)
     squared = size * size
     beyond = xp.sqrt(squared + _NEGLIGIBLE * math.pi**2 / (2.0 * xp.maximum(kappa, 1.0))) - size
-    # near 0 the integral inward is the one that loses no digits
+    # near 0 the inward integral is the accurate one
     end = xp.where(kappa * squared < 1.0, -size, xp.minimum(beyond, math.pi - size))
     large = kappa > 60.0
     q = 1.0 / xp.where(large, kappa, 60.0)
@@ -253,7 +253,7 @@ def vonmises_in_kappa(kappa: Any, angle: Any) -> Any:
 
 
 def wald_in_mean(mean: Any, scale: Any, value: Any) -> Any:
-    """The derivative of a number of Wald's distribution in the mean; that in the scale makes both homogeneous.
+    """Return the derivative of a Wald number in the mean; the derivative in the scale follows by homogeneity.
 
     Parameters
     ----------

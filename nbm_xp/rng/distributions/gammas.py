@@ -1,8 +1,8 @@
-"""Gamma numbers and what is made of them: beta, chi-squared, F and Student's, and negative binomial numbers.
+"""Gamma numbers and those made of them: beta, chi-squared, F, Student's t and negative binomial numbers.
 
-Contract: quotients are made of logarithms, so that parameters near 0 lose no digits; what is beyond all doubles is
-infinite. A sampler of derivatives takes the uniforms that the distribution's own takes, and gives those of the same
-numbers.
+Contract: quotients are computed from logarithms, so that parameters near 0 lose no precision; results beyond the range
+of float64 are infinite. A sampler of derivatives takes the same uniforms as the distribution's own sampler, and returns
+the derivatives of the same numbers.
 
 References
 ----------
@@ -36,20 +36,20 @@ __all__ = [
     "standard_t",
 ]  # fmt: skip
 
-_FARTHEST_LOG: Final = 708.0  # logarithms so far apart give no subnormal number, which JAX takes for 0
+_FARTHEST_LOG: Final = 708.0  # logarithms this far apart give no subnormal numbers, which JAX flushes to 0
 _LEAST, _LARGE = 2.0**-1000, 2.0**800
 _TINY: Final = 2.0**-800
 _LARGEST: Final = 2.0**820
 _SHIFT: Final = 2.0**204
-_WIDE: Final = 1e15  # next to so much noncentrality, the degrees of freedom below 1 are lost in rounding
+_WIDE: Final = 1e15  # with at least this noncentrality, degrees of freedom below 1 are lost in rounding
 
 
 def log_gamma(uniforms: ElementUniforms, shape: Any, below: Sequence[bool] | None = None) -> Any:
-    """The logarithms of standard gamma numbers, by the method of Marsaglia and Tsang [1]_.
+    """Return the logarithms of standard gamma numbers, by the method of Marsaglia and Tsang [1]_.
 
-    A shape below 1 is increased by 1, and the number is multiplied by ``u ** (1 / shape)``. One above 2**40 has every
-    number accepted: fewer than 1 in 10**10 would not be, and what decides would be lost in rounding. `below` says
-    whether any shapes are below 1, and whether any are not.
+    A shape below 1 is increased by 1, and the number is multiplied by ``u ** (1 / shape)``. Above a shape of 2**40
+    every number is accepted: fewer than 1 in 10**10 would be rejected, and the criterion would be lost in rounding.
+    `below` is whether any shapes are below 1, and whether any are not.
     """
     xp = array_namespace(shape)
     small = shape < 1.0
@@ -74,7 +74,7 @@ def log_gamma(uniforms: ElementUniforms, shape: Any, below: Sequence[bool] | Non
 
 
 def _normal_number(high: Any, low: Any) -> Any:
-    """The standard normal number of a uniform of 53 bits, as far out as both its ends are fine."""
+    """Return standard normal numbers of uniforms of 53 bits, with equally fine tails on both sides."""
     xp = array_namespace(high)
     below = high < 0.5
     z = normal_quantile(two_draws(xp.where(below, high, 1.0 - high), low))
@@ -83,7 +83,7 @@ def _normal_number(high: Any, low: Any) -> Any:
 
 @distribution((2.5, 1.5), linear=("scale",), shape=NOT_NEGATIVE, scale=NOT_NEGATIVE)
 def gamma(uniforms: ElementUniforms, shape: Any, scale: Any) -> Any:
-    """Gamma numbers: see `log_gamma`. Of shape 0 they are 0; large ones are made without a logarithm."""
+    """Return gamma numbers: see `log_gamma`. Shape 0 gives 0; large shapes need no logarithm."""
     xp = array_namespace(shape)
     none, large = shape == 0.0, shape > SURELY_ACCEPTED
     small = (shape < 1.0) & ~none
@@ -98,9 +98,9 @@ def gamma(uniforms: ElementUniforms, shape: Any, scale: Any) -> Any:
 
 
 def log_odds_against_beta(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
-    """The logarithms of ``y / x`` of gamma numbers ``x`` and ``y``, which make the beta numbers ``x / (x + y)``."""
+    """Return the logarithms of ``y / x`` of the gamma numbers whose beta numbers are ``x / (x + y)``."""
     xp = array_namespace(a, b)
-    largest = xp.maximum(a, b)  # of the tiniest and the largest the proportion alone matters
+    largest = xp.maximum(a, b)  # for extreme parameters only their ratio matters
     shift = xp.where(largest < _TINY, _SHIFT, xp.where(largest > _LARGEST, 1.0 / _SHIFT, xp.ones_like(largest)))
     a, b = a * shift, b * shift
     below = which_of(xp, a < 1.0, a >= 1.0, b < 1.0, b >= 1.0)
@@ -110,31 +110,31 @@ def log_odds_against_beta(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
 
 @distribution((0.5, 2.5), "share", a=POSITIVE, b=POSITIVE)
 def beta(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
-    """Beta numbers, of the logarithms of two gamma numbers each, so that none is lost."""
+    """Return beta numbers, computed from the logarithms of two gamma numbers to avoid underflow."""
     return 1.0 / (1.0 + exp(array_namespace(a, b).minimum(log_odds_against_beta(uniforms, a, b), _FARTHEST_LOG)))
 
 
 def _within(x: Any) -> Any:
-    """A number, brought to where its logarithm and what is made of it are finite."""
+    """Return a number clipped to where its logarithm and results made of it are finite."""
     xp = array_namespace(x)
     return xp.minimum(xp.maximum(x, _LEAST), _LARGE)
 
 
 def _log_mean_over(uniforms: ElementUniforms, df: Any) -> Any:
-    """The logarithm of the degrees of freedom over a chi-squared number of as many."""
+    """Return the logarithms of degrees of freedom divided by chi-squared numbers with these degrees of freedom."""
     half = _within(0.5 * df)
     return log(half) - log_gamma(uniforms, half)
 
 
 @distribution((2.5,), df=POSITIVE)
 def chisquare(uniforms: ElementUniforms, df: Any) -> Any:
-    """Twice gamma numbers of half the shape [2]_."""
+    """Return chi-squared numbers: twice gamma numbers of half the shape [2]_."""
     xp = array_namespace(df)
     return 2.0 * gamma(uniforms, 0.5 * df, xp.ones_like(df))
 
 
 def _central_and_shift(uniforms: ElementUniforms, df: Any, nonc: Any) -> tuple[Any, Any]:
-    """The degrees of freedom of the central number in a noncentral chi-squared one, and what is added to it."""
+    """Return the degrees of freedom of the central part of a noncentral chi-squared number, and the rest of it."""
     xp = array_namespace(df, nonc)
     direct = (df > 1.0) | (nonc > _WIDE)
     left, apart = xp.maximum(df - 1.0, 0.0), 0.0
@@ -149,21 +149,21 @@ def _central_and_shift(uniforms: ElementUniforms, df: Any, nonc: Any) -> tuple[A
 
 @distribution((2.5, 1.5), df=POSITIVE, nonc=NOT_NEGATIVE)
 def noncentral_chisquare(uniforms: ElementUniforms, df: Any, nonc: Any) -> Any:
-    """The square of a normal number and a chi-squared number [2]_; below 1 degree of freedom a Poisson mixture."""
+    """Return a squared normal plus a chi-squared number [2]_; up to 1 degree of freedom, a Poisson mixture."""
     left, apart = _central_and_shift(uniforms, df, nonc)
     return chisquare(uniforms.every(0, 2), left) + apart
 
 
 @distribution((2.5, 4.5), "tail", dfnum=POSITIVE, dfden=POSITIVE)
 def f(uniforms: ElementUniforms, dfnum: Any, dfden: Any) -> Any:
-    """Quotients of mean squares [2]_."""
+    """Return ratios of mean squares [2]_."""
     above, below = _log_mean_over(uniforms.every(0, 2), dfnum), _log_mean_over(uniforms.every(1, 2), dfden)
     return grown(below - above)
 
 
 @distribution((2.5, 4.5, 1.5), "tail", dfnum=POSITIVE, dfden=POSITIVE, nonc=NOT_NEGATIVE)
 def noncentral_f(uniforms: ElementUniforms, dfnum: Any, dfden: Any, nonc: Any) -> Any:
-    """Quotients of mean squares, of which the first is noncentral [2]_."""
+    """Return ratios of mean squares with a noncentral numerator [2]_."""
     xp = array_namespace(dfnum, nonc)
     x = noncentral_chisquare(uniforms.every(0, 2), dfnum, nonc)
     some = x > 0.0
@@ -173,7 +173,7 @@ def noncentral_f(uniforms: ElementUniforms, dfnum: Any, dfden: Any, nonc: Any) -
 
 @distribution((2.5,), "tail", df=POSITIVE)
 def standard_t(uniforms: ElementUniforms, df: Any) -> Any:
-    """Normal numbers over the roots of mean squares [2]_."""
+    """Return normal numbers divided by roots of mean squares [2]_."""
     z = normal_number(uniforms.every(1, 2))
     xp = array_namespace(z)
     size = xp.abs(z)
@@ -234,7 +234,7 @@ def _noncentral_chi_squared_in_nonc(uniforms: ElementUniforms, df: Any, nonc: An
 
 
 def _log_mean_over_in_df(uniforms: ElementUniforms, df: Any) -> Any:
-    """The derivative of the logarithm of the degrees of freedom over a chi-squared number of as many."""
+    """Return the derivatives of `_log_mean_over` in the degrees of freedom."""
     half = _within(0.5 * df)
     return 0.5 * (1.0 / half - _log_gamma_in_shape(uniforms, half))
 
@@ -250,7 +250,7 @@ def _f_in_dfden(uniforms: ElementUniforms, dfnum: Any, dfden: Any) -> Any:
 
 
 def _over_mean(uniforms: ElementUniforms, dfnum: Any, dfden: Any) -> Any:
-    """What a noncentral chi-squared number is multiplied by, for one of the noncentral F distribution."""
+    """Return the factor by which a noncentral chi-squared number becomes a noncentral F number."""
     return grown(_log_mean_over(uniforms.every(1, 2), dfden) - log(_within(dfnum)))
 
 
@@ -287,7 +287,7 @@ _FEW_FAILURES: Final = Rule(f"so that {LARGEST_MEAN:g} failures are hardly to be
 
 @distribution((2.5, 0.3), "count", together=_FEW_FAILURES, n=POSITIVE, p=SOME_PROBABILITY)
 def negative_binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
-    """How many failures come before so many successes: Poisson numbers of gamma means [4]_."""
+    """Return the number of failures before `n` successes: Poisson numbers whose means are gamma numbers [4]_."""
     xp = array_namespace(n, p)
     means = gamma(uniforms.every(0, 2), n, (1.0 - p) / p)
     return poisson(uniforms.every(1, 2), xp.minimum(means, LARGEST_MEAN))

@@ -1,8 +1,8 @@
-"""Integers of equal probability, outcomes by their probabilities, random orders; ones and zeros added up.
+"""Equally probable integers, outcomes with given probabilities, random orders, sums of ones and zeros.
 
-Contract: exactness. Integers come from whole outputs of the recurrence, less those left over; probabilities are rounded
-to multiples of 2**-52 once and added up as integers, whose sums are the same in whatever order a library adds; orders
-come from 62-bit keys, sorted stably.
+Contract: draws are exact. Integers come from whole outputs of the recurrence, with the remaining ones rejected;
+probabilities are rounded once to multiples of 2**-52 and added as integers, whose sums do not depend on the order of
+addition; orders come from 62-bit keys, sorted stably.
 
 References
 ----------
@@ -35,20 +35,20 @@ __all__ = [
     "require_bounds", "successes",
 ]  # fmt: skip
 
-_ONE: Final = 2**52  # what probability 1 is as an integer
-_LEAST: Final = 2.0**-1000  # the least probability, and those below it, wait for a time that is finite still
+_ONE: Final = 2**52  # probability 1 as an integer
+_LEAST: Final = 2.0**-1000  # smallest probability used, to keep exponential keys finite
 
 SPAN_OF_TWO: Final = M1 * M1
-"""How many values two outputs of the recurrence have."""
+"""Number of values of two outputs of the recurrence."""
 
 
 def _integer(xp: Any, u: Any) -> Any:
-    """The output of the recurrence behind a uniform, from 0 on."""
+    """Return the output of the recurrence that gave a uniform, less 1."""
     return xp.astype(u * 2.0**31, dtype_of(xp, "int64")) - 1
 
 
 def integers(uniforms: ElementUniforms, low: Any, span: Any) -> Any:
-    """Integers from `low` on, `span` of them, all of the same probability."""
+    """Return equally probable integers from `low` to ``low + span - 1``."""
     xp = array_namespace(low, span)
     short = span <= M1
     some_short, some_not = which_of(xp, short, ~short)
@@ -61,7 +61,7 @@ def integers(uniforms: ElementUniforms, low: Any, span: Any) -> Any:
 
 
 def _hardly_rejected(span: int, n: int) -> bool:
-    """Whether of so many outputs hardly one would be rejected as one of the last few.
+    """Whether among `n` outputs hardly any is expected to be rejected.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def _hardly_rejected(span: int, n: int) -> bool:
 
 
 def _digits(uniforms: ElementUniforms, outputs: int, low: Any, span: Any) -> Any:
-    """Integers from `low` on, of so many outputs of the recurrence each."""
+    """Return integers from `low` on, each made of `outputs` outputs of the recurrence."""
     xp = uniforms.xp
 
     def attempt(*u_low_and_span: Any) -> tuple[Any, Any]:
@@ -89,9 +89,9 @@ def _digit(z: Any, low: Any, span: Any, values: int) -> tuple[Any, Any]:
 
 
 def _wide_integers(uniforms: ElementUniforms, low: int, span: int) -> Any:
-    """Integers as `integers` gives them, for one span over `SPAN_OF_TWO` and up to 2**64."""
+    """Return integers as `integers` does, for one span over `SPAN_OF_TWO` and up to 2**64."""
     xp = uniforms.xp
-    start = (low + 2**63 + 2**63) % 2**64 - 2**63  # of the least value, -2**63, and wrapped around
+    start = (low + 2**63 + 2**63) % 2**64 - 2**63  # of the smallest value, -2**63, and wrapped around
 
     def attempt(u: Any, v: Any, w: Any, start: Any, last: Any) -> tuple[Any, Any]:
         value, fits = xp.zeros_like(u, dtype=dtype_of(xp, "int64")), u > 0.0
@@ -105,7 +105,7 @@ def _wide_integers(uniforms: ElementUniforms, low: int, span: int) -> Any:
 
 
 def _levels(p: Any) -> Any:
-    """Running sums of probabilities along the last axis, in units of 2**-52.
+    """Return the cumulative sums of probabilities along the last axis, in units of 2**-52.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def _levels(p: Any) -> Any:
 
 
 def _outcome(uniforms: ElementUniforms, sums: Any) -> Any:
-    """Outcomes by their probabilities."""
+    """Return outcomes for cumulative sums of probabilities."""
     xp = array_namespace(sums)
     u = uniforms.fine(0)
     total = sums[..., -1]
@@ -130,12 +130,12 @@ def _outcome(uniforms: ElementUniforms, sums: Any) -> Any:
 
 
 def _order_keys(uniforms: ElementUniforms) -> Any:
-    """Keys of 62 bits, int64, which sorted make a random order."""
+    """Return int64 keys of 62 bits, whose sorting gives a random order."""
     return _integer(uniforms.xp, uniforms.uniform(0)) * M1 + _integer(uniforms.xp, uniforms.uniform(1))
 
 
 def _order_of(uniforms: ElementUniforms, p: Any = None) -> Any:
-    """The elements in a random order."""
+    """Return the elements in random order, weighted by `p` if given."""
     xp = uniforms.xp
     if p is None:
         key = _order_keys(uniforms)
@@ -147,7 +147,7 @@ def _order_of(uniforms: ElementUniforms, p: Any = None) -> Any:
 
 
 def _stable_order(xp: Any, key: Any) -> Any:
-    """The order of keys, hardly any two of which are equal: sorting stably takes several times as long."""
+    """Return the stable order of keys that are almost all different: first unstably, which is several times faster."""
     order = xp.argsort(key, stable=False)
     ascending = xp.take(key, order, axis=0)
     return xp.argsort(key, stable=True) if any_of(xp, ascending[1:] == ascending[:-1]) else order
@@ -157,13 +157,13 @@ _SPAN: Final = interval("more than 0 and at most (2**31 - 1)**2 where a bound is
 
 
 def require_bounds(low: Any, span: Any, bounds: Rule) -> None:
-    """Raise an error for bounds of integers, of which one at least is an array, that leave nothing or too much."""
+    """Raise an error for bounds of integers, at least one of them an array, with an empty or too large range."""
     require("low", low, bounds)
     require("high - low", span, _SPAN)
 
 
 def integers_of_draw(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, bounds: Rule | None) -> Any:
-    """Make a block of integers from a lower bound, which is included, and how many values there are."""
+    """Compute a block of integers from the lower bound, which is included, and the number of values."""
     uniforms, (low, span) = draw.uniforms(offset, shape), draw.numbers
     sample, columns = integers, []
     if span is not None and span > SPAN_OF_TWO:
@@ -182,7 +182,7 @@ def integers_of_draw(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, boun
 
 
 def outcomes(draw: Draw, offset: Shape, shape: Shape, p: Any, *, name: str) -> Any:
-    """Make a block of outcomes by probabilities: one row of them for all elements, or a row for each; `p` is whole."""
+    """Compute a block of outcomes with probabilities `p`, a whole array of one row, or of a row for each element."""
     xp = draw.xp
     require_weights(name, p)
     p = xp.astype(p, dtype_of(xp, "float64"))
@@ -193,12 +193,12 @@ def outcomes(draw: Draw, offset: Shape, shape: Shape, p: Any, *, name: str) -> A
 
 
 def _spans(offset: Shape, shape: Shape) -> tuple[slice, ...]:
-    """Where a block lies, as an index."""
+    """Return the index of a block in the whole array."""
     return tuple(slice(begin, begin + length) for begin, length in zip(offset, shape, strict=True))
 
 
 def multinomial(draw: Draw, offset: Shape, shape: Shape, *blocks: Any) -> Any:
-    """Make a block that has all outcomes, along the last axis: each count is binomial, given those before it."""
+    """Compute a block with all outcomes along the last axis: each count is binomial, given the counts before it."""
     xp, rows, count, (n, p) = draw.xp, shape[:-1], shape[-1], draw.given(blocks)
     require_weights("pvals", p)
     uniforms, double = draw.uniforms(offset, shape, 1), dtype_of(xp, "float64")
@@ -222,10 +222,10 @@ def multinomial(draw: Draw, offset: Shape, shape: Shape, *blocks: Any) -> Any:
 def random_order(
     draw: Draw, offset: Shape, shape: Shape, *arrays: Any, population: int, axis: int | None = None
 ) -> Any:
-    """Make a block of a random order of so many things, or of its beginning; or of the things in that order.
+    """Compute a block of a random order of a population, or of its beginning; or of an array's entries in that order.
 
-    `axis` says along which axis of the array they lie; without it, they are the integers from 0 on, and an array has
-    their probabilities.
+    `axis` is the axis of the array along which the entries lie. If None, the result consists of integers from 0 on, and
+    an array holds their probabilities.
     """
     xp = draw.xp
     assert draw.state is not None
@@ -242,7 +242,7 @@ def random_order(
 
 
 def order_of_rows(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, axis: int) -> Any:
-    """Make a block, which is whole along one axis, of elements in a random order along that, or of the order itself."""
+    """Compute a block, whole along `axis`, of entries in random order along it, or of the order itself."""
     xp = draw.xp
     keys = xp.reshape(_order_keys(draw.uniforms(offset, shape)), shape)
     found = xp.astype(xp.argsort(keys, axis=axis, stable=True), dtype_of(xp, "int64"))
@@ -250,7 +250,7 @@ def order_of_rows(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, axis: i
 
 
 def successes(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, count: int, precision: str) -> Any:
-    """Make a block of how many of `count` outputs of each element are below a probability, compared as `precision`."""
+    """Compute a block of the numbers of uniforms of each element, of `count`, below a probability in `precision`."""
     xp, (p,) = draw.xp, draw.given(blocks)
     kind = "int64" if draw.dtype == "bool" and count > 1 else draw.dtype
     uniforms, total = draw.uniforms(offset, shape), xp.zeros(shape, dtype=dtype_of(xp, kind))
@@ -261,7 +261,7 @@ def successes(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, count: int,
             sample, _, wrong = trials(xp, states, p, shape, kind, precision, threads=draw.threads)
         else:
             sample = less(xp, xp.reshape(uniforms.drawn(precision, output), shape), p, kind)
-        if not output and is_array(p) and wrong != 0:  # a kernel found some, or none looked
+        if not output and is_array(p) and wrong != 0:  # a kernel found invalid values, or did not check
             require("p", p, PROBABILITY)
-        total = xp.asarray(total + sample) if output else sample  # NumPy's sum of arrays without axes is none
+        total = xp.asarray(total + sample) if output else sample  # NumPy's sum of arrays without axes is a scalar
     return xp.asarray(total, dtype=dtype_of(xp, draw.dtype))

@@ -1,6 +1,6 @@
 """Real numbers of a few uniforms each: by inversion of the distribution function, as one of two roots, by rejection.
 
-Contract: both ends are as fine as the uniforms; what is beyond all doubles is infinite, and nothing else is.
+Contract: both tails are as fine as the uniforms; results are infinite only beyond the range of float64.
 
 References
 ----------
@@ -53,13 +53,13 @@ _TURN: Final = 2.0 * math.pi
 
 @scaled(2.5)
 def exponential(uniforms: ElementUniforms) -> Any:
-    """Standard exponential numbers: ``-log(u)``, of which the distribution is the same as of ``-log(1 - u)``."""
+    """Return standard exponential numbers: ``-log(u)``, which has the same distribution as ``-log(1 - u)``."""
     return -log(uniforms.fine(0))
 
 
 @scaled(0.5, 1.5, loc=FINITE)
 def laplace(uniforms: ElementUniforms) -> Any:
-    """Standard Laplace numbers: ``log(2 u)`` below the median, ``-log(2 (1 - u))`` above."""
+    """Return standard Laplace numbers: ``log(2 u)`` below the median, ``-log(2 (1 - u))`` above."""
     below, v = folded(uniforms)
     size = log(2.0 * v)
     return array_namespace(v).where(below, size, -size)
@@ -67,7 +67,7 @@ def laplace(uniforms: ElementUniforms) -> Any:
 
 @scaled(0.5, 1.5, loc=FINITE)
 def logistic(uniforms: ElementUniforms) -> Any:
-    """Standard logistic numbers: ``log(u) - log(1 - u)``."""
+    """Return standard logistic numbers: ``log(u) - log(1 - u)``."""
     below, v = folded(uniforms)
     size = log(v) - log1p(-v)
     return array_namespace(v).where(below, size, -size)
@@ -75,28 +75,28 @@ def logistic(uniforms: ElementUniforms) -> Any:
 
 @scaled(0.5, 1.5, loc=FINITE)
 def gumbel(uniforms: ElementUniforms) -> Any:
-    """Standard Gumbel numbers: ``-log(-log(u))``."""
+    """Return standard Gumbel numbers: ``-log(-log(u))``."""
     below, v = folded(uniforms)
     return -log(-array_namespace(v).where(below, log(v), log1p(-v)))
 
 
 @scaled(0.5, 1.5, loc=FINITE)
 def truncated_normal(uniforms: ElementUniforms) -> Any:
-    """Standard normal numbers within two standard deviations."""
+    """Return standard normal numbers truncated at two standard deviations."""
     own = uniforms.own("truncated_normals")
     return elementary.truncated_normal(uniforms.fine(0), normal_quantile) if own is None else own()
 
 
 @distribution((0.5, 1.5), "tail", mean=FINITE, sigma=NOT_NEGATIVE)
 def lognormal(uniforms: ElementUniforms, mean: Any, sigma: Any) -> Any:
-    """Exponentials of normal numbers."""
+    """Return exponentials of normal numbers."""
     xp = array_namespace(mean, sigma)
     return grown(xp.minimum(sigma, _MOST) * normal_number(uniforms) + xp.maximum(xp.minimum(mean, _MOST), -_MOST))
 
 
 @distribution((1.5,), "tail", a=POSITIVE)
 def pareto(uniforms: ElementUniforms, a: Any) -> Any:
-    """Numbers of Lomax's distribution, by inversion [1]_: ``(1 - u) ** (-1 / a) - 1``."""
+    """Return Lomax numbers, by inversion [1]_: ``(1 - u) ** (-1 / a) - 1``."""
     xp = array_namespace(a)
     x = quotient(exponential_number(uniforms), xp.maximum(a, _LEAST))
     return xp.where(x > 700.0, math.inf, expm1(xp.minimum(x, 700.0)))
@@ -104,26 +104,26 @@ def pareto(uniforms: ElementUniforms, a: Any) -> Any:
 
 @distribution((1.5,), "share", a=POSITIVE)
 def power(uniforms: ElementUniforms, a: Any) -> Any:
-    """Powers of uniforms, by inversion [1]_: ``u ** (1 / a)``."""
+    """Return powers of uniforms, by inversion [1]_: ``u ** (1 / a)``."""
     return exp(-quotient(exponential_number(uniforms), array_namespace(a).maximum(a, _LEAST)))
 
 
 @distribution((1.5,), "tail", a=NOT_NEGATIVE)
 def weibull(uniforms: ElementUniforms, a: Any) -> Any:
-    """Powers of exponential numbers, by inversion [1]_; 0 of shape 0."""
+    """Return powers of exponential numbers, by inversion [1]_; 0 if the shape is 0."""
     xp = array_namespace(a)
     return xp.where(a == 0.0, 0.0, grown(quotient(log(exponential_number(uniforms)), xp.maximum(a, _LEAST))))
 
 
 @scaled(1.5)
 def rayleigh(uniforms: ElementUniforms) -> Any:
-    """Lengths of standard normal vectors in the plane, by inversion [1]_."""
+    """Return Rayleigh numbers, the lengths of standard normal vectors in the plane, by inversion [1]_."""
     return sqrt(2.0 * exponential_number(uniforms))
 
 
 @distribution((), "tail")
 def standard_cauchy(uniforms: ElementUniforms) -> Any:
-    """Tangents of uniform angles, by inversion [1]_."""
+    """Return tangents of uniform angles, by inversion [1]_."""
     below, v = folded(uniforms)
     size = cos(math.pi * v) / sin(math.pi * v)
     return array_namespace(v).where(below, -size, size)
@@ -138,7 +138,7 @@ _ASCENDING: Final = Rule("in ascending order and a finite distance apart, the fi
 
 @distribution((-0.5, 0.5, 3.5), together=_ASCENDING, left=FINITE, mode=FINITE, right=FINITE)
 def triangular(uniforms: ElementUniforms, left: Any, mode: Any, right: Any) -> Any:
-    """Numbers between two bounds whose density rises to the mode and falls from there, by inversion [1]_."""
+    """Return triangular numbers, by inversion [1]_."""
     below, v = folded(uniforms)
     xp, base = array_namespace(v), right - left
     rising, falling = quotient(mode - left, base), quotient(right - mode, base)
@@ -149,9 +149,9 @@ def triangular(uniforms: ElementUniforms, left: Any, mode: Any, right: Any) -> A
 
 @distribution((1.5, 2.5), "tail", mean=POSITIVE, scale=POSITIVE)
 def wald(uniforms: ElementUniforms, mean: Any, scale: Any) -> Any:
-    """Inverse Gaussian numbers: one of two roots [3]_, of which the product is the mean's square.
+    """Return inverse Gaussian numbers: one of two roots [3]_ whose product is the square of the mean.
 
-    Of the ratio of the larger root to the mean all terms are positive, so that no digit is lost.
+    All terms in the ratio of the larger root to the mean are positive, so that no digits cancel.
     """
     z, u = normal_number(uniforms, 1), uniforms.uniform(0)
     xp = array_namespace(z)
@@ -165,9 +165,9 @@ def wald(uniforms: ElementUniforms, mean: Any, scale: Any) -> Any:
 
 @distribution((0.5, 1.5), "share", linear=("mu",), mu=FINITE, kappa=NOT_NEGATIVE)
 def vonmises(uniforms: ElementUniforms, mu: Any, kappa: Any) -> Any:
-    """Angles around a mean angle, from a wrapped Cauchy distribution by rejection [4]_.
+    """Return angles about a mean angle, by rejection from a wrapped Cauchy distribution [4]_.
 
-    Written in tangents of half angles, which keep their digits however large the concentration is.
+    They are computed from tangents of half angles, which keep their precision for any concentration.
     """
     xp = array_namespace(mu, kappa)
     kappa = xp.minimum(xp.maximum(kappa, 2.0**-300), 2.0**900)
@@ -181,7 +181,7 @@ def vonmises(uniforms: ElementUniforms, mu: Any, kappa: Any) -> Any:
         near = high < 0.5
         angle = math.pi * two_draws(xp.where(near, high, 1.0 - high), low)
         q = slope * cos(angle) / sin(angle)
-        flat = 2.0 * (q / (1.0 + q * q)) * q  # 1 less the cosine
+        flat = 2.0 * (q / (1.0 + q * q)) * q  # 1 - cos
         y = kappa * (excess + flat)
         fits = log(y / v) + 1.0 - y >= 0.0
         return 2.0 * xp.where(near, -arctan(q), arctan(q)), fits
@@ -200,7 +200,7 @@ lognormal.derivative("mean")(lognormal.sample)
 
 
 def _exponent(uniforms: ElementUniforms, a: Any) -> Any:
-    """How much less the exponent of a Pareto number is for a greater shape, and that of a power more."""
+    """Return the derivative of ``log(u) / a`` in the shape ``a``, for powers and, negated, for Pareto numbers."""
     a = array_namespace(a).maximum(a, _SMALLEST)
     return quotient(quotient(exponential_number(uniforms), a), a)
 
@@ -222,7 +222,7 @@ def _weibull_in_a(uniforms: ElementUniforms, a: Any) -> Any:
 
 
 def _triangular_in(in_parameter: str) -> Callable[..., Any]:
-    """The derivative in a bound or the mode: sides of similar triangles."""
+    """Return the sampler of the derivative in a bound or the mode, by similar triangles."""
 
     def sample(uniforms: ElementUniforms, left: Any, mode: Any, right: Any) -> Any:
         x = triangular(uniforms, left, mode, right)

@@ -1,8 +1,8 @@
-"""What samplers are made with: the record of a distribution, uniforms with fine tails, rejection.
+"""Tools of samplers: the record of a distribution, uniforms with fine tails, rejection.
 
-Contract: a sampler takes the uniforms of some elements and float64 parameters of shape (count,) or (1,), and gives a
-number for each element, which follows from its own uniforms and parameters alone. The least distance of a uniform from
-0, and from 1 too where it is folded, is 2**-62, so that tails go as far out as 2**62 numbers do.
+Contract: a sampler takes the uniforms of some elements and float64 parameters of shape (count,) or (1,), and returns a
+number for each element, which depends only on its own uniforms and parameters. The smallest distance of a uniform from
+0, and for folded uniforms also from 1, is 2**-62, so that tails reach as far out as those of 2**62 numbers.
 """
 
 from __future__ import annotations
@@ -31,40 +31,41 @@ __all__ = [
 Sampler: TypeAlias = Callable[..., Any]
 Kind: TypeAlias = Literal["real", "share", "tail", "count"]
 
-_FEW: Final = 4096  # elements at most that are all tried again together, where some of them failed
-_TRIES: Final = 1000  # no method here fails so often: less than one element in 10**100 would
+_FEW: Final = 4096  # up to this number of elements, all are tried again if some are rejected
+_TRIES: Final = 1000  # largest number of attempts; fewer than one element in 10**100 would need more
 _FARTHEST: Final = 700.0
 _LARGE, _SMALL, _SCALE = 2.0**800, 2.0**-800, 2.0**400
 
 
 DISTRIBUTIONS: Final[dict[str, Distribution]] = {}
-"""By the name of the method of `Generator`."""
+"""Distributions by the name of their method of `Generator`."""
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """How the numbers of one distribution are made: called as its sampler.
+    """A distribution, callable as its sampler.
 
     Parameters
     ----------
     name : str
-        The name of the method of `Generator`.
+        Name of the method of `Generator`.
     sample : callable
-        ``sample(uniforms, *parameters)`` gives a float64 array of shape (count,).
+        ``sample(uniforms, *parameters)`` returns a float64 array of shape (count,).
     rules : dict
-        What each parameter must be, in the order in which the sampler takes them.
+        Rule of each parameter, in the order of the sampler's parameters.
     example : tuple of floats
         Parameters for which digests are recorded.
     kind : {"real", "share", "tail", "count"}
-        Real numbers that grow with the parameters, which then are to be finite in the dtype asked for; numbers from
-        0 to 1; numbers of which some may be beyond that dtype, and are infinite then; or counts, which it is to hold.
+        "real": real numbers that grow with the parameters, which must be finite in the dtype of the draw; "share":
+        numbers of a bounded range; "tail": numbers that become infinite beyond the range of that dtype; "count":
+        counts, which that dtype must hold.
     linear : tuple of str
-        The parameters of which the numbers are a linear function.
+        Parameters on which the numbers depend linearly.
     together : Rule, optional
-        What the parameters must be to one another.
+        Rule that the parameters obey together.
     line : callable, optional
-        ``line(xp, *parameters, dtype)``: `sample` makes a block of standard numbers, which are multiplied by the second
-        value that this gives, and to which the first is added.
+        ``line(xp, *parameters, dtype)`` returns a shift and a scale; `sample` then computes a block of standard
+        numbers, which are multiplied by the scale and added to the shift.
     derivatives : dict
         By parameter, a sampler of the derivatives of the same numbers in it, at a fixed probability.
     """
@@ -83,7 +84,7 @@ class Distribution:
         DISTRIBUTIONS[self.name] = self
 
     def __call__(self, uniforms: ElementUniforms, *parameters: Any) -> Any:
-        """Numbers of parameters that are float64 arrays of shape (count,) or (1,)."""
+        """Return numbers for parameters that are float64 arrays of shape (count,) or (1,)."""
         return self.sample(uniforms, *parameters)
 
     def derivative(self, parameter: str) -> Callable[[Sampler], Sampler]:
@@ -91,7 +92,7 @@ class Distribution:
         return partial(self.derivatives.setdefault, parameter)
 
     def check(self, parameters: Iterable[Any], dtype: str, *, apart: bool = False) -> None:
-        """Raise an error for parameters that break a rule or are not finite in a dtype; each `apart`, or all."""
+        """Raise an error for parameters that break a rule, or are not finite in a dtype; skip `together` if `apart`."""
         named = dict(zip(self.rules, parameters, strict=True))
         for name, value in named.items():
             require(name, value, self.rules[name])
@@ -110,14 +111,14 @@ def distribution(
     line: Callable[..., tuple[Any, Any]] | None = None,
     **rules: Rule,
 ) -> Callable[[Sampler], Distribution]:
-    """Declare a function as the sampler of the distribution of its name: see `Distribution`."""
+    """Declare a function as the sampler of the distribution with its name: see `Distribution`."""
     return lambda sample: Distribution(sample.__name__, sample, rules, example, kind, linear, together, line)
 
 
 def scaled(*example: float, **location: Rule) -> Callable[[Sampler], Distribution]:
-    """Declare a function as the sampler of the standard numbers of a distribution of its name.
+    """Declare a function as the sampler of the standard numbers of the distribution with its name.
 
-    They are multiplied by a parameter called ``scale``, and one before it, if it has a rule, is added.
+    They are multiplied by a parameter ``scale``; a location parameter before it, if it has a rule, is added.
     """
 
     def declared(standard: Sampler) -> Distribution:
@@ -133,30 +134,30 @@ def scaled(*example: float, **location: Rule) -> Callable[[Sampler], Distributio
 
 
 def ones(uniforms: ElementUniforms, *parameters: Any) -> Any:
-    """The derivatives in a parameter that is added."""
+    """Return the derivatives in a parameter that is added: ones."""
     return uniforms.xp.ones((uniforms.count,), dtype=dtype_of(uniforms.xp, "float64"))
 
 
 def folded(uniforms: ElementUniforms, j: int = 0) -> tuple[Any, Any]:
-    """Whether a uniform of two is below a half, and how far from the nearer end it is."""
+    """Return whether a uniform of two outputs is below 0.5, and its distance from the nearer of 0 and 1."""
     high = uniforms.uniform(j)
     below = high < 0.5
     return below, two_draws(array_namespace(high).where(below, high, 1.0 - high), uniforms.uniform(j + 1))
 
 
 def exponential_number(uniforms: ElementUniforms, j: int = 0) -> Any:
-    """A standard exponential number of two uniforms, with all its digits near 0 as well as far out."""
+    """Return standard exponential numbers of two uniforms each, with full relative precision near 0 and in the tail."""
     below, v = folded(uniforms, j)
     return -array_namespace(v).where(below, log(v), log1p(-v))
 
 
 def normal_number(uniforms: ElementUniforms, j: int = 0) -> Any:
-    """A standard normal number of three uniforms, by the method of Box and Muller: up to 9.2 standard deviations."""
+    """Return standard normal numbers of three uniforms each, by Box and Muller's method, up to 9.2 in size."""
     return sqrt(-2.0 * log(uniforms.fine(j))) * cos(uniforms.uniform(j + 2) * (2.0 * math.pi))
 
 
 def grown(x: Any) -> Any:
-    """The exponential; infinite where that is over 1e304.
+    """Return the exponential, infinite for arguments above 700.
 
     Examples
     --------
@@ -168,7 +169,7 @@ def grown(x: Any) -> Any:
 
 
 def root(x: Any) -> Any:
-    """The square root of any number that is not negative.
+    """Return the square root of any non-negative number.
 
     Examples
     --------
@@ -183,9 +184,9 @@ def root(x: Any) -> Any:
 
 
 def which_of(xp: Any, *conditions: Any) -> list[bool]:
-    """Whether each condition holds anywhere: one question, since from a device each answer is copied to the host.
+    """Return whether each condition holds anywhere, with one copy from the device to the host for all of them.
 
-    While a library compiles, any may hold.
+    While a library compiles, the answers are True.
     """
     kind = dtype_of(xp, "int64")
     answers = sum(xp.astype(xp.any(condition), kind) * 2**k for k, condition in enumerate(conditions))
@@ -203,25 +204,25 @@ def any_of(xp: Any, condition: Any) -> bool:
 def until_accepted(
     uniforms: ElementUniforms, each: int, attempt: Callable[..., tuple[Any, Any]], *parameters: Any, own: str = ""
 ) -> Any:
-    """Try again and again, each element with uniforms of its own, until it is accepted.
+    """Repeat attempts with further uniforms of each element until all elements are accepted.
 
     Parameters
     ----------
     uniforms : ElementUniforms
-        Of the elements.
+        Uniforms of the elements.
     each : int
-        How many uniforms an attempt takes: attempt ``t`` has numbers ``t * each`` and on.
+        Number of uniforms of an attempt: attempt ``t`` takes uniforms ``t * each`` and on.
     attempt : callable
-        ``attempt(*uniforms, *parameters)`` gives values, and whether they are accepted.
+        ``attempt(*uniforms, *parameters)`` returns values, and whether they are accepted.
     *parameters
         Arrays of shape (count,) or (1,).
     own : str, optional
-        The name of the kernel that makes the same numbers of the parameters, where a library has it.
+        Name of the kernel that computes the same numbers from the parameters, if the library has it.
 
     Returns
     -------
     array
-        Of shape (count,).
+        Accepted values, of shape (count,).
     """
     made = uniforms.own(own) if own else None
     if made is not None:
@@ -240,7 +241,7 @@ def until_accepted(
             value, done = xp.where(done, value, again), done | fits
             continue
         places = xp.nonzero(~done)[0]
-        spare = (1 << (left - 1).bit_length()) - left  # lengths that come again: some libraries compile for each
+        spare = (1 << (left - 1).bit_length()) - left  # to a power of two: some libraries compile per length
         places = xp.concat([places, xp.broadcast_to(places[:1], (spare,))]) if spare else places
         some = [parameter if parameter.shape[0] == 1 else xp.take(parameter, places) for parameter in parameters]
         again, fits = attempt(*(uniforms.uniform(j, places) for j in which), *some)
@@ -256,7 +257,7 @@ def _retried(
     value: Any,
     done: Any,
 ) -> Any:
-    """What `until_accepted` gives after a first attempt, in the loop of a library that compiles."""
+    """Return the result of `until_accepted` after a first attempt, in the loop of a library that compiles."""
     xp, steps = uniforms.xp, each * uniforms.step * OUTPUT_STEPS
 
     def unfinished(trial: Any, states: Any, value: Any, done: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Draws whose elements are vectors along the last axis, which is not split: Dirichlet's, normal, hypergeometric ones.
+"""Draws of vectors along the last axis, which is not split: Dirichlet, normal and hypergeometric vectors.
 
-Contract: sums and products over the components are made one by one, in order, since a library's own sum, or product of
-matrices, may round otherwise.
+Contract: sums and products over the components are computed one by one, in order, because a library's own sum or matrix
+product may round differently.
 
 References
 ----------
@@ -41,10 +41,10 @@ def _finished(draw: Draw, components: list[Any], shape: Shape) -> Any:
 
 
 def dirichlet(draw: Draw, offset: Shape, shape: Shape, alpha: Any, *, in_shapes: bool = False) -> Any:
-    """Make a block of proportions: gamma numbers over their sum [1]_, by their logarithms, so that none is lost.
+    """Compute a block of proportions: gamma numbers over their sum [1]_, from logarithms to avoid underflow.
 
-    If `in_shapes`, make in place of each proportion its derivative in its own shape before they are divided by their
-    sum, that of its beta marginal's logit.
+    If `in_shapes`, compute the derivative of each proportion in its own shape instead, before normalisation: the
+    derivative of the logit of its beta marginal.
     """
     xp, count, uniforms = draw.xp, shape[-1], draw.uniforms(offset, shape, 1)
     alpha = xp.astype(alpha, dtype_of(xp, "float64"))
@@ -71,20 +71,20 @@ def dirichlet(draw: Draw, offset: Shape, shape: Shape, alpha: Any, *, in_shapes:
 
 
 def _standard(draw: Draw, offset: Shape, shape: Shape) -> list[Any]:
-    """The components of vectors of independent normal numbers."""
+    """Return the components of vectors of independent normal numbers."""
     uniforms = draw.uniforms(offset, shape, 1)
     return [normal_number(uniforms.every(k, shape[-1])) for k in range(shape[-1])]
 
 
 def standard_normal_vectors(draw: Draw, offset: Shape, shape: Shape) -> Any:
-    """Make a block of vectors of independent normal numbers."""
+    """Compute a block of vectors of independent normal numbers."""
     return _finished(draw, _standard(draw, offset, shape), shape)
 
 
 def normal_vectors(
     draw: Draw, offset: Shape, shape: Shape, mean: Any, cov: Any, *, check_valid: str, tol: float
 ) -> Any:
-    """Make a block of a mean, and a factor of the covariance times independent normal numbers [1]_."""
+    """Compute a block of normal vectors: the mean plus a factor of the covariance times normal numbers [1]_."""
     xp = draw.xp
     mean, cov = (xp.astype(x, dtype_of(xp, "float64")) for x in (mean, cov))
     require("mean", mean, FINITE)
@@ -102,10 +102,10 @@ def normal_vectors(
 
 
 def cholesky(cov: Any) -> tuple[list[Any], Any]:
-    """Factor a matrix that is symmetric and positive semidefinite, in sums and products of its elements alone [2]_.
+    """Factor a symmetric positive semidefinite matrix using only sums and products of its elements [2]_.
 
-    Gives the columns of a lower triangle, and what the product of that and its transpose lacks: not 0 where there is no
-    such factor.
+    Returns the columns of a lower triangular matrix, and the difference between the given matrix and the product of the
+    triangle and its transpose, which is not 0 if there is no such factor.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def cholesky(cov: Any) -> tuple[list[Any], Any]:
 
 
 def hypergeometrics(draw: Draw, offset: Shape, shape: Shape, colors: Any) -> Any:
-    """Make a block of how many of each color are in a sample, whose size is in `numbers`, each given those before."""
+    """Compute a block of counts of each color in a sample of the size in `numbers`, each given the counts before it."""
     xp, n, (sample,), uniforms = draw.xp, shape[-1], draw.numbers, draw.uniforms(offset, shape, 1)
     colors = xp.astype(colors, dtype_of(xp, "float64"))
     require_sample(colors, sample)
@@ -144,7 +144,7 @@ def hypergeometrics(draw: Draw, offset: Shape, shape: Shape, colors: Any) -> Any
 
 
 def require_sample(colors: Any, nsample: int) -> None:
-    """Raise an error for colors that a sample cannot be of; nothing is known of a Dask array."""
+    """Raise an error if colors are invalid or fewer than the sample; a Dask array is not checked."""
     require("colors", colors, TRIALS)
     xp = array_namespace(colors)
     with wide_dtypes(xp):
