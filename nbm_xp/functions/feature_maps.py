@@ -1,9 +1,9 @@
-"""Convolution and pooling of feature maps that are matrices: a row for each element, a column for each image.
+"""Convolution and pooling of feature maps stored as matrices, with a row for each element and a column for each image.
 
-The rows are in the order (channels, positions…), filters are matrices of (channels · places, filters) and are not
-turned round. So neon lays out its layers, https://neon.nervanasys.com. The functions of convolution and pooling take
-(images, positions…, channels), which is another view of the same numbers, so the gradients are those that the tape
-finds; of equally large elements, the first has the gradient.
+Rows are in the order (channels, positions…); filters are matrices of shape (channels · places, filters) and are not
+flipped. This is neon's layout, https://neon.nervanasys.com. Arrays are transposed to (images, positions…, channels) for
+the functions of convolution and pooling, so the tape computes the gradients. Of several equal maxima, the first gets
+the gradient.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ __all__ = [
 
 
 def _by_channel(x: Array, lengths: Sequence[Any], channels: Any) -> Array:
-    """A matrix with its rows as (channels, lengths…)."""
+    """Reshape the rows of a matrix to (channels, lengths…)."""
     return array_namespace(x).reshape(x, (channels, *lengths, x.shape[1]))
 
 
 def to_images(x: Array, lengths: Sequence[Any], channels: Any) -> Array:
-    """A matrix as (images, positions…, channels)."""
+    """Convert a matrix to (images, positions…, channels)."""
     parts = _by_channel(x, lengths, channels)
     return array_namespace(x).permute_dims(parts, (parts.ndim - 1, *range(1, parts.ndim - 1), 0))
 
 
 def from_images(images: Array) -> Array:
-    """(images, positions…, channels) as a matrix."""
+    """Convert (images, positions…, channels) to a matrix."""
     xp = array_namespace(images)
     parts = xp.permute_dims(images, (images.ndim - 1, *range(1, images.ndim - 1), 0))
     return xp.reshape(parts, (math.prod(map(as_length, parts.shape[:-1]), start=1), parts.shape[-1]))
@@ -49,7 +49,7 @@ def conv_maps(
     x: Array, filters: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Sequence[int],
     padding: Sequence[int], dilation_rate: Sequence[int],
 ) -> Array:  # fmt: skip
-    """Convolution of feature maps.
+    """Convolve feature maps.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ def conv_maps(
     filters : array
         Of shape (channels · places, filters).
     lengths, sizes : sequence of int
-        Of the maps and of the filters along each spatial axis, of which there are up to three.
+        Lengths of the maps and of the filters along each of up to three spatial axes.
     strides, dilation_rate : sequence of int
-        From window to window, and from place to place in a window.
+        Distances between windows, and between neighbouring places of a window.
     padding : sequence of int
-        How many zeros there are on each side.
+        Number of zeros on each side.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def conv_maps_inputs(
     g: Array, filters: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Sequence[int],
     padding: Sequence[int], dilation_rate: Sequence[int],
 ) -> Array:  # fmt: skip
-    """The gradient of `conv_maps` in its maps, given one in its result: a convolution transposed.
+    """Gradient of `conv_maps` with respect to its maps, given the gradient of its result: a transposed convolution.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def conv_maps_filters(
     x: Array, g: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Sequence[int],
     padding: Sequence[int], dilation_rate: Sequence[int],
 ) -> Array:  # fmt: skip
-    """The gradient of `conv_maps` in its filters, given one in its result.
+    """Gradient of `conv_maps` with respect to its filters, given the gradient of its result.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def conv_maps_filters(
 
 
 class _ConvPlaces:
-    """Where a convolution's windows are, in the spatial axes that are more than one element wide."""
+    """Windows of a convolution, without spatial axes of length 1."""
 
     def __init__(self, lengths: Any, sizes: Any, strides: Any, padding: Any, dilation_rate: Any) -> None:
         axes = list(zip(lengths, sizes, padding, strides, dilation_rate, strict=True))
@@ -164,15 +164,15 @@ class _ConvPlaces:
         }  # fmt: skip
 
     def elements(self, x: Array) -> Array:
-        """Maps as images."""
+        """Convert maps to images."""
         return to_images(x, self.lengths, as_length(x.shape[0]) // math.prod(self.lengths))
 
     def results(self, g: Array) -> Array:
-        """Maps with an element for each window as images."""
+        """Convert maps with one element for each window to images."""
         return to_images(g, self.counts, as_length(g.shape[0]) // math.prod(self.counts))
 
     def kernel(self, filters: Array) -> Array:
-        """Filters as (sizes…, channels, filters)."""
+        """Convert filters to (sizes…, channels, filters)."""
         parts = _by_channel(filters, self.sizes, as_length(filters.shape[0]) // math.prod(self.sizes))
         return array_namespace(filters).permute_dims(parts, (*range(1, parts.ndim - 1), 0, parts.ndim - 1))
 
@@ -181,29 +181,29 @@ def pool_maps(
     x: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Sequence[int],
     padding: Sequence[int], pool_mode: str = "max", *, cover: bool = False,
 ) -> Array:  # fmt: skip
-    """Pooling of feature maps, over windows of channels and positions.
+    """Pool feature maps over windows of channels and positions.
 
     Parameters
     ----------
     x : array
         Of shape (channels · positions, images).
     lengths : sequence of int
-        How many channels there are, then the maps' lengths.
+        Number of channels, followed by the maps' spatial lengths.
     sizes : sequence of int
-        Of a window, likewise.
+        Lengths of a window, in the same order.
     strides : sequence of int
-        From window to window.
+        Distances between windows.
     padding : sequence of int
-        How much is added on each side; it is never the largest and counts in no mean.
+        Padding on each side; it is ignored by maxima and means.
     pool_mode : {"max", "avg", "l2"}
-        The largest element; the mean; the root of the sum of squares.
+        Maximum, mean, or square root of the sum of squares.
     cover : bool
-        Whether the last window may reach beyond the padding, so that every element is in one; see `pool_count`.
+        Whether the last window may extend beyond the padding, so that every element is in a window; see `pool_count`.
 
     Returns
     -------
     array
-        Of shape (windows, images). The gradient of equally large elements is the first one's.
+        Of shape (windows, images). Of several equal maxima, the first receives the gradient.
 
     Raises
     ------
@@ -228,7 +228,7 @@ def pool_maps_gradient(
     x: Array, g: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Sequence[int],
     padding: Sequence[int], pool_mode: str = "max", *, cover: bool = False,
 ) -> Array:  # fmt: skip
-    """The gradient of `pool_maps`, given one in its result.
+    """Gradient of `pool_maps`, given the gradient of its result.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def pool_maps_places(
     x: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Sequence[int], padding: Sequence[int], *,
     cover: bool = False,
 ) -> Array:  # fmt: skip
-    """Where in each window its first largest element is.
+    """Position of the first maximum in each window.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def pool_maps_places(
     Returns
     -------
     array of int
-        Of shape (windows, images): the number of a place in the window, counted row by row.
+        Row-major index in the window, of shape (windows, images).
 
     Examples
     --------
@@ -292,14 +292,14 @@ def pool_maps_spread(
     places: Array, g: Array, lengths: Sequence[int], sizes: Sequence[int], strides: Sequence[int],
     padding: Sequence[int], *, cover: bool = False,
 ) -> Array:  # fmt: skip
-    """A number for each window, added to one of its elements: the gradient of a maximum whose place is known.
+    """Add a number for each window to one of its elements: the gradient of a maximum at a known position.
 
     Parameters
     ----------
     places : array of int
-        As `pool_maps_places` gives them.
+        Positions, as returned by `pool_maps_places`.
     g : array
-        Of the same shape, (windows, images).
+        Numbers to add, of the same shape, (windows, images).
     lengths, sizes, strides, padding, cover
         See `pool_maps`.
 
@@ -323,9 +323,9 @@ def pool_maps_spread(
 
 
 class _PoolPlaces:
-    """Where windows are, and as what the functions of pooling take them.
+    """Windows of pooling, in the form that the functions of pooling accept.
 
-    For these, channels are positions too, unless each is pooled by itself; axes of one element are left out.
+    Channels are a spatial axis here, unless each is pooled separately; axes of length 1 are left out.
     """
 
     def __init__(self, lengths: Any, sizes: Any, strides: Any, padding: Any, cover: bool) -> None:
@@ -344,9 +344,9 @@ class _PoolPlaces:
         self.windows = {"sizes": sizes, "starts": where.starts, "strides": steps, "dilation": where.dilation}
 
     def elements(self, x: Array) -> Array:
-        """Maps as (images, positions…, channels)."""
+        """Convert maps to (images, positions…, channels)."""
         return to_images(x, self.lengths, self.channels)
 
     def results(self, g: Array) -> Array:
-        """Maps with an element for each window, likewise."""
+        """Convert maps with one element for each window to (images, windows…, channels)."""
         return to_images(g, self.counts, self.channels)

@@ -1,11 +1,11 @@
-"""Pooling in regions of interest, and local response normalization.
+"""Pooling of regions of interest, non-maximal suppression, and local response normalization.
 
-Maps are matrices of (maps · height · width, images), as in `nbm_xp.functions.feature_maps`. A region is a row of five
-numbers: which image, and the first and last column and row, ``(image, x0, y0, x1, y1)``; each cell of a grid laid over
-it gives its largest element. Source: R. Girshick, "Fast R-CNN", 2015, https://arxiv.org/abs/1504.08083. In local
-response normalization, features are divided by a power of what neighbouring maps hold at their place. Source: A.
-Krizhevsky, I. Sutskever and G. Hinton, "ImageNet classification with deep convolutional neural networks", 2012, section
-3.3.
+Maps are matrices of shape (maps · height · width, images), as in `nbm_xp.functions.feature_maps`. A region is a row of
+five numbers, ``(image, x0, y0, x1, y1)``: the number of the image, the first column and row, and the last. Pooling
+takes the maximum of each cell of a grid over the region. Source: R. Girshick, "Fast R-CNN", 2015,
+https://arxiv.org/abs/1504.08083. Local response normalization divides features by a power of a sum over neighbouring
+maps at the same position. Source: A. Krizhevsky, I. Sutskever and G. Hinton, "ImageNet classification with deep
+convolutional neural networks", 2012, section 3.3.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = [
 
 
 def _cells(first: Array, last: Array, cells: int, length: int) -> tuple[Array, Array]:
-    """Where each cell of each region begins and ends along an axis, of shape (cells, regions).
+    """Return the start and end of each cell of each region along an axis, of shape (cells, regions).
 
-    A cell begins at the place that its share of the region begins in, and ends behind the one that it ends in; in
-    integers, so that no rounding moves a border.
+    A cell starts at the pixel that contains the start of its share of the region, and ends after the pixel with its
+    end. The arithmetic is in integers, so that no rounding moves a border.
     """
     xp = array_namespace(first, last)
     size = xp.maximum(last - first + 1, xp.ones_like(first))
@@ -38,7 +38,7 @@ def _cells(first: Array, last: Array, cells: int, length: int) -> tuple[Array, A
 
 
 def _borders(regions: Array, scale: float) -> tuple[Array, ...]:
-    """The regions' images, and their first and last columns and rows in the maps, as integers."""
+    """Return the regions' images, and their first and last columns and rows in the maps, as integers."""
     xp, regions = floats(regions)
     if regions.ndim != 2 or regions.shape[1] != 5:
         raise ValueError(f"regions must have shape (regions, 5), got {tuple(regions.shape)}")
@@ -47,7 +47,7 @@ def _borders(regions: Array, scale: float) -> tuple[Array, ...]:
 
 
 def _inside(begins: Array, ends: Array, length: int) -> Array:
-    """Whether each place of an axis is in each region's cell, of shape (length, regions)."""
+    """Whether each pixel along an axis is in each region's cell, of shape (length, regions)."""
     xp = array_namespace(begins, ends)
     places = xp.reshape(xp.arange(length, dtype=running_dtype(xp, "int64")), (-1, 1))
     return (places >= begins) & (places < ends)
@@ -56,7 +56,7 @@ def _inside(begins: Array, ends: Array, length: int) -> Array:
 def pool_regions(
     x: Array, regions: Array, lengths: Sequence[int], cells: Sequence[int], scale: float = 1.0
 ) -> tuple[Array, Array]:
-    """The largest elements of regions' cells, and where they are.
+    """Return the maxima of the cells of regions, and their positions.
 
     Parameters
     ----------
@@ -65,24 +65,23 @@ def pool_regions(
     regions : array
         Of shape (regions, 5).
     lengths : sequence of int
-        How many maps there are, their height and width.
+        Number of maps, height and width.
     cells : sequence of int
-        How many rows and columns of cells each region is divided into. Those of a small region overlap.
+        Numbers of rows and columns of cells in each region. The cells of a small region overlap.
     scale : float
-        What the regions' borders are multiplied with, to be places in the maps.
+        Factor that converts the regions' coordinates to positions in the maps.
 
     Returns
     -------
     values : array
         Of shape (maps · rows · columns, regions); 0 where a cell lies outside the image.
     places : array of int
-        Of the same shape: the place in its map, counted row by row, of the first of the largest elements; -1 where
-        there is none.
+        Of the same shape: the row-major index in its map of the first maximum; -1 for a cell outside the image.
 
     Raises
     ------
     ValueError
-        If `regions` has another shape.
+        If `regions` is not of shape (regions, 5).
 
     Examples
     --------
@@ -98,7 +97,7 @@ def pool_regions(
     own = xp.take(xp.reshape(x, (maps, height, width, -1)), image, axis=3)
     left, right = _cells(x0, x1, columns, width)
     above, below = _cells(y0, y1, rows, height)
-    best, at = [], []  # of each row of the image, the largest element in each column of cells
+    best, at = [], []  # for each row of the image, the maximum in each column of cells
     for column in range(columns):
         shown = xp.where(_inside(left[column, :], right[column, :], width), own, -math.inf)
         best.append(xp.max(shown, axis=2))
@@ -123,16 +122,16 @@ def pool_regions(
 def spread_regions(
     places: Array, g: Array, regions: Array, lengths: Sequence[int], images: int, cells: Sequence[int]
 ) -> Array:
-    """A number for each cell of each region, added to one element of its image: the gradient of `pool_regions`.
+    """Add a number for each cell of each region to one element of its image: the gradient of `pool_regions`.
 
     Parameters
     ----------
     places : array of int
-        As `pool_regions` gives them.
+        Positions, as returned by `pool_regions`.
     g : array
-        Of the same shape, (maps · rows · columns, regions).
+        Numbers to add, of the same shape, (maps · rows · columns, regions).
     regions, lengths, cells
-        As `pool_regions` takes them.
+        See `pool_regions`.
     images : int
         How many there are.
 
@@ -144,7 +143,7 @@ def spread_regions(
     Raises
     ------
     ValueError
-        If `regions` has another shape.
+        If `regions` is not of shape (regions, 5).
 
     Examples
     --------
@@ -168,26 +167,26 @@ def spread_regions(
 
 
 def kept_boxes(boxes: Array, threshold: float) -> list[int]:
-    """Which boxes are left when those that overlap a better one are dropped: non-maximal suppression.
+    """Non-maximal suppression: the boxes that remain after removing those that overlap a box of higher score.
 
-    Each box depends on those kept before it, so its values must be known.
+    Each box depends on the boxes kept before it, so the values must be known: the function cannot be recorded.
 
     Parameters
     ----------
     boxes : array
         Of shape (boxes, 5): first column and row, last column and row, and the score.
     threshold : float
-        How much of the area of two boxes together may be in both.
+        Largest allowed overlap of two boxes: their intersection over their union.
 
     Returns
     -------
     list of int
-        The numbers of the boxes kept, the best one first.
+        Numbers of the boxes kept, in order of decreasing score.
 
     Raises
     ------
     ValueError
-        If `boxes` has another shape.
+        If `boxes` is not of shape (boxes, 5).
 
     Examples
     --------
@@ -213,7 +212,7 @@ def kept_boxes(boxes: Array, threshold: float) -> list[int]:
 
 
 def _overlap(begins: Array, ends: Array, one: Array, others: Array) -> Array:
-    """How far one stretch of an axis and each of some others overlap."""
+    """Length of the overlap of one interval of an axis and each of several others."""
     xp = array_namespace(begins, ends)
     begin = xp.maximum(xp.take(begins, one), xp.take(begins, others))
     length = xp.minimum(xp.take(ends, one), xp.take(ends, others)) - begin + 1
@@ -221,7 +220,7 @@ def _overlap(begins: Array, ends: Array, one: Array, others: Array) -> Array:
 
 
 def _over_neighbours(x: Array, maps: int, window: int) -> Array:
-    """The sum over the maps of a window around each one; beyond the first and the last there is nothing."""
+    """Sum over a window of maps around each map; there are no maps before the first and after the last."""
     xp, half = array_namespace(x), window // 2
     rows = xp.reshape(x, (maps, -1))
     if half:
@@ -234,18 +233,18 @@ def _over_neighbours(x: Array, maps: int, window: int) -> Array:
 
 
 def response_scale(x: Array, maps: int, window: int, alpha: float) -> Array:
-    """What features are divided by a power of: 1 plus a multiple of the mean square of neighbouring maps.
+    """Scale of local response normalization: 1 plus a multiple of the mean square of neighbouring maps.
 
     Parameters
     ----------
     x : array
         Of shape (maps · positions, images).
     maps : int
-        How many feature maps there are.
+        Number of feature maps.
     window : int
-        How many of them count for one, itself in the middle: odd.
+        Odd number of maps in the window around each map.
     alpha : float
-        The factor.
+        Factor of the mean square.
 
     Returns
     -------
@@ -270,14 +269,14 @@ def response_scale(x: Array, maps: int, window: int, alpha: float) -> Array:
 
 
 def local_response(x: Array, scale: Array, power: float) -> Array:
-    """Features divided by a power of their scale.
+    """Local response normalization: divide features by a power of their scale.
 
     Parameters
     ----------
     x, scale : array
-        The features, and what `response_scale` gave for them.
+        Features, and their scale from `response_scale`.
     power : float
-        The power.
+        Exponent of the scale.
 
     Returns
     -------
@@ -295,16 +294,16 @@ def local_response(x: Array, scale: Array, power: float) -> Array:
 def local_response_gradient(
     error: Array, x: Array, out: Array, scale: Array, maps: int, window: int, alpha: float, power: float
 ) -> Array:
-    """The gradient of local response normalization.
+    """Gradient of local response normalization.
 
     Parameters
     ----------
     error : array
-        The gradient in what `local_response` gave, of shape (maps · positions, images).
+        Gradient with respect to the result of `local_response`, of shape (maps · positions, images).
     x, out, scale : array
-        What it was given and gave, and the scale.
+        Argument and result of `local_response`, and the scale.
     maps, window, alpha, power
-        As `response_scale` and `local_response` take them.
+        See `response_scale` and `local_response`.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""What turns a recorded computation into a function of arrays, and into its gradients; updates of variables.
+"""Compilation and differentiation of recorded computations; updates of variables.
 
-The names and their options are Theano's, as natural_bm and Keras use them; the work is the tape's. An update is a pair
-of a variable and its new value. All updates of a function are computed from the old values, after its outputs, and set
-together.
+The names and their options are Theano's, as natural_bm and Keras use them; `nbm_xp.tape` implements them. An update is
+a pair of a variable and its new value. All updates of a function are computed from the old values, after its outputs,
+and set together.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ def function(
     inputs : list of Tensor
         Placeholders, in the order of the arguments.
     outputs : Tensor, list of Tensor, or None
-        What it returns: an array, a list of them, or an empty list.
+        Outputs. The function returns an array, a list of arrays, or, for None, an empty list.
     updates : mapping or iterable of (Variable, Tensor)
-        New values for variables. All are computed from the old ones and set together, after the outputs.
+        New values of variables. All are computed from the old values and set together, after the outputs.
     name : str, optional
-        A name for error messages.
+        Name for error messages.
     **kwargs
-        ``givens`` (a mapping or pairs: Tensors and what to put in their place) and ``on_unused_input``
-        (``'ignore'``, ``'warn'`` or ``'raise'``) are honoured. Arguments are always cast to the dtype of their
-        placeholder, so ``allow_input_downcast`` changes nothing; nor do ``mode``, ``profile``, ``accept_inplace`` and
-        ``rebuild_strict``, which say how Theano compiles. ``no_default_updates`` is taken if it is false: random draws
-        draw anew at every call.
+        ``givens`` (a mapping, or pairs, of Tensors and their replacements) and ``on_unused_input`` (``'ignore'``,
+        ``'warn'`` or ``'raise'``) are supported. ``allow_input_downcast`` has no effect, as arguments are always cast
+        to the dtype of their placeholder; nor do ``mode``, ``profile``, ``accept_inplace`` and ``rebuild_strict``,
+        Theano's options of compilation. ``no_default_updates`` must be false: random numbers are drawn anew at every
+        call.
 
     Returns
     -------
     Function
-        It takes arrays, numbers or lists, and returns arrays of the library that it ran on.
+        Callable that accepts arrays, numbers or lists, and returns arrays of the library that it ran on.
 
     Raises
     ------
     TypeError
-        For an option that is not known, an update of what is no variable, a wrong number of arguments or of axes.
+        If an option is unknown, an update is not of a variable, or the number of arguments or axes is wrong.
     ValueError
         If a placeholder is missing from `inputs`, or a variable is updated twice.
 
@@ -83,28 +83,28 @@ def function(
 
 
 def gradients(loss: tape.Tensor, variables: Any, *, keep_dtype: bool = True) -> Any:
-    """Differentiate a recorded number with respect to Tensors it was computed from.
+    """Differentiate a recorded scalar with respect to Tensors that it was computed from.
 
     Parameters
     ----------
     loss : Tensor
-        Without axes.
+        Scalar to differentiate.
     variables : Tensor, or sequence of Tensors
-        Variables, placeholders, or anything recorded on the way.
+        Variables, placeholders or intermediate Tensors.
     keep_dtype : bool
-        Whether a gradient has the dtype of its variable, even where `loss` was computed in a wider one.
+        Whether a gradient has the dtype of its variable, even if `loss` was computed in a wider dtype.
 
     Returns
     -------
     Tensor, or list of Tensor
-        One gradient for one variable, a list for several. Gradients are Tensors: they can be differentiated again.
+        One gradient for one variable, a list for several. They are Tensors and can be differentiated again.
 
     Raises
     ------
     TypeError
-        If `loss` is no Tensor without axes.
+        If `loss` is not a scalar Tensor.
     ValueError
-        If it does not depend on a variable.
+        If `loss` does not depend on one of the variables.
 
     Examples
     --------
@@ -117,14 +117,14 @@ def gradients(loss: tape.Tensor, variables: Any, *, keep_dtype: bool = True) -> 
 
 
 def gradients_or_none(loss: tape.Tensor, variables: Any) -> list[Any]:
-    """The gradients of a recorded value, or of the sum of its elements, with None where it depends on nothing.
+    """Return the gradients of a recorded scalar, or of the sum of a recorded array, with None for unrelated variables.
 
     Parameters
     ----------
     loss : Tensor
-        With any number of axes.
+        Tensor to differentiate, with any number of axes.
     variables : Tensor, or sequence of Tensors
-        Variables, placeholders, or anything recorded on the way.
+        Variables, placeholders or intermediate Tensors.
 
     Returns
     -------
@@ -159,25 +159,25 @@ def _by_variable(updates: Any) -> dict[Any, Any]:
 
 
 class NumpyFunction:
-    """A compiled function that takes its arguments in one list and gives a list of NumPy arrays.
+    """A compiled function that takes its arguments in one list and returns a list of NumPy arrays.
 
     Parameters
     ----------
     inputs : list of Tensor or SparseTensor
         Placeholders.
     outputs : list of Tensor
-        What it returns.
+        Outputs of the function.
     updates : sequence of pairs, optional
-        Variables and their new values; of several for one variable, the last one counts.
+        Variables and their new values. If a variable occurs several times, the last value is used.
     name : str
-        A name for error messages.
+        Name for error messages.
     **kwargs
-        What `function` takes besides.
+        Other options of `function`.
 
     Raises
     ------
     TypeError
-        If `inputs` or `outputs` is no list or tuple, an update is no pair, or there is no such keyword.
+        If `inputs` or `outputs` is not a list or tuple, an update is not a pair, or a keyword is unknown.
 
     Examples
     --------
@@ -198,7 +198,7 @@ class NumpyFunction:
         self._run = function(leaves, dense, _by_variable(updates or ()), name, **kwargs)
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
-        """Run on arrays, one for each input."""
+        """Run the function on a list of arrays, one for each input."""
         if not isinstance(inputs, (list, tuple)):
             raise TypeError(f"inputs must be a list or tuple of arrays, got {type(inputs).__name__}")
         if len(inputs) != len(self.inputs):
@@ -211,14 +211,14 @@ class NumpyFunction:
 
 
 def update(x: tape.Variable, new_x: Any) -> tuple[tape.Variable, Any]:
-    """An update that sets a variable, to be given to a function.
+    """Return an update that sets a variable, for the `updates` of `function`.
 
     Parameters
     ----------
     x : Variable
-        What to set.
+        Variable to update.
     new_x : Tensor, array or number
-        Its new value, computed from the old ones.
+        New value, computed from the old values.
 
     Returns
     -------
@@ -228,7 +228,7 @@ def update(x: tape.Variable, new_x: Any) -> tuple[tape.Variable, Any]:
     Raises
     ------
     TypeError
-        If `x` is no variable.
+        If `x` is not a variable.
 
     Examples
     --------
@@ -243,14 +243,14 @@ def update(x: tape.Variable, new_x: Any) -> tuple[tape.Variable, Any]:
 
 
 def update_add(x: tape.Variable, increment: Any) -> tuple[tape.Variable, Any]:
-    """An update that adds to a variable; see `update`.
+    """Return an update that adds to a variable; see `update`.
 
     Parameters
     ----------
     x : Variable
-        What to set.
+        Variable to update.
     increment : Tensor, array or number
-        What to add.
+        Value to add.
 
     Returns
     -------
@@ -267,14 +267,14 @@ def update_add(x: tape.Variable, increment: Any) -> tuple[tape.Variable, Any]:
 
 
 def update_sub(x: tape.Variable, decrement: Any) -> tuple[tape.Variable, Any]:
-    """An update that subtracts from a variable; see `update`.
+    """Return an update that subtracts from a variable; see `update`.
 
     Parameters
     ----------
     x : Variable
-        What to set.
+        Variable to update.
     decrement : Tensor, array or number
-        What to subtract.
+        Value to subtract.
 
     Returns
     -------
@@ -293,18 +293,18 @@ def update_sub(x: tape.Variable, decrement: Any) -> tuple[tape.Variable, Any]:
 def moving_average_update(
     x: tape.Variable, value: Any, momentum: float, *, precision: str = "float64"
 ) -> tuple[tape.Variable, Any]:
-    """An update that moves a variable some way towards a value; see `update`.
+    """Return an update of an exponential moving average; see `update`.
 
     Parameters
     ----------
     x : Variable
-        The average.
+        Moving average.
     value : Tensor, array or number
-        What is averaged.
+        New value to average.
     momentum : float
-        How much of the old average is kept.
+        Weight of the old average.
     precision : str
-        The dtype that ``1 - momentum`` is rounded to.
+        Dtype to which ``1 - momentum`` is rounded.
 
     Returns
     -------
@@ -319,4 +319,4 @@ def moving_average_update(
     """
     share = float(asarray(1.0 - momentum, host_namespace(), precision))
     average = as_variable(x, "moving_average_update")
-    return average, average - (average - value) * share  # it stands first: some libraries' arrays refuse it behind them
+    return average, average - (average - value) * share  # average first: some arrays do not defer to a Tensor

@@ -1,6 +1,6 @@
-"""More elements from few: arrays joined, repeated, laid out again, and indices made rows.
+"""Joining, repeating, tiling and gathering of arrays; one-hot encoding.
 
-Arrays that are joined are cast to one dtype by NumPy's promotion. Source: the array API standard 2024.12,
+Joined arrays are cast to one dtype by NumPy's promotion. Source: the array API standard 2024.12,
 https://data-apis.org/array-api/2024.12/API_specification/manipulation_functions.html.
 """
 
@@ -40,9 +40,9 @@ def concatenate(tensors: Sequence[Array], axis: int = -1) -> Array:
     Parameters
     ----------
     tensors : sequence of arrays
-        At least one; their other axes have equal lengths.
+        At least one array; the lengths of all other axes are equal.
     axis : int
-        The axis to join.
+        Axis to join.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def concatenate(tensors: Sequence[Array], axis: int = -1) -> Array:
     Raises
     ------
     ValueError
-        If there is no array, no such axis, or the shapes do not fit.
+        If there is no array, `axis` is out of range, or the shapes do not match.
 
     Examples
     --------
@@ -69,9 +69,9 @@ def stack(x: Sequence[Array], axis: int = 0) -> Array:
     Parameters
     ----------
     x : sequence of arrays
-        At least one.
+        At least one array.
     axis : int
-        Where the new axis stands in the result.
+        Position of the new axis in the result.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def stack(x: Sequence[Array], axis: int = 0) -> Array:
 
 
 def _alike(arrays: Sequence[Array]) -> list[Array]:
-    """Arrays cast to one dtype, numbers among them made arrays."""
+    """Convert numbers to arrays, and cast all arrays to one dtype."""
     items = [as_array(item, beside=arrays) for item in arrays]
     if not items:
         raise ValueError("there must be at least one array to join")
@@ -102,16 +102,16 @@ def _alike(arrays: Sequence[Array]) -> list[Array]:
 
 
 def repeat_elements(x: Array, rep: int, axis: int | None) -> Array:
-    """Repeat each element in place.
+    """Repeat each element consecutively.
 
     Parameters
     ----------
     x : array
-        The elements.
+        Elements to repeat.
     rep : int
-        How often each stands in the result.
+        Number of repetitions of each element.
     axis : int or None
-        The axis along which to repeat; None flattens first.
+        Axis along which to repeat; None flattens the array first.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def repeat_elements(x: Array, rep: int, axis: int | None) -> Array:
 
 
 def _check_count(name: str, value: Any) -> None:
-    """A count may be an integer, or recorded: no number with a fraction."""
+    """Check that a count is a non-negative integer; recorded counts are accepted."""
     if isinstance(value, float) or (isinstance(value, int) and value < 0):
         raise (TypeError if isinstance(value, float) else ValueError)(
             f"{name} must be an integer of 0 or more, got {value!r}"
@@ -144,9 +144,9 @@ def repeat(x: Array, n: int) -> Array:
     Parameters
     ----------
     x : array
-        A matrix of shape (samples, dim).
+        Matrix of shape (samples, dim).
     n : int
-        How often.
+        Number of repetitions.
 
     Returns
     -------
@@ -156,7 +156,7 @@ def repeat(x: Array, n: int) -> Array:
     Raises
     ------
     ValueError
-        If `x` is no matrix.
+        If `x` is not a matrix.
 
     Examples
     --------
@@ -174,14 +174,14 @@ def repeat(x: Array, n: int) -> Array:
 
 
 def tile(x: Array, n: int | Sequence[int]) -> Array:
-    """Lay the array out again and again.
+    """Repeat the whole array along its axes.
 
     Parameters
     ----------
     x : array
-        The array.
+        Array to repeat.
     n : int or sequence of int
-        How often along each axis, counted from the last; a number counts for the last axis alone.
+        Number of repetitions along each axis, aligned with the last axes; a single number applies to the last axis.
 
     Returns
     -------
@@ -199,26 +199,26 @@ def tile(x: Array, n: int | Sequence[int]) -> Array:
 
 
 def gather(reference: Array, indices: Array) -> Array:
-    """Elements along the first axis, picked by number.
+    """Take elements along the first axis by index.
 
     Parameters
     ----------
     reference : array
-        What to pick from.
+        Array to take elements from.
     indices : array of int
-        Which elements, in any shape.
+        Indices, in any shape.
 
     Returns
     -------
     array
-        Of shape ``indices.shape + reference.shape[1:]``. The gradient adds up where an element is picked repeatedly.
+        Of shape ``indices.shape + reference.shape[1:]``. Gradients of an element taken several times are added up.
 
     Raises
     ------
     TypeError
         If `indices` are not integers.
     ValueError
-        If `reference` has no axis.
+        If `reference` has no axes.
 
     Examples
     --------
@@ -251,7 +251,7 @@ def _picked_again(g: Array, out: Array, values: Array, places: Array, *, length:
     may_overlap=False,
 )
 def sums_at(values: Array, places: Array, *, length: Any) -> Array:
-    """Rows added up by number: zeros with ``values[i]`` added at ``[places[i]]``, the gradient of `gather`.
+    """Sum rows by index: zeros with ``values[i]`` added at ``[places[i]]``; the gradient of `gather`.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def sums_at(values: Array, places: Array, *, length: Any) -> Array:
     places : array of int
         Of shape (n,).
     length : int
-        How many rows there are.
+        Number of rows of the result.
 
     Returns
     -------
@@ -279,21 +279,21 @@ def sums_at(values: Array, places: Array, *, length: Any) -> Array:
 
 
 def take(x: Array, indices: Array, axis: int | None = None) -> Array:
-    """Elements along an axis, picked by number.
+    """Take elements along an axis by index.
 
     Parameters
     ----------
     x : array
-        What to pick from.
+        Array to take elements from.
     indices : array of int
-        Which elements; flattened.
+        Indices, which are flattened.
     axis : int or None
-        The axis to pick along; None flattens `x` first.
+        Axis to take elements along; None flattens `x` first.
 
     Returns
     -------
     array
-        With as many elements along the axis as there are indices. The gradient adds up where one is picked repeatedly.
+        With one element along the axis for each index. Gradients of an element taken several times are added up.
 
     Raises
     ------
@@ -316,17 +316,17 @@ def take(x: Array, indices: Array, axis: int | None = None) -> Array:
 
 
 def one_hot(indices: Array, num_classes: int, *, out_of_range: Literal["raise", "zeros"] = "raise") -> Array:
-    """Rows of zeros with a one where the index says.
+    """One-hot encoding: rows of zeros with a one at the index.
 
     Parameters
     ----------
     indices : array of int
-        Which element is to be 1; negative ones count from the last.
+        Index of the one in each row; negative indices count from the last class.
     num_classes : int
-        How long the rows are.
+        Number of classes, the length of the rows.
     out_of_range : {"raise", "zeros"}
-        What becomes of an index that is none of the classes: an error, where the library finds out, or a row of zeros,
-        which negative ones give too.
+        Treatment of an index that is not a class: an error, if the library checks it, or a row of zeros. With "zeros",
+        negative indices also give a row of zeros.
 
     Returns
     -------
@@ -338,7 +338,7 @@ def one_hot(indices: Array, num_classes: int, *, out_of_range: Literal["raise", 
     TypeError
         If `indices` are not integers.
     IndexError
-        If an index is out of range, where the library finds out.
+        If an index is out of range and the library checks it.
 
     Examples
     --------
@@ -362,17 +362,17 @@ def one_hot(indices: Array, num_classes: int, *, out_of_range: Literal["raise", 
 
 
 def magnitude_counts(x: Array, bins: int, offset: int) -> Array:
-    """How many elements have a magnitude near each power of two.
+    """Histogram of the magnitudes of elements, rounded to powers of two.
 
     Parameters
     ----------
     x : array
-        Elements in any shape.
+        Elements, in any shape.
     bins : int
-        How many powers there are.
+        Number of powers of two.
     offset : int
-        The exponent of the first one, which also takes all that is smaller, 0 included. The last one takes the power
-        behind it too; what is larger, or nan, counts nowhere.
+        Exponent of the first power, whose bin also counts all smaller elements, 0 included. The last bin also counts
+        the next power; larger elements and nan are not counted.
 
     Returns
     -------

@@ -1,6 +1,6 @@
-"""Products, diagonals, decompositions and equations of matrices.
+"""Matrix products, diagonals, linear equations and decompositions.
 
-Arguments of different dtypes are cast to what NumPy's promotion gives; decompositions make integers floating point.
+Arguments of different dtypes are promoted as in NumPy; decompositions convert integers to floating point.
 Source: the array API standard 2024.12, https://data-apis.org/array-api/2024.12/extensions/linear_algebra_functions.html.
 """
 
@@ -16,24 +16,24 @@ __all__ = ["batch_dot", "diag", "dot", "fill_diagonal", "solve", "svd"]
 
 
 def dot(x: Array, y: Array) -> Array:
-    """Sum of products over the last axis of one array and the last but one of another.
+    """Sum of products over the last axis of `x` and the second to last of `y`.
 
     Parameters
     ----------
     x : array
-        A number, vector, matrix or array of more axes.
+        Number, vector, matrix or array with more axes.
     y : array
-        Likewise; of a vector, its only axis is summed over.
+        Likewise; a vector is summed over its only axis.
 
     Returns
     -------
     array
-        The matrix product of matrices, the inner product of vectors, the plain product where one has no axes.
+        The matrix product of matrices, the inner product of vectors, the ordinary product if one is a scalar.
 
     Raises
     ------
     ValueError
-        If the lengths of the axes to sum over differ.
+        If the lengths of the summed axes differ.
 
     Examples
     --------
@@ -51,12 +51,12 @@ def dot(x: Array, y: Array) -> Array:
 
 
 def diag(x: Array) -> Array:
-    """The diagonal of a matrix, or the square matrix with a vector on its diagonal.
+    """Extract the diagonal of a matrix, or construct a diagonal matrix from a vector.
 
     Parameters
     ----------
     x : array
-        A matrix (of several, each one's diagonal), or a vector.
+        Matrix, stack of matrices (the diagonal of each is extracted), or vector.
 
     Returns
     -------
@@ -90,24 +90,24 @@ def _on_diagonal(xp: Array, length: int) -> Array:
 
 
 def fill_diagonal(x: Array, val: Array) -> Array:
-    """A square matrix with another diagonal.
+    """Return a square matrix with its diagonal replaced.
 
     Parameters
     ----------
     x : array
-        A square matrix.
+        Square matrix.
     val : array or number
-        The new diagonal, or one value for all of it.
+        New diagonal, or one value for all of it.
 
     Returns
     -------
     array
-        A new matrix; `x` is left as it is.
+        A new matrix; `x` is not changed.
 
     Raises
     ------
     ValueError
-        If `x` is not square, or `val` does not fit.
+        If `x` is not square, or `val` has another length.
 
     Examples
     --------
@@ -128,14 +128,14 @@ def fill_diagonal(x: Array, val: Array) -> Array:
 
 
 def solve(a: Array, b: Array) -> Array:
-    """The x for which ``a x = b``.
+    """Solve the linear equations ``a x = b`` for x.
 
     Parameters
     ----------
     a : array
-        A square matrix.
+        Square matrix.
     b : array
-        A vector, or a matrix of columns.
+        Vector, or matrix of column vectors.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def solve(a: Array, b: Array) -> Array:
     Raises
     ------
     ValueError
-        If `a` is not square, `b` does not fit, or (in libraries that check) `a` is singular.
+        If `a` is not square, the shape of `b` does not match, or (in libraries that check) `a` is singular.
 
     Examples
     --------
@@ -169,13 +169,13 @@ def svd(x: Array) -> tuple[Array, Array, Array]:
     Parameters
     ----------
     x : array
-        A matrix of shape (m, n).
+        Matrix of shape (m, n).
 
     Returns
     -------
     tuple of array
         U of shape (m, m), the singular values in descending order, and the transpose of V of shape (n, n), so that
-        ``x`` is ``U[:, :k] @ diag(S) @ VT[:k]`` for k singular values. The signs of the vectors are the library's.
+        ``x`` is ``U[:, :k] @ diag(S) @ VT[:k]`` for k singular values. The signs of the vectors depend on the library.
 
     Raises
     ------
@@ -197,27 +197,26 @@ def svd(x: Array) -> tuple[Array, Array, Array]:
 
 
 def batch_dot(x: Array, y: Array, axes: Any = None) -> Array:
-    """Sum of products over one axis of each of two batches, sample by sample.
+    """Sum of products over one axis of each of two batches, for each sample.
 
     Parameters
     ----------
     x, y : array
-        Batches along the first axis, with another axis or more.
+        Batches of samples along the first axis, with at least one more axis.
     axes : int or pair of int, optional
-        Which axis of `x` and which of `y` to sum over. By default the last of `x`, and of `y` the last but one, or the
-        last where it is the only one beside the batch's. Of two matrices it may be the first: the other axis is the
-        batch's then.
+        Axes of `x` and `y` to sum over. Defaults to the last axis of `x` and the second to last of `y`, or the last of
+        `y` if it has two axes. Of two matrices it may be the first axis: the other axis is then the batch axis.
 
     Returns
     -------
     array
-        With the axes of `x` and then those of `y`, less what was summed over and the batch's second occurrence; of
-        shape (batch, 1) where that leaves one axis.
+        With the axes of `x`, followed by the axes of `y`, without the summed axes and the batch axis of `y`; of shape
+        (batch, 1) if only one axis would remain.
 
     Raises
     ------
     ValueError
-        If an array has fewer than two axes, or `axes` names the batch's or none that is there.
+        If an array has fewer than two axes, or `axes` contains the batch axis or an axis out of range.
 
     Examples
     --------
@@ -235,7 +234,7 @@ def batch_dot(x: Array, y: Array, axes: Any = None) -> Array:
     if len(pairs) != 2 or not all(hasattr(place, "__index__") for place in pairs):
         raise ValueError(f"axes must be an int or a pair of them, got {axes!r}")
     places = [place + array.ndim if place < 0 else place for place, array in zip(pairs, (x, y), strict=True)]
-    if x.ndim == y.ndim == 2:  # the axis that is not summed over is the batch's
+    if x.ndim == y.ndim == 2:  # the axis that is not summed over is the batch axis
         x, y = (xp.matrix_transpose(a) if place == 0 else a for a, place in zip((x, y), places, strict=True))
         places = [place or 1 for place in places]
     if not (0 < places[0] < x.ndim and 0 < places[1] < y.ndim):
@@ -259,7 +258,7 @@ def batch_dot(x: Array, y: Array, axes: Any = None) -> Array:
 
 
 def _as_matrices(xp: Any, x: Array, axis: int, others: int, *, contracted: int) -> Array:
-    """A batch of matrices: the contracted axis last or last but one, all others as one axis."""
+    """Reshape a batch to matrices, with the summed axis last or second to last, and all other axes as one."""
     x = xp.moveaxis(x, axis, -1 if contracted == -1 else 1)
     if others == 1:
         return x

@@ -1,11 +1,11 @@
-"""Functions of exponentials that must not overflow, and losses of predicted probabilities or logits.
+"""Sigmoids and logarithms of sums of exponentials without overflow; losses of predicted probabilities or logits.
 
-Each has a defined answer, without warnings, at any finite element whose differences are finite, at both infinities and
-for no elements, in value and gradient. Where the parts would be differentiated into an overflow or into many steps, the
-gradient is a rule of its own, itself made of such functions, so that second derivatives are as good. Probabilities are
-kept `fuzz` away from 0 and 1 before their logarithm; with ``bounded`` those of logits are as well, as in Keras on
-Theano, so that no loss exceeds ``-log(fuzz)``. Source of the losses: the Keras 2.0 backend document; the values are
-TensorFlow's, and those of Keras 1.0 Theano's.
+Value and gradient are defined, without warnings, at any finite element whose differences are finite, at both infinities
+and for no elements. Where differentiating the parts would overflow or take many steps, the function has a gradient rule
+of its own, made of functions that are stable in turn, so that second derivatives are as accurate. Probabilities are
+clipped to the interval from `fuzz` to ``1 - fuzz`` before their logarithm; with ``bounded``, so are those of logits, as
+in Keras on Theano, so that no loss exceeds ``-log(fuzz)``. Source of the losses: the Keras 2.0 backend document; the
+values are TensorFlow's, and in Keras 1.0 Theano's.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def sigmoid(x: Array) -> Array:
     Returns
     -------
     array
-        Values from 0 to 1, with a small relative error in the whole range: exactly 0 only where ``exp(x)`` is.
+        From 0 to 1, with a small relative error in the whole range: exactly 0 only where ``exp(x)`` is 0.
 
     Notes
     -----
-    Computed as ``e / (1 + e)`` with ``e = exp(min(x, 40))``: one exponential, no overflow, no branch. Half of
-    ``1 + tanh(x / 2)`` is a little faster, but all of its digits cancel below -17 in float32, and with them the
-    logarithm of the result and the gradient.
+    Computed as ``e / (1 + e)`` with ``e = exp(min(x, 40))``: one exponential, no overflow, no branch.
+    ``(1 + tanh(x / 2)) / 2`` is slightly faster, but loses all digits to cancellation below -17 in float32, and so do
+    the logarithm of the result and the gradient.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def softplus(x: Array) -> Array:
     Returns
     -------
     array
-        0 at -inf, `x` itself where it is large; the gradient is `sigmoid`.
+        0 at -inf, `x` for large `x`; the gradient is `sigmoid`.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def softplus(x: Array) -> Array:
 
 
 def logsumexp(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Logarithm of the sum of exponentials, without computing exponentials that overflow.
+    """Logarithm of the sum of exponentials, without overflow.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ def logsumexp(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     Returns
     -------
     array
-        -inf for nothing but -inf, or no elements; inf if there is an inf. The gradient is the softmax; infinite
-        elements that decide the result share it equally.
+        -inf if all elements are -inf, or there are none; inf if any element is inf. The gradient is the softmax; it is
+        shared equally by infinite elements that determine the result.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def logsumexp(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
 def _softmax_of_sum(g: Array, out: Array, x: Array, *, axis: Axis, keepdims: bool) -> Array:
     xp = array_namespace(g)
     out, g = spread(out, x, axis, keepdims), spread(g, x, axis, keepdims)
-    same = x == out  # both may be infinite, and then have no difference
+    same = x == out  # both may be infinite; their difference is then undefined
     weights = xp.exp(xp.where(same, 0.0, x - xp.where(same, 0.0, out)))
     total = xp.sum(weights, axis=axis, keepdims=True)
     return weights * (g / xp.where(total > 0, total, 1.0))
@@ -145,20 +145,20 @@ def _each(axis: Axis, ndim: int) -> tuple[int, ...]:
 
 
 def logdiffexp(x: Array, axis: int = -1) -> Array:
-    """Logarithm of the difference of the exponentials of neighbours, without computing exponentials that overflow.
+    """Logarithm of the difference of the exponentials of neighbouring elements, without overflow.
 
     Parameters
     ----------
     x : array
         Logarithms; integers become floating point.
     axis : int
-        The axis whose neighbours are subtracted, the earlier from the later.
+        Axis of the neighbours; the earlier is subtracted from the later.
 
     Returns
     -------
     array
-        One shorter along `axis`: -inf between equal neighbours, nan where the earlier is larger; the gradient of these
-        is 0.
+        One element shorter along `axis`: -inf for equal neighbours, nan where the earlier is larger, both with a
+        gradient of 0.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def logdiffexp(x: Array, axis: int = -1) -> Array:
     xp, x = floats(x)
     head = (slice(None),) * axis_of(axis, x.ndim)
     earlier, later = x[(*head, slice(None, -1))], x[(*head, slice(1, None))]
-    same = earlier == later  # both may be infinite, and then have no difference
+    same = earlier == later  # both may be infinite; their difference is then undefined
     step = xp.where(same, 0.0, earlier) - xp.where(same, 0.0, later)
     rises = step < 0
     value = later + xp.log(-xp.expm1(xp.where(rises, step, -1.0)))
@@ -188,20 +188,20 @@ def categorical_crossentropy(
     Parameters
     ----------
     output : array
-        Probabilities of shape (..., classes), which are divided by their sum; or logits.
+        Probabilities of shape (..., classes), which are divided by their sum, or logits.
     target : array
-        The true distributions, of the same shape.
+        True distributions, of the same shape.
     from_logits : bool
-        Whether `output` holds logits.
+        Whether `output` contains logits.
     fuzz : float
-        How far probabilities are kept from 0 and 1.
+        Smallest distance of clipped probabilities from 0 and 1.
     bounded : bool
-        Whether logits are made probabilities first.
+        Whether to convert logits to probabilities, which are clipped.
 
     Returns
     -------
     array
-        Nats, of shape (...).
+        Losses in nats, of shape (...).
 
     Examples
     --------
@@ -221,7 +221,7 @@ _ROUNDING = 1e-6
 
 
 def _to_logits(g: Array, out: Array, logits: Array, target: Array) -> Array:
-    """The softmax less the target; a target that adds up to 1 but for its rounding counts as adding up to 1."""
+    """The softmax minus the target; the sum of a target is set to 1 if it is 1 up to rounding."""
     xp = array_namespace(g)
     total = xp.sum(target, axis=-1, keepdims=True)
     total = xp.where(xp.abs(total - 1.0) < _ROUNDING, 1.0, total)
@@ -243,25 +243,25 @@ def _cross_entropy_of_logits(logits: Array, target: Array) -> Array:
 def sparse_categorical_crossentropy(
     output: Array, target: Array, from_logits: bool = False, *, fuzz: float = _FUZZ, bounded: bool = False
 ) -> Array:
-    """Cross-entropy between predicted distributions over classes and the class that is true, along the last axis.
+    """Cross-entropy between predicted distributions over classes and the true class, along the last axis.
 
     Parameters
     ----------
     output : array
         Probabilities of shape (..., classes), or logits.
     target : array
-        The number of the true class, of shape (...) or (..., 1); floating numbers are rounded towards zero.
+        Number of the true class, of shape (...) or (..., 1); floating-point numbers are rounded towards zero.
     from_logits : bool
-        Whether `output` holds logits.
+        Whether `output` contains logits.
     fuzz : float
-        How far probabilities are kept from 0 and 1; then they are divided by their sum.
+        Smallest distance of clipped probabilities from 0 and 1; they are then divided by their sum.
     bounded : bool
-        Whether logits are made probabilities first, and those are divided by their sum before they are bounded.
+        Whether to convert logits to probabilities, and to divide probabilities by their sum before clipping, not after.
 
     Returns
     -------
     array
-        Nats, of shape (...).
+        Losses in nats, of shape (...).
 
     Examples
     --------
@@ -289,20 +289,20 @@ def binary_crossentropy(
     Parameters
     ----------
     output : array
-        Probabilities, or logits.
+        Predicted probabilities, or logits.
     target : array
-        The true probabilities.
+        True probabilities.
     from_logits : bool
-        Whether `output` holds logits.
+        Whether `output` contains logits.
     fuzz : float
-        How far probabilities are kept from 0 and 1.
+        Smallest distance of clipped probabilities from 0 and 1.
     bounded : bool
-        Whether logits are made probabilities first.
+        Whether to convert logits to probabilities, which are clipped.
 
     Returns
     -------
     array
-        Nats.
+        Losses in nats.
 
     Examples
     --------
@@ -320,40 +320,40 @@ def binary_crossentropy(
 
 
 def _shares(weights: Array) -> Array:
-    """What part each is of the sum along the last axis; of nothing but zeros, none."""
+    """Divide by the sum along the last axis; zeros where the sum is 0."""
     xp = array_namespace(weights)
     total = xp.sum(weights, axis=-1, keepdims=True)
     return weights / xp.where(total == 0.0, 1.0, total)
 
 
 def _inside(probabilities: Array, fuzz: float) -> Array:
-    """Probabilities away from 0 and 1, where logarithms end."""
+    """Clip probabilities away from 0 and 1, where logarithms are infinite."""
     return array_namespace(probabilities).clip(probabilities, fuzz, 1.0 - fuzz)
 
 
 def in_top_k(predictions: Array, targets: Array, k: int) -> Array:
-    """Whether the true class is among those predicted best.
+    """Whether the true class is among the `k` classes with the highest scores.
 
     Parameters
     ----------
     predictions : array
         Scores of shape (samples, classes).
     targets : array of int
-        The true classes, of shape (samples,).
+        True classes, of shape (samples,).
     k : int
-        How many count as the best; all that tie with the last of them do too.
+        Number of highest scores. All classes that tie with the last of them are included.
 
     Returns
     -------
     array of bool
-        Of shape (samples,). False where a score is not finite, and for a class that does not exist.
+        Of shape (samples,). False if a score is not finite, and for classes out of range.
 
     Raises
     ------
     TypeError
         If `targets` are not integers.
     ValueError
-        If `predictions` is no matrix, or `targets` no vector.
+        If `predictions` is not a matrix, or `targets` not a vector.
 
     Examples
     --------

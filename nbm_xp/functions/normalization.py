@@ -1,8 +1,8 @@
-"""Vectors of length 1, batches of mean 0 and variance 1, and the offsets that layers add.
+"""L2 normalization, batch normalization, and bias addition.
 
 Sources: the Keras 2.0 backend document; S. Ioffe and C. Szegedy, "Batch normalization", 2015,
-https://arxiv.org/abs/1502.03167, for batches, also of features that lie along the first axis; with products rounded to
-powers of two, M. Courbariaux et al., "Binarized neural networks", 2016, https://arxiv.org/abs/1602.02830.
+https://arxiv.org/abs/1502.03167, for batches, also with features along the first axis; for products rounded to powers
+of two, M. Courbariaux et al., "Binarized neural networks", 2016, https://arxiv.org/abs/1602.02830.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _SHORTEST_SQUARE = 1e-12
 
 
 def l2_normalize(x: Array, axis: Any, *, bounded: bool = True) -> Array:
-    """Vectors along axes, divided by their length.
+    """Divide vectors by their Euclidean norm.
 
     Parameters
     ----------
     x : array
         Integers become floating point.
     axis : int or sequence of int
-        The axes along which vectors lie.
+        Axes along which the norms are computed.
     bounded : bool
-        Whether vectors are divided by 1e-6 at least, as in TensorFlow; else, as in Theano, by their length, however
-        short, and only those whose square is 0 stay as they are.
+        Whether to divide by at least 1e-6, as in TensorFlow. Otherwise, as in Theano, vectors are divided by their norm
+        however small; only vectors whose squared norm is 0 are not changed.
 
     Returns
     -------
@@ -59,30 +59,30 @@ def l2_normalize(x: Array, axis: Any, *, bounded: bool = True) -> Array:
 def normalize_batch_in_training(
     x: Array, gamma: Array | None, beta: Array | None, reduction_axes: Iterable[int], epsilon: float = 0.001
 ) -> tuple[Array, Array, Array]:
-    """Normalise a batch by its own mean and variance.
+    """Normalize a batch by its own mean and variance.
 
     Parameters
     ----------
     x : array
-        The batch.
+        Batch.
     gamma, beta : array or None
-        Scale and offset afterwards, one for each element along the axes that are not reduced; None for 1 and 0.
+        Scale and offset of the result, one for each element along the axes that are not reduced; None for 1 and 0.
     reduction_axes : iterable of int
-        The axes over which mean and variance are taken.
+        Axes over which mean and variance are computed.
     epsilon : float
-        What is added to the variance.
+        Number added to the variance.
 
     Returns
     -------
     normalized : array
         Of the shape of `x`.
     mean, variance : array
-        Without the reduced axes; the variance divides by the number of elements.
+        Without the reduced axes. The variance is divided by the number of elements.
 
     Raises
     ------
     ValueError
-        If `x` has no such axes.
+        If an axis is out of range.
 
     Examples
     --------
@@ -109,18 +109,18 @@ def normalize_batch_in_training(
 def batch_normalization(
     x: Array, mean: Array, var: Array, beta: Array | None, gamma: Array | None, epsilon: float = 0.001
 ) -> Array:
-    """Normalise by a mean and a variance that are given.
+    """Normalize by a given mean and variance.
 
     Parameters
     ----------
     x : array
-        The batch.
+        Batch.
     mean, var : array
-        What to normalise by; they broadcast against `x`.
+        Mean and variance, which broadcast against `x`.
     beta, gamma : array or None
-        Offset and scale afterwards; None for 0 and 1.
+        Offset and scale of the result; None for 0 and 1.
     epsilon : float
-        What is added to the variance, under the root.
+        Number added to the variance, under the square root.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def batch_normalization(
 
 
 def _promoted(*values: Array | None) -> list[Any]:
-    """Arguments in one dtype, with None where there is none."""
+    """Cast arguments to one dtype; None is kept."""
     there = iter(promote(*(value for value in values if value is not None)))
     return [None if value is None else next(there) for value in values]
 
@@ -155,11 +155,11 @@ def bias_add(x: Array, bias: Array, data_format: str = "channels_last") -> Array
     x : array
         Samples along the first axis.
     bias : array
-        A vector with one number for each channel; or, with one axis less than `x`, one for each element of a sample,
-        with the length of the channels last. Where the channels of `x` come first, it is reshaped to that, as Keras
-        does, not transposed.
+        Vector with one number for each channel; or array with one axis less than `x`, with one number for each element
+        of a sample and the channels last. If the channels of `x` come first, it is reshaped, not transposed, as in
+        Keras.
     data_format : {"channels_last", "channels_first"}
-        Which axis of `x` has the channels: the last, or that after the samples.
+        Axis of the channels of `x`: the last, or the one after the samples.
 
     Returns
     -------
@@ -168,7 +168,7 @@ def bias_add(x: Array, bias: Array, data_format: str = "channels_last") -> Array
     Raises
     ------
     ValueError
-        If there is no such format, or `bias` has another number of axes.
+        If `data_format` is unknown, or `bias` has a wrong number of axes.
 
     Examples
     --------
@@ -197,18 +197,18 @@ def _scaled(x: Array, factor: Array, shifted: bool) -> Array:
 def normalized_features(
     x: Array, mean: Array, var: Array, gamma: Array, beta: Array, epsilon: float, *, shifted: bool = False
 ) -> Array:
-    """Features of a given mean and variance as ones of mean `beta` and deviation `gamma`.
+    """Normalize features of given mean and variance to mean `beta` and standard deviation `gamma`.
 
     Parameters
     ----------
     x : array
-        Features by examples.
+        Of shape (features, examples).
     mean, var, gamma, beta : array
-        Columns, one entry for each feature.
+        Columns with one entry for each feature.
     epsilon : float
-        What is added to the variance, under the root.
+        Number added to the variance, under the square root.
     shifted : bool
-        Whether what is multiplied with is rounded to powers of two.
+        Whether to round the factors of products to powers of two.
 
     Returns
     -------
@@ -231,14 +231,14 @@ def normalized_features(
 def normalized_features_gradient(
     error: Array, x: Array, mean: Array, var: Array, gamma: Array, epsilon: float, *, shifted: bool = False
 ) -> tuple[Array, Array, Array]:
-    """The gradients of features normalised by their own mean and variance.
+    """Gradients of features normalized by their own mean and variance.
 
     Parameters
     ----------
     error : array
-        The gradient in what `normalized_features` gave, features by examples.
+        Gradient with respect to the result of `normalized_features`, of shape (features, examples).
     x, mean, var, gamma, epsilon, shifted
-        What it was given: `mean` and `var` are those of `x` over the examples.
+        Arguments of `normalized_features`; `mean` and `var` must be those of `x` over the examples.
 
     Returns
     -------
@@ -267,14 +267,14 @@ def normalized_features_gradient(
 
 
 def moving_average(average: Array, x: Array, rho: float) -> Array:
-    """An average that follows what is new: ``rho`` of the old one, the rest of the new.
+    """Exponential moving average, ``rho * average + (1 - rho) * x``.
 
     Parameters
     ----------
     average, x : array
-        The old average, and what is new.
+        Old average, and new value.
     rho : float
-        How much of the old one stays, between 0 and 1.
+        Weight of the old average, between 0 and 1.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Zeros round the spatial axes of images, and images made larger by repetition."""
+"""Zero padding of spatial axes, and enlargement of images by repetition."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ __all__ = ["resize_images", "resize_volumes", "spatial_2d_padding", "spatial_3d_
 
 
 def temporal_padding(x: Array, padding: Any = (1, 1), *, floating: bool = False) -> Array:
-    """Zeros before and after the middle axis of an array of three.
+    """Pad the middle axis of an array with three axes with zeros.
 
     Parameters
     ----------
     x : array
         Of shape (batch, steps, channels).
     padding : int or pair of int
-        How many before and after.
-
+        Numbers of zeros before and after.
     floating : bool
-        Whether integers become ``floatx``, as in Keras 1.0 on Theano.
+        Whether to convert integers to ``floatx``, as in Keras 1.0 on Theano.
 
     Returns
     -------
@@ -34,7 +33,7 @@ def temporal_padding(x: Array, padding: Any = (1, 1), *, floating: bool = False)
     Raises
     ------
     ValueError
-        If `x` has other axes, or `padding` is no such pair.
+        If `x` does not have three axes, or `padding` is invalid.
 
     Examples
     --------
@@ -48,19 +47,18 @@ def temporal_padding(x: Array, padding: Any = (1, 1), *, floating: bool = False)
 def spatial_2d_padding(
     x: Array, padding: Any = ((1, 1), (1, 1)), data_format: DataFormat = None, *, floating: bool = False
 ) -> Array:
-    """Zeros round the rows and columns of images.
+    """Pad the rows and columns of images with zeros.
 
     Parameters
     ----------
     x : array
-        With four axes.
+        Images, with four axes.
     padding : pair of int or of pairs of int
-        How many rows before and after, how many columns before and after.
+        Numbers of rows before and after, and of columns before and after.
     data_format : {"channels_last", "channels_first"}, optional
         Order of the axes. Defaults to `image_data_format()`.
-
     floating : bool
-        Whether integers become ``floatx``, as in Keras 1.0 on Theano.
+        Whether to convert integers to ``floatx``, as in Keras 1.0 on Theano.
 
     Returns
     -------
@@ -69,7 +67,7 @@ def spatial_2d_padding(
     Raises
     ------
     ValueError
-        If `x` has other axes, `padding` is not as described, or `data_format` is no format.
+        If `x` has a wrong number of axes, or `padding` or `data_format` is invalid.
 
     Examples
     --------
@@ -83,19 +81,18 @@ def spatial_2d_padding(
 def spatial_3d_padding(
     x: Array, padding: Any = ((1, 1), (1, 1), (1, 1)), data_format: DataFormat = None, *, floating: bool = False
 ) -> Array:
-    """Zeros round the depth, rows and columns of volumes.
+    """Pad the depth, rows and columns of volumes with zeros.
 
     Parameters
     ----------
     x : array
-        With five axes.
+        Volumes, with five axes.
     padding : three int or pairs of int
-        How many before and after, along each axis.
+        Numbers of zeros before and after, along each axis.
     data_format : {"channels_last", "channels_first"}, optional
         Order of the axes. Defaults to `image_data_format()`.
-
     floating : bool
-        Whether integers become ``floatx``, as in Keras 1.0 on Theano.
+        Whether to convert integers to ``floatx``, as in Keras 1.0 on Theano.
 
     Returns
     -------
@@ -104,7 +101,7 @@ def spatial_3d_padding(
     Raises
     ------
     ValueError
-        If `x` has other axes, `padding` is not as described, or `data_format` is no format.
+        If `x` has a wrong number of axes, or `padding` or `data_format` is invalid.
 
     Examples
     --------
@@ -142,14 +139,14 @@ def _padded(x: Array, padding: Any, data_format: DataFormat, axes: int, floating
 
 
 def resize_images(x: Array, height_factor: int, width_factor: int, data_format: DataFormat = None) -> Array:
-    """Each pixel repeated down and across.
+    """Enlarge images by repeating rows and columns.
 
     Parameters
     ----------
     x : array
-        With four axes.
+        Images, with four axes.
     height_factor, width_factor : int
-        How often, 1 or more.
+        Number of repetitions, 1 or more.
     data_format : {"channels_last", "channels_first"}, optional
         Order of the axes. Defaults to `image_data_format()`.
 
@@ -160,7 +157,7 @@ def resize_images(x: Array, height_factor: int, width_factor: int, data_format: 
     Raises
     ------
     ValueError
-        If `x` has other axes, a factor is less than 1, or `data_format` is no format.
+        If `x` has a wrong number of axes, a factor is less than 1, or `data_format` is unknown.
 
     Examples
     --------
@@ -174,14 +171,14 @@ def resize_images(x: Array, height_factor: int, width_factor: int, data_format: 
 def resize_volumes(
     x: Array, depth_factor: int, height_factor: int, width_factor: int, data_format: DataFormat = None
 ) -> Array:
-    """Each element repeated in depth, down and across.
+    """Enlarge volumes by repeating elements in depth, rows and columns.
 
     Parameters
     ----------
     x : array
-        With five axes.
+        Volumes, with five axes.
     depth_factor, height_factor, width_factor : int
-        How often, 1 or more.
+        Number of repetitions, 1 or more.
     data_format : {"channels_last", "channels_first"}, optional
         Order of the axes. Defaults to `image_data_format()`.
 
@@ -192,7 +189,7 @@ def resize_volumes(
     Raises
     ------
     ValueError
-        If `x` has other axes, a factor is less than 1, or `data_format` is no format.
+        If `x` has a wrong number of axes, a factor is less than 1, or `data_format` is unknown.
 
     Examples
     --------

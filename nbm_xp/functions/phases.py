@@ -1,7 +1,7 @@
-"""Training or testing: a phase that is set, or an input of the graph; and branches by it.
+"""The learning phase (training or testing), set globally or an input of the graph, and branches by it.
 
-The phase and the counters of names are what Keras calls a session: one of it for the process, shared by the surfaces
-that have it. Reading and setting are safe from several threads.
+The phase and the counters of names are Keras's session: one for the process, shared by the Keras backends. Reading and
+setting are thread-safe.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class _Session:
-    """The state that `clear_session` makes anew."""
+    """The state that `clear_session` resets."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -41,17 +41,17 @@ _session = _Session()
 
 
 def learning_phase(*, dtype: Literal["bool", "uint8"] = "bool") -> int | tape.Tensor:
-    """The phase: 1 for training and 0 for testing where it was set, else a placeholder to be given as an input.
+    """Return the learning phase: 1 for training or 0 for testing if it was set, else a placeholder for an input.
 
     Parameters
     ----------
     dtype : {"bool", "uint8"}
-        That of the placeholder: bool as in Keras 2.0, or uint8 as in Keras 1.0.
+        Dtype of the placeholder: bool as in Keras 2.0, or uint8 as in Keras 1.0.
 
     Returns
     -------
     int or Tensor
-        The Tensor has no axes, and is the same one until `clear_session`.
+        The Tensor is a scalar, and the same object until `clear_session`.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def learning_phase(*, dtype: Literal["bool", "uint8"] = "bool") -> int | tape.Te
 
 
 def set_learning_phase(value: int) -> None:
-    """Fix the phase, for all graphs that are recorded from now on.
+    """Set the learning phase for all graphs recorded from now on.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def set_learning_phase(value: int) -> None:
     Raises
     ------
     ValueError
-        If it is neither.
+        If `value` is neither 0 nor 1.
 
     Examples
     --------
@@ -89,17 +89,17 @@ def set_learning_phase(value: int) -> None:
 
 
 def get_uid(prefix: str = "") -> int:
-    """Count how often a prefix was used.
+    """Return a unique number for a prefix.
 
     Parameters
     ----------
     prefix : str
-        What is counted; each prefix by itself.
+        Prefix, with a counter of its own.
 
     Returns
     -------
     int
-        1 at first.
+        1 on the first call with `prefix`, then 2, and so on.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def get_uid(prefix: str = "") -> int:
 
 
 def reset_uids() -> None:
-    """Let all counts of `get_uid` start again.
+    """Reset the counters of `get_uid`.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def reset_uids() -> None:
 
 
 def clear_session() -> None:
-    """Forget the phase that was set and all counts of names. Variables and graphs stay what they are.
+    """Reset the learning phase and the counters of names. Variables and graphs are not changed.
 
     Examples
     --------
@@ -137,22 +137,22 @@ def clear_session() -> None:
 
 
 def switch(condition: Any, then_expression: Any, else_expression: Any, *, broadcast: bool = False) -> Any:
-    """One of two values, as a condition says.
+    """Select one of two values by a condition.
 
     Parameters
     ----------
     condition : array, Tensor or number
-        Without axes; anything but 0 is true.
+        Scalar; any value except 0 is true.
     then_expression, else_expression : array, Tensor or callable
-        The values, of one shape; a callable is called to get one.
+        Values of one shape, or callables that return them.
     broadcast : bool
-        Whether, as in Theano, the shapes of the values may differ and `condition` may have axes: all three are
-        broadcast, and both sides are computed where shapes differ.
+        Whether, as in Theano, the shapes of the values may differ and `condition` may have axes. All three are then
+        broadcast, and both sides are computed if shapes differ.
 
     Returns
     -------
     array
-        Recorded if anything is a Tensor: then only the side taken is computed.
+        Recorded if any argument is a Tensor: then only the side taken is computed.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def switch(condition: Any, then_expression: Any, else_expression: Any, *, broadc
 
 
 def _of_one_shape(x: Any, y: Any) -> bool:
-    """Whether both are arrays, of shapes that are not known to differ."""
+    """Whether both are arrays with shapes that are not known to differ."""
     if not (is_value(x) and is_value(y) and x.ndim == y.ndim):
         return False
     lengths = zip(get_variable_shape(x), get_variable_shape(y), strict=True)
@@ -189,24 +189,24 @@ def in_train_phase(
     *,
     broadcast: bool = False,
 ) -> Any:
-    """One value in training, another in testing.
+    """Select one value in training, another in testing.
 
     Parameters
     ----------
     x : array, Tensor or callable
-        The value in training; a callable is called to get it.
+        Value in training, or a callable that returns it.
     alt : array, Tensor or callable
-        The value in testing, of the same shape.
+        Value in testing, of the same shape, or a callable that returns it.
     training : Tensor, bool or int, optional
-        The phase, by default `learning_phase`.
+        Phase. Defaults to `learning_phase`.
     broadcast : bool
         Whether shapes may differ, as in `switch`.
 
     Returns
     -------
     array
-        One of the two, where the phase is known while recording; else a Tensor, which says by
-        ``_uses_learning_phase`` that it needs that of `learning_phase`.
+        One of the two if the phase is known while recording; else a Tensor, whose attribute ``_uses_learning_phase``
+        tells that it depends on `learning_phase`.
 
     Examples
     --------
@@ -230,16 +230,16 @@ def in_test_phase(
     *,
     broadcast: bool = False,
 ) -> Any:
-    """One value in testing, another in training.
+    """Select one value in testing, another in training.
 
     Parameters
     ----------
     x : array, Tensor or callable
-        The value in testing; a callable is called to get it.
+        Value in testing, or a callable that returns it.
     alt : array, Tensor or callable
-        The value in training, of the same shape.
+        Value in training, of the same shape, or a callable that returns it.
     training : Tensor, bool or int, optional
-        The phase, by default `learning_phase`.
+        Phase. Defaults to `learning_phase`.
     broadcast : bool
         Whether shapes may differ, as in `switch`.
 

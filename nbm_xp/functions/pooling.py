@@ -1,6 +1,6 @@
-"""Pooling: the largest element, the mean, or the root of the sum of squares of each window.
+"""Pooling: the maximum, the mean, or the square root of the sum of squares of each window.
 
-Padding never wins a maximum and counts in no mean. Source: the API documentation of TensorFlow 1.14,
+Maxima and means ignore the padding. Source: the API documentation of TensorFlow 1.14,
 https://www.tensorflow.org/versions/r1.15/api_docs/python/tf/nn/pool.
 """
 
@@ -48,14 +48,14 @@ def pool(
     axes: int | None = None,
     ties: PoolTies = "share",
 ) -> Array:
-    """Pooling over all axes but those of images and channels.
+    """Pool over the spatial axes: all axes except images and channels.
 
     Parameters
     ----------
     x : array
-        With three axes or more.
+        Images, with three axes or more.
     pool_size : int or sequence of int
-        Of a window, along all spatial axes or each.
+        Length of a window along all spatial axes, or along each.
     strides : int or sequence of int
         From window to window.
     padding : str, int, or sequence of int or pairs of int
@@ -63,17 +63,17 @@ def pool(
     data_format : {"channels_last", "channels_first"}, optional
         Order of the axes. Defaults to `image_data_format()`.
     pool_mode : {"max", "avg", "l2"}
-        The largest element; the mean of those that are no padding; the root of the sum of squares.
+        Maximum, mean of the elements without the padding, or square root of the sum of squares.
     axes : int, optional
         Required number of spatial axes.
     ties : {"share", "first", "whole"}
-        The gradient of elements that are equally large: shared equally among them, the whole of it to the first in
-        row-major order, as in TensorFlow, or the whole of it to each, as in Theano.
+        Gradient of equal maxima: shared equally among them; all of it to the first in row-major order, as in
+        TensorFlow; or all of it to each, as in Theano.
 
     Returns
     -------
     array
-        The dtype is kept, but a mean of integers is floating point.
+        Of the dtype of `x`; means of integers are floating point.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def pool_gradient(
     *,
     ties: PoolTies = "share",
 ) -> Array:
-    """The gradient of `pool` in its array, given one in its result.
+    """Gradient of `pool` with respect to its input, given the gradient of its result.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def pool_gradient(
 def _prepared(
     x: Array, pool_size: Any, strides: Any, padding: Padding, data_format: DataFormat, mode: str, ties: PoolTies
 ) -> tuple[Array, dict[str, Any], bool]:
-    """The array with its channels last, where its windows are, and whether the channels came first."""
+    """The array with its channels last, its windows, and whether the channels came first."""
     if mode not in _MODES:
         raise ValueError(f"pool_mode must be one of {', '.join(map(repr, _MODES))}, got {mode!r}")
     if ties not in ("share", "first", "whole"):
@@ -180,7 +180,7 @@ def _placed(g: Array, out: Array, x: Array, **how: Any) -> Array:
 
 @composite(infer=channels_kept, gradient=_placed, name="window_maxima")
 def maxima(x: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any, ties: PoolTies) -> Array:
-    """The largest element of each window."""
+    """The maximum of each window."""
     return _maxima(x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
 
 
@@ -220,5 +220,5 @@ def _unroot(g: Array, out: Array, x: Array) -> Array:
 
 @composite(gradient=_unroot, elementwise=True, name="root_of_sum_of_squares", may_overlap=False)
 def _root(x: Array) -> Array:
-    """The square root, whose gradient at 0 is 0."""
+    """The square root, with gradient 0 at 0."""
     return array_namespace(x).sqrt(x)

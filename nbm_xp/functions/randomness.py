@@ -1,6 +1,6 @@
-"""Random draws as recorded values: drawn anew whenever they are computed, the same everywhere for the same seed.
+"""Random numbers as recorded values, drawn anew whenever they are computed; a seed gives the same numbers everywhere.
 
-The streams are those of `nbm_xp.rng.RandomStreams`.
+The generators are `nbm_xp.rng.RandomStreams`.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ __all__ = [
 
 
 def make_rng(seed: Any = None, *, draw: Callable[[int, int], int] = random.randrange) -> RandomStreams:
-    """A generator of random streams.
+    """Create a generator of random streams.
 
     Parameters
     ----------
     seed : int or list of six ints, optional
-        Where it starts. By default a number that is drawn.
+        Seed. Defaults to a random number from `draw`.
     draw : callable
-        What draws it, given the smallest and the one after the largest. By default Python's ``random`` module, so that
-        ``random.seed`` decides.
+        Function ``draw(start, stop)`` for the default seed. Defaults to Python's ``random.randrange``, so that
+        ``random.seed`` determines the seed.
 
     Returns
     -------
@@ -40,9 +40,9 @@ def make_rng(seed: Any = None, *, draw: Callable[[int, int], int] = random.randr
     Raises
     ------
     TypeError
-        If `seed` is neither one integer nor six.
+        If `seed` is neither one integer nor six integers.
     ValueError
-        If it is out of range.
+        If `seed` is out of range.
 
     Examples
     --------
@@ -53,12 +53,12 @@ def make_rng(seed: Any = None, *, draw: Callable[[int, int], int] = random.randr
 
 
 def rng_from(seed: int) -> RandomStreams:
-    """A generator from any integer, which is hashed, so that near ones have nothing in common.
+    """Create a generator from the hash of any integer, so that similar seeds give unrelated streams.
 
     Parameters
     ----------
     seed : int
-        Where it starts: 0 and negative numbers too.
+        Seed; may be 0 or negative.
 
     Returns
     -------
@@ -76,18 +76,18 @@ def rng_from(seed: int) -> RandomStreams:
 def random_uniform(
     shape: Shape, minval: Array = 0.0, maxval: Array = 1.0, dtype: Any = None, rng: RandomStreams | None = None
 ) -> Any:
-    """Numbers drawn evenly from an interval.
+    """Draw numbers from a uniform distribution.
 
     Parameters
     ----------
     shape : sequence of int
-        How many.
+        Shape of the result.
     minval, maxval : number or array
-        The interval, bounds excluded; of integers, `minval` is included.
+        Bounds of the interval, both excluded; for integers, `minval` is included.
     dtype : str, optional
-        Their dtype, ``floatx`` by default. Integers are the floating numbers rounded down.
+        Dtype. Defaults to ``floatx``. Integers are floating-point draws rounded down.
     rng : RandomStreams, optional
-        Where from, by default a new generator with a seed of its own.
+        Generator. Defaults to a new one with a random seed.
 
     Returns
     -------
@@ -108,18 +108,18 @@ def random_uniform(
 def random_normal(
     shape: Shape, mean: Array = 0.0, stddev: Array = 1.0, dtype: Any = None, rng: RandomStreams | None = None
 ) -> Any:
-    """Numbers drawn from a normal distribution.
+    """Draw numbers from a normal distribution.
 
     Parameters
     ----------
     shape : sequence of int
-        How many.
+        Shape of the result.
     mean, stddev : number or array
-        The distribution's mean and standard deviation.
+        Mean and standard deviation.
     dtype : str, optional
-        Their dtype, ``floatx`` by default.
+        Dtype. Defaults to ``floatx``.
     rng : RandomStreams, optional
-        Where from, by default a new generator with a seed of its own.
+        Generator. Defaults to a new one with a random seed.
 
     Returns
     -------
@@ -134,18 +134,18 @@ def random_normal(
 
 
 def random_binomial(shape: Shape, p: Array = 0.0, dtype: Any = None, rng: RandomStreams | None = None) -> Any:
-    """Ones with a probability, else zeros.
+    """Draw ones with a given probability, else zeros.
 
     Parameters
     ----------
     shape : sequence of int
-        How many.
+        Shape of the result.
     p : number or array
-        The probability of a one, everywhere or element by element.
+        Probability of a one: one for all elements, or one for each.
     dtype : str, optional
-        Their dtype, ``floatx`` by default.
+        Dtype. Defaults to ``floatx``.
     rng : RandomStreams, optional
-        Where from, by default a new generator with a seed of its own.
+        Generator. Defaults to a new one with a random seed.
 
     Returns
     -------
@@ -162,23 +162,23 @@ def random_binomial(shape: Shape, p: Array = 0.0, dtype: Any = None, rng: Random
 def truncated_normal(
     shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, rng: RandomStreams | None = None
 ) -> Any:
-    """Numbers drawn from a normal distribution, less what lies beyond two standard deviations.
+    """Draw numbers from a normal distribution truncated at two standard deviations.
 
     Parameters
     ----------
     shape : sequence of int
-        How many.
+        Shape of the result.
     mean, stddev : float
-        The mean and standard deviation of the normal distribution.
+        Mean and standard deviation before truncation.
     dtype : str, optional
-        Their dtype, ``floatx`` by default.
+        Dtype. Defaults to ``floatx``.
     rng : RandomStreams, optional
-        Where from, by default a new generator with a seed of its own.
+        Generator. Defaults to a new one with a random seed.
 
     Returns
     -------
     Tensor
-        Each number is made of one uniform by the inverse of the distribution, so nothing is drawn twice.
+        Each number is the inverse distribution function of one uniform number; there is no rejection.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def truncated_normal(
     u = _rng(rng).uniform(sizes(shape), dtype=floatx() if dtype is None else dtype)
     if u.dtype != "float16":
         return elementary.truncated_normal(u) * stddev + mean
-    drawn = elementary.truncated_normal(cast(u, "float32"))  # whose polynomials overflow at 65504
+    drawn = elementary.truncated_normal(cast(u, "float32"))  # float16 overflows at 65504 in the polynomials
     return cast(drawn, "float16") * stddev + mean
 
 
@@ -201,20 +201,21 @@ def dropout(
     *,
     kept: Literal["high", "low"] = "high",
 ) -> Any:
-    """Zeros in random places, with what is left scaled up so that the expectation stays.
+    """Set random elements to 0, and scale the others up so that the expectation is kept.
 
     Parameters
     ----------
     x : array
         Integers become floating point.
     level : float
-        The share of zeros, from 0 to less than 1.
+        Fraction of elements to set to 0, from 0 to less than 1.
     noise_shape : sequence of int or None, optional
-        The shape in which zeros are drawn, which broadcasts to that of `x`; None for a length as in `x`.
+        Shape of the random mask, which broadcasts to the shape of `x`; None for a length as in `x`.
     rng : RandomStreams, or callable that makes one, optional
-        Where from, by default a new generator with a seed of its own. None is made where the arguments are refused.
+        Generator. Defaults to a new one with a random seed. A callable is called only if the other arguments are valid.
     kept : {"high", "low"}
-        Which draws keep an element: the high ones, as in TensorFlow, or the low ones, as in Theano.
+        Whether uniform draws of at least `level` keep an element, as in TensorFlow, or draws below ``1 - level``, as in
+        Theano.
 
     Returns
     -------
@@ -224,7 +225,7 @@ def dropout(
     Raises
     ------
     ValueError
-        If `level` is not in that range, or `noise_shape` has another number of axes.
+        If `level` is out of range, or `noise_shape` has another number of axes.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Functions applied along an axis, one element after the other: recurrent layers, maps and folds.
+"""Functions applied to the elements along an axis, one after another: recurrent layers, maps and folds.
 
-Each records its step once, as one loop with a reverse of its own. Given arrays alone, it is computed at once.
+Each records its step once, as one loop with its own reverse pass. With arrays only, it is computed immediately.
 """
 
 from __future__ import annotations
@@ -32,33 +32,33 @@ def rnn(
     masked_output: Literal["state", "previous"] = "state",
     shortened: bool = False,
 ) -> tuple[Any, Any, list[Any]]:
-    """Call a step for each moment in time, with what the step before made of the states.
+    """Iterate a step function over time, with states passed from step to step.
 
     Parameters
     ----------
     step_function : callable
-        ``step_function(x, states)`` gets one moment, of shape (samples, ...), and the list of states with the
-        constants behind them; it returns the output and the list of new states.
+        ``step_function(x, states)`` takes the input of one time step, of shape (samples, ...), and the list of states
+        followed by the constants; it returns the output and the list of new states.
     inputs : array
         Of shape (samples, time, ...).
     initial_states : sequence of array
-        The states before the first step; empty for a step without memory.
+        States before the first step; empty for a step without states.
     go_backwards : bool
-        Whether the last moment comes first. The outputs are in the order in which they were made.
+        Whether to iterate backwards in time. The outputs are in the order in which they are computed.
     mask : array, optional
-        Of shape (samples, time) or (samples, time, 1): where it is 0, the states stay and the output is as
-        `masked_output` says, or if `unroll` is true, the one before, at first zeros.
+        Of shape (samples, time) or (samples, time, 1). Where it is 0, the states are kept, and the output is given by
+        `masked_output`; if `unroll` is true, it is the previous output, initially zeros.
     constants : sequence of array, optional
-        Handed to every step, behind the states.
+        Constants passed to every step, after the states.
     unroll : bool
-        Whether to record every step by itself.
+        Whether to record each step separately instead of a loop.
     input_length : int, optional
-        The number of moments, where `unroll` is true and `inputs` does not have it.
+        Number of time steps, if `unroll` is true and the length of `inputs` is unknown.
     masked_output : {"state", "previous"}
-        The output where the mask is 0: the first state, which must be of the output's shape, as on TensorFlow; or the
-        output before, at first zeros, as on Theano.
+        Output where the mask is 0: the first state, which must have the output's shape, as in Keras on TensorFlow; or
+        the previous output, initially zeros, as in Keras on Theano.
     shortened : bool
-        Whether `input_length` is the number of steps to unroll even where `inputs` has more moments.
+        Whether to unroll only `input_length` steps even if `inputs` has more.
 
     Returns
     -------
@@ -67,13 +67,13 @@ def rnn(
     outputs : array
         Of shape (samples, time, ...).
     new_states : list of array
-        The states after the last step.
+        States after the last step.
 
     Raises
     ------
     ValueError
-        If `inputs` has fewer than three axes; if a masked output is to be a state and there is none; if `mask` has
-        another number of moments; if `unroll` is true and the number of moments is not known; if the step returns
+        If `inputs` has fewer than three axes; if masked outputs are states and there are no states; if `mask` has
+        another number of time steps; if `unroll` is true and the number of time steps is unknown; if the step returns
         another number of states.
 
     Examples
@@ -133,7 +133,7 @@ def _steps_to_unroll(moments: Any, input_length: int | None, shortened: bool) ->
 
 
 def _moments_of_mask(mask: Array) -> tape.Tensor:
-    """A mask of truth values, of shape (time, samples)."""
+    """Convert a mask to booleans of shape (time, samples)."""
     mask = tape.as_tensor(mask)
     if mask.ndim not in (2, 3) or (mask.ndim == 3 and differ(mask.shape[2], 1)):
         raise ValueError(f"mask must have shape (samples, time) or (samples, time, 1), got {mask.shape}")
@@ -142,7 +142,7 @@ def _moments_of_mask(mask: Array) -> tape.Tensor:
 
 
 def _where(shown: Any, new: Any, old: Any) -> Any:
-    """`new` in the samples that are shown, `old` in the others."""
+    """`new` in the unmasked samples, `old` in the others."""
     new = tape.as_tensor(new)
     return recorded.where(recorded.reshape(shown, (shown.shape[0], *(1,) * (new.ndim - 1))), new, tape.as_tensor(old))
 
@@ -180,23 +180,23 @@ def _unrolled(
 
 
 def map_fn(fn: Callable[[Any], Any], elems: Any, name: str | None = None, dtype: Any = None) -> Any:
-    """What a function makes of each element along the first axis.
+    """Apply a function to each element along the first axis.
 
     Parameters
     ----------
     fn : callable
-        Called with an element; with a tuple of them where `elems` is a sequence.
+        Function of an element, or of a tuple of elements if `elems` is a sequence.
     elems : array, or list or tuple of arrays
-        The elements, along the first axis.
+        Elements, along the first axis.
     name : str, optional
-        A name for error messages.
+        Name for error messages.
     dtype : str, optional
-        The dtype of the result; by default what `fn` gives.
+        Dtype of the result. Defaults to the dtype that `fn` returns.
 
     Returns
     -------
     array
-        The results, along a new first axis.
+        Results, stacked along a new first axis.
 
     Examples
     --------
@@ -219,28 +219,28 @@ def map_fn(fn: Callable[[Any], Any], elems: Any, name: str | None = None, dtype:
 def foldl(
     fn: Callable[[Any, Any], Any], elems: Array, initializer: Array | None = None, name: str | None = None
 ) -> Any:
-    """Combine the elements along the first axis, from the first to the last.
+    """Reduce the elements along the first axis, from the first to the last.
 
     Parameters
     ----------
     fn : callable
-        ``fn(accumulator, element)`` gives the new accumulator.
+        ``fn(accumulator, element)`` returns the new accumulator.
     elems : array
-        The elements, along the first axis.
+        Elements, along the first axis.
     initializer : array, optional
-        The first accumulator; by default the first element, which is then not combined with itself.
+        Initial accumulator. Defaults to the first element; the reduction then starts with the second.
     name : str, optional
-        A name for error messages.
+        Name for error messages.
 
     Returns
     -------
     array
-        The last accumulator.
+        Final accumulator.
 
     Raises
     ------
     ValueError
-        If there is neither an element nor an `initializer`.
+        If there are no elements and no `initializer`.
 
     Examples
     --------
@@ -254,28 +254,28 @@ def foldl(
 def foldr(
     fn: Callable[[Any, Any], Any], elems: Array, initializer: Array | None = None, name: str | None = None
 ) -> Any:
-    """Combine the elements along the first axis, from the last to the first.
+    """Reduce the elements along the first axis, from the last to the first.
 
     Parameters
     ----------
     fn : callable
-        ``fn(accumulator, element)`` gives the new accumulator.
+        ``fn(accumulator, element)`` returns the new accumulator.
     elems : array
-        The elements, along the first axis.
+        Elements, along the first axis.
     initializer : array, optional
-        The first accumulator; by default the last element, which is then not combined with itself.
+        Initial accumulator. Defaults to the last element; the reduction then starts with the second to last.
     name : str, optional
-        A name for error messages.
+        Name for error messages.
 
     Returns
     -------
     array
-        The last accumulator.
+        Final accumulator.
 
     Raises
     ------
     ValueError
-        If there is neither an element nor an `initializer`.
+        If there are no elements and no `initializer`.
 
     Examples
     --------
@@ -313,7 +313,7 @@ def _folded(
 
 
 def at_once(results: list[Any], given: Sequence[Any]) -> list[Any]:
-    """Results as arrays, where only arrays were given and nothing recorded has crept in; else as they are."""
+    """Evaluate results if all arguments were arrays and no result depends on an input; else return them unchanged."""
     if any(tape.is_tensor(value) for value in given):
         return results
     return list(tape.evaluate(results)) if is_settled(results) else results

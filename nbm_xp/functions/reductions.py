@@ -1,8 +1,8 @@
-"""Many elements to one: sums, products, means and deviations; partial sums and products.
+"""Reductions: sums, products, means, variances and standard deviations; cumulative sums and products.
 
 `axis` is None for all axes, a number, or several in a tuple or list; `keepdims` keeps the reduced axes with length 1.
-Integers add up as int64 (unsigned ones as uint64) and average to ``floatx``; their variance is float64. The mean of
-nothing is nan, its sum 0, its product 1. Source: the array API standard 2024.12,
+Sums of integers are int64 (of unsigned integers uint64), means ``floatx``, variances float64. The mean of no elements
+is nan, their sum 0, their product 1. Source: the array API standard 2024.12,
 https://data-apis.org/array-api/2024.12/API_specification/statistical_functions.html.
 """
 
@@ -25,7 +25,7 @@ def sum(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     Parameters
     ----------
     x : array
-        What to add up; truth values count as 0 and 1.
+        Elements to sum; booleans count as 0 and 1.
     axis : int or sequence of int, optional
         Axes to reduce. Defaults to all axes.
     keepdims : bool
@@ -52,7 +52,7 @@ def prod(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     Parameters
     ----------
     x : array
-        What to multiply.
+        Elements to multiply.
     axis : int or sequence of int, optional
         Axes to reduce. Defaults to all axes.
     keepdims : bool
@@ -61,7 +61,7 @@ def prod(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     Returns
     -------
     array
-        Floating dtypes are kept; integers give int64 or uint64. The gradient is right where elements are 0.
+        Floating dtypes are kept; integers give int64 or uint64. The gradient is correct also where elements are 0.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def mean(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     Parameters
     ----------
     x : array
-        What to average.
+        Elements to average.
     axis : int or sequence of int, optional
         Axes to reduce. Defaults to all axes.
     keepdims : bool
@@ -89,7 +89,7 @@ def mean(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     Returns
     -------
     array
-        Floating dtypes are kept; integers and truth values give ``floatx``. The mean of nothing is nan.
+        Floating dtypes are kept; integers and booleans give ``floatx``. The mean of no elements is nan.
 
     Examples
     --------
@@ -103,8 +103,8 @@ def mean(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def _average(xp: Any, x: Array, axis: Any, keepdims: bool) -> Array:
-    """The mean as a quotient: half the time of the libraries' own on few elements, the same digits."""
-    if dtype_name(x) == "float16":  # whose sums overflow at 65504
+    """The mean as a quotient: twice as fast as the libraries' own for few elements, with the same digits."""
+    if dtype_name(x) == "float16":  # sums in float16 overflow at 65504
         return xp.astype(_average(xp, xp.astype(x, xp.float32), axis, keepdims), x.dtype)
     total = xp.sum(x) if axis is None and not keepdims else xp.sum(x, axis=axis, keepdims=keepdims)
     lengths = x.shape if axis is None else [x.shape[a] for a in (axis if type(axis) is tuple else (axis,))]
@@ -130,7 +130,7 @@ def var(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     -------
     array
         Floating dtypes are kept; integers give float64, complex numbers the real dtype of their parts, whose variances
-        add up. In two passes, so that a large mean does no harm. The variance of nothing is nan.
+        are added. Computed in two passes, so that a large mean loses no digits. The variance of no elements is nan.
 
     Examples
     --------
@@ -183,19 +183,19 @@ def _floats_or_float64(x: Array) -> tuple[Any, Array]:
 
 
 def cumsum(x: Array, axis: int | None = 0) -> Array:
-    """Partial sums along an axis.
+    """Cumulative sums along an axis.
 
     Parameters
     ----------
     x : array
-        What to add up.
+        Elements to sum.
     axis : int or None
-        The axis to run along; None flattens first.
+        Axis to accumulate along; None flattens the array first.
 
     Returns
     -------
     array
-        Of the same dtype, which wraps where it does not hold the sum; truth values give int64.
+        Of the same dtype; integers wrap on overflow. Booleans give int64.
 
     Examples
     --------
@@ -208,19 +208,19 @@ def cumsum(x: Array, axis: int | None = 0) -> Array:
 
 
 def cumprod(x: Array, axis: int | None = 0) -> Array:
-    """Partial products along an axis.
+    """Cumulative products along an axis.
 
     Parameters
     ----------
     x : array
-        What to multiply.
+        Elements to multiply.
     axis : int or None
-        The axis to run along; None flattens first.
+        Axis to accumulate along; None flattens the array first.
 
     Returns
     -------
     array
-        Of the same dtype, which wraps where it does not hold the product; truth values give int64.
+        Of the same dtype; integers wrap on overflow. Booleans give int64.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""The same elements in another dtype, shape or order.
+"""Changes of dtype, shape and order of elements.
 
-A shape may be a number, a sequence, or an integer vector such as `shape` gives; entries may be unknown lengths of
+A shape may be a number, a sequence, or an integer vector such as `shape` returns; entries may be unknown lengths of
 Tensors. Source: the array API standard 2024.12,
 https://data-apis.org/array-api/2024.12/API_specification/manipulation_functions.html.
 """
@@ -30,19 +30,19 @@ def cast(x: Array, dtype: Any) -> Array:
     Parameters
     ----------
     x : array or number
-        What to convert.
+        Elements to convert.
     dtype : str
-        Name of the dtype. Towards integers, fractions are cut off; bool is whether an element is not 0.
+        Name of the dtype. Casts to integers truncate towards 0; casts to bool test whether an element is not 0.
 
     Returns
     -------
     array
-        The gradient passes between floating dtypes, and is 0 through any other.
+        The gradient is passed on between floating dtypes, and is 0 for all others.
 
     Raises
     ------
     TypeError
-        If there is no such dtype.
+        If `dtype` is unknown.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def cast_to_floatx(x: Array) -> Array:
     Parameters
     ----------
     x : array, number or nested list
-        What to convert.
+        Elements to convert.
 
     Returns
     -------
@@ -76,21 +76,21 @@ def cast_to_floatx(x: Array) -> Array:
 
 
 def saturate_cast(x: Array, dtype: Any) -> Array:
-    """Convert elements to another dtype; what lies outside the range of an integer dtype becomes its nearest bound.
+    """Convert elements to another dtype, clipped to its range if it is an integer dtype.
 
-    A plain cast of such an element is undefined: libraries and processors differ in what it gives.
+    The result of `cast` for an element out of range is undefined: it differs between libraries and processors.
 
     Parameters
     ----------
     x : array or number
-        What to convert.
+        Elements to convert.
     dtype : str
         Name of the dtype.
 
     Returns
     -------
     array
-        Towards integers fractions are cut off, and nan becomes 0.
+        Casts to integers truncate towards 0, and nan becomes 0.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def saturate_cast(x: Array, dtype: Any) -> Array:
         own = xp.iinfo(x.dtype)
         x = xp.maximum(x, low) if own.min < low else x
         return xp.astype(xp.minimum(x, high) if own.max > high else x, wanted)
-    if dtype_name(x) == "float16":  # which has no room for the bounds
+    if dtype_name(x) == "float16":  # float16 cannot represent the bounds
         x = xp.astype(x, xp.float32)
     below, above = x <= float(low), x >= float(high + 1)  # powers of two, which any floating dtype holds exactly
     inside = xp.astype(xp.where(below | above | xp.isnan(x), 0.0, x), wanted)
@@ -118,14 +118,14 @@ def saturate_cast(x: Array, dtype: Any) -> Array:
 
 
 def reshape(x: Array, shape: Shape) -> Array:
-    """Give the elements another shape.
+    """Change the shape of an array.
 
     Parameters
     ----------
     x : array
-        The elements, in row-major order.
+        Elements, in row-major order.
     shape : int, sequence of int, or integer vector
-        The new lengths; one may be -1 and is then what is left.
+        New lengths. One may be -1 and is then computed from the number of elements.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def reshape(x: Array, shape: Shape) -> Array:
     Raises
     ------
     ValueError
-        If the elements do not fill the shape, or more than one length is -1.
+        If the number of elements does not match the shape, or more than one length is -1.
 
     Examples
     --------
@@ -149,12 +149,12 @@ def reshape(x: Array, shape: Shape) -> Array:
 
 
 def flatten(x: Array) -> Array:
-    """All elements along one axis, in row-major order.
+    """Flatten an array to one axis, in row-major order.
 
     Parameters
     ----------
     x : array
-        The elements.
+        Array.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def flatten(x: Array) -> Array:
 
 
 def batch_flatten(x: Array) -> Array:
-    """All elements of each sample along one axis, in row-major order.
+    """Flatten each sample to one axis, in row-major order.
 
     Parameters
     ----------
@@ -204,17 +204,17 @@ def batch_flatten(x: Array) -> Array:
 
 
 def expand_dims(x: Array, axis: int = -1, *, cyclic: bool = False) -> Array:
-    """A new axis of length 1.
+    """Insert a new axis of length 1.
 
     Parameters
     ----------
     x : array
-        The array.
+        Array.
     axis : int
-        Where the new axis is to be.
+        Position of the new axis.
     cyclic : bool
-        Whether a negative `axis` counts round and round the axes of `x`, each time beginning behind the last, as in
-        Keras 1.0 on Theano.
+        Whether a negative `axis` is taken modulo the number of axes of `x`, counting from the end, as in Keras 1.0 on
+        Theano.
 
     Returns
     -------
@@ -223,7 +223,7 @@ def expand_dims(x: Array, axis: int = -1, *, cyclic: bool = False) -> Array:
     Raises
     ------
     IndexError
-        If there can be no axis there.
+        If `axis` is out of range.
     TypeError
         If `axis` is None.
 
@@ -247,9 +247,9 @@ def squeeze(x: Array, axis: int | tuple[int, ...]) -> Array:
     Parameters
     ----------
     x : array
-        The array.
+        Array.
     axis : int or tuple of int
-        The axis to remove.
+        Axis to remove.
 
     Returns
     -------
@@ -258,7 +258,7 @@ def squeeze(x: Array, axis: int | tuple[int, ...]) -> Array:
     Raises
     ------
     ValueError
-        If there is no such axis, or its length is not 1.
+        If `axis` is out of range, or its length is not 1.
 
     Examples
     --------
@@ -271,12 +271,12 @@ def squeeze(x: Array, axis: int | tuple[int, ...]) -> Array:
 
 
 def transpose(x: Array) -> Array:
-    """All axes in reverse order.
+    """Reverse the order of the axes.
 
     Parameters
     ----------
     x : array
-        The array.
+        Array.
 
     Returns
     -------
@@ -297,14 +297,14 @@ def transpose(x: Array) -> Array:
 
 
 def permute_dimensions(x: Array, pattern: Sequence[int]) -> Array:
-    """Axes in another order.
+    """Permute the axes.
 
     Parameters
     ----------
     x : array
-        The array.
+        Array.
     pattern : sequence of int
-        For each axis of the result, which axis of `x` it is.
+        Axis of `x` for each axis of the result.
 
     Returns
     -------
@@ -313,7 +313,7 @@ def permute_dimensions(x: Array, pattern: Sequence[int]) -> Array:
     Raises
     ------
     ValueError
-        If `pattern` does not name each axis once.
+        If `pattern` does not contain each axis once.
 
     Examples
     --------
@@ -330,17 +330,17 @@ def permute_dimensions(x: Array, pattern: Sequence[int]) -> Array:
 
 
 def reverse(x: Array, axes: int | Sequence[int], *, ignore_unknown: bool = False) -> Array:
-    """The elements in reverse order along axes.
+    """Reverse the order of elements along axes.
 
     Parameters
     ----------
     x : array
-        The elements.
+        Array.
     axes : int or sequence of int
-        The axes to turn round.
+        Axes to reverse.
     ignore_unknown : bool
-        Whether axes that `x` does not have, negative ones among them, change nothing. Otherwise negative ones count
-        from the last and the others are an error.
+        Whether to ignore axes out of range, including all negative ones. Otherwise negative axes count from the last,
+        and axes out of range are an error.
 
     Returns
     -------
@@ -349,7 +349,7 @@ def reverse(x: Array, axes: int | Sequence[int], *, ignore_unknown: bool = False
     Raises
     ------
     ValueError
-        If `x` has no such axis.
+        If an axis is out of range.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Sparse matrices as recorded values: the elements that are there, and the row and column of each.
+"""Recorded sparse matrices in coordinate format: the stored elements, and the row and column of each.
 
-They are stored in three vectors of the same arrays as everything else, so products with them run and differentiate on
-every library. Matrices come in as SciPy's or the package sparse's, or anything with the attributes of these.
+The three vectors are ordinary arrays, so products with sparse matrices run and can be differentiated on every library.
+Arguments are sparse matrices of SciPy or of the package sparse, or objects with the same attributes.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ __all__ = [
 
 
 def coordinates(matrix: Any) -> tuple[Any, Any, Any, tuple[int, int]] | None:
-    """The values, rows, columns and shape of a sparse matrix of another package; None for what is none.
+    """Return the values, rows, columns and shape of a sparse matrix of another package; None for other objects.
 
     Parameters
     ----------
     matrix
-        With ``tocoo`` as SciPy's matrices have it, or with ``coords`` and ``data`` as those of sparse.
+        Object with a method ``tocoo``, as SciPy's matrices, or attributes ``coords`` and ``data``, as sparse's.
 
     Examples
     --------
@@ -47,14 +47,14 @@ def coordinates(matrix: Any) -> tuple[Any, Any, Any, tuple[int, int]] | None:
 
 
 class SparseTensor:
-    """A recorded matrix most of whose elements are 0.
+    """A recorded sparse matrix.
 
     Parameters
     ----------
     values, rows, columns : Tensor
-        What is there, and where, each with one axis. Elements in one place add up.
+        Stored elements, and their rows and columns, each with one axis. Elements at the same position are added up.
     shape : tuple of two lengths
-        The shape of the matrix.
+        Shape of the matrix.
     name : str, optional
         Name for display.
     """
@@ -69,29 +69,29 @@ class SparseTensor:
 
     @property
     def dtype(self) -> Any:
-        """The dtype of the elements."""
+        """Dtype of the elements."""
         return self.values.dtype
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """The lengths; unknown ones as lengths of Tensors."""
+        """Shape of the matrix; unknown lengths are lengths of Tensors."""
         return self.lengths
 
     def to_dense(self) -> Any:
-        """The matrix as a Tensor."""
+        """Convert the matrix to a dense Tensor."""
         height, width = self.lengths
         cells = sums_at(self.values, self.rows * width + self.columns, length=height * width)
         return recorded.reshape(cells, (height, width))
 
     def feed(self, matrix: Any) -> list[Any]:
-        """The arrays for the placeholders of this matrix.
+        """Return the arrays of a matrix for the placeholders of this one.
 
         Raises
         ------
         TypeError
             If `matrix` is not sparse.
         ValueError
-            If it has another shape.
+            If `matrix` has another shape.
         """
         found = coordinates(matrix)
         if found is None:
@@ -112,16 +112,16 @@ class SparseTensor:
 def sparse_placeholder(
     shape: Sequence[int | None] | None = None, ndim: int | None = None, dtype: Any = None, name: str | None = None
 ) -> SparseTensor:
-    """An input that is to be a sparse matrix.
+    """Create an input for sparse matrices.
 
     Parameters
     ----------
     shape : sequence of int or None, optional
-        Its two lengths, None for unknown ones.
+        Two lengths, None for unknown ones.
     ndim : int, optional
-        2, where no `shape` is given.
+        Must be 2 if `shape` is not given.
     dtype : str, optional
-        Its dtype, ``floatx`` by default.
+        Dtype. Defaults to ``floatx``.
     name : str, optional
         Name for display.
 
@@ -132,7 +132,7 @@ def sparse_placeholder(
     Raises
     ------
     ValueError
-        If it is to have another number of axes.
+        If the number of axes is not 2.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def sparse_placeholder(
         raise ValueError(f"a sparse placeholder must have two axes, got shape {shape} and ndim {ndim}")
     values = tape.placeholder((None,), dtype=dtype or floatx(), name=name)
     rows, columns = (tape.placeholder((None,), dtype="int64") for _ in range(2))
-    # an unknown length is that of an input of its own: a lazy array's length is known where its value is not
+    # an unknown length is the length of another input: lazy arrays have known lengths, not values
     sides = [tape.placeholder((None,), dtype="bool") for _ in range(2)]
     shown = [side.shape[0] if length is None else int(length) for side, length in zip(sides, lengths, strict=True)]
     made = SparseTensor(values, rows, columns, shown, name)
@@ -153,14 +153,14 @@ def sparse_placeholder(
 
 
 def sparse_variable(matrix: Any, dtype: Any = None, name: str | None = None) -> SparseTensor:
-    """A sparse matrix of another package, recorded; it cannot be set.
+    """Record a sparse matrix of another package as a constant.
 
     Parameters
     ----------
     matrix
-        See `coordinates`.
+        Sparse matrix; see `coordinates`.
     dtype : str, optional
-        Its dtype, ``floatx`` by default.
+        Dtype. Defaults to ``floatx``.
     name : str, optional
         Name for display.
 
@@ -184,7 +184,7 @@ def sparse_variable(matrix: Any, dtype: Any = None, name: str | None = None) -> 
 
 
 def sparse_dot(x: SparseTensor, y: Array) -> Any:
-    """The product of a sparse matrix and a dense one.
+    """Product of a sparse matrix and a dense matrix or vector.
 
     Parameters
     ----------
@@ -196,12 +196,12 @@ def sparse_dot(x: SparseTensor, y: Array) -> Any:
     Returns
     -------
     Tensor
-        Dense. Only the elements that are there are multiplied.
+        Dense product. Only stored elements are multiplied.
 
     Raises
     ------
     ValueError
-        If `y` has another number of axes, or does not fit.
+        If `y` has a wrong number of axes, or the inner lengths differ.
     """
     y = tape.as_tensor(y)
     if y.ndim not in (1, 2):
@@ -214,19 +214,19 @@ def sparse_dot(x: SparseTensor, y: Array) -> Any:
 
 
 def sparse_concatenate(tensors: Sequence[Any], axis: int = -1) -> Any:
-    """Join matrices of which some are sparse.
+    """Join matrices, some or all of them sparse.
 
     Parameters
     ----------
     tensors : sequence of SparseTensor, Tensor or array
-        What to join.
+        Matrices to join.
     axis : int
-        The axis along which.
+        Axis to join.
 
     Returns
     -------
     SparseTensor or Tensor
-        Sparse if all are, else dense.
+        Sparse if all matrices are sparse, else dense.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""Values, shapes and dtypes of arrays and variables; and what sets a variable.
+"""Values, shapes and dtypes of arrays and variables; assignment to variables.
 
-Values of variables come out as NumPy arrays, copied; everything else stays in the library it is of.
+Values of variables are returned as copies in NumPy arrays; all other results stay in their library.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = [
 
 
 def get_value(x: tape.Variable) -> Any:
-    """The value of a variable.
+    """Return the value of a variable.
 
     Parameters
     ----------
     x : Variable
-        The variable.
+        Variable.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def get_value(x: tape.Variable) -> Any:
     Raises
     ------
     TypeError
-        If `x` is no variable.
+        If `x` is not a variable.
 
     Examples
     --------
@@ -49,12 +49,12 @@ def get_value(x: tape.Variable) -> Any:
 
 
 def batch_get_value(xs: Iterable[tape.Variable]) -> list[Any]:
-    """The values of several variables.
+    """Return the values of several variables.
 
     Parameters
     ----------
     xs : iterable of Variable
-        The variables.
+        Variables.
 
     Returns
     -------
@@ -71,20 +71,20 @@ def batch_get_value(xs: Iterable[tape.Variable]) -> list[Any]:
 
 
 def set_value(x: tape.Variable, value: Any) -> None:
-    """Give a variable another value.
+    """Set the value of a variable.
 
     Parameters
     ----------
     x : Variable
-        The variable.
+        Variable.
     value : array, number, nested list, or anything that NumPy makes an array of
-        Cast to the variable's dtype, whatever is lost. The lengths of its axes may be others, their number not.
-        Datasets of h5py and frames of pandas are taken as NumPy takes them.
+        New value, cast to the variable's dtype even if digits are lost. Its lengths may differ from the variable's, its
+        number of axes may not. Datasets of h5py and data frames of pandas are converted by NumPy.
 
     Raises
     ------
     TypeError
-        If `x` is no variable, or `value` has another number of axes.
+        If `x` is not a variable, or `value` has another number of axes.
 
     Examples
     --------
@@ -98,21 +98,21 @@ def set_value(x: tape.Variable, value: Any) -> None:
 
 
 def batch_set_value(tuples: Iterable[tuple[tape.Variable, Any]], *, same_shapes: bool = False) -> None:
-    """Give several variables other values: all, or none where one does not fit.
+    """Set the values of several variables: all, or none if one value is invalid.
 
     Parameters
     ----------
     tuples : iterable of (Variable, value)
-        Each variable with its new value, as `set_value` takes it.
+        Variables with their new values; see `set_value`.
     same_shapes : bool
-        Whether values must have the shapes of their variables.
+        Whether to require values of the same shapes as their variables.
 
     Raises
     ------
     TypeError
-        If one is no variable, or a value has another number of axes.
+        If one is not a variable, or a value has another number of axes.
     ValueError
-        If a value has another shape, with `same_shapes`.
+        If `same_shapes` is true and a value has another shape.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def batch_set_value(tuples: Iterable[tuple[tape.Variable, Any]], *, same_shapes:
 
 
 def as_variable(x: Any, name: str) -> tape.Variable:
-    """The variable that `x` is, or an error in the name of a function."""
+    """Return `x` if it is a variable, else raise an error that names the calling function."""
     if not isinstance(x, tape.Variable):
         what = "a Tensor that is computed: eval gives its value" if tape.is_tensor(x) else f"{type(x).__name__}"
         raise TypeError(f"{name} takes a variable, got {what}")
@@ -136,17 +136,17 @@ def as_variable(x: Any, name: str) -> tape.Variable:
 
 
 def get_variable_shape(x: Array) -> tuple[int | None, ...]:
-    """The shape as plain numbers.
+    """Return the shape as a tuple of Python integers.
 
     Parameters
     ----------
     x : Variable or array
-        Of what.
+        Variable, array or Tensor.
 
     Returns
     -------
     tuple of int
-        With None for lengths of a Tensor that are not known yet.
+        Lengths, with None for unknown lengths of a Tensor.
 
     Examples
     --------
@@ -158,12 +158,12 @@ def get_variable_shape(x: Array) -> tuple[int | None, ...]:
 
 
 def count_params(x: Array) -> int:
-    """The number of elements.
+    """Return the number of elements.
 
     Parameters
     ----------
     x : Variable or array
-        Of what.
+        Variable, array or Tensor.
 
     Returns
     -------
@@ -172,7 +172,7 @@ def count_params(x: Array) -> int:
     Raises
     ------
     ValueError
-        If a length of a Tensor is not known yet.
+        If a length of a Tensor is unknown.
 
     Examples
     --------
@@ -187,18 +187,18 @@ def count_params(x: Array) -> int:
 
 
 def shape(x: Array) -> Any:
-    """The shape, to be used as one.
+    """Return the shape, for use as an argument of other functions.
 
     Parameters
     ----------
     x : array
-        Of what.
+        Variable, array or Tensor.
 
     Returns
     -------
     tuple of int, or Tensor
-        Of an array, its lengths. Of a Tensor, an int64 vector, which follows what the Tensor becomes; `reshape` and
-        its like take it.
+        Tuple of the lengths of an array. For a Tensor, a recorded int64 vector, which `reshape` and similar functions
+        accept.
 
     Examples
     --------
@@ -210,19 +210,19 @@ def shape(x: Array) -> Any:
 
 
 def shape_vector(x: Array, dtype: str) -> Array:
-    """The shape as a vector.
+    """Return the shape as a vector.
 
     Parameters
     ----------
     x : array or Tensor
-        Of what.
+        Variable, array or Tensor.
     dtype : str
-        The dtype of the vector.
+        Dtype of the vector.
 
     Returns
     -------
     array or Tensor
-        With one axis; of a Tensor, it follows what the Tensor becomes.
+        Vector of the lengths; recorded for a Tensor.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def shape_vector(x: Array, dtype: str) -> Array:
     x = as_array(x)
     xp = array_namespace(x)
     if not tape.is_tensor(x) and is_lazy(xp) and all(length == length for length in x.shape):
-        xp = host_namespace()  # what is known need not be computed
+        xp = host_namespace()  # known lengths need no computation
     kind = dtype_of(xp, dtype)
     if not tape.is_tensor(x):
         return xp.asarray(tuple(x.shape), dtype=kind)
@@ -242,12 +242,12 @@ def shape_vector(x: Array, dtype: str) -> Array:
 
 
 def ndim(x: Array) -> int:
-    """The number of axes.
+    """Return the number of axes.
 
     Parameters
     ----------
     x : array
-        Of what.
+        Variable, array or Tensor.
 
     Returns
     -------
@@ -264,12 +264,12 @@ def ndim(x: Array) -> int:
 
 
 def dtype(x: Array) -> str:
-    """The dtype by name.
+    """Return the name of the dtype.
 
     Parameters
     ----------
     x : array
-        Of what.
+        Variable, array or Tensor.
 
     Returns
     -------
@@ -285,24 +285,25 @@ def dtype(x: Array) -> str:
 
 
 def eval(x: Any, *, shape_vectors: bool = False) -> Any:
-    """The value of what was recorded.
+    """Compute the values of recorded Tensors.
 
     Parameters
     ----------
     x : Tensor, array, number, or tuple or list of them
-        What to compute; Tensors in one list are computed together. Shapes of variables are tuples of numbers.
+        Values to compute; Tensors in one list are computed together. A tuple of lengths gives a tuple of integers.
     shape_vectors : bool
-        Whether a tuple of lengths comes out as a vector of int64, a NumPy array: so it does where shapes are recorded.
+        Whether to return a tuple of lengths as an int64 vector, a NumPy array, as for a recorded shape.
 
     Returns
     -------
     array
-        In the library that it was computed in; a tuple or list for a tuple or list. What is no Tensor, as it is.
+        In the library of the computation; a tuple or list for a tuple or list. Objects other than Tensors are returned
+        unchanged.
 
     Raises
     ------
     ValueError
-        If a placeholder is needed.
+        If the value depends on a placeholder.
 
     Examples
     --------
