@@ -1,11 +1,11 @@
-"""Annealed importance sampling: chains along the models between one without weights and a machine, or in reverse.
+"""Annealed importance sampling from the base-rate model to a machine, and in reverse.
 
-A chain starts in the model without weights, whose visible biases match the data and whose Z is known. It sweeps through
-models in between, at inverse temperatures from 0 to 1, to the machine. Each chain gives a weight; their mean is an
-unbiased estimate of the ratio of the two partition functions, so the logarithm of it is, on average, no more than the
-ratio's: too few chains or temperatures make log Z too small. In reverse, from states of the machine, the mean of the
-weights estimates the inverse of the ratio, and log Z comes out too large, if anything. Together they tell how far to
-trust either.
+A chain starts in the base-rate model, which has no weights, whose visible biases match the data, and whose Z is known.
+It does a sweep in each of the intermediate models, at inverse temperatures from 0 to 1, up to the machine. Each chain
+gives a weight; the mean weight is an unbiased estimate of the ratio of the two partition functions, so the expectation
+of its logarithm is at most the logarithm of the ratio: too few chains or temperatures make log Z too small. In reverse,
+from states of the machine, the mean weight estimates the inverse ratio, and log Z is too large on average. Together the
+two bracket log Z.
 
 References
 ----------
@@ -39,18 +39,18 @@ __all__ = [
     "inverse_temperatures",
 ]  # fmt: skip
 
-_MIXING = 1000  # sweeps to states of a machine, by default
+_MIXING = 1000  # default number of Gibbs sweeps to states of a machine
 
 Fields: TypeAlias = tuple[Array, Array]
 
 
 def inverse_temperatures(n_temperatures: Any, betas: Sequence[float] | None) -> list[float] | None:
-    """Inverse temperatures, rising from 0 to 1: so many evenly, or those given; None where they are to be placed.
+    """Return inverse temperatures from 0 to 1: evenly spaced, or `betas`; None for adaptive ones.
 
     Raises
     ------
     ValueError
-        If they are something else.
+        If an argument is invalid.
     """
     if betas is None and isinstance(n_temperatures, str):
         if n_temperatures == "adaptive":
@@ -78,15 +78,15 @@ class AISEstimate:
     log_z : float
         The logarithm of the estimate of Z.
     log_z_low, log_z_high : float
-        The logarithms of that estimate minus and plus three standard errors; of chains in reverse, whose weights
-        estimate 1 / Z, the logarithms of the inverses. The lower bound is -inf, or the upper inf, if three standard
-        errors exceed the estimate: then there are too few chains or temperatures.
+        The logarithms of that estimate minus and plus three standard errors. Reverse chains estimate 1 / Z, and the
+        logarithms of the inverse bounds are given. If three standard errors exceed the estimate, the lower bound is
+        -inf, or in reverse the upper bound is inf: then there are too few chains or temperatures.
     standard_error : float
-        The relative standard error of the mean weight; if small, that of `log_z`.
+        The relative standard error of the mean weight; if small, also the standard error of `log_z`.
     effective_runs : float
         Effective number of chains by the weights.
     log_weights : array of shape (chains,)
-        The logarithms of the weights, each of which estimates Z; of chains in reverse, 1 / Z.
+        The logarithms of the weights, each of which estimates Z, or in reverse 1 / Z.
     n_temperatures : int
         Number of intermediate models, both ends included.
     """
@@ -105,7 +105,7 @@ class AISEstimate:
 
 
 def estimate(log_weights: Array, n_temperatures: int, *, reverse: bool = False) -> AISEstimate:
-    """Log Z and its error bars from the logarithms of the chains' weights, which estimate Z, or in reverse 1 / Z."""
+    """Return log Z and its error bars from the log-weights of chains, which estimate Z, or in reverse 1 / Z."""
     count = log_weights.shape[0]
     top = float(B.max(log_weights))
     weights = B.exp(log_weights - top)
@@ -127,14 +127,15 @@ def estimate(log_weights: Array, n_temperatures: int, *, reverse: bool = False) 
 
 
 class BaseModel(NamedTuple):
-    """The model without weights that is most like the data; NumPy arrays.
+    """The base-rate model: the model without weights whose visible means match the data; NumPy arrays.
 
     Attributes
     ----------
     rate : array of shape (visible units,)
-        Its means, at which every visible state has some chance: annealing could not weight states that never occur.
+        Means of the visible units, bounded such that every visible state has a positive probability, as importance
+        sampling requires.
     bias : array of shape (visible units,)
-        Its visible biases; it has no others.
+        Visible biases; the other biases are 0.
     log_z : float
     """
 
@@ -144,7 +145,7 @@ class BaseModel(NamedTuple):
 
 
 def base_model(machine: Machine) -> BaseModel:
-    """That of a machine's layers and base rate."""
+    """Return the base-rate model of a machine."""
     host = library_name(host_namespace())
     (rate, bias, log_z), _ = compiled(host, _record_base, Form(machine.topology, machine.dtype, 1))(
         [to_numpy(machine.base_rate)], []
@@ -163,15 +164,16 @@ def _record_base(form: Form, streams: ChainStreams) -> Recorded:
 
 @dataclass(frozen=True)
 class Path:
-    """The models between one without weights and another of the same layers, whose energies are mixed in proportion.
+    """The models between a base-rate model and a machine, whose energies are linear interpolations of the two.
 
     Attributes
     ----------
     base : Tensor of shape (visible units,)
-        The visible biases of the first model, which has no others.
+        Visible biases of the base-rate model, whose other biases are 0.
     last : Parameters
+        Parameters of the machine.
     excess : Parameters
-        What the last model has over the first.
+        Parameters of the machine minus those of the base-rate model.
     """
 
     base: Array
@@ -183,20 +185,20 @@ class Path:
         object.__setattr__(self, "excess", replace(self.last, biases=(visible - self.base, *others)))
 
     def local_fields(self, layer: int, state: Sequence[Array]) -> Fields:
-        """What a layer receives in the first model, None for nothing, and how much more in the last."""
+        """Return the local field of a layer in the base-rate model, None for 0, and its increase in the machine."""
         own = None if layer else self.last.for_each_state(self.base)
         return own, local_field(self.excess, layer, state)
 
     @staticmethod
     def mixed(beta: Array, parts: Fields) -> Array:
-        """What a layer receives at an inverse temperature."""
+        """Return the local field of a layer at an inverse temperature."""
         own, more = parts
         return beta * more if own is None else own + beta * more
 
     def log_ratio(self, cold: Array, warm: Array, state: Sequence[Array]) -> tuple[Array, dict[int, Fields]]:
-        """The logarithm of the ratio of a state's weights at two temperatures, and what marginalised layers receive.
+        """Return the log-ratio of the weights of states at two temperatures, and the marginalised layers' local fields.
 
-        A state has the layers of ``topology.retained``, and its weight is the sum over the states of the other layers.
+        A state has the layers of ``topology.retained``; its weight is the sum over the states of the other layers.
         """
         topology, axis = self.last.topology, self.last.units_axis
         known = {layer: self.local_fields(layer, state) for layer in topology.marginalised}
@@ -209,25 +211,25 @@ class Path:
         return gain, known
 
     def sweep(self, beta: Array, state: Sequence[Array], rows: int, rng: Streams, known: Mapping[int, Fields]) -> State:
-        """One sweep of Gibbs sampling at an inverse temperature; `known` has what marginalised layers receive."""
+        """Do one Gibbs sweep at an inverse temperature; `known` are the local fields of marginalised layers."""
 
         def mixed_field(layer: int, states: Sequence[Array]) -> Array:
             return self.mixed(beta, known[layer] if layer in known else self.local_fields(layer, states))
 
-        # The marginalised layers are drawn first, so what they receive is that of the given state.
+        # The marginalised layers are drawn first, so their local fields are those of the given state.
         return sweep(self.last, state, rows, rng, field=mixed_field)[0]
 
 
 def _along(factors: Array, energies: Array) -> Array:
-    """A factor for all states, or, of shape (replicas, 1, 1), one for each row of their energies."""
+    """Return a scalar factor, or factors of shape (replicas, 1, 1), in a shape that broadcasts with energies."""
     return factors[:, :, 0] if len(factors.shape) == 3 else factors
 
 
 class AnnealedChains(Chains):
-    """The chains of annealed importance sampling of a machine, any block of them at any time.
+    """The chains of annealed importance sampling of a machine; each block of chains is computed independently.
 
-    A sweep is a step from one inverse temperature to the next. The last of the states is the logarithm of the chains'
-    weights, of shape (chains,), float64; `collect` gives it.
+    A sweep is a step from one inverse temperature to the next. The last array of the states is the log-weights of the
+    chains, of shape (chains,) and dtype float64; `collect` returns it.
 
     Parameters
     ----------
@@ -259,16 +261,16 @@ class AnnealedChains(Chains):
         self.base_rate = self.base.rate
 
     def start(self, offset: int, rows: int) -> States:
-        """See `Chains.start`; see `weighted` for the weights."""
+        """See `Chains.start`; `weighted` adds the weights."""
         return self.weighted(super().start(offset, rows))
 
     def weighted(self, states: Sequence[Array]) -> States:
-        """States of ``topology.retained``, and the chains' weights: Z of the first model, or in reverse 1 / Z."""
+        """Return states of ``topology.retained`` and initial log-weights: log Z of the base-rate model, or minus it."""
         xp, log_z = self.xp, -self.base.log_z if self.is_reverse else self.base.log_z
         return (*in_order(states), xp.full((int(states[0].shape[1]),), log_z, dtype=xp.float64))
 
     def log_partition(self, n_chains: int, library: str | None, chunks: Chunks) -> AISEstimate:
-        """Log Z by so many chains; see `Chains.last`."""
+        """Return log Z estimated by `n_chains` chains; see `Chains.last`."""
         found = to_numpy(self.last(n_chains, len(self.betas) - 1, library, chunks)[0][:, 0])
         return estimate(found, len(self.betas), reverse=self.is_reverse)
 
@@ -282,7 +284,7 @@ class AnnealedChains(Chains):
         return (*self.machine.arrays, asarray(self.base.bias, self.xp, self.machine.dtype))
 
     def _schedule(self, number: int) -> Sequence[Any]:
-        """The inverse temperatures after and before a step."""
+        """Return the inverse temperatures after and before a step."""
         return self.betas[number + 1], self.betas[number]
 
     def widths(self, n_sweeps: int) -> list[int]:
@@ -294,13 +296,13 @@ class AnnealedChains(Chains):
         return self.advance(self.start(offset, rows), offset, 0, n_sweeps)[-1][:, None]
 
     def ratio(self, states: Sequence[Array], cold: float, warm: float) -> Array:
-        """The logarithms of the ratios of the weights of states at two temperatures."""
+        """Return the log-ratios of the weights of states at two temperatures."""
         weigh = self._compiled(_record_ratio, int(states[0].shape[1]))
         return weigh([*states[:-1], *self._constants(), cold, warm], [])[0][0]
 
 
 class ReverseChains(AnnealedChains):
-    """The same in reverse, from states of the machine itself to the model without weights.
+    """The chains of reverse annealed importance sampling, from states of the machine to the base-rate model.
 
     Parameters
     ----------
@@ -309,9 +311,9 @@ class ReverseChains(AnnealedChains):
     betas : sequence of float
         Inverse temperatures, falling from 1 to 0.
     n_sweeps : int, optional
-        Sweeps of the chains that `mixing` gives, to states of the machine.
+        Number of sweeps of the `mixing` chains, which draw states of the machine.
     initial : mapping of int to array of shape (chains, sites), optional
-        States of the machine, of ``topology.retained``.
+        States of the machine for the layers of ``topology.retained``.
     """
 
     default_purpose = "reverse annealing"
@@ -331,7 +333,7 @@ class ReverseChains(AnnealedChains):
 
     @property
     def mixing(self) -> Chains:
-        """Chains that come to states of the machine: on its ladder if it has one."""
+        """Chains that draw states of the machine: on its ladder if it has one."""
         if self.machine.ladder and self.n_sweeps != 0:
             return LadderChains(self.machine, self.seed, layers=self.topology.retained)
         return Chains(self.machine, self.seed, layers=self.topology.retained, purpose=self.purpose)
@@ -349,14 +351,14 @@ class ReverseChains(AnnealedChains):
 
 
 def _path(form: Form) -> tuple[list[Array], Path]:
-    """Placeholders for a machine and the biases of the model without weights, and the path between them."""
+    """Return placeholders for a machine and the biases of the base-rate model, and the path between the two."""
     weights, parameters = form.parameters()
     base = B.placeholder(shape=(form.topology.sizes[0],), dtype=form.dtype)
     return [*weights, base], Path(base, parameters)
 
 
 def _record_step(form: Form, streams: ChainStreams) -> Recorded:
-    """Weights change by the ratio at the two temperatures; then chains sweep at the first of them."""
+    """Record a step: multiply weights by the ratio at the two temperatures, then sweep at the temperature `cold`."""
     machine, path = _path(form)
     inputs, state = form.states(path.last, form.topology.retained)
     weights = B.placeholder(shape=(form.n_chains,), dtype="float64")

@@ -1,16 +1,16 @@
 """Log Z along a ladder of machines, by Bennett's acceptance ratio.
 
-Between two neighbours a and b, C = log Z_a - log Z_b solves Σ f(u - C) = Σ f(d + C), where f(x) = 1 / (1 + exp(x)), u
-is how much more free energy states of a have in b, d how much more those of b have in a, and there are as many of
-either. No other way of using both is more precise. The standard error comes from the spread between chains, which are
-independent of one another whatever their states were along the way and on whatever machine.
+For two neighbours a and b, C = log Z_a - log Z_b solves Σ f(u - C) = Σ f(d + C), where f(x) = 1 / (1 + exp(x)), u is
+the free energy in b minus that in a of states of a, d the free energy in a minus that in b of states of b, and the
+numbers of states are equal. This estimate has the least variance. The standard error is computed from the spread
+between chains, which are independent of each other.
 
-Chains tell nothing of places that they do not come to. Two things show it. The states of either machine alone tell the
-ratio too, as the mean of exp(-u) over states of the lower one or, upside down, of exp(-d) over those of the higher one;
-where the chains of a pair lie in different places, the two part by more than chance, and so do earlier and later looks,
-while chains find their way. What they part by is added to the standard error. And states of the higher machine that the
-lower one hardly ever has came by no exchange: however many they are, that share is not the machine's but of the way
-that it learned.
+The estimate is wrong if chains miss modes of a machine. Two checks detect this. First, the states of either machine
+alone also estimate the ratio: as the mean of exp(-u) over states of the lower machine, or as the inverse mean of
+exp(-d) over states of the higher one. The two estimates differ significantly if the chains of a pair are in different
+modes, and estimates from earlier and later steps differ if chains are not at equilibrium; both differences are added to
+the standard error. Second, states of the higher machine that are very improbable in the lower one were not exchanged,
+so that their share depends on the history of the training.
 
 References
 ----------
@@ -31,9 +31,9 @@ from nbm_xp.namespace import array_namespace
 __all__ = ["LadderEstimate", "LadderWarning", "bennett", "cut_off", "parting"]
 
 _HALVINGS = 60
-_NEVER = -10.0  # nats: what the lower machine of a pair hardly ever has
-_FEW = 0.02  # of the states: so many may be out of the way
-_NEWS = 0.5  # nats: a handful of chains may part by less
+_NEVER = -10.0  # nats: states of a lower log-ratio are very improbable in the lower machine of a pair
+_FEW = 0.02  # largest acceptable fraction of such states
+_NEWS = 0.5  # nats: largest acceptable difference of the estimates
 
 
 class LadderWarning(RuntimeWarning):
@@ -42,19 +42,19 @@ class LadderWarning(RuntimeWarning):
 
 @dataclass(frozen=True)
 class LadderEstimate:
-    """An estimate of log Z by chains on a ladder.
+    """An estimate of log Z along a ladder of machines.
 
     Attributes
     ----------
     log_z : float
     standard_error : float
-        That of `log_z`; infinite for one chain.
+        Standard error of `log_z`; infinite for one chain.
     acceptance : tuple of float
         Acceptance rates of exchanges of each pair of neighbours, from the base-rate model upwards.
     effective : float
         Effective sample size of the last machine's chains, by the difference of free energies to the machine below.
     r_hat : float
-        R-hat of the same.
+        R-hat of the same differences.
     parting : float
         Difference in nats, beyond chance, between the estimates of log Z by the lower and by the higher machines, and
         by earlier and by later steps. `standard_error` includes it.
@@ -94,12 +94,12 @@ class LadderEstimate:
 
     @property
     def log_z_low(self) -> float:
-        """Three standard errors below."""
+        """`log_z` minus three standard errors."""
         return self.log_z - 3 * self.standard_error
 
     @property
     def log_z_high(self) -> float:
-        """Three standard errors above."""
+        """`log_z` plus three standard errors."""
         return self.log_z + 3 * self.standard_error
 
     def __str__(self) -> str:
@@ -108,16 +108,16 @@ class LadderEstimate:
 
 
 def bennett(up: Array, down: Array) -> tuple[float, float]:
-    """Log Z of the last machine less that of the first, and its standard error.
+    """Return log Z of the last machine minus that of the first, and the standard error.
 
     Parameters
     ----------
-    up, down : array of shape (looks, pairs, chains)
-        In host memory, float64: see `ladder.Move`.
+    up, down : array of shape (measurements, pairs, chains)
+        Differences of free energies, see `ladder.Move`, float64 in host memory.
 
     Examples
     --------
-    A machine whose free energy is everywhere 2 less has a Z that is exp(2) times as large.
+    A machine whose free energy is lower by 2 everywhere has a Z that is exp(2) times as large.
 
     >>> import numpy as np
     >>> bennett(np.full((3, 1, 4), -2.0), np.full((3, 1, 4), 2.0))
@@ -145,16 +145,16 @@ def bennett(up: Array, down: Array) -> tuple[float, float]:
 
 
 def parting(up: Array, down: Array) -> float:
-    """By how much, beyond chance, what should agree differs, over all pairs: see above.
+    """Return the differences, beyond three standard errors, of estimates that should agree, summed over all pairs.
 
     Parameters
     ----------
-    up, down : array of shape (looks, pairs, chains)
-        In host memory, float64: see `ladder.Move`.
+    up, down : array of shape (measurements, pairs, chains)
+        Differences of free energies, see `ladder.Move`, float64 in host memory.
 
     Examples
     --------
-    Half of the higher machine's chains lie where the lower one never is: log 2, less what chance may make.
+    Half of the higher machine's chains are in states that the lower one never has: log 2, minus three standard errors.
 
     >>> import numpy as np
     >>> from nbm_xp.boltzmann.bridging import parting
@@ -176,7 +176,7 @@ def parting(up: Array, down: Array) -> float:
 
 
 def _alone(exponents: Array) -> tuple[Array, Array]:
-    """Of each pair the logarithm of the mean of the exponentials, and the square of its standard error."""
+    """Return for each pair the logarithm of the mean of the exponentials, and the square of its standard error."""
     xp = array_namespace(exponents)
     top = xp.max(exponents, axis=(0, 2))
     chains = xp.mean(xp.exp(exponents - top[:, None]), axis=0)
@@ -185,12 +185,12 @@ def _alone(exponents: Array) -> tuple[Array, Array]:
 
 
 def cut_off(up: Array, down: Array) -> float:
-    """The largest share, over pairs, of the higher machine's states that the lower one hardly ever has.
+    """Return the largest fraction, over pairs, of the higher machine's states that are improbable in the lower one.
 
     Parameters
     ----------
-    up, down : array of shape (looks, pairs, chains)
-        In host memory, float64: see `ladder.Move`.
+    up, down : array of shape (measurements, pairs, chains)
+        Differences of free energies, see `ladder.Move`, float64 in host memory.
     """
     xp = array_namespace(down)
     rises, _ = _alone(-up)
@@ -199,5 +199,5 @@ def cut_off(up: Array, down: Array) -> float:
 
 
 def _forces(up: Array, down: Array, constants: Array) -> tuple[Array, Array]:
-    """What rises and what falls with the constants, of each pair and chain; the sums are alike where they are right."""
+    """Return both sides of Bennett's equation for each measurement; their sums are equal at the solution."""
     return B.sigmoid(constants[:, None] - up), B.sigmoid(-constants[:, None] - down)

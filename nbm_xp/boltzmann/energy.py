@@ -1,17 +1,17 @@
-"""Boltzmann machines of any layers as formulas, recorded on Tensors.
+"""Energies, conditional distributions and Gibbs sweeps of machines of layers, as formulas on Tensors.
 
-A state has an array of rows `x_l` for each layer l, of what its kind of units can be (see `units`). With weights W_ij
-for each pair of connected layers and biases b_l, a state has the energy
+A state has an array of rows `x_l` for each layer l, with values of its kind of units (see `machines.units`). With
+weights W_ij for each pair of connected layers and biases b_l, a state has the energy
 
     E(x) = - Σ_l x_l·b_l - Σ_ij x_i·W_ij x_j    (and + ½ x_l·x_l for each layer of real numbers)
 
-and the probability (or density) exp(-E) / Z. Layers that are not connected are independent given the rest, and their
-units too: a binary unit that receives r is 1 with probability sigmoid(r), a Gaussian one is normally distributed
-around r with variance 1. So any group of such layers is summed out in closed form; the free energy of the other layers
-is F = - log Σ exp(-E) over the states of the group. A restricted Boltzmann machine is the case of two layers.
+and the probability (or density) exp(-E) / Z. Layers that are not connected are independent given the others, and so
+are their units: a binary unit with local field r is 1 with probability sigmoid(r), a Gaussian unit is normally
+distributed with mean r and variance 1. So any group of such layers is summed out in closed form; the free energy of the
+other layers is F = - log Σ exp(-E), summed over the states of the group. A restricted Boltzmann machine has two layers.
 
-Every function takes a state as a sequence with an entry for each layer; entries that it does not need may be None. An
-entry has a row for each state, or a column where the parameters say so.
+All functions take a state as a sequence with an entry for each layer; entries that are not needed may be None. An entry
+has a row for each state, or a column if ``parameters.in_columns``.
 
 References
 ----------
@@ -43,18 +43,17 @@ State = Sequence[Array]
 
 @dataclass(frozen=True)
 class Parameters:
-    """Weights and biases: Variables, or Tensors made of them.
+    """Weights and biases: Variables, or Tensors computed from them.
 
     Attributes
     ----------
     topology : Topology
     weights : tuple
-        One for each connection, of shape (units of the lower layer, units of the higher layer).
+        One array for each connection, of shape (units of the lower layer, units of the higher layer).
     biases : tuple
-        One for each layer. None, here and among the weights, is for zeros that nothing is to be computed of: see
-        `local_field`.
+        One array for each layer. None, for weights or biases, means zeros that `local_field` leaves out.
     in_columns : bool
-        Whether states are columns, of shape (units, states), in place of rows. Parameters of several machines are
+        Whether states are columns, of shape (units, states), instead of rows. Parameters of several machines are
         stacked along a first axis, and so are their states, which are columns.
     """
 
@@ -65,48 +64,48 @@ class Parameters:
 
     @classmethod
     def of(cls, topology: Topology, values: Iterable[Array], *, in_columns: bool = False) -> Parameters:
-        """Those of a topology, the weights first."""
+        """Return parameters of a topology from a sequence of weights, then biases."""
         listed, count = tuple(values), len(topology.connections)
         return cls(topology, listed[:count], listed[count:], in_columns)
 
     def __iter__(self) -> Iterator[Array]:
-        """The weights, then the biases."""
+        """Iterate over the weights, then the biases."""
         return iter((*self.weights, *self.biases))
 
     def like(self, values: Iterable[Array]) -> Parameters:
-        """Others in the same order, for the same topology."""
+        """Return parameters with other values in the same order, for the same topology."""
         return Parameters.of(self.topology, values, in_columns=self.in_columns)
 
     @property
     def dtype(self) -> Array:
-        """The dtype of all of them."""
+        """The dtype of the weights and biases."""
         return B.dtype(self.biases[0])
 
     @property
     def units_axis(self) -> int:
-        """The axis of a state along which units lie."""
+        """The axis of the units in a state."""
         return -2 if self.in_columns else -1
 
     def for_each_state(self, vector: Array) -> Array:
-        """A vector over a layer's units, such that it combines with states element by element."""
+        """Return a vector over a layer's units in a shape that broadcasts with states."""
         return vector[..., None] if self.in_columns else vector
 
 
 def variable(value: Array, name: str | None = None) -> Array:
-    """A Variable with the dtype and of the library of its array, where natural_bm would follow the configuration."""
+    """Return a Variable with the dtype and library of its array, whatever the configuration of natural_bm is."""
     with use_backend(library_name(value)):
         return B.variable(value, dtype=dtype_name(value), name=name)
 
 
 def shape_of(variable: Array) -> tuple[int, ...]:
-    """The lengths of a Variable, which has no unknown ones."""
+    """Return the shape of a Variable, which is fully known."""
     return cast("tuple[int, ...]", B.get_variable_shape(variable))
 
 
 def local_field(parameters: Parameters, layer: int, state: State) -> Array:
-    """What a layer receives from its neighbours and its bias: the log-odds, or the mean, of each of its units.
+    """Return the local field of a layer: the weighted sum over its neighbours plus the bias of each unit.
 
-    None is for nothing at all, where weights and bias are.
+    It is the log-odds of binary units and the mean of Gaussian units; None if all weights and the bias are None.
     """
     total = None
     for (low, high), weights in zip(parameters.topology.connections, parameters.weights, strict=True):
@@ -123,31 +122,31 @@ def local_field(parameters: Parameters, layer: int, state: State) -> Array:
 
 
 def _upwards(parameters: Parameters, weights: Array, state: Array) -> Array:
-    """What the higher layer of a connection receives from the lower one."""
+    """Return the contribution of the lower layer of a connection to the local field of the higher one."""
     return weights.mT @ state if parameters.in_columns else B.dot(state, weights)
 
 
 def _downwards(parameters: Parameters, weights: Array, state: Array) -> Array:
-    """What the lower layer of a connection receives from the higher one."""
+    """Return the contribution of the higher layer of a connection to the local field of the lower one."""
     return weights @ state if parameters.in_columns else B.dot(state, B.transpose(weights))
 
 
 def expectation(parameters: Parameters, layer: int, state: State) -> Array:
-    """The mean of a layer's units given its neighbours: of binary ones, the probability that they are 1."""
+    """Return the means of a layer's units given its neighbours; of binary units, the probabilities of 1."""
     return mean_of(parameters, layer, local_field(parameters, layer, state))
 
 
 def mean_of(parameters: Parameters, layer: int, inputs: Array) -> Array:
-    """The mean of a layer's units that receive these inputs."""
+    """Return the means of a layer's units with these local fields."""
     return parameters.topology.units[layer].mean(inputs, parameters.units_axis)
 
 
 def draw_layer(
     parameters: Parameters, layer: int, mean: Array, rows: int | tuple[int, ...], rng: Streams, inputs: Array = None
 ) -> Array:
-    """The units of a layer, drawn with these means, which follow from `inputs`, where those are known.
+    """Draw the units of a layer with these means; `inputs` are the local fields, if known.
 
-    How many rows there are must be a number: how many streams a draw uses depends on it.
+    The number of rows must be known, because it determines the number of random streams.
     """
     shape = _shape(parameters, layer, rows)
     return parameters.topology.units[layer].draw(mean, shape, rng, parameters.units_axis, inputs)
@@ -156,35 +155,35 @@ def draw_layer(
 def sample_layer(
     parameters: Parameters, layer: int, inputs: Array, rows: int | tuple[int, ...], rng: Streams
 ) -> tuple[Array, Array]:
-    """The units of a layer that receive these inputs, drawn, and the means that they were drawn with."""
+    """Draw the units of a layer with these local fields; return the states and their means."""
     mean = mean_of(parameters, layer, inputs)
     return draw_layer(parameters, layer, mean, rows, rng, inputs), mean
 
 
 def start_layer(parameters: Parameters, layer: int, mean: Array, rows: int | tuple[int, ...], rng: Streams) -> Array:
-    """The units of a layer where chains start: drawn with these means, or, of real numbers, these themselves."""
+    """Return initial states of a layer: drawn with these means, or for real numbers the means themselves."""
     return parameters.topology.units[layer].start(mean, _shape(parameters, layer, rows), rng, parameters.units_axis)
 
 
 def encoded(parameters: Parameters, layer: int, states: Array) -> Array:
-    """The units of a layer of states as data give them, a number for each site."""
+    """Return the units of a layer from states in the format of data, one number for each site."""
     return parameters.topology.units[layer].encoded(states, parameters.units_axis)
 
 
 def decoded(parameters: Parameters, layer: int, state: Array) -> Array:
-    """The states of a layer as data give them."""
+    """Return the states of a layer in the format of data, one number for each site."""
     return parameters.topology.units[layer].decoded(state, parameters.units_axis)
 
 
 def gauged_weights(topology: Topology, low: int, high: int, weights: Array) -> Array:
-    """The weights between two layers, without what changes no distribution but for biases, and what must not be."""
+    """Return the weights between two layers in the gauge of their units, with 0 where units have no weights."""
     for axis, layer in enumerate((low, high)):
         weights = topology.units[layer].unweighted(topology.units[layer].gauged(weights, axis), axis)
     return weights
 
 
 def gauged(topology: Topology, values: Iterable[Array]) -> list[Array]:
-    """Parameters, or steps of them, without what changes no distribution: see `units.Categorical`."""
+    """Return parameters, or steps of them, in the zero-sum gauge of categorical units."""
     listed = list(values)
     for place, (low, high) in enumerate(topology.connections):
         listed[place] = gauged_weights(topology, low, high, listed[place])
@@ -207,30 +206,30 @@ def sweep(
     clamped: Collection[int] = (),
     field: Callable[[int, State], Array] | None = None,
 ) -> tuple[list[Array], list[Array]]:
-    """One sweep of Gibbs sampling: each group of layers given all the others.
+    """Do one sweep of Gibbs sampling: draw each group of layers given all the others.
 
     Parameters
     ----------
     parameters : Parameters
     state : sequence with a Tensor of shape (rows, units) for each layer
-        Those of the layers in ``topology.marginalised`` may be None: they are drawn first.
-    rows : int
-        The number of chains.
+        The layers in ``topology.marginalised`` may be None: they are drawn first.
+    rows : int or tuple of int
+        Number of chains, or numbers of machines and of chains.
     rng : RandomStreams
         Layers draw from it in the order of ``topology.sweep``, within a group in rising order: the second group, the
-        third, …, at last the group of the visible layer. Each layer makes one draw of shape (rows, units); a layer that
-        is clamped makes none.
+        third, …, last the group of the visible layer. Each layer makes one draw of shape (rows, units); clamped layers
+        make none.
     clamped : collection of int, optional
-        Layers that stay as they are.
+        Layers whose states are fixed.
     field : callable, optional
-        What a layer receives in a state, where that is not its `local_field`.
+        Function of a layer and a state that replaces `local_field`.
 
     Returns
     -------
     state : list
         The new states of all layers.
     means : list
-        What they were drawn with; of clamped layers, their state.
+        The means that they were drawn with; for clamped layers, their states.
     """
     states, means = list(state), list(state)
     field = functools.partial(local_field, parameters) if field is None else field
@@ -243,13 +242,13 @@ def sweep(
 
 
 def energy(parameters: Parameters, state: State) -> Array:
-    """E of each row of a state of all layers."""
+    """Return the energy E of each row of a state of all layers."""
     layers = parameters.topology.layers
     return _with_own(parameters, state, layers, energy_within(parameters, state, layers))
 
 
 def energy_within(parameters: Parameters, state: State, layers: Collection[int]) -> Array:
-    """The part of E that weights and biases make among some layers alone."""
+    """Return the part of E from the biases of some layers and the weights between them."""
     total = None
     for layer in layers:
         part = -_with_bias(parameters, state[layer], parameters.biases[layer])
@@ -262,12 +261,12 @@ def energy_within(parameters: Parameters, state: State, layers: Collection[int])
 
 
 def _with_bias(parameters: Parameters, state: Array, bias: Array) -> Array:
-    """The product of each state of a layer with its biases."""
+    """Return the product of each state of a layer with the biases."""
     return (bias[..., None, :] @ state)[..., 0, :] if parameters.in_columns else B.dot(state, bias)
 
 
 def _with_own(parameters: Parameters, state: State, layers: Collection[int], total: Array) -> Array:
-    """An energy, and what units of some layers have by themselves."""
+    """Return an energy plus the own energies of the units of some layers."""
     for layer in layers:
         units = parameters.topology.units[layer]
         if units.has_own_energy:
@@ -276,14 +275,14 @@ def _with_own(parameters: Parameters, state: State, layers: Collection[int], tot
 
 
 def marginalised_layer(topology: Topology, layer: int, inputs: Array, units_axis: int = -1) -> Array:
-    """Of each state, the logarithm of the sum over a layer's states of their weights, given what its units receive."""
+    """Return the logarithm of the sum over a layer's states of their weights, given the local fields of its units."""
     units = topology.units[layer]
     total = B.sum(units.log_normaliser(inputs, units_axis), axis=units_axis)
     return total + units.constant * topology.sizes[layer] if units.constant else total
 
 
 def log_partition_without_weights(topology: Topology, biases: Sequence[Array]) -> Array:
-    """Log Z of a model without weights, from the biases of its layers."""
+    """Return log Z of a model without weights, from the biases of its layers."""
     return sum(marginalised_layer(topology, layer, bias) for layer, bias in enumerate(biases))
 
 
@@ -293,16 +292,16 @@ def free_energy(
     marginalised: Sequence[int] | None = None,
     known: Mapping[int, Array] | None = None,
 ) -> Array:
-    """F of each row of the layers that are not summed out: the less, the more probable, exp(-F) / Z being that.
+    """Return the free energy F of each row of the layers that are not summed out; its probability is exp(-F) / Z.
 
     Parameters
     ----------
     parameters : Parameters
     state : sequence with a Tensor of shape (rows, units) for each layer that is not summed out
     marginalised : sequence of int, optional
-        Layers, no two of them connected; by default ``topology.marginalised``.
+        Layers to sum out, no two of them connected; by default ``topology.marginalised``.
     known : mapping of int to Tensor, optional
-        What these layers receive, where it is known already.
+        Local fields of these layers, if they are already known.
     """
     topology = parameters.topology
     group = topology.marginalised if marginalised is None else marginalised

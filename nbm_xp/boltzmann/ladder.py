@@ -1,13 +1,13 @@
-"""Replicas: chains of several machines at once, whose neighbours exchange states; those of a training's ladder.
+"""Replica exchange between machines, and the ladder of a training: chains of several machines that exchange states.
 
-Each machine has as many chains as the others. In a step, neighbours exchange the states of their chains, every other
-pair in turn, with the probability of Metropolis: that of machines a and b with states x and y is
-min(1, exp(F_a(x) + F_b(y) - F_a(y) - F_b(x))), where F is the free energy of the layers that a sweep begins with. Then
-each chain makes a sweep of its own machine. The first machine has no weights, so that its sweep draws new states of it,
-exactly and independent of the last ones; step by step they move up.
+All machines have the same number of chains. In a step, neighbours exchange the states of their chains, even and odd
+pairs in alternate steps, with the Metropolis probability: for machines a and b with states x and y it is
+min(1, exp(F_a(x) + F_b(y) - F_a(y) - F_b(x))), where F is the free energy of the layers that a sweep starts from. Then
+each chain does a sweep of its machine. The first machine has no weights, so its sweep draws exact states that are
+independent of the previous ones; exchanges move them up the ladder.
 
-The machines of a ladder are those that one was while it learned. The differences of free energies that decide on
-exchanges give log Z along the ladder besides: see `bridging`.
+The machines of a ladder are earlier states of one machine during its training. The differences of free energies that
+determine the exchanges also give log Z along the ladder: see `bridging`.
 
 References
 ----------
@@ -42,7 +42,7 @@ __all__ = [
 ]  # fmt: skip
 
 STEPS = 400
-"""On a ladder, by default, until chains are at equilibrium and log Z is known."""
+"""Default number of steps on a ladder, for chains to reach equilibrium and for estimates of log Z."""
 
 Compared: TypeAlias = tuple[Array, Array, Callable[[Array], dict[int, Array]]]
 
@@ -53,20 +53,21 @@ class Move(NamedTuple):
     Attributes
     ----------
     state : list
-        Of each layer the new states, of shape (machines, units, chains).
+        The new states of each layer, of shape (machines, units, chains).
     means : list
-        What they were drawn with.
+        The means that they were drawn with.
     turn : Tensor of shape (1,)
-        For the next step.
+        `turn` of the next step.
     due : Tensor of shape (pairs,)
-        1 for the pairs of neighbours that had their turn, else 0. What the others have below means nothing.
+        1 for the pairs of neighbours that attempted exchanges, else 0. `chance`, `up` and `down` of the other pairs are
+        not meaningful.
     chance : Tensor of shape (pairs, chains)
-        The probability of an exchange.
+        Probabilities of exchanges.
     swap : Tensor of shape (pairs, chains)
-        1 where states were exchanged, else 0; also for pairs that had no turn.
+        1 where states were exchanged, else 0; 0 for pairs that attempted no exchange.
     up, down : Tensor of shape (pairs, chains)
-        How much more free energy the lower machine's state has in the higher machine, and the higher one's in the
-        lower machine.
+        The free energy of the lower machine's state in the higher machine minus that in its own, and of the higher
+        machine's state in the lower machine minus that in its own.
     """
 
     state: State
@@ -84,38 +85,39 @@ class Replicas(Protocol):
 
     @property
     def top(self) -> Parameters:
-        """The last machine."""
+        """Parameters of the last machine."""
 
     @property
     def pairs(self) -> int:
-        """How many pairs of neighbours there are."""
+        """Number of pairs of neighbours."""
 
     def compared(self, state: State, partners: Array, chains: int) -> Compared:
-        """`up` and `down` of a `Move`; and, from where states are exchanged, what marginalised layers then receive."""
+        """Return `up` and `down` of a `Move`, and a function from exchanges to local fields of marginalised layers."""
 
     def local_field(self, layer: int, state: Sequence[Array]) -> Array:
-        """What a layer of each machine receives."""
+        """Return the local field of a layer in each machine."""
 
 
 def moved(replicas: Replicas, state: Sequence[Array], turn: Array, chains: int, rng: Streams) -> Move:
-    """Exchange, then sweep.
+    """Do a step of replicas: exchanges, then a sweep.
 
     Parameters
     ----------
     replicas : Replicas
     state : sequence of Tensors of shape (machines, units, chains)
-        In the layers of ``topology.retained``; others are not read.
+        States of the layers of ``topology.retained``; the other entries are not read.
     turn : Tensor of shape (1,)
-        0 or 1: whether even or odd pairs have their turn.
+        0 if even pairs exchange, 1 if odd pairs do.
     chains : int
+        Number of chains of each machine.
     rng : RandomStreams
-        It draws a uniform for each pair and chain; then each layer draws for all machines at once, in the order of
+        Draws a uniform for each pair and chain; then each layer draws for all machines at once, in the order of
         `energy.sweep`.
     """
     topology, dtype, pairs = replicas.top.topology, replicas.top.dtype, replicas.pairs
     end, paired = constant([0.0], dtype), due(constant(odd_pairs(pairs), dtype), turn)
-    lower, higher = B.concatenate([paired, end], axis=0), B.concatenate([end, paired], axis=0)  # of machines
-    # The machine next to each, with which it makes a pair; itself where it makes none.
+    lower, higher = B.concatenate([paired, end], axis=0), B.concatenate([end, paired], axis=0)  # by machine
+    # The partner of each machine; the machine itself if it has none.
     partners = B.cast(constant([float(number) for number in range(pairs + 1)], dtype) + lower - higher, "int32")
     xp = array_namespace(partners)
     now = [state[layer] if layer in topology.retained else None for layer in topology.layers]
@@ -136,16 +138,16 @@ def moved(replicas: Replicas, state: Sequence[Array], turn: Array, chains: int, 
 
 @dataclass(frozen=True)
 class Ladder:
-    """Machines of one topology that differ in all parameters.
+    """Machines of one topology with parameters of their own.
 
     Attributes
     ----------
     rungs : Parameters
-        Those below the top, stacked, the one without weights first.
+        Stacked parameters of the machines below the last one; the first is the base-rate model.
     top : Parameters
-        The last one.
+        Parameters of the last machine.
     pairs : int
-        How many there are below the top.
+        Number of machines below the last one.
     """
 
     rungs: Parameters
@@ -153,7 +155,7 @@ class Ladder:
     pairs: int
 
     def compared(self, state: State, partners: Array, chains: int) -> Compared:
-        """See `Replicas`: each machine is given its own states and, beside them, its partner's."""
+        """See `Replicas`: each machine evaluates its own states and its partner's, side by side."""
         xp = array_namespace(partners)
         both = [
             None if mine is None else B.concatenate([mine, xp.take(mine, partners, axis=0)], axis=2) for mine in state
@@ -168,12 +170,12 @@ class Ladder:
         return foreign[1:, :] - own[:-1, :], foreign[:-1, :] - own[1:, :], known_after
 
     def local_field(self, layer: int, state: Sequence[Array]) -> Array:
-        """What a layer of each machine receives."""
+        """Return the local field of a layer in each machine."""
         below, above = _split(state)
         return _stacked(local_field(self.rungs, layer, below), local_field(self.top, layer, above))
 
     def _free_energy(self, state: State, inputs: Mapping[int, Array]) -> Array:
-        """The free energy of each machine's states, given what the marginalised layers receive."""
+        """Return the free energy of each machine's states, given the local fields of the marginalised layers."""
         below, above = _split(state)
         return _stacked(
             free_energy(self.rungs, below, known={layer: part[:-1, :, :] for layer, part in inputs.items()}),
@@ -182,14 +184,14 @@ class Ladder:
 
 
 def ladder_of_arrays(parameters: Parameters, arrays: Mapping[str, Array]) -> Ladder:
-    """The ladder of a machine, from the arrays of its training by name."""
+    """Return the ladder of a machine from the named arrays of its training."""
     topology = parameters.topology
     rungs = Parameters.of(topology, (arrays[LADDER + name] for name in names(topology)), in_columns=True)
     return Ladder(rungs, replace(parameters, in_columns=True), shape_of(rungs.biases[0])[0])
 
 
 def _split(state: Sequence[Array]) -> tuple[State, State]:
-    """The states of the machines below the top, and of the top."""
+    """Return the states of the machines below the last one, and of the last one."""
     below = [None if part is None else part[:-1, :, :] for part in state]
     return below, [None if part is None else part[-1, :, :] for part in state]
 
@@ -201,24 +203,24 @@ def _stacked(below: Array, above: Array) -> Array:
 class ReplicaChains(Chains):
     """Chains of several machines, which exchange states: a sweep is a step of `moved`.
 
-    States that the next one needs have the shape (machines, sites, chains). What is shown is of the last machine.
+    The carried states have the shape (machines, sites, chains). The shown states are those of the last machine.
     """
 
     def _schedule(self, number: int) -> Sequence[Array]:
-        """Whether even or odd pairs exchange."""
+        """Return `turn` of a step: 0 if even pairs exchange, 1 if odd pairs do."""
         return [asarray([float(number % 2)], self.xp, self.machine.dtype)]
 
 
 class LadderChains(ReplicaChains):
-    """The chains of a machine on the ladder of its training: one of each machine.
+    """The chains of a machine on the ladder of its training; each has a replica in each machine.
 
-    They begin where those of the training ended, over again where there are more. They measure `up` and `down` of a
-    `Move`.
+    They start from the last states of the training's chains, repeated if there are more chains. They measure `up` and
+    `down` of a `Move`.
 
     Parameters
     ----------
     machine : Machine
-        Of a model that was trained with ``training="ptt"``.
+        The machine of a model that was trained with ``training="ptt"``.
     seed, layers, means, purpose
         See `Chains`.
 
@@ -239,7 +241,7 @@ class LadderChains(ReplicaChains):
     default_purpose = "chains on a ladder"
 
     def start(self, offset: int, rows: int) -> States:
-        """The states that a block of chains begins with: see `Chains.start`."""
+        """Return the initial states of a block of chains: see `Chains.start`."""
         found, topology = [], self.topology
         columns = Parameters(topology, (), (), in_columns=True)
         for layer, states in zip(topology.retained, self.machine.ended, strict=True):
@@ -250,9 +252,10 @@ class LadderChains(ReplicaChains):
         return in_order(found)
 
     def measured(self, states: Sequence[Array], offset: int, first: int, n_sweeps: int) -> tuple[States, Array, Array]:
-        """The states after a number of sweeps that four divides, and `up` and `down` in the second half of them.
+        """Return the states after `n_sweeps` sweeps, a multiple of 4, and `up` and `down` of the second half of them.
 
-        These are of shape (looks, pairs, chains), a look at each pair when it has its turn, once in two sweeps.
+        `up` and `down` have the shape (measurements, pairs, chains): each pair is measured once in two sweeps, when it
+        attempts exchanges.
         """
         half, up, down = n_sweeps // 2, [], []
         now = self.advance(states, offset, first, half)
@@ -272,7 +275,7 @@ class LadderChains(ReplicaChains):
 
 
 def _again(offset: tuple[int, ...], shape: tuple[int, ...], states: Array, first: int) -> Array:
-    """A block of chains, which repeat."""
+    """Return a block of chains from states that are repeated cyclically."""
     xp = array_namespace(states)
     return xp.take(states, (xp.arange(shape[2]) + first + offset[2]) % states.shape[2], axis=2)
 
@@ -287,17 +290,17 @@ def _record_ladder(form: Form, streams: ChainStreams, pairs: int, layers: tuple[
 
 
 def shown_of_top(top: Parameters, move: Move, layers: Sequence[int], means: bool) -> State:
-    """The states of all machines that the next step needs, and what is shown of the last machine."""
+    """Return the carried states of all machines, and the shown states of the last machine."""
     after = [decoded(top, layer, part) for layer, part in enumerate(move.state)]
     shown = move.means if means else after
     return [*(after[layer] for layer in top.topology.retained), *(shown[layer][-1, :, :] for layer in layers)]
 
 
 class LadderMeasures(LadderChains):
-    """The same, of which `collect` gives what `estimate` takes: `up`, then `down`, of the second half of the sweeps."""
+    """`LadderChains` whose `collect` returns the input of `estimate`: `up` and `down` of the second half of sweeps."""
 
     def log_partition(self, n_chains: int, n_sweeps: int, library: str | None, chunks: Chunks = None) -> LadderEstimate:
-        """Log Z by so many sweeps, or up to three less; see `Chains.last`."""
+        """Return log Z estimated by `n_sweeps` sweeps, rounded down to a multiple of 4; see `Chains.last`."""
         host, sweeps = host_namespace(), n_sweeps - n_sweeps % 4
         shape = sweeps // 4, self.machine.n_pairs, n_chains
         found = self.last(n_chains, sweeps, library, chunks)
@@ -315,19 +318,19 @@ class LadderMeasures(LadderChains):
 
 
 def pairs_in_turn(first: Array, second: Array) -> Array:
-    """Of measures of shape (pairs, chains) after two steps, those of each pair when it had its turn."""
+    """Return, from measurements of shape (pairs, chains) in two steps, those of the step in which each pair was due."""
     xp = array_namespace(first)
     even = asarray([[pair % 2 == 0] for pair in range(int(first.shape[0]))], xp)
     return xp.where(even, first, second)
 
 
 def estimate(machine: Machine, up: Array, down: Array) -> LadderEstimate:
-    """Log Z of a machine, from what each pair of neighbours on its ladder measured when it had its turn.
+    """Estimate log Z of a machine from the measurements of all pairs of neighbours on its ladder.
 
     Parameters
     ----------
     machine : Machine
-    up, down : array of shape (looks, pairs, chains)
+    up, down : array of shape (measurements, pairs, chains)
         See `Move`.
     """
     xp, count = host_namespace(), len(machine.topology.connections)

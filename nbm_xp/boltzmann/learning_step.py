@@ -1,27 +1,27 @@
-"""One step of learning, compiled: the gradient by products of states, plain and centred, and what steps make of it.
+"""The compiled training step: gradients from products of states, plain or centred, and the resulting updates.
 
-The gradient of the mean log-likelihood is that of the free energy, averaged over the model's own states, less that
-averaged over the data. Where the model's states come from is the matter of `negative_phase`. The gradient is one
-product of states for each connection; what else is to fall, the tape differentiates. Where the free energy of the data
-depends on further hidden layers, as in a deep machine, their states are the means of the posterior given the data in
-mean-field approximation (a bound on the log-likelihood is followed), or drawn from it.
+The gradient of the mean log-likelihood is the gradient of the free energy averaged over states of the model (see
+`negative_phase`), minus its average over the data. It is one product of states for each connection; further terms of
+the loss are differentiated by the tape. If the free energy of the data depends on further hidden layers, as in a deep
+machine, these layers are the means of the mean-field posterior given the data (which maximises a lower bound on the
+log-likelihood), or are drawn from the posterior.
 
 Centred Boltzmann machines are the same models with other parameters. In terms of units less their means o_l, the
 offsets, a machine has the energy
 
     E(x) = - Σ_l (x_l - o_l)·c_l - Σ_ij (x_i - o_i)·W_ij (x_j - o_j)
 
-which is that of the plain one with biases b_l = c_l - Σ_j W_lj o_j, less a constant. So offsets may move at any time
-without changing the distribution. The gradient with respect to W and c does not depend on whether units are coded as 0
-and 1 or as 1 and 0, and its steps for weights and biases interfere less.
+which is the energy of the plain machine with biases b_l = c_l - Σ_j W_lj o_j, minus a constant. So offsets may change
+at any time without changing the distribution. The gradient with respect to W and c does not depend on whether units are
+coded as 0 and 1 or as 1 and 0, and steps of weights and biases interfere less.
 
-A step that makes the machine truer of the rows in a rare place changes how probable the whole place is, as a rule by
-far more. With the means for offsets, products of centred units, (v - a)(h - b), are about 0 where most rows lie and
-large in a rare place. The offsets of `Balance` let the products vary least: a regression of vh on v and h,
+A step that improves the fit to the rows of a rare mode usually changes the probability of the whole mode by far more.
+With the means as offsets, products of centred units, (v - a)(h - b), are about 0 for most rows and large in a rare
+mode. The offsets of `Balance` minimise the variance of the products, by a regression of vh on v and h:
 
     a = E[q v] / E[q],   q = Σ_j (h_j - b_j)(h_j - E[h_j])
 
-and likewise b: means of the data, in which rows count the more, the farther off their other layers lie.
+and likewise for b. They are means of the data, weighted by the distance of the rows' other layers from their means.
 
 References
 ----------
@@ -54,22 +54,22 @@ __all__ = ["Balance", "Learner", "centred", "compile_step", "gradients", "plain_
 
 @dataclass(frozen=True)
 class Learner:
-    """What a step of learning changes, and how.
+    """The components of a training step.
 
     Attributes
     ----------
     negative_phase : NegativePhase
-        With the state that changes, and the training method.
+        Negative phase, with the machine's state and the training method.
     optimizer : SGD
     offsets : tuple of Variables, or None
-        The sliding means of the units of each layer that the gradient is centred on; None for the plain gradient.
+        The offsets of each layer for the centred gradient; None for the plain gradient.
     balance : Balance, or None
-        What the offsets follow instead of the sliding means.
+        Update rule of the offsets; None for sliding means.
     likelihood : float
-        How much the mean log-likelihood counts.
+        Weight of the mean log-likelihood in the objective.
     also : callable, or None
-        From parameters, rows of visible units and what each of them counts, 1 in all, to a loss that is to fall
-        besides.
+        Function from parameters, rows of visible units and weights of the rows, whose sum is 1, to a further loss to
+        minimise.
     """
 
     negative_phase: NegativePhase
@@ -81,29 +81,29 @@ class Learner:
 
     @property
     def state(self) -> MachineState:
-        """What changes."""
+        """The state of the machine, which a step changes."""
         return self.negative_phase.state
 
     @property
     def rate(self) -> Array:
-        """The learning rate."""
+        """The learning rate, times the pace of the negative phase."""
         pace = self.negative_phase.pace
         return self.state.rate if isinstance(pace, float) else self.state.rate * pace
 
     def scaled(self, counts: Array) -> Array:
-        """A loss, or what each state counts in it, times the rate where the optimizer leaves that to the loss."""
+        """Return a loss, or weights of states in it, times the learning rate if the optimizer is `in_proportion`."""
         return self.rate * counts if self.optimizer.in_proportion else counts
 
 
 def compile_step(learner: Learner, rows: int | None) -> Function:
     """Compile one step on a minibatch, which changes the learner's Variables.
 
-    How many rows there are must be said where something is drawn for each of them: where the negative phase needs it,
-    or where their hidden layers are drawn; else one compiled step serves any number.
+    The number of rows must be given if states are drawn for each row, by the negative phase or in hidden layers;
+    otherwise one compiled step is for any number of rows.
 
-    The compiled function is called with the rows and with what each state counts: those of the negative phase, -1 in
-    all, then the rows, 1 in all. Both go through the formulas together, as one matrix, so each product is computed once
-    for both.
+    The arguments of the compiled function are the rows, and the weights of the states: those of the negative phase,
+    with sum -1, then those of the rows, with sum 1. Both are one matrix in the formulas, so each product is computed
+    once for both.
     """
     phase, parameters, topology = learner.negative_phase, learner.state.parameters, learner.state.topology
     given, data = rows_placeholder(parameters, rows)
@@ -116,8 +116,8 @@ def compile_step(learner: Learner, rows: int | None) -> Function:
         for layer in topology.layers
     ]
     updates += phase.go_on(drawn, states)
-    counts = B.reshape(sample_weights, (states[0].shape[0],))  # one for each state, which the tape need not find out
-    first = drawn[0].shape[0]  # the rows come after these
+    counts = B.reshape(sample_weights, (states[0].shape[0],))  # one for each state: gives the tape a known length
+    first = drawn[0].shape[0]  # index of the first row of data
     besides = None
     if learner.also is not None:
         besides = learner.scaled(learner.also(parameters, data, counts[first:]))
@@ -139,7 +139,7 @@ def compile_step(learner: Learner, rows: int | None) -> Function:
 
 
 def _observed(learner: Learner, data: Array, rows: int | None) -> tuple[State, Updates]:
-    """The state of the data, in the layers that are not summed out, and updates of the streams that loops drew from."""
+    """Return the state of the data in the layers that are not summed out, and updates of random streams."""
     state, method = learner.state, learner.negative_phase.method
     if len(state.topology.retained) == 1:
         return [data, *([None] * (len(state.topology.sizes) - 1))], []
@@ -148,9 +148,9 @@ def _observed(learner: Learner, data: Array, rows: int | None) -> tuple[State, U
 
 
 def _descent(learner: Learner, slopes: Sequence[Array], offsets: Sequence[Array] | None = None) -> Updates:
-    """New values for the parameters, down the gradient.
+    """Return updates of the parameters by a step of gradient descent.
 
-    Where gradients are those of the centred model, steps are translated into those of the plain parameters.
+    With `offsets`, gradients are those of the centred model, and steps are converted to plain parameters.
     """
     state, topology, momentum = learner.state, learner.state.topology, learner.negative_phase.method.momentum
     steps, updates = learner.optimizer.steps(state, learner.rate, slopes, momentum)
@@ -165,11 +165,11 @@ def _descent(learner: Learner, slopes: Sequence[Array], offsets: Sequence[Array]
 
 
 SLIDING = 0.01
-"""How much a minibatch moves the offsets towards its own means."""
+"""Weight of a minibatch in the sliding means."""
 
 
 def _shifts(parameters: Parameters, weights: Sequence[Array], offsets: Sequence[Array]) -> list[Array]:
-    """Σ_j W_lj o_j of each layer l: how far its plain biases are below its centred ones."""
+    """Return Σ_j W_lj o_j of each layer l: its centred biases minus its plain biases."""
     shifts: list[Array] = [0.0] * len(offsets)
     for (low, high), matrix in zip(parameters.topology.connections, weights, strict=True):
         shifts[low] = shifts[low] + B.dot(matrix, offsets[high])
@@ -180,21 +180,21 @@ def _shifts(parameters: Parameters, weights: Sequence[Array], offsets: Sequence[
 def gradients(
     parameters: Parameters, states: Sequence[Array], counts: Array, offsets: Sequence[Array] | None = None
 ) -> list[Array]:
-    """The gradients, with respect to weights and biases, of the free energy of states.
+    """Return the gradients, with respect to weights and biases, of the weighted sum of free energies of states.
 
-    Of the energy they are -x_i x_j and -x_i, where layers that are summed out have their means: one product of all
-    states for each connection. Of the centred model they are -(x_i - o_i)(x_j - o_j) and -x_i: the constant between
-    the two energies has no part in it.
+    They are -x_i x_j and -x_i, with means for layers that are summed out: one product of all states for each
+    connection. For the centred model they are -(x_i - o_i)(x_j - o_j) and -x_i, because the weights of states sum to 0
+    and the constant between the two energies cancels.
 
     Parameters
     ----------
     parameters : Parameters
     states : sequence of Tensor
-        As `with_means` gives them.
+        Result of `with_means`.
     counts : Tensor of shape (states,)
-        What each of them counts: 0 in all.
+        Weights of the states, with sum 0.
     offsets : sequence of Tensor, one for each layer, or None
-        Of the centred model; None for the plain one.
+        Offsets of the centred model; None for the plain model.
     """
     moved = states if offsets is None else [state - offset for state, offset in zip(states, offsets, strict=True)]
     found, down = [], -counts
@@ -204,10 +204,10 @@ def gradients(
 
 
 def centred(parameters: Parameters, gradients: Sequence[Array], offsets: Sequence[Array]) -> list[Array]:
-    """The gradients with respect to weights and centred biases, from those of plain parameters, of any loss."""
+    """Return the gradients of any loss with respect to weights and centred biases, from those of plain parameters."""
     count = len(parameters.weights)
     of_weights, of_biases = list(gradients[:count]), gradients[count:]
-    # With centred biases held, weights move the plain ones by -Σ_j W_lj o_j.
+    # With constant centred biases, the plain biases depend on the weights by -Σ_j W_lj o_j.
     for place, (low, high) in enumerate(parameters.topology.connections):
         of_weights[place] = (
             of_weights[place]
@@ -218,7 +218,7 @@ def centred(parameters: Parameters, gradients: Sequence[Array], offsets: Sequenc
 
 
 def with_means(parameters: Parameters, states: Sequence[Array]) -> list[Array]:
-    """States of all layers: those given, and the means of the layers that are summed out."""
+    """Return states of all layers: the given ones, and the means of the layers that are summed out."""
     whole = list(states)
     for layer in parameters.topology.marginalised:
         whole[layer] = expectation(parameters, layer, states)
@@ -226,21 +226,21 @@ def with_means(parameters: Parameters, states: Sequence[Array]) -> list[Array]:
 
 
 def plain_steps(parameters: Parameters, steps: Sequence[Array], offsets: Sequence[Array]) -> list[Array]:
-    """Steps of weights and plain biases that take the model where steps of weights and centred biases do."""
+    """Return the steps of weights and plain biases that equal given steps of weights and centred biases."""
     count = len(parameters.weights)
     shifts = _shifts(parameters, steps[:count], offsets)
     return [*steps[:count], *(step - shift for step, shift in zip(steps[count:], shifts, strict=True))]
 
 
 def sliding_means(states: Sequence[Array], sample_weights: Array, offsets: Sequence[Array]) -> list[Array]:
-    """The offsets, moved towards the means of the data.
+    """Return the offsets, moved towards the means of the data.
 
     Parameters
     ----------
     states : sequence with a Tensor for each layer
-        Made-up ones and those of the data, as `with_means` gives them.
+        States of the negative phase and of the data, as `with_means` returns them.
     sample_weights : Tensor
-        What each state counts: above 0, if it is of the data, and 1 for all of these together.
+        Weights of the states: positive for those of the data, with sum 1, negative for the others.
     offsets : sequence of Variables, one for each layer
     """
     of_data = B.maximum(sample_weights, 0.0)
@@ -252,14 +252,14 @@ _TINY = 1e-12
 
 
 class Balance:
-    """Offsets between places, followed from step to step.
+    """Offsets of minimal variance (see the module's description), updated from step to step.
 
     Parameters
     ----------
     state : MachineState
-        It stores, of each layer, the mean, and how much all rows count in its offsets.
+        Stores the sliding mean of each layer, and the sliding sum of weights of its offsets.
     offsets : sequence of Variables, one for each layer
-        What units are centred on.
+        Offsets of the units.
     """
 
     def __init__(self, state: MachineState, offsets: Sequence[Array]) -> None:
@@ -269,14 +269,14 @@ class Balance:
         self.weights = [state.stored(f"{BALANCE}weight.{layer}", one) for layer in self.topology.layers]
 
     def followed(self, states: Sequence[Array], counts: Array) -> tuple[list[Array], Updates]:
-        """The offsets after these states of data, and updates of all that is kept.
+        """Return the offsets after these states of data, and updates of all Variables.
 
         Parameters
         ----------
         states : sequence with a Tensor for each layer
-            Where a layer is summed out, its means.
+            States, or means of layers that are summed out.
         counts : Tensor of shape (states,)
-            What each state counts; 1 in all, or less.
+            Weights of the states, with sum 1 or less.
         """
         distances = [
             B.sum((state - offset) * (state - mean), axis=1)
@@ -289,7 +289,7 @@ class Balance:
             part = counts * B.maximum(sum(distances[other] for other in others), 0.0)
             total = B.reshape(B.sum(part), (1,))
             added = weight + SLIDING * (total - weight)
-            # Both sums, of q v and of q, slide alike; this is what their ratio becomes.
+            # The sums of q v and of q are both sliding means; this is the step of their ratio.
             step = SLIDING * (B.dot(part, state) - total * offset) / B.maximum(added, _TINY)
             offsets.append(offset + step)
             moved += [(mean, mean + SLIDING * (B.dot(counts, state) - mean)), (weight, added)]

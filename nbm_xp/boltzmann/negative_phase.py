@@ -1,7 +1,7 @@
-"""The negative phase: where the model's own states come from in a step of learning.
+"""The negative phase: the states of the model in a training step.
 
-`NegativePhase` says what a training method decides: what it keeps from step to step, as Variables by name, how it draws
-states, and what each of them counts. `learning_step` puts these states beside those of the data.
+A `NegativePhase` defines the Variables that a training method stores from step to step, and how it draws states.
+`learning_step` combines these states with those of the data.
 
 References
 ----------
@@ -32,72 +32,73 @@ __all__ = ["ContrastiveDivergence", "NegativePhase", "PersistentChains", "Traini
 
 
 class NegativePhase:
-    """Where a model's own states come from.
+    """The source of a model's states in training steps.
 
     Parameters
     ----------
     state : MachineState
-        Its `variables` hold what is kept from step to step, and in files.
+        Its `variables` are stored from step to step, and in files.
     method : TrainingMethod
     n_gibbs : int
-        Sweeps of a chain in each step.
+        Number of Gibbs sweeps in each step.
     """
 
     needs_rows = False
-    """Whether a compiled step is for one number of rows: what is drawn is drawn for each of them."""
+    """Whether states are drawn for each row, so that a compiled step is for one number of rows."""
 
     pace: Array = 1.0
-    """What the learning rate is multiplied by, a Tensor; or 1."""
+    """Factor of the learning rate, a Tensor, or 1."""
 
     def __init__(self, state: MachineState, method: TrainingMethod, n_gibbs: int) -> None:
         self.state, self.method, self.n_gibbs = state, method, n_gibbs
 
     @property
     def parameters(self) -> Parameters:
-        """Those of the model."""
+        """The parameters of the model."""
         return self.state.parameters
 
     @property
     def key(self) -> Hashable:
-        """What tells its compiled steps, and the random streams in them, from others of the same model."""
+        """Key of the compiled steps and their random streams, unique among those of the model."""
         return self.method.name
 
     def begin(self, count: int) -> None:
-        """Make what is kept, for so many chains, where it is not there."""
+        """Create the stored Variables for `count` chains, unless they exist."""
 
     def draw(self, given: Sequence[Array], rows: int | None) -> tuple[State, Updates]:
-        """States of ``topology.retained`` that the model draws, given those of rows; and updates of streams."""
+        """Draw states of ``topology.retained``, given those of rows; return them and updates."""
         raise NotImplementedError
 
     def go_on(self, drawn: Sequence[Array], states: Sequence[Array]) -> Updates:
-        """What is kept for the next step: `states` are those drawn, with those of the data after them."""
+        """Return updates for the next step: `states` are those drawn, followed by those of the data."""
         return []
 
     def count(self, rows: int) -> int:
-        """How many states are drawn beside so many rows."""
+        """Return the number of states that are drawn for a minibatch of `rows` rows."""
         raise NotImplementedError
 
     def follow(self, number: int) -> bool:
-        """After a step of an epoch, adapt what is kept to the model; whether steps are to be compiled anew."""
+        """Adapt the stored Variables after a step; return whether steps must be compiled again."""
         return False
 
     def estimate(self, steps: int) -> LadderEstimate | None:
-        """Log Z of the model after an epoch of so many steps, if the phase can tell it."""
+        """Return log Z of the model after an epoch of `steps` steps, or None if the phase does not estimate it."""
         return None
 
 
 @dataclass(eq=False, repr=False)
 class TrainingMethod(BaseEstimator):  # type: ignore[misc]
-    """A way to train a machine.
+    """A training method.
 
     Parameters
     ----------
     centred : bool, optional
-        Whether to use centred gradients, those of units minus their sliding means: the model is the same, and training
-        is invariant to flipped data. By default for deep machines and `PTT`, whose offsets differ from the means.
+        Whether to use centred gradients, with respect to units minus their sliding means: the model is the same, and
+        training is invariant to flipped data. By default True for deep machines and `PTT`, whose offsets differ from
+        the means, else False.
     average : bool, optional
         Whether `fit` ends with the weighted mean of the parameters over the last quarter of its steps, which removes
-        the noise of minibatches and chains at a constant learning rate. By default for `PTT`.
+        the noise of minibatches and chains at a constant learning rate. By default True for `PTT`, else False.
     positive : {"mean_field", "gibbs"}, optional
         The positive phase of deep machines: means of hidden layers in mean-field approximation, or states drawn along
         short chains.
@@ -108,9 +109,9 @@ class TrainingMethod(BaseEstimator):  # type: ignore[misc]
     ----------
     name : str
     schedule : str
-        The schedule of the learning rate by default.
+        Default schedule of the learning rate.
     momentum : float
-        The momentum of `SGD` by default.
+        Default momentum of `SGD`.
 
     Examples
     --------
@@ -134,15 +135,15 @@ class TrainingMethod(BaseEstimator):  # type: ignore[misc]
 
     @property
     def hidden_means(self) -> bool:
-        """Whether hidden layers of the data that are not summed out are means."""
+        """Whether hidden layers of the data that are not summed out are means, not drawn states."""
         return self.positive == "mean_field"
 
     def negative_phase(self, state: MachineState, n_gibbs: int) -> NegativePhase:
-        """Where the machine's own states come from."""
+        """Return the negative phase of a machine."""
         return self.phase(state, self, n_gibbs)
 
     def check(self) -> None:
-        """Raise `ValueError` for parameters that training could not go on with."""
+        """Raise `ValueError` for invalid parameters."""
         for name in ("centred", "average"):
             check_flag(getattr(self, name), name, None)
         positive_int(self.n_positive, "n_positive")
@@ -151,12 +152,12 @@ class TrainingMethod(BaseEstimator):  # type: ignore[misc]
 
 
 class ContrastiveDivergence(NegativePhase):
-    """Chains that start at the rows in each step."""
+    """Chains that start at the rows of the minibatch in each step."""
 
     needs_rows = True
 
     def draw(self, given: Sequence[Array], rows: int | None) -> tuple[State, Updates]:
-        """States at the ends of the chains."""
+        """Return the states at the ends of the chains."""
         if rows is None:
             raise ValueError("contrastive divergence needs to know the number of rows")
         parameters, topology, rng = self.parameters, self.parameters.topology, self.state.rng
@@ -169,32 +170,32 @@ class ContrastiveDivergence(NegativePhase):
         return swept(parameters, state, rows, self.n_gibbs, rng)
 
     def count(self, rows: int) -> int:
-        """One for each row."""
+        """Return the number of rows: one chain for each."""
         return rows
 
 
 class PersistentChains(NegativePhase):
-    """Chains that go on from step to step; their states are kept in the layers of `chain_layers`."""
+    """Chains that continue from step to step; the states of the layers of `chain_layers` are stored."""
 
     @property
     def chains(self) -> dict[int, Array]:
-        """The states that the chains have come to, Variables of shape (chains, units)."""
+        """Current states of the chains, Variables of shape (chains, units)."""
         return {layer: self.state.variables[f"chain.{layer}"] for layer in chain_layers(self.parameters.topology)}
 
     def begin(self, count: int) -> None:
-        """Chains begin with zeros."""
+        """Create chains of zeros, unless they exist."""
         topology, like = self.parameters.topology, self.state.like
         for layer in chain_layers(topology):
             zeros = array_namespace(like).zeros((count, topology.sizes[layer]), dtype=like.dtype)
             self.state.stored(f"chain.{layer}", zeros)
 
     def draw(self, given: Sequence[Array], rows: int | None) -> tuple[State, Updates]:
-        """States further along the chains."""
+        """Return the next states of the chains."""
         state: State = [self.chains.get(layer) for layer in self.parameters.topology.layers]
         return swept(self.parameters, state, self.count(0), self.n_gibbs, self.state.rng)
 
     def go_on(self, drawn: Sequence[Array], states: Sequence[Array]) -> Updates:
-        """A step ends with drawing the group that is summed out, whose means the gradient needs as well."""
+        """Return updates of the chains: the group that is summed out is drawn last, with the means of the gradient."""
         parameters, length, updates = self.parameters, self.count(0), []
         for layer, chain in self.chains.items():
             new = drawn[layer]
@@ -206,14 +207,14 @@ class PersistentChains(NegativePhase):
         return updates
 
     def count(self, rows: int) -> int:
-        """How many chains there are."""
+        """Return the number of chains."""
         return shape_of(next(iter(self.chains.values())))[0]
 
 
 def chain_layers(topology: Topology) -> list[int]:
-    """The layers whose states a persistent chain keeps between two steps.
+    """Return the layers whose states a persistent chain stores between two steps.
 
-    A step ends with drawing the group that is summed out, so these are all layers but those drawn next.
+    A step ends with drawing the group that is summed out, so these are all layers except those that are drawn next.
 
     Examples
     --------
@@ -225,7 +226,7 @@ def chain_layers(topology: Topology) -> list[int]:
 
 
 def swept(parameters: Parameters, state: State, rows: int, n_gibbs: int, rng: Streams) -> tuple[State, Updates]:
-    """A state after so many sweeps, the first of which finds the group that is summed out drawn already."""
+    """Do `n_gibbs` sweeps, of which the first does not draw the group that is summed out: its state is given."""
     topology = parameters.topology
     state, _ = sweep(parameters, state, rows, rng, clamped=topology.marginalised)
     if n_gibbs == 1:

@@ -159,7 +159,7 @@ class Adam(SGD):
 
 
 OPTIMIZERS: dict[str, type[SGD]] = {"sgd": SGD, "adam": Adam}
-"""The optimizers by the names that `optimizer` may give."""
+"""The optimizers by their names in `optimizer`."""
 
 
 def optimizer_of(optimizer: str | SGD) -> SGD:

@@ -1,7 +1,7 @@
-"""The partition function Z of small Boltzmann machines, exactly.
+"""The exact partition function Z of small Boltzmann machines.
 
-The states of all layers but one group of unconnected ones are enumerated, 2^20 at most, and the group is summed out in
-closed form. `annealing` and `ladder` estimate Z of larger machines.
+One group of unconnected layers is summed out in closed form, and the states of all other layers, at most 2^20, are
+enumerated. `annealing` and `ladder` estimate Z of larger machines.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .topology import Topology
 
 __all__ = ["constant", "is_enumerable", "log_partition", "log_partition_of_biases", "log_z_of"]
 
-_LARGEST = 20
+_LARGEST = 20  # bits of the enumerated states
 _AT_ONCE = 2**12  # states in one matrix product
 
 
 def _enumerable_group(topology: Topology) -> tuple[int, ...]:
-    """The group to sum out in closed form, so that the states of all other layers can be enumerated; none, if not."""
+    """Return the group to sum out such that the states of all other layers can be enumerated; empty if impossible."""
     for group in sorted(topology.groups, key=lambda group: -sum(topology.sizes[layer] for layer in group)):
         radices = [topology.radices(layer) for layer in topology.layers if layer not in group]
         if None not in radices and sum(math.log2(radix) for each in radices for radix in each or ()) <= _LARGEST:
@@ -34,12 +34,12 @@ def _enumerable_group(topology: Topology) -> tuple[int, ...]:
 
 
 def is_enumerable(topology: Topology) -> bool:
-    """Whether `log_partition` can tell log Z."""
+    """Return whether `log_partition` can compute log Z."""
     return bool(_enumerable_group(topology))
 
 
 def log_partition(model: Any) -> float:
-    """Log Z of a model by enumeration, in double precision: see `RBM.log_partition`."""
+    """Compute log Z of a model by enumeration, in double precision: see `RBM.log_partition`."""
     parameters, topology = model.state_.parameters, model.state_.topology
     group = _enumerable_group(topology)
     if not group:
@@ -56,7 +56,7 @@ def log_partition(model: Any) -> float:
     while first and math.prod(radices[first - 1 :]) <= _AT_ONCE:
         first -= 1
     at_once, host = math.prod(radices[first:]), host_namespace()
-    low = state_digits(host.arange(at_once, dtype=host.int32), radices)  # of all sites: 0 before `first`
+    low = state_digits(host.arange(at_once, dtype=host.int32), radices)  # digits of all sites; 0 before `first`
     high = state_digits(host.arange(math.prod(radices[:first])) * at_once, radices)
     with use_backend(model.state_.library) as xp, wide_dtypes(xp):
         exact = parameters.like(B.cast(parameter, "float64") for parameter in parameters)
@@ -67,7 +67,7 @@ def log_partition(model: Any) -> float:
 
 
 def _split(parameters: Parameters, layers: Sequence[int], numbers: Array) -> list[Array]:
-    """A state of some layers from the columns of a matrix, with a row for each state and a number for each site."""
+    """Return states of some layers from a matrix of shape (states, sites of these layers) of state indices."""
     topology = parameters.topology
     state: list[Array] = [None] * len(topology.sizes)
     start = 0
@@ -79,22 +79,22 @@ def _split(parameters: Parameters, layers: Sequence[int], numbers: Array) -> lis
 
 
 def constant(value: Array, dtype: str) -> Array:
-    """Numbers for a graph; host memory goes along to whatever library the parameters are of."""
+    """Return numbers as a constant of a graph: in host memory, which combines with parameters of any library."""
     return B.variable(asarray(value, host_namespace(), dtype), dtype=dtype)
 
 
 def log_partition_of_biases(topology: Topology, biases: Sequence[Array]) -> float:
-    """Log Z of a model without weights, from the biases of its layers."""
+    """Return log Z of a model without weights, from the biases of its layers."""
     return float(B.eval(log_partition_without_weights(topology, [constant(bias, "float64") for bias in biases])))
 
 
 def log_z_of(known: Any, name: str = "log_z") -> float:
-    """Log Z, from an `AISEstimate` or a `LadderEstimate`, or as a number.
+    """Return log Z of an `AISEstimate` or a `LadderEstimate`, or a number itself.
 
     Raises
     ------
     ValueError
-        If it is no finite number, nor an estimate.
+        If it is neither a finite number nor an estimate.
     """
     known = getattr(known, "log_z", known)
     scalar = hasattr(known, "__float__") and not isinstance(known, (str, bool)) and not getattr(known, "shape", ())

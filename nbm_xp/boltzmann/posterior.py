@@ -1,12 +1,12 @@
-"""The hidden layers of given visible units: the posterior distribution in mean-field approximation, or drawn from.
+"""The posterior of hidden layers given visible units: its mean-field approximation, or states drawn from it.
 
-The mean-field approximation q takes all hidden units for independent. Its means are found by letting each layer's mean
-follow from its neighbours' means, group after group, as a sweep of Gibbs sampling draws them; no sweep lowers the bound
+In the mean-field approximation q all hidden units are independent. A mean-field sweep computes the means of each group
+of layers from their neighbours' means, in the order in which a Gibbs sweep draws them; no sweep lowers the bound
 
     log p(v) ≥ Σ q(h) (-E(v, h) - log q(h)) - log Z
 
-whose first part is here, with its sign turned, the free energy. With two layers, q is the posterior itself, and the
-bound is exact.
+The negative of its first term is called the free energy here. With two layers, q is the exact posterior, and the bound
+is exact.
 
 References
 ----------
@@ -26,7 +26,7 @@ __all__ = ["compile_mean_field", "mean_sweep", "posterior"]
 
 
 def mean_sweep(parameters: Parameters, state: State) -> State:
-    """Let the means of each group of hidden layers follow from those of all the others."""
+    """Do a mean-field sweep: compute the means of each group of hidden layers from those of all the others."""
     states = list(state)
     for group in parameters.topology.sweep:
         for layer in group:
@@ -38,24 +38,24 @@ def mean_sweep(parameters: Parameters, state: State) -> State:
 def posterior(
     parameters: Parameters, data: Array, n_steps: int, *, rows: int | None = None, rng: Streams = None
 ) -> tuple[State, Updates]:
-    """Hidden layers that go with rows of visible units after some sweeps: means, or states drawn where `rng` is given.
+    """Return hidden layers given rows of visible units after some sweeps: means, or drawn states if `rng` is given.
 
     Parameters
     ----------
     parameters : Parameters
     data : Tensor of shape (rows, visible units)
     n_steps : int
-        Sweeps, the first one from units of which nothing is known.
+        Number of sweeps, starting from uninformed means.
     rows : int, optional
-        The number of rows, where states are drawn.
+        Number of rows, required with `rng`.
     rng : RandomStreams, optional
 
     Returns
     -------
     state : list
-        Of ``topology.retained`` layers; None for the others.
+        States of the layers of ``topology.retained``; None for the others.
     updates : list
-        Of the streams that the loop drew from.
+        Updates of the random streams of the loop.
     """
     state, kept = _start(parameters, data)
 
@@ -68,22 +68,23 @@ def posterior(
 def compile_mean_field(parameters: Parameters, tolerance: float, max_iterations: int, *, in_blocks: bool) -> Function:
     """Compile the mean-field approximation to convergence.
 
-    A row is done when no mean of its units moves by more than the tolerance in a sweep, and then stays as it is: which
-    rows it comes with does not matter.
+    A row has converged when no mean of its units changes by more than `tolerance` in a sweep, and is constant from then
+    on: results do not depend on the other rows.
 
     Parameters
     ----------
     parameters : Parameters
     tolerance : float
     max_iterations : int
+        Largest number of sweeps.
     in_blocks : bool
-        Whether a block of rows is one task, as on Dask: all sweeps are made then. Otherwise the loop ends with the
-        last row.
+        Whether each block of rows is one task, as on Dask, which always does all sweeps. Otherwise the loop ends when
+        all rows have converged.
 
     Returns
     -------
     Function
-        Called with rows of visible units it returns the means of the hidden layers, rising, and the free energy.
+        From rows of visible units to the means of the hidden layers, in rising order, and the free energy.
     """
     topology = parameters.topology
     rows, data = rows_placeholder(parameters, None)
@@ -116,7 +117,7 @@ def compile_mean_field(parameters: Parameters, tolerance: float, max_iterations:
 
 
 def _start(parameters: Parameters, data: Array) -> tuple[State, list[int]]:
-    """A state of the data and of hidden layers of no opinion; and which of these there are."""
+    """Return a state of the data and of uninformed hidden layers, and the indices of these hidden layers."""
     topology = parameters.topology
     kept = [layer for layer in topology.retained if layer]
     nothing = B.sum(B.zeros_like(data), axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""What formulas of a machine are recorded on: placeholders for parameters and states, repeated steps, likelihoods."""
+"""Recording of a machine's formulas: placeholders for parameters and states, repeated steps, pseudo-likelihood."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ State: TypeAlias = list[Array]
 Recorded: TypeAlias = tuple[Sequence[Array], Sequence[Array]]
 """The inputs and the outputs of a function of chains."""
 
-_NEVER = 1e30  # in place of the logarithm of a probability of 0
+_NEVER = 1e30  # subtracted from the log-probability of impossible states
 
 
 class Form(NamedTuple):
-    """What formulas of chains are recorded for."""
+    """Topology, dtype and number of chains that formulas are recorded for."""
 
     topology: Topology
     dtype: str
     n_chains: int
 
     def parameters(self, stacked: int = 0) -> tuple[list[Array], Parameters]:
-        """Placeholders for weights and biases, and these as parameters; of several machines if `stacked`."""
+        """Return placeholders for weights and biases, and `Parameters` of them, of `stacked` machines if not 0."""
         topology, machines = self.topology, (stacked,) if stacked else ()
         shapes: list[Shape] = [topology.weights_shape(place) for place in range(len(topology.connections))]
         shapes += [(size,) for size in topology.sizes]
@@ -45,24 +45,24 @@ class Form(NamedTuple):
         return inputs, Parameters.of(topology, inputs, in_columns=True)
 
     def states(self, parameters: Parameters, layers: Iterable[int], machines: int = 0) -> tuple[list[Array], State]:
-        """Placeholders for states of layers as data give them, and a whole state with None for other layers."""
+        """Return placeholders for states of layers: see `state_placeholders`."""
         return state_placeholders(parameters, layers, self.n_chains, machines)
 
 
 def state_placeholders(
     parameters: Parameters, layers: Iterable[int], rows: int | None, machines: int = 0
 ) -> tuple[list[Array], State]:
-    """Placeholders for states of layers as data give them, and a whole state with None for other layers.
+    """Return placeholders for states of layers in the format of data, and a whole state with None for other layers.
 
     Parameters
     ----------
     parameters : Parameters
-        They say whether states are rows or columns.
+        ``in_columns`` determines whether states are rows or columns.
     layers : iterable of int
     rows : int or None
-        How many states; None for any number.
+        Number of states; None for any number.
     machines : int, optional
-        Of how many machines, where there are several.
+        Number of machines; 0 for states of one machine without an axis for machines.
     """
     topology = parameters.topology
     inputs: list[Array] = []
@@ -76,13 +76,13 @@ def state_placeholders(
 
 
 def rows_placeholder(parameters: Parameters, rows: int | None) -> tuple[Array, Array]:
-    """A placeholder for rows of data, and the visible units that they give."""
+    """Return a placeholder for rows of data, and their visible units."""
     (given,), (visible, *_) = state_placeholders(parameters, (0,), rows)
     return given, visible
 
 
 def compile_sweep(parameters: Parameters, rows: int, rng: Streams) -> Function:
-    """Compile one sweep: the states of ``topology.retained`` in, the new ones of all layers out, as data give them."""
+    """Compile one sweep, from states of ``topology.retained`` to new states of all layers, in the format of data."""
     inputs, state = state_placeholders(parameters, parameters.topology.retained, rows)
     moved, _ = sweep(parameters, state, rows, rng)
     return B.function(inputs, [decoded(parameters, layer, part) for layer, part in enumerate(moved)], name="gibbs")
@@ -91,23 +91,23 @@ def compile_sweep(parameters: Parameters, rows: int, rng: Streams) -> Function:
 def repeated(
     step: Callable[[State], State], state: Sequence[Array], moving: Sequence[int], n_steps: int
 ) -> tuple[State, Updates]:
-    """A step applied so often to a state, of which some entries move and the rest stay as they are.
+    """Apply a step `n_steps` times to a state, of which some entries change and the others are constant.
 
     Parameters
     ----------
     step : callable
-        From a whole state to a whole state.
+        Function from a whole state to a whole state.
     state : sequence of Tensors
     moving : sequence of int
-        Which entries are carried from step to step. The step does not get what else it returned.
+        Indices of the entries that are carried from step to step. The other results of the step are dropped.
     n_steps : int
 
     Returns
     -------
     state : list
-        With the last values of what moved.
+        State with the last values of the moving entries.
     updates : list
-        Of the streams that the loop drew from.
+        Updates of the random streams of the loop.
     """
     if n_steps == 1:
         return step(list(state)), []
@@ -127,9 +127,9 @@ def repeated(
 
 
 def pseudo_likelihood(parameters: Parameters, visible: Array, rows: int, rng: Streams) -> Array:
-    """The number of sites times the log-probability of one, drawn at random, given all others.
+    """Return the number of sites times the log-probability of a site, chosen at random, given all others.
 
-    It is for two layers, visible sites having a list of states.
+    The machine must have two layers, and visible units with a list of states.
     """
     topology = parameters.topology
     count, units, states = topology.sites[0], topology.units[0], topology.radices(0)
@@ -142,7 +142,7 @@ def pseudo_likelihood(parameters: Parameters, visible: Array, rows: int, rng: St
     ]
     if len(losses) == 1:
         return -count * softplus(losses[0])
-    if len(set(states or ())) > 1:  # a site has no more states than it has
+    if len(set(states or ())) > 1:  # exclude the states that a site does not have
         radix = B.dot(where, constant([float(number) for number in states or ()], B.dtype(visible)))
         lacking = [B.cast(B.less_equal(radix, float(places)), B.dtype(visible)) for places in range(1, len(losses) + 1)]
         losses = [(1 - lack) * loss - _NEVER * lack for lack, loss in zip(lacking, losses, strict=True)]
@@ -152,7 +152,7 @@ def pseudo_likelihood(parameters: Parameters, visible: Array, rows: int, rng: St
 def record_start(
     form: Form, streams: ChainStreams, layers: tuple[int, ...], given: tuple[int, ...], machines: int
 ) -> Recorded:
-    """The states of some layers that chains begin with, from base rates and the states that are given; their means."""
+    """Record the initial states of some layers of chains, from base rates and given states, and their means."""
     topology, rates = form.topology, B.placeholder(shape=(form.topology.sizes[0], form.n_chains), dtype=form.dtype)
     parameters = Parameters(topology, (), (rates,), in_columns=True)
     inputs, means = form.states(parameters, given)
@@ -180,7 +180,7 @@ def record_sweep(
     layers: tuple[int, ...],
     means: bool,
 ) -> Recorded:
-    """A sweep: the states that the next one needs, and what is shown of it."""
+    """Record a sweep: the states that the next sweep needs, and the states or means to show."""
     weights, parameters = form.parameters()
     inputs, state = form.states(parameters, carried)
     fixed, given = form.states(parameters, clamped)

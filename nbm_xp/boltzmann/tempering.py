@@ -1,15 +1,15 @@
-"""Parallel tempering, and inverse temperatures that pilot runs place.
+"""Parallel tempering, and adaptive inverse temperatures from pilot runs.
 
-In parallel tempering each chain has replicas at several inverse temperatures, and neighbours exchange their states.
+In parallel tempering each chain has replicas at several inverse temperatures, and neighbours exchange their states. A
+replica at inverse temperature β samples the interpolation between the base-rate model, β = 0, which mixes at once, and
+the model itself, β = 1. Neighbouring replicas exchange states as those of a ladder do (`ladder.moved`), so the replica
+at β = 1 receives states of modes that its own sweeps hardly reach.
 
-A replica at inverse temperature β samples the model between the base-rate model, β = 0, which mixes at once, and the
-model itself, β = 1. Neighbouring replicas exchange their states as those of a ladder do (`ladder.moved`). So the
-replica at β = 1 gets states from places that its own sweeps would hardly reach.
-
-Adaptive temperatures are close where states change fast, far apart elsewhere. A pilot run of a few chains goes to the
-machine in stages, each of which leaves the chains so much of their effective sample size; each stage is then divided
-into equal steps. The chains that are weighted afterwards draw from other streams, so the estimate stays unbiased. The
-pilot follows from the machine alone, in host memory: it places the same temperatures wherever the machine is.
+Adaptive temperatures are close where the distribution changes fast, and far apart elsewhere. A pilot run of a few
+chains passes from β = 0 to 1 in stages, each of which reduces the effective sample size of the chains to a fixed
+fraction; each stage is then divided into equal steps. The chains of the estimate itself draw from other streams, so the
+estimate remains unbiased. The pilot run is in host memory and depends on the machine alone: the temperatures are the
+same whatever the library of the machine is.
 
 References
 ----------
@@ -40,33 +40,33 @@ from .recording import Form, Recorded, State
 __all__ = ["TemperingChains", "adaptive_replicas", "adaptive_temperatures"]
 
 _STAGE = 10  # steps of a stage of adaptive temperatures
-_CHAINS, _LEFT = 100, 0.9  # of the pilot; the share of their effective sample size that a stage leaves
-_SWEEPS = 3  # of the pilot's chains in each stage
-_HALVINGS, _LEAST = 20, 1e-4  # of an interval of inverse temperatures; the least length of a stage
-_REPLICAS = 20  # of each temperature, in the pilot that places them
-_SETTLING, _COUNTED, _ROUNDS = 40, 60, 3  # steps of it before its exchanges count, and after; how often it is run
-_ACCEPTANCE = 0.3
+_CHAINS, _LEFT = 100, 0.9  # chains of the pilot run; effective sample size after a stage, as a fraction of the chains
+_SWEEPS = 3  # sweeps of the pilot run in each stage
+_HALVINGS, _LEAST = 20, 1e-4  # bisections of an interval of inverse temperatures; smallest length of a stage
+_REPLICAS = 20  # chains at each temperature in the pilot run of parallel tempering
+_SETTLING, _COUNTED, _ROUNDS = 40, 60, 3  # its burn-in and its counted steps; number of pilot runs
+_ACCEPTANCE = 0.3  # target acceptance rate
 
 
 @dataclass(frozen=True)
 class Tempered:
-    """The models of a path at inverse temperatures, a Tensor of shape (replicas, 1, 1), as `ladder.Replicas`."""
+    """The models of a path at inverse temperatures `betas` of shape (replicas, 1, 1), as `ladder.Replicas`."""
 
     path: Path
     betas: Array
 
     @property
     def top(self) -> Parameters:
-        """The model at the end of the path, whose layers all of them have."""
+        """The model at the end of the path, which has the layers of all models."""
         return self.path.last
 
     @property
     def pairs(self) -> int:
-        """One less than there are temperatures."""
+        """Number of temperatures minus 1."""
         return int(self.betas.shape[0]) - 1
 
     def compared(self, state: State, partners: Array, chains: int) -> Compared:
-        """See `Replicas`: what units receive differs by the temperature alone, and moves with the states."""
+        """See `Replicas`: local fields at two temperatures are combinations of the same parts, which are exchanged."""
         xp = array_namespace(partners)
         there = xp.take(self.betas, partners, axis=0)
         gain, fields = self.path.log_ratio(there, self.betas, state)
@@ -80,15 +80,15 @@ class Tempered:
         return -gain[:-1, :], -gain[1:, :], known_after
 
     def local_field(self, layer: int, state: Sequence[Array]) -> Array:
-        """What a layer of each replica receives."""
+        """Return the local field of a layer in each replica."""
         return self.path.mixed(self.betas, self.path.local_fields(layer, state))
 
 
 class TemperingChains(ReplicaChains):
-    """The chains of parallel tempering, one at each temperature, which exchange states.
+    """The chains of parallel tempering, with a replica at each temperature.
 
-    They begin with states of the model without weights, and measure which pairs exchanged their states; `collect`
-    gives, after what is shown of the model itself, the share of its turns in which each pair did.
+    They start from states of the base-rate model, and measure the exchanges of each pair; `collect` returns the shown
+    states of the model at β = 1, then the acceptance rate of each pair.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class TemperingChains(ReplicaChains):
         return beside([self.xp.matrix_transpose(part) for part in (*shown, shares)])
 
     def counted(self, states: Sequence[Array], offset: int, first: int, n_sweeps: int) -> tuple[States, Array]:
-        """What is shown after some sweeps, and each pair's share of exchanges, of shape (pairs, chains)."""
+        """Return the shown states after `n_sweeps` sweeps, and the acceptance rates, of shape (pairs, chains)."""
         made: Array = 0
         for draw in self.walk(states, offset, first, n_sweeps):
             made, shown = made + draw.measured[0], draw.shown
@@ -155,7 +155,7 @@ def _record_tempering(
 
 
 def adaptive_temperatures(machine: Machine) -> list[float]:
-    """Inverse temperatures from 0 to 1 between which weights change equally much, found by a pilot run.
+    """Return inverse temperatures from 0 to 1, placed by a pilot run such that weights vary equally between them.
 
     Examples
     --------
@@ -190,16 +190,16 @@ def adaptive_temperatures(machine: Machine) -> list[float]:
 
 
 def _left(log_weights: Array) -> float:
-    """The effective sample size of equal chains that get such weights, as a share of them."""
+    """Return the effective sample size of chains with these log-weights, as a fraction of the number of chains."""
     xp = array_namespace(log_weights)
     weights = B.exp(asarray(log_weights - xp.max(log_weights), xp, "float64"))
     return float(B.mean(weights)) ** 2 / float(B.mean(B.square(weights)))
 
 
 def adaptive_replicas(machine: Machine) -> list[float]:
-    """Inverse temperatures of replicas, of which all neighbours exchange states equally often, found by a pilot run.
+    """Return inverse temperatures of replicas, placed by pilot runs such that all acceptance rates are about equal.
 
-    The pilot begins with the stages of annealing, and counts how often neighbours exchange states.
+    The first pilot run is at the stages of `adaptive_temperatures`; each of them measures the acceptance rates.
     """
     host = host_namespace()
     machine = machine.to(library_name(host))

@@ -1,7 +1,7 @@
-"""Ways to train a machine, as values of the hyperparameter `training`: `PCD`, `CD` and `PTT`, by name or as objects.
+"""Training methods, values of the hyperparameter `training`: `PCD`, `CD` and `PTT`, by name or as objects.
 
-A method says where the machine's own states come from (its negative phase), what the gradient is centred on, whether
-training ends with a mean of parameters, and how the hidden layers of the data are found.
+A method defines the negative phase, whether gradients are centred, whether training ends with a mean of parameters, and
+the positive phase of deep machines.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class CD(TrainingMethod):
 class PTT(TrainingMethod):
     """Parallel trajectory tempering: chains exchange states along a ladder of earlier machines (Béreux et al. 2025).
 
-    There are at least a hundred chains of each machine. They cross between modes, and estimate log Z.
+    Each machine has at least 100 chains. They cross between modes, and estimate log Z.
 
     See `TrainingMethod` for the parameters.
 
@@ -64,21 +64,21 @@ class PTT(TrainingMethod):
     name = "ptt"
     phase = TemperedChains
     schedule = "quadratic"
-    momentum = 0.75  # the chains follow steps that are four times as long
+    momentum = 0.75  # effective steps are four times as long
     is_centred = is_averaged = True
 
 
 METHODS: dict[str, type[TrainingMethod]] = {method.name: method for method in (PCD, CD, PTT)}
-"""The methods by the names that `training` may give."""
+"""The methods by their names in `training`."""
 
 
 def training_method(training: str | TrainingMethod) -> TrainingMethod:
-    """The method that `training` names, or is.
+    """Return the method of a name, or the object itself.
 
     Raises
     ------
     ValueError
-        If it is something else.
+        If it is neither.
     """
     if isinstance(training, TrainingMethod):
         return training
@@ -91,7 +91,7 @@ _OBJECTS: dict[str, Any] = {kind.__name__: kind for kind in (*METHODS.values(), 
 
 
 def as_plain(value: Any) -> Any:
-    """A hyperparameter as JSON writes it: numbers of array libraries as Python's, objects by their parameters.
+    """Return a hyperparameter as a JSON value: numbers of array libraries as Python's, objects by their parameters.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def _written(value: Any) -> Any:
 
 
 def plain_params(estimator: BaseEstimator) -> dict[str, Any]:
-    """The hyperparameters as JSON can write them; those that are no plain values as their defaults."""
+    """Return the hyperparameters as JSON values; those that are not plain values as their defaults."""
     found, known = {}, inspect.signature(type(estimator)).parameters
     for name, value in estimator.get_params(deep=False).items():
         try:
@@ -123,7 +123,7 @@ def plain_params(estimator: BaseEstimator) -> dict[str, Any]:
 
 
 def from_plain(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The hyperparameters that `plain_params` gave."""
+    """Return hyperparameters from the result of `plain_params`."""
     found = dict(params)
     for name, value in params.items():
         if isinstance(value, Mapping):

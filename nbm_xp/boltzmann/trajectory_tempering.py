@@ -1,22 +1,22 @@
-"""Training on a ladder of the machines met so far: parallel trajectory tempering as a negative phase.
+"""Parallel trajectory tempering as a negative phase: chains on a ladder of earlier states of the machine.
 
-What is kept from step to step: the machines of the ladder (``ladder.weights.I-J`` and ``ladder.biases.I``, stacked
-along a first axis), the states of the chains of all of them and of the machine that learns (``ladder.state.I``, of
-shape (machines, units, chains)), how often neighbours exchange states, averaged over the last steps
-(``ladder.accepted``), whose turn it is (``ladder.turn``), and what free energy the states of the machine that learns
-had when they were drawn (``ladder.free``). The machine that learns becomes a further rung, and its chains' states those
-of the rung, as soon as it exchanges fewer than a quarter of its states with the last one. Where two rungs turn out to
-be too far apart, the machine halfway between them comes in.
+Stored from step to step: the machines of the ladder (``ladder.weights.I-J`` and ``ladder.biases.I``, stacked along a
+first axis), the states of the chains of these machines and of the machine in training (``ladder.state.I``, of shape
+(machines, units, chains)), moving averages of the acceptance rates of exchanges (``ladder.accepted``), whether even or
+odd pairs exchange next (``ladder.turn``), and the free energies of the states of the machine in training when they were
+drawn (``ladder.free``). A copy of the machine in training, with the states of its chains, is added to the ladder when
+its acceptance rate with the last machine of the ladder falls below a quarter. If two machines of the ladder become too
+far apart, the mean of their parameters is inserted between them.
 
-Exchanges bring states from place to place, but a machine that moves fast would be far away before they come; then it
-learns from yesterday's shares of the places, and swings. So its own states are chosen anew after each step, in
-proportion to what their probability has gained by it. And it goes no faster than they can follow: what the last steps
-changed of the log-weights of its states sets the pace (``ladder.pace``) of learning. Offsets that let weights change
-little of them besides are the matter of `balancing`.
+Exchanges move states between modes, but too slowly for a machine that changes fast: its negative phase then has
+outdated probabilities of the modes, and training oscillates. So the states of the machine in training are resampled
+after each step, with weights equal to the ratios of their new and old probabilities. And the learning rate is
+multiplied by a pace (``ladder.pace``), which limits the change of these log-weights in a step. The offsets of
+`learning_step.Balance` reduce this change further.
 
-Neighbours that accept a quarter of their exchanges may still share nothing of a place that few of their states lie in.
-No exchange leads there then, and what share of the states is there is left to chance. So rungs come in, too, where the
-machine below hardly ever has some of a machine's states (``ladder.alone`` is their share).
+Neighbours with an acceptance rate of a quarter may still share no state of a mode that has few of their states. No
+exchange leads to that mode then, and its share of the states is arbitrary. So machines are also inserted where some
+states of a machine are very improbable in the machine below (``ladder.alone`` is their fraction).
 
 References
 ----------
@@ -49,42 +49,42 @@ from .topology import Topology
 
 __all__ = ["TemperedChains"]
 
-_CHAINS = 100  # of each machine, at least: the balance between places far apart is known by how many are where
-_LEAST = 0.25  # of the exchanges with the last rung
-_FAR = 0.15  # of those between two others
-_ALONE, _LONELY = -5.0, 0.02  # how much less, in logarithms, the machine below may make of a state; of how many states
-_MEMORY = 0.1  # how much a step with a turn counts in the average acceptance
-_EVERY = 8  # steps between two looks at it
-_REACH = 0.1  # nats, squared: what a step may on average change of the log-weight of the state that it changes most
-_PACING = 0.02  # how fast the pace follows
-_SLOWEST = 1e-8
+_CHAINS = 100  # smallest number of chains of each machine: they estimate the probabilities of distant modes
+_LEAST = 0.25  # smallest acceptance rate with the last machine of the ladder
+_FAR = 0.15  # smallest acceptance rate of other neighbours
+_ALONE, _LONELY = -5.0, 0.02  # log-ratio below which a state is improbable in the machine below; largest such fraction
+_MEMORY = 0.1  # weight of a step in the moving averages of the pairs that are due
+_EVERY = 8  # steps between two checks of these averages
+_REACH = 0.1  # nats²: mean square of the largest change of a log-weight in a step
+_PACING = 0.02  # rate of adaptation of the pace
+_SLOWEST = 1e-8  # smallest pace
 
 
 class TemperedChains(NegativePhase):
-    """Chains on a ladder, which go on from step to step; `n_gibbs` counts exchanges, each followed by a sweep."""
+    """Persistent chains on a ladder; `n_gibbs` is the number of exchanges, each followed by a sweep, in a step."""
 
     @property
     def arrays(self) -> dict[str, Array]:
-        """What is kept, Variables by name."""
+        """The stored Variables by name."""
         return self.state.variables
 
     @property
     def ladder(self) -> Ladder:
-        """The machines."""
+        """The machines of the ladder and the machine in training."""
         return ladder_of_arrays(self.parameters, self.arrays)
 
     @property
     def chains(self) -> int:
-        """How many chains each machine has."""
+        """Number of chains of each machine."""
         return shape_of(self.arrays[f"{LADDER}state.{self.parameters.topology.retained[0]}"])[2]
 
     @property
     def key(self) -> Hashable:
-        """A step is compiled for so many machines."""
+        """The key of compiled steps, which depend on the number of machines."""
         return "ptt", self.ladder.pairs
 
     def begin(self, count: int) -> None:
-        """A ladder of the base-rate machine alone, chains of zeros."""
+        """Create a ladder of the base-rate model alone, with chains of zeros, if there is none."""
         topology, like = self.parameters.topology, self.state.like
         xp = array_namespace(like)
         if f"{LADDER}turn" in self.arrays:
@@ -99,7 +99,7 @@ class TemperedChains(NegativePhase):
         self._keep(made)
 
     def draw(self, given: Sequence[Array], rows: int | None) -> tuple[State, Updates]:
-        """States of the machine that learns, and whatever becomes of the ladder."""
+        """Return states of the machine in training, and updates of the ladder."""
         topology, ladder, chains, rng = self.parameters.topology, self.ladder, self.chains, self.state.rng
         count, kept = len(topology.sizes), topology.retained
         gains = self._gains()
@@ -120,40 +120,39 @@ class TemperedChains(NegativePhase):
         return topology.with_retained(B.transpose(state[layer][-1, :, :]) for layer in kept), updates
 
     def go_on(self, drawn: Sequence[Array], states: Sequence[Array]) -> Updates:
-        """The chains have moved already: what energy they have now, for `_followed` to compare."""
+        """Update the stored free energies, from which `_gains` computes changes; the chains have moved already."""
         return [(self.arrays[f"{LADDER}free"], free_energy(self.parameters, states)[: self.chains])]
 
     @property
     def pace(self) -> Array:
-        """What the learning rate is multiplied by."""
+        """The factor of the learning rate."""
         return B.reshape(self.arrays[f"{LADDER}pace"], ())
 
     def _paced(self, gains: Array) -> Array:
-        """The pace after a step that gave the chains so much, in logarithms.
+        """Return the pace after a step that changed the log-weights of the chains by `gains`.
 
-        What a step changes of log-weights grows with the numbers of units, and is largest for rare states far from the
-        others: a few steps that are too long for them, and the machine swings between having too many and none. The
-        square of the largest change is to be `_REACH` at most, on average; the rate falls at once where it is more, and
-        recovers slowly.
+        The changes grow with the numbers of units, and are largest for rare states far from the others: after a few
+        steps that are too long, the number of such states oscillates between too many and none. The mean square of the
+        largest change is kept at `_REACH` or below: the pace falls immediately if it is larger, and recovers slowly.
         """
         length = B.max(B.square(gains - B.mean(gains))) / _REACH
         pace = self.arrays[f"{LADDER}pace"] * B.exp(B.maximum(_PACING * (1.0 - length), -1.0))
         return B.maximum(B.minimum(pace, 1.0), _SLOWEST)
 
     def _tops(self) -> State:
-        """The states of the machine that learns."""
+        """Return the states of the machine in training."""
         return self.parameters.topology.with_retained(values[-1, :, :] for values in self._states())
 
     def _gains(self) -> Array:
-        """What the logarithm of the weight of each of its states has gained by the last step."""
+        """Return the change of the log-weight of each state of the machine in training by the last step."""
         return self.arrays[f"{LADDER}free"] - free_energy(self.ladder.top, self._tops())
 
     def _followed(self, gains: Array, rng: Streams) -> State:
-        """The states of all chains, those of the machine that learns being chosen anew among themselves.
+        """Return the states of all chains, after resampling those of the machine in training.
 
-        Since they were drawn, the machine has moved: each is worth what its probability has gained. They are chosen in
-        proportion to that (systematically: one uniform serves all), so that places far apart have the shares that the
-        machine gives them now, and need not wait for exchanges.
+        The machine has changed since its states were drawn. Systematic resampling, with one uniform for all of them and
+        weights equal to the ratios of new and old probabilities, gives distant modes their current probabilities
+        without waiting for exchanges.
         """
         kept, chains, dtype = self.parameters.topology.retained, self.chains, self.parameters.dtype
         states, tops = self._states(), self._tops()
@@ -162,7 +161,7 @@ class TemperedChains(NegativePhase):
         places = constant([float(place) for place in range(chains)], dtype)
         places = places + B.random_uniform((1,), dtype=dtype, rng=rng)
         passed = B.cast(B.less(bounds[None, :], places[:, None]), "int32")
-        chosen = B.sum(passed, axis=1)  # whose state each chain takes
+        chosen = B.sum(passed, axis=1)  # the index of the state that each chain takes
         xp = array_namespace(chosen)
         return [
             B.concatenate([values[:-1, :, :], xp.take(tops[layer], chosen, axis=1)[None, :, :]], axis=0)
@@ -170,11 +169,11 @@ class TemperedChains(NegativePhase):
         ]
 
     def count(self, rows: int) -> int:
-        """The chains of the machine that learns."""
+        """Return the number of chains of the machine in training."""
         return self.chains
 
     def follow(self, number: int) -> bool:
-        """Make the machine as it is a further rung, or one halfway between two that lost touch with one another."""
+        """Add the current machine to the ladder, or the mean of two neighbours that are too far apart."""
         if number % _EVERY:
             return False
         accepted = [float(share) for share in to_numpy(self.arrays[f"{LADDER}accepted"].value)]
@@ -189,9 +188,9 @@ class TemperedChains(NegativePhase):
         return True
 
     def _insert(self, place: int, below: float) -> None:
-        """A rung before the machine at a place: that machine, mixed with so much of the one below it.
+        """Insert a machine below the machine at index `place`: a mixture with weight `below` of the machine below it.
 
-        It begins with that machine's states, and with the hope that its neighbours exchange all of theirs with it.
+        It starts with the states of the machine at `place`, and with acceptance rates of 1.
         """
         topology = self.parameters.topology
         xp = array_namespace(self.parameters.biases[0].value)
@@ -206,7 +205,7 @@ class TemperedChains(NegativePhase):
             made[f"state.{layer}"] = xp.concat(
                 [states[:place, ...], states[place:, ...][:1, ...], states[place:, ...]], axis=0
             )
-        # The pair below the new rung is as far apart as it was, unless the rung is between the two.
+        # The pair below a copy keeps its averages; a mixture has two new pairs.
         first = place - 1 if below else place
         for name, value in (("accepted", 1.0), ("alone", 0.0)):
             old = self.arrays[LADDER + name].value
@@ -219,9 +218,9 @@ class TemperedChains(NegativePhase):
             self.arrays[LADDER + name] = variable(value, LADDER + name)
 
     def estimate(self, steps: int) -> LadderEstimate:
-        """Log Z, by 100 to 200 more steps of the ladder, which hold the machine as it is.
+        """Return log Z estimated by 100 to 200 more steps of the ladder with fixed machines.
 
-        The first half of them does not count: the machine was made to agree with the states that it had then.
+        The first half of them is burn-in: the parameters are correlated with the states that they were trained on.
         """
         count, topology = 4 * min(max(steps // 20, 25), 50), self.parameters.topology
         machine, seed = Machine.of_state(self.state), next_seed(self.state.rng)
@@ -238,7 +237,7 @@ class TemperedChains(NegativePhase):
 
 
 def _unreachable(up: Array, down: Array) -> Array:
-    """1 for each state of the higher machine of a pair that the lower one hardly ever has, else 0."""
+    """Return 1 for each state of the higher machine of a pair that is very improbable in the lower one, else 0."""
     lightest = B.min(up, axis=1, keepdims=True)
     rise = B.log(B.mean(B.exp(lightest - up), axis=1, keepdims=True)) - lightest  # of log Z
     return B.cast(B.less(rise - down, _ALONE), B.dtype(up))
