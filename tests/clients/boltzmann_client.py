@@ -1,12 +1,11 @@
 """Boltzmann machines as a client of natural_bm's backend writes them: symbols, scans, updates, compiled functions.
 
-The programs are those of natural_bm_models.py, and their results are held to what natural_bm itself gave on Theano.
-Nothing here is natural_bm's code; what must be the same as there is the arithmetic and the order in which seeds are
-drawn: one for a machine, one for each layer of persistent chains, and within a step of a chain one for
-each layer whose states are drawn.
+The programs are those of natural_bm_models.py, and their results are compared with results of natural_bm on Theano.
+Nothing here is natural_bm's code. The arithmetic and the order of the seeds must agree with it: one seed for a machine,
+one for each layer of persistent chains, and, within a step of a chain, one for each sampled layer.
 
-Two of natural_bm's habits decide its numbers, and are followed here: a layer that has neighbours below is driven by
-these alone, whatever lies above it; and validation moves persistent chains on like training.
+Two properties of natural_bm affect its numbers and are reproduced here: a layer with neighbours below gets input only
+from these, even if there are layers above; and validation advances persistent chains as training does.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ Updates = dict[Variable, Tensor]
 
 
 class Machine:
-    """Layers of units, of which neighbours of even and odd number are connected."""
+    """A layered machine; neighbouring layers are connected."""
 
     def __init__(self, name: str) -> None:
-        B.make_rng()  # natural_bm's machines have one, from which nothing is drawn
+        B.make_rng()  # natural_bm's machines create one too, without drawing from it
         sizes, topology = MACHINES[name]
         self.sizes = sizes
         self.biases = [B.variable(start_of_weights((size,)), name=f"b{i}") for i, size in enumerate(sizes)]
@@ -55,7 +54,7 @@ class Machine:
         self.parameters: list[Variable] = [*self.biases, *self.weights.values()]
 
     def drive(self, layer: int, states: States, upward: bool = False) -> Any:
-        """What moves the units of a layer, given the states of its neighbours."""
+        """Input of a layer's units, given the states of the neighbouring layers."""
         below = [low for low, high in self.weights if high == layer]
         above = [high for low, high in self.weights if low == layer]
         total = self.biases[layer]
@@ -66,37 +65,37 @@ class Machine:
         return total * ((len(below) + len(above)) / len(below)) if upward and below and above else total
 
     def updated(self, states: Sequence[Any], parity: int, beta: Any, clamped: Sequence[int] = ()) -> States:
-        """States with the probabilities of the even or the odd layers, given the others."""
+        """States with the even or odd layers replaced by their conditional probabilities."""
         moved = [i for i in range(parity, len(self.sizes), 2) if i not in clamped]
         fresh = {i: B.sigmoid(beta * self.drive(i, list(states))) for i in moved}
         return [fresh.get(i, state) for i, state in enumerate(states)]
 
     def drawn(self, states: Sequence[Any], parity: int, clamped: Sequence[int] = ()) -> States:
-        """States with the even or the odd layers drawn, their units being ones with the probabilities given."""
+        """States with the even or odd layers sampled from their conditional probabilities."""
         moved = [i for i in range(parity, len(self.sizes), 2) if i not in clamped]
         return [B.random_binomial(p.shape, p) if i in moved else p for i, p in enumerate(states)]
 
     def upward(self, x: Any) -> States:
-        """Probabilities of all layers, each from those below it."""
+        """Probabilities of all layers, each given the layers below."""
         states: States = [x]
         for layer in range(1, len(self.sizes)):
             states.append(B.sigmoid(self.drive(layer, states, upward=True)))
         return states
 
     def free_energy(self, states: States) -> Any:
-        """The free energy of the states of the visible layer, the others in their mean field."""
+        """Free energy of visible states, with the other layers in mean field."""
         if len(self.sizes) > 2:
             states, updates = mean_field(self, states, 25, 1.0, [0])
             assert not updates
         z = B.concatenate([self.drive(i, states) for i in range(1, len(self.sizes), 2)], axis=1)
         energy = -B.sum(B.log(1 + B.exp(z)), axis=1)
-        for layer in range(0, len(self.sizes), 2):  # the odd ones are summed out
+        for layer in range(0, len(self.sizes), 2):  # the odd layers are summed out
             energy = energy - B.dot(states[layer], self.biases[layer])
         return energy
 
 
 def looped(step: Callable[..., Any], states: States, steps: int) -> tuple[States, Updates]:
-    """The states after some steps of a chain, and what each run leaves behind."""
+    """States after a number of steps of a chain, and the updates of a run."""
     every, updates = B.scan(step, outputs_info=states, n_steps=steps)
     return [layer[-1] for layer in every], dict(updates)
 
@@ -104,7 +103,7 @@ def looped(step: Callable[..., Any], states: States, steps: int) -> tuple[States
 def mean_field(
     machine: Machine, states: States, steps: int, beta: float, clamped: Sequence[int]
 ) -> tuple[States, Updates]:
-    """Probabilities given probabilities, until they settle."""
+    """Mean-field iterations of the probabilities."""
 
     def step(*before: Tensor) -> Any:
         after = machine.updated(machine.updated(before, 1, beta, clamped), 0, beta, clamped)
@@ -130,7 +129,7 @@ def swept(machine: Machine, states: Sequence[Any], beta: Any, clamped: Sequence[
 def gibbs_of_probabilities(
     machine: Machine, states: States, steps: int, beta: float, clamped: Sequence[int]
 ) -> tuple[States, Updates]:
-    """Chains of Gibbs sampling that hand over the probabilities from which the next step draws."""
+    """Gibbs chains whose steps pass on the probabilities, from which the next step samples."""
 
     def step(*before: Tensor) -> States:
         odd = machine.updated(machine.drawn(before, 0, clamped), 1, beta, clamped)
@@ -144,7 +143,7 @@ SAMPLERS = {"Meanfield": mean_field, "Gibbs": gibbs, "GibbsProb": gibbs_of_proba
 
 
 def chain(name: str, sampler: str, clamped: list[int]) -> dict[str, Any]:
-    """The states of a machine after two runs of a sampler, from the same start."""
+    """The states of a machine after two runs of a sampler from the same initial states."""
     np.random.seed(31)  # noqa: NPY002 - natural_bm draws its seeds there
     machine = Machine(name)
     layers = [B.placeholder(shape=(None, size)) for size in machine.sizes]
@@ -156,7 +155,7 @@ def chain(name: str, sampler: str, clamped: list[int]) -> dict[str, Any]:
 
 @dataclass
 class Optimizer:
-    """How gradients become updates: what `options` leave out is as in natural_bm."""
+    """Updates from gradients; defaults as in natural_bm."""
 
     kind: str
     options: dict[str, Any]
@@ -179,7 +178,7 @@ class Optimizer:
         return self.rate * (1.0 / (1.0 + self.decay * self.count))
 
     def _sgd(self, parameters: list[Variable], slopes: list[Tensor]) -> Updates:
-        """Momentum, which first grows, and shrinks before it is halved after very many steps."""
+        """Momentum SGD; the momentum first grows, and decreases before it is halved after very many steps."""
         updates: Updates = {}
         rate, goal, last = self._decayed(updates), B.variable(self.settings["momentum"]), 500.0 * 950
         grown = 1.0 - 0.5 * B.pow(0.96, self.count * 0.004)
@@ -205,7 +204,7 @@ class Optimizer:
 
 
 def contrastive(machine: Machine, x: Tensor, persistent: list[Variable]) -> tuple[Any, Updates]:
-    """Contrastive divergence, from the data or from persistent chains, with a little weight decay."""
+    """Contrastive divergence from the data or from persistent chains, with a small weight decay."""
     data, updates = mean_field(machine, machine.upward(x), 6, 1.0, [0])
     model, drawn = gibbs_of_probabilities(machine, list(persistent or data), 3, 1.0, [])
     updates |= {**drawn, **dict(zip(persistent, model, strict=bool(persistent)))}
@@ -217,7 +216,7 @@ def contrastive(machine: Machine, x: Tensor, persistent: list[Variable]) -> tupl
 
 
 def training(name: str, trainer: str, optimizer: str) -> dict[str, Any]:
-    """What some epochs cost, and the weights after them."""
+    """The costs of some epochs, and the weights afterwards."""
     np.random.seed(53)  # noqa: NPY002
     machine = Machine(name)
     persistent = []

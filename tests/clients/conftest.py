@@ -1,8 +1,8 @@
-"""Keras 2.0.6 on `nbm_xp.keras2`, Keras 1.0.3 on `nbm_xp.keras1`: each skipped where another release is installed.
+"""Keras 2.0.6 on `nbm_xp.keras2`, Keras 1.0.3 on `nbm_xp.keras1`: each skipped if another release is installed.
 
-`nox -s clients` installs one after the other. natural_bm, on `nbm_xp.natural_bm`, is on no package index: the tests of
-it take a package that is installed, or the folder that the environment variable ``NATURAL_BM`` names, the one that
-holds the folder ``natural_bm``; and likewise those of neon, on `nbm_xp.neon`, the folder that ``NEON`` names.
+`nox -s clients` installs one after the other. natural_bm, on `nbm_xp.natural_bm`, is on no package index: its tests
+use an installed package, or the folder in the environment variable ``NATURAL_BM`` that contains the folder
+``natural_bm``. Likewise the tests of neon, on `nbm_xp.neon`, use the folder in ``NEON``.
 """
 
 import importlib
@@ -25,7 +25,7 @@ from nbm_xp.tape import look_up_by_identity
 
 
 def loaded(release: str, surface: Any) -> Any:
-    """Keras of a release on a surface; skipped where it is not installed, an error where it does not import."""
+    """Import a release of Keras on a backend; skip if it is not installed, raise an error if it does not import."""
     found = release_of("keras")
     if found is None or not found.startswith(release[:4]):
         pytest.skip(why_not(release) or "")
@@ -34,7 +34,7 @@ def loaded(release: str, surface: Any) -> Any:
 
 
 def decided(keras: Any) -> Iterator[Any]:
-    """Keras, with all that is random decided; its settings are set back afterwards."""
+    """Keras with fixed random seeds; its settings are restored afterwards."""
     random.seed(7)
     np.random.seed(7)  # noqa: NPY002 - Keras shuffles and draws weights by it
     look_up_by_identity()
@@ -65,7 +65,7 @@ def either_keras(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture(scope="session")
 def original_bm() -> Any:
-    """natural_bm itself, on this package; skipped where it is not there, an error where it does not import."""
+    """natural_bm itself on this package; skipped if it is missing, an error if it does not import."""
     folder = os.environ.get("NATURAL_BM")
     if folder and folder not in sys.path:
         sys.path.append(folder)
@@ -80,7 +80,7 @@ def original_bm() -> Any:
 
 @pytest.fixture(scope="session")
 def neon() -> Any:
-    """The release 1.8 of neon; skipped where it is not there. Where it is and cannot be imported, that is an error."""
+    """Release 1.8 of neon; skipped if it is missing, an error if it cannot be imported."""
     folder = os.environ.get("NEON")
     if folder and folder not in sys.path:
         sys.path.append(folder)
@@ -91,7 +91,7 @@ def neon() -> Any:
             "neon is not installed (what an index has by this name is another package): get it from "
             "github.com/NervanaSystems/neon and let NEON name the folder that holds its folder neon"
         )
-    if not any(os.path.exists(os.path.join(place, "version.py")) for place in places):  # which its Makefile writes
+    if not any(os.path.exists(os.path.join(place, "version.py")) for place in places):  # written by its Makefile
         version: Any = types.ModuleType("neon.version")
         version.VERSION = "not built"
         sys.modules["neon.version"] = version

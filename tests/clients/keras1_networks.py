@@ -1,7 +1,7 @@
-"""Small networks of Keras 1.0, and what the first steps of their training cost.
+"""Small networks of Keras 1.0, and the losses of the first steps of their training.
 
-The same file runs in both worlds: in the tests, where Keras 1.0.3 stands on this package; and, as a program, where it
-stands on Theano 0.8.2, as in 2016 (Python 3.6, NumPy 1.12.1). There it writes what the tests hold ours to::
+The same file runs in both environments: in the tests, with Keras 1.0.3 on this package; and, as a program, with Keras
+on Theano 0.8.2, as in 2016 (Python 3.6, NumPy 1.12.1). It then writes the tests' reference results::
 
     THEANO_FLAGS=floatX=float32 python keras1_networks.py > keras1_losses.json
 
@@ -17,7 +17,7 @@ STEPS = 12
 
 
 def waves(*shape):
-    """Numbers from -1 to 1 without a pattern that a network could lean on."""
+    """Numbers from -1 to 1 without a simple pattern."""
     count = int(np.prod(shape))
     return np.sin(np.arange(1, count + 1) ** 1.3 * 0.7).reshape(shape).astype("float32")
 
@@ -93,7 +93,7 @@ NETWORKS = [perceptron, images_channels_first, images_channels_last, lstm, gru, 
 
 
 def trained(keras, network):
-    """What a network costs before each step, and what it predicts afterwards."""
+    """The loss before each step, and the predictions afterwards."""
     model, x, y = network(keras)
     spread = [waves(*weight.shape) * 0.8 / np.sqrt(weight.shape[0]) for weight in model.get_weights()]
     model.set_weights([np.abs(w) + 0.1 if w.ndim == 1 else w for w in spread])  # variances must be positive

@@ -1,11 +1,11 @@
-"""Small Boltzmann machines of natural_bm: chains of its samplers, steps of its trainers, and their partition functions.
+"""Small Boltzmann machines of natural_bm: chains of its samplers, steps of its trainers, and partition functions.
 
-The same file runs in both worlds: in the tests, where natural_bm stands on this package; and, as a program, where it
-stands on Theano, as in 2017 (Python 3.6, NumPy 1.16.6, Theano 1.0.5). There it writes what the tests hold ours to::
+The same file runs in both environments: in the tests, with natural_bm on this package; and, as a program, with
+natural_bm on Theano, as in 2017 (Python 3.6, NumPy 1.16.6, Theano 1.0.5). It then writes the tests' reference results::
 
     THEANO_FLAGS=floatX=float32 python natural_bm_models.py > natural_bm_recorded.json
 
-Weights and data are waves. What is random comes from seeds that natural_bm draws by ``numpy.random``, for which each
+Weights and data are sines. Random numbers come from seeds that natural_bm draws with ``numpy.random``, for which each
 program sets a seed.
 """
 
@@ -19,7 +19,7 @@ MACHINES = {
     "dbm": ([12, 7, 5], {0: {1}, 1: {2}}),
     "skipping": ([12, 7, 5, 3], {0: {1, 3}, 1: {2}, 2: {3}}),
 }
-"""Sizes of the layers, and which are connected."""
+"""Sizes of the layers, and whether they are connected."""
 
 CHAINS, STEPS, BETA = 5, 4, 0.8
 BATCH, EPOCHS = 8, 3
@@ -55,24 +55,24 @@ TRAINING_PROGRAMS = [
 
 
 def waves(*shape):
-    """Numbers from -1 to 1 without a pattern that a machine could lean on."""
+    """Numbers from -1 to 1 without a simple pattern."""
     count = int(np.prod(shape))
     return np.sin(np.arange(1, count + 1) ** 1.3 * 0.7).reshape(shape).astype("float32")
 
 
 def digits(rows, columns=12):
-    """Zeros and ones, of four kinds with some noise."""
+    """Binary rows of four kinds, with some noise."""
     kinds = waves(4, columns) > 0
     return (kinds[np.arange(rows) % 4] ^ (waves(columns, rows).T > 0.8)).astype("float32")
 
 
 def start_of_weights(shape):
-    """The value from which the weights or biases of a shape start."""
+    """Initial value of weights or biases of a given shape."""
     return waves(*shape) * (1.2 if len(shape) == 2 else 0.5)
 
 
 def machine_of(natural_bm, name, **options):
-    """A machine with weights from which something can be learned."""
+    """A machine with weights that training can improve."""
     sizes, topology = MACHINES[name]
     machine = natural_bm.dbm.DBM(sizes, topology, **options)
     for weight in machine.trainable_weights:
@@ -86,7 +86,7 @@ def listed(array):
 
 
 def chain(natural_bm, name, sampler, clamped):
-    """The states of a machine after two runs of a sampler, from the same start."""
+    """The states of a machine after two runs of a sampler from the same initial states."""
     B = natural_bm.backend
     np.random.seed(31)  # noqa: NPY002 - natural_bm draws its seeds there
     machine = machine_of(natural_bm, name)
@@ -98,7 +98,7 @@ def chain(natural_bm, name, sampler, clamped):
 
 
 def training(natural_bm, name, trainer, optimizer):
-    """What some epochs cost, and the weights after them."""
+    """The costs of some epochs, and the weights afterwards."""
     B = natural_bm.backend
     np.random.seed(53)  # noqa: NPY002 - natural_bm draws its seeds there
     machine = machine_of(natural_bm, name, W_regularizer=natural_bm.regularizers.l2(0.002))
@@ -143,7 +143,7 @@ def title(*words):
 
 
 def shortened(value):
-    """Results with as many digits as float32 has; ones and zeros as integers."""
+    """Results rounded to float32's digits; ones and zeros as integers."""
     if isinstance(value, dict):
         return {key: shortened(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -152,7 +152,7 @@ def shortened(value):
 
 
 def written(versions, programs):
-    """The file of results, with a line for each."""
+    """The text of the file of results, with a line for each program."""
     lines = ['"versions": ' + json.dumps(versions, sort_keys=True)]
     for name, found in sorted(programs.items()):
         lines.append(json.dumps(name) + ": " + json.dumps(shortened(found), sort_keys=True))

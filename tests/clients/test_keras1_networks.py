@@ -1,4 +1,4 @@
-"""Networks of Keras 1.0.3 cost here, step by step, what they cost on Theano: see keras1_networks.py."""
+"""Networks of Keras 1.0.3 have the losses that they have on Theano, step by step: see keras1_networks.py."""
 
 import json
 import pathlib

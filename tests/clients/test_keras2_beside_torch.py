@@ -1,6 +1,6 @@
-"""Recurrent networks of Keras 2.0.6 beside PyTorch: the losses of the first steps of descent from the same weights.
+"""Recurrent networks of Keras 2.0.6 beside PyTorch: losses of the first gradient steps from the same weights.
 
-The networks are written twice: in Keras, and in PyTorch's functions with what TensorFlow means by recurrent layers.
+The networks are written twice: in Keras, and in PyTorch's functions with TensorFlow's definition of recurrent layers.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ STEPS = 5
 
 
 def descent(forward: Callable[..., Any], weights: list[Any], inputs: Any, target: Any) -> list[float]:
-    """The losses of gradient descent on mean cross-entropy."""
+    """The losses of gradient descent on the mean cross-entropy."""
     held = [torch.tensor(value, requires_grad=True) for value in weights]
     losses = []
     for _ in range(STEPS):
@@ -76,7 +76,7 @@ KINDS = {"SimpleRNN": (simple_step, 1), "LSTM": (lstm_step, 2), "GRU": (gru_step
 
 
 def unrolled(name: str, x: Any, weights: Any, shown: Any = None, backwards: bool = False) -> Any:
-    """The outputs of all steps, in the order of the steps; where nothing is shown, all stays."""
+    """The outputs of all steps, in order of computation; masked steps leave the states unchanged."""
     step, count = KINDS[name]
     states = [torch.zeros(len(x), weights[1].shape[0])] * count
     outputs = []
@@ -112,7 +112,7 @@ def test_masked_words(keras: Any, name: str, length: int | None) -> None:
     layers = keras.layers
     words = np.random.default_rng(2).integers(1, 9, size=(12, 7))
     words[np.arange(7) >= 7 - np.arange(12)[:, None] % 5] = 0
-    words[3, 0] = 0  # from the first step on
+    words[3, 0] = 0  # masked from the first step on
 
     def forward(x: Any, table: Any, *w: Any) -> Any:
         first = unrolled(name, table[x], w[:3], shown=x != 0)

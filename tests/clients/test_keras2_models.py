@@ -1,4 +1,4 @@
-"""What else Keras 2.0.6 is used for: several inputs, states, callbacks, sparse matrices, losses of one's own."""
+"""Models of Keras 2.0.6: several inputs, stateful layers, callbacks, sparse input, custom losses, other libraries."""
 
 import importlib
 import pathlib
@@ -25,7 +25,7 @@ def network(keras: Any, *between: Any, **options: Any) -> Any:
 def test_backend_is_ours(keras: Any) -> None:
     assert keras.backend is keras2
     assert keras.layers.pooling.K is keras2
-    assert keras.layers.core.K.dot is keras2.dot  # where Keras asks for a backend's name, it is told TensorFlow's
+    assert keras.layers.core.K.dot is keras2.dot  # where Keras reads the backend's name, it gets TensorFlow's
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "rmsprop", "adagrad", "adadelta", "nadam"])
@@ -39,7 +39,7 @@ def test_it_learns(keras: Any, optimizer: str) -> None:
     loss, accuracy = model.evaluate(X, Y, verbose=0)
     shares = model.predict(X)
     assert accuracy == pytest.approx((shares.argmax(axis=1) == Y.argmax(axis=1)).mean())
-    assert loss > -np.log((shares * Y).sum(axis=1)).mean()  # by what the weights cost
+    assert loss > -np.log((shares * Y).sum(axis=1)).mean()  # by the cost of the weights
 
 
 def test_losses_and_metrics(keras: Any) -> None:
@@ -219,7 +219,7 @@ def test_a_layer_of_ones_own(keras: Any) -> None:
 
 
 def test_a_loss_among_the_layers(keras: Any) -> None:
-    """A variational autoencoder: draws in the graph, and a loss that is no function of a target."""
+    """A variational autoencoder: draws in the graph, and a loss that is not a function of a target."""
     layers, K = keras.layers, keras.backend
     x = layers.Input((6,))
     hidden = layers.Dense(8, activation="relu")(x)
@@ -261,7 +261,7 @@ def test_other_precisions(keras: Any, floatx: str) -> None:
 
 @pytest.mark.parametrize("library", ["torch", "array_api_strict", pytest.param("jax", marks=pytest.mark.slow)])
 def test_on_other_libraries(keras: Any, library: str) -> None:
-    """Weights on another library than NumPy; what comes out is NumPy's and the same."""
+    """With weights on another library, the outputs are NumPy arrays with the same values."""
     if library not in installed_libraries():
         pytest.skip(f"{library} is not installed")
     layers = keras.layers

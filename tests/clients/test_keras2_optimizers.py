@@ -1,4 +1,4 @@
-"""Keras's optimizers on a small network: the losses of the first steps and the weights, beside NumPy by hand."""
+"""Keras's optimizers on a small network: losses of the first steps and weights agree with NumPy implementations."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ STEPS = 6
 
 
 def loss_and_slopes(weights: Weights) -> tuple[float, Weights]:
-    """Two dense layers, tanh and softmax, mean cross-entropy, and L2 on the first matrix."""
+    """Loss and gradients of two dense layers, tanh and softmax, with cross-entropy and L2 on the first matrix."""
     first, bias, second, other = weights
     hidden = np.tanh(X @ first + bias)
     scores = hidden @ second + other

@@ -114,7 +114,7 @@ RECURRENT1: list[dict[str, Any]] = [
 ]
 
 OTHERS1: list[tuple[str, dict[str, Any], tuple[int, ...]]] = [
-    # channels first alone: the configurations of these do not say their ordering
+    # channels first only: the configurations of these layers do not contain the ordering
     ("UpSampling2D", {"size": (2, 3)}, IMAGE1),
     ("UpSampling3D", {"size": (2, 2, 2)}, VOLUME1),
     ("ZeroPadding2D", {"padding": (1, 2)}, IMAGE1),
@@ -213,7 +213,7 @@ def test_keras1_layer_of_images(
 
 
 @pytest.mark.filterwarnings("ignore:TimeDistributedDense is deprecated")
-@pytest.mark.filterwarnings("ignore:Model inputs must come from a Keras Input layer")  # a layer that gives what it gets
+@pytest.mark.filterwarnings("ignore:Model inputs must come from a Keras Input layer")  # from identity layers
 @pytest.mark.parametrize(("layer", "options", "shape"), OTHERS1, ids=name_of)
 def test_keras1_layer(keras1: Any, layer: str, options: dict[str, Any], shape: Any) -> None:
     if layer == "Lambda":

@@ -1,4 +1,4 @@
-"""What Keras 2.0.6 and 1.0.3 save they load again: files, YAML, JSON, pickles; their data and estimators."""
+"""Keras 2.0.6 and 1.0.3 load what they save: files, YAML, JSON, pickles; their datasets and scikit-learn wrappers."""
 
 import gzip
 import importlib
@@ -19,7 +19,7 @@ OLD_NAMES = {"epochs": "nb_epoch", "num_words": "nb_words", "kernel_regularizer"
 
 
 def named(keras: Any, **options: Any) -> dict[str, Any]:
-    """Options by their names in the release."""
+    """Options by their names in a release."""
     old = keras.__version__.startswith("1.")
     return {OLD_NAMES.get(name, name) if old else name: value for name, value in options.items()}
 
@@ -61,7 +61,7 @@ def trained(keras: Any, make: Any) -> Any:
 
 
 def costs(model: Any) -> list[Any]:
-    """What further steps cost, which depends on weights and on what the optimizer keeps; drops draw as ever."""
+    """Losses of further steps, which depend on the weights and the optimizer's state; dropout stays random."""
     return [model.train_on_batch(X, Y) for _ in range(3)]
 
 
@@ -77,7 +77,7 @@ def test_a_model_in_a_file_goes_on_as_the_model(keras: Any, tmp_path: Path, make
     assert len(kept) == len(found) > 0
     for one, two in zip(kept, found, strict=True):
         np.testing.assert_array_equal(one, two)
-    if make is not network:  # whose drops another seed decides
+    if make is not network:  # whose dropout has another seed
         np.testing.assert_allclose(costs(other), costs(model), rtol=1e-6)
 
 
@@ -104,7 +104,7 @@ def test_weights_that_do_not_fit_change_nothing(keras: Any, tmp_path: Path) -> N
 
 
 def test_a_file_that_says_its_text_as_text(keras: Any, tmp_path: Path) -> None:
-    """As other programs write attributes today, and h5py 3 gives them."""
+    """As current programs write attributes, and h5py 3 reads them."""
     h5py = pytest.importorskip("h5py", reason="h5py is not installed")
     model, path = trained(keras, branched), str(tmp_path / "model.h5")
     model.save(path)
@@ -122,7 +122,7 @@ def test_a_file_that_says_its_text_as_text(keras: Any, tmp_path: Path) -> None:
 def test_kernels_of_a_file_are_turned_as_its_backend_turned_them(
     keras: Any, tmp_path: Path, backend: str, library: str
 ) -> None:
-    """What was trained on TensorFlow is taken as it is, and so is one's own file, whatever library wrote it."""
+    """Kernels trained on TensorFlow are unchanged, and so are our own files, whatever library wrote them."""
     h5py, layers = pytest.importorskip("h5py", reason="h5py is not installed"), keras.layers
     path, kernel = str(tmp_path / "weights.h5"), RNG.normal(size=(3, 2, 2, 4)).astype("float32")
     model = keras.models.Sequential([layers.Conv2D(4, (3, 2), input_shape=(6, 6, 2))])
@@ -138,7 +138,7 @@ def test_kernels_of_a_file_are_turned_as_its_backend_turned_them(
 
 
 def test_shapes_of_what_programs_compute_are_inferred(keras: Any) -> None:
-    """As on TensorFlow, for which programs did not say the shape of a Lambda's output."""
+    """As on TensorFlow, where programs do not give the output shape of a Lambda."""
     layers = keras.layers
     model = keras.models.Sequential([layers.Lambda(lambda x: 5.0 * x[:, :, 0], input_shape=(3, 5))])
     assert model.output_shape == (None, 3)
@@ -176,7 +176,7 @@ def test_descriptions_and_pickles(either_keras: Any, make: Any) -> None:
     other = pickle.loads(pickle.dumps(model))
     assert type(other) is type(model)
     np.testing.assert_array_equal(other.predict(X), model.predict(X))
-    if make is not network and hasattr(models, "load_model"):  # drops depend on another seed; 1.0 does not compile
+    if make is not network and hasattr(models, "load_model"):  # dropout has another seed; 1.0 does not compile
         np.testing.assert_allclose(costs(other), costs(model), rtol=1e-6)
 
 
@@ -210,7 +210,7 @@ def test_estimators_of_scikit_learn(either_keras: Any) -> None:
         return model
 
     def right(estimator: Any, rows: Any, classes: Any) -> float:
-        return float(np.mean(np.ravel(estimator.predict(rows)) == classes))  # that of 1.0 takes no classes
+        return float(np.mean(np.ravel(estimator.predict(rows)) == classes))  # 1.0's score takes no classes
 
     classes, (epochs,) = np.argmax(X[:, :3], axis=1), named(keras, epochs=1)
     estimator = wrappers.KerasClassifier(built, batch_size=16, verbose=0, **{epochs: 1})
@@ -252,7 +252,7 @@ def test_a_data_set_of_images(keras1: Any, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_data_sets_of_lists(keras: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files with arrays of objects, and arrays of rows of several lengths, as `keras.datasets.imdb` has them."""
+    """Files with object arrays, and arrays of rows of different lengths, as `keras.datasets.imdb` has them."""
     rows, labels = np.empty(4, "O"), np.arange(4)
     rows[:] = [[1, 7, 9], [1, 8], [1, 5, 5, 5], [1, 6]]
     np.savez(tmp_path / "imdb.npz", x_train=rows, y_train=labels, x_test=rows[:2], y_test=labels[:2])

@@ -1,8 +1,8 @@
-"""Boltzmann machines give here what natural_bm gave on Theano: its samplers, trainers, optimizers and estimates.
+"""Boltzmann machines give the results of natural_bm on Theano: samplers, trainers, optimizers and estimates.
 
 natural_bm_recorded.json was written by natural_bm_models.py as a program, with natural_bm on Theano 1.0.5 and NumPy
-1.16.6, in float32. Held to it are natural_bm itself on this package, where it can be had, and everywhere a client of
-our own, boltzmann_client.py.
+1.16.6, in float32. Two programs are compared with it: natural_bm itself on this package, where it is installed, and
+everywhere our own client, boltzmann_client.py.
 """
 
 import json
@@ -26,12 +26,12 @@ PROGRAMS = [
     *(("partition", machine) for machine in MACHINES),
 ]
 OWN = [program for program in PROGRAMS if program[0] == "chain" or program[-1] in ("momentum", "plain", "Adam")]
-"""The programs that boltzmann_client.py has too."""
+"""The programs that boltzmann_client.py implements."""
 EACH = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: title(*program))
 
 
 def leaves(name: str, value: Any) -> Iterator[tuple[str, list[float]]]:
-    """The lists of numbers in a result, in an order of their own."""
+    """The lists of numbers in a result, in a fixed order."""
     if isinstance(value, dict):
         for key in sorted(value):
             yield from leaves(f"{name}/{key}", value[key])
@@ -44,7 +44,7 @@ def flat(value: Any) -> list[float]:
 
 
 def hold_to_record(program: tuple[Any, ...], found: dict[str, Any]) -> None:
-    """Probabilities, costs and weights to the rounding of float32; what was drawn exactly."""
+    """Compare probabilities, costs and weights up to float32 rounding, and draws exactly."""
     recorded, found = RECORDED[title(*program)], shortened(found)
     assert found.keys() == recorded.keys()
     for (name, ours), (_, theirs) in zip(leaves("", found), leaves("", recorded), strict=True):
@@ -59,7 +59,7 @@ def test_the_record_holds_every_program() -> None:
 
 
 def test_the_record_is_of_what_was_drawn() -> None:
-    """Chains move on from call to call, and annealing finds what summing over all states gives."""
+    """Chains advance from call to call, and annealing agrees with the exact sum over all states."""
     gibbs = RECORDED["chain rbm Gibbs []"]
     assert set(flat(gibbs["first"])) == {0.0, 1.0}
     assert gibbs["first"] != gibbs["second"]

@@ -1,6 +1,6 @@
-"""neon's own layers, optimisers and models on `nbm_xp.neon`, and beside neon's own backend for the CPU.
+"""neon's own layers, optimisers and models on `nbm_xp.neon`, compared with neon's own CPU backend.
 
-Skipped where neon is not installed. Where it is, and cannot be imported, the tests fail with its error.
+Skipped if neon is not installed. If it is installed but cannot be imported, the tests fail with its error.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ import pytest
 from nbm_xp.neon import Autodiff, Backend, compute_on
 from tests.helpers.libraries import Library, libraries
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # neon's, of NumPy and Python in 2017
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # neon uses NumPy and Python as of 2017
 
 BATCH = 32
 
@@ -30,14 +30,14 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
 
 
 class Silent:
-    """Callbacks that do nothing: neon's own write HDF5 as h5py did in 2017."""
+    """Callbacks that do nothing: neon's own write HDF5 with h5py's interface of 2017."""
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         return lambda *args, **keywords: None
 
 
 def learned(layers: Sequence[Any], lshape: tuple[int, ...], passes: int) -> float:
-    """The share of scans that a model of neon's gets wrong, after it was trained on them."""
+    """The error rate of one of neon's models on its training scans, after training."""
     from neon.data import ArrayIterator
     from neon.layers import GeneralizedCost
     from neon.models import Model
@@ -86,7 +86,7 @@ def test_convolutions(be: Backend) -> None:
 
 
 def networks() -> dict[str, tuple[Callable[[], list[Any]], tuple[int, ...]]]:
-    """Layers of each kind, and the shape of what they are given."""
+    """Layers of each kind, and the shape of their input."""
     from neon import initializers, layers, transforms
 
     L, init, image = layers, initializers.Gaussian(scale=0.1), (3, 10, 10)
@@ -129,7 +129,7 @@ def networks() -> dict[str, tuple[Callable[[], list[Any]], tuple[int, ...]]]:
 
 
 def trained(name: str, given: Any = None) -> tuple[Any, list[np.ndarray]]:
-    """The parameters at first, those handed over if there are any, and the outputs of four steps of training."""
+    """The initial parameters (`given`, if any), and the outputs of four training steps."""
     from neon import NervanaObject
     from neon.layers import GeneralizedCost
     from neon.models import Model
@@ -163,8 +163,8 @@ def trained(name: str, given: Any = None) -> tuple[Any, list[np.ndarray]]:
     ],
 )  # fmt: skip
 def test_training_goes_as_on_neons_own_backend(neon: Any, name: str) -> None:
-    """From the same parameters, loaded: recurrent layers' too."""
-    compute_on(Backend(library="numpy"), BATCH)  # beside which neon's own goes on working
+    """From the same loaded parameters, including those of recurrent layers."""
+    compute_on(Backend(library="numpy"), BATCH)  # neon's own backend keeps working beside it
     neon.backends.gen_backend("cpu", batch_size=BATCH, rng_seed=1)
     first, wanted = trained(name)
     neon.NervanaObject.be = None

@@ -1,4 +1,4 @@
-"""Keras 1.0's backend beyond the records: bad calls, phases and branches of several shapes, masks, seeds of draws."""
+"""Keras 1.0's backend beyond the recorded calls: errors, learning phases, broadcast branches, masks, seeds."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_shapes_that_are_told_in_part_pass() -> None:
     images, filters = K.placeholder((None, 3, 5, 4)), K.variable(FILTERS)
     made = K.conv2d(images, filters, image_shape=(None, 3, None, 4), filter_shape=(4, 3, 2, 2))
     assert K.int_shape(made) == (None, 4, 4, 3)
-    K.conv2d(images, filters, image_shape=(7, 3, 5, 4))  # what is not known yet may be so
+    K.conv2d(images, filters, image_shape=(7, 3, 5, 4))  # unknown lengths are accepted
 
 
 @pytest.mark.parametrize("backwards", [False, True])
@@ -68,7 +68,7 @@ def test_unrolling_takes_the_steps_that_are_told(backwards: bool) -> None:
 
 
 def test_slopes_may_be_learned() -> None:
-    """As a layer's with a slope and a bound for each element, at which the gradient of both is that of its side."""
+    """A layer's slope and bound for each element; each gets the gradient of the elements that it determines."""
     x, alpha, bound = K.variable([-2.0, 0.0, 3.0, 9.0]), K.variable([0.5] * 4), K.variable([6.0] * 4)
     y = K.relu(x, alpha, bound)
     np.testing.assert_array_equal(K.eval(y), [-1.0, 0.0, 3.0, 6.0])
@@ -84,7 +84,7 @@ def test_dropout_without_a_seed_goes_on_drawing() -> None:
 
 
 def test_without_a_seed_the_global_state_of_numpy_draws_theanos() -> None:
-    """Below ten million, as Keras 1.0 drew it, so that what is dropped is what Theano dropped."""
+    """The seed is below ten million, as in Keras 1.0, so that dropout drops the same elements as on Theano."""
     draws = [
         lambda seed: K.dropout(np.ones(64), 0.5, seed=seed),
         lambda seed: K.random_normal((64,), seed=seed),

@@ -1,4 +1,4 @@
-"""What Keras 2.0 asks of its backend beyond the documents; tests/clients runs Keras itself."""
+"""Undocumented functions that Keras 2.0 calls; tests/clients runs Keras itself."""
 
 import sys
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def _by_value() -> Iterator[None]:
 def test_it_stands_in_for_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "some_backend", raising=False)
     K.install_as("some_backend")
-    K.install_as("some_backend")  # again changes nothing
+    K.install_as("some_backend")  # a second call has no effect
     assert sys.modules["some_backend"] is K
     with pytest.raises(ImportError, match=r"json was imported already: call install_as\('json'\) before"):
         K.install_as("json")
@@ -102,7 +102,7 @@ def test_a_function_has_a_name() -> None:
 
 
 def test_numbers_of_layers_on_another_library() -> None:
-    """Keras computes with NumPy's numbers what it draws and what weights cost."""
+    """Keras computes with NumPy scalars from draws and from weight costs."""
     pytest.importorskip("array_api_strict", reason="array_api_strict is not installed")
     with use_backend("array_api_strict"):
         weight = K.variable(K.random_uniform((3, 2), minval=-np.sqrt(0.5), maxval=np.sqrt(0.5), seed=1))

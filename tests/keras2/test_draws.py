@@ -47,7 +47,7 @@ def test_without_a_seed_the_global_state_of_numpy_decides(name: str) -> None:
 
 
 def test_a_seed_costs_the_global_state_what_it_cost() -> None:
-    """One integer below ten million, of variables below a thousand million: what is drawn afterwards stays the same."""
+    """A draw takes one integer below ten million from NumPy's state, a variable one below a thousand million."""
     for draw, low, high in ((K.random_uniform, 1, 10**7), (K.random_uniform_variable, 0, 10**9)):
         np.random.seed(5)  # noqa: NPY002
         seed = int(np.random.randint(low, high))  # noqa: NPY002
@@ -63,7 +63,7 @@ def test_a_seed_costs_the_global_state_what_it_cost() -> None:
 
 
 def test_without_a_seed_uniform_numbers_are_those_of_keras_on_theano() -> None:
-    """Keras 2.0.6 on Theano gave these after the same seed of NumPy's."""
+    """Reference values of Keras 2.0.6 on Theano with the same seed of NumPy."""
     np.random.seed(1337)  # noqa: NPY002
     uniform = K.eval(K.random_uniform((3, 4), -1, 1))
     np.testing.assert_array_equal(uniform[0, :3], np.float32([-0.44717556, 0.12066615, -0.22966659]))
@@ -103,7 +103,7 @@ def test_the_same_bits_on_every_library() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_truncated_normal_is_a_quantile_of_each_uniform(dtype: str) -> None:
-    """Element by element that of SciPy's inverse of the normal distribution, between its values at -2 and 2."""
+    """Each element is SciPy's inverse normal distribution function of a uniform between its values at -2 and 2."""
     uniform = K.eval(K.random_uniform((N,), dtype=dtype, seed=4)).astype("float64")
     low, high = 0.5 * math.erfc(math.sqrt(2)), 1 - 0.5 * math.erfc(math.sqrt(2))
     want = 1.0 + 0.5 * ndtri(low + uniform * (high - low))

@@ -1,4 +1,4 @@
-"""Phases, updates, variables, functions, gradients, images and errors of Keras 2.0, beyond what the records say."""
+"""Phases, updates, variables, functions, gradients, images and errors of Keras 2.0 beyond the recorded calls."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_updates_are_set_together_after_the_outputs() -> None:
     x, y = K.variable(1.0), K.variable(10.0)
     f = K.function([], [x + y], updates=[K.update(x, y), K.update_add(y, x), K.update_sub(x, 4.0)])
     assert f([])[0] == 11
-    assert [float(v) for v in K.batch_get_value([x, y])] == [-3.0, 11.0]  # of two for one variable, the last
+    assert [float(v) for v in K.batch_get_value([x, y])] == [-3.0, 11.0]  # the last of two updates of one variable
     K.batch_set_value([(x, 5), (y, 1)])
     assert (K.get_value(x), K.get_value(y)) == (5, 1)
 
@@ -237,7 +237,7 @@ def test_a_length_that_a_shape_leaves_out_is_not_repeated_along():
 
 
 def test_a_loss_multiplied_by_weights_gives_its_name_to_the_product():
-    """So training code weights what a loss gives for each sample; one loss may give a single number."""
+    """Training code multiplies the loss of each sample by its weight; a loss may also return a single number."""
     losses, weights = K.placeholder(ndim=2), K.placeholder(ndim=1)
     score = K.mean(losses)
     score *= weights
@@ -247,7 +247,7 @@ def test_a_loss_multiplied_by_weights_gives_its_name_to_the_product():
 
 
 def test_the_backend_has_a_name_for_programs_that_read_it():
-    assert K._BACKEND != "tensorflow"  # nobody shall look for a session here
+    assert K._BACKEND != "tensorflow"  # programs must not look for a session
     if K._BACKEND == "theano":
         assert K.variable(1.0, dtype="float64").dtype == "float64"
 
@@ -257,4 +257,4 @@ def test_the_scaled_exponential_unit_is_right_to_two_ulps(x):
     scale, alpha = 1.0507009873554805, 1.6732632423543772
     found = K.eval(scale * K.elu(K.variable([x]), alpha))
     exact = scale * (np.float32(x) if x > 0 else alpha * np.expm1(np.float64(np.float32(x))))
-    assert abs(found[0] - exact) <= 2 * np.spacing(np.float32(abs(exact)))  # NumPy's expm1 depends on the machine
+    assert abs(found[0] - exact) <= 2 * np.spacing(np.float32(abs(exact)))  # NumPy's expm1 differs between machines

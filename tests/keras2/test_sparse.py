@@ -1,4 +1,4 @@
-"""Sparse matrices of SciPy and of the package sparse: as inputs, as variables, in products and gradients."""
+"""Sparse matrices of SciPy and of the package sparse as inputs, as variables, in products and in gradients."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def of_sparse(dense: np.ndarray) -> Any:
 
 
 def with_coordinates(dense: np.ndarray) -> Any:
-    """What the package sparse shows of a matrix, with one element given in two parts."""
+    """The matrix as coordinates of the package sparse, with one element split into two entries."""
     rows, columns = np.nonzero(dense)
     values = dense[rows, columns]
     values[0] -= 5.0
@@ -63,7 +63,7 @@ def test_an_input_and_weights_of_every_library(library: Library) -> None:
         if library.lazy:
             import dask
 
-            with dask.config.set(scheduler="synchronous"):  # NumPy arrays are asked for
+            with dask.config.set(scheduler="synchronous"):  # the results are NumPy arrays
                 got, gradient = f([scipy.sparse.csr_matrix(DENSE)])
         else:
             got, gradient = f([scipy.sparse.csr_matrix(DENSE)])
@@ -93,7 +93,7 @@ def test_joined_matrices_stay_sparse_if_all_are() -> None:
 
 
 def test_the_gradient_in_a_placeholder_of_the_elements() -> None:
-    """The elements that are there can be differentiated; those that are not stay away."""
+    """The gradient with respect to the stored elements; the others stay absent."""
     x = K.placeholder((None, 3), sparse=True)
     loss = K.sum(K.dot(x, K.variable(WEIGHTS)))
     f = K.function([x], K.gradients(loss, [x.values]))

@@ -1,4 +1,4 @@
-"""Gradients of op-trees, and neon's `Autodiff`: values, views, where gradients are written, and errors."""
+"""Gradients of op-trees and neon's `Autodiff`: values, views, destinations of gradients, and errors."""
 
 from collections.abc import Callable
 from typing import Any

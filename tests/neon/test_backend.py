@@ -1,4 +1,4 @@
-"""A Backend: its options and names, histograms and times, and how it takes the place of neon's own."""
+"""A Backend: options, names, histograms, time marks, and neon's own objects computing on it."""
 
 import sys
 from abc import ABC
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.jax_at_night
 
 
 @pytest.fixture
-def be() -> Any:  # which is called in forms beyond its documented ones
+def be() -> Any:  # Any, because calls go beyond the documented signatures
     return Backend(rng_seed=1, library="numpy")
 
 
@@ -110,7 +110,7 @@ class TestObserving:
 class TestInNeonsPlace:
     @pytest.fixture
     def neon(self, monkeypatch: pytest.MonkeyPatch) -> Any:
-        """A package of neon's make: Tensor, whose methods say that they are not written, nodes and Autodiff."""
+        """A package like neon: Tensor, whose methods raise NotImplementedError, nodes and Autodiff."""
 
         class Tensor:
             def __str__(self) -> str:
@@ -136,7 +136,7 @@ class TestInNeonsPlace:
         kinds.Tensor, kinds.Backend, kinds.OpTreeNode = Tensor, OtherBackend, OpTreeNode
         differentiation: Any = ModuleType("neon.backends.autodiff")
         differentiation.Autodiff = lambda op_tree, be, next_error=None: ("neon's own", op_tree)
-        differentiation.Autodiff.__wrapped__ = object  # neon's own is a class in a decorator
+        differentiation.Autodiff.__wrapped__ = object  # neon's own is a decorated class
         parts["layers"] = ModuleType("neon.layers")
         parts["layers"].Autodiff, parts["layers"].Tensor = differentiation.Autodiff, Tensor
         for module in (neon, *parts.values(), differentiation):
@@ -169,7 +169,7 @@ class TestInNeonsPlace:
         assert type(sum_) is node and sum_[1] is x
         x[:] = node.build("mul", sum_, sum_)
         assert x.get().tolist() == [[9, 36]]
-        tree = node.build("sub", x + 1, sum_)  # which neon's own would not take
+        tree = node.build("sub", x + 1, sum_)  # which neon's own build rejects
         assert type(tree) is OpTree and tree.get().tolist() == [[-1, -3]]
 
     def test_its_autodiff_asks_who_computes(self, be: Any, neon: Any) -> None:

@@ -1,4 +1,4 @@
-"""What buffers promise: memory of their own, values cast as they are stored, and nothing changed by what is refused."""
+"""Buffers own their memory, cast values as they are stored, and are unchanged by calls that raise an error."""
 
 import copy
 import pickle
@@ -43,7 +43,7 @@ class TestMemory:
         array = library.array(np.full((2, 2), 3.0, dtype="float32"))
         y[:] = x
         z[:] = be.add(x, 0).T.T
-        v[:] = +x  # for which PyTorch gives x
+        v[:] = +x  # on PyTorch, +x is x
         w[:] = array
         x[0, 0] = 9
         w[0, 1] = 7
@@ -114,7 +114,7 @@ class TestStoring:
         given = [-np.inf, -3e9, -128.5, -1.5, np.nan, 1.5, 127.5, 255.5, 2.0**31, np.inf]
         wanted = [0 if np.isnan(value) else int(np.clip(value, info.min, info.max)) for value in given]
         x, part = be.zeros((1, 10), dtype=dtype), be.zeros((2, 10), dtype=dtype)
-        x[:] = be.array([given]) * 1  # float32, in which the largest int32 has no place
+        x[:] = be.array([given]) * 1  # float32, which cannot represent the largest int32
         part.T[::-1, 1:][:] = library.array(np.asarray(given)[::-1].reshape(10, 1))
         made = be.array([given], dtype=dtype)
         assert shown(x) == shown(made) == [wanted] and shown(part) == [[0] * 10, wanted]
@@ -243,7 +243,7 @@ class TestIobuf:
 def test_backends_live_side_by_side() -> None:
     first, second = Backend(rng_seed=1, library="cpu"), Backend(rng_seed=1, library="array_api_strict")
     x, y = first.ones((2, 2)), second.ones((2, 2))
-    y[:] = second.add(x, y)  # what is NumPy's goes to any library
+    y[:] = second.add(x, y)  # NumPy arrays are accepted by every library
     assert shown(y) == [[2, 2], [2, 2]] and library_name(y.array) == "array_api_strict"
     with pytest.raises(TypeError, match="array_api_strict"):
         x[:] = y
@@ -269,7 +269,7 @@ def test_contiguity_is_that_of_numpys_views(name: str) -> None:
         lambda a: a.reshape(24, 1).T, lambda a: a[0:0], lambda a: a[:, :, 1:2].reshape(2, 3)[0:1],
     ]  # fmt: skip
     for place, view in enumerate(views):
-        if place == 12:  # NumPy copies there; ours is a view, and its elements are spread
+        if place == 12:  # NumPy copies here; ours is a view with non-contiguous elements
             assert not view(x).is_contiguous
             continue
         assert view(x).is_contiguous == view(values).flags.c_contiguous, place

@@ -18,7 +18,7 @@ def be() -> Backend:
 
 
 def sevens(be: Backend, *shape: int) -> Any:
-    """A buffer that shows whether it was written to."""
+    """A buffer of sevens, to detect whether it was written."""
     return be.array(np.full(shape, 7.0))
 
 
@@ -38,12 +38,12 @@ def test_lengths_of_inputs_and_outputs(be: Backend) -> None:
     back = be.deconv_layer("float32", 1, 1, 1, P=1, Q=3, S=3, dil_w=2)
     assert (back.DHW, back.dilation, back.nOut) == ((1, 1, 7), (1, 1, 2), 7)
     assert be.deconv_layer("float32", 1, 1, 1, P=2, Q=2, M=3, T=2, str_d=2).DHW == (6, 2, 2)
-    named = be.pool_layer("float32", "max", 1, 5, J=3, pad_c=1, str_c=2)  # as neon itself names feature maps
+    named = be.pool_layer("float32", "max", 1, 5, J=3, pad_c=1, str_c=2)  # neon's own names for feature maps
     assert (named.padding, named.strides, named.K) == ((1, 0, 0, 0), (2, 1, 1, 1), 3)
     assert be.output_dim(4, 2, 2, 1, pooling=True, dilation=2) == 6
     be.set_caffe_compat()
-    assert be.output_dim(3, 2, 1, 2, pooling=True) == 2  # a third window would consist of padding alone
-    assert be.output_dim(4, 1, 0, 2, pooling=True) == 3  # as neon counts them, though the third window is empty
+    assert be.output_dim(3, 2, 1, 2, pooling=True) == 2  # a third window would contain only padding
+    assert be.output_dim(4, 1, 0, 2, pooling=True) == 3  # as in neon, although the third window is empty
     assert be.conv_layer("float32", 1, 1, 1, H=6, R=3, str_h=2).P == 2
     assert be.pool_layer("float32", "avg", 1, 1, H=6, R=3, str_h=2).P == 3
     with pytest.raises(ValueError, match="along W: stride must lead to a window that holds an element"):
@@ -85,7 +85,7 @@ def ones(*shape: int, dtype: str | None = None) -> Callable[[Any], Any]:
 
 
 def valid_arguments(be: Any, method: str) -> dict[str, Any]:
-    """The arguments of a call that is valid; those that it writes to are sevens."""
+    """Valid arguments of a method; its destinations are filled with sevens."""
     h = sevens(be, 2, 6)
     images = {"roi_count": 1, "C": 1, "H": 3, "W": 3, "pooled_height": 2, "pooled_width": 2, "spatial_scale": 1.0}
     be.bsz = 1
@@ -248,7 +248,7 @@ def test_products_sum_their_rows(be: Any) -> None:
     be.compound_dot(ramp(be, 2, 2), ramp(be, 2, 2), be.ones((2, 2)), beta=1.0, bsum=sums)
     np.testing.assert_array_equal(sums.get(), [[19], [39]])
     A, B, C = be.array([[1, -1, 1], [1, 1, 1]]), be.array([[1, 1], [1, -1], [1, 1]]), be.zeros((2, 2))
-    for call in (  # by name, and by place as neon's own layers
+    for call in (  # by keyword, and by position as neon's own layers call it
         lambda: be.xnor_compound_dot(A, B, C, bsum=sums), lambda: be.xnor_compound_dot(A, B, C, 0.0, sums),
         lambda: be.compound_dot(A, B, C, 1.0, 0.0, False, sums),
     ):  # fmt: skip
@@ -270,7 +270,7 @@ def test_operands_may_be_views_trees_and_have_five_axes(be: Backend) -> None:
 
 
 def test_one_image_may_have_any_shape(be: Backend) -> None:
-    """(C, H, W), as a picture that was just read has; of two, nobody could tell which axis is theirs."""
+    """(C, H, W) is accepted for one image; for two images the batch axis would be ambiguous."""
     layer = be.conv_layer("float32", 1, 2, 3, H=4, W=5, R=2, S=2)
     image, filters = ramp(be, 2, 4, 5), ramp(be, 8, 3)
     out, wanted, back = be.zeros((3, 3, 4)), be.zeros(layer.dimO2), be.zeros((2, 4, 5))
@@ -305,7 +305,7 @@ def test_places_of_wide_windows_need_room(be: Backend) -> None:
 
 
 def test_poolings_go_back_without_inputs(be: Any) -> None:
-    """Layers of neon pass errors, where to write, places or None, and the factors, all by position."""
+    """By position, neon's layers pass the errors, the destination, the indices or None, and the factors."""
     layer, grad = be.pool_layer("float32", "avg", 1, 1, W=4, S=2), sevens(be, 4, 1)
     be.bprop_pool(layer, be.array([2, 4]), grad, None, 3.0, 1.0)
     np.testing.assert_array_equal(grad.get().reshape(-1), [10, 10, 13, 13])
@@ -319,7 +319,7 @@ def test_poolings_go_back_without_inputs(be: Any) -> None:
 
 
 def test_gradients_of_poolings(be: Backend) -> None:
-    grad = be.empty((4, 1))  # the root of nothing has none
+    grad = be.empty((4, 1))  # the square root at 0 has gradient 0
     be.bprop_pool(be.pool_layer("float32", "l2", 1, 1, W=4, S=2), be.array([0, 0, 3, 4]), be.array([1, 5]), grad)
     np.testing.assert_allclose(grad.get().reshape(-1), [0, 0, 3, 4])
     inputs, errors = be.array([4, 4, 2, 3], dtype="int32"), be.array([1, 10], dtype="int32")

@@ -1,4 +1,4 @@
-"""Batch normalization and local response normalization, beside NumPy by hand and the gradients of the same op-trees."""
+"""Batch and local response normalization agree with NumPy and with the gradients of equivalent op-trees."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ NAMES = ("x", "xsum", "xvar", "gmean", "gvar", "gamma", "beta", "y")
 
 
 def maps(be: Any) -> dict[str, Any]:
-    """Maps of a convolution, (maps · positions, images), as what is normalised, (maps, positions · images)."""
+    """Convolution maps, (maps · positions, images), and the same as (maps, positions · images) for normalization."""
     whole = be.array(np.linspace(-1, 2, 24).reshape(4, 6) ** 2)
     columns = {name: be.zeros((2, 1)) for name in ("xsum", "xvar", "gmean", "gvar", "beta")}
     found = {"whole": whole, "x": whole.reshape(2, 12), **columns, "gamma": be.array([[1.0], [2.0]])}
@@ -42,7 +42,7 @@ def test_batch_normalization(library: Library, binary: bool) -> None:
 
 @pytest.mark.parametrize("places", [(0.5, True, False), (False, 0.5, True, False), (True, 0.5, True)])
 def test_the_argument_orders_of_both_releases(places: tuple[Any, ...]) -> None:
-    """1.8 goes on with accumbeta, relu and binary behind rho; 2 has a truth value before, compute_batch_sum."""
+    """After rho, neon 1.8 passes accumbeta, relu and binary; neon 2 passes compute_batch_sum before them."""
     be = Backend(default_dtype="float64", library="numpy")
     given = maps(be)
     be.compound_fprop_bn(*(given[name] for name in NAMES), 1e-3, 0.0, *places)
@@ -69,7 +69,7 @@ def test_errors_of_a_batch_go_back_in_the_shape_of_the_maps(library: Library) ->
         np.testing.assert_allclose(delta.get(), wanted[0], rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(slope.get(), wanted[1], rtol=1e-9)
         assert offset.get().sum() == np.arange(24).sum()
-    be.compound_bprop_bn(error, slope, offset, error.reshape(2, 12), *rest)  # over the errors themselves
+    be.compound_bprop_bn(error, slope, offset, error.reshape(2, 12), *rest)  # overwrites the errors
     with computing():
         np.testing.assert_allclose(error.get(), wanted[0], rtol=1e-9, atol=1e-12)
 
@@ -89,7 +89,7 @@ def test_local_responses_and_their_gradient(library: Library, channels: int, J: 
     assert (layer.dimI2, layer.dimO2) == ((channels * 6, 2),) * 2 and layer.JTRS == (J, 1, 1, 1)
     inputs, errors = (be.array(rng.normal(size=layer.dimI2)) for _ in range(2))
     outputs, denom, delta = be.ones(layer.dimO2), be.zeros(layer.dimO2), be.zeros(layer.dimO2)
-    be.fprop_lrn(layer, inputs, outputs, denom, 2.0, 3.0, 0.7, 0.75)  # 2 times the responses, plus 3
+    be.fprop_lrn(layer, inputs, outputs, denom, 2.0, 3.0, 0.7, 0.75)  # alpha = 2, beta = 3
     leaf = inputs.reshape(channels, 12)
     band = be.array([[float(abs(k - m) <= J // 2) for m in range(channels)] for k in range(channels)])
     base = 1 + be.dot(band, be.square(leaf)) * (0.7 / J)

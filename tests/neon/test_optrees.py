@@ -1,4 +1,4 @@
-"""Op-trees: computed when they are asked for, as one plan that serves every tree of the same structure."""
+"""Op-trees are computed on assignment or conversion, by one plan for all trees of the same structure."""
 
 import math
 from collections.abc import Callable
@@ -19,7 +19,7 @@ def be() -> Backend:
 
 @pytest.fixture
 def plans(monkeypatch: pytest.MonkeyPatch) -> dict[Any, Any]:
-    """The plans that a test makes."""
+    """The plans created during a test."""
     made: dict[Any, Any] = {}
     monkeypatch.setattr(evaluation, "_plans", made)
     return made
@@ -39,19 +39,19 @@ class TestPlans:
     def test_parts_of_buffers_do_not_make_new_plans(self, be: Backend, plans: dict[Any, Any]) -> None:
         values = np.arange(36, dtype="float32").reshape(3, 12)
         x, h = be.array(values), be.zeros((3, 12))
-        for step in range(6):  # as a recurrent layer goes through time
+        for step in range(6):  # like the time steps of a recurrent layer
             part, before = slice(2 * step, 2 * step + 2), slice(2 * step - 2, 2 * step)
             h[:, part] = x[:, part] + (h[:, before] * 0.5 if step else x[:, part] * 0.5)
             values[:, part] += 0.5 * (values[:, before] if step else values[:, part])
         np.testing.assert_array_equal(h.get(), values)
         other = be.zeros((2, 3))
-        other[:] = x[:, 0:2].T + x.share((2, 3)) * 0.5  # of another shape, and however it lies
+        other[:] = x[:, 0:2].T + x.share((2, 3)) * 0.5  # of another shape and memory layout
         assert len(plans) == 2
 
     def test_a_recorded_part_is_that_of_the_buffer_now(self, library: Library) -> None:
         be = Backend(library=library.name)
         x, y = be.zeros((2, 3)), be.zeros((2, 3))
-        tree = be.add(x[:, 1:2], x.T[2:3, :].T)  # first used before the whole is written
+        tree = be.add(x[:, 1:2], x.T[2:3, :].T)  # recorded before the whole buffer is written
         for value in (1.0, 2.0):
             x[:] = be.add(be.ones((2, 3)) * value, y)
             x[:, 1] = 5
@@ -65,7 +65,7 @@ class TestPlans:
         a, b = be.array([[2.0]]), be.array([[3.0]])
         results = [a - b, b - a, a - 3, a - 3.0, a**2, a**3, a[0:1] - b, be.sum(a, axis=0), be.sum(a, axis=1)]
         assert [float(tree.get()[0, 0]) for tree in results] == [-1, 1, -1, -1, 4, 8, -1, 2, 2]
-        assert len(plans) < len(results)  # a - b and b - a are one structure, of other buffers
+        assert len(plans) < len(results)  # a - b and b - a have one structure with different buffers
 
     def test_equal_numbers_are_equal_in_each_tree(self, be: Backend, plans: dict[Any, Any]) -> None:
         a = be.array([[4.0]])
@@ -212,7 +212,7 @@ class TestTrees:
         again, other = be.exp(x * 2.0) - y, be.exp(y * 2.0) - x
         assert len({tree.key(), again.key()}) == 1 and len({tree.key(), other.key(), (x * 2.0).key()}) == 3
         held, node = x, x.node
-        del x, stack, held  # what the tree is of stays readable, but the buffer is gone
+        del x, stack, held  # the tree stays printable after its buffer is freed
         assert tree.traverse([])[0].node is node
 
     @pytest.mark.parametrize("floating", ["float16", "float32", "float64"])

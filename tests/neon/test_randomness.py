@@ -1,4 +1,4 @@
-"""A Backend's random numbers: the same on every library, seeds, states, masks, binarized values, NumPy's names."""
+"""A Backend's random numbers: equal on every library; seeds, states, masks, binarized values, NumPy's method names."""
 
 from typing import Any
 
@@ -99,7 +99,7 @@ def test_a_tree_draws_whenever_it_is_computed(be: Any) -> None:
 
 
 def test_binarized_values(library: Library) -> None:
-    """As documented, and with the target in the second place, as neon's own layers call it."""
+    """As documented, and with the destination as the second argument, as neon's own layers call it."""
     be: Any = Backend(rng_seed=1, library=library.name)
     x, many = be.array([[-0.5, 0.0, 2.0]]), be.zeros((40, 40))
     for call in (

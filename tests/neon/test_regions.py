@@ -1,4 +1,4 @@
-"""Pooling of regions and suppression of boxes, beside element-by-element computations."""
+"""Region-of-interest pooling and non-maximum suppression agree with element-by-element computations."""
 
 import math
 from typing import Any
@@ -17,7 +17,7 @@ def drawn(*shape: int, seed: int = 1) -> np.ndarray:
 
 
 def pooled(maps: np.ndarray, rois: np.ndarray, rows: int, columns: int, scale: float) -> tuple[np.ndarray, np.ndarray]:
-    """Each cell by itself."""
+    """Pool each cell separately."""
     channels, height, width, _ = maps.shape
     values, places = np.zeros((channels, rows, columns, len(rois))), np.full((channels, rows, columns, len(rois)), -1)
     for number, (image, *borders) in enumerate(rois):
@@ -45,7 +45,7 @@ class TestRegions:
     def test_values_places_and_gradient(self, library: Library) -> None:
         be = Backend(default_dtype="float64", library=library.name)
         be.bsz = 2
-        maps = np.round(drawn(3, 7, 9, 2) * 2)  # with elements as large as others
+        maps = np.round(drawn(3, 7, 9, 2) * 2)  # with ties
         count, cells = len(self.ROIS), (3, 2)
         inputs, rois = be.array(maps.reshape(-1, 2)), be.array(self.ROIS)
         outputs, argmax, delta = be.ones((3 * 6, count)), be.zeros((3 * 6, count), dtype="int32"), be.ones((3 * 63, 2))
@@ -64,7 +64,7 @@ class TestRegions:
             np.testing.assert_allclose(delta.get().reshape(wanted.shape), wanted, rtol=1e-12)
 
     def test_borders_are_those_of_exact_quotients(self) -> None:
-        """Of a row as long as it has cells, each cell is one element, whatever a rounded quotient says."""
+        """If a row has as many elements as cells, each cell is one element, however the quotients round."""
         be = Backend(library="numpy")
         be.bsz = 1
         for length in (3, 7, 49, 103):
