@@ -1,8 +1,8 @@
-"""Graphs divided into blocks: what a division and its blocks are, and their chains as tasks for Dask.
+"""Graphs divided into blocks: interfaces of divisions and blocks, and chains as Dask tasks.
 
-Contract: the bits of the undivided chains, however a graph is divided and whoever computes the blocks. A block has its
-own units and a halo, the units of other blocks that its own depend on; a task takes it a step on, and gives each
-neighbour what that needs for the next one. Dask and runs on disk drive the same blocks.
+Contract: the same bits as the undivided chains, for every division and every scheduler. A block has its own units and a
+halo: the units of other blocks on which its own units depend. A task makes one step of a block and returns, for each
+neighbour, the states that this neighbour needs in the next step. Dask and runs on disk use the same blocks.
 """
 
 from __future__ import annotations
@@ -23,47 +23,50 @@ from .observables import StateMeans, Variables, about
 __all__ = ["Block", "Division", "Index", "Shown", "blocked_chains"]
 
 Index: TypeAlias = tuple[int, ...]
-"""The place of a block."""
+"""Index of a block along each axis of the division."""
 
 Shown: TypeAlias = dict[Index, Array]
-"""What a block shows each of its neighbours; or what each of them shows it."""
+"""Halo states that a block sends to, or receives from, each of its neighbours."""
 
 
 class Block:
-    """A part of a graph with its halo: pure steps from states to states, which lie in one array."""
+    """A block of a graph with its halo; its methods are pure functions of the states."""
 
     def begin(self, group: ChainGroup, states: Array = None) -> tuple[Array, Shown]:
-        """The states that chains start from, random ones or those of shape (chains, block's shape); what is shown."""
+        """Return the initial states, and what is shown to the neighbours.
+
+        States are random if None, else given with the shape (chains, block's shape).
+        """
         raise NotImplementedError
 
     def step(self, group: ChainGroup, states: Array, shown: Shown, step: Step) -> tuple[Array, Shown, Array]:
-        """Go a step on: states, what is shown, and what was measured, of shape (measured, columns)."""
+        """Make a step; return states, what is shown to neighbours, and measurements of shape (measured, columns)."""
         raise NotImplementedError
 
     def array(self, group: ChainGroup, states: Array) -> Array:
-        """The states of the block's own units, of shape (chains, block's shape)."""
+        """Return the states of the block's own units, of shape (chains, block's shape)."""
         raise NotImplementedError
 
     def arrays(self) -> dict[str, Array]:
-        """All of it by name, as files have it."""
+        """Return the block's arrays by name, as they are stored in files."""
         raise NotImplementedError
 
 
 class Division:
-    """How a graph is divided into blocks.
+    """A division of a graph into blocks.
 
     Attributes
     ----------
     name : str
-        Of tasks.
+        Prefix of task names.
     axes : tuple of str
-        The names of the axes of states.
+        Names of the axes of states.
     together : int
-        How many chains run together, if not two by two.
+        Number of chains per task; at least 2 where pairs of chains are measured.
     chunks : tuple of tuples of ints
-        The lengths of blocks along each axis.
+        Lengths of the blocks along each axis.
     sweeps_at_once, colours : int
-        How many sweeps a step makes, and how many steps a sweep takes.
+        Number of sweeps per step, and number of steps per sweep; one of them is 1.
     """
 
     name: ClassVar[str]
@@ -75,34 +78,34 @@ class Division:
 
     @property
     def blocks(self) -> list[Index]:
-        """The places of all blocks, in C order."""
+        """Indices of all blocks, in C order."""
         return list(itertools.product(*(range(len(sizes)) for sizes in self.chunks)))
 
     def neighbours(self, block: Index) -> list[Index]:
-        """The other blocks of which a block needs something, and which need something of it."""
+        """Return the blocks with which a block exchanges halos."""
         raise NotImplementedError
 
     def n_steps(self, schedule: Schedule) -> int:
-        """How many steps a block takes."""
+        """Return the number of steps of a schedule."""
         return -(-schedule.total // self.sweeps_at_once) * self.colours
 
     def step(self, schedule: Schedule, number: int) -> Step:
-        """What a step is."""
+        """Return a step of a schedule by its number."""
         return schedule.step(number, self.sweeps_at_once, self.colours)
 
     def by_unit(self, states: Array) -> Array:
-        """States of shape (chains, …) in the order of blocks, in that of units."""
+        """Reorder states, of shape (chains, …), from the order of blocks to the order of units."""
         return states
 
     def by_block(self, states: Array) -> Array:
-        """States in the order of units, in that of blocks."""
+        """Reorder states from the order of units to the order of blocks."""
         return states
 
 
 def blocked_chains(
     machine: EnergyModel, division: Division, blocks: Mapping[Index, Block], start: Start, schedule: Schedule
 ) -> Variables:
-    """Lay chains out as tasks of Dask's: the last states and what is observed, of which nothing is computed."""
+    """Return the last states and the observables of chains in blocks as lazy Dask arrays."""
     near = {block: division.neighbours(block) for block in blocks}
     steps = [division.step(schedule, number) for number in range(division.n_steps(schedule))]
     states, means = start.states, StateMeans(machine, start.group.names)

@@ -1,13 +1,13 @@
-"""Groups of chains that run together: which random number belongs where, what is measured, and in which sweeps.
+"""Groups of chains that run together: their random numbers, measurements and schedules.
 
-Contract: a number follows from the seed, the sweep, the slot of the unit and the number of the chain, and from nothing
-else. So chains can be divided, sweeps interrupted and resumed, and slots drawn one by one, and neither the library nor
-the number of chains that run together changes a bit. All numbers cost a step of the generator each; a single one six
+Contract: a random number depends only on the seed, the sweep, the slot of the unit and the number of the chain. So
+chains can be divided, sweeps interrupted and resumed, and slots drawn one by one; neither the library nor the number of
+chains that run together changes a bit. In sequence, a number costs one step of the generator; a single number costs six
 products.
 
-Chain c has `LANES` streams of MRG31k3p, numbers ``c * LANES`` and on from the seed's state, 2**72 steps apart. A sweep
-of n units takes ``ceil(n / LANES)`` steps of each of them: in sweep t, slot s has output ``t * ceil(n / LANES) + s //
-LANES`` of stream ``s % LANES``. Sweep 0 draws the first states.
+Chain c has `LANES` streams of MRG31k3p, numbers ``c * LANES`` to ``c * LANES + LANES - 1`` from the seed's state, 2**72
+steps apart. A sweep of n units takes ``ceil(n / LANES)`` steps of each stream: in sweep t, slot s has output
+``t * ceil(n / LANES) + s // LANES`` of stream ``s % LANES``. Sweep 0 draws the initial states.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ __all__ = ["ChainGroup", "Numbers", "Schedule", "Step", "series_variables"]
 
 @dataclass(frozen=True)
 class Numbers:
-    """The random numbers of some units, chain by chain and sweep by sweep.
+    """The random numbers of chains and sweeps.
 
     Parameters
     ----------
     seed : six ints
-        The state that the streams are counted from.
+        State of the generator from which streams are counted.
     units : int
-        How many slots a sweep visits.
+        Count of random numbers per chain and sweep.
 
     Examples
     --------
@@ -59,13 +59,13 @@ class Numbers:
 
     @property
     def steps(self) -> int:
-        """How many steps of each stream a sweep takes."""
+        """Number of steps of each stream per sweep."""
         return -(-self.units // LANES)
 
     def states(self, first_chain: int, chains: int, sweep: int) -> Array:
-        """The states of all streams of some chains before a sweep, int32 in the host's memory.
+        """Return the states of all streams of chains before a sweep, int32 in host memory.
 
-        Of shape (LANES * chains, 6): all chains' first stream, then all chains' second one.
+        The shape is (LANES * chains, 6): the first stream of all chains, then their second stream, and so on.
         """
         host = host_namespace()
         made = substreams(jump(self.seed, first_chain * LANES * STREAM_STEPS), chains * LANES)
@@ -73,11 +73,11 @@ class Numbers:
         return self.after(host.reshape(lanes_first, (chains * LANES, 6)), sweep)
 
     def after(self, states: Array, sweeps: int = 1) -> Array:
-        """The states after so many sweeps more."""
+        """Advance states of streams by a number of sweeps."""
         return advance(states, sweeps * self.steps * int(states.shape[0]))
 
     def sweep(self, xp: Namespace, states: Array, chains: int) -> Array:
-        """The numbers of the next sweep, float64 of shape (units, chains), of a library."""
+        """Return the uniforms of the next sweep as an array of a library, float64 of shape (units, chains)."""
         with wide_dtypes(xp):
             drawn = numbers(xp, convert(states, xp), self.units * chains, "float64")
             return xp.reshape(drawn, (self.units, chains))
@@ -85,24 +85,24 @@ class Numbers:
 
 @dataclass(frozen=True)
 class ChainGroup:
-    """Chains that run together, of a whole graph or on its blocks.
+    """Chains that run together, on a whole graph or on its blocks.
 
     Parameters
     ----------
     n_units : int
-        How many units the whole graph has.
+        Number of units of the whole graph.
     units : str or int
-        What a unit can be.
+        Kind of units: see `GraphMachine`.
     rule : str
-        One of `nbm_xp.graphs.moves.MOVES`.
+        Name of a move: see `nbm_xp.graphs.moves.MOVES`.
     seed : six ints
-        What all random numbers follow from.
+        State of the generator from which all random numbers follow.
     first_chain : int
-        The number of the first of them.
+        Number of the first chain.
     betas : tuple of floats
-        Of each.
+        Inverse temperature of each chain.
     names : tuple of str
-        What is observed.
+        Names of the observables.
     """
 
     n_units: int
@@ -117,16 +117,16 @@ class ChainGroup:
 
     @cached_property
     def kind(self) -> Units:
-        """What a unit can be."""
+        """Kind of units."""
         return units_of(self.units)
 
     @property
     def n_chains(self) -> int:
-        """How many there are."""
+        """Number of chains."""
         return len(self.betas)
 
     def divided(self, together: int) -> list[ChainGroup]:
-        """Groups of so many chains each, and of two at least where pairs are measured."""
+        """Divide the chains into groups of `together` chains, or of at least 2 if pairs are measured."""
         size = max(together, 2 if "overlap" in self.names else 1)
         return [
             replace(self, first_chain=self.first_chain + k, betas=self.betas[k : k + size])
@@ -137,50 +137,50 @@ class ChainGroup:
 
     @cached_property
     def numbers(self) -> Numbers:
-        """The random numbers of all units."""
+        """Random numbers of all units."""
         return Numbers(self.seed, self.n_units)
 
     @cached_property
     def streams(self) -> Array:
-        """The states that the chains' streams start in."""
+        """Initial states of the chains' streams."""
         return self.numbers.states(self.first_chain, self.n_chains, 0)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name in self.__dataclass_fields__}
 
     def begins(self, slots: Array, sweep: int) -> Array:
-        """Where the numbers of slots begin among those of a chain."""
+        """Return the positions of slots' random numbers in a chain's sequence."""
         return sweep * self.numbers.steps * LANES + slots
 
     def uniforms(self, slots: Array, sweep: int, counts: Array | int = 1) -> Array:
-        """The numbers of so many slots from each of some on in a sweep, of shape (slots, chains)."""
+        """Return the uniforms of runs of `counts` slots, from each of `slots`, in a sweep: shape (total, chains)."""
         host, chains = host_namespace(), self.n_chains
         lengths = host.zeros_like(slots) + counts * chains
         drawn = elements(self.streams, LANES * chains, self.begins(slots, sweep) * chains, lengths, "float64")
         return host.reshape(drawn, (-1, chains))
 
     def draw(self, states: Array, places: Array | slice, colour: Colour, uniforms: Array) -> None:
-        """Draw a colour's units, which are in some places, by the functions of `moves`."""
+        """Draw a colour's units, the rows `places` of `states`, in place, by the functions of `moves`."""
         host, move = host_namespace(), moves.MOVES[self.rule]
         assert isinstance(move, moves.LocalMove)
         change = move.change(self.kind.is_categorical)
         beta = host.asarray([self.betas])
         states[places] = change(host, colour, self.kind, states, states[places], uniforms, beta)
 
-    # What is measured: sums over all units, which add up over blocks
+    # Measurements: sums over all units, which are additive over blocks
 
     @property
     def sums(self) -> int:
-        """How many sums are measured of each chain: the energy, and the values, or how many units have each."""
+        """Number of sums per chain: the energy, and the sum of the values, or the Potts units of each value."""
         return 1 + (self.kind.count if self.kind.is_categorical else 1)
 
     @property
     def columns(self) -> int:
-        """How many numbers are measured: each sum of all chains, then the products of pairs."""
+        """Number of measured numbers: each sum of all chains, then the products of pairs."""
         return self.sums * self.n_chains + ("overlap" in self.names) * (self.n_chains // 2)
 
     def measured(self, energies: Array, states: Array, sums: Array = None) -> Array:
-        """What is measured of states of shape (units, chains), in their library: float64, of shape (1, columns)."""
+        """Measure states of shape (units, chains); return an array of their library, float64, of shape (1, columns)."""
         xp = array_namespace(states)
         with wide_dtypes(xp):
             found = [energies[None, :], totals(xp, self.kind, states) if sums is None else sums]
@@ -190,13 +190,14 @@ class ChainGroup:
             return xp.concat([xp.reshape(xp.astype(x, float64), (1, -1)) for x in found], axis=1)
 
     def series(self, name: str, columns: Array) -> Array:
-        """A series of what was measured, a unit, of shape (chains or pairs, sweeps).
+        """Compute a series, per unit, of shape (chains or pairs, sweeps), from measurements.
 
         Parameters
         ----------
         name : str
-            One of `SERIES`.
+            Name of an observable in `SERIES`.
         columns : array of shape (sweeps, columns)
+            Measurements: see `measured`.
         """
         xp, each = array_namespace(columns), self.sums * self.n_chains
         if name == "overlap":
@@ -210,7 +211,7 @@ class ChainGroup:
 
 
 def series_variables(groups: Sequence[ChainGroup], columns: Sequence[Array]) -> Variables:
-    """The series of all groups, of what was measured of each."""
+    """Return the series of all groups as variables, from the measurements of each group."""
     xp = array_namespace(*columns)
     found: Variables = {}
     for name in groups[0].names:
@@ -224,16 +225,16 @@ def series_variables(groups: Sequence[ChainGroup], columns: Sequence[Array]) -> 
 
 
 class Step(NamedTuple):
-    """Some sweeps of a block, or a colour of one sweep.
+    """A step of a block: some sweeps, or one colour of a sweep.
 
     Attributes
     ----------
     sweep, n_sweeps : int
-        How many sweeps there were before, and how many are made.
+        Number of sweeps made before, and number of sweeps of the step.
     colour : int
-        The colour that is drawn, where a sweep takes several steps.
+        Colour that is drawn, if a sweep takes several steps; else 0.
     seen : tuple of ints
-        After which of all sweeps is measured.
+        Numbers of the sweeps after which states are measured.
     """
 
     sweep: int
@@ -244,14 +245,14 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Schedule:
-    """Which sweeps are made, and which of them are measured.
+    """The sweeps that are made, and those after which states are measured.
 
     Parameters
     ----------
     first : int
-        How many sweeps there were before.
+        Number of sweeps made before.
     burn_in, n_sweeps, thin : int
-        Of `n_sweeps`, after `burn_in`, each `thin`-th one is measured.
+        After `burn_in` sweeps, `n_sweeps` are made, and states are measured after every `thin`-th of them.
     """
 
     first: int
@@ -261,17 +262,17 @@ class Schedule:
 
     @property
     def total(self) -> int:
-        """How many sweeps are made."""
+        """Total number of sweeps."""
         return self.burn_in + self.n_sweeps
 
     @property
     def seen(self) -> range:
-        """After which sweeps is measured."""
+        """Numbers of the sweeps after which states are measured."""
         begin = self.first + self.burn_in
         return range(begin + self.thin, begin + self.n_sweeps + 1, self.thin)
 
     def step(self, number: int, at_once: int, colours: int = 1) -> Step:
-        """A step of some sweeps, or of a colour of so many.
+        """Return a step of `at_once` sweeps, or of one of a sweep's colours.
 
         Examples
         --------

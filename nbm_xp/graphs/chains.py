@@ -1,4 +1,4 @@
-"""Chains of a machine's states in memory: what they start from, their sweeps, and what is observed of them."""
+"""Chains of states in memory: their initialisation, sweeps and observables."""
 
 from __future__ import annotations
 
@@ -35,17 +35,18 @@ __all__ = ["Chains", "Start", "started"]
 
 @dataclass(frozen=True)
 class Start:
-    """What chains start from, wherever they run.
+    """The start of chains, in memory or in blocks.
 
     Parameters
     ----------
     group : ChainGroup
-        All of them.
+        All chains.
     sweep : int, optional
-        How many sweeps there were before.
+        Number of sweeps made before.
     states : array or None
-        Of shape (chains, units); None for random states.
+        Initial states, of shape (chains, units); None for random states.
     clamp : Clamp or None
+        Clamped units.
     """
 
     group: ChainGroup
@@ -66,12 +67,12 @@ def started(
     clamp: dict[int, int] | None = None,
     first_chain: int = 0,
 ) -> Start:
-    """What chains start from, by the arguments of `GraphMachine.sample`.
+    """Validate arguments of `GraphMachine.sample`; return the start of its chains.
 
     Raises
     ------
     ValueError
-        If an argument is not what it can be.
+        If an argument is invalid.
     """
     check_machine(machine)
     n_chains = positive_int(n_chains, "n_chains")
@@ -101,21 +102,21 @@ def started(
 
 
 class Chains:
-    """Chains that run together in memory; their states are in one array of any library.
+    """Chains in memory, whose states are one array of any library.
 
     Parameters
     ----------
     machine : EnergyModel
     start : Start
     library : str or namespace, optional
-        The library of the states; by default the configured one.
+        Array library of the states; by default the configured one.
 
     Attributes
     ----------
     states : array
         int8, of shape (units, chains), in the order of slots.
     sweep : int
-        How many sweeps there were.
+        Number of sweeps made.
     """
 
     def __init__(self, machine: EnergyModel, start: Start, library: Any = None) -> None:
@@ -154,7 +155,7 @@ class Chains:
             self._by_unit = asarray(slots, xp, "int64")
 
     def step(self, count: int = 1) -> None:
-        """Make so many sweeps."""
+        """Make `count` sweeps."""
         found = self.move.compiled(self, self._rng, count)
         if found is not None:
             self.states, self._rng = found
@@ -170,14 +171,14 @@ class Chains:
             self.sweep += 1
 
     def set_betas(self, betas: Array) -> None:
-        """Give the chains other inverse temperatures."""
+        """Set the inverse temperature of each chain, of shape (chains,)."""
         self.move.check(self.machine, betas, self.group.first_chain, self._clamp)
         self.betas = betas
         with wide_dtypes(self.xp):
             self.beta = asarray(host_namespace().reshape(betas, (1, -1)), self.xp, "float64")
 
     def observed(self, schedule: Schedule) -> Variables:
-        """Make sweeps, and give the last states and what was observed."""
+        """Make the sweeps of a schedule; return the last states and the observables."""
         names, rows = self.group.names, list[Array]()
         means = StateMeans(self.machine, names)
         self.step(schedule.burn_in)
@@ -195,15 +196,15 @@ class Chains:
         return found | means.variables(("unit",))
 
     def measured(self) -> Array:
-        """What is measured of the states as they are: see `ChainGroup.measured`."""
+        """Measure the present states: see `ChainGroup.measured`."""
         return self.group.measured(self.energies(), self.states)
 
     def energies(self) -> Array:
-        """The energy of each chain, float64 of shape (chains,)."""
+        """Compute the energy of each chain, float64 of shape (chains,)."""
         return moves.energies(self.xp, self.machine.layout, self.machine.kind, self.states)
 
     def by_unit(self, which: Array = None) -> Array:
-        """The states of all chains, or of some, in the order of units, of shape (units, chains)."""
+        """Return the states of all chains, or of the chains `which`, in the order of units: (units, chains)."""
         xp, states = self.xp, self.states
         with wide_dtypes(xp):
             if which is not None:
@@ -211,5 +212,5 @@ class Chains:
             return xp.take(states, self._by_unit, axis=0)
 
     def rows(self, which: Array = None) -> Array:
-        """The same as a NumPy array of shape (chains, units)."""
+        """Return the states of all chains, or of the chains `which`, as a NumPy array of shape (chains, units)."""
         return host_namespace().ascontiguousarray(to_numpy(self.by_unit(which)).T)

@@ -1,6 +1,6 @@
-"""Rows, colours, sweeps and energies of machines on graphs for NumPy's arrays, by the compiled core.
+"""Kernels of machines on graphs for NumPy arrays, by the compiled core.
 
-The bits are those of the portable forms of `nbm_xp.graphs`, which serve where a function here gives None.
+They give the same bits as the portable functions of `nbm_xp.graphs`, which are used where a kernel returns None.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ __all__ = [
 RULES: Final = {"heat_bath": 0, "metropolis": 1}
 _ALL_FREE, NO_MULTIPLES, _NO_RUNS, NO_LEVELS = (np.empty(0, kind) for kind in ("bool", "int8", "int64", "int32"))
 _WORTH_A_RUN: Final = 8
-"""Slots that runs must have on average."""
+"""Least average length of runs, in slots, for which runs are used."""
 MOST_SUM: Final = 2000
-"""The largest sum of multiples for which there is a table."""
+"""Largest sum of multiples for which a table is made."""
 _FEW_LEVELS: Final = 8
-"""So many levels are compared with one after the other; for more the table is looked up."""
+"""Largest number of levels that are compared in sequence; with more, the table is indexed."""
 
 
 def rows(units: int, first: Array, second: Array) -> Array:
@@ -52,7 +52,7 @@ def reordered(order: Array, slots: Array, begins: Array, neighbours: Array, edge
 
 
 def colours(begins: Array, neighbours: Array) -> tuple[Any, tuple[int, int] | None]:
-    """Give a colour to each unit, and two units that are joined twice, if there are any."""
+    """Colour units greedily; return the colours, and the units of a repeated edge or None."""
     units = begins.size - 1
     found, seen, used = np.empty(units, np.int32), np.full(units, -1, np.int32), np.full(units + 1, -1, np.int32)
     place = functions["graph_colours"](begins, neighbours, found, seen, used)
@@ -63,7 +63,7 @@ def colours(begins: Array, neighbours: Array) -> tuple[Any, tuple[int, int] | No
 
 
 class _Loops(NamedTuple):
-    """What the loops need of a layout: couplings, in the order of runs where there are some, or as small multiples."""
+    """Arguments of the loops: couplings, in the order of runs if there are runs, and as small multiples if possible."""
 
     couplings: Array
     multiples: Array
@@ -74,7 +74,7 @@ class _Loops(NamedTuple):
 
 
 def _along_runs(layout: Layout) -> tuple[Array, Array]:
-    """Couplings in the order of runs, and these, where they are long; else couplings as they are, and none."""
+    """Return couplings in the order of runs, and the runs, if these are long; else the couplings, and no runs."""
     kept = layout.kept.get("runs")
     if kept is None:
         kept, found = (layout.couplings, _NO_RUNS), np.empty(layout.units + 1, np.int64)
@@ -87,7 +87,7 @@ def _along_runs(layout: Layout) -> tuple[Array, Array]:
 
 
 def loops_of(layout: Layout, values: Units, single: bool) -> _Loops:
-    """Look for runs, for one chain, and for couplings that are small multiples of one number."""
+    """Return the arguments of the loops for a layout; they are cached. Runs are used for a single chain only."""
     kept = layout.kept.get(("loops", values, single))
     if kept is not None:
         return kept  # type: ignore[no-any-return]
@@ -100,7 +100,7 @@ def loops_of(layout: Layout, values: Units, single: bool) -> _Loops:
         most = int(np.where(degrees == 0, 0, sizes).max())
     if multiples is None or not 0 < most <= MOST_SUM:
         multiples = NO_MULTIPLES
-    # sums of odd numbers of odd terms are odd: every second level is never there
+    # all sums have the same parity: every second level does not occur
     odd = values.least == -1 and multiples.size and (multiples % 2 != 0).all() and (degrees % 2 == most % 2).all()
     loops = _Loops(couplings, multiples, runs, unit, most, 2 if odd else 1)
     layout.kept["loops", values, single] = loops
@@ -110,14 +110,17 @@ def loops_of(layout: Layout, values: Units, single: bool) -> _Loops:
 def table_of(
     most: int, stride: int, unit: float, field: float, values: Units, metropolis: bool, beta: Array
 ) -> tuple[Array, Array]:
-    """The levels of whole sums, and up to which integer each draws the upper value, or a change of either value.
+    """Return the levels of integer sums and, for each, the largest 31-bit integer for which the draw succeeds.
+
+    Success is the upper value for the heat bath. For Metropolis it is a change of the value, with a table for each of
+    the two values.
 
     Parameters
     ----------
     most, stride : int
-        The largest sum, and how far apart sums are.
+        Largest sum, and distance of the sums.
     unit, field : float
-        What a sum of 1 gives, and what comes to it.
+        The local field of a sum s is ``s * unit + field``.
     """
     few = (2 * most) // stride <= _FEW_LEVELS
     sums = np.arange(-most, most + 1, stride if few else 1)
@@ -135,7 +138,7 @@ def table_of(
 
 
 def _rule_of(layout: Layout, values: Units, rule: str, beta: Array, single: bool = False) -> tuple[Array, ...]:
-    """Couplings, these as small multiples, the runs of slots, and the levels and table of a rule; empty without one."""
+    """Return couplings, multiples, runs, levels and table for a rule; arrays that do not apply are empty."""
     if values.is_categorical:
         return layout.couplings, NO_MULTIPLES, _NO_RUNS, NO_LEVELS, NO_LEVELS
     loops, levels = loops_of(layout, values, single), (NO_LEVELS, NO_LEVELS)
@@ -147,7 +150,7 @@ def _rule_of(layout: Layout, values: Units, rule: str, beta: Array, single: bool
 def sweeps(
     layout: Layout, values: Units, rule: str, states: Array, streams: Array, beta: Array, free: Any, count: int
 ) -> tuple[Array, Array] | None:
-    """Make sweeps: the states after them, and those of the streams; None for what there is no loop for."""
+    """Make sweeps; return the states and the streams' states, or None if there is no loop for the rule."""
     if rule not in RULES:
         return None
     spins = np.array(states, order="C")
@@ -173,7 +176,7 @@ def energies(layout: Layout, values: Units, states: Array) -> Array:
 
 
 def roots(layout: Layout, joined: Array) -> Array:
-    """See `nbm_xp.graphs.layout`: the first slot of each unit's cluster in each chain."""
+    """See `nbm_xp.graphs.layout.roots_of`."""
     found, one = np.empty((layout.units, joined.shape[1]), np.int32), np.empty(layout.units, np.int32)
     for chain in range(joined.shape[1]):
         some = joined[:, chain]
@@ -185,7 +188,7 @@ def roots(layout: Layout, joined: Array) -> Array:
 def words(
     layout: Layout, states: Array, shared: Array, own: Array, bounds: list[int], count: int
 ) -> tuple[Array, Array]:
-    """See `nbm_xp.graphs.moves`: the states after some sweeps, and those of the streams that chains share."""
+    """Make multi-spin sweeps; return the states, and the states of the shared streams. See `nbm_xp.graphs.moves`."""
     units, chains = states.shape
     lanes, groups = shared.shape[0] // (chains // 64), chains // 64
     together = np.array(number_by_number(shared, shared.shape[0])).reshape(6, lanes, groups)
@@ -216,7 +219,7 @@ _NO_COUPLINGS = np.empty(0)
 
 @lru_cache(maxsize=8)
 def _lanes(group: ChainGroup) -> Array:
-    """The states that the streams of chains start in, number by number, of shape (6, lanes * chains)."""
+    """Return the initial states of the chains' streams, of shape (6, lanes * chains)."""
     return np.array(number_by_number(group.streams, group.streams.shape[0]))
 
 
@@ -226,19 +229,19 @@ def _jump(steps: int) -> Array:
 
 
 def _jumps(rows: Array) -> tuple[Array, Array]:
-    """Which jump leads from each row of the streams to the next one, the first of them nowhere; and these jumps."""
+    """Return for each row the number of the jump that leads to it from the row before (0 steps at first); the jumps."""
     apart, which = np.unique(np.diff(rows, prepend=rows[0]), return_inverse=True)
     return which.astype(np.int64, copy=False), np.concatenate([_jump(int(steps)) for steps in apart])
 
 
 def _row(steps: int) -> Array:
-    """The rows of the transition that give the output after so many steps."""
+    """Return the rows of the transition matrices that give the output after a number of steps."""
     first, second = transition(steps + 1)
     return np.asarray((*first[0], *second[0]), np.uint32)
 
 
 class Bricks:
-    """Draws and sums of a lattice's block: see `nbm_xp.graphs.lattice_sweeps.PortableSweeps`."""
+    """Draws and measures a lattice's block: see `nbm_xp.graphs.lattice_sweeps.PortableSweeps`."""
 
     def __init__(self, group: ChainGroup, memory: LatticeMemory, couplings: Couplings) -> None:
         self.group, self.steps = group, memory.steps.reshape(-1)
@@ -252,7 +255,7 @@ class Bricks:
         most = 2 * axes * max(int(whole.max()), -int(whole.min())) if whole.dtype == np.int8 else 0
         if 0 < most <= MOST_SUM and not fields.ndim:
             self.multiples, self.couplings = NO_MULTIPLES if multiples is None else whole, _NO_COUPLINGS
-            # as many odd terms everywhere: every second sum is never there
+            # all sums have the same parity: every second sum does not occur
             odd = values.least == -1 and all(memory.graph.periodic) and bool((whole & 1).all())
             metropolis = group.rule == "metropolis"
             self.levels, table = table_of(most, 2 if odd else 1, self.unit, self.field, values, metropolis, betas)
@@ -262,7 +265,7 @@ class Bricks:
         self.tables = np.ascontiguousarray(table.T)
 
     def draw(self, flat: Array, runs: SlotRuns, sweep: int) -> None:
-        """Draw units anew."""
+        """Draw the units of runs, in place."""
         if not runs.places.size:
             return
         begins = self.group.begins(runs.slots, sweep)
@@ -278,7 +281,7 @@ class Bricks:
             )  # fmt: skip
 
     def sums(self, flat: Array, runs: SlotRuns) -> Array:
-        """Of each chain the products of joined units times couplings, values times fields, and values."""
+        """Sum over the units of runs, for each chain: the terms of edges, those of fields, and the values."""
         found = np.zeros((flat.shape[0], 3))
         for states, sums in zip(flat, found, strict=True):
             functions["graph_brick_sums"](
@@ -290,7 +293,7 @@ class Bricks:
 
 
 def part(group: ChainGroup, shard: Shard, whole: Array, here: slice, step: Step) -> None:
-    """See `nbm_xp.graphs.shards`: units of a colour are drawn anew where they are."""
+    """Draw the units of a colour of a shard, in place: see `nbm_xp.graphs.shards`."""
     values, layout, slots = group.kind, shard.layout, shard.slots[here]
     if not slots.size:
         return

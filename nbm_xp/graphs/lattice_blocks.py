@@ -1,13 +1,12 @@
-"""Lattices divided into blocks: what blocks show one another, and the memory of a block with its halo.
+"""Lattices divided into blocks: exchange of halos, and the memory of a block with its halo.
 
-Contract: a block whose halo is as deep as there are colours holds all that its own units depend on for a sweep: with
-every colour that is drawn, the outermost layer that is right moves in by one. Units of the halo are drawn with the
-numbers that they have everywhere, so that what two blocks both draw is the same.
+Contract: a halo with one layer per colour suffices for a sweep, since each colour that is drawn makes one more layer of
+the halo invalid. Units of the halo are drawn with the same random numbers as in their own block, so two blocks that
+draw the same unit agree.
 
-States are drawn in flat memory of shape (chains, units). There, along the last axis, the units of even places come
-first, then those of odd ones: so the units of one colour lie one after the other, and so do their neighbours; the last
-place of a ring of odd length, whose colour is another one, lies alone. Beyond open ends there is nothing, which adds
-nothing to any sum.
+States are in flat memory of shape (chains, units). Along the last axis the units at even positions come first, then
+those at odd positions, so the units of one colour and their neighbours are contiguous; the last position of a ring of
+odd length has a colour of its own and is separate. Positions beyond open ends have a value that adds 0 to all sums.
 """
 
 from __future__ import annotations
@@ -34,23 +33,24 @@ __all__ = [
 
 MOST_AT_ONCE: Final = 16
 SHORTEST: Final = 128
-"""A task makes so many times fewer sweeps than its block is long: then a few hundredths are drawn in the halo."""
+"""Length of a block per sweep of a task: a few hundredths of the drawn units are then in the halo."""
 
 Place: TypeAlias = tuple[slice, ...]
-"""Some places of a block, along each axis of the lattice."""
+"""Part of a block: a slice along each axis of the lattice."""
 
 
 @dataclass(frozen=True)
 class LatticeDivision(Division):
-    """A lattice's blocks, each of which a task takes some sweeps on.
+    """A division of a lattice into blocks; a task makes some sweeps of a block.
 
     Parameters
     ----------
     chunks : tuple of tuples of ints
-        Along each axis, the lengths of blocks.
+        Lengths of the blocks along each axis.
     periodic : tuple of bool
+        Whether each axis is periodic.
     at_once : int, optional
-        How many sweeps a task makes; by default so many that little is drawn around a block.
+        Number of sweeps per task; by default as many as keep the halo small, at most 16.
     """
 
     chunks: tuple[tuple[int, ...], ...]
@@ -61,17 +61,17 @@ class LatticeDivision(Division):
 
     @cached_property
     def graph(self) -> Lattice:
-        """The lattice, without weights."""
+        """Lattice without weights."""
         return Lattice(tuple(map(sum, self.chunks)), self.periodic)
 
     @property
     def axes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The names of the axes of states."""
+        """Names of the axes of states."""
         return tuple(f"axis_{k}" for k in range(len(self.chunks)))
 
     @property
     def sweeps_at_once(self) -> int:  # type: ignore[override]
-        """How many sweeps a task makes.
+        """Number of sweeps per task.
 
         Examples
         --------
@@ -83,7 +83,7 @@ class LatticeDivision(Division):
 
     @property
     def depth(self) -> int:
-        """How many layers of others a block needs for a step."""
+        """Number of layers of the halo."""
         return self.graph.reach * self.sweeps_at_once
 
     def neighbours(self, block: Index) -> list[Index]:
@@ -92,7 +92,7 @@ class LatticeDivision(Division):
         return [other for other in itertools.product(*near) if other != block]
 
     def pieces(self, block: Index) -> Iterator[tuple[Index, Place, Place]]:
-        """What makes up a block with its halo: of which block, what of it, and where it comes."""
+        """Yield the parts of a block with its halo: the owner's index, the part of the owner, and the destination."""
         for pieces in itertools.product(*(self._reach(axis, i) for axis, i in enumerate(block))):
             yield (
                 tuple(piece[0] for piece in pieces),
@@ -101,7 +101,7 @@ class LatticeDivision(Division):
             )
 
     def shown(self, block: Index, states: Array) -> Shown:
-        """What the others need of a block's own states: of each its pieces, one after the other."""
+        """Return the states that each neighbour needs of a block's own states, its parts concatenated."""
         host = host_namespace()
         return {
             other: host.concat([
@@ -113,7 +113,7 @@ class LatticeDivision(Division):
         }  # fmt: skip
 
     def with_halo(self, block: Index, states: Array, shown: Shown, padded: Array) -> Array:
-        """Write a block's own states, and what the others have shown it, to an array with a halo."""
+        """Write a block's own states and those shown by its neighbours to an array with a halo; return this array."""
         taken = dict.fromkeys(shown, 0)
         for other, some, at in self.pieces(block):
             if other == block:
@@ -125,7 +125,7 @@ class LatticeDivision(Division):
         return padded
 
     def _reach(self, axis: int, i: int) -> Iterator[tuple[int, int, int, int]]:
-        """The pieces of a padded block along an axis: of which block, from where to where in it, and their places."""
+        """Yield the parts of a padded block along an axis: owner, begin and end in the owner, destination."""
         ends = list(itertools.accumulate(self.chunks[axis], initial=0))
         first = place = ends[i] - self.depth
         last, n = ends[i + 1] + self.depth, ends[-1]
@@ -140,7 +140,7 @@ class LatticeDivision(Division):
 
 
 def check_lattice(machine: EnergyModel) -> Lattice:
-    """The lattice of a machine that can be in chunks."""
+    """Return the lattice of a machine; raise `ValueError` if its graph is not a lattice."""
     if not isinstance(machine.graph, Lattice):
         raise ValueError(f"chunks: the machine must be on a lattice, got {machine.graph!r}")
     return machine.graph
@@ -149,12 +149,12 @@ def check_lattice(machine: EnergyModel) -> Lattice:
 def divided(
     shape: Sequence[int], periodic: Sequence[bool], chunks: Any, checkpoint_every: int | None = None
 ) -> LatticeDivision:
-    """A lattice divided into blocks of lengths: one int, or for each axis an int or ints, as Dask takes them.
+    """Return a division of a lattice by chunks: an int, or for each axis an int or ints, as Dask's chunks.
 
     Raises
     ------
     ValueError
-        If they are none.
+        If the chunks are invalid.
 
     Examples
     --------
@@ -185,12 +185,13 @@ def divided(
 
 
 class SlotRuns(NamedTuple):
-    """Units of one colour that follow one another: `counts` of them from each of `places` on, with slots from `slots`.
+    """Runs of contiguous units of one colour.
 
     Attributes
     ----------
     places, counts, slots, odd : arrays
-        int64, of shape (runs,), by rising slots; `odd` says in which half of a row a run is.
+        First position in memory, length, first slot, and half of the row (0 for even, 1 for odd) of each run: int64, of
+        shape (runs,), by increasing slots.
     """
 
     places: Array
@@ -199,7 +200,7 @@ class SlotRuns(NamedTuple):
     odd: Array
 
     def each(self) -> tuple[Array, Array]:
-        """The place of each unit, and in which half of a row it is."""
+        """Return the position of each unit, and the half of the row that it is in."""
         host = host_namespace()
         total = int(host.sum(self.counts))
         within = host.arange(total) - host.repeat(host.cumulative_sum(self.counts) - self.counts, self.counts)
@@ -214,9 +215,9 @@ class LatticeMemory:
     ----------
     graph : Lattice
     offset, size : tuples of ints
-        Where the block begins, and how many units it has along each axis.
+        First coordinates and lengths of the block along each axis.
     depth : int
-        How many layers around it are there; an even number.
+        Number of layers of the halo; even.
     """
 
     graph: Lattice
@@ -226,29 +227,29 @@ class LatticeMemory:
 
     @property
     def padded(self) -> tuple[int, ...]:
-        """The lengths with what lies around; the last one even."""
+        """Lengths with the halo; the last one is rounded up to even."""
         lengths = [n + 2 * self.depth for n in self.size]
         return (*lengths[:-1], lengths[-1] + lengths[-1] % 2)
 
     @property
     def units(self) -> int:
-        """How many places there are, with what lies around."""
+        """Number of positions, with the halo."""
         return math.prod(self.padded)
 
     def along(self, axis: int) -> tuple[Array, Array]:
-        """The places on the lattice of what is there along an axis, and which of these exist."""
+        """Return the lattice coordinates of positions along an axis, and whether they are on the lattice."""
         host, n = host_namespace(), self.graph.shape[axis]
         places = self.offset[axis] - self.depth + host.arange(self.padded[axis])
         there = host.ones(places.shape, dtype=host.bool) if self.graph.periodic[axis] else (places >= 0) & (places < n)
         return places % n, there
 
     def flat(self, array: Array) -> Array:
-        """An array whose last axes are those of the block with its halo, as it lies in memory, of shape (…, units)."""
+        """Convert an array whose last axes are those of the padded block to flat memory, of shape (…, units)."""
         halves = host_namespace().concat([array[..., ::2], array[..., 1::2]], axis=-1)
         return host_namespace().reshape(halves, (*array.shape[: -len(self.size)], -1))
 
     def own(self, flat: Array) -> Array:
-        """The block's own part of flat memory of shape (chains, units), of shape (chains, block's shape)."""
+        """Return the block's own units, of shape (chains, block's shape), from flat memory of shape (chains, units)."""
         host, (*rows, columns) = host_namespace(), (slice(self.depth, self.depth + n) for n in self.size)
         halves = host.reshape(flat, (flat.shape[0], *self.padded[:-1], 2, -1))[:, *rows, :, :]
         whole = host.empty((*halves.shape[:-2], self.padded[-1]), dtype=flat.dtype)
@@ -257,7 +258,7 @@ class LatticeMemory:
 
     @property
     def steps(self) -> Array:
-        """How far it is to the neighbours, of shape (2, axes, 2): for either half, along each axis, on and back."""
+        """Offsets of the neighbours in flat memory, of shape (2, axes, 2): by half of the row, axis and direction."""
         half, found = self.padded[-1] // 2, []
         for odd in (0, 1):
             last = [1 - half, -half] if odd else [half, half - 1]
@@ -266,9 +267,9 @@ class LatticeMemory:
         return host_namespace().asarray(found, dtype=host_namespace().int64)
 
     def runs(self, margin: int, colour: int) -> SlotRuns:
-        """The units of a colour in the block and so many layers around it."""
+        """Return the runs of a colour in the block and `margin` layers around it."""
         host, last, shape = host_namespace(), self.padded[-1], self.graph.shape
-        here, rows = (host.zeros((1,), dtype=host.int64) for _ in range(2))  # by place here, and on the lattice
+        here, rows = (host.zeros((1,), dtype=host.int64) for _ in range(2))  # row numbers in memory, and on the lattice
         for axis, n in enumerate(shape[:-1]):
             kept = slice(self.depth - margin, self.depth + self.size[axis] + margin)
             places, there = (x[kept] for x in self.along(axis))
@@ -293,7 +294,7 @@ class LatticeMemory:
         return SlotRuns(*(x[order] for x in made))
 
     def _pieces(self, margin: int) -> list[tuple[int, int]]:
-        """The runs of places along the last axis that follow one another on the lattice too, with like colours."""
+        """Return the ranges along the last axis that do not cross the lattice's end or an odd ring's last position."""
         n, first = self.graph.shape[-1], self.offset[-1] - self.depth
         begin, end = self.depth - margin, self.depth + self.size[-1] + margin
         if not self.graph.periodic[-1]:
@@ -303,7 +304,7 @@ class LatticeMemory:
         return list(itertools.pairwise([begin, *cuts, end]))
 
     def numbers(self, shape: tuple[int, ...]) -> tuple[Array, Array]:
-        """Of each unit here, its number in an array of the lattice's shape, or of less; and whether it is there."""
+        """Return each position's index in an array of a shape (at most the lattice's), and whether it exists."""
         host = host_namespace()
         found, exists = host.zeros((), dtype=host.int64), host.ones((), dtype=host.bool)
         for axis, n in enumerate(shape):
@@ -313,7 +314,7 @@ class LatticeMemory:
         return self.flat(found), self.flat(exists)
 
     def of_edges(self, values: Array) -> Array:
-        """What belongs to edges, of shape (axes, units), by their first units; 0 where there is none."""
+        """Return values of edges at their first units, of shape (axes, units); 0 where there is no edge."""
         found, begin = [], 0
         for shape in self.graph.edge_shapes:
             numbers, exists = self.numbers(shape)
@@ -322,12 +323,12 @@ class LatticeMemory:
         return host_namespace().stack(found)
 
     def of_units(self, values: Array) -> Array:
-        """What belongs to units, of shape (1 or values, units); 0 where there is none."""
+        """Return values of units, of shape (1 or values, units); 0 where there is no unit."""
         numbers, exists = self.numbers(self.graph.shape)
         return host_namespace().reshape(values, (self.graph.units, -1))[numbers].T * exists
 
     def places_of(self, units: Array, values: Array) -> Clamp:
-        """Where some of the lattice's units are here, as often as they are, and with each what belongs to it."""
+        """Return all positions of the given units in this memory, and the value of the unit at each position."""
         host, (numbers, exists) = host_namespace(), self.numbers(self.graph.shape)
         which = host.searchsorted(units, numbers) % units.shape[0]
         places = host.nonzero(exists & (units[which] == numbers))[0]
@@ -336,20 +337,22 @@ class LatticeMemory:
 
 @dataclass(frozen=True)
 class Couplings:
-    """The couplings and fields of a lattice or a block: couplings are whole multiples of one number where they can be.
+    """Couplings, fields and clamped units of a lattice or a block.
+
+    Couplings are stored as small multiples of one number if possible.
 
     Parameters
     ----------
     unit : float
-        What multiples are of; 1 where couplings are no multiples.
+        Number of which couplings are multiples; 1 if they are not.
     fields : array
-        Of all units, of shape (), or of each: of shape (units,), or (units, values) for Potts units; of a block of
-        shape (1 or values, units).
+        Field of all units, of shape (); or of each unit, of shape (units,), or (units, values) for Potts units. In a
+        block of shape (1 or values, units).
     multiples : array, optional
-        int8, or float64 where couplings are no multiples; None where each is 1. Of shape (edges,), or of a block
+        int8, or the couplings in float64 if they are not multiples; None if all are 1. Of shape (edges,), in a block
         (axes, units).
     clamped, values : array, optional
-        The clamped units and their values; of a block their places, and what is in each.
+        Clamped units (in a block their positions) and their values.
     """
 
     unit: float
@@ -359,7 +362,7 @@ class Couplings:
     values: Array = None
 
     def of(self, memory: LatticeMemory) -> Couplings:
-        """Those of a block."""
+        """Return the couplings of a block."""
         none = None, None
         return Couplings(
             self.unit,
@@ -370,7 +373,7 @@ class Couplings:
 
 
 def couplings_of(machine: EnergyModel, clamp: Clamp | None = None) -> Couplings:
-    """A lattice machine's couplings and fields, and its clamped units."""
+    """Return the couplings, fields and clamped units of a machine on a lattice."""
     host, weights, own = host_namespace(), machine.edge_couplings, machine.unit_fields
     one, field = uniform_value(weights), uniform_value(own)
     fields = own if field is None or machine.kind.is_categorical else host.asarray(field)

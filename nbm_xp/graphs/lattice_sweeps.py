@@ -1,6 +1,6 @@
-"""Sweeps of a lattice's block, and what is measured of its units.
+"""Sweeps and measurements of a lattice's blocks.
 
-Contract: the bits of `chains.Chains`, for every division into blocks, by arrays and by compiled loops.
+Contract: the same bits as `chains.Chains`, for every division into blocks, with and without compiled loops.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ __all__ = ["LatticeBlock", "lattice_block", "lattice_blocks"]
 
 @dataclass(frozen=True)
 class LatticeBlock(Block):
-    """A block of a lattice, whose states have the shape (chains, block's shape), without the halo.
+    """A block of a lattice; its states have the shape (chains, block's shape), without the halo.
 
     Parameters
     ----------
     division : LatticeDivision
     index : tuple of ints
-        Which block.
+        Index of the block.
     couplings : Couplings
-        Its own, with its halo.
+        Couplings of the block and its halo.
     """
 
     division: LatticeDivision
@@ -44,7 +44,7 @@ class LatticeBlock(Block):
 
     @property
     def memory(self) -> LatticeMemory:
-        """Its memory with its halo."""
+        """Memory of the block with its halo."""
         sizes = list(zip(self.division.chunks, self.index, strict=True))
         offset, size = tuple(sum(lengths[:i]) for lengths, i in sizes), tuple(lengths[i] for lengths, i in sizes)
         return LatticeMemory(self.division.graph, offset, size, self.division.depth)
@@ -59,12 +59,12 @@ class LatticeBlock(Block):
             for colour in range(self.division.graph.colour_count):
                 sweeps.draw(flat, memory.runs(0, colour), 0)
             states = host.asarray(memory.own(flat), copy=True)
-            if not kind.is_categorical:  # the heat bath draws the upper value by lesser numbers, these by greater ones
+            if not kind.is_categorical:  # the heat bath takes small uniforms to the upper value
                 states = sum(kind.values) - states
         return states, self.division.shown(self.index, states)
 
     def step(self, group: ChainGroup, states: Array, shown: Shown, step: Step) -> tuple[Array, Shown, Array]:
-        """Make some sweeps."""
+        """Make the sweeps of a step; see `Block`."""
         host, graph, memory, couplings = host_namespace(), self.division.graph, self.memory, self.couplings
         padded = host.full((group.n_chains, *memory.padded), _nothing(group), dtype=host.int8)
         flat = memory.flat(self.division.with_halo(self.index, states, shown, padded))
@@ -77,7 +77,7 @@ class LatticeBlock(Block):
             for colour in range(graph.colour_count):
                 margin = graph.reach * (last - sweep) + graph.colour_count - 1 - colour
                 sweeps.draw(flat, memory.runs(margin, colour), sweep)
-                flat[:, clamped] = values  # units of a colour do not see one another
+                flat[:, clamped] = values  # units of a colour are not neighbours
             if sweep in step.seen:
                 rows.append(_measured(group, sweeps, memory, own, flat))
         states = host.asarray(memory.own(flat), copy=True)
@@ -93,14 +93,14 @@ class LatticeBlock(Block):
 
 
 def _nothing(group: ChainGroup) -> int:
-    """What stands where no unit is, which adds nothing to a sum."""
+    """Return the value of positions without a unit; it adds 0 to all sums."""
     return -1 if group.kind.is_categorical else 0
 
 
 def _measured(group: ChainGroup, sweeps: Any, memory: LatticeMemory, runs: Sequence[SlotRuns], flat: Array) -> Array:
-    """What is measured of the units of a block, which are in these runs.
+    """Measure a block's own units; `runs` are those of each colour.
 
-    An edge belongs to its unit of the greater colour: what of the other one is known here is of this sweep.
+    An edge belongs to its unit of the greater colour, whose neighbours of lesser colours are up to date in the halo.
     """
     host, colours = host_namespace(), len(runs)
     own = host.reshape(memory.own(flat), (group.n_chains, -1)).T if "overlap" in group.names else flat
@@ -115,32 +115,32 @@ def _measured(group: ChainGroup, sweeps: Any, memory: LatticeMemory, runs: Seque
 
 
 def _sweeps(group: ChainGroup, memory: LatticeMemory, couplings: Couplings) -> Any:
-    """What draws and measures a block's units."""
+    """Return the object that draws and measures a block's units, compiled if possible."""
     compiled = MOVES[group.rule].kernel and not group.kind.is_categorical
     own = kernel("graphs.Bricks", host_namespace()) if compiled else None
     return (own or PortableSweeps)(group, memory, couplings)
 
 
 class PortableSweeps:
-    """Draws and sums of a block's units by the functions of `moves`."""
+    """Draws and measures a block's units by the functions of `moves`."""
 
     def __init__(self, group: ChainGroup, memory: LatticeMemory, couplings: Couplings) -> None:
         self.group, self.memory, self.couplings = group, memory, couplings
 
     @cached_property
     def fields(self) -> Array:
-        """Those of all places, of shape (units, values)."""
+        """Fields of all positions, of shape (units, 1 or values)."""
         fields, units = self.couplings.fields, self.memory.units
         return host_namespace().broadcast_to(fields, (*(fields.shape[:1] or (1,)), units)).T
 
     def _colour(self, runs: SlotRuns) -> tuple[Array, Colour]:
-        """The places of runs, and what is around them."""
+        """Return the positions of runs, and their neighbours, couplings and fields as a `Colour`."""
         host, axes, couplings = host_namespace(), len(self.memory.size), self.couplings
         places, odd = runs.each()
         neighbours = places[:, None, None] + self.memory.steps[odd]
         if couplings.multiples is None:
             weights = host.full(neighbours.shape, couplings.unit)
-        else:  # an edge lies at its first unit
+        else:  # edges are stored at their first units
             owner = host.where(host.asarray([True, False]), places[:, None, None], neighbours)
             weights = couplings.unit * host.astype(couplings.multiples[host.arange(axes)[:, None], owner], host.float64)
         return places, Colour(
@@ -149,12 +149,12 @@ class PortableSweeps:
         )  # fmt: skip
 
     def draw(self, flat: Array, runs: SlotRuns, sweep: int) -> None:
-        """Draw units anew."""
+        """Draw the units of runs, in place."""
         if runs.places.shape[0]:
             self.group.draw(flat.T, *self._colour(runs), self.group.uniforms(runs.slots, sweep, runs.counts))
 
     def sums(self, flat: Array, runs: SlotRuns) -> Array:
-        """Of each chain the products of joined units times couplings, fields, and values, or how many have each."""
+        """Sum over the units of runs, for each chain: the terms of edges, those of fields, and `totals`."""
         host, kind = host_namespace(), self.group.kind
         places, colour = self._colour(runs)
         own, around = flat.T[places], flat.T[colour.neighbours]
@@ -170,7 +170,7 @@ class PortableSweeps:
 
 
 def lattice_block(division: LatticeDivision, index: Index, whole: Couplings) -> LatticeBlock:
-    """A block of a lattice whose couplings are given."""
+    """Return a block of a lattice with the given couplings."""
     found = LatticeBlock(division, index, whole)
     return replace(found, couplings=whole.of(found.memory))
 
@@ -178,17 +178,17 @@ def lattice_block(division: LatticeDivision, index: Index, whole: Couplings) -> 
 def lattice_blocks(
     machine: EnergyModel, chunks: Any, clamp: Clamp | None, schedule: Schedule | None = None
 ) -> tuple[LatticeDivision, dict[Index, LatticeBlock]]:
-    """A lattice divided into blocks; see `GraphMachine.sample`.
+    """Return the division of a machine's lattice into blocks, and the blocks; see `GraphMachine.sample`.
 
     Parameters
     ----------
     schedule : Schedule, optional
-        Where states are observed: what is measured then ends a step.
+        Schedule of chains whose states are observed: each measured sweep is then the last sweep of a task.
 
     Raises
     ------
     ValueError
-        If the machine is on no lattice, or chunks are none of it.
+        If the graph is not a lattice, or the chunks are invalid.
     """
     graph = check_lattice(machine)
     division = divided(graph.shape, graph.periodic, chunks)

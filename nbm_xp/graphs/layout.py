@@ -1,10 +1,10 @@
-"""A machine's units in the order in which a sweep visits them, colour after colour, with what each needs of others.
+"""Layouts: a machine's units in the order of a sweep, colour after colour, with their neighbours and couplings.
 
-Contract: sums of couplings and fields are exact, in whatever order a library takes them, so that
-every library and every division of the work gives the same bits. So all are rounded to multiples of one power of two,
-the smallest for which all of them together are less than 2**52 multiples: of couplings that are whole numbers nothing
-changes, others are off by less than one part in 10**15 of their sum. Colours are such that joined units differ: unit
-after unit, in the order of their numbers, gets the first colour that none of its neighbours has.
+Contract: sums of couplings and fields are exact, in any order of summation, so every library and every division of the
+work gives the same bits. To this end couplings and fields are rounded to multiples of one power of two, the smallest
+for which all of them together are less than 2**52 multiples. Integer couplings are not changed; others change by less
+than 10**-15 of the sum of absolute values. The colouring is greedy: each unit, in the order of their numbers, gets the
+first colour that none of its neighbours has.
 """
 
 from __future__ import annotations
@@ -27,22 +27,23 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Units by their slots: slot s is visited before slot s + 1, and the slots of a colour follow one another.
+    """Units by slot: slots are visited in increasing order, and the slots of a colour are contiguous.
 
     Parameters
     ----------
     order : array
-        int64: the unit of each slot.
+        int64: unit of each slot.
     ends : tuple of ints
-        Where each colour ends.
+        End of each colour's slots.
     begins, neighbours, edges, couplings : arrays
-        Of each slot, where its neighbours begin; these, by their slots; the edges that lead there, and their couplings.
+        Adjacency in compressed rows: begin of each slot's row, and in the rows the neighbours' slots, the edges and the
+        couplings.
     first, second, weights : arrays
         The two slots of each edge, and its coupling.
     fields : array
-        float64, of shape (units,); of shape (units, values) for Potts units.
+        float64, of shape (units,), or (units, values) for Potts units.
     kept : dict
-        What was made of all this for single libraries.
+        Cache of derived arrays.
     """
 
     order: Array
@@ -59,11 +60,11 @@ class Layout:
 
     @property
     def units(self) -> int:
-        """How many slots there are."""
+        """Number of slots."""
         return int(self.order.shape[0])
 
     def on(self, xp: Namespace) -> LayoutArrays:
-        """What the sweeps of a library need, as its arrays."""
+        """Return the layout as arrays of a library."""
         if xp not in self.kept:
             with wide_dtypes(xp):
                 self.kept[xp] = _arrays_of(self, xp)
@@ -76,7 +77,7 @@ class Layout:
 
 @dataclass(frozen=True, eq=False)
 class LayoutArrays:
-    """A layout in a library: of each colour its slots, and sums over the neighbours of each of these."""
+    """A layout as arrays of a library: its colours, edges, couplings and fields."""
 
     colours: tuple[Colour, ...]
     first: Array
@@ -87,20 +88,20 @@ class LayoutArrays:
 
 @dataclass(frozen=True, eq=False)
 class Colour:
-    """One colour's slots in a library.
+    """The slots of one colour, as arrays of a library.
 
     Parameters
     ----------
     begin, end : int
-        The slots.
+        Range of slots.
     neighbours, couplings : arrays
-        Of all its slots, one after the other; couplings of shape (entries, 1).
+        Neighbours of all slots in sequence, of shape (entries,), and couplings, of shape (entries, 1).
     degree : int or None
-        How many neighbours each has, where they have as many.
+        Number of neighbours of each slot, if they are equal.
     edges : array or None
-        Else where the neighbours of each begin, and where those of the last end.
+        If not, the bounds of each slot's neighbours, of shape (slots + 1,).
     fields : array
-        Of shape (slots, 1), or (slots, values).
+        float64, of shape (slots, 1), or (slots, values).
     """
 
     begin: int
@@ -112,17 +113,17 @@ class Colour:
     fields: Array
 
     def sums(self, xp: Namespace, values: Array) -> Array:
-        """The sums, over the neighbours of each slot, of couplings times float64 values of all neighbours.
+        """Sum couplings times values over the neighbours of each slot.
 
         Parameters
         ----------
         values : array
-            Of shape (entries, chains).
+            Values of the neighbours, float64, of shape (entries, chains).
 
         Returns
         -------
         array
-            Of shape (slots, chains). No sum is rounded.
+            Exact sums, of shape (slots, chains).
         """
         terms, chains = values * self.couplings, values.shape[1]
         if self.degree == 0:
@@ -135,11 +136,11 @@ class Colour:
 
 
 Rows = tuple[Array, Array, Array]
-"""Where each unit's neighbours begin (int64, of shape (units + 1,)), the neighbours (int32), and the edge of each."""
+"""Adjacency in compressed rows: row bounds (int64, of shape (units + 1,)), neighbours (int32) and edges (int32)."""
 
 
 def neighbour_rows(units: int, first: Array, second: Array) -> Rows:
-    """The neighbours of each unit: first those of edges that begin there, then of those that end there.
+    """Return the neighbours of each unit: first by the edges of which it is the first unit, then by the other edges.
 
     Examples
     --------
@@ -163,18 +164,18 @@ def neighbour_rows(units: int, first: Array, second: Array) -> Rows:
 
 
 def reordered_rows(order: Array, slots: Array, rows: Rows, first: Array, second: Array) -> Rows:
-    """Rows of units as those of their slots: what `neighbour_rows` gives for these, in less time.
+    """Reorder rows of units to rows of slots; equal to `neighbour_rows` of the slots, but faster.
 
     Parameters
     ----------
     order : array
-        int64: the unit of each slot.
+        int64: unit of each slot.
     slots : array
-        int32: the slot of each unit.
+        int32: slot of each unit.
     rows : Rows
-        Of units.
+        Rows of units.
     first, second : arrays
-        The slots of each edge.
+        The two slots of each edge.
     """
     own = kernel("graphs.reordered", host_namespace())
     if own is None:
@@ -184,12 +185,12 @@ def reordered_rows(order: Array, slots: Array, rows: Rows, first: Array, second:
 
 
 def colours_of(rows: Rows) -> Array:
-    """A colour for each unit, int32, from 0 on.
+    """Return a greedy colouring: the colour of each unit, int32, from 0.
 
     Raises
     ------
     ValueError
-        If two units are joined twice.
+        If an edge is repeated.
 
     Examples
     --------
@@ -206,7 +207,7 @@ def colours_of(rows: Rows) -> Array:
 
 
 def _in_turn(begins: Array, neighbours: Array) -> tuple[Array, tuple[int, int] | None]:
-    """Colour one unit after the other; and two units that are joined twice, if there are any."""
+    """Colour units greedily; return the colours, and the units of a repeated edge or None."""
     host, ends = host_namespace(), begins.tolist()
     colours: list[int] = []
     for unit, (begin, end) in enumerate(itertools.pairwise(ends)):
@@ -220,7 +221,7 @@ def _in_turn(begins: Array, neighbours: Array) -> tuple[Array, tuple[int, int] |
 
 
 def entries_of(units: Array, begins: Array) -> tuple[Array, Array]:
-    """The places of the rows of some units one after the other, and the place among these units of each."""
+    """Return the indices of all entries in the rows of `units`, and for each entry the index of its unit in `units`."""
     host = host_namespace()
     lengths = begins[units + 1] - begins[units]
     of = host.repeat(host.arange(units.shape[0], dtype=host.int64), lengths)
@@ -229,7 +230,7 @@ def entries_of(units: Array, begins: Array) -> tuple[Array, Array]:
 
 
 def laid_out(graph: Graph, couplings: Array, fields: Array) -> Layout:
-    """Lay a graph out.
+    """Return the layout of a graph.
 
     Parameters
     ----------
@@ -237,7 +238,7 @@ def laid_out(graph: Graph, couplings: Array, fields: Array) -> Layout:
     couplings : array
         float64, of shape (edges,).
     fields : array
-        float64, with the units along the first axis.
+        float64, of shape (units,) or (units, values).
     """
     host = host_namespace()
     colours, rows = graph.colours, None
@@ -259,7 +260,7 @@ def laid_out(graph: Graph, couplings: Array, fields: Array) -> Layout:
 
 
 def reweighed(layout: Layout, couplings: Array, fields: Array) -> Layout:
-    """The same graph, laid out in the same way, with other couplings and fields; see `laid_out`."""
+    """Return a layout with other couplings and fields; see `laid_out`."""
     return replace(
         layout, couplings=couplings[layout.edges], weights=host_namespace().ascontiguousarray(couplings),
         fields=fields[layout.order, ...], kept={},
@@ -267,7 +268,7 @@ def reweighed(layout: Layout, couplings: Array, fields: Array) -> Layout:
 
 
 def resolution_of(couplings: Array, fields: Array) -> float:
-    """The power of two of which all couplings and fields become multiples.
+    """Return the power of two to whose multiples couplings and fields are rounded; 0 if all are 0.
 
     Raises
     ------
@@ -282,7 +283,7 @@ def resolution_of(couplings: Array, fields: Array) -> float:
     """
     host, total = host_namespace(), 0.0
     for name, values, times in (("couplings", couplings, 2), ("fields", fields, 1)):
-        one = uniform_value(values)  # of one number that was stretched, no array is gone through
+        one = uniform_value(values)  # no pass over a broadcast number
         with host.errstate(over="ignore"):
             total += times * (float(host.sum(host.abs(values))) if one is None else abs(one) * values.size)
         if 2 * total == math.inf:
@@ -291,7 +292,7 @@ def resolution_of(couplings: Array, fields: Array) -> float:
 
 
 def multiples_of(weights: Array) -> tuple[float, Array | None]:
-    """The least size of weights, and the weights as int8 multiples of it; or 1 and None.
+    """Return the smallest non-zero absolute weight and the weights as int8 multiples of it, or 1 and None.
 
     Examples
     --------
@@ -311,7 +312,7 @@ def multiples_of(weights: Array) -> tuple[float, Array | None]:
 
 
 def rounded(numbers: Array, resolution: float) -> Array:
-    """Numbers as multiples of a resolution; one number that was stretched stays so."""
+    """Round numbers to multiples of a resolution; a broadcast number stays broadcast."""
     host, one = host_namespace(), uniform_value(numbers)
     if not resolution:
         return numbers
@@ -346,7 +347,7 @@ def _arrays_of(layout: Layout, xp: Namespace) -> LayoutArrays:
 
 
 def components(layout: Layout) -> Array:
-    """The first slot of the connected component of each slot, of shape (units,)."""
+    """Return the first slot of each slot's connected component, of shape (units,)."""
     if "components" not in layout.kept:
         host = host_namespace()
         joined = host.ones((layout.first.shape[0], 1), dtype=host.bool)
@@ -355,11 +356,11 @@ def components(layout: Layout) -> Array:
 
 
 def roots_of(xp: Namespace, layout: Layout, joined: Array) -> Array:
-    """The first slot of each unit's cluster in each chain, int64 of shape (units, chains).
+    """Return the first slot of each unit's cluster in each chain, an integer array of shape (units, chains).
 
-    Trees of units, at first one of each, grow together: as long as edges lead from one tree to another, each tree is
-    hung below the least that one of these leads it to, and all units are then hung below their tree's root itself.
-    No shape depends on what is joined, so a library that compiles for each shape does so once.
+    This is a union-find on arrays: while edges join different trees, each root is linked to the least smaller root that
+    an edge joins it with, and paths are then compressed until each unit points to its root. Array shapes do not depend
+    on `joined`, so a library that compiles for each shape compiles once.
     """
     own = kernel("graphs.roots", xp)
     if own is not None:
@@ -377,7 +378,7 @@ def roots_of(xp: Namespace, layout: Layout, joined: Array) -> Array:
         apart = a != b
         if not bool(xp.any(apart)):
             return xp.reshape(roots // chains, (layout.units, chains))
-        # by the greater root, and of each first the least that it is joined with
+        # sorted by the greater root, then by the lesser
         pairs = xp.where(apart, xp.maximum(a, b) * count + xp.minimum(a, b), none)
         pairs = xp.concat([xp.sort(pairs), none])
         found = xp.take(pairs, xp.searchsorted(pairs, each * count))

@@ -1,12 +1,12 @@
-"""How likely rows of states are: their pseudo-likelihood or likelihood by couplings and fields, and the gradients.
+"""The likelihood and pseudo-likelihood of rows of states, and their gradients by couplings and fields.
 
-Contract: rows have any library and may be computed later, some at a time, in memory in proportion to the rows, not to
-rows times edges; what comes to host memory is of the size of couplings and fields, which lie there.
+Contract: rows are arrays of any library, also lazy ones, and are processed in batches. Memory is proportional to the
+rows of a batch, not to rows times edges. Couplings, fields and gradients are in host memory.
 
-The pseudo-likelihood of a state is the product, over its units, of the probability of the unit's value given all
-others. Its logarithm is concave, and its gradient needs no chains: with the residuals r = s - <s | others> of units
-that is r_i for a field and ``r_i s_j + s_i r_j`` for a coupling. The gradient of the mean log-likelihood is the mean
-that a coupling or field is multiplied with in the data, less that in the machine.
+The pseudo-likelihood of a state is the product over units of the probability of the unit's value given all other units.
+Its logarithm is concave, and its gradient needs no chains: with the residuals r = s - <s | others> of units it is
+r_i for a field and ``r_i s_j + s_i r_j`` for a coupling. The gradient of the mean log-likelihood is the difference of
+the moments (the mean factors of couplings and fields in the negative energy) in the data and in the machine.
 
 References
 ----------
@@ -47,36 +47,36 @@ from .layout import neighbour_rows
 __all__ = ["MOST_STATES", "Objective", "fields_of", "joined"]
 
 AT_ONCE: Final = 2**22
-"""So many numbers of rows are worked with at a time."""
+"""Number of float64 values per batch of rows."""
 MOST_STATES: Final = 2**18
-"""So many states are gone through in each step."""
+"""Largest number of states for training by enumeration."""
 TURNS: Final = 12
-"""How often the direction of the largest curvature is looked for."""
+"""Number of power iterations for the largest curvature."""
 FEW_UNITS = 2048
-"""So many have a table of all pairs, for one product of matrices is quicker than many sums."""
+"""Largest number of units with a dense table: one matrix product is faster than many sums."""
 MOST_ENTRIES = 2**28
 
 Moments = tuple[Array, Array]
-"""The sums of what couplings and fields are multiplied with in the energy, but for the sign."""
+"""Moments: sums of the factors of couplings, (edges,), and of fields, (channels, units), in the negative energy."""
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """A table of each unit's neighbours, in one library.
+    """A table of each unit's neighbours, as arrays of one library.
 
     Parameters
     ----------
     xp : namespace
     kind : Units
-        What a unit can be.
+        Kind of units.
     units, n_edges : int
-        How many there are.
+        Numbers of units and of edges.
     values : array of shape (values, 1)
-        All that it can be.
+        Values of a unit.
     neighbours : array or None
-        Of shape (units, width); None where a table has a column for each unit.
+        Neighbours of each unit, of shape (units, width); None if the table is dense, with a column for each unit.
     edges : array
-        Of shape (units * width,): the edge that leads there; `n_edges` where there is none.
+        Edge of each entry, of shape (units * width,); `n_edges` for entries without an edge.
     """
 
     xp: Namespace
@@ -88,12 +88,12 @@ class Neighbourhood:
     edges: Array
 
     def channels(self, rows: Array) -> Array:
-        """States as float64 numbers of shape (rows, channels, units): values, or for each Potts value a 0 or 1."""
+        """Return states as float64 of shape (rows, channels, units): one channel of values, or one-hot Potts values."""
         xp, states = array_namespace(rows), rows[:, None, :]
         return xp.astype(states == self.values if self.kind.is_categorical else states, dtype_of(xp, "float64"))
 
     def sums(self, states: Array, couplings: Array) -> Array:
-        """The sums over all neighbours of couplings times channels, of the shape of `states`."""
+        """Sum couplings times channels over the neighbours of each unit; the shape is that of `states`."""
         xp = array_namespace(couplings)
         weights = xp.concat([couplings, xp.zeros((1,), dtype=couplings.dtype)])
         table = xp.reshape(xp.take(weights, self.edges), (self.units, -1))
@@ -106,7 +106,7 @@ class Neighbourhood:
         return xp.reshape(total, states.shape)
 
     def shares(self, rows: Array, couplings: Array, fields: Array) -> Array:
-        """The sum of couplings and fields times what they are multiplied with in each row: minus its energy.
+        """Compute the negative energy of each row.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class Neighbourhood:
         return B.sum(states * (self.sums(states, couplings) / 2.0 + fields), axis=(1, 2))
 
     def pseudo(self, rows: Array, couplings: Array, fields: Array) -> Array:
-        """The logarithm of the pseudo-likelihood of each row; see `shares`."""
+        """Compute the log-pseudo-likelihood of each row; see `shares` for the parameters."""
         states = self.channels(rows)
         local = self.sums(states, couplings) + fields
         if self.kind.is_categorical:
@@ -127,7 +127,7 @@ class Neighbourhood:
         return -B.sum(softplus(-self.kind.step * upwards * local), axis=(1, 2))
 
     def summed(self, score: Score, rows: Array, counts: Array, couplings: Array, fields: Array) -> tuple[Array, ...]:
-        """The sum over rows of what each counts times its score, and its gradients by couplings and fields."""
+        """Return the weighted sum of the rows' scores, and its gradients by couplings and fields."""
 
         def total(rows: Array, counts: Array, couplings: Array, fields: Array) -> Array:
             return B.sum(score(self, rows, couplings, fields) * counts)
@@ -138,13 +138,13 @@ class Neighbourhood:
         return value, *slopes
 
     def moments(self, rows: Array, counts: Array) -> Moments:
-        """The sums over rows of what couplings and fields are multiplied with in the energy, but for the sign."""
+        """Return the moments of rows: weighted sums of the factors of couplings and fields in the negative energy."""
         host, channels = host_namespace(), self.values.shape[0] if self.kind.is_categorical else 1
         nothing = host.zeros((self.n_edges,)), host.zeros((channels, self.units))
         return self.summed(Neighbourhood.shares, rows, counts, *nothing)[1:]
 
     def scores(self, score: Score, rows: Array, couplings: Array, fields: Array) -> Array:
-        """The score of each row, in the host's memory."""
+        """Return the score of each row, in host memory."""
         with wide_dtypes(self.xp):
             given = (asarray(x, self.xp, "float64") for x in (couplings, fields))
             return to_numpy(score(self, rows, *given))
@@ -154,12 +154,12 @@ Score = Callable[[Neighbourhood, Array, Array, Array], Array]
 
 
 def neighbourhood(graph: Graph, values: Units, xp: Namespace) -> Neighbourhood:
-    """The table of a graph in a library.
+    """Return the table of a graph's neighbours as arrays of a library.
 
     Raises
     ------
     ValueError
-        If some units have so many neighbours that it would be too large.
+        If the table would have more than `MOST_ENTRIES` entries.
     """
     host, n = host_namespace(), graph.units
     begins, others, edges = neighbour_rows(n, graph.first, graph.second)
@@ -190,37 +190,39 @@ def neighbourhood(graph: Graph, values: Units, xp: Namespace) -> Neighbourhood:
 
 
 def fields_of(machine: EnergyModel) -> Array:
-    """The fields of a machine, of shape (channels, units)."""
+    """Return the fields of a machine, of shape (channels, units)."""
     return machine.unit_fields.T if machine.kind.is_categorical else machine.unit_fields[None, :]
 
 
 def joined(couplings: Array, fields: Array) -> Array:
-    """Couplings and fields as one vector."""
+    """Concatenate couplings and fields to one vector."""
     host = host_namespace()
     return host.concat([couplings, host.reshape(fields, (-1,))])
 
 
 class Objective:
-    """Rows that a machine learns from, what each counts, and how likely they are by couplings and fields.
+    """Training data with weights, and the objective functions of learning.
+
+    Couplings and fields are concatenated to one vector, `place`: see `joined`.
 
     Parameters
     ----------
     machine : EnergyModel
-        It stays as it is.
+        Not changed.
     X : array of shape (rows, units)
     sample_weight : array of shape (rows,), optional
     weight_decay : float, optional
-        Half of it times the squares of all couplings and fields is taken from what is climbed.
+        L2 penalty: ``weight_decay / 2`` times the sum of squared couplings and fields is subtracted from the objective.
 
     Raises
     ------
     ValueError
-        If rows are no states of the machine.
+        If rows are not states of the machine.
 
     Attributes
     ----------
     wanted : tuple of arrays
-        What the data shows of pairs and units: see `Neighbourhood.moments`.
+        Mean moments of the data: see `Neighbourhood.moments`.
     """
 
     def __init__(self, machine: EnergyModel, X: Any, sample_weight: Any = None, weight_decay: float = 0.0) -> None:
@@ -232,34 +234,34 @@ class Objective:
         self.wanted: Moments = self._mean(self._checked_moments)
 
     def library(self) -> Array:
-        """Where chains run beside these rows."""
+        """Return the namespace for the chains: that of the rows, or the default one if the rows are lazy."""
         xp = array_namespace(self.rows)
         return default_namespace() if is_lazy(xp) else xp
 
     def table(self, xp: Namespace) -> Neighbourhood:
-        """The neighbours in a library."""
+        """Return the table of neighbours as arrays of a library; it is cached."""
         if xp not in self._tables:
             self._tables[xp] = neighbourhood(self.machine.graph, self.machine.kind, xp)
         return self._tables[xp]
 
     def split(self, place: Array) -> Moments:
-        """Couplings, and fields of shape (channels, units), of a vector."""
+        """Split a vector into couplings and fields, of shape (channels, units)."""
         edges = self.machine.graph.edges
         return place[:edges], host_namespace().reshape(place[edges:], (-1, self.machine.n_units))
 
     def give(self, machine: EnergyModel, place: Array) -> None:
-        """Give a machine these couplings and fields."""
+        """Set the couplings and fields of a machine from a vector."""
         couplings, fields = self.split(place)
         machine.set_parameters(couplings, fields.T if machine.kind.is_categorical else fields[0])
 
     def machine_at(self, place: Array) -> EnergyModel:
-        """A machine with these couplings and fields."""
+        """Return a copy of the machine with the couplings and fields of a vector."""
         found = copy.copy(self.machine)
         self.give(found, place)
         return found
 
     def pseudo(self, place: Array) -> tuple[float, Any]:
-        """The mean log-pseudo-likelihood, and its gradient."""
+        """Compute the penalised mean log-pseudo-likelihood and its gradient."""
 
         def measure(table: Neighbourhood, rows: Array, counts: Array) -> tuple[Array, ...]:
             return table.summed(Neighbourhood.pseudo, rows, counts, *self.split(place))
@@ -268,12 +270,12 @@ class Objective:
         return self._decayed(place, float(value), joined(*slope))
 
     def scores(self, score: Score, place: Array) -> Array:
-        """The log-pseudo-likelihood of each row, or minus its energy: one of the scores of `Neighbourhood`."""
+        """Compute a score of each row: `Neighbourhood.pseudo` or `Neighbourhood.shares`."""
         found = [table.scores(score, rows, *self.split(place)) for table, rows, _ in self._parts()]
         return host_namespace().concat(found)
 
     def likelihood(self, place: Array) -> tuple[float, Any]:
-        """The mean log-likelihood, and its gradient, by all states."""
+        """Compute the penalised mean log-likelihood and its gradient, by enumeration of all states."""
         host = host_namespace()
         machine = self.machine_at(place)
         states = enumerated(machine)
@@ -281,18 +283,19 @@ class Objective:
         return self._decayed(place, value, self._slope(self.exactly(states)))
 
     def exactly(self, states: Enumeration) -> Moments:
-        """What a machine has in place of `wanted`, by all of its states."""
+        """Compute the mean moments of a machine from all of its states."""
         chances = states.probabilities()
         return Objective(self.machine, states_of(self.machine, 0, chances.shape[0]), chances).wanted
 
     def beside(self, place: Array, of_model: Moments) -> Array:
-        """The gradient of the mean log-likelihood, where a machine has these in place of `wanted`."""
+        """Compute the gradient of the penalised mean log-likelihood, given the mean moments of the machine."""
         return self._decayed(place, 0.0, self._slope(of_model))[1]
 
     def largest_curvature(self) -> float:
-        """How much the log-likelihood bends, at most, along one direction: steps must be shorter than two over it.
+        """Estimate the largest curvature of the log-likelihood; gradient ascent needs steps below 2 divided by it.
 
-        It is the largest variance of a sum of couplings and fields times what they are multiplied with, in the data.
+        It is the largest eigenvalue of the covariance matrix of the moments in the data, by power iteration, plus
+        `weight_decay`.
         """
         host = host_namespace()
         mean = joined(*self.wanted)
@@ -319,7 +322,7 @@ class Objective:
         return value - 0.5 * self.weight_decay * squares, slope - self.weight_decay * place
 
     def _parts(self) -> Iterator[tuple[Neighbourhood, Any, Any]]:
-        """Some rows at a time, with what they count, and the neighbours in their library."""
+        """Yield batches of rows with their weights, and the table of neighbours in their library."""
         values, host = self.machine.kind, host_namespace()
         channels = values.count if values.is_categorical else 1
         size = max(1, AT_ONCE // (channels * self.machine.n_units))
@@ -328,7 +331,7 @@ class Objective:
             yield self.table(array_namespace(rows)), rows, counts
 
     def _mean(self, measure: Callable[[Neighbourhood, Any, Any], tuple[Array, ...]]) -> Array:
-        """The means, in the host's memory, of what is summed over some rows at a time."""
+        """Return means over all rows, in host memory, of sums that `measure` computes for each batch."""
         totals: tuple[Array, ...] = ()
         for part in self._parts():
             found = tuple(map(to_numpy, measure(*part)))

@@ -1,15 +1,16 @@
-"""Moves: how a sweep changes the states of all chains. A new move is an entry of `MOVES`, and all else follows from it.
+"""Moves: the update rules of a sweep. To add a move, add an entry to `MOVES`.
 
-Contract: the same bits on every library. Sums are exact (see `layout`), exponentials are those of
-`nbm_xp.rng.elementary`, and everything else is one operation that IEEE 754 fixes. How far a cluster reaches cannot be
-known without a look at it, so cluster moves wait for a device some times in a sweep.
+Contract: the same bits on every library. Sums are exact (see `layout`), exponentials are computed by
+`nbm_xp.rng.elementary`, and all other operations are correctly rounded under IEEE 754. The size of a cluster depends on
+the data, so cluster moves synchronise with a device several times per sweep.
 
-In a sweep by words, a spin turns against its local field, of size f, with the probability q = 1 / (1 + exp(2 β f)),
-where ``u < ceil(q 2**41)``. The first ten bits of the integer u come from numbers that a group of 64 chains shares bit
-by bit; the last 31 are a number of the chain's own, the one that it would have in another move's sweep, and are made
-where the first ten leave the answer open: once in a thousand. A block of 64 slots takes 21 steps of the 64 streams of a
-group. Bit j, from the most significant on, has in steps 2 j and 2 j + 1 the chains 0 to 30 and 31 to 61 of the group,
-by the bits of the number from the least significant on; chains 62 and 63 have bits 2 j and 2 j + 1 of step 20.
+In a multi-spin sweep, a spin is set against its local field, of absolute value f, with the probability
+q = 1 / (1 + exp(2 β f)), namely if ``u < ceil(q 2**41)``. The 10 high bits of the integer u come from random numbers
+that a group of 64 chains shares, one bit per chain. The 31 low bits are the chain's own number, the same as in another
+move's sweep; the compiled loop computes it only if the high bits do not decide the comparison, about once in a
+thousand. A block of 64 slots takes 21 steps of the 64 streams of a group. High bit j, counted from the most
+significant, is in steps 2 j (chains 0 to 30 of the group) and 2 j + 1 (chains 31 to 61), a chain per bit of the number
+from the least significant; for chains 62 and 63 it is in bits 2 j and 2 j + 1 of step 20.
 
 References
 ----------
@@ -38,11 +39,11 @@ __all__ = [
 ]  # fmt: skip
 
 LANES: Final = 64
-"""The random streams of a chain: enough to fill vector instructions, few enough to stay in the first cache."""
+"""Number of random streams of a chain: enough to fill vector instructions, few enough for the L1 cache."""
 
 
 class MovingChains(Protocol):
-    """What a move needs of `Chains`."""
+    """The attributes of `Chains` that moves use."""
 
     machine: EnergyModel
     xp: Namespace
@@ -54,7 +55,19 @@ class MovingChains(Protocol):
 
 
 class Source(NamedTuple):
-    """Random numbers of a sweep: which draw of the seed, how many, shared by how many chains, from which sweep."""
+    """Source of random numbers of a sweep.
+
+    Attributes
+    ----------
+    draw : int
+        Number of the seed's draw.
+    numbers : int
+        Count of numbers per sweep.
+    group : int
+        Number of chains that share a number.
+    first : int
+        Number of the first sweep.
+    """
 
     draw: int
     numbers: int
@@ -63,45 +76,45 @@ class Source(NamedTuple):
 
 
 class Move:
-    """How a sweep changes states.
+    """An update rule.
 
     Attributes
     ----------
     name : str
     kernel : str or None
-        The compiled loop that makes whole sweeps, where there is one for a library.
+        Name of the compiled loop that makes whole sweeps, if there is one.
     """
 
     name: str
     kernel: str | None = None
 
     def check(self, machine: EnergyModel, betas: Array, first_chain: int, clamp: Any) -> None:
-        """Raise `ValueError` if such chains cannot move so."""
+        """Raise `ValueError` if the move is not defined for these chains."""
 
     def sources(self, machine: EnergyModel) -> tuple[Source, ...]:
-        """The random numbers that a sweep takes; sweep 0 of draw 0 makes the first states."""
+        """Return the sources of a sweep's random numbers; sweep 0 of draw 0 gives the initial states."""
         return (Source(0, machine.n_units, first=1),)
 
     def sweep(self, chains: MovingChains, uniforms: list[Array]) -> Array:
-        """The states after a sweep, by the uniforms of each source, of shape (count, chains)."""
+        """Return the states after a sweep; the uniforms of each source have the shape (numbers, chains)."""
         raise NotImplementedError
 
     def compiled(self, chains: MovingChains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
-        """The states, and the streams of each source, after some sweeps by a compiled loop; None without one."""
+        """Make sweeps by a compiled loop; return the states and each source's streams, or None without a loop."""
         return None
 
 
 class LocalMove(Move):
-    """Each unit is drawn given its neighbours, colour after colour; such a move may run on blocks of a graph.
+    """A single-unit move: units are drawn given their neighbours, colour after colour. It can run on blocks of a graph.
 
     Parameters
     ----------
     name : str
     two, many : callables
-        The new values of a colour's units that have two values, and of those that have more: of namespace, colour,
-        values, states, old values, uniforms and β.
+        Functions that return the new values of a colour's units, for units of two values and for Potts units. Their
+        arguments are namespace, colour, kind of units, states, old values, uniforms and β.
     compiled : bool, optional
-        Whether the compiled core has loops for it.
+        Whether the compiled core implements the move.
     """
 
     def __init__(self, name: str, two: Callable[..., Any], many: Callable[..., Any], compiled: bool = False) -> None:
@@ -109,7 +122,7 @@ class LocalMove(Move):
         self.kernel = "graphs.sweeps" if compiled else None
 
     def change(self, potts: bool) -> Callable[..., Any]:
-        """What gives the new values of a colour's units."""
+        """Return the function that computes the new values of a colour's units."""
         return self._many if potts else self._two
 
     def sweep(self, chains: MovingChains, uniforms: list[Array]) -> Array:
@@ -135,13 +148,13 @@ class LocalMove(Move):
 
 
 def local_fields(xp: Namespace, colour: Colour, states: Array) -> Array:
-    """The local fields of a colour's units, of shape (slots, chains)."""
+    """Compute the local fields of a colour's units, of shape (slots, chains)."""
     wide = xp.astype(xp.take(states, colour.neighbours, axis=0), dtype_of(xp, "float64"))
     return colour.sums(xp, wide) + colour.fields
 
 
 def _local_of_each(xp: Namespace, colour: Colour, states: Array, count: int) -> list[Array]:
-    """The local fields of each value of Potts units."""
+    """Compute the local fields of a colour's Potts units, for each value."""
     around = xp.take(states, colour.neighbours, axis=0)
     float64 = dtype_of(xp, "float64")
     return [colour.sums(xp, xp.astype(around == k, float64)) + colour.fields[:, k : k + 1] for k in range(count)]
@@ -192,14 +205,14 @@ def _metropolis_potts(
 
 
 class ClusterMove(Move):
-    """Clusters of equal units, joined by Swendsen's and Wang's bonds, change together.
+    """A move of clusters of equal units joined by Swendsen–Wang bonds.
 
     Parameters
     ----------
     name : str
     change : callable
-        The new states: of namespace, values, states, the root of each slot's cluster, and the uniforms beyond those of
-        the edges, one for each unit.
+        Function that returns the new states. Its arguments are namespace, kind of units, states, the root of each
+        slot's cluster, and a uniform for each unit.
     """
 
     def __init__(self, name: str, change: Callable[..., Any]) -> None:
@@ -231,7 +244,7 @@ class ClusterMove(Move):
 
 
 def _weights(xp: Namespace, layout: Layout) -> Array:
-    """The couplings of all edges, of shape (edges, 1); of shape (1, 1) where they are equal."""
+    """Return the couplings of all edges, of shape (edges, 1), or (1, 1) if they are equal."""
     if "equal" not in layout.kept:
         host = host_namespace()
         layout.kept["equal"] = layout.weights.shape[0] > 0 and bool(host.all(layout.weights == layout.weights[0]))
@@ -240,12 +253,12 @@ def _weights(xp: Namespace, layout: Layout) -> Array:
 
 
 def _swendsen_wang(xp: Namespace, values: Units, states: Array, roots: Array, uniforms: Array) -> Array:
-    """All clusters are drawn anew, each by the number of the first of its slots."""
+    """Draw a new value for each cluster, by the uniform of its first slot."""
     return xp.take_along_axis(values.uniform_states(xp, uniforms), roots, axis=0)
 
 
 def _wolff(xp: Namespace, values: Units, states: Array, roots: Array, uniforms: Array) -> Array:
-    """The cluster of the unit that the first number chooses gets another value, which the second one chooses."""
+    """Change the value of one cluster: the first uniform chooses a unit, the second the new value of its cluster."""
     units = int(states.shape[0])
     unit = xp.astype(xp.floor(uniforms[:1, :] * float(units)), dtype_of(xp, "int64"))
     chosen = roots == xp.take_along_axis(roots, unit, axis=0)
@@ -257,7 +270,7 @@ def _wolff(xp: Namespace, values: Units, states: Array, roots: Array, uniforms: 
 
 
 class MultiSpin(Move):
-    """Heat bath of spins, 64 chains in the bits of a word, with as many bits of random numbers as the answers need."""
+    """Heat bath of spins with 64 chains packed into the bits of a word: see the module's description."""
 
     name, kernel = "multi_spin", "graphs.words"
     GROUP, PLANES, MOST_NEIGHBOURS = 64, 10, 7
@@ -284,7 +297,7 @@ class MultiSpin(Move):
         return Source(0, machine.n_units, first=1), Source(3, shared, self.GROUP)
 
     def _thresholds(self, chains: MovingChains) -> list[int]:
-        """Below which integer u a spin turns against a field of the largest size, of two neighbours less, and so on."""
+        """Return the thresholds of the integer u for local fields of `degree`, `degree` - 2, … couplings."""
         host, layout = host_namespace(), chains.machine.layout
         size, degree = abs(float(layout.weights[0])), int(layout.begins[1])
         fields = host.asarray(range(degree, -1, -2), dtype=host.float64) * size
@@ -329,7 +342,7 @@ class MultiSpin(Move):
 
 
 def _raise(name: str, reasons: dict[str, Any]) -> None:
-    """Raise with the first reason that holds."""
+    """Raise `ValueError` with the first reason whose condition is true."""
     for reason, holds in reasons.items():
         if holds:
             raise ValueError(f"rule {name!r} {reason}")
@@ -345,18 +358,18 @@ MOVES: Final[dict[str, Move]] = {
         ClusterMove("wolff", _wolff),
     )
 }
-"""All moves, by the names that `rule` takes."""
+"""Moves by name: the values of `rule`."""
 
 
 def move_of(rule: str) -> Move:
-    """The move of a name."""
+    """Return the move with this name; raise `ValueError` if there is none."""
     if rule not in MOVES:
         raise ValueError(f"rule must be one of {', '.join(MOVES)}, got {rule!r}")
     return MOVES[rule]
 
 
 def check_local(rule: str, where: str) -> None:
-    """Raise `ValueError` for a move that cannot run on blocks; `where` is the argument that asks for blocks."""
+    """Raise `ValueError` for a move that cannot run on blocks; `where` names the argument that defines the blocks."""
     local = [name for name, move in MOVES.items() if isinstance(move, LocalMove)]
     if rule not in local:
         raise ValueError(
@@ -366,7 +379,7 @@ def check_local(rule: str, where: str) -> None:
 
 
 def energies(xp: Namespace, layout: Layout, values: Units, states: Array) -> Array:
-    """The energy of each chain, float64 of shape (chains,); no sum is rounded."""
+    """Compute the energy of each chain, float64 of shape (chains,); sums are exact."""
     own = kernel("graphs.energies", xp)
     found = None if own is None else own(layout, values, states)
     if found is not None:

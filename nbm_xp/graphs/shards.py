@@ -1,9 +1,9 @@
-"""Graphs divided into shards: each shard's units, with its halo, the units of others that they are joined with.
+"""Graphs divided into shards: each shard's units, with its halo, their neighbours in other shards.
 
-Contract: the bits of `chains.Chains`, for every division into shards, by arrays and by compiled loops. A task draws one
-colour of one shard, in chains that run together, after the shards near it have shown what they drew before. Own units
-come first, by rising slots, so that those of a colour follow one another; then the halo, shard after shard, and of each
-by rising slots.
+Contract: the same bits as `chains.Chains`, for every division into shards, with and without compiled loops. A task
+draws one colour of one shard in a group of chains, after the neighbouring shards have drawn the colour before. A
+shard's own units come first, in increasing order of slots, so the units of a colour are contiguous; then the halo,
+ordered by shard and slot.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from .moves import MOVES, energies
 __all__ = ["Shard", "ShardDivision", "shard_numbers", "sharded", "shards_of"]
 
 AT_ONCE: Final = 2**20
-"""So many states are made at once, of whose numbers there are several arrays."""
+"""Number of initial states drawn at a time, which bounds the memory of temporary arrays."""
 FREE: Final = -128
-"""Stands for the value of a unit that is not clamped."""
+"""Marks a unit that is not clamped in `Shard.clamped`."""
 
 
 @dataclass(frozen=True, eq=False)
 class ShardDivision(Division):
-    """A graph's shards.
+    """A division of a graph into shards.
 
     Parameters
     ----------
     near : array
-        bool, of shape (shards, shards): which of them see one another.
+        bool, of shape (shards, shards): whether an edge joins two shards.
     sizes : array
-        How many units each has.
+        Number of units of each shard.
     order : array
-        The units in the order of shards.
+        Units in the order of shards.
     colours : int
-        How many colours a sweep has.
+        Number of colours of a sweep.
     """
 
     near: Array
@@ -54,7 +54,7 @@ class ShardDivision(Division):
     colours: int
 
     name, axes = "graph", ("unit",)
-    together = 64  # the states of a unit fill a line of the cache
+    together = 64  # the states of a unit fill a cache line
 
     @property
     def chunks(self) -> tuple[tuple[int, ...], ...]:  # type: ignore[override]
@@ -71,7 +71,7 @@ class ShardDivision(Division):
 
     @classmethod
     def of(cls, arrays: Mapping[str, Array]) -> ShardDivision:
-        """The division that `arrays` has given."""
+        """Construct a division from the result of `arrays`."""
         return cls(arrays["near"], arrays["sizes"], arrays["order"], int(arrays["colours"]))
 
     def by_unit(self, states: Array) -> Array:
@@ -85,26 +85,26 @@ class ShardDivision(Division):
 
 @dataclass(frozen=True, eq=False)
 class Shard(Block):
-    """A part of a graph, with its halo; its states have the shape (units, chains).
+    """A shard of a graph, with its halo.
 
-    They are those of its own units at first, and of these and the halo after a step.
+    States have the shape (units, chains): the own units in the beginning, and own units and halo after a step.
 
     Parameters
     ----------
     colour_ends : array
-        Where each colour ends among the slots of the whole graph.
+        End of each colour among the slots of the whole graph.
     slots, halo : array
-        int64: the slots, in the whole graph, of its units and of those of the halo.
+        int64: slots in the whole graph of the shard's units, and of its halo.
     begins, neighbours, couplings : array
-        Of each unit, where its neighbours begin; these, by their places among units and the halo; the couplings.
+        Adjacency of the units in compressed rows; neighbours are indices into the units followed by the halo.
     fields : array
-        Of its units.
+        Fields of the units.
     near, halo_ends : array
-        The shards that units of the halo are in, and where those of each end.
+        Neighbouring shards, and the end of each shard's units in the halo.
     shown, shown_ends : array
-        The units that each of these shards needs, by their places, and where those of each end.
+        Indices of the units that each neighbouring shard needs, and the end of each shard's part.
     clamped : array
-        int8: the value of each unit that is clamped; `FREE` of the others.
+        int8: value of each clamped unit, and `FREE` for other units.
     """
 
     colour_ends: Array
@@ -122,11 +122,11 @@ class Shard(Block):
 
     @property
     def units(self) -> int:
-        """How many it has."""
+        """Number of own units."""
         return int(self.slots.shape[0])
 
     def of_colour(self, slots: Array, colour: int | None) -> slice:
-        """Which of some slots, which rise, are of a colour, or of any."""
+        """Return the range of a colour in increasing slots; the whole range if the colour is None."""
         if colour is None:
             return slice(0, slots.shape[0])
         ends = self.colour_ends[max(0, colour - 1) : colour + 1]
@@ -135,7 +135,7 @@ class Shard(Block):
 
     @cached_property
     def layout(self) -> Layout:
-        """Its units as a sweep visits them; neighbours may be units of the halo."""
+        """Layout of the own units; neighbours may be in the halo."""
         none, ends = self.neighbours[:0], tuple(host_namespace().searchsorted(self.slots, self.colour_ends).tolist())
         return Layout(
             self.slots, ends, self.begins, self.neighbours, none, self.couplings, none, none, self.couplings[:0],
@@ -144,7 +144,7 @@ class Shard(Block):
 
     @cached_property
     def lower(self) -> Layout:
-        """The same with couplings to lesser colours alone, and these twice: all edges of the graph once."""
+        """Layout for energies: each edge is in the shard of its unit of the greater colour; `couplings` are doubled."""
         host = host_namespace()
         owner = host.repeat(host.arange(self.units), self.begins[1:] - self.begins[:-1])
         colours = host.searchsorted(self.colour_ends, host.concat([self.slots, self.halo]), side="right")
@@ -170,11 +170,11 @@ class Shard(Block):
         return states, self._shows(states, None)
 
     def step(self, group: ChainGroup, states: Array, shown: Shown, step: Step) -> tuple[Array, Shown, Array]:
-        """Draw the units of a colour; what is measured after it is so after the last colour of a sweep."""
+        """Draw the units of a colour; measure if the step requires it, which is after the last colour of a sweep."""
         host, colour, colours = host_namespace(), step.colour, self.colour_ends.shape[0]
         whole = host.empty((self.units + self.halo.shape[0], group.n_chains), dtype=host.int8)
         whole[: states.shape[0]] = states
-        before = (colour - 1) % colours if states.shape[0] == whole.shape[0] else None  # at first others show all
+        before = (colour - 1) % colours if states.shape[0] == whole.shape[0] else None  # all at first
         for other, begin, end in _parts(self.near, self.halo_ends):
             here = self.of_colour(self.halo[begin:end], before)
             rows = slice(self.units + begin + here.start, self.units + begin + here.stop)
@@ -186,7 +186,7 @@ class Shard(Block):
         elif here.start < here.stop:
             around = self.layout.on(host).colours[colour]
             group.draw(whole, here, around, group.uniforms(self.slots[here], step.sweep + 1))
-        self._clamp(whole, here)  # units of a colour do not see one another
+        self._clamp(whole, here)  # units of a colour are not neighbours
         measured = host.zeros((0, group.columns))
         if step.seen:
             measured = group.measured(energies(host, self.lower, group.kind, whole), whole[: self.units])
@@ -197,7 +197,7 @@ class Shard(Block):
         return states[: self.units].T
 
     def _shows(self, states: Array, colour: int | None) -> Shown:
-        """What others need of what its units of a colour have."""
+        """Return the states of a colour's units that each neighbouring shard needs."""
         found: Shown = {}
         for other, begin, end in _parts(self.near, self.shown_ends):
             places = self.shown[begin:end]
@@ -205,7 +205,7 @@ class Shard(Block):
         return found
 
     def _clamp(self, states: Array, here: slice) -> None:
-        """Give clamped units their values, in the states of units in some places, which change."""
+        """Set the clamped units within a range of own units to their values, in place."""
         clamped = self.clamped[here]
         places = host_namespace().nonzero(clamped != FREE)[0]
         states[here][places] = clamped[places, None]
@@ -219,7 +219,7 @@ class Shard(Block):
 
 
 def _parts(near: Array, ends: Array) -> Iterator[tuple[Index, int, int]]:
-    """The place of each shard that is near, and where its part begins and ends."""
+    """Yield the index of each neighbouring shard, and the begin and the end of its part."""
     begin = 0
     for other, end in zip(near.tolist(), ends.tolist(), strict=True):
         yield (other,), begin, end
@@ -227,23 +227,24 @@ def _parts(near: Array, ends: Array) -> Iterator[tuple[Index, int, int]]:
 
 
 def shard_numbers(layout: Layout, shards: int | Array) -> Array:
-    """The shard of each slot: of so many shards, or of those that each unit is said to be in.
+    """Return the shard of each slot.
 
     Parameters
     ----------
     layout : Layout
-        Of the whole graph.
+        Layout of the whole graph.
     shards : int or array of shape (units,)
+        Number of shards, or the shard of each unit.
 
     Returns
     -------
     array
-        int32, of shape (units,), from 0 on; no shard is empty.
+        int32, of shape (units,), from 0; no shard is empty.
 
     Raises
     ------
     ValueError
-        If it is neither.
+        If `shards` is invalid.
     """
     host, units = host_namespace(), layout.units
     wanted = f"shards must be an int, or a shard for each of {units} units"
@@ -261,14 +262,14 @@ def shard_numbers(layout: Layout, shards: int | Array) -> Array:
 
 
 def _by_metis(layout: Layout, count: int) -> Array:
-    """Parts that few edges lead out of."""
+    """Partition the graph with METIS, which makes the number of edges between shards small."""
     pymetis = need("pymetis")
     found = pymetis.part_graph(count, pymetis.CSRAdjacency(layout.begins, layout.neighbours))
     return host_namespace().asarray(found[1])
 
 
 def _by_breadth(layout: Layout, count: int) -> Array:
-    """Equal shares of a breadth-first walk."""
+    """Partition the graph into equal parts of its reverse Cuthill–McKee order."""
     host, units = host_namespace(), layout.units
     found = host.zeros((units,), dtype=host.int32)
     joined = host.ones(layout.neighbours.shape, dtype=host.int8)
@@ -279,15 +280,16 @@ def _by_breadth(layout: Layout, count: int) -> Array:
 
 
 def shards_of(layout: Layout, numbers: Array, clamp: Clamp | None = None) -> list[Shard]:
-    """The shards of a graph.
+    """Return the shards of a graph.
 
     Parameters
     ----------
     layout : Layout
-        Of the whole graph.
+        Layout of the whole graph.
     numbers : array
-        The shard of each slot: see `shard_numbers`.
+        Shard of each slot: see `shard_numbers`.
     clamp : Clamp, optional
+        Clamped units.
     """
     host, units = host_namespace(), layout.units
     ends = host.cumulative_sum(host.bincount(numbers)).tolist()
@@ -323,7 +325,7 @@ def shards_of(layout: Layout, numbers: Array, clamp: Clamp | None = None) -> lis
 def sharded(
     machine: EnergyModel, shards: int | Array, clamp: Clamp | None = None
 ) -> tuple[ShardDivision, dict[Index, Shard]]:
-    """A graph divided into shards, and these; see `GraphMachine.sample`."""
+    """Return the division of a machine's graph into shards, and the shards; see `GraphMachine.sample`."""
     host, layout = host_namespace(), machine.layout
     made = shards_of(layout, shard_numbers(layout, shards), clamp)
     order = host.concat([layout.order[shard.slots] for shard in made])
