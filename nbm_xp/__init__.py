@@ -1,7 +1,7 @@
-"""Boltzmann machines, random numbers and gradients on NumPy, Dask, CuPy, PyTorch and JAX arrays, one body for all.
+"""Boltzmann machines, random numbers and gradients on NumPy, Dask, CuPy, PyTorch and JAX arrays, in one implementation.
 
-Importing the package imports NumPy and nothing else of weight; a library is imported when its arrays, or a call that
-names it, bring it, and a part of the package when it is asked for.
+Importing the package imports NumPy and no other large library. Other array libraries are imported when they are first
+named or their arrays are passed; subpackages are imported on first access.
 """
 
 from __future__ import annotations

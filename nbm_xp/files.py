@@ -1,8 +1,8 @@
-"""Paths, files that are complete or not there, and records with digests.
+"""Paths, files that are written completely or not at all, and records with digests.
 
-Files and folders are written beside their place, flushed to disk and renamed, so that whoever opens one under its name
-finds all of it. What an interrupted writer leaves behind has a name of its own kind, and `sweep` removes it. Digests
-and checksums guard against accidents, not against those who write a file anew on purpose.
+Files and folders are written under a temporary name, flushed to disk and renamed, so that readers always find complete
+ones. Temporary files of interrupted writers are recognized by their names, and `sweep` removes them. Digests and
+checksums protect against accidental damage, not against deliberate changes.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ __all__ = [
     "write_json", "write_whole",
 ]  # fmt: skip
 
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(/|:)")  # a drive of Windows has one letter
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(/|:)")  # Windows drives have one letter
 
 
 def local_path(path: str | os.PathLike[str], name: str = "path") -> pathlib.Path:
-    """A path of this machine's files.
+    """Return a path of the local file system.
 
     Parameters
     ----------
     path : path-like
     name : str, optional
-        The argument's name, for messages.
+        Name of the argument, for error messages.
 
     Raises
     ------
     TypeError
-        If it is no path.
+        If it is not path-like.
     ValueError
-        If it is the address of something elsewhere (``https://…``, ``s3://…``), or can be no file's name. A folder
-        that is called so all the same has the path ``./https:``.
+        If it is a URL (``https://…``, ``s3://…``), or not a valid file name. A local folder with such a name is
+        written ``./https:``.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def local_path(path: str | os.PathLike[str], name: str = "path") -> pathlib.Path
     ...
     ValueError: path must be a path of this machine's files, not an address, got 's3://bucket/model.zarr'
     """
-    given: object = path  # which may be a number, a file's descriptor to Python
+    given: object = path  # may be an int: a file descriptor for Python
     text = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
     if not isinstance(text, str):
         raise TypeError(f"{name} must be a path, got {path!r}")
@@ -71,7 +71,7 @@ _MARK = ".unfinished."
 
 
 def leftover_name(name: str) -> str:
-    """A name for something unfinished that is to be called `name`, with the same ending; each call gives another one.
+    """Return a new temporary name for an unfinished file or folder, with the same ending as its final `name`.
 
     Examples
     --------
@@ -82,32 +82,32 @@ def leftover_name(name: str) -> str:
 
 
 def leftovers(place: pathlib.Path) -> list[pathlib.Path]:
-    """What was left behind by those who were to write something in a place."""
+    """Return the unfinished files and folders of interrupted writers of a path."""
     return sorted(path for path in place.parent.glob(f".*{_MARK}*") if path.name.partition(_MARK)[2] == place.name)
 
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
-    """A place to write a file that takes its name when it is complete and on disk.
+    """Context manager that replaces a file atomically.
 
-    The body writes to the path it is given, beside the final one and with the same suffix. When it ends, the file is
-    flushed to disk and renamed over `path` in one step; when it raises, whatever was written is removed and `path`
-    stays as it was.
+    The body writes to the yielded temporary path, in the same folder and with the same suffix. At its end, the file is
+    flushed to disk and renamed to `path` in one step; if it raises, the temporary file is removed and `path` is
+    unchanged.
 
     Parameters
     ----------
     path : path-like
-        The file's final name. Its folder must exist.
+        Final path of the file. Its folder must exist.
 
     Yields
     ------
     pathlib.Path
-        Where to write it.
+        Temporary path to write to.
 
     Raises
     ------
     OSError
-        What the system says, of `path`.
+        Errors of the operating system, with the file name `path`.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
                 os.fsync(file.fileno())
             os.replace(part, final)
         except BaseException:
-            # On a full disk nothing may be left to write, but removing always works.
+            # Removing works even on a full disk.
             with contextlib.suppress(OSError):
                 part.unlink(missing_ok=True)
             raise
@@ -136,18 +136,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
 
 @contextlib.contextmanager
 def replacing_folder(path: str | os.PathLike[str], replace: bool = False) -> Iterator[pathlib.Path]:
-    """A place to make a folder that takes its name when all that is in it is on disk.
+    """Context manager that creates a folder atomically: it gets its name when all of its contents are on disk.
 
     Parameters
     ----------
     path : path-like
+        Final path of the folder.
     replace : bool, optional
-        Whether it takes the place of a folder that has things in it, which goes then.
+        Whether to replace an existing folder that is not empty.
 
     Yields
     ------
     pathlib.Path
-        Where to make it.
+        Temporary path at which to create the folder.
 
     Examples
     --------
@@ -178,7 +179,7 @@ def replacing_folder(path: str | os.PathLike[str], replace: bool = False) -> Ite
 
 @contextlib.contextmanager
 def _named(part: pathlib.Path, final: pathlib.Path) -> Iterator[None]:
-    """Have the system's errors name the place that was asked for, and no hidden one."""
+    """Make errors of the operating system name the final path in place of the temporary one."""
     unfinished = os.path.abspath(part)
     try:
         yield
@@ -186,13 +187,13 @@ def _named(part: pathlib.Path, final: pathlib.Path) -> Iterator[None]:
         told = os.path.abspath(error.filename) if isinstance(error.filename, (str, os.PathLike)) else ""
         if told.startswith(unfinished):
             error.filename = os.fspath(final) + told[len(unfinished) :]
-            with contextlib.suppress(AttributeError):  # it has none, unless a renaming failed
+            with contextlib.suppress(AttributeError):  # set only if a renaming failed
                 del error.filename2
         raise
 
 
 def write_whole(path: pathlib.Path, content: Any) -> None:
-    """Write bytes, or anything with a buffer, to a file: whole, or not at all.
+    """Write bytes, or any object with a buffer, to a file, completely or not at all.
 
     Examples
     --------
@@ -207,12 +208,12 @@ def write_whole(path: pathlib.Path, content: Any) -> None:
 
 
 def write_json(path: pathlib.Path, content: Any) -> None:
-    """Write numbers, strings, lists and dictionaries as JSON that people can read, whole or not at all."""
+    """Write numbers, strings, lists and dictionaries as indented JSON, completely or not at all."""
     write_whole(path, (json.dumps(content, indent=2, sort_keys=True) + "\n").encode())
 
 
 def flush_folder(folder: pathlib.Path) -> None:
-    """Have the names in a folder on disk, where the system can do that."""
+    """Flush the names in a folder to disk, on POSIX systems."""
     if os.name != "posix":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -223,7 +224,7 @@ def flush_folder(folder: pathlib.Path) -> None:
 
 
 def _flush(folder: pathlib.Path) -> None:
-    """Have all files of a folder, and of those in it, on disk."""
+    """Flush all files of a folder and its subfolders to disk."""
     for path in folder.rglob("*"):
         if path.is_dir():
             flush_folder(path)
@@ -234,7 +235,7 @@ def _flush(folder: pathlib.Path) -> None:
 
 
 def sweep(folder: pathlib.Path) -> int:
-    """Remove what broken-off writers left behind, in all folders below; say how many things that were.
+    """Remove unfinished files and folders of interrupted writers, recursively; return their number.
 
     Examples
     --------
@@ -254,13 +255,13 @@ def sweep(folder: pathlib.Path) -> int:
 
 
 DIGEST = "digest"
-"""The name under which a record holds its own digest."""
+"""Name of the entry of a record that holds its digest."""
 
 _MOST_TEXT = 2**28
 
 
 def crc32c(content: Any) -> int:
-    """The checksum CRC-32C of bytes, as Zarr's codec of that name has it, by the package that Zarr takes for it."""
+    """Compute the CRC-32C checksum of bytes, with the package that Zarr's codec ``crc32c`` uses."""
     return int(_crc32c()(content))
 
 
@@ -273,12 +274,12 @@ def _crc32c() -> Callable[[Any], int]:
 
 
 def digest_of_file(path: str | os.PathLike[str]) -> str:
-    """What tells a file's content from all others.
+    """Compute a digest of a file's content.
 
     Raises
     ------
     ValueError
-        If it is not there, or is no file.
+        If the file does not exist, or is a folder.
     """
     try:
         with open(path, "rb") as file:
@@ -290,7 +291,7 @@ def digest_of_file(path: str | os.PathLike[str]) -> str:
 
 
 def digest_of_record(record: Mapping[str, Any]) -> str:
-    """What tells a record, values that JSON has by name, from all others.
+    """Compute a digest of a record: a mapping from names to JSON values.
 
     Examples
     --------
@@ -302,7 +303,7 @@ def digest_of_record(record: Mapping[str, Any]) -> str:
 
 
 def finite_json(value: Any) -> Any:
-    """A value as strict JSON has it: numbers that are not finite become null."""
+    """Convert a value to strict JSON: non-finite numbers become null."""
     if isinstance(value, Mapping):
         return {str(name): finite_json(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -311,7 +312,7 @@ def finite_json(value: Any) -> Any:
 
 
 def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record, as strict JSON has it, that holds its own digest.
+    """Return a record as strict JSON, with its digest as an additional entry.
 
     Examples
     --------
@@ -327,19 +328,19 @@ def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unsealed(record: Any, name: str | os.PathLike[str]) -> dict[str, Any]:
-    """A sealed record without its digest.
+    """Verify the digest of a sealed record, and return the record without it.
 
     Parameters
     ----------
     record : object
-        As read from a file.
+        Record as read from a file.
     name : path-like
-        The file's, for messages.
+        Name of the file, for error messages.
 
     Raises
     ------
     ValueError
-        If it is not what was written.
+        If the record has changed, or has no digest.
     """
     if not isinstance(record, Mapping) or DIGEST not in record:
         raise ValueError(f"{os.fspath(name)} is damaged: it lacks its digest")
@@ -350,12 +351,12 @@ def unsealed(record: Any, name: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def parsed(text: str | bytes, name: str | os.PathLike[str]) -> Any:
-    """What JSON says.
+    """Parse JSON.
 
     Raises
     ------
     ValueError
-        If it is not JSON, or nested deeper than anything that is written here.
+        If the text is not JSON, or is nested too deeply.
     """
     try:
         return json.loads(text)
@@ -366,14 +367,14 @@ def parsed(text: str | bytes, name: str | os.PathLike[str]) -> Any:
 
 
 def read_record(path: str | os.PathLike[str]) -> Any:
-    """What a file of JSON holds.
+    """Read a JSON file.
 
     Raises
     ------
     FileNotFoundError
-        If it is not there.
+        If it does not exist.
     ValueError
-        If it is not JSON, or larger than any that is written here.
+        If it is not JSON, or larger than 256 MiB.
     """
     place = pathlib.Path(path)
     try:

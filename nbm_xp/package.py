@@ -1,4 +1,4 @@
-"""The package itself: its version, names that are imported when asked for, packages that only parts of it need."""
+"""The package's version, lazily imported public names, and optional dependencies."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def _is_public(name: str) -> bool:
 def public_names(
     package: dict[str, Any], later: Mapping[str, str] | None = None, elsewhere: Sequence[Any] = ()
 ) -> None:
-    """Give a package ``__dir__`` and ``__getattr__``, as PEP 562 has it.
+    """Define ``__dir__`` and ``__getattr__`` of a package (PEP 562).
 
     Parameters
     ----------
     package : dict
-        Its ``globals()``, with ``__all__``.
+        ``globals()`` of the package, with ``__all__``.
     later : mapping, optional
-        Names that wait, each with the module of the package that has it; "" where it is a module itself.
+        Names to import on first access, each with the module of the package that defines it; "" for a module itself.
     elsewhere : sequence of modules, optional
-        Where a name is looked for that the package does not have, to say so.
+        Modules to search for unknown names; the error message names the module that has the name.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def public_names(
         if name not in waiting:
             where = next((place.__name__ for place in elsewhere if name in getattr(place, "__all__", ())), None)
             found = "" if where is None else f": it is in {where}"
-            module = sys.modules.get(own)  # by which Python tells of names that are like it
+            module = sys.modules.get(own)  # by which Python suggests similar names
             raise AttributeError(f"module {own!r} has no attribute {name!r}{found}", name=name, obj=module)
         module = importlib.import_module(f".{waiting[name] or name}", own)
         package[name] = getattr(module, name) if waiting[name] else module
@@ -66,12 +66,12 @@ _DISTRIBUTIONS = {"matplotlib": "Matplotlib"}
 
 
 def need(name: str) -> Any:
-    """Import a module.
+    """Import and return a module of an optional dependency.
 
     Raises
     ------
     ModuleNotFoundError
-        If its package is not installed: the message says how to install it.
+        If its package is not installed; the message names the extra that installs it.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def need(name: str) -> Any:
 
 
 def is_there(name: str) -> bool:
-    """Whether a package is installed that is used where it is, and not missed where it is not.
+    """Return whether an optional package is installed.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def is_there(name: str) -> bool:
 
 
 def how_to_install(error: ModuleNotFoundError) -> str | None:
-    """What to install where a module is missing; None where no extra of this package brings it.
+    """Return a message that names the extra to install for a missing module; None if no extra provides it.
 
     Examples
     --------

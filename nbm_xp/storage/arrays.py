@@ -1,6 +1,6 @@
-"""Arrays in files, read without running code: .npz and .safetensors; files that are written whole or not at all.
+"""Arrays in .npz and .safetensors files, written completely or not at all, and read without running code.
 
-No header is believed that claims more than its file can hold; the arrays of a .safetensors file carry a digest.
+Headers that claim more data than the file can hold are rejected; .safetensors files written here carry a digest.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from nbm_xp.namespace.conversion import to_numpy
 __all__ = ["check_claims", "load_arrays", "load_tensors", "map_array", "save_arrays", "save_tensors"]
 
 _UNPACKED, _RATIO = 2**28, 100
-"""Compressed arrays may take more bytes than the first, or more than so many times their file's, but not both."""
+"""Limits of the uncompressed size, in bytes and as a multiple of the file's size; files may exceed one, not both."""
 
 _ONE_READER = threading.Lock()
-"""NumPy reads headers by `ast.literal_eval`, of which two at once may fail on Python 3.11, with a SystemError."""
+"""NumPy reads headers by `ast.literal_eval`; two calls at once may fail on Python 3.11, with a SystemError."""
 
 _TENSORS = {"bool": "BOOL", **{f"float{bits}": f"F{bits}" for bits in (16, 32, 64)}}
 _TENSORS |= {f"{sign}int{bits}": f"{sign or 'i'}{bits}".upper() for sign in ("", "u") for bits in (8, 16, 32, 64)}
@@ -35,7 +35,7 @@ _TENSORS |= {f"{sign}int{bits}": f"{sign or 'i'}{bits}".upper() for sign in ("",
 
 
 def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
-    """Write named arrays of any library, and strings, to an .npz file, whole or not at all.
+    """Write named arrays of any library, and strings, to an .npz file, completely or not at all.
 
     Examples
     --------
@@ -52,14 +52,14 @@ def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None
 
 
 def load_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The named arrays of an .npz file; strings come back as str.
+    """Read the named arrays of an .npz file; strings are returned as str.
 
-    Nothing in the file is run: a file with Python objects in it is refused.
+    No code in the file is run.
 
     Raises
     ------
     ValueError
-        If the file is no .npz file, is damaged, or holds Python objects.
+        If the file is not an .npz file, is damaged, or contains Python objects.
     """
     try:
         with open(path, "rb") as file:
@@ -76,12 +76,12 @@ def load_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def map_array(path: str | os.PathLike[str]) -> Any:
-    """The array of an .npy file, mapped into memory, read-only.
+    """Map the array of an .npy file into memory, read-only.
 
     Raises
     ------
     ValueError, EOFError, OverflowError, RecursionError, MemoryError
-        As NumPy's, if the file is no .npy file, is damaged, or holds Python objects.
+        NumPy's errors if the file is not an .npy file, is damaged, or contains Python objects.
 
     Examples
     --------
@@ -96,21 +96,21 @@ def map_array(path: str | os.PathLike[str]) -> Any:
 
 
 _NO_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
-"""What is raised where a .npz file is damaged, encrypted, or packed in a way that is not known."""
+"""Errors of reading an .npz file that is damaged, encrypted, or compressed by an unknown method."""
 
 
 def check_claims(file: IO[bytes]) -> None:
-    """Refuse an .npy or .npz file whose headers claim more than it holds, before any of it is read.
+    """Check that the headers of an .npy or .npz file do not claim more data than it holds, before reading the data.
 
     Parameters
     ----------
     file : binary file
-        At its beginning, where it is left too. A file of another kind is not looked into.
+        File positioned at its start, and left there. Files of other formats are not checked.
 
     Raises
     ------
     ValueError
-        If it is damaged, or claims so.
+        If the file is damaged, or a header claims too much.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def check_claims(file: IO[bytes]) -> None:
 
 
 def _check_header(file: IO[bytes], size: int) -> None:
-    """Refuse the header of an .npy file that claims more numbers than there are bytes."""
+    """Raise `ValueError` if the header of an .npy file claims more data than there are bytes."""
     try:
         version = np.lib.format.read_magic(file)
         if version not in ((1, 0), (2, 0), (3, 0)):
@@ -153,7 +153,7 @@ def _check_header(file: IO[bytes], size: int) -> None:
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         with _ONE_READER:
             shape, _, dtype = read(file)
-    except (RecursionError, MemoryError, OverflowError) as error:  # of text that is nested or long beyond measure
+    except (RecursionError, MemoryError, OverflowError) as error:  # deeply nested or very long text
         raise ValueError("its header cannot be read") from error
     claimed, held = math.prod(shape) * dtype.itemsize, size - file.tell()
     if min(shape, default=0) < 0 or (claimed > held and not dtype.hasobject):
@@ -161,10 +161,10 @@ def _check_header(file: IO[bytes], size: int) -> None:
 
 
 def save_tensors(path: str | os.PathLike[str], arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> None:
-    """Write named arrays of any library, and strings that tell about them, to a .safetensors file, whole or not at all.
+    """Write named arrays of any library, and metadata, to a .safetensors file, completely or not at all.
 
-    The same arrays and strings give the same bytes. Among the strings is a digest of all, by which `load_tensors` tells
-    whether they are what was written.
+    The same arrays and metadata give the same bytes. A digest of both is added to the metadata, which `load_tensors`
+    verifies.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def save_tensors(path: str | os.PathLike[str], arrays: Mapping[str, Any], metada
     host = {name: np.ascontiguousarray(to_numpy(value)) for name, value in arrays.items()}
     strings = dict(metadata) | {DIGEST: _digest(host, metadata)}
     header: dict[str, Any] = {"__metadata__": dict(sorted(strings.items()))}
-    # The widest numbers come first, so that each array begins at a multiple of what one of its numbers takes.
+    # In order of falling item size, so that each array is aligned to its item size.
     ordered, end = sorted(host.items(), key=lambda item: (-item[1].itemsize, item[0])), 0
     for name, array in ordered:
         place = {"shape": array.shape, "data_offsets": (end, end := end + array.nbytes)}
@@ -191,7 +191,7 @@ def save_tensors(path: str | os.PathLike[str], arrays: Mapping[str, Any], metada
 
 
 def _digest(arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> str:
-    """What tells arrays and strings by name from all others."""
+    """Compute a digest of named arrays and metadata."""
     found = hashlib.blake2b(json.dumps(dict(metadata), sort_keys=True).encode(), digest_size=16)
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
@@ -203,21 +203,21 @@ def _digest(arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> str:
 def load_tensors(
     path: str | os.PathLike[str], names: Iterable[str] | None = None, *, sealed: bool = False
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The arrays of some names, or all, of a .safetensors file, and the strings that tell about them.
+    """Read the arrays of some names, or all, of a .safetensors file, and its metadata.
 
-    Nothing in the file is run, and no more of it read than is asked for. Where all is asked for, it is held to its
-    digest, if it has one, as it must where `sealed` is True: files that others wrote have none.
+    No code in the file is run, and only the requested arrays are read. If all are requested, the file's digest is
+    verified if it has one; `sealed` requires a digest, which files written by other programs lack.
 
     Raises
     ------
     ValueError
-        If the file is no .safetensors file of numbers, is not whole, or not what was written.
+        If the file is not a .safetensors file of numbers, is incomplete, or its content has changed.
     """
     if os.path.isdir(path):
         raise ValueError(f"{os.fspath(path)} is a folder, where a file was written")
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
-            for name in file.keys():  # noqa: SIM118  (it is no dictionary)
+            for name in file.keys():  # noqa: SIM118  (not a dictionary)
                 if (kind := file.get_slice(name).get_dtype()) not in _TENSORS.values():
                     raise ValueError(f"{os.fspath(path)} must hold numbers that NumPy has, got {name} of {kind}")
             wanted = list(file.keys() if names is None else names)

@@ -1,10 +1,10 @@
-"""Arrays larger than memory, in files: opened as lazy arrays of tiles, and written tile by tile.
+"""Arrays larger than memory in files, opened as lazy arrays of tiles and written tile by tile.
 
-Opening reads headers only; a tile is read when something needs it, by whoever needs it, so that on a cluster all
-workers must see the files. A folder of named arrays is a Zarr group, without compression, which numbers like weights
-gain nothing from; every tile carries a checksum, the headers a digest; it takes its name when it is complete.
+Opening reads headers only. A tile is read by the worker that computes with it, so that all workers of a cluster need
+access to the files. A folder of named arrays is a Zarr group without compression, which hardly reduces data such as
+weights; every tile has a checksum and the headers a digest. A folder gets its name when it is complete.
 
-Headers are validated (`zarr_headers`) before Zarr opens anything: nothing in a folder is run.
+Headers are validated (`zarr_headers`) before Zarr opens anything, so that no code in a folder is run.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from .zarr_headers import HEADER, array_header, checked_seal, group_header, seal
 
 __all__ = ["create_array", "is_group", "open_array", "open_group", "save_group"]
 
-_ABOUT = "nbm_xp"  # the attribute that says what the arrays are
+_ABOUT = "nbm_xp"  # the attribute that describes the arrays
 Shape: TypeAlias = tuple[int, ...]
-_CODECS = ("bytes", "crc32c")  # of the folders that are written here
-_TILE = "64MiB"  # what an array in memory is cut into
+_CODECS = ("bytes", "crc32c")  # of folders written here
+_TILE = "64MiB"  # tile size of arrays in memory
 
 
 class NpyFile:
-    """An array in an .npy file, of which parts are read; it holds nothing of it.
+    """An array in an .npy file, of which only the requested parts are read.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class NpyFile:
     Raises
     ------
     ValueError
-        If the file is no .npy file, or holds Python objects.
+        If the file is not an .npy file, or contains values other than numbers.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -57,7 +57,7 @@ class NpyFile:
         return map_array(self.path)
 
     def __getitem__(self, index: Any) -> Any:
-        return np.array(self._there()[index])  # a copy, after which the file's pages are given back
+        return np.array(self._there()[index])  # a copy, so that the mapped pages are released
 
     def __dask_tokenize__(self) -> Any:
         status = os.stat(self.path)
@@ -65,14 +65,14 @@ class NpyFile:
 
 
 def open_array(path: str | os.PathLike[str], chunks: Any = None) -> Any:
-    """A lazy array of what an .npy file or a Zarr array holds; nothing of it is read.
+    """Open an .npy file or a Zarr array as a lazy array, without reading its data.
 
     Parameters
     ----------
     path : path-like
         The file, or the folder of the Zarr array.
     chunks : optional
-        Its tiles, in any form that Dask takes. By default those of the Zarr array, or Dask's choice.
+        Chunks of the result, in any form that Dask accepts. Defaults to those of the Zarr array, or Dask's choice.
 
     Returns
     -------
@@ -81,10 +81,10 @@ def open_array(path: str | os.PathLike[str], chunks: Any = None) -> Any:
     Raises
     ------
     FileNotFoundError
-        If there is nothing.
+        If the path does not exist.
     ValueError
-        If it is neither, or a Zarr array of another version than 3, or one with codecs or a dtype that Zarr's
-        specification does not have, or its header claims more than there can be.
+        If it is neither an .npy file nor a Zarr array of version 3, has codecs or a dtype outside Zarr's
+        specification, or its header claims an impossible size.
 
     Examples
     --------
@@ -110,27 +110,27 @@ def open_array(path: str | os.PathLike[str], chunks: Any = None) -> Any:
 
 
 def is_group(path: str | os.PathLike[str]) -> bool:
-    """Whether there is a folder, or a name that `save_group` is meant for: one that ends in ``.zarr``."""
+    """Return whether a path is a folder or ends in ``.zarr``, and is therefore meant for `save_group`."""
     place = local_path(path)
     return place.is_dir() or place.suffix == ".zarr"
 
 
 def save_group(path: str | os.PathLike[str], arrays: Mapping[str, Any], about: Mapping[str, Any]) -> None:
-    """Write named arrays to a folder, tile by tile, whole or not at all.
+    """Write named arrays to a folder, tile by tile, completely or not at all.
 
     Parameters
     ----------
     path : path-like
-        The folder; one that `save_group` wrote is replaced.
+        The folder. A folder written by `save_group` is replaced.
     arrays : mapping of str to array
-        Of any library. Lazy ones are computed, a tile at a time for each thread, and keep their tiles.
+        Arrays of any library. Lazy arrays are computed one tile per thread at a time, and keep their tiles.
     about : mapping
-        What JSON can hold.
+        Metadata, representable in JSON.
 
     Raises
     ------
     FileExistsError
-        If the folder is there and is something else.
+        If the path exists and was not written by `save_group`.
 
     Examples
     --------
@@ -154,20 +154,20 @@ def save_group(path: str | os.PathLike[str], arrays: Mapping[str, Any], about: M
 
 
 def open_group(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Any]:
-    """The named arrays that `save_group` wrote, as lazy arrays, and what it wrote about them.
+    """Open the named arrays written by `save_group` as lazy arrays, and read their metadata.
 
-    Nothing in the folder is run, and of the arrays nothing is read.
+    No code in the folder is run, and no data of the arrays is read.
 
     Raises
     ------
     ValueError
-        If the folder is none that `save_group` completed, or lacks tiles that it wrote.
+        If the folder was not completed by `save_group`, or tiles are missing.
     """
     place = local_path(path)
     if not _is_ours(place):
         raise ValueError(f"{place} is no folder of arrays that was written whole")
     need("zarr")
-    from .zarr_chunks import open_whole  # which imports Zarr
+    from .zarr_chunks import open_whole  # imports Zarr
 
     about = parsed(checked_seal(place)[_ABOUT], place / HEADER)
     headers = {found.parent.name: array_header(found.parent, _CODECS) for found in sorted(place.glob(f"*/{HEADER}"))}
@@ -179,13 +179,13 @@ def _lazy(held: Any, chunks: Any) -> Any:
 
 
 def _dask() -> Any:
-    from nbm_xp.namespace.compat.dask_names import da  # which takes half a second, and models in memory do not need it
+    from nbm_xp.namespace.compat.dask_names import da  # takes half a second; not needed for models in memory
 
     return da
 
 
 def _is_ours(place: pathlib.Path) -> bool:
-    """Whether a folder is one that was completed."""
+    """Return whether a folder was completed by `save_group`."""
     try:
         return _ABOUT in group_header(place).get("attributes", {})
     except (TypeError, ValueError):
@@ -209,7 +209,7 @@ def _save(group: Any, name: str, array: Any) -> None:
 def create_array(
     group: Any, name: str, shape: Shape, chunks: Shape, dtype: Any, compressors: Sequence[Any] = (), **more: Any
 ) -> Any:
-    """Make an array in a group of Zarr's, whose chunks end with checksums and are written even if they are of zeros."""
+    """Create an array in a Zarr group; its chunks end with checksums and are written even if all values are zero."""
     return group.create_array(
         name,
         shape=shape,
@@ -223,6 +223,6 @@ def create_array(
 
 
 def _even(lazy: Any) -> Any:
-    """Tiles all of one size but the last, as Zarr needs them."""
+    """Rechunk an array to tiles of equal size except the last along each axis, as Zarr requires."""
     uneven = any(len(set(sizes[:-1])) > 1 or sizes[-1] > sizes[0] for sizes in lazy.chunks)
     return lazy.rechunk(tuple(map(max, lazy.chunks))) if uneven else lazy

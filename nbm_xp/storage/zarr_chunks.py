@@ -1,7 +1,7 @@
-"""Chunks of Zarr arrays that were all written and carry checksums: a missing or damaged chunk is an error.
+"""Reading of complete Zarr arrays with checksums: a missing or damaged chunk raises an error.
 
-Zarr itself takes a chunk that is not there, or a folder in its place, for zeros. Here a chunk goes to Zarr's codecs
-only when it is there, its checksum is right, and it claims no more bytes than a chunk has.
+Zarr itself reads a missing chunk, or a folder in its place, as zeros. Here a chunk is passed to Zarr's codecs only if
+it exists, its checksum is correct, and its header claims exactly the size of a chunk.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _CHECKSUM = 4  # bytes at the end of a chunk
 
 
 class _WholeStore(WrapperStore[LocalStore]):
-    """A folder of arrays, to be read; `headers` are theirs by name."""
+    """A read-only store of a folder of arrays, with their `headers` by name."""
 
     headers: Mapping[str, Header]
 
     async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
-        """What a file holds; a chunk is checked."""
+        """Read a file; chunks are verified."""
         found = await self._store.get(key, prototype, byte_range)
         name, _, chunk = key.partition("/")
         if key.rpartition("/")[2] == HEADER:
@@ -41,7 +41,7 @@ class _WholeStore(WrapperStore[LocalStore]):
         if len(content) <= _CHECKSUM or said != crc32c(content[:-_CHECKSUM]):
             raise ValueError(f"{place} is damaged: its chunk {chunk} is not what was written")
         header = self.headers[name]
-        # Blosc's own header says, from its fourth byte on, how many bytes it will give.
+        # Bytes 4 to 7 of Blosc's header are the uncompressed size.
         blosc = "blosc" in header.codecs
         claimed = int.from_bytes(content[4:8].tobytes(), "little") if blosc else len(content) - _CHECKSUM
         if claimed != header.bytes_in_a_tile:
@@ -51,7 +51,7 @@ class _WholeStore(WrapperStore[LocalStore]):
 
 
 def whole_store(folder: pathlib.Path, headers: Mapping[str, Header]) -> Any:
-    """A store of Zarr's that reads a folder of arrays so; an error where a chunk of one is not there."""
+    """Return a Zarr store that reads a folder of arrays with these checks; raise `ValueError` if a chunk is missing."""
     for name, header in headers.items():
         check_chunks(folder / name, header)
     store = _WholeStore(LocalStore(folder, read_only=True))
@@ -60,6 +60,6 @@ def whole_store(folder: pathlib.Path, headers: Mapping[str, Header]) -> Any:
 
 
 def open_whole(folder: pathlib.Path, headers: Mapping[str, Header]) -> dict[str, Any]:
-    """Zarr's arrays of these names."""
+    """Open the arrays of a folder by name, as Zarr arrays."""
     store = whole_store(folder, headers)
     return {name: zarr.open_array(store, path=name, mode="r", zarr_format=3) for name in headers}

@@ -1,8 +1,7 @@
-"""What a folder of Zarr's says of itself, read as plain JSON and held to what is known, before Zarr itself opens it.
+"""Validation of the headers of Zarr folders, read as plain JSON before Zarr opens them.
 
-Zarr takes codecs and dtypes by their names from whatever is installed, and older releases among them ones that run
-what they decode. So only Zarr's version 3 is read, only codecs and dtypes that are listed here, and no header may claim
-more than there can be.
+Zarr finds codecs and dtypes by name among all installed ones, some of which, in older releases, run code that they
+decode. Therefore only Zarr version 3 and the codecs and dtypes listed here are accepted, and sizes are limited.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ __all__ = [
 
 HEADER = "zarr.json"
 CODECS = frozenset({"bytes", "transpose", "blosc", "gzip", "zstd", "crc32c", "sharding_indexed"})
-"""The codecs of Zarr's own specification: they turn bytes into numbers, and do nothing else."""
+"""The codecs of Zarr's specification, which only convert between bytes and numbers."""
 
 DTYPES = frozenset(
     {"bool", "float16", "float32", "float64", "complex64", "complex128"}
@@ -39,14 +38,15 @@ MOST_AXES = 32
 
 @dataclass(frozen=True)
 class Header:
-    """What an array's header says.
+    """Header of an array.
 
     Attributes
     ----------
     shape, tile : tuple of int
+        Lengths of the array and of a chunk along each axis.
     dtype : str
     codecs : tuple of str
-        Their names, in the order in which they encode.
+        Names of the codecs, in the order of encoding.
     """
 
     shape: tuple[int, ...]
@@ -56,40 +56,40 @@ class Header:
 
     @property
     def n_tiles_along(self) -> list[int]:
-        """How many tiles there are along each axis."""
+        """Number of tiles along each axis."""
         return [-(-length // size) for length, size in zip(self.shape, self.tile, strict=True)]
 
     @property
     def bytes_in_a_tile(self) -> int:
-        """How many bytes a tile's numbers take."""
+        """Size of a decoded tile, in bytes."""
         return math.prod(self.tile) * np.dtype(self.dtype).itemsize
 
 
 def group_header(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """What the header of a group says.
+    """Read the header of a group.
 
     Raises
     ------
     ValueError
-        If there is none of Zarr's version 3.
+        If the folder is not a group of Zarr version 3.
     """
     return _header(pathlib.Path(folder), "group")
 
 
 def array_header(folder: str | os.PathLike[str], codecs: Collection[str] = CODECS) -> Header:
-    """What the header of an array says, if it may be read.
+    """Read and validate the header of an array.
 
     Parameters
     ----------
     folder : path-like
-        The array's.
+        Folder of the array.
     codecs : collection of str, optional
-        The names of the codecs that it may have.
+        Names of accepted codecs.
 
     Raises
     ------
     ValueError
-        If there is none of Zarr's version 3, or it claims or asks for something that is not read.
+        If the folder is not an array of Zarr version 3, or has unaccepted codecs, dtypes, features or sizes.
     """
     place = pathlib.Path(folder)
     said = _header(place, "array")
@@ -130,7 +130,7 @@ def _known(found: Any, known: Collection[str], what: str) -> str:
 
 
 def _names(listed: Any, known: Collection[str]) -> list[str]:
-    """The names of codecs, those within shards looked at as well."""
+    """Return the names of codecs; those within shards are validated too."""
     if not isinstance(listed, list) or not listed:
         raise ValueError(f"codecs must be a list, got {listed!r}")
     names = []
@@ -164,7 +164,7 @@ def _check_sizes(header: Header) -> None:
 
 
 def seal_of(folder: str | os.PathLike[str], header: dict[str, Any] | None = None) -> str:
-    """What tells the headers of a group, or one that it is to have, and of its arrays from all others."""
+    """Compute a digest of the headers of a group and its arrays; `header` replaces the group's header if given."""
     place = pathlib.Path(folder)
     said = group_header(place) if header is None else header
     attributes = {name: value for name, value in said.get("attributes", {}).items() if name != DIGEST}
@@ -174,12 +174,12 @@ def seal_of(folder: str | os.PathLike[str], header: dict[str, Any] | None = None
 
 
 def checked_seal(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """The attributes of a group, if its headers are those that were written.
+    """Return the attributes of a group after verifying the digest of its headers.
 
     Raises
     ------
     ValueError
-        If they are not.
+        If the headers have changed.
     """
     place = pathlib.Path(folder)
     try:
@@ -192,7 +192,7 @@ def checked_seal(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def check_chunks(folder: pathlib.Path, header: Header) -> None:
-    """Raise `ValueError` for an array of which a chunk is not there, or is no file."""
+    """Raise `ValueError` if a chunk of an array is missing or is not a file."""
     there = files_of(folder)
     for index in itertools.product(*map(range, header.n_tiles_along)):
         name = ".".join(["c", *map(str, index)])
@@ -201,7 +201,7 @@ def check_chunks(folder: pathlib.Path, header: Header) -> None:
 
 
 def files_of(folder: pathlib.Path) -> set[str]:
-    """The names of the files in an array's folder; there is nothing else in it."""
+    """Return the names of the files in an array's folder; raise `ValueError` if it contains anything else."""
     found = set()
     try:
         with os.scandir(folder) as entries:
