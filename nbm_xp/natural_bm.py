@@ -1,9 +1,9 @@
-"""The documented names of natural_bm's backend: ``from nbm_xp import natural_bm as B``.
+"""The documented API of natural_bm's backend: ``from nbm_xp import natural_bm as B``.
 
-The module stands in for natural_bm's ``backend``, ``theano_backend`` and ``numpy_backend``: its models run on it
-unchanged, once `install_as` was called. Given arrays, a function computes at once, in the arrays' library; given
-Tensors (`variable`, `placeholder`), it records. The functions are those of `nbm_xp.functions`; here stands only what
-the original means differently.
+The module replaces natural_bm's ``backend``, ``theano_backend`` and ``numpy_backend``: its models run on it unchanged
+after a call of `install_as`. Functions compute immediately on arrays, in the arrays' library, and record operations on
+Tensors (`variable`, `placeholder`). Most functions are those of `nbm_xp.functions`; this module defines those whose
+behaviour differs in natural_bm.
 """
 
 from __future__ import annotations
@@ -71,21 +71,21 @@ __all__ = [
 
 
 def max(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Largest of the elements; nan if one is nan.
+    """Return the maximum of the elements; nan if any is nan.
 
     Parameters
     ----------
     x : array
-        What to compare; there must be an element.
+        Input with at least one element.
     axis : int or sequence of int, optional
-        The axes to reduce, by default all.
+        Axes to reduce. Defaults to all.
     keepdims : bool
-        Whether reduced axes stay, with length 1.
+        Whether to keep reduced axes with length 1.
 
     Returns
     -------
     array
-        Of the same dtype. Each of several equal extremes gets the whole gradient, as in Theano.
+        Maximum, of the dtype of `x`. Each of several equal maxima receives the whole gradient, as in Theano.
 
     Examples
     --------
@@ -97,21 +97,21 @@ def max(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def min(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Smallest of the elements; nan if one is nan.
+    """Return the minimum of the elements; nan if any is nan.
 
     Parameters
     ----------
     x : array
-        What to compare; there must be an element.
+        Input with at least one element.
     axis : int or sequence of int, optional
-        The axes to reduce, by default all.
+        Axes to reduce. Defaults to all.
     keepdims : bool
-        Whether reduced axes stay, with length 1.
+        Whether to keep reduced axes with length 1.
 
     Returns
     -------
     array
-        Of the same dtype. Each of several equal extremes gets the whole gradient, as in Theano.
+        Minimum, of the dtype of `x`. Each of several equal minima receives the whole gradient, as in Theano.
 
     Examples
     --------
@@ -123,19 +123,19 @@ def min(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def logdiffexp(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Logarithm of the difference of the exponentials of neighbours along the last axis.
+    """Compute ``log(exp(x[..., 1:]) - exp(x[..., :-1]))``, the difference of neighbours along the last axis.
 
     Parameters
     ----------
     x : array
-        Logarithms; integers become floating point.
+        Logarithms; integers are converted to floating point.
     axis, keepdims
-        Without effect, as in natural_bm: it is always the last axis.
+        Ignored, as in natural_bm: the axis is always the last one.
 
     Returns
     -------
     array
-        One shorter along the last axis: -inf between equal neighbours, nan where the earlier is larger.
+        Shorter by 1 along the last axis; -inf for equal neighbours, nan if the first of them is larger.
 
     Examples
     --------
@@ -147,14 +147,13 @@ def logdiffexp(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def reverse(x: Array, axes: Any) -> Array:
-    """The elements in reverse order along axes.
+    """Reverse the order of the elements along axes.
 
     Parameters
     ----------
     x : array
-        The elements.
     axes : int or sequence of int
-        The axes to turn round, counted from 0; what `x` does not have is ignored, as in natural_bm.
+        Axes to reverse, counted from 0. Axes that `x` does not have are ignored, as in natural_bm.
 
     Returns
     -------
@@ -171,27 +170,27 @@ def reverse(x: Array, axes: Any) -> Array:
 
 
 def gradients(loss: Any, variables: Any) -> Any:
-    """Differentiate a recorded number with respect to Tensors it was computed from.
+    """Compute the gradient of a scalar Tensor with respect to Tensors that it depends on.
 
     Parameters
     ----------
     loss : Tensor
-        Without axes.
+        Scalar Tensor.
     variables : Tensor, or list of Tensors
-        Variables, placeholders, or anything recorded on the way.
+        Variables, placeholders, or Tensors computed from them.
 
     Returns
     -------
     Tensor, or list of Tensor
-        One gradient for one variable, a list for a list. As in Theano, the gradient of a float32 variable is float64
-        where the loss was computed in float64.
+        Gradient, or list of gradients for a list of variables. As in Theano, the gradient of a float32 variable is
+        float64 if the loss is computed in float64.
 
     Raises
     ------
     TypeError
-        If `loss` is no Tensor without axes.
+        If `loss` is not a scalar Tensor.
     ValueError
-        If it does not depend on a variable.
+        If `loss` does not depend on a variable.
 
     Examples
     --------
@@ -203,23 +202,23 @@ def gradients(loss: Any, variables: Any) -> Any:
 
 
 def eval(x: Any) -> Any:
-    """The value of what was recorded.
+    """Evaluate a Tensor.
 
     Parameters
     ----------
     x : Tensor, array or number, or tuple or list of them
-        What to compute. A tuple of lengths is taken for the shape of a Tensor.
+        Value to evaluate. A tuple of lengths is treated as the shape of a Tensor.
 
     Returns
     -------
     array
-        In the library that it was computed in. A shape comes out as a vector of int64, a NumPy array; of any other
-        tuple or list, each element is computed. What is not recorded stays as it is.
+        Value, in the library of the computation. A shape is returned as a NumPy vector of int64; the elements of other
+        tuples and lists are evaluated one by one. Arrays and numbers are returned unchanged.
 
     Raises
     ------
     ValueError, TypeError
-        If a placeholder is needed, or a length of one.
+        If the value depends on a placeholder, or on the length of one.
 
     Examples
     --------
@@ -231,13 +230,13 @@ def eval(x: Any) -> Any:
 
 
 def make_rng(seed: Any = None) -> RandomStreams:
-    """A generator of random streams, of which draws take the numbers.
+    """Return a generator of random streams.
 
     Parameters
     ----------
     seed : int or list of six ints, optional
-        Where it starts, as in `RandomStreams`. None stands for a number from NumPy's global state, so that
-        ``numpy.random.seed`` decides, as in natural_bm.
+        Seed, as in `RandomStreams`. By default it is drawn from NumPy's global generator, and thus determined by
+        ``numpy.random.seed``, as in natural_bm.
 
     Returns
     -------
@@ -256,19 +255,19 @@ def make_rng(seed: Any = None) -> RandomStreams:
 def random_uniform(
     shape: Shape, minval: Array = 0.0, maxval: Array = 1.0, dtype: Any = None, rng: RandomStreams | None = None
 ) -> tape.Tensor:
-    """Numbers drawn evenly from an interval, anew whenever they are computed.
+    """Draw samples from a uniform distribution; each evaluation draws new samples.
 
     Parameters
     ----------
     shape : sequence of int
-        How many. Lengths of placeholders, of variables and of what comes of them are unknown to a draw, which then
-        takes 15360 streams, as on Theano.
+        Shape of the result. If it contains lengths of placeholders, variables or Tensors computed from them, the draw
+        uses 15360 streams, as in Theano.
     minval, maxval : number or array
-        The ends of the interval.
+        Bounds of the interval.
     dtype : str, optional
-        What they are to be, if not ``floatx``. Integers are the floating numbers rounded down.
+        Dtype of the result. Defaults to ``floatx``. Integers are floating-point samples rounded down.
     rng : RandomStreams, optional
-        What they are taken from, if not from `make_rng` anew.
+        Generator. Defaults to a new one from `make_rng`.
 
     Returns
     -------
@@ -286,14 +285,14 @@ def random_uniform(
 def random_normal(
     shape: Shape, mean: Array = 0.0, stddev: Array = 1.0, dtype: Any = None, rng: RandomStreams | None = None
 ) -> tape.Tensor:
-    """Normally distributed numbers; see `random_uniform` for what is not named here.
+    """Draw samples from a normal distribution; each evaluation draws new samples.
 
     Parameters
     ----------
     shape, dtype, rng
-        As there.
+        See `random_uniform`.
     mean, stddev : number or array
-        Of the distribution.
+        Mean and standard deviation.
 
     Returns
     -------
@@ -309,14 +308,14 @@ def random_normal(
 
 
 def random_binomial(shape: Shape, p: Array = 0.0, dtype: Any = None, rng: RandomStreams | None = None) -> tape.Tensor:
-    """Zeros and ones; see `random_uniform` for what is not named here.
+    """Draw zeros and ones from a Bernoulli distribution; each evaluation draws new samples.
 
     Parameters
     ----------
     shape, dtype, rng
-        As there.
+        See `random_uniform`.
     p : number or array
-        How probable a one is.
+        Probability of a one.
 
     Returns
     -------
@@ -332,21 +331,24 @@ def random_binomial(shape: Shape, p: Array = 0.0, dtype: Any = None, rng: Random
 
 
 def install_as(name: str = "natural_bm.backend") -> None:
-    """Let this module be natural_bm's backend, its two by name and what they have in common, for imports afterwards.
+    """Register this module as natural_bm's backend for subsequent imports.
+
+    The names `name`, and its submodules ``theano_backend``, ``numpy_backend`` and ``common``, all refer to this module.
 
     Parameters
     ----------
     name : str
-        The full name of the backend.
+        Full name of the backend's package.
 
     Raises
     ------
     ImportError
-        If one of the four was imported already; then nothing is changed.
+        If one of the four was imported already; nothing is changed then.
 
     Notes
     -----
-    Only the other modules of the package see Python and NumPy as they were (`nbm_xp.compatibility`).
+    The other modules of the client's package, and no others, see Python and NumPy as in its time
+    (`nbm_xp.compatibility`).
 
     Examples
     --------
@@ -368,4 +370,4 @@ def install_as(name: str = "natural_bm.backend") -> None:
 
 name_errors(globals())
 public_names(globals())
-theano_backend = numpy_backend = common = sys.modules[__name__]  # natural_bm imports these by name, beside its choice
+theano_backend = numpy_backend = common = sys.modules[__name__]  # natural_bm imports these by name

@@ -1,7 +1,7 @@
-"""The command nbm-xp: the main job, and the tools around it, at the command line.
+"""The command nbm-xp: training, evaluation, sampling and further tools at the command line.
 
-It needs the extra ``app`` (typer, rich, matplotlib), which the library itself does without: this module
-imports without them, and says what to install where they are missing.
+It needs the extra ``app`` (typer, rich, matplotlib). This module can be imported without it; the error message then
+names what to install.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _NEEDED = "nbm-xp needs what the extra 'app' installs: pip install 'nbm_xp[app]'
 
 
 def __getattr__(name: str) -> Any:
-    """`app`, the commands as typer knows them, imported when first asked for."""
+    """Import `app`, the typer application, on first access."""
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
@@ -28,7 +28,7 @@ def __getattr__(name: str) -> Any:
 
 
 def main() -> None:
-    """Run the command with the arguments of the process, and exit."""
+    """Run the command with the process's arguments, and exit."""
     try:
         command = __getattr__("app")
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""How the command fails: one line on stderr and exit code 2 for what the user gave, 130 when interrupted."""
+"""Errors of the command: one line on stderr, and exit code 2 for invalid input, 130 for interruptions, else 1."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from nbm_xp.runs import RunError
 
 __all__ = ["BrokenOffError", "Command", "Group", "InputError", "resumable"]
 
-# typer's own errors (a missing option, a value that is no number) have one base class, whichever parser it is built on.
+# Base class of typer's own errors (a missing option, a value that is not a number), independent of its parser.
 _UsageError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 _INTERRUPTED = "interrupted; nothing half-written is left"
 
 
 class InputError(Exception):
-    """Something that the user gave and that cannot be used; the message is the line to show."""
+    """Raised for invalid user input; the message is the line to show."""
 
 
 class BrokenOffError(Exception):
-    """The user interrupted what can go on; the message says how."""
+    """Raised if the user interrupts a resumable run; the message says how to resume it."""
 
 
 @contextlib.contextmanager
 def resumable(out: pathlib.Path) -> Iterator[None]:
-    """Have an interruption say how to resume a run."""
+    """Turn a keyboard interrupt into `BrokenOffError`, which says how to resume the run."""
     try:
         yield
     except KeyboardInterrupt as error:
@@ -39,7 +39,7 @@ def resumable(out: pathlib.Path) -> Iterator[None]:
 
 
 class Command(TyperCommand):
-    """A command whose errors call a parameter as its option is called."""
+    """A command whose error messages name parameters by their options."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -70,7 +70,7 @@ class Group(TyperGroup):
         except InputError as error:
             _end(str(error), 2)
         except _UsageError as error:
-            _end(error.format_message(), 2)  # empty where the help was asked for by saying nothing
+            _end(error.format_message(), 2)  # empty if the help was shown for lack of arguments
         except BrokenOffError as error:
             _end(f"{_INTERRUPTED}; {error}", 130)
         except (typer.Abort, KeyboardInterrupt):

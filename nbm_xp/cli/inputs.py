@@ -1,4 +1,4 @@
-"""What the command reads, or raises `InputError` for: rows from files or by name, models, places for runs."""
+"""Input of the command: rows from files or by name, models, paths of runs; `InputError` if invalid."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _USUAL_KEYS = {
 }
 _PARTS = {"train": ("train",), "valid": ("valid", "test", "train"), "test": ("test", "train")}
 _ALIGNMENTS = (".fasta", ".fa", ".faa", ".fna", ".afa", ".a2m")
-_BY_STATES = {alphabet.size: alphabet for alphabet in (PROTEIN, RNA)}  # DNA is numbered as RNA is
+_BY_STATES = {alphabet.size: alphabet for alphabet in (PROTEIN, RNA)}  # DNA has the same states as RNA
 
 
 @contextlib.contextmanager
 def input_errors(*more: type[Exception]) -> Iterator[None]:
-    """Turn the library's errors for a value or a type, and others, into `InputError`."""
+    """Turn ValueError, TypeError, ImportError and the exceptions in `more` into `InputError`."""
     kinds: tuple[type[Exception], ...] = (ValueError, TypeError, ImportError, *more)
     try:
         yield
@@ -54,7 +54,7 @@ def input_errors(*more: type[Exception]) -> Iterator[None]:
 
 
 def library(name: str) -> Namespace:
-    """A library's namespace by name."""
+    """Return the namespace of a library by name."""
     with input_errors():
         try:
             return get_namespace(name)
@@ -63,7 +63,7 @@ def library(name: str) -> Namespace:
 
 
 def whole_numbers(text: str | None, option: str) -> list[int]:
-    """Whole numbers with commas between."""
+    """Parse comma-separated integers."""
     try:
         return [int(part) for part in text.split(",")] if text else []
     except ValueError as error:
@@ -71,7 +71,7 @@ def whole_numbers(text: str | None, option: str) -> list[int]:
 
 
 def digits() -> tuple[Array, Array]:
-    """Scikit-learn's handwritten digits, 1,797 scans of 8 × 8: ink (1) or none (0), and which digit each is."""
+    """Return scikit-learn's handwritten digits, 1,797 binarized images of 8 × 8 pixels, and their labels."""
     from sklearn.datasets import load_digits
 
     scans = load_digits()
@@ -79,7 +79,7 @@ def digits() -> tuple[Array, Array]:
 
 
 def _digits(part: str) -> Array:
-    """All scans, or the four fifths to train on, or the fifth to test, each digit in both in proportion."""
+    """Return all images, or the training (80 %) or test (20 %) part of a split stratified by label."""
     from sklearn.model_selection import train_test_split
 
     scans, labels = digits()
@@ -90,7 +90,7 @@ def _digits(part: str) -> Array:
 
 
 def absolute(source: str | None) -> str | None:
-    """A source of data that means the same from any folder."""
+    """Return a source of data with an absolute path."""
     if source is None or source in DATA_NAMES:
         return source
     path, key = _path_and_key(source)
@@ -105,29 +105,28 @@ def read_rows(
     n_features: int | None = None,
     owner: str = "the model",
 ) -> Array:
-    """Rows from a file or by name, for visible units that can have these values.
+    """Read and validate rows from a file or by name.
 
     Parameters
     ----------
     source : str
-        A name (``digits``), an alignment, a .npy file, or an .npz file, with ``:key`` after it to choose one of its
-        arrays.
+        A name (``digits``), an alignment, an .npy file, or an .npz file, followed by ``:key`` to select an array.
     threshold : float, optional
-        Make values from it upwards 1 and those below 0.
+        Threshold of binarization: values greater or equal become 1, others 0.
     part : {"train", "valid", "test"}, optional
-        What the rows are for: which array to take from an .npz file that has several with usual names. Where there
-        are none to validate with, those to test with are.
+        Purpose of the rows, by which an array of an .npz file is selected among those with usual names. Without
+        validation rows, the test rows are used.
     values : Values or None, optional
-        The values that are allowed; None for all.
+        Allowed values; None for any.
     n_features : int, optional
-        How many features there must be.
+        Required number of features.
     owner : str, optional
-        Whose they are, for messages.
+        Object that requires `n_features`, for error messages.
 
     Returns
     -------
     numpy.ndarray
-        float32 (float64 where the file has that, bool as it is and for bytes of 0 and 1), checked.
+        Rows as float32; float64 and bool are kept, and uint8 rows of 0 and 1 become bool.
     """
     if threshold is not None and math.isnan(threshold):
         raise InputError("--threshold must be a number, got nan")
@@ -148,7 +147,7 @@ def read_rows(
         return rows if rows.dtype in (np.float32, np.float64) else rows.astype("float32")
     if rows.dtype == np.bool_ or rows.max() > 1:
         return rows
-    # models of bool are float32, which takes half the time of float64
+    # models of bool rows are float32, which takes half the time of float64
     return rows.view(np.bool_) if rows.dtype == np.uint8 else rows.astype("float32")
 
 
@@ -181,7 +180,7 @@ def _path_and_key(source: str) -> tuple[pathlib.Path, str | None]:
 
 
 def _key_of(known: Sequence[str], key: str | None, part: str, source: str) -> str:
-    """The array of an .npz file that is asked for, the only one, or that with a usual name for the part."""
+    """Return the name of an array in an .npz file: the given key, the only array, or a usual name for the part."""
     if key is None:
         usual = [name for kind in _PARTS[part] for name in _USUAL_KEYS[kind] if name in known]
         key = known[0] if len(known) == 1 else usual[0] if usual else None
@@ -194,12 +193,12 @@ def _key_of(known: Sequence[str], key: str | None, part: str, source: str) -> st
 
 
 def on_library(rows: Array, name: str | None) -> Array:
-    """Rows on a library: as they are without one."""
+    """Convert rows to a library's arrays, if a library is given."""
     return rows if name is None else asarray(rows, library(name))
 
 
 def check_file(path: pathlib.Path) -> None:
-    """Raise an error for a file that cannot be written."""
+    """Raise `InputError` if a file cannot be written at a path."""
     if not path.parent.is_dir():
         raise InputError(f"--out: there is no folder {path.parent}")
     if path.is_dir():
@@ -207,13 +206,13 @@ def check_file(path: pathlib.Path) -> None:
 
 
 def side(features: int) -> int | None:
-    """The side of a square picture with so many pixels, if there is one."""
+    """Return the side of a square image with this number of pixels, or None if it is not a square number."""
     root = math.isqrt(features)
     return root if root * root == features else None
 
 
 def is_alignment(source: str | pathlib.Path | None) -> bool:
-    """Whether a file's name is that of an alignment, packed by gzip or not.
+    """Return whether a file name has an ending of alignments, with or without ``.gz``.
 
     Examples
     --------
@@ -231,12 +230,12 @@ def _alignment(source: str, alphabet: Alphabet | None = None) -> Alignment:
 
 
 def alphabet_in(source: str) -> Alphabet | None:
-    """The alphabet that an alignment is written in; None of other data."""
+    """Return the alphabet of an alignment; None for other data."""
     return _alignment(source).alphabet if is_alignment(source) else None
 
 
 def _sequences(source: str, threshold: float | None, values: Values | None) -> Array:
-    """The rows of an alignment."""
+    """Read an alignment as rows of states."""
     if threshold is not None:
         raise InputError(f"--threshold is for numbers, and {source} holds sequences")
     states = int(values.most) + 1 if values is not None and values.whole else None
@@ -247,7 +246,7 @@ def _sequences(source: str, threshold: float | None, values: Values | None) -> A
 
 
 def alphabet_of(model: Model, name: str | None) -> Alphabet | None:
-    """The alphabet of a machine's sequences: of a name, or else the one with as many letters as a site has states."""
+    """Return the named alphabet if its size is the number of states per site, else the default one of that size."""
     found = _BY_STATES.get(getattr(model.state_.topology.units[0], "n_states", 0))
     if found is None or name is None:
         return found
@@ -256,8 +255,8 @@ def alphabet_of(model: Model, name: str | None) -> Alphabet | None:
 
 
 def run_at(path: pathlib.Path) -> RunDirectory | None:
-    """The run whose directory a path is; None for the path of a model."""
-    if path.is_file() or (path / "zarr.json").is_file():  # a model, also one whose weights stay in a folder
+    """Return the run whose directory is at a path; None for a model."""
+    if path.is_file() or (path / "zarr.json").is_file():  # a model, in a file or in a folder of arrays
         return None
     if not path.exists():
         raise InputError(f"{path}: no such file or directory; `nbm-xp train` makes a model")
@@ -266,13 +265,13 @@ def run_at(path: pathlib.Path) -> RunDirectory | None:
 
 
 def notes_of(run: RunDirectory | None) -> dict[str, Any]:
-    """What `nbm-xp train` noted of the data that a run learns."""
+    """Return the description of the training data that `nbm-xp train` stored in a run."""
     found: dict[str, Any] = {} if run is None else run.configuration.get("notes", {})
     return found
 
 
 def check_new_run(path: pathlib.Path) -> None:
-    """Raise an error for a place where no new run can be."""
+    """Raise `InputError` if a new run cannot be created at a path."""
     try:
         check_new(path)
     except (FileExistsError, ValueError) as error:
@@ -282,7 +281,7 @@ def check_new_run(path: pathlib.Path) -> None:
 
 
 def read_model(path: pathlib.Path, name: str | None = None) -> Model:
-    """The model that a path leads to, a model's or a run's, with its arrays in a library."""
+    """Read the model at the path of a model or of a run, with its arrays in a library."""
     run = run_at(path)
     home = None if name is None or is_lazy(library(name)) else name
     if run is not None and run.kind != "train" and not run.has_model:
@@ -297,16 +296,16 @@ def read_model(path: pathlib.Path, name: str | None = None) -> Model:
 
 
 def rows_for(model: Model, path: pathlib.Path, data: str, threshold: float | None, part: str) -> Array:
-    """Rows for a model, which was found at a path."""
+    """Read rows for the model at a path."""
     return read_rows(data, threshold, part, values_of(model), model.n_features_in_, str(path))
 
 
 def values_of(model: Model) -> Values | None:
-    """The values that data can have for a model."""
+    """Return the allowed values of a model's visible units; None for any."""
     found: Values | None = model.state_.topology.units[0].within
     return found
 
 
 def weights_of(model: Model) -> Array:
-    """The weights of the first hidden layer, in host memory, of shape (hidden units, visible units)."""
+    """Return the weights of the first hidden layer, in host memory, of shape (hidden units, visible units)."""
     return to_numpy(model.components_) if hasattr(model, "components_") else to_numpy(model.coefs_[0]).T

@@ -1,6 +1,6 @@
-"""What the command prints: results on stdout, as lines or as one JSON document; progress bars on stderr.
+"""Output of the command: results on stdout, as lines or as one JSON document; progress bars on stderr.
 
-Bars are drawn where stderr is a terminal; elsewhere there is silence.
+Progress bars are shown only if stderr is a terminal.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ _WORTH_THREADS = 10_000_000
 
 
 def console() -> Console:
-    """Where results are written; made anew, so that it follows redirections."""
+    """Return a new console for results, which follows redirections of stdout."""
     return Console(highlight=False, soft_wrap=True)
 
 
 def answer(document: Mapping[str, object], lines: Sequence[RenderableType], as_json: bool) -> None:
-    """Print what was found.
+    """Print results.
 
     Parameters
     ----------
     document : mapping
-        All of it, in numbers, strings, lists and mappings.
+        Results as numbers, strings, lists and mappings.
     lines : sequence of str or rich renderables
-        The same in words, for people.
+        Human-readable form.
     as_json : bool
-        Whether to print the document, not the lines.
+        Whether to print the document as JSON in place of the lines.
     """
     if as_json:
-        # Plain print of the library's own: no wrapping, no colours, whatever the terminal.
+        # Plain output: no wrapping and no colours on any terminal.
         console().out(json.dumps(finite_json(document), indent=2, default=str), highlight=False)
         return
     for line in lines:
@@ -48,7 +48,7 @@ def answer(document: Mapping[str, object], lines: Sequence[RenderableType], as_j
 
 
 def signed(value: float | None, decimals: int = 1, minus: str = "−") -> str:
-    """A number with a minus sign as wide as it should be; None is what JSON has in the place of one that is not finite.
+    """Format a number with a typographic minus sign; None stands for a non-finite number, as in JSON.
 
     Examples
     --------
@@ -69,19 +69,19 @@ class Bar:
         self._began, self._first = time.perf_counter(), -1
 
     def advance(self, done: int, total: int) -> None:
-        """So much of so much is done."""
+        """Show progress and throughput: `done` of `total`."""
         self._first = done if self._first < 0 else self._first  # done in an earlier process
         speed = self._scale * (done - self._first) / max(time.perf_counter() - self._began, 1e-9)
         self._progress.update(self._task, completed=done, total=total, rate=f"{speed:,.0f} {self._unit}/s")
 
     def note(self, text: str) -> None:
-        """Say something beside the bar."""
+        """Show a text beside the bar."""
         self._progress.update(self._task, note=text)
 
 
 @contextlib.contextmanager
 def work_bar(label: str, unit: str = "sweeps", scale: int = 1) -> Iterator[Bar]:
-    """A bar over an amount of work, with its throughput: in `unit`, of which there are `scale` in a step."""
+    """Show a progress bar with the throughput in `unit`; a step of progress is `scale` units."""
     columns = (
         TextColumn("[bold]{task.description}"),
         BarColumn(bar_width=28),
@@ -97,15 +97,15 @@ def work_bar(label: str, unit: str = "sweeps", scale: int = 1) -> Iterator[Bar]:
 
 @contextlib.contextmanager
 def threads_for(multiplications: int) -> Iterator[None]:
-    """Run with one thread of linear algebra where matrix products are too small for more.
+    """Limit linear algebra to one thread if matrix products are small.
 
-    A small product is over before a second thread has begun; where other work runs on the machine, waiting for that
-    thread takes many times as long as the product.
+    A small product is finished before a second thread has started; on a busy machine, waiting for that thread takes
+    many times as long as the product.
 
     Parameters
     ----------
     multiplications : int
-        How many there are in one product.
+        Number of multiplications in one product.
     """
     if multiplications >= _WORTH_THREADS:
         yield

@@ -1,4 +1,4 @@
-"""Runs at the command line: computed where the options say, their results as a document and as lines."""
+"""Runs at the command line: execution on the chosen workers, and output of their results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .output import Bar, answer, signed, work_bar
 __all__ = ["Found", "compute_run"]
 
 Found: TypeAlias = Mapping[str, Any]
-"""What JSON says that a run came to."""
+"""Results of a run, as JSON values."""
 
 
 def compute_run(
@@ -37,23 +37,24 @@ def compute_run(
     scale: int = 1,
     about: Found | None = None,
 ) -> None:
-    """Compute a run where the options say, and show what came of it.
+    """Compute a run, and print its results.
 
     Parameters
     ----------
     label : str
-        Of the progress bar.
+        Label of the progress bar.
     out : pathlib.Path
         The run's directory.
     work : callable
-        Called with the bar and, where there are any, the workers.
+        Called with the bar and the workers (None for a run that is not computed in tasks); returns the run.
     as_json : bool
+        Whether to print JSON.
     where : mapping, optional
-        The options of `Where`, of a run that is computed in tasks.
+        Values of the options of `Where`, for a run that is computed in tasks.
     unit, scale : optional
-        What progress is counted in, and how much of it there is in a step.
+        See `work_bar`.
     about : mapping, optional
-        What to answer besides what the run came to.
+        Entries to print in addition to the results.
     """
     began, more = time.perf_counter(), dict[str, Any]()
     with _workers(where) as workers, work_bar(label, unit, scale) as bar, resumable(out), input_errors():
@@ -66,11 +67,11 @@ def compute_run(
 
 @contextlib.contextmanager
 def _workers(where: Mapping[str, Any] | None) -> Iterator[Workers | None]:
-    """Start what computes; say on stderr, for people to open, where a cluster shows what it does."""
+    """Start the workers, and print the address of a cluster's dashboard on stderr."""
     if where is None:
         yield None
         return
-    # What it logs of a cluster that is lost, with its traceback, is one line of ours.
+    # Its logged tracebacks of a lost cluster are replaced by our one-line message.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     with input_errors(), Workers(**where) as started:
         if where["scheduler"] != "threads":
@@ -114,7 +115,7 @@ def _measured(found: Found) -> list[str]:
 
 
 def _evaluated(found: Found) -> list[Table]:
-    """The result of an evaluation: each estimate of log Z, and the mean log-likelihood under it."""
+    """Return the table of an evaluation: each estimate of log Z, and the mean log-likelihood with it."""
     mean, has_rows = found["mean_log_likelihood"], found["n_rows"] > 0
     chains = f"of {found['n_chains']:,}"
     shown = Table(box=None, pad_edge=False)
@@ -123,7 +124,7 @@ def _evaluated(found: Found) -> list[Table]:
         shown.add_column(name, justify="right", no_wrap=True)
 
     def row(label: str, log_z: float | None, bounds: Sequence[float | None] = (), even: str = "") -> None:
-        """A row of the table: the mean log-likelihood follows from that under the best log Z."""
+        """Add a row; its mean log-likelihood is computed from that for the best log Z."""
         said = [signed(value, 2) for value in bounds] or ["", ""]
         known = None not in (mean, log_z, found["log_z"])
         of_rows = [signed(mean + found["log_z"] - log_z if known else None, 2)] if has_rows else []

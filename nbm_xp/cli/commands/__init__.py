@@ -1,4 +1,4 @@
-"""The commands: each module but `options` has a function of its name, which takes the options, and `EXAMPLES`."""
+"""The commands: each module except `options` defines `EXAMPLES` and a function of its name, which takes the options."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def checked_configuration(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Say at once what the environment or the configuration file has wrong."""
+    """Validate the environment and the configuration file before any command."""
     try:
         nbm_xp.configuration()
     except (ValueError, TypeError, ImportError) as error:

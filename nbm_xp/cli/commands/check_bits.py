@@ -1,4 +1,4 @@
-"""The command check-bits: whether the random numbers made here are those on record, to the last bit."""
+"""The command check-bits: verify that random numbers equal the recorded ones bit for bit."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def check_bits(
     threads: Annotated[int, typer.Option(min=1, help="How many threads draw, where the library is NumPy.")] = 1,
     as_json: options.Json = False,
 ) -> None:
-    """Draw from every distribution in every dtype, and hold what comes to the digests on record.
+    """Draw from every distribution in every dtype, and compare the digests with the recorded ones.
 
-    The exit code is 1 where any differs.
+    The exit code is 1 if any differs.
     """
     names = distribution or list(DRAWS)
     for name in names:

@@ -1,7 +1,7 @@
-"""The command demo: a machine learns handwritten digits, is evaluated, sampled and drawn, at once.
+"""The command demo: train an RBM on handwritten digits, evaluate it, sample it and plot the results.
 
-A large model shows what is possible; beside it a small one, whose partition function can be found exactly, shows that
-the estimate by annealed importance sampling is right. Every number printed is computed here.
+A small model with an exact partition function beside the large one shows that the estimate by annealed importance
+sampling is correct. All printed numbers are computed during the demo.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _FOLLOWED = (1, 2, 5, 10, 20, 50, 100, 200)  # epochs
 
 @dataclass
 class Learnt:
-    """A model that has learned, and what is known of it."""
+    """A trained model and its evaluation."""
 
     model: RBM
     curve: list[tuple[int, float, float]]
@@ -50,12 +50,12 @@ class Learnt:
 
     @property
     def n_hidden(self) -> int:
-        """How many hidden units it has."""
+        """Number of hidden units."""
         return int(self.model.components_.shape[0])
 
 
 def _means(model: RBM, rows: tuple[Array, Array], log_z: float) -> tuple[float, float]:
-    """Mean log-likelihoods in training and in testing."""
+    """Return the mean log-likelihoods of the training and the test rows."""
     train, test = (float(B.mean(model.log_likelihood(part, log_z))) for part in rows)
     return train, test
 
@@ -65,8 +65,8 @@ def demo(
     seed: options.Seed = 0,
     n_iter: Annotated[int | None, typer.Option(min=1, help="Epochs: fewer are quicker, worse.")] = None,
 ) -> None:
-    """Train an RBM on handwritten digits, estimate its log Z, sample it, and draw what it learned."""
-    if not (out / "demo.png").is_file():  # made before, and to be made anew
+    """Train an RBM on handwritten digits, estimate its log Z, sample it, and plot the results."""
+    if not (out / "demo.png").is_file():  # results of an earlier demo are replaced
         inputs.check_new_run(out)
     out.mkdir(exist_ok=True)
     began, show, epochs = time.perf_counter(), console().print, n_iter or EPOCHS
@@ -93,7 +93,7 @@ def demo(
 def _learnt(
     label: str, settings: dict[str, Any], rows: tuple[Array, Array], seed: int, epochs: int, ladders: tuple[int, ...]
 ) -> Learnt:
-    """A model trained in a run, which is not kept, and estimates of its log Z by longer and longer annealing."""
+    """Train a model in a temporary run, and estimate its log Z with an increasing number of temperatures."""
     asked = RBM(
         learning_rate=0.1, batch_size=20, n_gibbs=5, n_iter=epochs, schedule="linear", random_state=seed,
         diagnostics=False, **settings,
@@ -110,12 +110,12 @@ def _learnt(
         model, seconds = runs.trained_model(run.path), runs.read_result(run.path)["seconds"]
     estimates = [model.ais(200, length, random_state=seed + 1) for length in ladders]
     exact = model.log_partition() if settings is SETTINGS["small"] else None
-    curve[-1] = (epochs, *_means(model, rows, estimates[-1].log_z))  # the best estimate there is of the last
+    curve[-1] = (epochs, *_means(model, rows, estimates[-1].log_z))  # the most precise estimate, of the last epoch
     return Learnt(model, curve, len(rows[0]) * epochs / seconds, estimates, exact)
 
 
 def _independent_pixels(rows: tuple[Array, Array]) -> tuple[float, float]:
-    """Mean log-likelihoods of the model in which each pixel is ink as often as in training, whatever the others."""
+    """Return the mean log-likelihoods of the model of independent pixels, fitted to the training rows."""
     rate = (rows[0].sum(axis=0) + 1.0) / (len(rows[0]) + 2.0)
     train, test = (float((part @ np.log(rate) + (1 - part) @ np.log(1.0 - rate)).mean()) for part in rows)
     return train, test
@@ -144,7 +144,7 @@ def _draw(
     fantasies: Array,
     path: pathlib.Path,
 ) -> None:
-    """Draw what the demo found: data, fantasies, filters, the learning curve, and log Z with its error bars."""
+    """Plot the results: data, samples, filters, the learning curve, and log Z with its error bars."""
     from ..pictures import panels
 
     large = found["large"]

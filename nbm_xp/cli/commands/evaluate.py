@@ -1,4 +1,4 @@
-"""The command evaluate: log Z of a model, exactly or estimated, and the mean log-likelihood of rows under it."""
+"""The command evaluate: exact or estimated log Z of a model, and the mean log-likelihood of rows."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def evaluate(
     as_json: options.Json = False,
     **where: Any,
 ) -> None:
-    """Estimate a model's partition function, exactly where it is small, and by annealed importance sampling."""
+    """Estimate a model's partition function by annealed importance sampling, and exactly if the model is small."""
     if threshold is not None and data is None:
         raise InputError("--threshold is for the rows of --data")
     if options.is_given(context, "n_sweeps") and not reverse:

@@ -1,4 +1,4 @@
-"""The command info: what is installed, and what a path leads to, a run's directory or a model."""
+"""The command info: installed packages and configuration, or a description of a run or a model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def info(
     path: Annotated[pathlib.Path | None, typer.Argument(help="A run's directory, or the file of a model.")] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Say what is installed and configured or, given a path, what a run or a model is."""
+    """Show what is installed and configured or, given a path, describe a run or a model."""
     if path is None:
         found = nbm_xp.info()
         answer(found, [nbm_xp.format_info(found)], as_json)
@@ -37,7 +37,7 @@ def info(
 
 
 def _of_path(path: pathlib.Path) -> dict[str, Any]:
-    """A run and its model, or a model alone."""
+    """Describe a run and its model, or a model alone."""
     run = inputs.run_at(path)
     if run is None:
         return {"model": _of_model(path, inputs.read_model(path))}
@@ -81,7 +81,7 @@ def _of_model(path: pathlib.Path, model: Model) -> dict[str, Any]:
 
 
 def _in_lines(found: Mapping[str, Any], indent: int = 0) -> list[str]:
-    """Nested mappings as indented lines, names in a column; long lists a line for each element."""
+    """Format nested mappings as indented lines, with a line for each element of lists of texts."""
     pad, lines = " " * indent, []
     for name, value in found.items():
         if value is None:

@@ -1,4 +1,4 @@
-"""The command lattice: spins on a lattice at many temperatures, beside what Onsager found."""
+"""The command lattice: spins on a lattice at many temperatures, compared with Onsager's solution."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def lattice(
 ) -> None:
     """Measure spins on a lattice: energy, specific heat and magnetisation at many temperatures.
 
-    What is measured is the same, bit for bit, wherever it is computed and however often it was interrupted.
+    Results are the same bit for bit on any workers, interrupted or not.
     """
     lengths, points = inputs.whole_numbers(size, "--size"), _temperatures(temperatures)
     inputs.check_new_run(out)
@@ -65,7 +65,7 @@ def lattice(
 
 
 def _temperatures(text: str) -> list[float]:
-    """Temperatures from the first to the last, or one by one."""
+    """Parse temperatures: a range, or a list."""
     parts = text.split(":")
     try:
         if len(parts) != 3:

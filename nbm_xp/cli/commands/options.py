@@ -1,7 +1,7 @@
-"""The options that several commands have, and those that are parameters of the library, by the same names.
+"""Options shared by several commands, and options made from parameters of the library's classes, by the same names.
 
-A parameter of an estimator has its default and the first sentence of its documentation as default and help; what values
-are allowed, the estimator says.
+The default and help of the latter are the parameter's default and the first sentence of its documentation; the class
+validates the values.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def panel(title: str) -> Callable[..., Any]:
-    """What declares the options under one heading of the help: ``option(help, flags=(), **limits)``."""
+    """Return a function that declares options under a heading of the help: ``option(help, flags=(), **limits)``."""
 
     def option(help: str, *, flags: Sequence[str] = (), **limits: Any) -> Any:
         return typer.Option(*flags, help=help, rich_help_panel=title, **limits)
@@ -53,7 +53,7 @@ Chunks = Annotated[int | None, typer.Option(min=1, help="Chains in each block, w
 
 @dataclass
 class Where:
-    """Where the tasks of a run are computed."""
+    """Options of the workers that compute the tasks of a run."""
 
     scheduler: Annotated[str, _where("threads, local (processes) or the address of a cluster, tcp://….")] = "threads"
     n_workers: Annotated[int | None, _where("How many tasks run at once; all cores by default.", min=1)] = None
@@ -64,18 +64,18 @@ class Where:
 def with_options_of(
     source: type, *names: str, title: str | None = None, **defaults: object
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command parameters of a class as options, which it gets as keyword arguments.
+    """Return a decorator that adds parameters of a class to a command as options, passed as keyword arguments.
 
     Parameters
     ----------
     source : class
-        What has the parameters, and documents them where they are no options of typer's yet.
+        Class with the parameters; its docstring documents those that are not yet options of typer.
     *names : str
-        Which; all by default.
+        Names of the parameters. Defaults to all.
     title : str, optional
-        The heading of the help under which they stand.
+        Heading of the help.
     **defaults
-        In place of the parameters' own.
+        Defaults of the options, in place of the parameters' defaults.
     """
 
     def add(command: Callable[..., None]) -> Callable[..., None]:
@@ -97,7 +97,7 @@ def with_options_of(
 
 
 def _plain(annotation: Any) -> Any:
-    """The number or text, or None, among the values that a parameter takes."""
+    """Return the scalar type of an annotation (bool, int, float or str), or None in addition."""
     kinds = typing.get_args(annotation) or (annotation,)
     found = next(kind for kind in (bool, int, float, str) if kind in kinds)
     return found | None if type(None) in kinds else found
@@ -105,7 +105,7 @@ def _plain(annotation: Any) -> Any:
 
 @functools.cache
 def _documented(source: type) -> dict[str, str]:
-    """The first sentence about each parameter of a class, and its choices, from a docstring in numpydoc's form."""
+    """Return the first sentence and the choices of each parameter in a class's numpydoc docstring."""
     section = (inspect.getdoc(source) or "").partition("Parameters\n----------\n")[2].partition("\n\n")[0]
     found: dict[str, str] = {}
     for entry in re.split(r"\n(?=\S)", section):
@@ -118,6 +118,6 @@ def _documented(source: type) -> dict[str, str]:
 
 
 def is_given(context: typer.Context, name: str) -> bool:
-    """Whether an option was given, not left to its default."""
+    """Return whether an option was given explicitly."""
     source = context.get_parameter_source(name)
     return source is not None and source.name != "DEFAULT"

@@ -1,4 +1,4 @@
-"""The command plot: pictures of a run's directory, or of a model."""
+"""The command plot: pictures of a run or a model."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def plot(
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Draw filters, samples, diagnostics of learning, traces of chains, and how estimates of log Z converge."""
+    """Plot filters, samples, training diagnostics, traces of chains, and the convergence of estimates of log Z."""
     from ..pictures.figures import PICTURES, Source
 
     if what is not None and what not in PICTURES:
@@ -59,7 +59,7 @@ _OTHER_PICTURES = (".gif", ".jpeg", ".jpg", ".pdf", ".svg", ".webp")
 
 
 def _place(out: pathlib.Path | None, name: str, path: pathlib.Path, count: int) -> pathlib.Path:
-    """Where a picture goes."""
+    """Return the path of a picture."""
     one = out is not None and out.suffix == ".png"
     if one and count > 1:
         raise InputError(f"--out: {out} is one file, and there are {count} pictures: choose one with --what")

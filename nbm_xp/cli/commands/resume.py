@@ -1,4 +1,4 @@
-"""The command resume: a run of any kind goes on, by what its directory says."""
+"""The command resume: continue a run of any kind from its directory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def resume(
 ) -> None:
     """Resume a run that was interrupted: training, sampling, evaluation, or any other.
 
-    All else is as its directory says, and the files are those of a run that was never interrupted, byte for byte.
+    Settings are read from its directory; the results are byte for byte those of a run that was never interrupted.
     """
     run = inputs.run_at(path)
     if run is None:

@@ -1,4 +1,4 @@
-"""The command sample: the last states of chains, at once, to a file; or a run of chains with all draws on disk."""
+"""The command sample: write the last states of chains to a file, or start a run that stores all draws."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EXAMPLES = (
 )
 _FILES = (".npy", ".npz", ".png")
 _NOT_OURS = (".csv", ".gif", ".h5", ".hdf5", ".jpeg", ".jpg", ".json", ".mat", ".nc", ".parquet", ".pdf", ".svg")
-"""Endings of files that are not written; a folder for a run is not called so by intention."""
+"""Endings of files that cannot be written; they are not accepted as names of run directories."""
 _FILE, _RUN = "To a file: the last states", "To a folder: a run that keeps all draws"
 _to_file, _to_run = map(options.panel, (_FILE, _RUN))
 
@@ -67,9 +67,9 @@ def sample(
     as_json: options.Json = False,
     **where: Any,
 ) -> None:
-    """Sample a model: the last states of chains, to a file; or, to a folder, a run that keeps all draws.
+    """Sample a model: write the last states of chains to a file, or all draws to a run's directory.
 
-    A run's draws are the same, bit for bit, wherever they are computed and however often it was interrupted.
+    The draws of a run are the same bit for bit on any workers, interrupted or not.
     """
     if out.suffix not in _FILES and out.suffix.lower() in (*_FILES, *_NOT_OURS) and not out.is_dir():
         raise InputError(f"--out must be a file ({', '.join(_FILES)}) or a folder for a run, got {out}")
@@ -97,7 +97,7 @@ def sample(
 
 
 def _to_a_file(asked: dict[str, Any]) -> None:
-    """Sample at once, and write the last states."""
+    """Sample without a run, and write the last states to a file."""
     path, out, n_chains, data, chunks, library = (
         asked[name] for name in ("model", "out", "n_chains", "data", "chunks", "library")
     )
@@ -133,7 +133,7 @@ def _to_a_file(asked: dict[str, Any]) -> None:
 
 
 def _letters(path: pathlib.Path, machine: Model, probabilities: bool) -> Alphabet:
-    """The alphabet that a machine's states are written in."""
+    """Return the alphabet in which to write a machine's states."""
     found = inputs.alphabet_of(machine, inputs.notes_of(inputs.run_at(path)).get("alphabet"))
     if found is None:
         raise InputError(

@@ -1,4 +1,4 @@
-"""The command train: a machine learns your rows, in a directory from which an interrupted training is resumed."""
+"""The command train: train a machine in a directory, from which an interrupted training is resumed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXAMPLES = (
     "[bold]nbm-xp train --data mnist.npz --held-out mnist.npz --n-components 500 --batch-size 100 --hours 1 --out mnist"
     "[/bold]\n\n[bold]nbm-xp resume mnist[/bold]"
 )
-_IDENTITY = 0.8  # at which two sequences count as one
+_IDENTITY = 0.8  # share of equal sites at which two sequences share one weight
 _NO_END = 1_000_000_000
 _MODEL, _LEARNING = "The model", "How it learns"
 
@@ -72,9 +72,9 @@ def train(
     as_json: options.Json = False,
     **learning: Any,
 ) -> None:
-    """Train a machine on your data, in a directory that holds all about it.
+    """Train a machine on your data, in a directory with the model, its configuration and a log.
 
-    A training that is interrupted is resumed by `nbm-xp resume`, and ends with the same model, to the last bit.
+    An interrupted training is resumed by `nbm-xp resume` and ends with the same model, bit for bit.
     """
     given = functools.partial(options.is_given, context)
     for one, other, what in (
@@ -128,7 +128,7 @@ def train(
 def _machine(
     learning: dict[str, Any], rows: Any, layers: str | None, hours: float | None, seed: int, scheduled: bool
 ) -> RBM | DBM:
-    """The machine that the options describe, with valid hyperparameters."""
+    """Create the machine from the options, and validate its hyperparameters."""
     n_components, kinds = learning.pop("n_components"), learning["hidden"].split(",")
     optimizer = SGD(learning.pop("momentum"), learning.pop("weight_decay"))
     learning |= {"optimizer": optimizer, "hidden": kinds[0] if len(kinds) == 1 else kinds, "random_state": seed}

@@ -1,3 +1,3 @@
-"""Pictures of machines: what they learned, their samples and estimates, as .png files written whole or not at all."""
+"""Pictures of machines, their samples and estimates, as .png files written completely or not at all."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The diagnostics of a machine in training, on one picture.
+"""A picture of the training diagnostics of a machine.
 
-The log-likelihood with its bars; how the states get from place to place: acceptance along the ladder, or the shares of
-the sides of the data; what the estimates rest on: effective sample size and R-hat; the data beside samples.
+Its panels show the log-likelihood with error bars; the mixing between modes (acceptance along the ladder, or the share
+of one side of the data); the effective sample size and R-hat; the data and samples of the machine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["draw_diagnostics"]
 
 _GREEN = "#3b8f6b"
 _BAR = 3  # standard errors
-_WANTED, _MIXED = 0.25, 1.2  # of the exchanges; R-hat of chains that have forgotten where they began
+_WANTED, _MIXED = 0.25, 1.2  # acceptance of exchanges; R-hat of chains that are independent of their first states
 
 
 def draw_diagnostics(
@@ -38,12 +38,13 @@ def draw_diagnostics(
     Parameters
     ----------
     lines : sequence of mapping
-        Fields of `nbm_xp.boltzmann.Diagnostics` by name, in rising order of the epochs; None for what is not finite.
+        Fields of `nbm_xp.boltzmann.Diagnostics` by name, in increasing order of epochs; None for non-finite values.
     data, samples : array of shape (rows, sites), or None
-        Rows that were learned from, where they are at hand, and states of the machine.
+        Training rows, if available, and states of the machine.
     about : str
-        How the samples were drawn.
+        Title of the panel of samples.
     path : pathlib.Path
+        The .png file to write.
     """
     sheets = [(name, rows) for name, rows in (("The data", data), (about, samples)) if rows is not None]
     with drawn(path, 13 + 5.2 * bool(sheets), 10.4) as figure:
@@ -62,7 +63,7 @@ def draw_diagnostics(
 
 
 def _line(axes: Axes, lines: Sequence[Found], name: str, **style: Any) -> bool:
-    """A number of the lines, epoch by epoch, where they have it; whether there is one."""
+    """Plot a field of the diagnostics over epochs, where it is known; return whether it is known anywhere."""
     known = [(line["epoch"], line[name]) for line in lines if line.get(name) is not None]
     if known:
         marker = "o" if len(known) <= panels.FEW else ""
@@ -71,11 +72,11 @@ def _line(axes: Axes, lines: Sequence[Found], name: str, **style: Any) -> bool:
 
 
 def _likelihood(axes: Axes, lines: Sequence[Found]) -> None:
-    """The mean log-likelihood of the rows with its bars, and what would be taken for it."""
+    """Plot the mean log-likelihoods of training and held-out rows, and the pseudo-likelihood."""
     known = [line for line in lines if line.get("log_likelihood") is not None]
     if known:
         epochs, middle = [line["epoch"] for line in known], [line["log_likelihood"] for line in known]
-        # An error that is not known, of weights that are too uneven, has no bar.
+        # An unknown error, of too uneven weights, has no bar.
         bars = [_BAR * (line.get("standard_error") or 0.0) for line in known]
         label = f"training rows, ± {_BAR} standard errors: {signed(middle[-1])} at the end"
         few = {"fmt": "-o", "markersize": 5} if len(known) <= panels.FEW else {"fmt": "-"}
@@ -88,7 +89,7 @@ def _likelihood(axes: Axes, lines: Sequence[Found]) -> None:
 
 
 def _acceptance(axes: Axes, lines: Sequence[Found]) -> None:
-    """How often neighbours on the ladder exchange their states, after the last epoch and in the middle of training."""
+    """Plot the acceptance of exchanges between neighbours on the ladder, at the middle and the end of training."""
     laddered = [line for line in lines if line.get("acceptance")]
     middle, last = laddered[(len(laddered) - 1) // 2], laddered[-1]
     for line, colour in ([(middle, GREY)] if middle is not last else []) + [(last, BLUE)]:
@@ -109,7 +110,7 @@ def _acceptance(axes: Axes, lines: Sequence[Found]) -> None:
 
 
 def _shares(axes: Axes, lines: Sequence[Found]) -> None:
-    """How much of the machine, of its chains and of the data lies on one side of the data."""
+    """Plot the shares of the machine's probability, of its chains and of the data on one side of the data."""
     _line(axes, lines, "data_share", color=ORANGE, linestyle=(0, (4, 3)), label="of the data")
     _line(axes, lines, "chain_share", color=GREY, label="of the chains that it learns from")
     _line(axes, lines, "share", color=BLUE, label="of the machine's probability")
@@ -119,7 +120,7 @@ def _shares(axes: Axes, lines: Sequence[Found]) -> None:
 
 
 def _effective(axes: Axes, lines: Sequence[Found]) -> None:
-    """How many chains, equal and independent, would tell log Z as well."""
+    """Plot the effective sample size of the estimate of log Z, in independent chains."""
     _line(axes, lines, "effective", color=BLUE)
     axes.set_ylim(0, 1.1 * max((line["effective"] for line in lines if line.get("effective")), default=1.0))
     axes.yaxis.set_major_formatter("{x:,.0f}")
@@ -129,7 +130,7 @@ def _effective(axes: Axes, lines: Sequence[Found]) -> None:
 
 
 def _mixing(axes: Axes, lines: Sequence[Found]) -> None:
-    """R-hat of chains, near 1 where they have forgotten where they began."""
+    """Plot R-hat of the chains, near 1 if they are independent of their first states."""
     shown = _line(axes, lines, "r_hat", color=_GREEN)
     axes.axhline(_MIXED, color=ORANGE, linestyle=(0, (4, 3)), linewidth=1.4, label="mixed below", zorder=0)
     values = [line["r_hat"] for line in lines if line.get("r_hat") is not None]

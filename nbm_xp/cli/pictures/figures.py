@@ -1,4 +1,4 @@
-"""The pictures that the command draws, by name, each from a model or from what a run's directory has besides."""
+"""The pictures of the command plot, by name, each drawn from a model or from the results of a run."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ _Pictures: TypeAlias = dict[str, Callable[[pathlib.Path], None]]
 _FANTASIES, _SWEEPS = 100, 1000
 _SEQUENCES, _STEPS = 1000, 500
 _RUNS, _TEMPERATURES = 100, (30, 100, 300, 1000)
-_CHAINS, _DRAWS = 100, 500  # at most, of those that traces are drawn and judged by
+_CHAINS, _DRAWS = 100, 500  # largest numbers of which traces are drawn and diagnosed
 _POINTS = 300
 _DOWN = "#e8eaee"
 
 
 class Source:
-    """Something to draw pictures of.
+    """A run or a model to draw pictures of.
 
     Parameters
     ----------
     path : pathlib.Path
         A run's directory, or the file of a model.
     seed : int
-        Of what is drawn from the model for a picture.
+        Seed of samples drawn from the model.
     units : list of int
         Visible units whose traces to draw.
     """
@@ -83,7 +83,7 @@ class Source:
             raise InputError(f"--units must be {allowed}, got {','.join(map(str, units))}")
 
     def pictures(self) -> _Pictures:
-        """The pictures that can be drawn, by name."""
+        """Return functions that draw the available pictures to a path, by name."""
         with inputs.input_errors(RunError):
             if self.kind == "transition":
                 return self._of_lattice(read_transition(self.path))
@@ -98,12 +98,12 @@ class Source:
         return found | {"convergence": self._weights if self.kind == "evaluate" else self._convergence}
 
     def _sequences(self) -> tuple[Array, int]:
-        """The sequences that the machine was trained on, and how many letters there are."""
+        """Return the sequences that the machine was trained on, and the size of their alphabet."""
         rows = inputs.read_rows(self.notes["data"], None, "train", inputs.values_of(self.model))
         return rows, ALPHABETS[self.notes["alphabet"]].size
 
     def _frequencies(self, out: pathlib.Path) -> None:
-        """How often two sites are in two states, in the data and the model; and less what either tells alone."""
+        """Draw pair frequencies and connected correlations of sites, of the model over those of the data."""
         rows, count = self._sequences()
         states = to_numpy(self.model.sample(_SEQUENCES, _STEPS, random_state=self.seed))
         identity = self.notes.get("identity")
@@ -119,7 +119,7 @@ class Source:
                 axes.set(xlabel="data", ylabel=f"model: {_SEQUENCES:,} sequences after {_STEPS:,} sweeps")
 
     def _contacts(self, out: pathlib.Path) -> None:
-        """How strongly sites are coupled, and, marked, the pairs that are coupled most."""
+        """Draw the contact scores of pairs of sites, and mark the highest."""
         model, topology = self.model, self.model.state_.topology
         if not topology.is_factorial or len(topology.sizes) > 2 or model.hidden != "binary":
             raise InputError(f"{self.path}: contacts are drawn for machines with one layer of binary hidden units")
@@ -141,18 +141,18 @@ class Source:
         draw_diagnostics(lines, self._some_data(), states, how, out)
 
     def _some_data(self) -> Array | None:
-        """Some of the rows that were learned from, all over them; None where the run does not say where they are."""
+        """Return evenly spaced training rows; None if their source is unknown or has moved."""
         about = self.notes
         if "data" not in about:
             return None
         try:
             rows = inputs.read_rows(about["data"], about.get("threshold"), "train", inputs.values_of(self.model))
-        except InputError:  # they have moved since; the rest of the picture stands without them
+        except InputError:  # they have moved; the rest of the picture is drawn without them
             return None
         return to_numpy(rows[:: max(1, len(rows) // _FANTASIES)][:_FANTASIES])
 
     def _convergence(self, out: pathlib.Path) -> None:
-        """Estimates of log Z over the number of temperatures."""
+        """Draw estimates of log Z over the number of temperatures."""
         found: list[Found] = []
         with tempfile.TemporaryDirectory() as nowhere, inputs.input_errors():
             for count in _TEMPERATURES:
@@ -168,7 +168,7 @@ class Source:
             panels.convergence(figure.subplots(), [each["ais"] for each in found], title, found[-1]["exact"])
 
     def _weights(self, out: pathlib.Path) -> None:
-        """The weights of an evaluation's chains, and log Z."""
+        """Draw a histogram of the weights of an evaluation's chains, and log Z."""
         with inputs.input_errors(RunError):
             found = read_evaluation(self.path)
         estimate = found.ais
@@ -185,7 +185,7 @@ class Source:
         _draw_samples(states, f"The last draws of {len(states):,} chains", out)
 
     def _traces(self, out: pathlib.Path) -> None:
-        """Quantities of each chain along its draws, one below the other."""
+        """Draw traces of the free energy and of the chosen units, one below the other."""
         with inputs.input_errors(RunError):
             kept = open_samples(self.path)
             every = -(-kept.shape[1] // _DRAWS)
@@ -207,7 +207,7 @@ class Source:
             panels.whole_numbers(places[-1])
 
     def _of_lattice(self, document: Found) -> _Pictures:
-        """The pictures of what `measure_lattice` has measured; a lattice can be seen where it is a plane."""
+        """Return the pictures of a run of `measure_lattice`; spins are drawn for two-dimensional lattices only."""
         measured = document["measured"]
         found = {name: np.asarray([float(at[name] or 0) for at in measured]) for name in measured[0]}
         pictures: _Pictures = {"transition": partial(_draw_transition, document, found)}
@@ -217,7 +217,7 @@ class Source:
 
 
 def _mixing(values: Array) -> str:
-    """How well chains have mixed, where there is something to say."""
+    """Return a text with R-hat and the effective sample size, or "" if they are undefined."""
     if min(values.shape) < 4 or values.min() == values.max():
         return ""
     factor, size = float(r_hat(values)), float(effective_size(values))
@@ -225,26 +225,26 @@ def _mixing(values: Array) -> str:
 
 
 def draw_filters(weights: Array, path: pathlib.Path) -> None:
-    """The weights of a model, of shape (hidden units, visible units): the strongest 100 of them."""
+    """Draw the filters of the 100 hidden units with the largest weights, of shape (hidden units, visible units)."""
     pixels = inputs.side(weights.shape[1])
     with drawn(path, *_size(len(weights), pixels)) as figure:
         panels.filters(figure.subplots(), weights, pixels)
 
 
 def _draw_samples(states: Array, title: str, path: pathlib.Path) -> None:
-    """The states of chains, 100 at most, or their probabilities."""
+    """Draw the states of at most 100 chains, or their probabilities."""
     pixels = inputs.side(states.shape[1])
     with drawn(path, *_size(len(states), pixels)) as figure:
         panels.images(figure.subplots(), states[:_FANTASIES], pixels, title)
 
 
 def _size(count: int, pixels: int | None) -> tuple[float, float]:
-    """Inches for a sheet of so many images, 100 at most, ten beside one another, or for a matrix."""
+    """Return the width and height in inches of a sheet of at most 100 images, ten per row, or of a matrix."""
     return (9.0, 6.5) if pixels is None else (7.6, 0.75 * math.ceil(min(count, _FANTASIES) / 10) + 0.6)
 
 
 def _draw_spins(spins: Array, found: Mapping[str, Array], out: pathlib.Path) -> None:
-    """The last spins at the lowest temperature, where the specific heat is largest, and at the highest."""
+    """Draw the last spins at the lowest and highest temperatures, and where the specific heat is largest."""
     t = found["temperature"]
     shown = list(dict.fromkeys((int(np.argmin(t)), int(np.argmax(found["specific_heat"])), int(np.argmax(t)))))
     with drawn(out, 4.5 * len(shown), 4.6) as figure:
@@ -254,7 +254,7 @@ def _draw_spins(spins: Array, found: Mapping[str, Array], out: pathlib.Path) -> 
 
 
 def _draw_transition(document: Found, found: Mapping[str, Array], out: pathlib.Path) -> None:
-    """Energy, specific heat and magnetisation over temperatures, Onsager's curves beside them."""
+    """Draw energy, specific heat and magnetisation over temperatures, with Onsager's curves."""
     size, coupling, t = tuple(document["size"]), document["coupling"], found["temperature"]
     with drawn(out, 13.5, 4.6) as figure:
         energy, heat, order = every = figure.subplots(1, 3)

@@ -1,6 +1,6 @@
-"""What pictures are made of: one style for all, figures that are written whole or not at all, and panels.
+"""The style, figures and panels of all pictures; figures are written completely or not at all.
 
-Ink is dark on white; blue is the model, orange the test or what is compared, grey what is given.
+Blue is for the model, orange for test data and comparisons, grey for given values.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ STYLE: Any = {
 
 
 def sheet(images: Array, side: int, columns: int, gap: int = 1, fill: float = float("nan")) -> Array:
-    """Rows of pixels as one picture: square images beside and below one another, with a gap between."""
+    """Arrange rows of pixels as square images on one sheet, with gaps between them."""
     count = len(images)
     rows = math.ceil(count / columns)
     step = side + gap
@@ -72,9 +72,9 @@ def sheet(images: Array, side: int, columns: int, gap: int = 1, fill: float = fl
 
 @contextlib.contextmanager
 def drawn(path: pathlib.Path, width: float, height: float, *, arranged: bool = True) -> Iterator[Figure]:
-    """A figure to draw on, of so many inches at 100 dots each, which is written when the body ends.
+    """Context manager of a figure, with a size in inches at 100 dpi, which is written at the end of the body.
 
-    Its panels are `arranged` with margins that fit their labels, unless the body places them itself.
+    `arranged` panels get margins that fit their labels; otherwise the body places the panels.
     """
     with mpl.rc_context(STYLE):
         layout = ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.12) if arranged else None
@@ -90,7 +90,7 @@ def write(figure: Figure, path: pathlib.Path) -> None:
 
 
 def draw_states(states: Array, pixels: int, path: pathlib.Path) -> None:
-    """Write states of visible units, or their probabilities, as a sheet of square images and nothing else."""
+    """Write states of visible units, or their probabilities, as a sheet of square images without title or axes."""
     page = sheet(states, pixels, math.ceil(math.sqrt(len(states))))
     scale = max(1, 1200 // page.shape[1]) / 100
     figure = Figure(figsize=(page.shape[1] * scale, page.shape[0] * scale), dpi=100, facecolor="white")
@@ -102,13 +102,13 @@ def draw_states(states: Array, pixels: int, path: pathlib.Path) -> None:
 
 _PALETTE = (BLUE, ORANGE, "#3b8f6b", "#8a5aa8", "#b7862a", "#5b7fb8", "#c24d6a", "#6b7280")
 FEW = 25
-"""So many points of a curve are marked, each on its own."""
+"""Largest number of points of a curve that get markers."""
 
-_ROWS = 40  # of chains of a binary unit, each a row
+_ROWS = 40  # number of chains of a binary unit, one per row
 
 
 def images(axes: Axes, rows: Array, side: int | None, title: str, *, columns: int = 10, gap: int = 2) -> None:
-    """Rows of units as a sheet of square images, or, where they make none, as the rows that they are."""
+    """Draw rows of units as a sheet of square images, or as a matrix if `side` is None."""
     page = rows if side is None else sheet(rows, side, columns, gap=gap, fill=0.0)
     shape: Any = "auto" if side is None else "equal"
     low, high = min(0.0, float(rows.min())), max(1.0, float(rows.max()))
@@ -119,7 +119,7 @@ def images(axes: Axes, rows: Array, side: int | None, title: str, *, columns: in
 
 
 def strongest(weights: Array, count: int = 100) -> Array:
-    """The weights of the hidden units that matter most, each scaled to its largest; a row each."""
+    """Return the rows of weights with the largest norms, each divided by its largest absolute value."""
     chosen = weights[np.argsort(-(weights**2).sum(axis=1), kind="stable")[:count]]
     largest = np.abs(chosen).max(axis=1, keepdims=True)
     return chosen / np.where(largest > 0, largest, 1.0)
@@ -133,7 +133,7 @@ def filters(
     columns: int = 10,
     words: str = "blue: positive, orange: negative",
 ) -> None:
-    """The weights of the hidden units that matter most; blue makes a visible unit more probable, orange less."""
+    """Draw the weights of the hidden units with the largest norms; blue is positive, orange negative."""
     shown = strongest(weights)
     colours = LinearSegmentedColormap.from_list("filters", [ORANGE, "#ffffff", BLUE]).with_extremes(bad="white")
     page = shown if side is None else sheet(shown, side, columns, gap=1)
@@ -155,16 +155,16 @@ def _titled(axes: Axes, title: str, side: int | None) -> None:
 def learning_curve(
     axes: Axes, epochs: Sequence[int], series: Mapping[str, Sequence[float]], value: str, title: str = "Learning curve"
 ) -> None:
-    """What a model in training reached, epoch by epoch; each series' last value stands in the legend."""
+    """Draw series of values over epochs, with the last value of each in the legend."""
     for colour, (name, values) in zip(_PALETTE, series.items(), strict=False):
         label = f"{name}, at the end {signed(values[-1])}"
-        marker = "o" if len(epochs) <= FEW else ""  # many of them would hide the line
+        marker = "o" if len(epochs) <= FEW else ""  # many markers would hide the line
         axes.plot(epochs, values, "-", marker=marker, color=colour, markersize=5, label=label, clip_on=False)
     along_epochs(axes, epochs, title, value, "upper left")  # most curves rise
 
 
 def along_epochs(axes: Axes, epochs: Sequence[int], title: str, value: str, legend: Any = "best") -> None:
-    """Label a panel whose horizontal axis counts epochs: logarithmic where they span a decade."""
+    """Label a panel whose horizontal axis counts epochs; it is logarithmic if they span a decade."""
     if epochs[-1] >= 10 * max(epochs[0], 1):
         axes.set_xscale("log")
         axes.set_xlim(max(epochs[0], 1) * 0.9, epochs[-1] * 1.12)
@@ -175,7 +175,7 @@ def along_epochs(axes: Axes, epochs: Sequence[int], title: str, value: str, lege
 
 
 def agreement(axes: Axes, data: Array, model: Array, title: str) -> None:
-    """Numbers of the data and of a model's states against one another: how many there are, by the shade of grey."""
+    """Draw a 2-D histogram of values of the model over values of the data, with their Pearson correlation."""
     data, model = np.ravel(data), np.ravel(model)
     low, high = min(data.min(), model.min()), max(data.max(), model.max())
     axes.plot([low, high], [low, high], color=GREY, linewidth=1.2, zorder=1)
@@ -188,7 +188,7 @@ def agreement(axes: Axes, data: Array, model: Array, title: str) -> None:
 
 
 def contacts(axes: Axes, scores: Array) -> None:
-    """Scores of pairs of sites above the diagonal; below it those that are the highest, as many as there are sites."""
+    """Draw scores of pairs of sites above the diagonal, and below it the highest ones, as many as there are sites."""
     sites = len(scores)
     above = np.where(
         np.triu(np.ones((sites, sites), bool), 4), scores, np.nan
@@ -206,11 +206,11 @@ def contacts(axes: Axes, scores: Array) -> None:
 
 
 def convergence(axes: Axes, found: Sequence[Mapping[str, float]], title: str, exact: float | None = None) -> None:
-    """Estimates of log Z, with their bounds, over how many temperatures the annealing went through."""
+    """Draw estimates of log Z, with their bounds, over the number of temperatures of the annealing."""
     lengths = [estimate["n_temperatures"] for estimate in found]
     middle = np.array([estimate["log_z"] for estimate in found], float)
     above = np.array([_number(estimate["log_z_high"], math.inf) for estimate in found]) - middle
-    # Where three standard errors exceed the estimate there is no lower bound: the bar goes down twice as far as up.
+    # If three standard errors exceed the estimate, there is no lower bound: the lower bar is twice the upper one.
     below = np.array([_number(estimate["log_z_low"], -math.inf) for estimate in found])
     below = np.where(np.isfinite(below), middle - below, 2 * above)
     label = "AIS, ± 3 standard errors"
@@ -225,12 +225,12 @@ def convergence(axes: Axes, found: Sequence[Mapping[str, float]], title: str, ex
 
 
 def _number(value: float | None, missing: float) -> float:
-    """A number as JSON gives it back, where those that are not finite are null."""
+    """Return a number read from JSON, where non-finite numbers are null."""
     return missing if value is None else float(value)
 
 
 def weights(axes: Axes, estimate: AISEstimate, exact: float | None = None) -> None:
-    """The weights of the chains, each as the log Z that it alone would give."""
+    """Draw a histogram of the chains' weights, each as the estimate of log Z by this chain alone."""
     shift = estimate.log_z - np.log(np.mean(np.exp(estimate.log_weights - estimate.log_weights.max())))
     alone = estimate.log_weights - estimate.log_weights.max() + shift
     axes.hist(alone, bins=max(8, min(40, len(alone) // 8)), color=BLUE, alpha=0.85)
@@ -245,7 +245,7 @@ def weights(axes: Axes, estimate: AISEstimate, exact: float | None = None) -> No
 
 
 def traces(axes: Axes, draws: Array, values: Array, name: str) -> None:
-    """A quantity of some chains along their draws, and its mean over all; of a unit of 0 and 1, each chain as a row."""
+    """Draw a quantity of chains over their draws, with its mean; for binary values, each chain as a row of an image."""
     if np.isin(values, (0, 1)).all():
         shown = values[:_ROWS]
         edges = (draws[0], draws[-1], len(shown), 0)
@@ -262,7 +262,7 @@ def traces(axes: Axes, draws: Array, values: Array, name: str) -> None:
 
 
 def whole_numbers(axes: Axes) -> None:
-    """Name whole numbers alone along the horizontal axis."""
+    """Label integers only along the horizontal axis."""
     if axes.get_xscale() == "linear":
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.xaxis.set_major_formatter("{x:,.0f}")
