@@ -85,7 +85,7 @@ def jackknife_error(function: Callable[[Any], float], series: Any, blocks: int =
     each = max(2, -(-positive_int(blocks, "blocks", 2) // rows.shape[0]))
     length = max(1, rows.shape[1] // each)
     parts = host.reshape(rows[:, : length * (rows.shape[1] // length)], (-1, length))
-    whole = (-1,) if length == 1 else (-1, length)  # a series of one sweep is none
+    whole = (-1,) if length == 1 else (-1, length)  # blocks of one sweep become one series
     found = [function(host.reshape(host.concat([parts[:k], parts[k + 1 :]]), whole)) for k in range(parts.shape[0])]
     return float(host.std(host.asarray(found)) * (len(found) - 1) ** 0.5)
 

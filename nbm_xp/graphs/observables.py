@@ -186,7 +186,7 @@ class StateMeans:
     def variables(self, axes: tuple[str, ...]) -> Variables:
         """Return the means, as NumPy arrays or lazy arrays."""
         found: Variables = {}
-        for each, sums in zip(self.observables, self.sums, strict=False):  # no sums where no sweep is observed
+        for each, sums in zip(self.observables, self.sums, strict=False):  # there are no sums if no sweep is observed
             xp = array_namespace(*sums)
             if is_lazy(xp):
                 found |= each.variables(xp, sums, self.count, axes)
