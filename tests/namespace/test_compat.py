@@ -1,6 +1,6 @@
-"""Every gap that is filled is filled as NumPy has it, and needs it: the library's own answer is wrong or missing.
+"""Every correction of a library gives NumPy's result, and is needed: the library's own is wrong or missing.
 
-When one of these tests fails because the library is right by now, what fills the gap can go.
+If one of these tests fails because the library was fixed, the correction can be removed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COMPLEX = SQUARE + 1j * SQUARE.T
 SYMMETRIC = SQUARE + SQUARE.T
 
 Call = Callable[[Any, Any], Any]
-"""Of a namespace, and of what makes a NumPy array one of its arrays, on Dask in blocks of a size."""
+"""Arguments: a namespace, and a function from a NumPy array to its array, on Dask with chunks of a given size."""
 
 ON_DASK: dict[str, Call] = {
     "broadcast_shapes": lambda xp, of: xp.broadcast_shapes((2, 1), (3,)),
@@ -120,12 +120,12 @@ REFUSALS = (
 
 
 def _ranks_of_empty(xp: Any, of: Any) -> Any:
-    """NumPy itself looks for the largest of no singular values."""
+    """Ranks of matrices without columns are 0; NumPy itself raises an error."""
     return np.zeros(2, int) if xp is host else xp.astype(xp.linalg.matrix_rank(of(STACK[:, :0])), xp.int64)
 
 
 def is_numpys(xp: Any, call: Call) -> bool:
-    """Whether a call has NumPy's values, dtype and shape."""
+    """Return whether a call has NumPy's values, dtype and shape."""
 
     def of(value: Any, chunks: Any = -1) -> Any:
         x = xp.asarray(value)
@@ -192,7 +192,7 @@ def test_only_dask_is_lazy(library: Library) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
 @pytest.mark.parametrize("shape", [(60, 7), (7, 60), (30, 30)], ids=str)
 def test_dask_large_matrices(shape: tuple[int, int], dtype: str) -> None:
-    """Matrices beyond a block's size are decomposed in parallel where Dask can; otherwise in one block all the same."""
+    """Larger matrices than a block are decomposed in parallel if Dask can, and otherwise in one block."""
     xp = get_namespace("dask")
     tolerance = 1e-4 if dtype == "float32" else 1e-10
     value = RNG.normal(size=shape).astype(dtype)
@@ -281,7 +281,7 @@ def test_dask_sets_are_numpys(library: Library, value: Any) -> None:
     with guard():
         for name in ("unique_values", "unique_counts", "unique_inverse", "unique_all"):
             found, wanted = getattr(xp, name)(x), getattr(np, name)(value)
-            if name == "unique_values":  # in an order of the library's own
+            if name == "unique_values":  # whose order depends on the library
                 np.testing.assert_array_equal(np.sort(library.numpy(found)), np.sort(wanted), strict=True)
                 continue
             assert found._fields == wanted._fields
@@ -323,7 +323,7 @@ def test_dask_eigenvalues_have_one_dtype_over_blocks() -> None:
 
 
 def broken(xp: Any, name: str, lowest: float) -> Callable[..., Any]:
-    """CuPy's fault: an infinite start is replaced by the largest finite number, and its place lies outside."""
+    """Simulate CuPy's bug: an infinite extreme becomes the largest finite number, and its index is wrong."""
     own = getattr(xp, name)
 
     def wrong(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -339,7 +339,7 @@ def broken(xp: Any, name: str, lowest: float) -> Callable[..., Any]:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 @pytest.mark.parametrize("axis", [None, 0, 1, -1])
 def test_cupy_keeps_infinities(lowest: float, dtype: str, axis: Any) -> None:
-    """The mend for CuPy needs no device to be tested: any library can have the fault."""
+    """The correction for CuPy is tested without a device, by simulating the bug."""
     name = "max" if lowest < 0 else "min"
     mended = infinite(host, broken(host, name, lowest), lowest, lowest)
     place = infinite(host, broken(host, f"arg{name}", lowest), lowest, 0)
@@ -378,7 +378,7 @@ def test_transforms_of_axes_without_elements_are_refused_all_the_same() -> None:
 
 
 def narrow_solve(a: Any, b: Any) -> Any:
-    """CuPy's: both arrays must have the stack, and none be empty."""
+    """Solve with CuPy's restrictions: both arrays have the stack axes, and none is empty."""
     assert a.shape[:-2] == b.shape[: a.ndim - 2]
     assert a.size
     assert b.size

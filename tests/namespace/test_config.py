@@ -1,4 +1,4 @@
-"""The configuration: its five sources, which of them wins, and what a bad value says."""
+"""The configuration: its five sources, their precedence, and the errors of invalid values."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ WRONG = {
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home directory of its own, with the folder for the file."""
+    """A temporary home directory with the folder of the configuration file."""
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".nbm_xp").mkdir()
     return tmp_path / ".nbm_xp" / "nbm_xp.json"

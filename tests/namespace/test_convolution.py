@@ -1,4 +1,4 @@
-"""The libraries' own kernels for sliding windows: equal to the plain way, bounded in memory, lazy where asked for."""
+"""The libraries' own convolution and pooling kernels: equal to the portable code, bounded in memory, lazy on Dask."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ODD = [
 
 
 def portably(function: Any) -> Any:
-    """The body of a function made by `or_kernel`, whatever kernels there are."""
+    """The portable body of a function made by `or_kernel`."""
     return function.__wrapped__
 
 
@@ -41,7 +41,7 @@ def numbers(*shape: int, dtype: str = "float64") -> Any:
 
 @pytest.fixture
 def short_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The 16 products for small arrays too, in several blocks."""
+    """Use the 16 products for small arrays too, in several blocks."""
     if not core.functions:
         pytest.skip("installed without a compiler: the 16 products are the core's")
     monkeypatch.setattr(winograd, "_WORTH", 0)
@@ -51,7 +51,7 @@ def short_way(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=[*core.levels, "none"])
 def level(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Each level of the compiled core that the machine has, and NumPy's own ways where there is no core."""
+    """Each level of the compiled core that the machine supports, and NumPy's code if there is no core."""
     if request.param == "none":
         monkeypatch.setattr(numpy_kernels, "functions", {})
         yield request.param
@@ -127,12 +127,12 @@ def test_windows_are_the_portable_ones_on_each_level(window: Any, monkeypatch: p
 def windows_are_the_portable_ones(
     shape: Any, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any, channels: int, dtype: str
 ) -> None:
-    """Whole numbers, of which every sum is exact: not one bit may differ, in whatever order sums are taken."""
+    """With integers every sum is exact in any order, so the results must be bitwise equal."""
     x, kernel, y = (
         np.rint(4.0 * numbers(*shape, dtype=dtype))
         for shape in ((4, *shape, channels), (*sizes, 1, channels, 3), (4, *lengths, 3))
     )
-    x, y = x[::-1], y[:, ..., ::-1]  # not contiguous
+    x, y = x[::-1], y[:, ..., ::-1]  # non-contiguous
     how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation}
     forward = sliding.correlate(x, kernel, lengths=lengths, **how)
     np.testing.assert_array_equal(forward, portably(sliding.correlate)(x, kernel, lengths=lengths, **how))
@@ -182,7 +182,7 @@ def test_pooling_is_the_portable_one_on_each_level(window: Any) -> None:
 def pooling_is_the_portable_one(
     shape: Any, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any, channels: int, dtype: str
 ) -> None:
-    """Whole numbers, many of them alike, some not finite."""
+    """Integers with many ties, and some non-finite values."""
     x, g = (np.rint(2.0 * numbers(4, *some, channels, dtype=dtype)) for some in (shape, lengths))
     x[1, ..., 0], x[2, 0], x[3, ..., -1] = np.nan, np.inf, -np.inf
     x = x[::-1]

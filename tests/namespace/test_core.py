@@ -1,6 +1,6 @@
-"""The compiled core gives the same bits on every level of vector instructions and as the portable forms.
+"""The compiled core gives the same bits at every level of vector instructions as the portable code.
 
-Without it, or with one that cannot be loaded, everything works.
+Without it, or if it cannot be loaded, everything works.
 """
 
 from __future__ import annotations
@@ -59,16 +59,16 @@ DRAWS: dict[str, Callable[[Generator], Any]] = (
         }.items()
     }
 )
-"""Every draw that is promised, and longer ones of what has kernels, with rests of all kinds."""
+"""Every draw whose bits are promised, and longer ones of draws with kernels, with all kinds of remainders."""
 
 
 def digests() -> dict[str, Any]:
-    """What each draw is made of."""
+    """Digests of the bytes of each draw."""
     return {name: written(draw(Generator(SEED, "numpy"))) for name, draw in DRAWS.items()}
 
 
 def fresh(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run code in a process of its own, where warnings are shown."""
+    """Run code in a new process with warnings shown."""
     known = {name: value for name, value in os.environ.items() if name not in (core.VARIABLE, "PYTHONWARNINGS")}
     return subprocess.run(
         [sys.executable, "-c", code], env=known | environment, cwd=ROOT, capture_output=True, text=True, check=False
@@ -77,7 +77,7 @@ def fresh(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The names of the kernels that a test has called; each call is made on all levels, and compared."""
+    """Names of the kernels called by a test; each call runs at all levels, and the results are compared."""
     if not core.levels:
         pytest.skip("installed without a compiler")
     tables = {level: core.compiled.functions(level) for level in core.levels}
@@ -87,7 +87,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> set[str]:
         called.add(name)
         outcomes = {}
         for level in (*core.levels, core.level()):
-            copies = {id(value): value.copy() for value in given if isinstance(value, np.ndarray)}  # the same stay so
+            copies = {id(value): value.copy() for value in given if isinstance(value, np.ndarray)}  # keeps aliases
             copied = [copies.get(id(value), value) for value in given]
             outcomes[level] = tables[level][name](*copied), [array.tobytes() for array in copies.values()]
         different = [level for level in core.levels if outcomes[level] != outcomes[core.levels[0]]]
@@ -101,7 +101,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 def exercise() -> None:
     """Call every kernel."""
-    core.functions["half_table"](np.empty(2**15, np.uint16))  # the others see it made once
+    core.functions["half_table"](np.empty(2**15, np.uint16))  # built once for the other calls
     digests()
     for dtype in ("float16", "float32", "float64"):
         Generator(4, "dask").random((300, 200), dtype, chunks=(70, 90)).compute()
@@ -173,14 +173,14 @@ def _of_pooled(mode: Any, x: Any) -> Any:
 @pytest.mark.skipif(not core.is_there(), reason="installed without a compiler")
 def test_a_room_is_kept_for_the_next_and_never_had_twice() -> None:
     assert core.room is not None
-    rooms = [np.frombuffer(core.room(), np.uint8) for _ in range(12)]  # more than are kept
+    rooms = [np.frombuffer(core.room(), np.uint8) for _ in range(12)]  # more than are cached
     assert {room.size for room in rooms} == {core.ROOM}
     for k, room in enumerate(rooms):
         room[:] = k
     assert [set(room[[0, -1]].tolist()) for room in rooms] == [{k} for k in range(12)]
     address = rooms[-1].ctypes.data
     del room, rooms[-1]
-    u = Generator(SEED).random(10**5, "float32")  # its kernel works in that room, which is free
+    u = Generator(SEED).random(10**5, "float32")  # its kernel uses that work space, which is free
     assert np.frombuffer(core.room(), np.uint8).ctypes.data == address
     assert [set(room[[0, -1]].tolist()) for room in rooms] == [{k} for k in range(11)]
     np.testing.assert_array_equal(Generator(SEED).random(10**5, "float32"), u)
@@ -213,7 +213,7 @@ def test_stepping_whole_draws_gives_what_each_element_is_made_of_alone(name: str
 
 
 class _InChunks:
-    """A generator whose draws are split so."""
+    """A generator whose draws are split into chunks."""
 
     def __init__(self, generator: Generator, **how: Any) -> None:
         self._generator, self._how = generator, how
@@ -238,7 +238,7 @@ def test_the_portable_forms_draw_the_same_bits() -> None:
 
 
 def test_where_there_is_a_compiler_there_is_a_core() -> None:
-    """A mistake in its text leaves the package without it; what the portable forms do must not hide that."""
+    """A compile error leaves the package without the core; the portable code must not hide this."""
     compiler = shutil.which(os.environ.get("CC", "cc").split()[0])
     if compiler is None or not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists():
         pytest.skip("there is no C compiler, or there are none of Python's headers")

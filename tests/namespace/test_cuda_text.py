@@ -1,6 +1,6 @@
-"""The CUDA kernels' text as NVIDIA's compiler takes it, and the elements' headers as C's compilers do; no device.
+"""The source of the CUDA kernels compiles with NVIDIA's compiler, and their headers with C compilers; no GPU needed.
 
-`nox -s cuda_text` brings NVIDIA's compiler: the dependency group `cuda-text` of pyproject.toml.
+`nox -s cuda_text` installs NVIDIA's compiler: the dependency group `cuda-text` of pyproject.toml.
 """
 
 from __future__ import annotations

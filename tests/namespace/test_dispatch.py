@@ -1,4 +1,4 @@
-"""Finding the namespace: by arrays, by name, by default; what it costs; what importing the package brings along."""
+"""Selection of the namespace: by arrays, by name, by default; its cost; and the imports of the package."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_a_library_of_the_standard_that_is_not_listed() -> None:
 
 
 def test_arrays_of_their_own_under_another_librarys_functions() -> None:
-    """Replacements and kernels of NumPy's arrays are not for what only calls NumPy's functions its own."""
+    """Arrays of another type whose namespace is NumPy do not get NumPy's replacements and kernels."""
 
     class Own:
         dtype, shape = np.dtype("float64"), (2,)
@@ -307,7 +307,7 @@ def test_what_is_not_needed_is_not_imported(code: str, without: set[str]) -> Non
 
 
 def test_dispatch_costs_next_to_nothing() -> None:
-    """The limit is 0.15 µs over NumPy's call; five times that allows for a busy machine."""
+    """The limit is 0.15 µs over NumPy's call; five times this allows for a busy machine."""
     x = np.ones(10, dtype="float32")
 
     def body(x: Any) -> Any:
@@ -394,7 +394,7 @@ def test_a_masked_array_is_refused_and_keeps_its_mask(enter: Callable[[Any], Any
 def test_so_are_blocks_of_them(enter: Callable[[Any], Any]) -> None:
     da = pytest.importorskip("dask.array")
     for lazy in (da.from_array(MASKED, chunks=1), da.ma.masked_greater(da.ones((2, 2)), 0.5) + 1.0):
-        B.sigmoid(da.ones((2, 2)))  # whose type is the same
+        B.sigmoid(da.ones((2, 2)))  # an array of the same type
         with pytest.raises(TypeError, match="its mask would be lost"):
             enter(lazy)
         assert library_name(da.ma.filled(lazy, 0.0)) == "dask"

@@ -1,4 +1,4 @@
-"""Dtypes by name, promotion as NumPy's on every library, and arrays moved between libraries."""
+"""Dtypes by name, promotion as NumPy's on every library, and conversion of arrays between libraries."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LACKING = {
 
 
 def has(library: Library, *names: str) -> bool:
-    """Whether the library has all these dtypes."""
+    """Return whether the library has all these dtypes."""
     return not any((library.name, name) in LACKING for name in names)
 
 
@@ -80,7 +80,7 @@ def test_names_of_python_and_numpy_types() -> None:
 
 
 class Name(str):
-    """A dtype that is a string, as the tape's are."""
+    """A dtype that is a string, like the tape's."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""How the error of a call that failed is made to say what is at fault."""
+"""Errors of failed calls name the invalid argument."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nbm_xp.namespace.errors import described, naming
 from nbm_xp.tape import Variable, evaluate
 
 Array = Any
-B: Any = natural_bm  # what is wrong here is wrong for a type checker too
+B: Any = natural_bm  # Any, because the calls are wrong for a type checker too
 K: Any = keras2
 ONES = np.ones((2, 3))
 

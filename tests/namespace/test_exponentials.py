@@ -1,4 +1,4 @@
-"""The compiled rows give what the portable bodies give, at extremes too, and leave alone what they are not made for."""
+"""The compiled rows equal the portable code, also for extreme values, and skip unsupported arguments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def x() -> Any:
 
 
 def wide(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Softmax and logsumexp in double precision."""
+    """Softmax and logsumexp in higher precision."""
     below = x.astype("float64") - x.max(axis=1, keepdims=True)
     total = np.exp(below).sum(axis=1, keepdims=True)
     return np.exp(below) / total, (x.max(axis=1, keepdims=True) + np.log(total))[:, 0]
@@ -76,7 +76,7 @@ def test_gradients_go_by_the_same_rules(x: Any) -> None:
 
 
 def test_softplus_in_blocks(x: Any) -> None:
-    """Of an array, and of what is computed of one."""
+    """For an array, and for an expression."""
     whole = softplus(x)
     given = placeholder((None, None), dtype="float32")
     large = np.tile(x, (5, 1))

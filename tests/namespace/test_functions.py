@@ -1,4 +1,4 @@
-"""The namespace of every library, as corrected here, gives NumPy's values, dtypes and shapes; Dask stays lazy."""
+"""Every library's namespace, as corrected here, gives NumPy's values, dtypes and shapes; Dask stays lazy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.helpers.tables.case import plain, values, whole
 from tests.helpers.tables.known import hold
 
 OF_THE_ARRAY_ITSELF = ("getitem-*", "setitem-*", "matrix_transpose-attribute-*", "matrix_transpose-mT-*")
-"""What arrays do by their own methods, which no namespace can correct; the tape's functions do without them."""
+"""Methods of arrays, which no namespace can correct; the tape's functions do not use them."""
 
 FLOATS, EMPTY, SCALAR = values(3, 5, 4, dtype="float32"), np.zeros((0, 3), "float32"), np.asarray(2.5, "float32")
 POSITIVE, INTS = np.abs(FLOATS) + np.float32(0.1), whole(3, 5, 4, low=-9, high=10)
@@ -28,7 +28,7 @@ NARROW = {"rtol": 1e-5}
 
 
 def _cases() -> list[Case]:
-    """What the tables do not have: extreme numbers, narrow dtypes, none and single elements, operators."""
+    """Cases beyond the tables: extreme numbers, narrow dtypes, empty and one-element arrays, operators."""
     made = []
     for name in ("abs", "sign", "square", "negative", "positive", "floor", "ceil", "trunc"):
         made += [plain(name, x) for x in (FLOATS, INTS, EXTREME, EMPTY, SCALAR)]
@@ -62,7 +62,7 @@ KNOWN = [
 ]
 
 OPEN = [f"{name}-*{kind}*" for name in ("exp", "mean", "sin", "sqrt") for kind in ("int", "bool")]
-"""What the standard leaves open, and the tape decides: functions of real numbers, of others."""
+"""Cases that the standard leaves undefined and the tape defines: real functions of integers and bools."""
 
 NAMED = [case for case in CASES if not any(fnmatchcase(str(case), p) for p in (*OF_THE_ARRAY_ITSELF, *OPEN))]
 
@@ -74,7 +74,7 @@ def test_values_are_numpys(cases: list[Case], library: Library, request: pytest.
 
 
 def expected(case: Case) -> list[Any]:
-    """What NumPy gives, or what stands for it where NumPy refuses."""
+    """NumPy's results, or those of the case's reference where NumPy raises `ValueError`."""
     host = get_namespace("numpy")
     try:
         results = case.call(host, *case.arrays)
@@ -91,7 +91,7 @@ def values_are_numpys(case: Case, library: Library) -> None:
         found = flat_list(case.call(library.xp, *map(library.array, case.arrays)))
         found = [library.numpy(result) for result in found]
     for got, want in zip(found, wanted, strict=True):
-        if case.function.startswith("unique_values"):  # in an order of the library's own
+        if case.function.startswith("unique_values"):  # whose order depends on the library
             got, want = np.sort(got), np.sort(want)
         rtol = max(case.rtol, 1e-5 if want.dtype in ("float16", "float32", "complex64") else 1e-9)
         np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol, strict=True)
@@ -102,7 +102,7 @@ def test_dask_extrema_of_no_elements(name: str) -> None:
     da = pytest.importorskip("dask.array")
     xp = get_namespace("dask")
     original = getattr(da, name)(da.zeros((3, 0, 2), chunks=1), axis=0)
-    assert original.compute().shape != original.shape  # what is corrected
+    assert original.compute().shape != original.shape  # the error that is corrected
     for shape in ((3, 0, 2), (1, 0, 0)):
         result = getattr(xp, name)(da.zeros(shape, chunks=1, dtype="float32"), axis=0)
         assert result.compute().shape == result.shape == shape[1:]

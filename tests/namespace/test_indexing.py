@@ -1,4 +1,4 @@
-"""Copies of arrays with a part replaced, sums into repeated places, integers of arrays, arrays made by blocks."""
+"""Arrays with a part replaced, sums into repeated indices, integers from arrays, arrays created by blocks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAIRS = np.asarray([[0, 2], [2, 2], [1, 0]])
 
 
 class Keep:
-    """Makes index tuples: ``Keep()[1:, None]``."""
+    """Index tuples from subscripts: ``Keep()[1:, None]``."""
 
     def __getitem__(self, index: Any) -> Any:
         return index
@@ -66,7 +66,7 @@ INDICES = {
 
 
 def on(library: Library, index: Any) -> Any:
-    """The index with its arrays on the library."""
+    """The index with its arrays converted to the library."""
     if isinstance(index, tuple):
         return tuple(on(library, entry) for entry in index)
     return library.array(index) if isinstance(index, np.ndarray) else index
@@ -194,7 +194,7 @@ def test_concrete_int_of_a_traced_value_is_refused(library: Library) -> None:
 
 
 def coordinates(offset: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    """Each element its place in row-major order of a whole of 100 columns."""
+    """Each element's index in row-major order in an array of 100 columns."""
     axes = [np.arange(start, start + length) for start, length in zip(offset, shape, strict=True)]
     grid = np.meshgrid(*axes, indexing="ij")
     places = [100 ** (len(axes) - 1 - i) * axis for i, axis in enumerate(grid)]
@@ -224,7 +224,7 @@ def test_from_blocks(shape: tuple[int, ...], chunks: Any) -> None:
 
 
 def scaled(offset: tuple[int, ...], shape: tuple[int, ...], factor: Any, addend: Any) -> Any:
-    """The place times a sum, plus a scalar."""
+    """The index times a sum, plus a scalar."""
     return np.arange(offset[0], offset[0] + shape[0]) * np.sum(factor) + addend
 
 
@@ -244,7 +244,7 @@ def test_from_blocks_is_built_fast_and_sliced_cheaply() -> None:
 
     lazy = build()
     assert lazy.npartitions == 10_000
-    assert calls_of(build) < 10_000 / 4  # 200 chunks along the axes count, the blocks do not
+    assert calls_of(build) < 10_000 / 4  # proportional to the 200 chunks along the axes, not to the blocks
     np.testing.assert_array_equal(lazy[995:, 3].compute(scheduler="synchronous"), np.arange(995, 1000) * 100 + 3)
 
 
@@ -277,7 +277,7 @@ def test_from_blocks_on_other_libraries(library: Library) -> None:
 )
 @pytest.mark.parametrize("beyond", [3, -4, 9])
 def test_places_beyond_the_axis_are_errors(library: Library, beyond: int) -> None:
-    """At once, or where Dask computes; JAX and CuPy, which could tell only by waiting for the device, do not."""
+    """Immediately, or when Dask computes; not on JAX and CuPy, which would have to wait for the device."""
     x = library.array(np.asarray([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]]))
     labels = library.array(np.asarray([0, beyond]))
     for pick in (

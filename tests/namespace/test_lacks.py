@@ -1,4 +1,4 @@
-"""What a library of the standard lacks is named in one line, with what needs it, whoever comes upon it."""
+"""A function that a library of the standard lacks is named in one line, with the caller that needs it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ X = np.asarray([[0.5, 0.25, 1.0], [0.0, 0.75, 0.125]])
 
 
 def lacking(name: str) -> Any:
-    """The namespace of array_api_strict under another name and without a function."""
+    """The namespace of array_api_strict under another name and without one function."""
     made: Any = types.ModuleType("sparing")
     for each in dir(strict):
         if each != name and (each[:2] != "__" or each.startswith("__array")):
@@ -32,7 +32,7 @@ def lacking(name: str) -> Any:
 
 
 def planned(record: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """What calls a compiled function of one matrix."""
+    """Return a wrapper that compiles and calls a function of one matrix."""
 
     def call(x: Any) -> Any:
         leaf = placeholder((2, 3), dtype="float64")

@@ -1,4 +1,4 @@
-"""Importing and using the package changes nothing in the libraries that it uses, whichever arrays Dask has."""
+"""Importing and using the package changes nothing in the libraries that it uses, whichever arrays Dask contains."""
 
 from __future__ import annotations
 

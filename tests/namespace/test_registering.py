@@ -1,4 +1,4 @@
-"""A library registered from outside, by a small package that is not this one: replacements, kernels, errors."""
+"""A library registered by a small external package: replacements, kernels, errors."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def put(x, places, values, axis):
 
 @pytest.fixture
 def arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The package of the arrays, and beside it what another package gives for them; all is forgotten afterwards."""
+    """Import the arrays' package, beside a package that registers it; both are removed afterwards."""
     (tmp_path / "boxed_arrays.py").write_text(ARRAYS)
     (tmp_path / "boxed_glue.py").write_text(GLUE)
     monkeypatch.syspath_prepend(tmp_path)
@@ -267,7 +267,7 @@ def test_what_is_registered_is_not_registered_again(arrays: Any) -> None:
 
 
 def test_every_kernel_that_is_asked_for_has_a_name() -> None:
-    """A name that a body asks for and `OPERATIONS` lacks could not be registered from outside."""
+    """Functions that bodies use must be in `OPERATIONS`, or external packages could not register them."""
     asked = set()
     for path in Path(nbm_xp.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

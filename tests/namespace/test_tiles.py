@@ -1,4 +1,4 @@
-"""Products on Dask with a stored matrix: right for any tiles, one tile at a time, and nothing of it in the graph."""
+"""Products of Dask arrays with a stored matrix: correct for any chunks, one tile at a time, without it in the graph."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ XP = get_namespace("dask")
 
 
 class Watched:
-    """A stored matrix that knows how many parts of it were read, and how many lie in memory at once at most."""
+    """A stored matrix that counts reads of its parts, and the most parts in memory at the same time."""
 
     def __init__(self, values: Any) -> None:
         self.values, self.shape, self.dtype, self.ndim = values, values.shape, values.dtype, values.ndim
@@ -36,7 +36,7 @@ class Watched:
 
     def __getitem__(self, index: Any) -> Any:
         part = np.array(self.values[index])
-        if not part.size:  # Dask takes none of it, to see what it is
+        if not part.size:  # Dask reads an empty part to infer the type
             return part
         with self.lock:
             self.reads += 1
@@ -51,12 +51,12 @@ class Watched:
 
 
 def small_blocks() -> Any:
-    """Have Dask think that a block should be no larger than a few numbers."""
+    """Set Dask's preferred block size to a few numbers."""
     return dask.config.set({"array.chunk-size": "16B"})
 
 
 def whole(shape: tuple[int, ...], seed: int = 0) -> Any:
-    """Small multiples of 1/8, of which float32 adds many without rounding."""
+    """Small multiples of 1/8, which float32 adds without rounding."""
     return (np.random.default_rng(seed).integers(-16, 17, size=shape) / 8).astype("float32")
 
 
@@ -66,7 +66,7 @@ def is_read_where_used(product: Any, stored: Any) -> bool:
 
 
 def splits(length: int) -> st.SearchStrategy[tuple[int, ...]]:
-    """All ways to split an axis."""
+    """All ways to split an axis into chunks."""
     ends = st.sets(st.integers(1, length - 1)) if length > 1 else st.just(set())
     return ends.map(lambda cuts: tuple(np.diff([0, *sorted(cuts), length]).tolist()))
 
@@ -89,7 +89,7 @@ def test_the_product_is_that_of_the_undivided_matrices(
     assert held.reads == 0
     if max(lazy.numblocks) > 1 and size_in_bytes(lazy) > 16 and size_in_bytes(lazy) >= size_in_bytes(beside):
         assert is_read_where_used(product, lazy)
-    with small_blocks(), dask.config.set(scheduler="synchronous"):  # expressions are laid out by the settings of now
+    with small_blocks(), dask.config.set(scheduler="synchronous"):  # expressions use the settings at compute time
         found = product.compute()
     assert (product.shape, product.dtype) == (found.shape, found.dtype)
     np.testing.assert_array_equal(found, x @ y)
@@ -104,7 +104,7 @@ def test_each_thread_holds_one_tile_at_a_time(threads: int) -> None:
         weights = da.from_array(held, chunks=(4, 5))
         hidden = XP.matmul(da.from_array(x, chunks=-1), weights)
         back = XP.matmul(hidden, weights.T)
-    gc.disable()  # what goes must go by itself
+    gc.disable()  # memory must be freed by reference counts alone
     try:
         with dask.config.set(scheduler="threads", num_workers=threads):
             found = back.compute()
@@ -155,7 +155,7 @@ def test_what_costs_little_is_done_after_reading(change: Any) -> None:
 def test_what_is_computed_or_in_memory_or_small_is_made_once() -> None:
     values = whole((12, 10))
     stored = da.from_array(Watched(values), chunks=(4, 4))
-    x = da.from_array(whole((3, 12), 1), chunks=-1)  # expressions would split it by the settings of the moment
+    x = da.from_array(whole((3, 12), 1), chunks=-1)  # expressions would split it by the current settings
     with small_blocks(), dask.config.set(scheduler="synchronous"):
         others = [
             da.from_array(values, chunks=(4, 4)),
@@ -169,7 +169,7 @@ def test_what_is_computed_or_in_memory_or_small_is_made_once() -> None:
         ]
         for other in others:
             is_made_once(XP.matmul(x, other), x, other)
-    is_made_once(XP.matmul(x, stored), x, stored)  # of a size that a block may have
+    is_made_once(XP.matmul(x, stored), x, stored)  # within the size of a block
 
 
 def is_made_once(product: Any, x: Any, other: Any) -> None:
@@ -205,7 +205,7 @@ def test_unequal_inner_lengths_are_refused() -> None:
 
 
 def test_parts_are_added_in_the_order_of_the_tiles() -> None:
-    """16777216 + 1 is 16777216 in float32: the sum is 1 in this order, 2 in others."""
+    """In float32, 16777216 + 1 is 16777216: the sum is 1 in this order and 2 in others."""
     values = np.array([[2.0**24] * 3, [1.0] * 3, [-(2.0**24)] * 3, [1.0] * 3], dtype="float32")
     with small_blocks():
         product = XP.matmul(da.ones((2, 4), dtype="float32", chunks=-1), da.from_array(Watched(values), chunks=1))

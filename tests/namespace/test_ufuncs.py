@@ -1,4 +1,4 @@
-"""Elementary functions of the compiled core: accuracy, special values, what they tell of, layouts of memory, levels."""
+"""Elementary functions of the compiled core: accuracy, special values, warnings, memory layouts, levels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST_ERROR = {
     ("log1p", "float64"): 0.83, ("sigmoid", "float32"): 2.3, ("sigmoid", "float64"): 2.4, ("softplus", "float32"): 2.7,
     ("softplus", "float64"): 1.7, ("tanh", "float32"): 2.32, ("tanh", "float64"): 1.1,
 }  # fmt: skip
-"""In units of the last place; NumPy's are 2.4 (exp of float32), 1.4 and 1.2 (tanh), the C library's 0.81 (log1p)."""
+"""Largest errors in ULP. NumPy's are 2.4 (exp of float32), 1.4 and 1.2 (tanh); the C library's is 0.81 (log1p)."""
 
 WITHIN = {(name, dtype): getattr(exponentials, name) for name, dtype in LARGEST_ERROR}
 OWN: Mapping[tuple[str, str], Any] = {key: own for key, own in WITHIN.items() if hasattr(np, key[0])}
@@ -40,7 +40,7 @@ each = pytest.mark.parametrize(("name", "dtype"), sorted(OWN))
 
 
 def numbers(dtype: str, every: int = 4001) -> Any:
-    """Finite numbers of all sizes and signs, and many of common ones."""
+    """Finite numbers of all magnitudes and signs, and many of common magnitude."""
     rng = np.random.default_rng(0)
     bits = np.arange(0, 2**32, every, dtype=np.uint32).view(np.float32)
     spread = [rng.normal(0.0, scale, 100_003).astype(np.float32) for scale in (0.02, 0.4, 1.0, 9.0, 60.0)]
@@ -51,7 +51,7 @@ def numbers(dtype: str, every: int = 4001) -> Any:
 
 
 def ulps(found: Any, exact: Any) -> Any:
-    """The errors, in units of the last place of what is exact."""
+    """Errors in ULP of the exact values."""
     info = np.finfo(found.dtype)
     least = info.minexp - info.nmant
     exponents = np.frexp(np.abs(exact))[1] - 1 - info.nmant
@@ -59,7 +59,7 @@ def ulps(found: Any, exact: Any) -> Any:
 
 
 def wide(name: str, x: Any) -> Any:
-    """The function in wider numbers."""
+    """The function in higher precision."""
     if hasattr(np, name):
         return getattr(np, name)(x)
     e = np.exp(-np.abs(x))
@@ -67,7 +67,7 @@ def wide(name: str, x: Any) -> Any:
 
 
 def told(call: Callable[[Any], Any], x: Any) -> list[str]:
-    """What a call says of each kind."""
+    """Floating-point errors of a call, by kind."""
     said = []
     kinds: list[dict[str, Any]] = [{"divide": "raise"}, {"over": "raise"}, {"under": "raise"}, {"invalid": "raise"}]
     for kind in kinds:
@@ -107,10 +107,10 @@ def test_special_values_and_errors_are_those_of_numpy(name: str, dtype: str) -> 
         assert np.isfinite(found) == np.isfinite(wanted)
         if not np.isfinite(wanted) or not wanted:
             same(found, wanted)
-        among = np.concatenate([plain, x, plain])  # found among others, in arrays that lie apart as well
+        among = np.concatenate([plain, x, plain])  # the same values among others, also in non-contiguous arrays
         with np.errstate(all="ignore"):
             same(own(among)[999], found[0])
-        wanted_of_it = [line for line in told(theirs, x) if "underflow" not in line]  # NumPy's depends on the machine
+        wanted_of_it = [line for line in told(theirs, x) if "underflow" not in line]  # NumPy's differs between machines
         if np.isfinite(value) and x[0] and abs(found[0]) < np.finfo(dtype).tiny and name != "tanh":
             wanted_of_it.append(f"underflow encountered in {name}")
         assert told(own, x) == wanted_of_it
@@ -140,7 +140,7 @@ def test_memory_of_any_layout(name: str, dtype: str) -> None:
     same(own(x.astype(x.dtype.newbyteorder())), want)
     for target, source in ((slice(None), slice(None)), (slice(1, None), slice(-1)), (slice(None, None, 2),) * 2):
         y = x.copy()
-        own(y[source], out=y[target])  # onto itself, or a part of it
+        own(y[source], out=y[target])  # in place, or onto an overlapping part
         same(y[target], want[source])
     assert own(x[:0]).shape == (0,)
     assert own(x[3]) == want[3]

@@ -1,4 +1,4 @@
-"""Assignment to parts of Tensors, operations in place, and what compiled code writes to the array of a Tensor."""
+"""Assignment to Tensors and in-place operations, and writes of compiled code to the array of a Tensor."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TestAssignment:
     @pytest.mark.parametrize("key", [..., slice(None), (), "mask", "mask of rows", "row and mask"])
     def test_nothing_flows_to_what_is_replaced_as_a_whole(self, key: Any) -> None:
         x, v = Variable(A), Variable(A + 1.0)
-        y = xp.log(x * 0.0)  # whose derivative is infinite
+        y = xp.log(x * 0.0)  # the derivative is infinite
         masks = {"mask": xp.isinf(y), "mask of rows": x[:, 0] > -1.0, "row and mask": (slice(None), x[0, :] > -1.0)}
         key = masks[key] if isinstance(key, str) else key
         with np.errstate(all="ignore"):
@@ -137,14 +137,14 @@ ON_BITS = {"&": operator.and_, "|": operator.or_, "^": operator.xor, "<<": opera
 
 
 def in_place(symbol: str, x: Any, other: Any) -> Any:
-    """What ``x += other`` and its kin, as statements, give the name `x`."""
+    """Value of the name `x` after ``x += other`` or another in-place statement."""
     names = {"x": x, "other": other}
     exec(f"x {symbol}= other", names)
     return names["x"]
 
 
 def call_in_place(op: Any, x: Any, other: Any) -> None:
-    """Call the method that the statement calls, as a class does that holds an array and hands operators on to it."""
+    """Call the method of an in-place statement, as a class that wraps an array and forwards operators does."""
     getattr(x, f"__i{op.__name__.strip('_')}__")(other)
 
 
@@ -191,7 +191,7 @@ class TestInPlace:
         np.testing.assert_array_equal(evaluate(x), A * 2)
 
     def test_broadcasting_and_promotion_rebind(self) -> None:
-        """A loss multiplies its score, a number, by a weight for each sample; the name stands for the product then."""
+        """A loss multiplies its scalar score by sample weights; the name is then bound to the product."""
         score = kept = xp.mean(xp.asarray(A))
         score *= np.asarray([1.0, 0.0, 2.0])
         assert score.shape == (3,) and kept.shape == ()
@@ -214,7 +214,7 @@ class TestInPlace:
         assert times(np.asarray([2.0]), np.asarray([1.0, 3.0])).tolist() == [2.0, 6.0]
 
     def test_a_layers_inputs_stay(self) -> None:
-        """Layers written for symbolic tensors add to the first of their inputs, and others use that input, too."""
+        """Layers for symbolic tensors add to the first of their inputs, while other layers use that input as well."""
         inputs = [xp.asarray(A), xp.asarray(A)]
         output = inputs[0]
         for other in inputs[1:]:
@@ -223,7 +223,7 @@ class TestInPlace:
 
 
 def test_the_value_of_a_variable_is_assigned_to_and_the_variable_stays() -> None:
-    """What `asarray` gives for a variable is its value: there assignment records, as for any other Tensor."""
+    """`asarray` of a variable returns its value as a Tensor, to which assignment is recorded."""
     v = Variable(np.asarray([1.0, 2.0, 3.0]))
     value = xp.asarray(v)
     value[1] = 7.0
@@ -248,7 +248,7 @@ def test_a_write_arrives_in_the_tensors_own_library(library: Library) -> None:
         before = x + 1.0
         array = np.asarray(x)
         array[0] = -1.0
-        assert np.asarray(x) is array  # as of any array
+        assert np.asarray(x) is array  # as for any array
         after = x * 2.0
         np.testing.assert_array_equal(library.numpy(evaluate(x)), [[-1.0] * 3, ROWS[1]])
         np.testing.assert_array_equal(library.numpy(evaluate(before)), ROWS + 1.0)
@@ -274,7 +274,7 @@ def test_a_write_to_a_view_arrives_in_what_it_shows(dtype: str) -> None:
 
 
 def test_arrays_for_views_of_one_tensor_do_not_undo_one_another() -> None:
-    """Also where they overlap, and in threads."""
+    """Also if they overlap, and in threads."""
     x = xp.zeros((4, 2), dtype="float64")
     views = [x[0], x[1], x[2], x[3], x[0]]
     writing = [Thread(target=lambda v, n: np.asarray(v).put(n > 3, n + 1.0), args=(v, n)) for n, v in enumerate(views)]
@@ -286,7 +286,7 @@ def test_arrays_for_views_of_one_tensor_do_not_undo_one_another() -> None:
 
 
 def test_reading_changes_nothing() -> None:
-    """The node stays, so that gradients and variables are found: NaN is read as written, and -0.0 written over 0.0."""
+    """The node is unchanged, so gradients and variables are still found. A write of -0.0 over 0.0 is detected."""
     v = Variable(np.asarray([1.0, np.nan]))
     x = xp.asarray(np.asarray([0.0, np.nan]))
     y, loss = v * 2.0, xp.sum(x**2)
@@ -299,7 +299,7 @@ def test_reading_changes_nothing() -> None:
     np.asarray(y)[0] = -0.0
     assert np.signbit(evaluate(y)).tolist() == [True, False]
     v.set_value(np.ones(2))
-    assert evaluate(y).tolist() == [0.0, 2.0]  # what was not written is computed
+    assert evaluate(y).tolist() == [0.0, 2.0]  # elements without a write are recomputed
 
 
 def test_an_array_that_no_write_could_leave_is_for_reading() -> None:
@@ -315,7 +315,7 @@ def test_an_array_that_no_write_could_leave_is_for_reading() -> None:
 
 def test_a_copy_is_its_owners() -> None:
     x = xp.asarray(ROWS)
-    for _ in range(2):  # of the Tensor, and of the array that stands for it
+    for _ in range(2):  # for the Tensor, and for its array
         np.array(x)[0] = 9.0
         np.asarray(x, dtype="float32")[0] = 9.0
         array = np.asarray(x)

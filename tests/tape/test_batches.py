@@ -1,4 +1,4 @@
-"""Functions with a batch axis: a plan as one task for each block, with the numbers of the undivided batch."""
+"""Functions with a batch axis: a plan runs as one task per block, with the results of the undivided batch."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def computed(results: Any) -> list[Any]:
 def check(
     inputs: Any, outputs: Any, arrays: Any, chunks: Any, batch_axis: Any = 0, combine: Any = None, rtol: float = 1e-10
 ) -> Any:
-    """Hold what blocks give, in shape, dtype and numbers, to what the undivided arrays give."""
+    """Compare the results of blocks, in shape, dtype and values, with those of the undivided arrays."""
     batched = function(inputs, outputs, batch_axis=batch_axis, combine=combine)
     wanted = function(inputs, outputs)(*arrays)
     given = [a if c is None else da.from_array(a, chunks=c) for a, c in zip(arrays, chunks, strict=True)]

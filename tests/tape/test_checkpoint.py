@@ -1,4 +1,4 @@
-"""`checkpoint`: the same values and gradients, computed again instead of kept."""
+"""`checkpoint`: the same values and gradients, recomputed instead of stored."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ class TestScans:
             np.testing.assert_allclose(got, want, rtol=1e-12)
 
     def test_memory(self) -> None:
-        """The square root of the number of steps, not the number; and none of the inner values of a step."""
+        """Memory grows with the square root of the number of steps, without the inner values of a step."""
         size, steps = 20_000, 100
         start = Variable(np.ones(size))
 

@@ -1,4 +1,4 @@
-"""Plans on a library that compiles, and what runs as it is there; JAX with its 64-bit types off."""
+"""Plans on a library that compiles, and plans that run uncompiled there; JAX without 64-bit types."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def on_jax() -> Any:
 
 
 def is_compiled(run: Function) -> bool:
-    """Whether the one plan of a function was compiled and runs so."""
+    """Return whether the single plan of a function was compiled."""
     (route,) = run._routes.values()
     return route.executor.works and route.executor.jitted is not None
 
@@ -61,7 +61,7 @@ class TestPlans:
         run = function([x], noted(x) * 2.0)
         for _ in range(4):
             np.testing.assert_array_equal(run(jnp.ones(3)), 2.0)
-        assert len(TRACES) == 2  # once with an array, once to compile
+        assert len(TRACES) == 2  # once with an array, once for compilation
         run(jnp.ones(4))
         assert len(TRACES) == 3
         assert is_compiled(run)
@@ -181,7 +181,7 @@ class TestLoops:
             assert float(last()) == 256.0
             assert whole().shape == (8,)
         assert is_compiled(last)
-        assert not is_compiled(whole)  # how long it is depends on data
+        assert not is_compiled(whole)  # its number of steps depends on data
 
     def test_a_state_that_changes_its_shape_is_refused_as_elsewhere(self) -> None:
         h = placeholder((None,))

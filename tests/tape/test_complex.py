@@ -1,4 +1,4 @@
-"""Complex numbers: the convention of gradients, refusals, and agreement with JAX, whose convention it is."""
+"""Complex numbers: the convention of gradients, errors, and agreement with JAX, which has the same convention."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Z = complex_values(3, 3)
 
 
 def test_the_gradient_of_a_real_loss() -> None:
-    """du/dx - i du/dy, of u = x² y."""
+    """The gradient is du/dx - i du/dy, for u = x² y."""
     z = Variable(np.asarray(2 + 3j), dtype="complex128")
     loss = xp.real(z) ** 2 * xp.imag(z)
     assert complex(gradients(loss, z)) == 2 * 2 * 3 - 1j * 2**2

@@ -1,4 +1,4 @@
-"""Whether a composite is element-wise is declared, and holds where it is."""
+"""Composites declared as elementwise are elementwise."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ELEMENTWISE: dict[str, tuple[int, dict[str, Any]]] = {
     "root_of_positive_part": (1, {}), "root_of_sum_of_squares": (1, {}), "sigmoid": (1, {}), "softplus": (1, {}),
     "softsign": (1, {}),
 }  # fmt: skip
-"""Those that are: how many arrays they take, and with which options they are tried."""
+"""The elementwise composites: their number of arrays, and the options to test."""
 
 
 def tagged() -> set[str]:
@@ -47,7 +47,7 @@ def test_each_element_comes_of_those_in_its_place(name: str) -> None:
 
 
 def steps(fn: Any, x: np.ndarray) -> list[str]:
-    """The operations that a function of one example is for many at once."""
+    """Operations recorded by vmap of a function of one example."""
     many = placeholder(x.shape, dtype="float64")
     return [node.op.name for node in reachable([vmap(fn)(many).node])]
 
@@ -62,12 +62,12 @@ def test_vmap_keeps_an_activation_whole(name: str) -> None:
 
 
 def test_one_of_the_users_own() -> None:
-    # the rule is not the derivative, so that it shows whether it was asked
+    # the rule differs from the derivative, to show whether it is used
     @composite(gradient=lambda g, out, x: g * 7.0, elementwise=True, may_overlap=False, name="test_declared")
     def declared(x: Any) -> Any:
         return x * x
 
-    # of the shape of its argument, and yet not element-wise
+    # of the shape of its argument, but not elementwise
     @composite(gradient=lambda g, out, x: g, infer=same_as_first, may_overlap=False, name="test_undeclared")
     def undeclared(x: Any) -> Any:
         return x - x.__array_namespace__().sum(x, axis=0)

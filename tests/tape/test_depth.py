@@ -1,4 +1,4 @@
-"""Deep, wide and long graphs: no recursion anywhere, and no step whose time or text grows faster than the graph."""
+"""Deep, wide and long graphs: no recursion, and no step with time or text beyond linear in the graph's size."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.helpers.calls import calls_of
 
 @contextmanager
 def little_stack(frames: int = 120) -> Iterator[None]:
-    """Room for so few further frames that recursion over a graph would not fit."""
+    """Limit the stack to so few further frames that recursion over a graph would overflow."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(len(inspect.stack(0)) + frames)
     try:
@@ -38,7 +38,7 @@ def chain(x: Tensor, steps: int) -> Tensor:
 class TestDepth:
     def test_recording_running_and_gradients(self) -> None:
         x = placeholder((None,), dtype="float64")
-        function([x], gradients(xp.sum(chain(x, 3)), x))(np.ones(2))  # what is imported or cached on first use
+        function([x], gradients(xp.sum(chain(x, 3)), x))(np.ones(2))  # fills caches and imports on first use
         with little_stack():
             y = chain(x, 600)
             loss = xp.sum(y)
@@ -83,7 +83,7 @@ class TestWork:
 
             return calls_of(work)
 
-        of(100)  # what is imported or cached on first use
+        of(100)  # fills caches and imports on first use
         small, large = of(200), of(1600)
         assert large < 1.1 * 8 * small
 

@@ -1,4 +1,4 @@
-"""The gradient driver: what it takes and refuses, dtypes, broadcasting, what is disconnected, rules of one's own."""
+"""Reverse-mode gradients: valid arguments, errors, dtypes, broadcasting, disconnected variables, custom rules."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ class TestRegisterGradient:
 
 @composite(gradient=(lambda g, out, x, y, power: g * power * x ** (power - 1) * y, None), arrays=2, name="test_scaled")
 def scaled_power(x: Any, y: Any, power: int = 2) -> Any:
-    """``x**power * y``, of which only `x` is differentiated."""
+    """``x**power * y``, differentiable only with respect to `x`."""
     return x**power * y
 
 

@@ -1,4 +1,4 @@
-"""The dtypes of the tape's namespace: names that compare as strings, promotion, kinds and limits."""
+"""Dtypes of the tape's namespace: names that compare as strings, promotion, kinds and limits."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_python_scalars_are_weak() -> None:
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float32", "complex64"])
 def test_lengths_are_weak_integers(dtype: str) -> None:
-    """As NumPy has it for Python's: bool becomes int64, all else stays; operators and `isin` agree."""
+    """As Python integers in NumPy: bool becomes int64, other dtypes are kept; operators and `isin` agree."""
     x = xp.asarray(np.ones(2, dtype=dtype))
     for length in (3, Variable(np.ones((3, 2))).shape[0], placeholder((None,)).shape[0]):
         assert xp.result_type(x, length) == xp.result_type(length, x) == (x + length).dtype

@@ -1,4 +1,4 @@
-"""An error that is raised when a graph runs names the user's line that recorded it, the operation and what it met."""
+"""Run-time errors name the user's line that recorded the operation, the operation and its operands."""
 
 from __future__ import annotations
 

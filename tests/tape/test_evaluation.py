@@ -1,4 +1,4 @@
-"""Values asked for while recording: right whatever was kept or compiled, cheap to ask for again, or said unknown."""
+"""Values evaluated while recording: correct with caching and compilation, cheap when repeated, or an error."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ class TestConstants:
         assert CALLS["all"] == 99
 
     def test_long_history_is_not_computed_again(self) -> None:
-        """An algorithm that looks at its values as it goes on takes time in proportion to its steps."""
+        """The time of an algorithm that evaluates its values as it proceeds is linear in its number of steps."""
         x = as_tensor(np.ones(3))
         for _ in range(3):
             for _ in range(200):
                 x = counted(x)
             if bool(xp.any(x < 0)):
                 raise AssertionError
-            _ = x[x > 0]  # whose length depends on data
+            _ = x[x > 0]  # its length depends on data
         assert CALLS["all"] == 600
 
     def test_what_is_looked_at_by_the_piece_is_computed_twice_at_most(self) -> None:
@@ -125,7 +125,7 @@ class TestVariables:
     def test_are_seen_as_they_are(self) -> None:
         v = Variable(np.ones(2))
         y = xp.sum(v * 2.0) + v.shape[0]
-        for k in range(5):  # the later ones compiled
+        for k in range(5):  # the later evaluations are compiled
             v.set_value(np.full(2 + k, float(k)))
             assert float(y) == 2.0 * k * (2 + k) + 2 + k
 
@@ -215,7 +215,7 @@ class TestOthers:
 def test_a_plan_from_one_kept_result_of_a_call_computes_the_others() -> None:
     x = as_tensor(np.asarray([[1.0, 2.0], [3.0, 4.0], [4.0, 8.0]]))
     _, values, rows = xp.linalg.svd(x, full_matrices=False)
-    rank = int(xp.sum(xp.astype(values > 1e-3, xp.int64)))  # keeps the singular values
+    rank = int(xp.sum(xp.astype(values > 1e-3, xp.int64)))  # caches the singular values
     found = np.asarray(xp.sum(rows[:rank, :], axis=1) / values[:rank])
     _, expected, factors = np.linalg.svd(np.asarray(x), full_matrices=False)
     np.testing.assert_allclose(found, factors.sum(axis=1) / expected, rtol=1e-12)
@@ -258,7 +258,7 @@ def test_a_variable_may_be_looked_at() -> None:
     positive = x[x > 0]
     assert positive.shape == (3,)
     np.testing.assert_array_equal(evaluate(gradients(xp.sum(positive**2), x)), [4, 0, 0, 4, 6])
-    x.set_value(NUMBERS * 10)  # the places stay those that were found
+    x.set_value(NUMBERS * 10)  # the indices remain those found before
     np.testing.assert_array_equal(evaluate(positive), [20, 20, 30])
 
 

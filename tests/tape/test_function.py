@@ -1,4 +1,4 @@
-"""Compiled functions: inputs, outputs, updates and givens, which library they run on, and what they refuse."""
+"""Compiled functions: inputs, outputs, updates, givens, array library, and errors."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ class TestLibraries:
 
 
 class TestExplain:
-    """Which executor ran."""
+    """The executor that ran."""
 
     def test_nothing_before_the_first_call(self) -> None:
         x = placeholder((None,))
@@ -268,7 +268,7 @@ class TestExplain:
             "numpy: a plan of 1 statement",
             "dask: one task for each block of the batch",
         ]
-        run(dask.asarray(np.ones((0, 2))))  # no examples, no blocks
+        run(dask.asarray(np.ones((0, 2))))  # no examples: no blocks
         assert "operation by operation" in run.explain()
 
     @pytest.mark.skipif(why_not("jax") is not None, reason="jax is not installed")

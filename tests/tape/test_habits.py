@@ -1,4 +1,4 @@
-"""What is typed out of habit on a Tensor is told, in one line, how the tape writes it."""
+"""Functions of other libraries, applied to a Tensor, raise a one-line error that names the tape's function."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_function_of_scipys() -> None:
 
 @pytest.mark.parametrize("is_set", [False, True])
 def test_setting_the_variable_is_advised_where_it_is_not_set(is_set: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SciPy has functions that take no other arrays even then, `log_expit` among them."""
+    """Even then SciPy has functions that accept no other arrays, such as `log_expit`."""
     ufuncs = pytest.importorskip("scipy.special._ufuncs")
     monkeypatch.setenv("SCIPY_ARRAY_API", str(int(is_set)))
     with pytest.raises(TypeError, match=r"call xp\.special\.log_expit\(x\)") as error:
@@ -86,7 +86,7 @@ def test_a_ufunc_that_nothing_stands_for() -> None:
 
 
 def test_numpys_functions_take_constants() -> None:
-    """As they take other libraries' arrays; what a function of a variable says, it says of all that comes of it."""
+    """Constants are accepted like other libraries' arrays; an expression with a variable raises an error."""
     constant = xp.asarray(np.asarray([1.0, 2.0, 3.0])) * 2.0
     assert isinstance(np.exp(constant), np.ndarray)
     np.testing.assert_array_equal(np.maximum(constant, 3.0), [3.0, 4.0, 6.0])
@@ -97,7 +97,7 @@ def test_numpys_functions_take_constants() -> None:
 
 
 def test_what_numpys_functions_are_told_to_write_to_is_written_to() -> None:
-    """A Tensor or an array; the statement alone gives its name to the sum."""
+    """`out` may be a Tensor or an array; ``array += tensor`` rebinds the name to a Tensor."""
     first, second = np.asarray([1.0, 2.0]), xp.asarray(np.asarray([3.0, 4.0]))
     for ufunc, arguments in [(np.multiply, (first, 2.0)), (np.add, (first, second)), (np.exp, (first,)),
                              (np.exp, (second,))]:  # fmt: skip
@@ -117,7 +117,7 @@ def test_what_numpys_functions_are_told_to_write_to_is_written_to() -> None:
 
 
 def test_numpys_questions_are_answered() -> None:
-    """As a library that draws does, which asks whether a limit is finite."""
+    """Plotting libraries check, for example, whether a limit is finite."""
     assert np.isfinite(KNOWN[0]) and not np.isnan(KNOWN[0])
     assert evaluate(np.signbit(-KNOWN)).tolist() == [True, True, True]
     assert isinstance(np.isinf(UNKNOWN), Tensor)
@@ -140,7 +140,7 @@ def test_a_function_of_pytorchs(library: Library) -> None:
 
 @pytest.mark.parametrize("library", libraries("jax"), indirect=True)
 def test_a_function_of_jaxs(library: Library) -> None:
-    """Compiled, reducing, converting; the operators beside its arrays record as ever."""
+    """Compiled, reducing, converting; operators with its arrays are still recorded."""
     import jax
     import jax.numpy as jnp
 

@@ -1,4 +1,4 @@
-"""Jacobians and Hessians: all unit vectors at once, or one by one where an operation cannot take many."""
+"""Jacobians and Hessians: all unit vectors at once, or one by one if an operation has no batching rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lengths: those of variables, those that are computed, and those that only a step of a loop knows."""
+"""Lengths of variables, computed lengths, and lengths that are known only within a step of a loop."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_no_length_is_negative_now() -> None:
 
 @pytest.mark.parametrize("step", [None, 2, -1, -2])
 def test_a_bound_may_count_from_the_end(step: int | None) -> None:
-    """Whatever its sign turns out to be, the length is that of NumPy's slice."""
+    """Whatever its sign at run time, the length is that of NumPy's slice."""
     first, last = placeholder((), dtype="int64"), placeholder((), dtype="int64")
     x = xp.asarray(X)
     forms: list[Callable[[Any, Any], slice]] = [
@@ -226,7 +226,7 @@ EYE = Variable(np.eye(2))
 
 
 def reshaped(x: Tensor, times: int) -> Tensor:
-    """The same, with a first length that takes long to write."""
+    """The same values; the expression of the first length grows with `times`."""
     for _ in range(times):
         x = xp.reshape(xp.reshape(x, (-1, 2)) @ EYE, (-1, x.shape[1], 2))
     return x
@@ -234,7 +234,7 @@ def reshaped(x: Tensor, times: int) -> Tensor:
 
 @pytest.mark.parametrize("times", [1, 2, 4])
 def test_two_loops_over_states_of_lengths_that_take_long_to_write(times: int) -> None:
-    """Value and gradients are those of a graph in which all lengths are integers."""
+    """Values and gradients equal those of a graph in which all lengths are integers."""
     w, v = Variable(np.asarray([[0.5, 0.1], [0.0, 0.4]])), Variable(np.eye(2) * 0.25)
 
     def layer(z: Tensor, matrix: Tensor) -> Tensor:

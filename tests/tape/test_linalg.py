@@ -1,4 +1,4 @@
-"""Linear algebra where a table of cases does not reach: singular matrices, equal values, refusals, named results."""
+"""Linear algebra beyond the tables of cases: singular matrices, equal values, errors, named results."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def orthogonal(n: int, *, imaginary: bool = False) -> Any:
 
 @pytest.mark.parametrize("imaginary", [False, True])
 def test_singular_values_that_are_equal(imaginary: bool) -> None:
-    """A polar decomposition, and a sum over all values, are smooth where the values are equal."""
+    """A polar decomposition, and a sum over all singular values, are smooth where these are equal."""
     x = 2.0 * orthogonal(3, imaginary=imaginary)
 
     def polar(a: Any) -> Any:
@@ -77,7 +77,7 @@ def test_singular_values_that_are_equal(imaginary: bool) -> None:
 
 @pytest.mark.parametrize("imaginary", [False, True])
 def test_eigenvalues_that_are_equal(imaginary: bool) -> None:
-    """Sums over equal eigenvalues, and the space that belongs to them, are smooth."""
+    """Sums over equal eigenvalues, and their eigenspace, are smooth."""
     q = orthogonal(4, imaginary=imaginary)
     x = (q * [1.0, 1.0, 1.0, 5.0]) @ np.conj(q).T
 
@@ -126,7 +126,7 @@ SINGLE = list({
 @pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", without=("numpy-readonly",)), indirect=True)
 @pytest.mark.parametrize("case", SINGLE, ids=str)
 def test_single_precision_stays(case: Case, library: Library) -> None:
-    """No constant of a rule widens what it meets: values and gradients are of the precision they were declared with."""
+    """Constants in gradient rules promote nothing: values and gradients keep the precision of their inputs."""
     narrow = {"float64": "float32", "complex128": "complex64"}
     variables = [Variable(library.array(a.astype(narrow.get(str(a.dtype), a.dtype)))) for a in case.arrays]
     results = flat_list(case.call(xp, *variables))

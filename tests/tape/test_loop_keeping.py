@@ -1,4 +1,4 @@
-"""What a loop keeps of its steps, what it does before them, and what it adds up afterwards."""
+"""Loops: values stored for the gradient, values hoisted out of the loop, and sums moved behind it."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def no_calls() -> None:
 
 
 def bodies(*tensors: Tensor) -> dict[str | None, LoopBody]:
-    """The loops of a graph by name."""
+    """Loops of a graph by name."""
     nodes = reachable([tensor.node for tensor in tensors])
     return {node.name: node.payload for node in nodes if node.op.name == "loop"}
 
 
 def kept(name: str, *tensors: Tensor) -> set[Node]:
-    """What a loop of this name is asked for of each step."""
+    """Values that a loop of this name stores for each step."""
     nodes = reachable([tensor.node for tensor in tensors])
     asked = {(node.args[0].payload, node.args[1]) for node in nodes if node.op is OUTPUT and node.args[0].name == name}
     return {body.tapped_at(index) for body, index in asked if index >= body.first_tap}
@@ -94,7 +94,7 @@ class TestKept:
         outputs, _ = scan(lambda h: xp.tanh(2.0 * h + 1.0), outputs_info=h, n_steps=5, name="walk")
         loss = xp.sum(outputs[-1])
         slope = gradients(loss, h)
-        assert len(kept("walk", loss, slope)) == 1  # tanh's own value, which is the output
+        assert len(kept("walk", loss, slope)) == 1  # the value of tanh, which is the output
 
     def test_views_are_taken_again(self) -> None:
         w, h = Variable(W), Variable(ROWS[0])
@@ -235,7 +235,7 @@ class TestElsewhere:
         def loss(x: Any, w: Any, steps: int) -> Any:
             return xp.sum(scan(lambda row, h: checkpoint(xp.tanh)(row @ w + h), x, w[0], n_steps=steps)[0] ** 2)
 
-        evaluation._plans.clear()  # what is full forgets as much as it learns
+        evaluation._plans.clear()  # a full cache drops as many plans as it stores
         derived = value_and_grad(loss, argnums=(0, 1))
         first = derived(ROWS[:, 0], W, 3)
         count = len(evaluation._plans)

@@ -1,4 +1,4 @@
-"""Memory: what plans hold at once, and results that share none with variables, arguments or one another."""
+"""Memory: peak use of plans, and results that share no memory with variables, arguments or each other."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ ARRAY = np.full((200, 500), 0.5)
 
 
 def arrays_held(run: Callable[..., Any], *arguments: Any) -> float:
-    """The most that a call allocates at once, results included, in arrays: the least of three calls.
+    """Peak memory of a call including its results, as a number of arrays: the least of three calls.
 
-    What other threads of the process allocate meanwhile counts too, and is not the same each time.
+    Other threads of the process allocate too, by different amounts each time.
     """
     run(*arguments)
     return min(_allocated(run, *arguments) for _ in range(3)) / ARRAY.nbytes
 
 
 def _allocated(run: Callable[..., Any], *arguments: Any) -> int:
-    tracemalloc.start()  # what was there before, and goes meanwhile, does not count
+    tracemalloc.start()  # earlier allocations, which may be freed meanwhile, do not count
     before, _ = tracemalloc.get_traced_memory()
     run(*arguments)
     _, peak = tracemalloc.get_traced_memory()
@@ -48,7 +48,7 @@ def _allocated(run: Callable[..., Any], *arguments: Any) -> int:
 
 
 LINKS: dict[str, tuple[Callable[[Any, Any], Any], float]] = {
-    # a link of the chain, and how many arrays its gradient has to keep
+    # a link of the chain, and the number of arrays that its gradient keeps
     "sin": (lambda y, x: xp.sin(y), 1),
     "tanh of a line": (lambda y, x: xp.tanh(y * 0.9 + 0.1), 1),
     "sum of products": (lambda y, x: xp.exp(-y) * x, 1),
@@ -97,7 +97,7 @@ def test_layers_keep_their_activations_alone() -> None:
         y = xp.tanh(y @ weight)
     loss = xp.sum(y * y)
     held = arrays_held(function([x], gradients(loss, weights)), ARRAY)
-    assert held < 10 + 10 * 2.5 + 4.1  # activations, gradients of weights (2.5 arrays each) and what is in hand
+    assert held < 10 + 10 * 2.5 + 4.1  # activations, gradients of weights (2.5 arrays each) and temporaries
 
 
 @composite(gradient=lambda g, out, x: g, name="test_same")

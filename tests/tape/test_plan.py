@@ -1,4 +1,4 @@
-"""Plans: each value computed once and freed after its last use, at any depth, found again, and safe across threads."""
+"""Plans compute each value once, free it after its last use, work at any depth, are cached, and are thread-safe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How values print, in bounded length and without being computed, and graphs for Graphviz."""
+"""Text of Tensors, of bounded length and without computation, and graphs for Graphviz."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class TestRepr:
         assert len(repr(y)) < 200
 
     def test_computes_nothing(self, library: Library) -> None:
-        small = Variable(library.array(np.ones(2)))  # the guard of the tests fails on a hidden compute of Dask
+        small = Variable(library.array(np.ones(2)))  # the tests' guard fails on an implicit compute of Dask
         assert f"float64[2] in {library.name}" in repr(small)
         assert ("[1.0, 1.0]" in repr(small)) == (library.name == "numpy")
         assert "float64[2]" in repr(as_tensor(library.array(np.ones(2))) * 2.0)

@@ -1,4 +1,4 @@
-"""`scan`: what a step may return and be given, updates of variables, what is kept in memory, what is refused."""
+"""`scan`: arguments and results of a step, updates of variables, memory, and errors."""
 
 from __future__ import annotations
 

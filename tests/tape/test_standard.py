@@ -1,4 +1,4 @@
-"""The tape's namespace is the standard's: names, signatures, version, and errors raised while recording."""
+"""The tape's namespace follows the array API standard: names, signatures, version, and errors while recording."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMES = [
     *pairs(array_api_strict.fft, getattr(xp, "fft", None), "fft."),
 ]
 UNDEFINED = inspect.signature(array_api_strict.from_dlpack).parameters["copy"].default
-"""What array_api_strict writes where None is the standard's default."""
+"""Default of array_api_strict where the standard has None."""
 
 
 def parameters(function: Any) -> list[tuple[str, Any, Any]]:
@@ -50,7 +50,7 @@ def test_name_and_signature(theirs: Any, namespace: Any, name: str) -> None:
 
 
 class _Empty:
-    """What every class has, to which releases of Python add."""
+    """Attributes of every class, which depend on the release of Python."""
 
 
 METHODS = [
@@ -62,7 +62,7 @@ METHODS = [
 
 NOT_OF_ARRAYS = {"__annotations__", "__buffer__", "__slots__"}
 REBINDING = {name for name in METHODS if name.startswith("__i") and f"__{name[3:]}" in METHODS}
-"""`x += y` is `x = x + y`: Python does so where a class has none of these."""
+"""Without these methods, Python evaluates ``x += y`` as ``x = x + y``."""
 
 
 @pytest.mark.parametrize("name", sorted(set(METHODS) - NOT_OF_ARRAYS - REBINDING))
@@ -72,7 +72,7 @@ def test_a_tensor_has_what_an_array_has(name: str) -> None:
         assert isinstance(ours, property)
     elif name in ("__dlpack__", "__array_namespace__"):
         assert parameters(ours) == parameters(theirs)
-    elif name == "to_device":  # the standard's stream is keyword-only, unlike array_api_strict's
+    elif name == "to_device":  # stream is keyword-only in the standard, unlike in array_api_strict
         assert [p[0] for p in parameters(ours)] == [p[0] for p in parameters(theirs)]
 
 
@@ -165,7 +165,7 @@ class TestCreation:
         assert evaluate(xp.asarray(value)).dtype == dtype
 
     def test_the_same_array_is_given_back(self) -> None:
-        x = Variable(np.ones(2)) + 0.0  # a variable's own value is given as a Tensor, which can be written to
+        x = Variable(np.ones(2)) + 0.0  # asarray of a variable itself returns a new, writable Tensor
         assert xp.asarray(x) is x
         assert xp.asarray(x, copy=False) is x
         assert xp.asarray(x, dtype="float64") is x
@@ -236,7 +236,7 @@ class TestScalars:
 
 @pytest.mark.parametrize("number", [np.int64(3), np.asarray(3), np.prod((3, 1)), np.uint8(3)])
 def test_arange_takes_an_arrays_number(number: Any) -> None:
-    """As the product of a shape is one of NumPy's."""
+    """The product of a shape is a NumPy scalar."""
     for made in (xp.arange(number), xp.arange(0, number, np.int32(1))):
         assert made.shape == (3,) and made.dtype == "int64"
         assert evaluate(made).tolist() == [0, 1, 2]

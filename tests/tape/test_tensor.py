@@ -1,4 +1,4 @@
-"""Tensors as values in Python: operators with whatever stands on the other side, conversions, variables, inputs."""
+"""Tensors as Python values: operators with operands of every type, conversions, variables, placeholders."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_operators_with_arrays_of_the_library(op: Callable[..., Any], library: L
     left, right = np.asarray([[0.5, 1.5], [2.5, 1.0]]), np.asarray([1.5, 2.0])
     x = Variable(library.array(left))
     np.testing.assert_allclose(library.numpy(evaluate(op(x, library.array(right)))), op(left, right))
-    if library.name != "array_api_strict":  # refuses what it does not know before the other side is asked
+    if library.name != "array_api_strict":  # its operators reject unknown types before the other operand is tried
         np.testing.assert_allclose(library.numpy(evaluate(op(library.array(right), x))), op(right, left))
 
 

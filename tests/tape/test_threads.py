@@ -1,4 +1,4 @@
-"""Recording, differentiating, running, updating and looking at values in many threads at once."""
+"""Recording, differentiating, running, updating and evaluating in many threads at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ THREADS = 8
 
 @pytest.fixture(autouse=True)
 def _switching_often() -> Iterator[None]:
-    """Threads take turns a thousand times as often as usual, so that what can go wrong does."""
+    """Switch threads a thousand times as often as usual, to provoke races."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(5e-6)
     yield

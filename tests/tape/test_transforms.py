@@ -1,4 +1,4 @@
-"""Derivatives of functions of arrays: of all that a function may be written with, compiled once for each structure."""
+"""Derivatives of functions of arrays: everything that such a function may contain; one compilation per structure."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ class TestValueAndGrad:
             for derivative in (grad(loss), jacobian(loss), lambda x, loss=loss: jvp(loss, (x,), (V,))):
                 with pytest.raises(TypeError, match="is being differentiated and cannot become"):
                     derivative(X)
-        # what has no derivative may leave
+        # values without a derivative may be converted
         assert grad(lambda x: xp.sum(x) * int(evaluate(xp.argmax(x))))(X).tolist() == [2.0, 2.0, 2.0]
         assert grad(lambda x: xp.sum(xp.where(np.asarray(x > 0.0), x, 0.0)))(X).tolist() == [1.0, 0.0, 1.0]
         assert grad(lambda x: xp.sum(x) * float(evaluate(stop_gradient(x))[2]))(X).tolist() == [2.0, 2.0, 2.0]
@@ -229,7 +229,7 @@ class TestValueAndGrad:
         import weakref
 
         class Array(np.ndarray):
-            """One that can be referred to weakly."""
+            """An array class with weak references."""
 
         x = np.ones(3).view(Array)
         alive = weakref.ref(x)
@@ -240,7 +240,7 @@ class TestValueAndGrad:
 
 
 class TestRecorded:
-    """Given Tensors, all of them give Tensors."""
+    """Given Tensors, all transforms return Tensors."""
 
     def test_of_variables_and_placeholders(self) -> None:
         x = Variable(X)
@@ -270,13 +270,13 @@ class TestRecorded:
 
     def test_an_inner_function_may_use_what_an_outer_one_differentiates(self) -> None:
         def outer(x: Any) -> Any:
-            inner = grad(lambda y: xp.sum(x * y**2))(np.ones(3))  # given no Tensor: 2 x
+            inner = grad(lambda y: xp.sum(x * y**2))(np.ones(3))  # its argument is not a Tensor; the result is 2 x
             return xp.sum(inner * x)
 
         np.testing.assert_allclose(grad(outer)(X), 4 * X)
 
     def test_an_inner_derivative_sees_its_own_argument_alone(self) -> None:
-        """The classic confusion of perturbations: d/dx (x d/dy (x + y)) is 1."""
+        """Perturbation confusion: d/dx (x d/dy (x + y)) is 1."""
         assert float(grad(lambda x: x * grad(lambda y: x + y)(x))(np.asarray(3.0))) == 1.0
         assert float(grad(lambda x: x * grad(lambda y: x * y)(x))(np.asarray(3.0))) == 6.0
 

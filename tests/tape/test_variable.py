@@ -1,4 +1,4 @@
-"""Variables: what they can be set to, all of a batch or none, and copies of them, which are variables of their own."""
+"""Variables: valid values, setting a batch all or nothing, and copies as independent variables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VALUE = np.asarray([[1.5, -2.0, 3.0], [4.0, 5.0, 6.0]])
 
 
 class Described:
-    """Something that is no array and says how to become one, as datasets of files and frames of tables do."""
+    """A non-array with `__array__`, like datasets of files and data frames."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

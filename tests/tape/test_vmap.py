@@ -1,4 +1,4 @@
-"""`vmap`: one example's function over many, as a loop over the examples would compute it."""
+"""`vmap`: a function of one example applied to many, equal to a loop over the examples."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TABLE = RANDOM.normal(size=(7, 4))
 
 
 def in_turn(fn: Callable[..., Any], arrays: tuple[Any, ...], axes: tuple[int | None, ...]) -> list[Any]:
-    """The results for one example after the other, stacked."""
+    """The stacked results of one example after the other."""
     each = [
         flat_list(fn(*(xp.asarray(x if axis is None else x[i]) for x, axis in zip(arrays, axes, strict=True))))
         for i in range(5)
@@ -73,7 +73,7 @@ IN_A_LOOP: list[tuple[str, Callable[..., Any], tuple[Any, ...], tuple[int | None
 def test_as_in_turn(
     fn: Any, arrays: tuple[Any, ...], axes: tuple[int | None, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vmapping, "loop", None)  # each has a rule
+    monkeypatch.setattr(vmapping, "loop", None)  # each operation has a batching rule
     for got, want in zip(flat_list(vmap(fn, axes)(*arrays)), in_turn(fn, arrays, axes), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
 
