@@ -1,7 +1,7 @@
-"""What people and the continuous integration run alike: `nox -s tests`, `nox -l` for the rest.
+"""Sessions for developers and the continuous integration: `nox -s tests`; `nox -l` lists all.
 
-Every session makes its own environment from pyproject.toml, the one place that names dependencies, so a machine with
-Python and pip needs nothing else. What follows `--` goes to the tool: `nox -s tests -- -k scan -x`.
+Every session creates its own environment from pyproject.toml, the only file that lists dependencies, so that only
+Python and pip are needed. Arguments after `--` are passed to the tool: `nox -s tests -- -k scan -x`.
 """
 
 import os
@@ -14,19 +14,19 @@ import nox
 nox.needs_version = ">=2025.2"
 nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests", "lint"]
-nox.options.error_on_missing_interpreters = False  # `pythons` takes those that are there
+nox.options.error_on_missing_interpreters = False  # `pythons` uses the available ones
 
-# Where modules are compiled anew by each process, as some machines have it, half the time of the tests goes into that.
+# Without cached bytecode, as some machines are configured, compiling modules takes half the time of the tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
-KERAS = ["2.0.6", "1.0.3"]  # clients of the backends, themselves
-BESIDE_KERAS = ("pyyaml", "six", "h5py", "scipy", "pillow")  # what they ask for, and what their tests do
-EXTRAS = "app,runs,distributed,xarray"  # with which every part of the package can be tested
+KERAS = ["2.0.6", "1.0.3"]  # the original releases, which use the backends
+BESIDE_KERAS = ("pyyaml", "six", "h5py", "scipy", "pillow")  # dependencies of Keras and of its tests
+EXTRAS = "app,runs,distributed,xarray"  # needed to test every part of the package
 TORCH = "torch==2.13.0"  # pinned: its results and its wheels change from release to release
-WHEN_IMPORTED = "--no-compile"  # pip makes no bytecode: most modules that it installs are never imported
+WHEN_IMPORTED = "--no-compile"  # no bytecode at installation: most installed modules are never imported
 LARGEST_WHEEL = 3_000_000  # bytes
-KERNEL_TESTS = [  # in which every function of the compiled core is called, with memory that is not its own at the ends
+KERNEL_TESTS = [  # they call every function of the compiled core, on buffers with memory of other owners at their ends
     "tests/namespace/test_core.py",
     "tests/namespace/test_exponentials.py",
     "tests/namespace/test_ufuncs.py",
@@ -36,7 +36,7 @@ KERNEL_TESTS = [  # in which every function of the compiled core is called, with
     "tests/property/test_rng_bits.py",
 ]
 
-# One process for each core, one thread of linear algebra in each: more would only wait for one another.
+# One process per core, with one thread of linear algebra each: more threads would only compete for cores.
 PARALLEL = ["-n", "auto", "--dist", "worksteal"]
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -48,19 +48,19 @@ def install(session: nox.Session, *groups: str, extras: str = EXTRAS, packages: 
 
 
 def pytest(session: nox.Session, *arguments: str, **environment: str) -> None:
-    """Run the whole suite, or what stands after `--`."""
+    """Run the whole suite, or the tests selected after `--`."""
     session.run("pytest", *arguments, *PARALLEL, *session.posargs, env=ONE_THREAD | environment)
 
 
 def run_on_expressions(session: nox.Session, *chosen: str) -> None:
-    """Run what is tested on Dask, all of it or in the files given, on its arrays that are expressions."""
+    """Run the tests on Dask, all or those in the `chosen` files, with Dask's expression arrays."""
     environment = ONE_THREAD | {"DASK_ARRAY__QUERY_PLANNING": "True"}
     where = chosen or ("tests",)
     session.run("pytest", "-m", "not slow", "-k", "dask or mixed or tiles", *PARALLEL, *where, env=environment)
 
 
 def run_clients(session: nox.Session, *arguments: str) -> None:
-    """Run each release of Keras on the package, from a folder of its own."""
+    """Run each release of Keras on the package, installed in a separate folder."""
     for keras in KERAS:
         folder = pathlib.Path(session.virtualenv.location).resolve() / f"keras-{keras}"
         if not folder.exists():
@@ -69,8 +69,8 @@ def run_clients(session: nox.Session, *arguments: str) -> None:
 
 
 def build_site(session: nox.Session) -> None:
-    """Make the site anew; a warning is an error."""
-    shutil.rmtree("docs/reference/modules", ignore_errors=True)  # pages of modules that may be gone
+    """Rebuild the documentation; a warning is an error."""
+    shutil.rmtree("docs/reference/modules", ignore_errors=True)  # may contain pages of removed modules
     session.run("sphinx-build", "-W", "--keep-going", "-q", "-E", "-a", "docs", "docs/_build/html")
 
 
@@ -83,16 +83,16 @@ QUICK = [
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """The suite on NumPy, Dask and array_api_strict, without what is slow."""
+    """The suite on NumPy, Dask and array_api_strict, without slow tests."""
     install(session, "test")
     pytest(session, "-m", "not slow")
 
 
 @nox.session
 def ci(session: nox.Session) -> None:
-    """What the continuous integration tests, in one environment: the site, Dask's other arrays, Keras, then the suite.
+    """All of the continuous integration in one environment: documentation, Dask's expressions, Keras, then the suite.
 
-    The suite is that of `tests`, `libraries`, `strangers` and `cuda_text` at once, which is collected once.
+    The suite combines `tests`, `libraries`, `strangers` and `cuda_text`, so that tests are collected once.
     """
     groups = ("test", "strangers", "cuda-text", "docs")
     install(session, *groups, extras=f"{EXTRAS},jax", packages=(TORCH, *BESIDE_KERAS))
@@ -104,21 +104,21 @@ def ci(session: nox.Session) -> None:
 
 @nox.session
 def quick(session: nox.Session) -> None:
-    """Does the installation work: each part of the package once, in two minutes, most of which is installing."""
+    """A check of the installation: each part of the package once, in two minutes including the installation."""
     install(session, "test")
     pytest(session, *QUICK)
 
 
 @nox.session
 def slow(session: nox.Session) -> None:
-    """What `tests` leaves out: workers and schedulers killed, little memory, estimates from hundreds of seeds."""
+    """The slow tests: killed workers and schedulers, little memory, estimates from hundreds of seeds."""
     install(session, "test")
     pytest(session, "-m", "slow")
 
 
 @nox.session
 def everywhere(session: nox.Session) -> None:
-    """For nights: every chunking of Dask's, every recorded case on every library at hand, all on Dask's expressions."""
+    """Nightly: all chunkings of Dask arrays, all recorded cases on all installed libraries, then Dask's expressions."""
     install(session, "test", extras=f"{EXTRAS},jax", packages=(TORCH,))
     pytest(session, "--everywhere", "-m", "not slow")
     if not session.posargs:
@@ -127,14 +127,14 @@ def everywhere(session: nox.Session) -> None:
 
 @nox.session
 def libraries(session: nox.Session) -> None:
-    """The same suite on PyTorch and JAX."""
+    """The suite on PyTorch and JAX."""
     install(session, "test", extras=f"{EXTRAS},jax", packages=(TORCH,))
     pytest(session, "-m", "not slow", "-k", "torch or jax")
 
 
 @nox.session
 def strangers(session: nox.Session) -> None:
-    """Libraries of the standard that the package has no entry for: cubed, marray, and ndonnx with its ONNX models."""
+    """Tests on unregistered array API libraries: cubed, marray, and ndonnx with its ONNX models."""
     install(session, "test", "strangers")
     names = ("test_strangers", "test_namespace_mixed", "test_special_strangers", "test_onnx")
     pytest(session, *(f"tests/property/{name}.py" for name in names), "-m", "not slow")
@@ -142,19 +142,19 @@ def strangers(session: nox.Session) -> None:
 
 @nox.session
 def scipy(session: nox.Session) -> None:
-    """SciPy's own tests of its array API functions, on array_api_strict and on Tensors; for nights."""
+    """SciPy's own tests of its array API functions, on array_api_strict and on Tensors; nightly."""
     install(session, "test", packages=("scipy==1.17.*", "pooch", "marray>=0.0.12"))
     session.run("python", "-m", "tests.interop.scipy_own", *session.posargs, env=ONE_THREAD)
 
 
 @nox.session
 def dask_expressions(session: nox.Session) -> None:
-    """What is tested on Dask once more, on its arrays that are expressions."""
+    """The tests on Dask, with its expression arrays."""
     install(session, "test")
     run_on_expressions(session, *session.posargs)
 
 
-# Where a difference between CuPy and NumPy would show; what else is tested on CuPy calls the same functions.
+# Tests that would show differences between CuPy and NumPy; the other tests on CuPy call the same functions.
 STANDIN = [
     "tests/boltzmann/test_input.py",
     "tests/neon/test_buffers.py",
@@ -172,7 +172,7 @@ STANDIN = [
 
 @nox.session
 def cupy_standin(session: nox.Session) -> None:
-    """What is tested on CuPy, on a stand-in for it over NumPy, where there is no device; `-- tests` for all of it."""
+    """Tests on a stand-in for CuPy based on NumPy, for machines without a device; `-- tests` selects all of them."""
     install(session, "test")
     chosen = session.posargs or STANDIN
     session.run("pytest", "--standin-cupy", "-m", "not slow", "-k", "cupy", *PARALLEL, *chosen, env=ONE_THREAD)
@@ -180,7 +180,7 @@ def cupy_standin(session: nox.Session) -> None:
 
 @nox.session
 def cuda(session: nox.Session) -> None:
-    """On a machine with a CUDA device: the suite on CuPy, the recorded answers, then benchmarks; a table in cuda.md."""
+    """The suite and the recorded results on CuPy, then benchmarks with a table in cuda.md; needs a CUDA device."""
     install(session, "test", "benchmark", extras=f"{EXTRAS},cupy", packages=(TORCH,))
     session.run("python", "-c", "import cupy; print(cupy.cuda.runtime.getDeviceProperties(0)['name'].decode())")
     session.run("pytest", "-m", "not slow", "-k", "cupy", *session.posargs, env=ONE_THREAD)
@@ -191,28 +191,28 @@ def cuda(session: nox.Session) -> None:
 
 @nox.session
 def cuda_text(session: nox.Session) -> None:
-    """What CUDA devices would launch, by NVIDIA's compiler for four capabilities and run on the host; no device."""
+    """Tests of the CUDA kernels without a device: compiled for four compute capabilities, and run on the host."""
     install(session, "test", "cuda-text")
     pytest(session, "tests/namespace/test_cuda_text.py", "tests/rng/test_cuda.py", "tests/rng/test_cuda_samplers.py")
 
 
 @nox.session
 def clients(session: nox.Session) -> None:
-    """Keras itself, unmodified, on this package: its layers, training, files, and networks beside Theano's."""
+    """Unmodified Keras on this package: layers, training, files, and networks compared with Theano's."""
     install(session, "test", packages=(TORCH, *BESIDE_KERAS))
     run_clients(session)
 
 
 @nox.session
 def natural_bm(session: nox.Session) -> None:
-    """natural_bm itself, unmodified, on this package; it is on no index: NATURAL_BM names a copy of its repository."""
+    """Unmodified natural_bm on this package; the environment variable NATURAL_BM is the path of its repository."""
     install(session, "test", packages=("h5py", "pandas", "pillow", "matplotlib", "scikit-image"))
     pytest(session, "tests/clients/test_natural_bm_models.py", "tests/natural_bm/test_natural_bm.py")
 
 
 @nox.session
 def oldest(session: nox.Session) -> None:
-    """The suite on the oldest releases that pyproject.toml allows of what the package always needs."""
+    """The suite on the oldest releases of the required dependencies that pyproject.toml allows."""
     oldest_releases = [need.replace(">=", "==") for need in PYPROJECT["project"]["dependencies"]]
     install(session, "test", packages=tuple(oldest_releases))
     pytest(session)
@@ -220,19 +220,19 @@ def oldest(session: nox.Session) -> None:
 
 @nox.session(python=["3.11", "3.12", "3.13", "3.14"])
 def pythons(session: nox.Session) -> None:
-    """The same suite as `tests`, on each Python that is at hand."""
+    """The suite of `tests` on each installed Python."""
     install(session, "test")
     pytest(session, "-m", "not slow")
 
 
 @nox.session
 def wheel(session: nox.Session) -> None:
-    """What would be published: the sdist, the wheel made of it, and the README's first example on that."""
+    """Build the sdist and from it the wheel, check both, and run the README's first example on the wheel."""
     folder = pathlib.Path(session.create_tmp()).resolve()
     for left in folder.glob("nbm_xp-*"):
         left.unlink()
     session.install(*nox.project.dependency_groups(PYPROJECT, "wheel"))
-    session.run("python", "-m", "build", "--outdir", str(folder))  # the wheel is built of the sdist
+    session.run("python", "-m", "build", "--outdir", str(folder))  # the wheel is built from the sdist
     session.run("twine", "check", "--strict", *map(str, folder.glob("nbm_xp-*")))
     (made,) = folder.glob("nbm_xp-*.whl")
     *_, python, abi, platform = made.stem.split("-")
@@ -243,13 +243,13 @@ def wheel(session: nox.Session) -> None:
     session.install("--force-reinstall", f"{made}[runs]")
     example = re.findall(r"```python\n(.*?)```", pathlib.Path("README.md").read_text("utf-8"), re.DOTALL)[0]
     judged = "from nbm_xp.namespace import core\nassert core.is_there(), core.missing()\n"
-    session.chdir(folder)  # where the wheel's package is the only one
+    session.chdir(folder)  # where only the wheel's package can be imported
     session.run("python", "-I", "-c", example + judged, env={"CC": "/nonexistent"})
 
 
 @nox.session
 def sanitize(session: nox.Session) -> None:
-    """The kernels' tests under AddressSanitizer and UndefinedBehaviorSanitizer, by the system's gcc or clang."""
+    """The tests of the compiled core with AddressSanitizer and UndefinedBehaviorSanitizer, by gcc or clang."""
     install(session, "test", packages=("-C", "cmake.define.NBM_SANITIZE=address,undefined"))
     reports = pathlib.Path(session.create_tmp()).resolve()
     for left in reports.glob("report*"):
@@ -260,7 +260,7 @@ def sanitize(session: nox.Session) -> None:
         "LD_PRELOAD": str(runtime).strip(),
         "ASAN_OPTIONS": found,
         "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-        "LSAN_OPTIONS": "exitcode=0",  # Python and its libraries keep memory to the end: ours is looked for below
+        "LSAN_OPTIONS": "exitcode=0",  # Python and its libraries keep memory to the end; ours is searched for below
         "PYTHONMALLOC": "malloc",
     }
     session.run("pytest", *(session.posargs or KERNEL_TESTS), env=ONE_THREAD | options)
@@ -271,7 +271,7 @@ def sanitize(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style, layout and types."""
+    """Linting, formatting and type checking."""
     install(session, "lint")
     session.run("ruff", "check", *session.posargs)
     session.run("ruff", "format", "--check")
@@ -280,7 +280,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """The suite once more, counting the lines it reaches."""
+    """The suite with line coverage."""
     install(session, "test", "coverage")
     session.run("coverage", "run", "-m", "pytest", *session.posargs, env=ONE_THREAD)
     session.run("coverage", "report", "--show-missing", "--skip-covered")
@@ -288,9 +288,9 @@ def coverage(session: nox.Session) -> None:
 
 @nox.session
 def mutants(session: nox.Session) -> None:
-    """What the suite is worth: small faults in the package, and the share of them that its tests find; takes hours.
+    """Mutation testing: the share of small faults in the package that the tests detect; takes hours.
 
-    `nox -s mutants -- --count 30` makes fewer; lines of mutants.jsonl say which test found each, or that none did.
+    `nox -s mutants -- --count 30` makes fewer; each line of mutants.jsonl names the test that detected a fault, if any.
     """
     install(session, "test")
     session.run("python", "-m", "tests.mutants", *session.posargs)
@@ -298,9 +298,9 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session
 def statistics(session: nox.Session) -> None:
-    """TestU01 on the random numbers, SmallCrush unless another battery stands after `--`; see docs/random.md.
+    """TestU01 on the random numbers: SmallCrush, or the battery named after `--`; see docs/random.md.
 
-    It needs a C compiler and TestU01 (on Debian: apt-get install libtestu01-0-dev, of the component non-free).
+    Requires a C compiler and TestU01 (on Debian: apt-get install libtestu01-0-dev, from the component non-free).
     """
     install(session, "test")
     session.run("python", "-m", "tests.testu01", *(session.posargs or ["smallcrush"]), env=ONE_THREAD)
@@ -308,16 +308,16 @@ def statistics(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The site, in docs/_build/html. A warning is an error; that its code runs is for the tests."""
+    """Build the documentation in docs/_build/html. A warning is an error; its code is run by the tests."""
     install(session, "docs")
     build_site(session)
 
 
 @nox.session
 def tables(session: nox.Session) -> None:
-    """The tables of what works where, in docs: functions, keras2_functions, every_library, from the tests' results.
+    """The tables of supported functions in docs (functions, keras2_functions, every_library), from the tests' results.
 
-    `nox -s tables -- every_library` makes one of them; what else stands there is for pytest.
+    `nox -s tables -- every_library` makes one of them; other arguments are passed to pytest.
     """
     install(session, "test", "strangers", extras=f"{EXTRAS},jax", packages=(TORCH,))
     written = {
@@ -344,6 +344,6 @@ def tables(session: nox.Session) -> None:
 
 @nox.session
 def benchmarks(session: nox.Session) -> None:
-    """Ours and its peers in turn: `nox -s benchmarks -- --only gibbs`."""
+    """Benchmarks of this package and comparable ones: `nox -s benchmarks -- --only gibbs`."""
     install(session, "benchmark", packages=(TORCH, "jax>=0.6", "pytensor>=3.0", "thrml>=0.1.4"))
     session.run("python", "-m", "benchmarks", *session.posargs)

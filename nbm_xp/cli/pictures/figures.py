@@ -48,7 +48,7 @@ _Pictures: TypeAlias = dict[str, Callable[[pathlib.Path], None]]
 _FANTASIES, _SWEEPS = 100, 1000
 _SEQUENCES, _STEPS = 1000, 500
 _RUNS, _TEMPERATURES = 100, (30, 100, 300, 1000)
-_CHAINS, _DRAWS = 100, 500  # largest numbers of which traces are drawn and diagnosed
+_CHAINS, _DRAWS = 100, 500  # largest numbers of chains and draws for traces
 _POINTS = 300
 _DOWN = "#e8eaee"
 
