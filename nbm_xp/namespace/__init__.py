@@ -1,6 +1,6 @@
 """Array libraries: which one an array belongs to, the configuration, and replacements for what a library lacks.
 
-Everything in the other folders is written over ``xp = array_namespace(...)`` and knows no library by name.
+The code in all other folders is written over ``xp = array_namespace(...)``, without names of libraries.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A compiled plan as one task for each block of lazy arrays."""
+"""Run a compiled plan as one task for each block of lazy arrays."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["BatchResult", "block_namespace", "in_blocks"]
 
 @dataclass(frozen=True)
 class BatchResult:
-    """What a plan gives of each block.
+    """Description of a plan's result for one block.
 
     Parameters
     ----------
     ndim, dtype
-        The number of its axes, and the name of its dtype.
+        Number of axes, and name of the dtype.
     shape
-        Its shape, of a block of a length; nan for what is unknown.
+        Function of the length of a block that returns the shape of its result; nan for unknown lengths.
     axis
-        The axis along which blocks are joined; None for what is combined.
+        Axis along which blocks are joined; None for results that are combined.
     combine
-        ``"sum"``, or ``"mean"``, in which each block counts by its length.
+        ``"sum"``, or ``"mean"``, weighted by the lengths of the blocks.
     """
 
     ndim: int
@@ -41,18 +41,18 @@ def in_blocks(
     axes: Mapping[int, int],
     results: Sequence[BatchResult],
 ) -> list[Any]:
-    """The results of a plan as lazy arrays; nothing is computed.
+    """Return the results of a plan as lazy arrays; nothing is computed.
 
     Parameters
     ----------
     xp : namespace
-        That of the lazy library.
+        Namespace of the lazy library.
     plan : callable
-        Takes an array for each of `arrays`, those in `axes` being blocks.
+        Function of one array for each of `arrays`; those in `axes` are blocks.
     arrays, axes
-        What there is, and by its number the axis along which an array is split.
+        The arrays, and a mapping from an array's position to the axis along which it is split.
     results
-        What the plan gives.
+        Descriptions of the plan's results.
     """
     found = kernel("in_blocks", xp)
     if found is None:

@@ -1,7 +1,7 @@
-"""Arrays built block by block, from a function of the block's place and shape.
+"""Arrays built block by block, from a function of the block's offset and shape.
 
-For Dask, every block is one task that holds only its place and its shape; building the graph takes time that does not
-grow with the number of blocks, computes nothing, and gives the same names for the same request.
+For Dask, every block is one task that stores only its offset and shape. Building the graph computes nothing, takes time
+independent of the number of blocks, and gives the same names for the same arguments.
 """
 
 from __future__ import annotations
@@ -34,30 +34,30 @@ def from_blocks(
     name: str = "from-blocks",
     meta: Any = None,
 ) -> Any:
-    """An array whose blocks a function makes.
+    """Create an array from a function that computes its blocks.
 
     Parameters
     ----------
     xp : namespace
-        The library's. On any but Dask's, the whole array is one block, made at once.
+        Namespace of the library. With libraries other than Dask, the whole array is one block, computed immediately.
     function : callable
-        ``function(offset, shape, *args)`` gives the block of this shape that starts at this offset: tuples of int.
-        It must be a pure function, for Dask one that can be sent to another process.
+        ``function(offset, shape, *args)`` returns the block of the given shape at the given offset, both tuples of int.
+        It must be a pure function, and for Dask picklable.
     shape : int or sequence of int
-        The shape of the whole.
+        Shape of the array.
     dtype
-        The dtype of the whole: a name or a dtype object.
+        Dtype of the array: a name or a dtype object.
     chunks : optional
-        How Dask splits it: whatever Dask takes (``'auto'``, an int, -1, tuples). Other libraries ignore it.
+        Chunks of a Dask array, in any form that Dask accepts (``'auto'``, an int, -1, tuples). Ignored by other
+        libraries.
     args : sequence, optional
-        Further arguments for each call; Dask arrays among them are handed over whole.
+        Further arguments for each call; Dask arrays among them are passed whole.
     blocks : sequence of arrays, optional
-        Arrays of the library that broadcast to `shape`, of which each call is handed the part for its block, before
-        `args`.
+        Arrays of the library that broadcast to `shape`. Each call gets their parts for its block, before `args`.
     name : str, optional
-        How the tasks' names begin.
+        Prefix of the tasks' names.
     meta : array, optional
-        An empty array of the library of the blocks; NumPy's by default.
+        Empty array of the library of the blocks. Defaults to NumPy.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def from_blocks(
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """One block, as a task: it takes the empty block, the parts of split arrays, and whole arrays laid flat."""
+    """Task for one block, with the empty block, the parts of split arrays, and flattened whole arrays as arguments."""
 
     function: Callable[..., Any]
     dtype: str
@@ -117,7 +117,7 @@ class _Block:
 
 
 def made(function: Callable[..., Any], dtype: str, offset: tuple[int, ...], shape: tuple[int, ...], *args: Any) -> Any:
-    """What a function gives for a block, whose shape and dtype are checked."""
+    """Call the function for a block, and check the shape and dtype of its result."""
     block = function(offset, shape, *args)
     if tuple(block.shape) != shape or dtypes.dtype_name(block) != dtype:
         found = f"a block of shape {tuple(block.shape)} and dtype {block.dtype}"
@@ -127,7 +127,7 @@ def made(function: Callable[..., Any], dtype: str, offset: tuple[int, ...], shap
 
 @contextmanager
 def chunks_said(title: str, shape: tuple[int, ...], chunks: Any) -> Iterator[None]:
-    """Have a library that cannot split an array so say what it was given."""
+    """Make the error of a library that cannot split an array in these chunks name the chunks."""
     try:
         yield
     except (ArithmeticError, TypeError, ValueError) as error:
@@ -146,7 +146,7 @@ def mapped_from_blocks(
 ) -> Any:
     """See `nbm_xp.namespace.from_blocks`."""
     own = dtypes.dtype_of(xp, dtype)
-    laid = shape or (1,)  # a flat array can only stand beside one with an axis
+    laid = shape or (1,)  # a flat array needs an array with an axis beside it
     with chunks_said(getattr(xp, "__name__", str(xp)), shape, chunks):
         empty = xp.empty(laid, dtype=own, **({} if chunks == "auto" or not shape else {"chunks": chunks}))
     starts = tuple(tuple(itertools.accumulate((0, *sizes)))[:-1] for sizes in empty.chunks)
@@ -164,14 +164,14 @@ def mapped_from_blocks(
 
 
 def split_alike(x: Any, chunks: Any) -> Any:
-    """An array that broadcasts to another, split as that is; an axis of length 1 stays as it is."""
+    """Split an array in the same blocks as an array that it broadcasts to; axes of length 1 are not split."""
     last = chunks[len(chunks) - x.ndim :]
     return _chunked(x, tuple((1,) if length == 1 else sizes for length, sizes in zip(x.shape, last, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Replaced:
-    """A block with a part replaced, as a task: `index` names what is set in the whole array; `within` sets it."""
+    """Task that replaces a part of a block: `index` refers to the whole array; `within` assigns."""
 
     index: tuple[Any, ...]
     within: Callable[..., Any]
@@ -197,7 +197,7 @@ class _Replaced:
 
 
 def replaced(xp: Any, x: Any, index: tuple[Any, ...], values: Any, within: Callable[..., Any]) -> Any:
-    """See `nbm_xp.namespace.indexing.replaced`, which is `within`. Each block of x takes what falls into it."""
+    """See `nbm_xp.namespace.indexing.replaced`, which is `within`. A block of x gets the values that fall into it."""
     spans = [range(length)[entry] for entry, length in zip(index, x.shape, strict=False)]
     whole = tuple(slice(s.start, s.stop, s.step) if isinstance(s, range) else s for s in spans)
     shape = (*(len(s) for s in spans if isinstance(s, range)), *x.shape[len(index) :])
@@ -211,12 +211,12 @@ def replaced(xp: Any, x: Any, index: tuple[Any, ...], values: Any, within: Calla
 
 
 def falling_into(xp: Any, places: Any, axis: int, length: int, start: int, extent: int) -> tuple[Any, Any]:
-    """Which places along an axis of some length lie in a block of it, and where in the block.
+    """Return which places along an axis lie in a block, and their positions in the block.
 
     Raises
     ------
     IndexError
-        If one lies beyond the axis.
+        If a place is out of bounds.
     """
     if concrete_int(xp.count_nonzero((places < -length) | (places >= length))):
         raise IndexError(f"an index is out of bounds for axis {axis} of length {length}")
@@ -227,7 +227,7 @@ def falling_into(xp: Any, places: Any, axis: int, length: int, start: int, exten
 
 @dataclass(frozen=True, slots=True)
 class _Put:
-    """A block with what integers name along an axis replaced, as a task; `length` is the whole axis'."""
+    """Task that replaces elements of a block at integer places along an axis; `length` is that of the whole axis."""
 
     axis: int
     length: int
@@ -244,7 +244,7 @@ class _Put:
 
 
 def put(xp: Any, x: Any, places: Any, values: Any, axis: int, within: Callable[..., Any]) -> Any:
-    """See `nbm_xp.namespace.indexing.put`, which is `within`. Each block of x takes what falls into it."""
+    """See `nbm_xp.namespace.indexing.put`, which is `within`. Each block of x receives the values that fall into it."""
     values = values if hasattr(values, "shape") else xp.full((), values, dtype=x.dtype)
     values = xp.broadcast_to(values, (*x.shape[:axis], places.shape[0], *x.shape[axis + 1 :]))
     task = _Put(axis, x.shape[axis], within)
@@ -267,38 +267,38 @@ def stepped(
     name: str,
     observed: Sequence[int] = (),
 ) -> tuple[Any, Any, list[Any]]:
-    """Lay the steps out as tasks of Dask's, which computes nothing.
+    """Build a Dask graph of steps of communicating blocks; nothing is computed.
 
     Parameters
     ----------
     work : object
-        What is done with each block, whose array has the dtype ``work.dtype``.
+        Work to do with each block; the arrays have the dtype ``work.dtype``.
     blocks : mapping
-        Of each place along all axes but the first an object that can be sent to other processes.
-        ``block.begin(work, array)``, the array being one to begin with or None, gives what is kept of a block and a
-        mapping: what it shows each of its neighbours. ``block.step(work, kept, shown, step)`` gives the next two and
-        what was measured; and ``block.array(work, kept)`` the block's array.
+        Picklable object for each position of a block along all axes except the first.
+        ``block.begin(work, array)``, with an initial array or None, returns the block's state and a mapping from each
+        neighbour to the values sent to it. ``block.step(work, state, received, step)`` returns the next two and the
+        measurements, and ``block.array(work, state)`` the block's array.
     neighbours : mapping
-        Of each block, the others that show it something.
+        For each block, the blocks that send values to it.
     steps : sequence
-        What is to be done in each step.
+        Description of each step.
     chunks : tuple of tuples of ints
-        Of the array; the first axis has one block.
+        Chunks of the array; the first axis has one block.
     sums : sequence of tuples of ints
-        The shape of what each step measures, float64, of two axes; (0, n) where it measures nothing.
+        Shape of each step's measurements, float64, with two axes; (0, n) for a step without measurements.
     start : array or None
-        What to begin with: one of Dask's arrays, or NumPy's.
+        Initial array, of Dask or NumPy.
     name : str
-        How the tasks' names begin.
+        Prefix of the tasks' names.
     observed : sequence of ints, optional
-        After which steps the array is wanted, too.
+        Steps after which to return the array, too.
 
     Returns
     -------
     array, array or None, list of arrays
-        The array after all steps; the sums over all blocks of what they measured, one step after the other; and the
-        arrays of `observed`.
+        The array after all steps; the measurements summed over all blocks, one step after another; and the arrays of
+        `observed`.
     """
-    libraries.get_namespace("dask")  # says what to install where it is not there
+    libraries.get_namespace("dask")  # raises an error with the installation command if missing
     own = kernel("stepped", "dask")
     return own(work, blocks, neighbours, steps, chunks, sums, start, name, observed)  # type: ignore[misc, no-any-return]

@@ -1,10 +1,10 @@
-"""Elementwise functions on large arrays, run block by block: each block goes through all of them while it is in cache.
+"""Elementwise functions on large arrays, run block by block: all functions are applied to a block while it is in cache.
 
-Called one after another on large arrays, elementwise functions wait for memory: each reads what the one before has
-written, and new arrays are the system's to hand out. Here a function of one block runs, to which a plan is compiled,
-and the values on the way are small arrays that stay in cache. Elements have the same bits as of whole arrays. So have
-sums, taken in NumPy's order: of numbers one after another in pairs of halves, down to lines of 128, the first half a
-multiple of eight; along the first axes row by row.
+Elementwise functions called one after another on large arrays are limited by memory: each reads the result of the
+previous one, and new arrays must be allocated. Here a plan is compiled to a function of one block, whose intermediate
+arrays are small and stay in cache. Elements have the same bits as with whole arrays, and so have sums, which are taken
+in NumPy's order: pairwise over contiguous numbers, by halves (the first a multiple of eight) down to lines of 128;
+along the first axes row by row.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class Reduction:
     keepdims: bool
 
     def of(self, x: Any) -> Any:
-        """The sum or mean of a whole array."""
+        """Compute the sum or mean of a whole array."""
         return getattr(np, self.name)(x, axis=self.axis, keepdims=self.keepdims)
 
     def finished(self, total: Any, shape: tuple[int, ...]) -> Any:
-        """The result for an array of some shape, of the sum, as NumPy would give it."""
+        """The result, from the sum, for an array of a given shape, as NumPy returns it."""
         if self.name == "mean":
             total = np.asarray(total / np.intp(math.prod(shape[axis] for axis in self.axis)), total.dtype)
         left = [1 if axis in self.axis else n for axis, n in enumerate(shape) if self.keepdims or axis not in self.axis]
@@ -67,18 +67,18 @@ def in_blocks(
     shapes: Sequence[tuple[int, ...]],
     reductions: Sequence[Reduction | None],
 ) -> list[Any] | None:
-    """What a function of one block gives for whole arrays, or None where whole arrays are as good or do not fit.
+    """Run a function of one block on whole arrays; None if blocks are no faster or the shapes are unsuitable.
 
     Parameters
     ----------
     block
-        Elementwise functions of all that is given, which broadcasts; what it gives has the shape that comes of that.
+        Elementwise function of all arguments, which broadcast; its results have the broadcast shape.
     given
-        Arrays, which are taken apart, and numbers.
+        Arrays, which are split into blocks, and numbers.
     shapes
-        What must be the shape of all values.
+        Required shape of all values.
     reductions
-        How each of the results is added up, or None for one that is wanted whole.
+        Reduction of each result, or None for a result that is returned whole.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def in_blocks(
     >>> bool((doubled == 2.0).all()), float(total)
     (True, 300000.0)
     """
-    with suppress(Exception):  # whole arrays meet the same error, at the function that is to blame
+    with suppress(Exception):  # whole arrays raise the same error, in the function that causes it
         cut = _Cut(given, reductions)
         if cut.size >= LARGE and cut.most and set(shapes) <= {cut.shape} and all(map(_is_plain, cut.wide.values())):
             return cut.run(block)
@@ -99,10 +99,10 @@ def _is_plain(x: Any) -> bool:
 
 
 class _Cut:
-    """Arrays cut into blocks: along the first axis, or, where all have one shape, as lines of numbers.
+    """Arrays split into blocks: along the first axis, or, if all have one shape, as contiguous numbers.
 
-    `shape` is that of all values, `inner` that of an entry of the axis, of which a block has at most `most`; `cut`
-    are the arrays that are taken apart, `wide` those with more than one element, by position.
+    `shape` is the shape of all values, `inner` that of one entry of the first axis; a block has at most `most`
+    entries. `cut` are the positions of the arrays that are split, `wide` of those with more than one element.
     """
 
     def __init__(self, given: Sequence[Any], reductions: Sequence[Reduction | None]) -> None:
@@ -126,11 +126,11 @@ class _Cut:
         }
 
     def is_whole(self, reduction: Reduction) -> bool:
-        """Whether it leaves a single number."""
+        """Whether the result is a single number."""
         return self.longer <= set(reduction.axis)
 
     def run(self, block: Callable[..., Sequence[Any]]) -> list[Any]:
-        """The results of all blocks."""
+        """Return the results of all blocks."""
         starts = range(0, self.length, self.most)
         ends = [*starts, self.length]
         if self.as_lines and any(self.reductions):
@@ -150,14 +150,14 @@ class _Cut:
         return [result.whole() for result in results]
 
     def values(self, block: Callable[..., Sequence[Any]], region: slice) -> Sequence[Any]:
-        """What is computed of one block."""
+        """Return the results of one block."""
         found = block(*(self.cut[place][region] if place in self.cut else x for place, x in enumerate(self.given)))
         if any(value.shape != (region.stop - region.start, *self.inner) for value in found):
             raise ValueError("what is computed of a block must have its shape")
         return found
 
     def result(self, reduction: Reduction | None, first: Any, blocks: int) -> _Kept:
-        """What takes the values of the blocks, of which there is a first one."""
+        """Return the collector of the blocks' values, given the first."""
         if reduction is not None:
             if not self.is_whole(reduction) and 0 not in reduction.axis:
                 return _Lines(self, np.asarray(reduction.of(first)), reduction)
@@ -170,7 +170,7 @@ class _Cut:
 
 
 class _Kept:
-    """Values that are kept, and added up, if so, when all are there."""
+    """Values that are collected, and optionally reduced when all are computed."""
 
     out: Any
     reduction: Any
@@ -180,7 +180,7 @@ class _Kept:
         self.out = np.empty((cut.length, *first.shape[1:]), first.dtype)
 
     def put(self, number: int, region: slice, value: Any) -> None:
-        """Take the value of a block."""
+        """Add the value of a block."""
         self.out[region] = value
 
     def whole(self) -> Any:
@@ -190,10 +190,10 @@ class _Kept:
 
 
 class _Lines(_Kept):
-    """Sums over the last axes, of which a block has whole ones."""
+    """Sums over the last axes, each entirely in one block."""
 
     def put(self, number: int, region: slice, value: Any) -> None:
-        """Take the value of a block."""
+        """Add the value of a block."""
         self.out[region] = self.reduction.of(value)
 
     def whole(self) -> Any:
@@ -202,14 +202,14 @@ class _Lines(_Kept):
 
 
 class _Halves(_Kept):
-    """The sum of a line of numbers, in pairs of halves; a block is one of these."""
+    """Pairwise sum of contiguous numbers; a block is one of the parts."""
 
     def __init__(self, cut: _Cut, first: Any, reduction: Reduction, blocks: int) -> None:
         self.cut, self.reduction = cut, reduction
         self.out = np.empty(blocks, first.dtype)
 
     def put(self, number: int, region: slice, value: Any) -> None:
-        """Take the value of a block."""
+        """Add the value of a block."""
         self.out[number] = np.add.reduce(value)
 
     def whole(self) -> Any:
@@ -232,7 +232,7 @@ class _Rows(_Kept):
         self.out = None
 
     def put(self, number: int, region: slice, value: Any) -> None:
-        """Take the value of a block."""
+        """Add the value of a block."""
         rows = value.reshape(-1, math.prod(self.kept))
         self.out = np.add.reduce(rows if self.out is None else np.concatenate([self.out[None], rows]), axis=0)
 
@@ -250,7 +250,7 @@ def _half(n: int) -> int:
 
 
 def _halves(n: int, most: int) -> Iterator[int]:
-    """The lengths of the parts of at most `most` numbers that NumPy's sum of n numbers has."""
+    """The lengths of the parts, of at most `most` numbers each, in NumPy's pairwise sum of n numbers."""
     if n <= most:
         yield n
     else:
@@ -259,7 +259,7 @@ def _halves(n: int, most: int) -> Iterator[int]:
 
 
 def _side_by_side(count: int, take: Callable[[Iterator[Any]], None], numbered: Iterator[Any]) -> None:
-    """Take all blocks, on several threads; each takes the next when it is done with one."""
+    """Process all blocks on several threads; each takes the next block when it has finished one."""
     if count < 2:
         take(numbered)
         return
@@ -276,7 +276,7 @@ def _side_by_side(count: int, take: Callable[[Iterator[Any]], None], numbered: I
 
 @lru_cache(maxsize=4)
 def _pool(workers: int) -> ThreadPoolExecutor:
-    """Threads that wait for work."""
+    """Pool of threads."""
     return ThreadPoolExecutor(workers, "nbm_xp chains")
 
 
@@ -288,17 +288,17 @@ _threads: ContextVar[int] = ContextVar("threads", default=1)
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """Let chains of large arrays run on several threads, in this block of code.
+    """Context manager in which chains of elementwise functions on large arrays run on several threads.
 
     Parameters
     ----------
     count : int or None
-        How many threads; None for as many as there are cores. Results have the same bits for any number.
+        Number of threads; None for the number of cores. Results have the same bits for any number.
 
     Raises
     ------
     ValueError
-        If `count` is no int of 1 or more.
+        If `count` is not an int of 1 or more.
 
     Examples
     --------
@@ -320,7 +320,7 @@ def threads(count: int | None) -> Iterator[None]:
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
-    """``where`` by the compiled core: without branches, which at random conditions cost more than all else."""
+    """``where`` by the compiled core, without branches, which are slow for random conditions."""
     own = functions.get(f"where_{x.dtype}") if x.dtype == y.dtype else None
     shapes = condition.shape, ()
     if own is None or not all(z.flags.c_contiguous and z.shape in shapes for z in (condition, x, y)):
@@ -330,5 +330,5 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 
 def block_functions(xp: Any) -> Mapping[str, Callable[..., Any]] | None:
-    """The functions that a library has for blocks, in place of its own; None where it takes arrays whole."""
+    """Functions of a library for blocks, in place of its own; None if it does not process arrays in blocks."""
     return {"where": _where} if xp is host_namespace() else None

@@ -1,7 +1,7 @@
 """Compilers of array libraries: whole functions, loops and branches, for a library that has them.
 
-Where a library can compile what is written over its arrays, a plan runs compiled, a loop becomes the library's own and
-a choice by a value that is not known while compiling takes one of two functions. The others run plans as they are.
+If a library can compile functions of its arrays, plans run compiled, loops become the library's loops, and choices by
+values unknown at compilation become its conditionals. Other libraries run plans unchanged.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ __all__ = [
 
 
 def compiled(plan: Callable[..., tuple[Any, ...]], xp: Any) -> Callable[..., tuple[Any, ...]]:
-    """A function of arrays of a library, compiled by the library where it can; else as it is.
+    """Compile a function of arrays by their library, if it has a compiler; else return it unchanged.
 
     Parameters
     ----------
     plan : callable
-        Called with arrays, returns a tuple of arrays, ints and None.
+        Function of arrays that returns a tuple of arrays, ints and None.
     xp : namespace
-        The library's.
+        Namespace of the library.
 
     Notes
     -----
-    Compiling takes long, so a call is compiled when its shapes and dtypes come for the second time. What cannot be
-    compiled, because it needs values, runs as it is from then on, and so does everything under the library's own
-    switch (``jax.disable_jit()``).
+    Compilation is slow, so a call is compiled when its shapes and dtypes occur for the second time. A function that
+    cannot be compiled because it needs values runs uncompiled from then on, and so does everything under the
+    library's own switch (``jax.disable_jit()``).
 
     Examples
     --------
@@ -51,7 +51,7 @@ def compiled(plan: Callable[..., tuple[Any, ...]], xp: Any) -> Callable[..., tup
 
 
 def how_run(function: Callable[..., tuple[Any, ...]], xp: Any) -> str | None:
-    """How what `compiled` gave ran last, in words; None where the library has no compiler of functions.
+    """Describe in words how the result of `compiled` ran last; None if the library has no compiler.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def how_run(function: Callable[..., tuple[Any, ...]], xp: Any) -> str | None:
 
 
 def as_rounded(x: Any, xp: Any) -> Any:
-    """Finite numbers whose last bit stays as it is, where a compiler would round a product and a sum but once.
+    """Protect finite numbers from fusion: a compiler must not round a product and a sum only once.
 
     Examples
     --------
@@ -78,10 +78,10 @@ def as_rounded(x: Any, xp: Any) -> Any:
 
 
 def strictly_rounded(function: Callable[..., Any], xp: Any) -> Callable[..., Any]:
-    """A function of arrays of which each operation is rounded by itself, also while the library compiles it.
+    """Return a function of arrays in which each operation is rounded separately, also if the library compiles it.
 
-    Compilers fuse a product and a sum, or two factors, into one operation that is rounded once. Each result of such an
-    operation is kept apart here, so that the bits are those of the function that is not compiled.
+    Compilers fuse a product and a sum, or two factors, into one operation that is rounded once. The results of such
+    operations are kept separate here, so that the bits are those of the uncompiled function.
 
     Examples
     --------
@@ -102,13 +102,13 @@ def repeated(
     Parameters
     ----------
     unfinished : callable
-        Gives a bool array without axes.
+        Function that returns a scalar bool array.
     step : callable
-        Gives carried values of the same shapes and dtypes.
+        Function that returns carried values of the same shapes and dtypes.
     carries : tuple of arrays and numbers
-        The values to begin with.
+        Initial values.
     xp : namespace
-        The library's.
+        Namespace of the library.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def repeated(
 
 
 def current_trace() -> object | None:
-    """What stands for the function that a library is compiling now, or None; each has an object of its own.
+    """Return an object that identifies the function that a library is compiling now, or None.
 
     Examples
     --------
@@ -142,14 +142,14 @@ def current_trace() -> object | None:
 
 
 def require_eager(what: str, values: Iterable[Any] = ()) -> None:
-    """Raise an error where PyTorch compiles the calling function, or maps it over one of some values.
+    """Raise an error if PyTorch compiles the calling function, or maps it over one of `values`.
 
     Parameters
     ----------
     what : str
-        What can be done in neither, for the error.
+        Operation that is not supported, for the error message.
     values : iterable
-        Arrays and anything else.
+        Arrays and any other values.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def _is_torch(value: Any) -> bool:
 
 
 def is_traced(values: Iterable[Any]) -> bool:
-    """Whether one of these stands for an array while a library compiles a function, and has no value of its own.
+    """Whether one of the values is a tracer of a library that is compiling a function, without a value.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def is_traced(values: Iterable[Any]) -> bool:
 
 
 def at_home(x: Any, xp: Any) -> Any:
-    """An array that a compiled function gave, in the library that the array it took the place of was of.
+    """Convert the result of a compiled function to the library of the array that it replaces.
 
     Examples
     --------
@@ -200,14 +200,14 @@ def at_home(x: Any, xp: Any) -> Any:
 
 
 def running_namespace(arrays: Iterable[Any], default: Any) -> Any:
-    """The one library that a computation on several arrays runs on.
+    """Return the namespace on which a computation on several arrays runs.
 
-    Host arrays go along to whatever library the others are of.
+    Host arrays are accepted beside arrays of any other library.
 
     Raises
     ------
     TypeError
-        If there are arrays of two libraries besides the host's.
+        If there are arrays of two libraries other than the host's.
 
     Examples
     --------
@@ -226,22 +226,22 @@ def running_namespace(arrays: Iterable[Any], default: Any) -> Any:
 
 @dataclass(frozen=True)
 class Derivatives:
-    """The derivatives of an array in the arrays that it is computed from.
+    """Derivatives of an array with respect to the arrays that it is computed from.
 
     Parameters
     ----------
     title : str
-        What the array is, for errors.
+        Description of the array, for error messages.
     names : tuple of str
-        What the arrays that it is computed from are called.
+        Names of the arrays that it is computed from.
     in_argument : callable, optional
-        ``in_argument(k, *arrays)``: the derivative of each element in the element of array `k` that broadcasts to it.
-        Without it, a request for a gradient is an error.
+        ``in_argument(k, *arrays)``: the derivative of each element with respect to the element of array `k` that
+        broadcasts to it. Without it, computing a gradient is an error.
     constant : bool
-        Whether the derivatives depend on none of the arrays, so that they may be differentiated again.
+        Whether the derivatives do not depend on the arrays, so that they may be differentiated again.
     simplex : bool
-        Whether the elements along the last axis are divided by their sum: what `in_argument` gives is then the
-        derivative of each before that, over the sum.
+        Whether the elements along the last axis are divided by their sum. `in_argument` then returns the derivative
+        of each element before normalization, divided by the sum.
     """
 
     title: str
@@ -251,18 +251,18 @@ class Derivatives:
     simplex: bool = False
 
     def none_in(self, k: int) -> ValueError:
-        """The error where a gradient is needed and there is none."""
+        """The error for a gradient that does not exist."""
         return ValueError(
             f"{self.names[k]} must not require a gradient, for {self.title} has none in it: detach it, or stop its "
             "gradient"
         )
 
     def none_of_second_order(self) -> NotImplementedError:
-        """The error where a derivative is to be differentiated again."""
+        """The error for a second derivative."""
         return NotImplementedError(f"{self.title} has first derivatives in {', '.join(self.names)}, but no second ones")
 
     def along_simplex(self, out: Any, change: Any) -> Any:
-        """How the elements change while their sum stays 1, from how they change by themselves."""
+        """Project changes of the elements to changes that keep their sum at 1."""
         xp = array_namespace(out)
         return change - out * xp.sum(change, axis=-1, keepdims=True) if self.simplex else change
 
@@ -275,16 +275,17 @@ class Derivatives:
 def with_derivatives(
     draw: Callable[..., Any], arrays: tuple[Any, ...], derivatives: Callable[[], Derivatives | None]
 ) -> Any:
-    """The result of a function, differentiated by a rule of its own in place of by its steps.
+    """Call a function whose result is differentiated by a given rule, not step by step.
 
     Parameters
     ----------
     draw : callable
-        ``draw(*arrays)`` gives an array of a floating-point dtype, or of any where there are no derivatives.
+        ``draw(*arrays)`` returns an array of a floating-point dtype, or of any dtype without derivatives.
     arrays : tuple of arrays
-        Of one library. One that PyTorch or JAX differentiates counts if its dtype is of floating-point numbers.
+        Arrays of one library. PyTorch and JAX differentiate those of floating-point dtypes.
     derivatives : callable
-        Gives the rule, or None where `draw` is differentiated step by step; called where a library differentiates.
+        Function that returns the rule, or None to differentiate `draw` step by step. Called only if a library
+        differentiates.
 
     Returns
     -------
@@ -293,7 +294,7 @@ def with_derivatives(
     Raises
     ------
     ValueError
-        If a gradient in an array is needed and there is none.
+        If a gradient is needed that the rule does not provide.
 
     Examples
     --------
@@ -317,16 +318,16 @@ def register_pytree(cls: type, flatten: Callable[[Any], Any], unflatten: Callabl
     ----------
     cls : type
     flatten : callable
-        ``flatten(instance)`` gives its arrays, and what is static and hashable.
+        ``flatten(instance)`` returns its arrays, and its static, hashable data.
     unflatten : callable
-        ``unflatten(static, arrays)`` gives an instance; it may not use values of the arrays.
+        ``unflatten(static, arrays)`` returns an instance; it must not use the values of the arrays.
     """
     _WAITING[cls] = flatten, unflatten
     register_waiting()
 
 
 def register_waiting() -> None:
-    """Tell JAX of the classes that it does not know yet, if it is imported."""
+    """Register pending classes with JAX, if it is imported."""
     if _WAITING and hasattr(sys.modules.get("jax"), "tree_util"):
         register = built("jax.tree_util:register_pytree_node")
         for cls in list(_WAITING):

@@ -1,7 +1,7 @@
 """Settings and their sources: a setter's call, the environment, the user's file, the built-in default.
 
-The first source that speaks wins. Environment and file are read once, when a setting is first used; a bad value is
-an error that names where it came from.
+The first source that defines a setting takes precedence. Environment and file are read once, when a setting is first
+used; an invalid value raises an error that names its source.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _not_negative(value: object) -> object:
     return value
 
 
-# name: (check, built-in default, what reads it from the environment's text)
+# name: (check, built-in default, its parser for environment variables)
 SETTINGS: dict[str, tuple[Callable[[object], Any], Any, Callable[[str], Any]]] = {
     "backend": (libraries.canonical_library, "numpy", str),
     "floatx": (_one_of("floatx", _FLOATS), "float32", str),
@@ -85,7 +85,7 @@ def _read_file() -> tuple[Mapping[str, object], str]:
 
 
 def _load(name: str) -> Any:
-    """Find the value of a setting that no setter has set, and keep it with its source."""
+    """Load a setting that no setter has set, and store it with its source."""
     check, default, read = SETTINGS[name]
     variable = f"NBM_XP_{name.upper()}"
     text = os.environ.get(variable)
@@ -114,7 +114,7 @@ def _value(name: str) -> Any:
 
 
 def _set(name: str, value: object) -> None:
-    """Set a setting, once the value has been found good."""
+    """Set a setting, after its value was validated."""
     checked = SETTINGS[name][0](value)
     with _lock:
         _values[name], _sources[name] = checked, f"set_{name}"
@@ -124,7 +124,7 @@ _context: ContextVar[str | None] = ContextVar("nbm_xp_backend", default=None)
 
 
 def floatx() -> str:
-    """The default floating dtype, by name.
+    """Return the name of the default floating dtype.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def set_floatx(floatx: str) -> None:
     Raises
     ------
     ValueError
-        If it is none of these.
+        If the value is none of these.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def set_floatx(floatx: str) -> None:
 
 
 def intx() -> str:
-    """The default integer dtype, by name.
+    """Return the name of the default integer dtype.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def set_intx(intx: str) -> None:
     Raises
     ------
     ValueError
-        If it is none of these.
+        If the value is none of these.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def set_intx(intx: str) -> None:
 
 
 def epsilon() -> float:
-    """The fuzz factor that keeps logarithms and divisions from zero.
+    """Return the fuzz factor, which keeps logarithms and divisions away from zero.
 
     Examples
     --------
@@ -209,12 +209,12 @@ def set_epsilon(e: float) -> None:
     Parameters
     ----------
     e : float
-        A number that is not negative. It is kept as it is: `epsilon` gives it back.
+        Non-negative number. It is stored unchanged, and returned by `epsilon`.
 
     Raises
     ------
     ValueError
-        If it is no number, negative or not finite.
+        If `e` is not a number, negative or not finite.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def set_epsilon(e: float) -> None:
 
 
 def image_data_format() -> str:
-    """Where images have their channels: ``'channels_last'`` or ``'channels_first'``.
+    """Return the default order of image axes: ``'channels_last'`` or ``'channels_first'``.
 
     Examples
     --------
@@ -239,7 +239,7 @@ def image_data_format() -> str:
 
 
 def set_image_data_format(data_format: str) -> None:
-    """Set where images have their channels.
+    """Set the default order of image axes.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def set_image_data_format(data_format: str) -> None:
     Raises
     ------
     ValueError
-        If it is none of these.
+        If the value is none of these.
 
     Examples
     --------
@@ -262,7 +262,7 @@ def set_image_data_format(data_format: str) -> None:
 
 
 def backend() -> str:
-    """The name of the default library, which serves functions without array arguments.
+    """Return the name of the default library, which is used by functions without array arguments.
 
     Examples
     --------
@@ -279,14 +279,14 @@ def set_backend(name: Any) -> None:
     Parameters
     ----------
     name : str or namespace
-        A library as `get_namespace` names it, or its namespace.
+        Name of a library, see `get_namespace`, or its namespace.
 
     Raises
     ------
     ValueError
-        If no library goes by this name.
+        If no library has this name.
     ImportError
-        If it is not installed.
+        If the library is not installed.
 
     Examples
     --------
@@ -306,7 +306,7 @@ def use_backend(name: Any) -> Iterator[Any]:
     Parameters
     ----------
     name : str or namespace
-        A library as `get_namespace` names it, or its namespace.
+        Name of a library, see `get_namespace`, or its namespace.
 
     Yields
     ------
@@ -328,7 +328,7 @@ def use_backend(name: Any) -> Iterator[Any]:
 
 
 def configuration() -> dict[str, tuple[Any, str]]:
-    """Every setting with its value and the source it came from.
+    """Return every setting with its value and source.
 
     Examples
     --------
@@ -343,7 +343,7 @@ def configuration() -> dict[str, tuple[Any, str]]:
 
 
 def reset_configuration() -> None:
-    """Forget what setters have set; environment and file are read again when a setting is next used.
+    """Reset all settings; environment and file are read again when a setting is next used.
 
     Examples
     --------
@@ -355,17 +355,17 @@ def reset_configuration() -> None:
 
 
 def save_configuration(path: str | os.PathLike[str] | None = None) -> Path:
-    """Write the present settings to a JSON file.
+    """Write the current settings to a JSON file.
 
     Parameters
     ----------
     path : path, optional
-        Where to write; without it, to the file that is read by default, ``~/.nbm_xp/nbm_xp.json``.
+        Path of the file. Defaults to the file that is read by default, ``~/.nbm_xp/nbm_xp.json``.
 
     Returns
     -------
     pathlib.Path
-        The file written.
+        Path of the file written.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Openly from one library to another.
+"""Explicit conversion of arrays between libraries.
 
-NumPy arrays go anywhere; an array of another library goes to NumPy when `to_numpy` says so, and nowhere else. Nothing
-here moves data from a device to the host, or computes a Dask array, unless its name says so.
+NumPy arrays can be converted to any library; arrays of other libraries only to NumPy, by `to_numpy`. Only functions
+whose names say so move data from a device to the host, or compute a Dask array.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ __all__ = [
 
 
 def to_numpy(x: Any, *, copy: bool = False) -> Any:
-    """An array of any library as a NumPy array: a device's is copied to the host, Dask's is computed.
+    """Convert an array of any library to NumPy: arrays on a device are copied to the host, Dask arrays are computed.
 
     Parameters
     ----------
     x : array, scalar or nested list of scalars
     copy : bool, optional
-        Whether the result must own its memory. Without it, the memory may be shared with `x`, and may be read-only.
+        Whether the result must own its memory. Otherwise the memory may be shared with `x`, and may be read-only.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def to_numpy(x: Any, *, copy: bool = False) -> Any:
 
 
 def _as_the_standard_says(x: Any) -> Any:
-    """An array of a library that has no way of its own: by NumPy's protocol, by which lazy ones compute, or DLPack."""
+    """Convert an array of a library without its own conversion: by NumPy's protocol (lazy arrays compute) or DLPack."""
     mask = getattr(x, "mask", None)
     if mask is not None and bool(np.any(to_numpy(mask))):
         raise TypeError(
@@ -75,7 +75,7 @@ def _as_the_standard_says(x: Any) -> Any:
 
 
 def _numpy_to_library(value: Any, xp: Any, library: str | None) -> Any:
-    """A NumPy array on the library of `xp`, with memory of its own."""
+    """Convert a NumPy array to the library of `xp`, with memory of its own."""
     if not value.dtype.isnative:
         value = value.astype(value.dtype.newbyteorder("="))
     own = None if library is None else kernel("from_numpy", library)
@@ -83,23 +83,22 @@ def _numpy_to_library(value: Any, xp: Any, library: str | None) -> Any:
 
 
 def asarray(value: Any, xp: Any, dtype: Any = None) -> Any:
-    """Make an array of a library from a scalar, a nested list or a NumPy array.
+    """Create an array of a library from a scalar, a nested list or a NumPy array.
 
     Parameters
     ----------
     value : scalar, nested list of scalars, NumPy array, or array of the same library
-        An array of the same library is returned as it is, or cast; a NumPy array is copied to another library.
+        Value to convert. An array of the same library is returned unchanged, or cast; a NumPy array is copied.
     xp : namespace
         The library's.
     dtype : optional
-        A name or a dtype object of any library. Without it: the array's own; for Python values, what NumPy makes of
-        them (float64 and int64), except that JAX without 64-bit types has 32 bits.
+        Name or dtype object of any library. Defaults to the array's dtype; for Python values, to NumPy's default
+        (float64 and int64), or 32 bits in JAX without 64-bit types.
 
     Raises
     ------
     TypeError
-        If `value` is an array of a third library, or the library lacks the dtype; or of complex numbers, and `dtype` is
-        none of theirs.
+        If `value` is an array of a third library, the library lacks the dtype, or `value` is complex and `dtype` not.
 
     Examples
     --------
@@ -125,12 +124,12 @@ def asarray(value: Any, xp: Any, dtype: Any = None) -> Any:
         _check_real(host, wanted)
         host = host.astype(dtypes.dtype_name(wanted), copy=False)
     else:
-        dtypes.dtype_name(host)  # refuses text, objects and the like
+        dtypes.dtype_name(host)  # raises an error for text, objects etc.
     return host if library == "numpy" else _numpy_to_library(host, xp, library)
 
 
 def _refuse_masks(value: Any) -> None:
-    """Refuse masked arrays in a nested list, where NumPy would drop their masks."""
+    """Raise an error for masked arrays in a nested list: NumPy would drop their masks."""
     if isinstance(value, (list, tuple)):
         kinds = set(map(type, value))
         for kind in kinds:
@@ -144,18 +143,18 @@ def _refuse_masks(value: Any) -> None:
 
 
 def _check_real(value: Any, wanted: Any) -> None:
-    """Refuse what would lose imaginary parts without a word."""
+    """Raise an error for casts that would silently drop imaginary parts."""
     if dtypes.dtype_name(wanted)[0] != "c" and dtypes.is_complex(value):
         raise TypeError(f"complex numbers cannot become {dtypes.dtype_name(wanted)}: take their real part first")
 
 
 def convert(x: Any, xp: Any) -> Any:
-    """An array on another library: the same library's as it is, NumPy's to any other.
+    """Convert a NumPy array to another library; arrays of the same library are returned unchanged.
 
     Raises
     ------
     TypeError
-        If that would move an array between two libraries other than NumPy, or to NumPy: the message says how to.
+        If the array would move between two libraries other than NumPy, or to NumPy; the message names the explicit way.
 
     Examples
     --------
@@ -176,7 +175,7 @@ def _cannot_convert(source: str, target: str) -> TypeError:
 
 
 def brought(x: Any, xp: Any, dtype: Any = None) -> Any:
-    """An array of another library as what runs on `xp` takes it: the host's in a dtype that is there (`running_dtype`).
+    """Convert an array for use with `xp`: host arrays are cast to a dtype that the library has (`running_dtype`).
 
     Examples
     --------
@@ -191,7 +190,7 @@ def brought(x: Any, xp: Any, dtype: Any = None) -> Any:
 
 
 def compute(x: Any) -> Any:
-    """A lazy array computed into the library of its blocks; any other array as it is.
+    """Compute a lazy array, in the library of its blocks; return any other array unchanged.
 
     Examples
     --------
@@ -206,7 +205,7 @@ def compute(x: Any) -> Any:
 
 
 def device_of(x: Any) -> Any:
-    """The device an array lies on, as its library names it.
+    """Return the device of an array, as named by its library.
 
     Examples
     --------
@@ -218,12 +217,12 @@ def device_of(x: Any) -> Any:
 
 
 def concrete_int(x: Any) -> int:
-    """The Python int that an integer array of no dimensions holds. A device's is copied to the host.
+    """Return a scalar integer array as a Python int. Arrays on a device are copied to the host.
 
     Raises
     ------
     TypeError
-        If the value is not known yet (Dask, a traced function of JAX), or is no integer.
+        If the value is unknown (Dask, a traced function of JAX), or not an integer.
 
     Examples
     --------
@@ -249,14 +248,14 @@ def concrete_int(x: Any) -> int:
 
 
 def in_one_library(values: Sequence[Any]) -> list[Any]:
-    """The values; with a lazy array that takes none of the host's among them, the host's arrays in its library.
+    """Return the values; host arrays are converted if there is a lazy array of a library that does not accept them.
 
-    Lists and tuples are looked through.
+    Lists and tuples are searched.
 
     Raises
     ------
     TypeError
-        If the lazy array does not lie where the host's arrays would.
+        If the lazy array is on another device than the converted host arrays.
 
     Examples
     --------
@@ -271,7 +270,7 @@ def in_one_library(values: Sequence[Any]) -> list[Any]:
 
 
 def _apart(values: Sequence[Any]) -> Iterator[Any]:
-    """The lazy arrays that take none of the host's."""
+    """The lazy arrays whose libraries do not accept host arrays."""
     for value in values:
         kind = type(value)
         if kind in stay_as_they_are:
@@ -304,12 +303,11 @@ def _there(value: Any, lazy: Any, xp: Any) -> Any:
 
 
 def promote(*values: Any) -> tuple[Any, ...]:
-    """Arrays cast to one dtype by NumPy's promotion; Python scalars are weak and stay as they are.
+    """Cast arrays to one dtype by NumPy's promotion; Python scalars are weak and not converted.
 
-    The host's arrays beside those of a lazy library that takes none itself are brought to that library.
+    Host arrays are converted if there is an array of a lazy library that does not accept them.
 
-    What scalars make of arrays `nbm_xp.namespace.dtypes.weak_dtype` says. A Python bool that meets numbers becomes an
-    int.
+    See `nbm_xp.namespace.dtypes.weak_dtype` for the effect of scalars. A Python bool beside numbers becomes an int.
 
     Examples
     --------

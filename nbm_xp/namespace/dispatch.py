@@ -1,7 +1,7 @@
-"""Which array library? Found from the arguments, once per public call.
+"""Dispatch: find the array library from the arguments, once per public call.
 
-One array must cost next to nothing: a look-up of its type in a dictionary. Everything else (Python scalars, several
-arrays, types not met before) takes the longer way, which fills the dictionary.
+For one array, this is a look-up of its type in a dictionary. All other cases (Python scalars, several arrays, new
+types) take a slower path, which fills the dictionary.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TABLES: list[dict[type, Any]] = []
 
 
 def kept_by_type() -> dict[type, Any]:
-    """A table of what was found out about the types of arrays; what is looked up anew leaves it.
+    """Create a cache by array type; entries of types that are looked up again are removed.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def kept_by_type() -> dict[type, Any]:
 _BY_TYPE: dict[type, Any] = kept_by_type()
 _LIBRARY_BY_TYPE: dict[type, str | None] = kept_by_type()
 stay_as_they_are: dict[type, None] = kept_by_type()
-"""The types of what may stand beside the host's arrays as it is: see `nbm_xp.namespace.conversion`."""
+"""Types of values that need no conversion beside host arrays: see `nbm_xp.namespace.conversion`."""
 
 _SCALARS: set[type] = {bool, int, float, complex, type(None)}
 _REGISTERED: dict[type, Any] = {}
@@ -47,24 +47,24 @@ _ONE_PLACE = frozenset({None, "numpy", "dask", "jax"})
 
 
 def array_namespace(x: Any = None, /, *others: Any) -> Any:
-    """The array API namespace that the arguments belong to.
+    """Return the array API namespace of the arguments.
 
     Parameters
     ----------
     x, *others
-        Arrays, Python scalars or None. Scalars and None have no say.
+        Arrays, Python scalars or None. Scalars and None are ignored.
 
     Returns
     -------
     namespace
-        The namespace of a registered absorbing type (a recording tensor) if there is one among the arguments, else
-        that of the one library present, else the default library's. NumPy's arrays beside those of a lazy library
-        (Dask) with NumPy's blocks belong to that library, which takes them itself.
+        The namespace of a registered absorbing type (a recording tensor) if an argument has one, else that of the one
+        library present, else the default library's. NumPy arrays beside arrays of a lazy library (Dask) with NumPy
+        blocks belong to that library, which accepts them.
 
     Raises
     ------
     TypeError
-        If two libraries are present, or something that is no array.
+        If arguments belong to two libraries, or one is not an array.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def array_namespace(x: Any = None, /, *others: Any) -> Any:
 
 
 def _resolve(values: tuple[Any, ...]) -> Any:
-    """The namespace of several values, or of one whose type was not met before."""
+    """Find the namespace of several values, or of one value of a new type."""
     found: Any = None
     for value in values:
         kind = type(value)
@@ -101,7 +101,7 @@ def _resolve(values: tuple[Any, ...]) -> Any:
 
 
 def _together(first: Any, second: Any, values: tuple[Any, ...]) -> Any:
-    """The lazy one of two namespaces, the other being the host's: lazy libraries take the host's arrays themselves."""
+    """Return the lazy one of two namespaces if the other is the host's: lazy libraries accept host arrays."""
     host = host_namespace()
     lazy = next((xp for xp in (first, second) if is_lazy(xp)), None)
     if lazy is None or host not in (first, second):
@@ -120,7 +120,7 @@ def _together(first: Any, second: Any, values: tuple[Any, ...]) -> Any:
 
 
 def _learn(value: Any) -> Any:
-    """Find the namespace of a value whose type was not met before, and keep it; None for a scalar."""
+    """Find and store the namespace of a value of a new type; None for a scalar."""
     kind = type(value)
     for base in kind.__mro__:
         if base in _REGISTERED:
@@ -136,7 +136,7 @@ def _learn(value: Any) -> Any:
 
 
 def _unlisted(x: Any) -> str | None:
-    """The library of an array of a type that no entry has, by the namespace that it brings along; None without one."""
+    """The library of an array of an unlisted type, by the array's own namespace; None without one."""
     kind = type(x)
     if not hasattr(kind, "__array_namespace__") or _LIBRARY_BY_TYPE.get(kind) is not None:
         return _LIBRARY_BY_TYPE.get(kind)
@@ -146,12 +146,12 @@ def _unlisted(x: Any) -> str | None:
         return libraries.entered(xp, root)
     if root == libraries.LIBRARIES[known].package:
         return known
-    # arrays of its own under another library's functions, whose replacements and kernels are not for them
+    # arrays that use another library's functions, but must not use its replacements and kernels
     return _LIBRARY_BY_TYPE.setdefault(kind, libraries.entered(Namespace(xp, {}, root), root, root))
 
 
 def has_blocks(x: Any) -> bool:
-    """Whether an array is made of blocks of another type, so that its own says too little to be kept.
+    """Whether an array consists of blocks of another type, so that its own type does not determine a cache entry.
 
     Raises
     ------
@@ -169,16 +169,16 @@ def _title(xp: Any) -> str:
 
 
 def register_array_type(cls: type, namespace: Any, *, absorbing: bool = False) -> None:
-    """Make instances of a class, and of its subclasses, known as arrays of a namespace.
+    """Register instances of a class, and of its subclasses, as arrays of a namespace.
 
     Parameters
     ----------
     cls : type
-        The class of the arrays.
+        Class of the arrays.
     namespace
-        What `array_namespace` is to answer for them.
+        Namespace that `array_namespace` returns for them.
     absorbing : bool, optional
-        Whether the namespace also takes arrays of the libraries: then it wins over them where both are present.
+        Whether the namespace also accepts arrays of the libraries; it then takes precedence over theirs.
 
     Examples
     --------
@@ -200,12 +200,12 @@ def register_array_type(cls: type, namespace: Any, *, absorbing: bool = False) -
 
 
 def default_namespace() -> Any:
-    """The namespace of the configured library, for functions without array arguments.
+    """Return the namespace of the configured library, for functions without array arguments.
 
     Raises
     ------
     ImportError
-        If the library is not installed; the message says what to install and what made it the default.
+        If the library is not installed. The message says what to install, and which setting made it the default.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def default_namespace() -> Any:
 
 
 def is_registered(x: Any) -> bool:
-    """Whether `x` is an instance of a class that `register_array_type` made known."""
+    """Whether `x` is an instance of a class registered by `register_array_type`."""
     return any(base in _REGISTERED for base in type(x).__mro__)
 
 
@@ -233,7 +233,7 @@ def recording_namespace() -> Any:
 
 
 def forget_those(are: Callable[[type], bool]) -> None:
-    """Look some classes up anew when their next arrays come."""
+    """Remove classes from the caches, so that they are looked up again."""
     for known in {known for table in _TABLES for known in table}:
         if are(known):
             for table in _TABLES:
@@ -241,7 +241,7 @@ def forget_those(are: Callable[[type], bool]) -> None:
 
 
 def library_of(x: Any) -> str | None:
-    """The library whose array `x` is, or None."""
+    """Return the library of the array `x`, or None."""
     kind = type(x)
     try:
         return _LIBRARY_BY_TYPE[kind]
@@ -251,9 +251,9 @@ def library_of(x: Any) -> str | None:
 
 
 def is_array(x: Any) -> bool:
-    """Whether `x` is an array of a library, listed or not. A library that is not imported yet stays so.
+    """Whether `x` is an array of a library, listed or not. No library is imported.
 
-    NumPy's scalars count as arrays; Python's scalars, lists and recording tensors do not.
+    NumPy scalars count as arrays; Python scalars, lists and recording tensors do not.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def is_array(x: Any) -> bool:
 
 
 def library_name(x: Any) -> str:
-    """The name of the library that an array or a namespace belongs to.
+    """Return the name of the library of an array or a namespace.
 
     Raises
     ------
@@ -287,7 +287,7 @@ def library_name(x: Any) -> str:
 
 
 def device_argument(x: Any) -> Any:
-    """What to hand to a creation function as ``device``, so that it creates where `x` lies.
+    """Return the argument ``device`` with which a creation function creates an array on the device of `x`.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Dtypes by name, NumPy's promotion, and open casts.
+"""Dtypes by name, NumPy's promotion, and explicit casts.
 
-Strings are the common currency: ``'float32'`` means the same for every library. Promotion is NumPy's table everywhere,
-and casts are made openly, so that no library applies rules of its own. For arrays that need no cast, every function
-here costs one look-up of the dtype object.
+Dtypes are given by name: ``'float32'`` means the same for every library. Promotion follows NumPy's table everywhere,
+and casts are explicit, so that no library applies its own rules. For arrays that need no cast, every function costs
+one look-up of the dtype object.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ def _unknown(dtype: object) -> TypeError:
 
 
 def dtype_name(x: Any) -> str:
-    """The name of a dtype, or of the dtype of an array.
+    """Return the name of a dtype, or of the dtype of an array.
 
     Parameters
     ----------
     x
         An array or recorded tensor, a dtype object of any library, a name, or one of Python's types ``bool``,
-        ``int``, ``float``, ``complex`` (which mean what they mean to NumPy).
+        ``int``, ``float``, ``complex`` (with their meaning in NumPy).
 
     Raises
     ------
     TypeError
-        If there is no such dtype.
+        If the dtype is unknown.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def dtype_name(x: Any) -> str:
 
 
 def _read_name(x: Any) -> str:
-    """The name of anything but an array with a dtype of NumPy's."""
+    """The dtype's name of anything except an array with a NumPy dtype."""
     # NumPy's and JAX's scalar types have a descriptor named dtype, which is no dtype
     dtype = x if isinstance(x, (str, type)) else getattr(x, "dtype", x)
     name = _NAME_OF_CLASS.get(type(dtype))
@@ -103,7 +103,7 @@ def _read_name(x: Any) -> str:
 
 
 def _by_namespaces(dtype: Any, x: Any) -> str:
-    """The name of a dtype whose text says nothing, by the namespaces that have it and what they say it is."""
+    """The name of a dtype that its text does not reveal, by the namespaces that have it."""
     if not isinstance(dtype, (str, type, np.dtype)):
         for xp in libraries.namespaces():
             for name in DTYPE_NAMES if hasattr(xp, "isdtype") else ():
@@ -114,7 +114,7 @@ def _by_namespaces(dtype: Any, x: Any) -> str:
 
 
 def _numpy_name(dtype: Any) -> str:
-    """The name of a dtype of NumPy's or a type that stands for one; empty for any other type."""
+    """The name of a NumPy dtype or a type equivalent to one; empty for any other type."""
     try:
         return str(np.dtype(dtype).name)
     except TypeError:
@@ -122,12 +122,12 @@ def _numpy_name(dtype: Any) -> str:
 
 
 def dtype_of(xp: Any, name: Any) -> Any:
-    """The dtype object of a namespace for a name.
+    """Return the dtype object of a namespace for a name.
 
     Raises
     ------
     TypeError
-        If there is no such dtype, or the namespace lacks it.
+        If the dtype is unknown, or the namespace lacks it.
 
     Examples
     --------
@@ -155,7 +155,7 @@ _HALF = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128
 
 
 def running_dtype(xp: Any, name: Any) -> Any:
-    """The dtype to compute in where one was recorded, or none was given; half as wide in JAX without 64-bit types.
+    """Return the dtype to compute in for a recorded or default dtype; half as wide in JAX without 64-bit types.
 
     Examples
     --------
@@ -170,9 +170,9 @@ def running_dtype(xp: Any, name: Any) -> Any:
 
 
 def wide_dtypes(xp: Any) -> AbstractContextManager[Any]:
-    """A context in which the namespace surely has int64 and float64. Only JAX may lack them.
+    """Context manager in which the namespace has int64 and float64. Only JAX may lack them otherwise.
 
-    Arrays with these dtypes outlive the context; further computations with them belong inside it.
+    Arrays with these dtypes remain valid outside; further computations with them must be inside the context.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def wide_dtypes(xp: Any) -> AbstractContextManager[Any]:
 
 
 def promote_types(*dtypes: Any) -> str:
-    """The name of the dtype that NumPy's promotion gives for arrays of these dtypes.
+    """Return the name of the dtype to which NumPy promotes arrays of these dtypes.
 
     Examples
     --------
@@ -206,10 +206,10 @@ def promote_types(*dtypes: Any) -> str:
 
 
 def floating_dtype(dtype: Any) -> str:
-    """The name of the floating dtype that integers and truth values become.
+    """Return the name of the floating dtype to which integers and booleans are converted.
 
-    That is float64 where it is `floatx`; else what NumPy's promotion gives with float32: float32 for 8 and 16 bits and
-    truth values, float64 for wider integers, which holds them exactly (up to 2^53).
+    It is float64 if `floatx` is float64; else NumPy's promotion with float32: float32 for 8 and 16 bits and booleans,
+    float64 for wider integers, which is exact up to 2^53.
 
     Examples
     --------
@@ -220,10 +220,10 @@ def floating_dtype(dtype: Any) -> str:
 
 
 def weak_dtype(dtype: Any, *scalars: type) -> Any:
-    """The dtype that an array of `dtype`, given by name, and Python scalars of these types have together.
+    """Return the dtype to which an array of `dtype`, given by name, and Python scalars of these types are promoted.
 
-    A scalar is weak: it has the array's dtype unless it is of a higher kind. A float then makes integers floating (see
-    `floating_dtype`), a complex number the complex counterpart, and an int makes bool int64.
+    A scalar is weak: it takes the array's dtype unless its kind is higher. A float then makes integers floating (see
+    `floating_dtype`), a complex number gives the complex counterpart, and an int makes bool int64.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def weak_dtype(dtype: Any, *scalars: type) -> Any:
 
 
 def kind(x: Any) -> str:
-    """The kind of a dtype or an array: ``'b'``, ``'i'``, ``'u'``, ``'f'`` or ``'c'``. Python scalars have theirs.
+    """Return the kind of a dtype, an array or a Python scalar: ``'b'``, ``'i'``, ``'u'``, ``'f'`` or ``'c'``.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def kind(x: Any) -> str:
 
 
 def is_floating(x: Any) -> bool:
-    """Whether a dtype, or an array's, is a real floating-point one.
+    """Whether a dtype, or the dtype of an array, is real floating-point.
 
     Examples
     --------
@@ -261,7 +261,7 @@ def is_floating(x: Any) -> bool:
 
 
 def is_integer(x: Any) -> bool:
-    """Whether a dtype, or an array's, is an integer one, signed or not (bool is none).
+    """Whether a dtype, or the dtype of an array, is an integer dtype, signed or unsigned; bool is not.
 
     Examples
     --------
@@ -272,7 +272,7 @@ def is_integer(x: Any) -> bool:
 
 
 def is_bool(x: Any) -> bool:
-    """Whether a dtype, or an array's, is bool.
+    """Whether a dtype, or the dtype of an array, is bool.
 
     Examples
     --------
@@ -283,7 +283,7 @@ def is_bool(x: Any) -> bool:
 
 
 def is_complex(x: Any) -> bool:
-    """Whether a dtype, or an array's, is complex.
+    """Whether a dtype, or the dtype of an array, is complex.
 
     Examples
     --------
@@ -294,7 +294,7 @@ def is_complex(x: Any) -> bool:
 
 
 def cast(x: Any, name: str) -> Any:
-    """An array in the dtype of that name.
+    """Cast an array to the dtype of a name.
 
     Examples
     --------
@@ -307,9 +307,9 @@ def cast(x: Any, name: str) -> Any:
 
 
 def to_floating(x: Any) -> Any:
-    """The array itself if it is floating (or complex), else cast to a floating dtype.
+    """Return the array if it is floating (or complex), else cast it to a floating dtype.
 
-    What integers and truth values become `floating_dtype` says. A Python int becomes a float.
+    See `floating_dtype` for the dtype of integers and booleans. A Python int becomes a float.
 
     Examples
     --------
@@ -330,7 +330,7 @@ def to_floating(x: Any) -> Any:
 
 
 def wide_jax() -> AbstractContextManager[Any]:
-    """A context in which JAX has its 64-bit types."""
+    """Context manager in which JAX has its 64-bit types."""
     jax: Any = importlib.import_module("jax")
     owner = jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")  # older versions
     context: AbstractContextManager[Any] = owner.enable_x64(True)
@@ -338,5 +338,5 @@ def wide_jax() -> AbstractContextManager[Any]:
 
 
 def jax_is_wide() -> bool:
-    """Whether JAX has its 64-bit types now."""
+    """Whether JAX's 64-bit types are enabled."""
     return bool(importlib.import_module("jax").config.jax_enable_x64)

@@ -1,9 +1,9 @@
-"""Errors of public functions: the argument at fault, what it was, and what is allowed.
+"""Errors of public functions, which name the invalid argument, its value, and the allowed values.
 
-Choices, truth values and counts are checked before a call. After a call has failed, and at no cost to one that does
-not, its arguments are compared with what the function's annotations declare; the first that is something else is named
-in a `TypeError`. Where all are as declared, the library's error stays, with a note that names the function and its
-arguments; so does what a callable of the user's raised.
+Choices, booleans and counts are checked before a call. After a call has failed (a successful call costs nothing), its
+arguments are compared with the function's annotations; a `TypeError` names the first that does not match. If all match,
+the library's error is raised, with a note that names the function and its arguments; so is an error raised in a
+callable of the user.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ NOTED = "is_noted"
 """The attribute of an error whose notes say which recorded call failed, of what arguments and where: they say more."""
 
 _LONGEST = 80
-_NAMED: dict[Any, Any] = {}  # functions, and what stands for them where they are public
+_NAMED: dict[Any, Any] = {}  # functions, and their public wrappers
 
 
 def naming(function: F, module: str | None = None, *, checked: bool = True) -> F:
-    """A public function or method whose errors name what is at fault, as `reraise_call` has it.
+    """Wrap a public function or method so that its errors name the invalid argument; see `reraise_call`.
 
-    `module` is where it is found under its name, if that is another module than its own.
+    `module` is the module that exports it, if that is not its own.
 
-    If `checked`, truth values, choices by name, counts and factors are checked first: nothing else might complain, or
-    too late. A function that is `arranged` is checked within, once its arguments are in their places.
+    If `checked`, booleans, choices by name, counts and factors are checked before the call, as they might otherwise not
+    be checked, or too late. An `arranged` function is checked inside, after its arguments are rearranged.
     """
     settings = _settings(function) if checked and not hasattr(function, "arranged") else ()
 
@@ -72,7 +72,7 @@ def naming(function: F, module: str | None = None, *, checked: bool = True) -> F
 
 
 def arranged(arrange: Callable[..., tuple[Sequence[Any], dict[str, Any]]], method: F) -> F:
-    """A method that takes its arguments in other places too: `arrange` gives those and the names of its signature."""
+    """Wrap a method that accepts its arguments in other orders: `arrange` returns them in the signature's order."""
     inner = naming(method)
 
     @functools.wraps(method)
@@ -85,7 +85,7 @@ def arranged(arrange: Callable[..., tuple[Sequence[Any], dict[str, Any]]], metho
 
 
 def _settings(function: Any) -> tuple[tuple[int, str, Any, Any], ...]:
-    """Of the parameters that are truth values, choices or counts: place, name, default and what they are to be."""
+    """Position, name, default and expected kind of the parameters that are booleans, choices or counts."""
     own = inspect.unwrap(function)
     found = []
     for place, parameter in enumerate(inspect.signature(function).parameters.values()):
@@ -97,7 +97,7 @@ def _settings(function: Any) -> tuple[tuple[int, str, Any, Any], ...]:
 
 
 def _setting(annotation: Any, names: dict[str, Any]) -> Any:
-    """The choices that an annotation allows, `bool`, `int`, `float` or `str` where it is one of these, else None."""
+    """The choices that an annotation allows; `bool`, `int`, `float` or `str` if it is one of these; else None."""
     if annotation in _SETTINGS:
         return _SETTINGS[annotation]
     found = names.get(annotation) if isinstance(annotation, str) and annotation.isidentifier() else None
@@ -107,7 +107,7 @@ def _setting(annotation: Any, names: dict[str, Any]) -> Any:
 
 
 def _check(name: str, value: Any, kind: Any) -> None:
-    """Refuse an argument that is none of the choices, no truth value, no number or no text."""
+    """Raise an error if an argument is not one of the choices, not a boolean, not a number or not a string."""
     if kind is bool:
         check_flag(name, value)
     elif kind is int:
@@ -124,22 +124,22 @@ def _check(name: str, value: Any, kind: Any) -> None:
 
 
 def check_flag(name: str, value: Any) -> None:
-    """Refuse what is neither True nor False, nor a 1 or 0 or a library's truth value in their place."""
+    """Raise an error if a value is not True, False, 1, 0 or a library's boolean scalar."""
     if not (_KINDS["bool"][0](value) and not getattr(value, "ndim", 0)) and (type(value) is not int or value >> 1):
         raise TypeError(f"{name} must be True or False, got {described(value)}")
 
 
 def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
-    """Refuse what is none of the choices."""
+    """Raise an error if a value is not one of the choices."""
     if not isinstance(value, str) or value not in choices:
         error = ValueError if isinstance(value, str) else TypeError
         raise error(f"{name} must be {' or '.join(map(repr, choices))}, got {described(value)}")
 
 
 def name_errors(surface: dict[str, Any], but: Collection[str] = ()) -> None:
-    """Let the public functions of a module, given as its names, name what is at fault; `but` for some.
+    """Wrap the public functions of a module (given by its dictionary), except `but`, so that errors name arguments.
 
-    A function that two modules have stays one and the same in both.
+    A function exported by two modules remains the same object in both.
     """
     for name in surface["__all__"]:
         function = surface[name]
@@ -149,13 +149,13 @@ def name_errors(surface: dict[str, Any], but: Collection[str] = ()) -> None:
 
 
 def named(function: F) -> F:
-    """A function that names what is at fault itself: one call more would be felt on few elements."""
+    """Mark a function whose errors name arguments already: a wrapper would slow down calls on few elements."""
     _NAMED[function] = function
     return function
 
 
 def name_methods(cls: type[C], *, checked: bool = False) -> type[C]:
-    """Let the public methods of a class, inherited ones too, name what is at fault; `checked` as `naming` has it."""
+    """Wrap the public methods of a class, also inherited ones, so that their errors name arguments; see `naming`."""
     for name in dir(cls):
         method = inspect.getattr_static(cls, name)
         if inspect.isfunction(method) and not name.startswith("_"):
@@ -176,9 +176,9 @@ def _called_first() -> str:
 
 
 def say_lack(error: Exception, name: str | None = None) -> None:
-    """Make an error about a function that a library lacks name it and what needs it; any other stays as it is.
+    """Convert an error about a function missing in a library to one that names the function and its caller.
 
-    Without a name, that is the outermost public function that is running.
+    Without a name, the caller is the outermost public function that is running. Other errors are not changed.
     """
     missing = _missing(error)
     if missing is not None:
@@ -186,7 +186,7 @@ def say_lack(error: Exception, name: str | None = None) -> None:
 
 
 def described(value: Any) -> str:
-    """A value in a message: an array's dtype and shape, of anything else what Python writes, cut short."""
+    """Describe a value for a message: dtype and shape of an array, the shortened representation of anything else."""
     if is_array(value) or is_registered(value):
         try:
             return f"{str(value.dtype).rpartition('.')[2]}[{', '.join(map(str, value.shape))}]"
@@ -200,7 +200,7 @@ def described(value: Any) -> str:
 
 
 def reraise_call(error: Exception, function: Any, args: Any, keywords: Mapping[str, Any]) -> NoReturn:
-    """Raise the error of a call of a function, so that it names what is at fault."""
+    """Raise the error of a call of a function, extended by the name of the invalid argument."""
     try:
         bound = inspect.signature(function).bind(*args, **keywords)
     except TypeError:  # Python's own complaint about the call, which names the function
@@ -210,7 +210,7 @@ def reraise_call(error: Exception, function: Any, args: Any, keywords: Mapping[s
 
 
 def _raise(error: Exception, name: str, given: Mapping[str, Any], annotations: Mapping[str, Any]) -> NoReturn:
-    """Raise the error with a note, or one that names the argument at fault or what the library lacks."""
+    """Raise the error with a note, or an error that names the invalid argument or the missing function."""
     if type(error).__module__.partition(".")[0] not in ("builtins", "nbm_xp", *libraries.LIBRARIES):
         raise error  # another package's, on purpose
     if _is_users(error, given) or str(error).startswith((f"{name} ", f"{name}:", f"{name}(")):
@@ -229,7 +229,7 @@ def _raise(error: Exception, name: str, given: Mapping[str, Any], annotations: M
 
 
 def _missing(error: Exception) -> str | None:
-    """What a library lacks, if that is what the error is about."""
+    """The function that a library lacks, if the error is about one."""
     if not isinstance(error, AttributeError) or error.obj is None:
         return None
     owner = libraries.owner_of(error.obj)
@@ -237,7 +237,7 @@ def _missing(error: Exception) -> str | None:
 
 
 def _is_users(error: BaseException, given: Mapping[str, Any]) -> bool:
-    """Whether the error was raised within a callable that was given."""
+    """Whether the error was raised in a callable argument."""
     codes = set(_codes(list(given.values())))
     traceback = error.__traceback__
     while codes and traceback is not None:
@@ -262,7 +262,7 @@ def _codes(value: Any) -> Iterator[CodeType]:
 
 
 def _faults(given: Mapping[str, Any], annotations: Mapping[str, Any]) -> Iterator[str]:
-    """For each argument that is not what its annotation says, a sentence."""
+    """A sentence for each argument that does not match its annotation."""
     for name, value in given.items():
         kinds = [_KINDS.get(kind.strip()) for kind in str(annotations.get(name, "Any")).split("|")]
         if all(kinds) and not any(is_one(value) for is_one, _ in kinds):  # type: ignore[misc]
@@ -279,7 +279,7 @@ def _is_whole(x: Any) -> bool:
 
 
 def _is_numeric(x: Any) -> bool:
-    """Whether something is an array of numbers, a number, or a list of these with as many in each row."""
+    """Whether an object is an array of numbers, a number, or a nested list of these with rows of equal lengths."""
     if is_array(x) or is_registered(x):
         return str(getattr(x, "dtype", "")).rpartition(".")[2].rstrip("0123456789") in _NUMERIC
     if isinstance(x, (list, tuple)):

@@ -1,9 +1,9 @@
-"""NumPy: elementary functions of the compiled core as ufuncs, for float32 and float64.
+"""Elementary functions of the compiled core as NumPy ufuncs, for float32 and float64.
 
-They have the same bits on every processor, errors of at most one unit in the last place (two to three in sigmoid,
-softplus and tanh of float32), NumPy's special values, and its warnings of overflow and the like; sigmoid and softplus
-give none. Below AVX-512 NumPy computes most of these one number at a time. Other dtypes are computed by NumPy's own
-loops. Ufuncs are pickled by their names, under which they are found here; without a core, NumPy's own.
+They give the same bits on every processor, with errors of at most one unit in the last place (two to three in sigmoid,
+softplus and tanh of float32), NumPy's special values, and its warnings of overflow etc.; sigmoid and softplus do not
+warn. Without AVX-512, NumPy computes most of these one number at a time. Other dtypes are computed by NumPy's own
+loops. Ufuncs are pickled by their names in this module, which without a core are NumPy's own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 
 
 def ufunc(name: str, level: str) -> Any:
-    """A function of the core, of one level of vector instructions, as a ufunc; without a core NumPy's own, or None."""
+    """Return a function of the core, at a level of vector instructions, as a ufunc; without a core NumPy's, or None."""
     theirs = getattr(np, name, None)
     if level not in core.levels:
         return theirs
@@ -36,7 +36,7 @@ def ufunc(name: str, level: str) -> Any:
     own = tuple(kernels[key] for dtype in ("float32", "float64") if (key := f"{name}_{dtype}") in kernels)
     makes_ufuncs = importlib.import_module("numpy._core._multiarray_umath")._UFUNC_API
     made = core.compiled.ufunc(makes_ufuncs, theirs, name, own)
-    with suppress(AttributeError):  # of older versions of NumPy: then pickle looks for it in all modules
+    with suppress(AttributeError):  # older versions of NumPy: pickle then searches all modules
         made.__module__ = __name__
     return made
 
@@ -46,15 +46,15 @@ exp, expm1, log1p, sigmoid, softplus, tanh = (
 )
 
 FUNCTIONS = {"exp": exp, "expm1": expm1, "log1p": log1p, "tanh": tanh}
-"""Those that the standard has, by its names."""
+"""The functions that the array API standard has, by name."""
 
 
 _LARGE = 1 << 12
-"""Elements from which on it pays to ask whether the loops are made for an array."""
+"""Number of elements above which it is worth checking whether the core's loops support an array."""
 
 
 def _rows(x: Any, axis: Any) -> Any:
-    """The array as a matrix whose rows lie along the axis; None for what the loops are not made for."""
+    """The array as a matrix whose rows lie along the axis; None if the loops do not support it."""
     if isinstance(axis, tuple):
         axis = axis[0] if len(axis) == 1 else None
     last = axis in (-1, x.ndim - 1) and x.ndim > 0
@@ -64,7 +64,7 @@ def _rows(x: Any, axis: Any) -> Any:
 
 
 def _of_rows(name: str) -> Callable[[Any, Any], Any]:
-    """A function of the rows along an axis, which gives None for what the core's loops are not made for."""
+    """A function of the rows along an axis, which returns None for arrays that the core's loops do not support."""
 
     def function(x: Any, axis: Any) -> Any:
         rows = _rows(x, axis)
@@ -91,14 +91,14 @@ register_core_kernels("exponentials", __name__, ("log_softmax", "logsumexp", "si
 
 
 def _in_one_pass(name: str, xp: Any, dtype: str) -> Callable[[Any], Any] | None:
-    """The library's own function of arrays of a dtype; a lazy library leaves it to its blocks which that is."""
+    """The library's own function of arrays of a dtype; a lazy library selects it for each block."""
     own = kernel(f"exponentials.{name}", xp)
     return own if dtype in _IN_ONE_PASS or is_lazy(xp) else None
 
 
 @lru_cache(maxsize=64)
 def sigmoid_for(xp: Any, dtype: str) -> Callable[[Any], Any]:
-    """The sigmoid of arrays of one library and dtype, which has nothing left to look up."""
+    """Return the sigmoid function for arrays of one library and dtype."""
     own = _in_one_pass("sigmoid", xp, dtype)
     if own is not None:
         return own
@@ -113,7 +113,7 @@ def sigmoid_for(xp: Any, dtype: str) -> Callable[[Any], Any]:
 
 @lru_cache(maxsize=64)
 def softplus_for(xp: Any, dtype: str) -> Callable[[Any], Any]:
-    """The softplus of arrays of one library and dtype, likewise."""
+    """Return the softplus function for arrays of one library and dtype."""
     own = _in_one_pass("softplus", xp, dtype)
     if own is not None:
         return own

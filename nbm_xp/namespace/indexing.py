@@ -1,9 +1,9 @@
-"""Copies of arrays with a part replaced, and sums into places that an index names, which the standard lacks.
+"""Functional assignment and scatter-add, which the array API standard lacks.
 
-`replaced` takes what slices and integers name, `put` the places that an integer array names along one axis.
-``x[index] = x[index] + values`` loses all but one of the values that go to the same place; `scatter_add` adds them
-all, which is what the gradient of every gather needs. Libraries that have such operations have a kernel for them; for
-the others there are portable forms.
+`replaced` assigns to an index of slices and integers, `put` to the places in an integer array along one axis.
+``x[index] = x[index] + values`` loses all but one of the values for the same place; `scatter_add` adds them all, which
+the gradient of every gather needs. Libraries with such operations have kernels for them; for the others there are
+portable forms.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
 
 @or_kernel("replaced")
 def replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:
-    """A new array: `x` with ``x[index]`` set to `values`.
+    """Return a copy of `x` with ``x[index]`` set to `values`.
 
     Parameters
     ----------
@@ -53,23 +53,23 @@ def replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:
 
 @or_kernel("put")
 def put(x: Any, places: Any, values: Any, axis: int) -> Any:
-    """A new array: `x` with what lies at `places` along an axis set to `values`.
+    """Return a copy of `x` with the elements at `places` along an axis set to `values`.
 
     Parameters
     ----------
     x : array
     places : integer array of one dimension
-        Where a place is named twice, one of its values is taken: the last, where the library does not say otherwise.
+        If a place occurs several times, one of its values is used: the last, unless the library defines otherwise.
     values : array of the dtype of `x`, or Python scalar
-        Broadcast to the shape of `x` with the number of places in the place of the axis' length.
+        Broadcast to the shape of `x` with the axis' length replaced by the number of places.
     axis : int
-        Counted from the front.
+        Non-negative number of the axis.
 
     Raises
     ------
     IndexError
-        If a place is out of bounds. (On Dask this comes with the computation; JAX leaves such values out, CuPy wraps
-        the places.)
+        If a place is out of bounds. (In Dask, when the array is computed; JAX ignores such values, CuPy wraps the
+        places.)
 
     Examples
     --------
@@ -89,7 +89,7 @@ def put(x: Any, places: Any, values: Any, axis: int) -> Any:
 
 
 def _by_places(xp: Any, x: Any, index: tuple[Any, ...], values: Any, axis: int = 0) -> Any:
-    """The portable body of `replaced` for arrays that cannot be written to: one axis after the other."""
+    """The portable form of `replaced` for arrays that cannot be written to: one axis after another."""
     if axis == len(index):
         values = values if hasattr(values, "dtype") else xp.full((), values, dtype=x.dtype)
         single = tuple(place for place, entry in enumerate(index) if not isinstance(entry, slice))
@@ -105,7 +105,7 @@ def _by_places(xp: Any, x: Any, index: tuple[Any, ...], values: Any, axis: int =
 
 
 def looked_up(xp: Any, x: Any, places: Any, values: Any, axis: int) -> Any:
-    """The portable body of `put`: every place of the axis finds the last value that names it, if any does."""
+    """The portable form of `put`: every place of the axis looks up the last value for it, if any."""
     length, count = x.shape[axis], places.shape[0]
     if not is_lazy(xp) and bool(xp.any((places < -length) | (places >= length))):
         raise IndexError(f"an index is out of bounds for axis {axis} of length {length}")
@@ -129,13 +129,13 @@ Entry: TypeAlias = Any
 
 
 def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Any:
-    """The elements of `x` at `indices` along an axis.
+    """Return the elements of `x` at `indices` along an axis.
 
     Parameters
     ----------
     x : array
     indices : integer array
-        Of as many dimensions as `x`; the others than `axis` broadcast against those of `x`.
+        With as many dimensions as `x`; all except `axis` broadcast against those of `x`.
     axis : int, optional
 
     Examples
@@ -148,7 +148,7 @@ def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Any:
 
 
 def scatter_add(x: Any, index: Any, values: Any) -> Any:
-    """A new array: `x` with `values` added at ``x[index]``. Where an index names a place twice, both are added.
+    """Return a copy of `x` with `values` added at ``x[index]``. Several values for the same place are all added.
 
     Parameters
     ----------
@@ -167,8 +167,8 @@ def scatter_add(x: Any, index: Any, values: Any) -> Any:
     Raises
     ------
     IndexError
-        If the index does not fit `x`. (Indices that are out of bounds are an error where that costs nothing: on Dask it
-        comes with the computation, JAX leaves such values out, CuPy wraps the indices.)
+        If the index does not match `x`. (Indices out of bounds raise an error where that costs nothing: in Dask when
+        the array is computed; JAX ignores such values, CuPy wraps the indices.)
 
     Examples
     --------
@@ -194,7 +194,7 @@ def scatter_add(x: Any, index: Any, values: Any) -> Any:
 
 
 def scattered(xp: Any, shape: tuple[int, ...], index: Any, values: Any) -> Any:
-    """Zeros with `values` added at ``[index]``: `scatter_add` to an array that need not be copied.
+    """Return zeros with `values` added at ``[index]``: `scatter_add` to zeros, without a copy.
 
     Parameters
     ----------
@@ -203,9 +203,9 @@ def scattered(xp: Any, shape: tuple[int, ...], index: Any, values: Any) -> Any:
     shape : tuple of int
         The shape of the result.
     index
-        As `scatter_add` takes it.
+        See `scatter_add`.
     values : array
-        Broadcast to the shape of what `index` names.
+        Broadcast to the shape of the indexed elements.
 
     Returns
     -------
@@ -229,7 +229,7 @@ def _is_array(entry: Entry) -> bool:
 
 
 def _entries(xp: Any, index: Any, ndim: int) -> tuple[list[Entry], list[int]]:
-    """The index with one entry for each axis, and the places of None among its entries (counted with them)."""
+    """The index with one entry for each axis, and the positions of None among its entries."""
     given = list(index) if isinstance(index, tuple) else [index]
     expanded: list[Entry] = []
     for entry in given:
@@ -261,15 +261,15 @@ def _entries(xp: Any, index: Any, ndim: int) -> tuple[list[Entry], list[int]]:
 
 
 def without_idle_step(entry: Entry, length: Any) -> Entry:
-    """A slice with a step that names a single place, without the step; any other entry of an index as it is.
+    """Remove the step from a slice that selects a single place; return any other entry of an index unchanged.
 
-    Dask (2026.8) keeps the empty blocks that such a slice reaches, and repeats the place in them where it broadcasts.
+    Dask (2026.8) keeps the empty blocks in the range of such a slice, and repeats the place in them on broadcasting.
 
     Parameters
     ----------
     entry : slice or another entry of an index
     length : int
-        Of the axis. Of any other type, where it is not known, the entry is left.
+        Length of the axis. If it is not an int (unknown), the entry is not changed.
 
     Examples
     --------
@@ -294,14 +294,14 @@ def _with_new_axes(entries: list[Entry], news: list[int]) -> list[Entry]:
 
 
 def _add_at_slices(xp: Any, x: Any, entries: list[Entry], news: list[int], values: Any) -> Any:
-    """Integers and slices name no place twice."""
+    """Add at integers and slices, in which no place occurs twice."""
     index = tuple(entries)
     added = x[tuple(_with_new_axes(entries, news))] + values
     return replaced(x, index, xp.reshape(added, x[index].shape))
 
 
 def _add_at_arrays(xp: Any, x: Any, entries: list[Entry], news: list[int], values: Any) -> Any:
-    """Add along the one axis that an array indexes, or else where the index names elements of the flat array."""
+    """Add along the axis that an array indexes if there is only one, else to elements of the flat array."""
     advanced = [axis for axis, entry in enumerate(entries) if not isinstance(entry, slice)]
     if len(advanced) == 1 and not news and all(entry == slice(None) for entry in entries if isinstance(entry, slice)):
         axis = advanced[0]
@@ -313,9 +313,9 @@ def _add_at_arrays(xp: Any, x: Any, entries: list[Entry], news: list[int], value
 
 
 def _flat_places(xp: Any, x: Any, entries: list[Entry], news: list[int]) -> Any:
-    """Where the elements that an index with arrays names lie in the flat array, in the index's shape.
+    """Positions in the flat array of the elements that an index with arrays selects, in the index's shape.
 
-    The axes that arrays make stand where the arrays do if these are neighbours, else in front.
+    The axes of index arrays are at the arrays' position if these are adjacent, else in front.
     """
     wide, device = dtypes.running_dtype(xp, "int64"), dispatch.device_argument(x)
     axes, named = iter(range(x.ndim)), _with_new_axes(entries, news)
@@ -346,7 +346,7 @@ def _flat_places(xp: Any, x: Any, entries: list[Entry], news: list[int]) -> Any:
 
 
 def _to_library(xp: Any, x: Any, index: Any) -> Any:
-    """An index array of the library itself, as int64 where it has that."""
+    """Convert an index to an array of the library, as int64 if available."""
     wide = dtypes.running_dtype(xp, "int64")
     if dispatch.array_namespace(index) is xp:
         return xp.astype(index, wide, copy=False)
@@ -354,7 +354,7 @@ def _to_library(xp: Any, x: Any, index: Any) -> Any:
 
 
 def _add_along_axis(xp: Any, x: Any, axis: int, index: Any, values: Any) -> Any:
-    """Add along one axis; the values have the index's axes in place of it."""
+    """Add along one axis, which in the values is replaced by the index's axes."""
     index = _to_library(xp, x, index)
     flat = xp.reshape(index, (-1,))
     values = xp.reshape(values, (*x.shape[:axis], flat.shape[0], *x.shape[axis + 1 :]))
@@ -363,9 +363,9 @@ def _add_along_axis(xp: Any, x: Any, axis: int, index: Any, values: Any) -> Any:
 
 
 def add_along(xp: Any, x: Any, axis: int, index: Any, values: Any) -> Any:
-    """The portable body: every element of the axis sums the values whose index names it.
+    """The portable form: every element of the axis sums the values with its index.
 
-    Time and memory grow with the axis' length times the number of values; libraries met in earnest have a kernel.
+    Time and memory grow with the axis' length times the number of values; the listed libraries have a kernel.
     """
     length = x.shape[axis]
     if not is_lazy(xp) and bool(xp.any((index < -length) | (index >= length))):

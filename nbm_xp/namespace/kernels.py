@@ -1,9 +1,9 @@
-"""Faster kernels for single libraries, beside the portable bodies.
+"""Registry of faster kernels for individual libraries.
 
-A body written over the array API serves every library. Where one library can do better (a compiled loop for NumPy, a
-CUDA kernel for CuPy), the better function stands in the library's module of `compat` under the operation's name, or is
-registered here by the layer that has it, and the body asks for it first. A kernel is called as the function that it
-stands for, must give the same result, and is tested against it.
+A portable function over the array API supports every library. A faster function for one library (a compiled loop for
+NumPy, a CUDA kernel for CuPy) is defined in the library's module of `compat` under the operation's name, or registered
+here by its layer; the portable function looks it up first. A kernel has the signature of the function that it replaces,
+must return the same result, and is tested against it.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ def register_kernel(name: str, library: Any, function: Callable[..., Any] | str)
     Parameters
     ----------
     name : str
-        The operation, as the body that asks for it names it.
+        Name of the operation, as used in the look-up.
     library : str or namespace
-        The library, as `get_namespace` names it, or its namespace.
+        Name of the library, see `get_namespace`, or its namespace.
     function : callable or str
-        The kernel, or where it is, ``'package.module:name'``: then it is imported when first used.
+        Kernel, or its location, ``'package.module:name'``, from which it is imported at its first use.
 
     Examples
     --------
@@ -88,18 +88,18 @@ def register_kernel(name: str, library: Any, function: Callable[..., Any] | str)
 
 
 def register_core_kernels(part: str, module: str, names: Iterable[str]) -> None:
-    """Register functions of a module as NumPy's kernels for the operations ``part.name``, if there is a compiled core.
+    """Register functions of a module as NumPy's kernels of the operations ``part.name``, if there is a compiled core.
 
-    Without one, the first look-up of any of them warns.
+    Without a core, the first look-up of one of them issues a warning.
 
     Parameters
     ----------
     part : str
-        The first part of the operations' names.
+        First part of the operations' names.
     module : str
-        The module whose functions have the second parts of the names.
+        Module with functions named after the second parts of the names.
     names : iterable of str
-        The second parts.
+        Second parts of the names.
 
     Examples
     --------
@@ -113,14 +113,14 @@ def register_core_kernels(part: str, module: str, names: Iterable[str]) -> None:
 
 
 def kernel(name: str, library: Any) -> Callable[..., Any] | None:
-    """The kernel a library has for an operation, or None: then the portable body serves.
+    """Return the kernel of a library for an operation, or None to use the portable form.
 
     Parameters
     ----------
     name : str
-        The operation.
+        Name of the operation.
     library : str or namespace
-        The library, as `library_name` gives it, or its namespace.
+        Name of the library, see `library_name`, or its namespace.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def kernel(name: str, library: Any) -> Callable[..., Any] | None:
 
 
 def _of_its_module(name: str, library: str) -> Callable[..., Any] | None:
-    """What a library's own module has under the name of an operation."""
+    """The attribute of a library's own module with the name of an operation."""
     part, _, attribute = name.rpartition(".")
     builder = libraries.LIBRARIES[library].builder if library in libraries.LIBRARIES else None
     if part not in _PARTS or not isinstance(builder, str):
@@ -150,16 +150,16 @@ def _of_its_module(name: str, library: str) -> Callable[..., Any] | None:
 
 
 def or_kernel(name: str, arrays: int = 1) -> Callable[[F], F]:
-    """Make a function a library's own kernel of this name; its body serves where there is none.
+    """Decorate a portable function to call the library's kernel of this name, if there is one.
 
-    A kernel that does not serve some arguments gives ``NotImplemented``.
+    A kernel returns ``NotImplemented`` for arguments that it does not support.
 
     Parameters
     ----------
     name : str
-        The operation.
+        Name of the operation.
     arrays : int, optional
-        How many of the first arguments are the arrays that decide the library.
+        Number of leading arguments that are the arrays that determine the library.
     """
 
     def decorate(body: F) -> F:

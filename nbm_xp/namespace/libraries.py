@@ -1,10 +1,10 @@
-"""The array libraries by name: what each is called, which types are its arrays, how its namespace is made.
+"""Registry of the array libraries: their names, the types of their arrays, and the construction of their namespaces.
 
-No library is imported before its arrays, or the user's wish for it, bring it: types are distinguished by their module's
+A library is imported only when the user selects it or passes its arrays: types are distinguished by their module's
 name, installed libraries are found without importing them.
 
-A library that is not listed, whose arrays bring a namespace of the standard along, gets an entry when it is met:
-its namespace as it is, under the namespace's own name; of those in `WRONG`, with what gives wrong values corrected.
+An unlisted library whose arrays provide a namespace of the standard gets an entry when its first array occurs: its
+namespace unchanged, under the namespace's own name; for those in `WRONG`, with incorrect functions replaced.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """What is known about an array library before it is imported.
+    """Description of an array library, known before it is imported.
 
     Attributes
     ----------
     name
-        The name by which `get_namespace` and the configuration know it.
+        Name in `get_namespace` and the configuration.
     package
-        The top-level package whose presence means that the library is installed.
+        Top-level package, which exists if the library is installed.
     modules
-        Names of modules that stand for the library (``numpy``, ``array_api_compat.numpy``).
+        Names of the library's modules (``numpy``, ``array_api_compat.numpy``).
     array_types
         Pairs (top-level package, class name) of the classes whose instances are its arrays.
     builder
-        What makes the namespace, or where it is: ``'package.module:function'``.
+        Function that creates the namespace, or its location: ``'package.module:function'``.
     distribution
-        What to install, as pip takes it.
+        Distribution to install with pip.
     lazy
-        Whether arrays have values only after they are computed; None where the namespace says it itself.
+        Whether arrays have values only after they are computed; None if the namespace's inspection tells.
     """
 
     name: str
@@ -86,7 +86,7 @@ LIBRARIES: dict[str, Library] = {
             "array_api_strict",
             "array_api_strict:Array",
             distribution="array-api-strict",
-            builder=lambda: importlib.import_module("array_api_strict"),  # as it is: it is here for what it raises
+            builder=lambda: importlib.import_module("array_api_strict"),  # unchanged: it is listed for its errors
         ),
     )
 }
@@ -106,15 +106,15 @@ _BUILDING = threading.RLock()
 
 
 def canonical_library(name: object) -> str:
-    """The library's own name for a name, an alias or a namespace.
+    """Return the library's canonical name for a name, an alias or a namespace.
 
-    A module that is imported and says of itself that it follows the standard may be named, or given, without more. No
-    name makes one imported: names also come from files.
+    An imported module that declares that it follows the standard is accepted, itself or by name, without registration.
+    No module is imported because of a name: names also come from files.
 
     Raises
     ------
     ValueError
-        If no library goes by this name.
+        If no library has this name.
 
     Examples
     --------
@@ -136,21 +136,21 @@ def canonical_library(name: object) -> str:
 
 
 def follows_the_standard(module: Any) -> bool:
-    """Whether something has what the standard asks of a namespace, as nothing else has."""
+    """Whether an object has the attributes that only a namespace of the array API standard has."""
     return hasattr(module, "__array_api_version__") or callable(getattr(module, "__array_namespace_info__", None))
 
 
 def entered(xp: Any, root: str = "", title: str = "") -> str:
-    """The name of a library that was not listed, which has an entry from now on.
+    """Add an entry for an unlisted library, and return its name.
 
     Parameters
     ----------
     xp : namespace
-        What its arrays bring along.
+        Namespace that its arrays provide.
     root : str, optional
-        The top-level package of the arrays.
+        Top-level package of the arrays.
     title : str, optional
-        What to call the library; by default what the namespace calls itself.
+        Name of the library. Defaults to the namespace's own name.
     """
     with _BUILDING:
         known = _NAMES.get(xp) if _is_hashable(xp) else name_of_namespace(xp)
@@ -173,7 +173,7 @@ def entered(xp: Any, root: str = "", title: str = "") -> str:
 
 
 def enter(library: Library) -> None:
-    """List a library, in the place of what was known of it from its arrays alone."""
+    """List a library; an entry derived from its arrays is replaced."""
     with _BUILDING:
         if library.name in LIBRARIES:
             left = _NAMESPACES.pop(library.name, None)
@@ -182,7 +182,7 @@ def enter(library: Library) -> None:
 
 
 def also_named(original: Any, name: str) -> None:
-    """Know the library of the name by the namespace that its own was made of, unless that is another library's."""
+    """Register the original of a library's namespace under the library's name, unless it belongs to another library."""
     if _is_hashable(original) and name_of_namespace(original) is None:
         _NAMES[original] = name
 
@@ -196,14 +196,14 @@ def _is_hashable(xp: Any) -> bool:
 
 
 def imported(name: str) -> str:
-    """The name of a library whose module may have to be imported first, as where something was sent to a process."""
+    """Return the name of a library, and import its module if necessary, for example after unpickling."""
     if name not in LIBRARIES and name not in ALIASES:
         importlib.import_module(name.partition("#")[0])
     return canonical_library(name)
 
 
 def is_installed(name: str) -> bool:
-    """Whether the library (by its own name) is or can be imported here; it is not imported."""
+    """Whether the library (by its canonical name) can be imported; it is not imported."""
     if name in _NAMESPACES:
         return True
     try:
@@ -213,7 +213,7 @@ def is_installed(name: str) -> bool:
 
 
 def installed_libraries() -> list[str]:
-    """The names of the array libraries, of those that this package lists, that are installed here.
+    """Return the names of the listed array libraries that are installed.
 
     None of them is imported.
 
@@ -226,7 +226,7 @@ def installed_libraries() -> list[str]:
 
 
 def require_library(name: object) -> str:
-    """The library's own name, once it is certain that it is installed."""
+    """Return the library's canonical name; raise an error if it is not installed."""
     known = canonical_library(name)
     if not is_installed(known):
         library = LIBRARIES[known]
@@ -239,26 +239,26 @@ def require_library(name: object) -> str:
 
 
 def get_namespace(name: Any) -> Any:
-    """The array API namespace of a library, by the library's name.
+    """Return the array API namespace of a library, by the library's name.
 
     Parameters
     ----------
     name : str or namespace
         ``'numpy'``, ``'cupy'``, ``'dask'``, ``'torch'``, ``'jax'`` or ``'array_api_strict'``; ``'cpu'`` and
-        ``'gpu'`` stand for NumPy and CuPy. Any other library of the standard by its module, or by the module's name
-        once it is imported.
+        ``'gpu'`` are NumPy and CuPy. Any other library of the standard: its module, or the name of its imported
+        module.
 
     Returns
     -------
     namespace
-        array-api-compat's module where that is right as it stands, else one with the gaps corrected.
+        array-api-compat's module if it is correct, else a namespace with corrections.
 
     Raises
     ------
     ValueError
-        If no library goes by this name.
+        If no library has this name.
     ImportError
-        If the library is not installed; the message says what to install.
+        If the library is not installed. The message says what to install.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def get_namespace(name: Any) -> Any:
 
 
 def built(place: str | Callable[..., Any]) -> Callable[..., Any]:
-    """What is given as itself, or as where it is: ``'package.module:name'``.
+    """Return an object given as itself, or by its location ``'package.module:name'``.
 
     Examples
     --------
@@ -296,12 +296,12 @@ def built(place: str | Callable[..., Any]) -> Callable[..., Any]:
 
 
 def namespaces() -> list[Any]:
-    """The namespaces in use so far."""
+    """Return the namespaces in use so far."""
     return list({id(xp): xp for xp in _NAMESPACES.values()}.values())
 
 
 def owner_of(part: Any) -> tuple[str, str] | None:
-    """The library of a namespace or of one of its extensions, and how the extension's names begin; None for neither."""
+    """The library of a namespace or of one of its extensions, and the prefix of the extension's names; else None."""
     library = name_of_namespace(part)
     if library is not None:
         return library, ""
@@ -316,12 +316,12 @@ _MASKED = frozenset({("numpy", "MaskedArray"), ("torch", "MaskedTensor")})
 
 
 def library_of_type(cls: type) -> str | None:
-    """The library whose arrays have this type or a base of it, or None.
+    """Return the library whose arrays have this type or a base of it, or None.
 
     Raises
     ------
     TypeError
-        If the arrays carry a mask, which no function here would heed.
+        If the arrays have a mask, which all functions would ignore.
     """
     for base in cls.__mro__:
         key = (base.__module__.partition(".")[0], base.__name__)
@@ -338,7 +338,7 @@ def library_of_type(cls: type) -> str | None:
 
 
 def name_of_namespace(xp: Any) -> str | None:
-    """The library to which a namespace or a module belongs, or None."""
+    """Return the library to which a namespace or a module belongs, or None."""
     try:
         return _NAMES[xp]
     except (KeyError, TypeError):
@@ -354,7 +354,7 @@ HOST = "numpy"
 
 
 def host_namespace() -> Any:
-    """The namespace of arrays in the host's memory, in which lists and numbers arrive.
+    """Return the namespace of arrays in host memory, to which lists and numbers are converted.
 
     Examples
     --------
@@ -365,9 +365,9 @@ def host_namespace() -> Any:
 
 
 def is_lazy(xp: Any) -> bool:
-    """Whether arrays of a namespace have values only after they are computed, which nothing does unasked.
+    """Whether arrays of a namespace have values only after an explicit computation.
 
-    A library that is not listed says so by the standard's inspection: it has no shapes that depend on values.
+    For an unlisted library this follows from the standard's inspection: it has no shapes that depend on values.
 
     Examples
     --------
@@ -381,7 +381,7 @@ def is_lazy(xp: Any) -> bool:
 
 
 def maps_blocks(xp: Any) -> bool:
-    """Whether a lazy library lets a function make each block of an array, as Dask and those that follow it do.
+    """Whether a lazy library can compute each block of an array by a function, as Dask and similar libraries can.
 
     Examples
     --------
@@ -393,7 +393,7 @@ def maps_blocks(xp: Any) -> bool:
 
 @cache
 def _has_no_values(xp: Any) -> bool:
-    """Whether a namespace neither indexes by truth values nor has shapes that depend on values."""
+    """Whether a namespace supports neither boolean indexing nor shapes that depend on values."""
     inspection = getattr(xp, "__array_namespace_info__", None)
     capabilities = {} if inspection is None else inspection().capabilities()
     return not any(capabilities.get(name, True) for name in ("boolean indexing", "data-dependent shapes"))

@@ -1,7 +1,7 @@
-"""Memory that several arrays share: views of an array, and writing into them, for libraries whose arrays can change.
+"""Shared memory of arrays: views and assignment in place, for libraries whose arrays are mutable.
 
-NumPy, CuPy and PyTorch write in place, and some of what they cut out or reorder is a view of the memory it came from.
-The others make a new array instead: `writes_in_place` says which a library is.
+NumPy, CuPy and PyTorch write in place, and some of their slices and transpositions are views of the original memory.
+The other libraries create new arrays instead; `writes_in_place` distinguishes the two.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OVERLAPS: dict[type, tuple[Any, bool]] = dispatch.kept_by_type()
 
 
 def writes_in_place(xp: Any) -> bool:
-    """Whether arrays of a namespace can be written to, and cutting a part out of one gives a view of it.
+    """Whether arrays of a namespace can be written to, and slices are views.
 
     Examples
     --------
@@ -36,16 +36,16 @@ def _own(name: str, x: Any) -> Any:
 
 
 def joined(xp: Any, length: int, dtype: str, parts: Iterable[Any]) -> Any:
-    """One array of vectors one after the other, each cast and put in its place before the next is made.
+    """Concatenate vectors, each of which is cast and copied before the next is created.
 
     Parameters
     ----------
     xp : namespace
-        Of a library that writes in place.
+        Namespace of a library that writes in place.
     length : int
-        How many elements there are in all.
+        Total number of elements.
     dtype : str
-        What they become.
+        Dtype of the result.
     parts : iterable of arrays
 
     Examples
@@ -63,7 +63,7 @@ def joined(xp: Any, length: int, dtype: str, parts: Iterable[Any]) -> Any:
 
 
 def reshaped_view(x: Any, shape: tuple[int, ...]) -> Any:
-    """An array in another shape and in the same memory; None where that would take a copy.
+    """Return an array in another shape that shares its memory; None if a copy would be needed.
 
     Parameters
     ----------
@@ -83,12 +83,12 @@ def reshaped_view(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def may_overlap(x: Any, y: Any) -> bool:
-    """Whether two arrays may lie in the same memory, so that writing to one may change the other.
+    """Whether two arrays may share memory, so that writing to one may change the other.
 
     Parameters
     ----------
     x, y : array of the same library
-        Arrays of a library that does not write in place never do.
+        Arrays; those of a library that does not write in place never share memory.
 
     Examples
     --------
@@ -102,14 +102,14 @@ def may_overlap(x: Any, y: Any) -> bool:
 
 
 def unshared(x: Any, others: Iterable[Any]) -> Any:
-    """An array, or a copy of it where it may lie in the memory of others, or cannot be written to.
+    """Return an array, or a copy of it if it may share memory with others or is read-only.
 
     Parameters
     ----------
     x : array
-        Of a library whose arrays never change, it is given back as it is; of an unlisted one it is copied.
+        Array. It is returned unchanged if its library's arrays are immutable, and copied if the library is unlisted.
     others : iterable
-        Arrays; what is of another library lies elsewhere.
+        Arrays; those of another library do not share memory.
 
     Examples
     --------
@@ -144,8 +144,8 @@ def assign(target: Any, value: Any) -> None:
     target : array of a library that writes in place
         Written to; it may be a view.
     value : array of the same library, or Python scalar
-        Cast to the dtype of `target` (towards zero, from floating point to integers) and broadcast to its shape. Where
-        it shares memory with `target`, what it holds before is written.
+        Value, cast to the dtype of `target` (floating point to integers by truncation) and broadcast to its shape. It
+        may share memory with `target`: its elements before the assignment are written.
 
     Examples
     --------
@@ -161,10 +161,10 @@ def assign(target: Any, value: Any) -> None:
 
 
 def can_be_owned(x: Any, shape: tuple[int, ...], dtype: Any) -> bool:
-    """Whether an array that nobody else holds can serve as memory of this shape and dtype, to be written to later.
+    """Whether an array without other references can be reused as memory of this shape and dtype.
 
-    An array that is never written to can always serve; one that is must be writable, and its elements must lie one
-    after another, so that it can be seen in any shape.
+    Immutable arrays always can. Other arrays must be writable and contiguous, so that they can be viewed in any
+    shape.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def can_be_owned(x: Any, shape: tuple[int, ...], dtype: Any) -> bool:
 
 
 def address(x: Any) -> int:
-    """Where the first element of an array lies in its device's memory.
+    """Return the address of the first element of an array in its device's memory.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def address(x: Any) -> int:
     Raises
     ------
     TypeError
-        If it is of another library, whose arrays need not lie in one place.
+        If the array is of another library, whose arrays need not have one address.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""A library's namespace with some functions replaced: the original's attributes, the replacements over them.
+"""A library's namespace with some functions replaced.
 
-The overlay keeps the original's ``__name__``, so that array-api-extra knows the library by it, and travels to another
-process by the library's name. It is no module: attributes of a plain object are found faster than those of a module's
-subclass, and a module would be pickled as the original.
+The overlay keeps the original's ``__name__``, by which array-api-extra recognises the library, and is pickled by the
+library's name. It is not a module: attributes of a plain object are looked up faster than those of a module's subclass,
+and a module would be pickled as the original.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ __all__ = [
 
 
 class Namespace:
-    """A namespace in place of a library's own.
+    """A namespace with replacements for a library's own functions.
 
     Parameters
     ----------
     original : module
-        Whose attributes it takes over.
+        Module whose attributes are kept.
     replacements : mapping
-        What stands over them, by name.
+        Replacements of attributes, by name.
     library, part : str
-        What `nbm_xp.namespace.get_namespace` takes, and the attribute of it that this is, if it is one.
+        Name of the library in `nbm_xp.namespace.get_namespace`, and the attribute if this is an extension of it.
     """
 
     __name__: str
@@ -62,7 +62,7 @@ def overlay(
     linalg: Mapping[str, Any] | None = None,
     fft: Mapping[str, Any] | None = None,
 ) -> Namespace:
-    """A namespace with `replacements` over `original`, and `linalg` and `fft` over its extensions of these names."""
+    """Create a namespace with replacements for `original`, and `linalg` and `fft` for its extensions."""
     parts: dict[str, Any] = dict(replacements)
     for name, extension in (("linalg", linalg), ("fft", fft)):
         if extension is not None:
@@ -74,14 +74,14 @@ A = TypeVar("A")
 
 
 class EigResult(NamedTuple, Generic[A]):
-    """The eigenvalues of square matrices, in no order, and the eigenvectors in columns."""
+    """The eigenvalues of square matrices, unordered, and the eigenvectors as columns."""
 
     eigenvalues: A
     eigenvectors: A
 
 
 class UniqueAll(NamedTuple, Generic[A]):
-    """What is known of the distinct elements of an array."""
+    """The distinct elements of an array, their first indices, their inverse indices and their counts."""
 
     values: A
     indices: A
@@ -90,14 +90,14 @@ class UniqueAll(NamedTuple, Generic[A]):
 
 
 class UniqueCounts(NamedTuple, Generic[A]):
-    """The distinct elements of an array, and how often each is there."""
+    """The distinct elements of an array, and their counts."""
 
     values: A
     counts: A
 
 
 class UniqueInverse(NamedTuple, Generic[A]):
-    """The distinct elements of an array, and which of them each element is."""
+    """The distinct elements of an array, and the index among them of each element."""
 
     values: A
     inverse_indices: A

@@ -1,7 +1,7 @@
-"""Libraries from outside: what a package that is not this one gives for its own arrays, as ours are given.
+"""Registration of external array libraries, with replacements and kernels of their own.
 
-An array of a library that nobody registered is taken with its namespace as it is. Registering adds what the namespace
-lacks or has wrong, and faster kernels; it imports nothing before the first array comes.
+Arrays of an unregistered library are used with their own namespace. Registration adds missing or corrected functions
+and faster kernels; nothing is imported before the first array is passed.
 """
 
 from __future__ import annotations
@@ -29,36 +29,37 @@ def register_library(
     lazy: bool | None = None,
     install: str | None = None,
 ) -> None:
-    """Make an array library known by a name, with what its namespace lacks and its own kernels.
+    """Register an array library by name, with replacements for its namespace and its own kernels.
 
     Parameters
     ----------
     name : str
-        What the library is called in messages and where a library is given by name.
+        Name of the library in messages and as an argument.
     namespace : namespace, callable or str
-        Its array API namespace; or what gives it; or where that is, ``'package.module:function'``, which is imported
-        when the first array comes.
+        Array API namespace, a function that returns it, or the function's location, ``'package.module:function'``,
+        which is imported with the first array.
     array_types : class, str, or several of them
-        The classes of its arrays, each itself or as ``'package:Class'``: the top-level package of the module that it
-        says it is of, and its name.
+        Classes of its arrays, each itself or as ``'package:Class'``: the top-level package of its ``__module__``, and
+        its name.
     replacements : mapping of str to callable or str, optional
-        Functions that stand over the namespace's own, by their names in the standard (``'sort'``, ``'linalg.svd'``),
-        each itself or as ``'package.module:function'``.
+        Replacements of the namespace's functions, by their names in the standard (``'sort'``, ``'linalg.svd'``), each
+        itself or as ``'package.module:function'``.
     kernels : mapping of str to callable or str, optional
-        Faster ways than the portable ones, each itself or as ``'package.module:function'``, by the names in
-        `nbm_xp.namespace.kernels.OPERATIONS`. They are called as those are, and must give what those give.
+        Faster forms of the portable functions, each itself or as ``'package.module:function'``, by the names in
+        `nbm_xp.namespace.kernels.OPERATIONS`. They must have the same signatures and return the same results.
     lazy : bool, optional
-        Whether arrays have values only after they are computed. By default its capabilities say so: it is lazy if it
-        neither indexes by truth values nor has shapes that depend on values.
+        Whether arrays have values only after they are computed. Defaults to the namespace's inspection: it is lazy if
+        it supports neither boolean indexing nor shapes that depend on values.
     install : str, optional
-        What to install where the library is missing, as pip takes it; by default the package of the first class.
+        Distribution to install with pip if the library is missing. Defaults to the package of the first class.
 
     Raises
     ------
     TypeError
-        If an argument is none of these.
+        If an argument is of another type.
     ValueError
-        If the name or a class is known already, or a replacement or kernel has no such name; nothing is registered.
+        If the name or a class is already registered, or the name of a replacement or kernel is unknown. Nothing is then
+        registered.
 
     Examples
     --------
@@ -128,7 +129,7 @@ def _is_place(value: Any) -> bool:
 
 
 def _pair(item: Any) -> tuple[str, str]:
-    """The top-level package of a class and its name."""
+    """Return the top-level package of a class and its name."""
     if isinstance(item, type):
         return item.__module__.partition(".")[0], item.__name__
     if _is_place(item):
@@ -138,7 +139,7 @@ def _pair(item: Any) -> tuple[str, str]:
 
 
 def _checked(title: str, given: Any) -> dict[str, Any]:
-    """Functions by name, each callable or a place."""
+    """Validate functions by name, each a callable or a location."""
     if given is not None and not isinstance(given, Mapping):
         raise TypeError(f"{title} must be a mapping of names to functions, got {given!r}")
     for key, value in (given or {}).items():
@@ -148,7 +149,7 @@ def _checked(title: str, given: Any) -> dict[str, Any]:
 
 
 def _parts(title: str, given: Any) -> dict[str, dict[str, Any]]:
-    """Replacements by the extension that they are of; the namespace itself is ''."""
+    """Group replacements by extension; '' is the namespace itself."""
     found: dict[str, dict[str, Any]] = {}
     host = host_namespace()
     for key, function in _checked(title, given).items():

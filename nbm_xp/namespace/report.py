@@ -1,4 +1,4 @@
-"""What is installed and how it is configured, for bug reports."""
+"""Report of the installation and configuration, for bug reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PACKAGES = ("numpy", "array-api-compat")
 
 
 def _version(*distributions: str) -> str | None:
-    import importlib.metadata  # which takes longer to import than all of this package's reports
+    import importlib.metadata  # slow to import
 
     for distribution in distributions:
         try:
@@ -30,7 +30,7 @@ def _version(*distributions: str) -> str | None:
 def _version_of(library: libraries.Library) -> str | None:
     if version := _version(library.package):
         return version
-    # CuPy has a distribution for each CUDA: the files of all that is installed say which it was
+    # CuPy has one distribution for each CUDA version: found by the files of all installed distributions
     return _version(*_distributions().get(library.package, []))
 
 
@@ -42,7 +42,7 @@ def _distributions() -> Mapping[str, list[str]]:
 
 
 def _devices(name: str) -> list[str]:
-    """The devices of a library that is imported already; a library is not imported to ask."""
+    """The devices of a library that is already imported; no library is imported."""
     module = sys.modules.get(libraries.LIBRARIES[name].package)
     if name in ("numpy", "dask", "array_api_strict"):
         return ["cpu"]
@@ -62,14 +62,14 @@ def _devices(name: str) -> list[str]:
 
 
 def info() -> dict[str, Any]:
-    """Versions, libraries found and the configuration with the source of each setting.
+    """Return versions, installed libraries and the configuration with the source of each setting.
 
     Returns
     -------
     dict
-        ``versions``, ``core``, ``libraries`` and ``configuration``. Of the compiled core, the level of vector
-        instructions in use, those that this machine has and, without a core, how to install it. Devices are listed for
-        libraries that are imported already.
+        ``versions``, ``core``, ``libraries`` and ``configuration``. For the compiled core: the level of vector
+        instructions in use, the levels of this machine and, without a core, how to install it. Devices are listed for
+        libraries that are already imported.
 
     Examples
     --------
@@ -102,17 +102,17 @@ def info() -> dict[str, Any]:
 
 
 def format_info(found: dict[str, Any] | None = None) -> str:
-    """What `info` finds, as plain text.
+    """Format the result of `info` as plain text.
 
     Parameters
     ----------
     found : dict, optional
-        What `info` returned; by default it is called.
+        Result of `info`. Defaults to a new call.
 
     Returns
     -------
     str
-        Lines in columns.
+        Lines with columns.
 
     Examples
     --------
