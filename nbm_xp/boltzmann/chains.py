@@ -1,12 +1,12 @@
-"""Markov chains of a Boltzmann machine: a sweep is a pure function of states, any block of chains is computed alone.
+"""Markov chains of a Boltzmann machine: a sweep is a pure function of states, and blocks of chains are independent.
 
-A chain is the same whichever block it is computed in, however its sweeps are divided among calls, and whatever it runs
-on: in memory all chains are one block, on Dask each block is a task, in a run each task does some sweeps of a block.
-Its random numbers are those of `nbm_xp.machines.randomness`.
+A chain does not depend on its block, on the division of its sweeps among calls, or on where it is computed: in memory
+all chains are one block, on Dask each block is a task, in a run each task does some sweeps of a block. The random
+numbers are those of `nbm_xp.machines.randomness`.
 
-How a matrix product rounds depends on the shape of its factors and on their order in memory. So states lie in memory in
-one order only, a column for each chain: equal blocks give equal bits; blocks of other lengths, and other libraries,
-agree except where a uniform is as close to a probability as rounding.
+The rounding of a matrix product depends on the shape and the memory order of its factors. So states always have the
+same memory order, a column for each chain: blocks of equal length give equal bits; blocks of other lengths, and other
+libraries, agree except where a uniform and a probability are equal up to rounding.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ States: TypeAlias = tuple[Array, ...]
 
 
 class Fitted(Protocol):
-    """A model that has parameters."""
+    """A fitted model."""
 
     @property
     def state_(self) -> MachineState:
-        """What has been learned."""
+        """The fitted state."""
 
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """The arrays of a model, as they are when this is made; it can be sent to other processes.
+    """A snapshot of the arrays of a model, which can be sent to other processes.
 
     Attributes
     ----------
@@ -66,9 +66,9 @@ class Machine:
         The weights, then the biases.
     base_rate : array of shape (visible units,)
     ladder : tuple of arrays
-        The same as `arrays` of the machines that it exchanged states with in training, stacked; empty if none.
+        The stacked weights and biases of the machines on the ladder of the training; empty if there is none.
     ended : tuple of arrays of shape (machines, units, chains)
-        The last states of the chains of that training, of ``topology.retained``.
+        The last states of the chains of that training, for the layers of ``topology.retained``.
     """
 
     topology: Topology
@@ -79,12 +79,12 @@ class Machine:
 
     @classmethod
     def of(cls, model: Fitted) -> Self:
-        """That of a model that has parameters."""
+        """Return the machine of a fitted model."""
         return cls.of_state(model.state_)
 
     @classmethod
     def of_state(cls, state: MachineState) -> Self:
-        """That of a model's state."""
+        """Return the machine of a model's state."""
         topology, parameters, variables = state.topology, state.parameters, state.variables
         arrays = tuple(part.value for part in (*parameters.weights, *parameters.biases))
         groups: list[list[str]] = []
@@ -94,7 +94,7 @@ class Machine:
         return cls(topology, arrays, state.base_rate, *ladder)
 
     def to(self, library: str) -> Machine:
-        """The same in another library, by way of host memory."""
+        """Return the machine in another library, copied by way of host memory."""
         if library == self.library:
             return self
         xp, groups = get_namespace(library), (self.arrays, (self.base_rate,), self.ladder, self.ended)
@@ -103,32 +103,32 @@ class Machine:
 
     @property
     def library(self) -> str:
-        """The name of the library of the arrays."""
+        """Name of the library of the arrays."""
         return library_name(self.arrays[0])
 
     @property
     def dtype(self) -> str:
-        """Their dtype."""
+        """The dtype of the arrays."""
         return dtype_name(self.arrays[0])
 
     @property
     def is_lazy(self) -> bool:
-        """Whether the weights are computed later, tile by tile."""
+        """Whether the weights are lazy arrays of tiles."""
         return is_lazy(array_namespace(self.arrays[0]))
 
     @property
     def n_pairs(self) -> int:
-        """How many pairs of neighbours the ladder has: one for each machine below this one."""
+        """Number of pairs of neighbours on the ladder: the number of machines below this one."""
         return int(self.ladder[-1].shape[0]) if self.ladder else 0
 
 
 def machine_and_seed(
     model: Fitted, library: str | None, random_state: RandomState, *given: Array
 ) -> tuple[Machine, int, str | None]:
-    """The machine of a model for chains in a library, their seed, and the name of a lazy library for results.
+    """Return the machine of a model in a library, the seed of its chains, and the name of a lazy library of results.
 
-    The library is by default that of the first array of `given` that is not in host memory, else the model's; without a
-    `random_state`, the seed is the next one of the model's streams.
+    The default library is that of the first array of `given` that is not in host memory, else the model's. Without
+    `random_state`, the seed is the next one of the model's streams. The lazy library is None if results are not lazy.
     """
     machine, host = Machine.of(model), library_name(host_namespace())
     if library is None:
@@ -141,14 +141,14 @@ def machine_and_seed(
 
 
 def checked_layer(topology: Topology, layer: Any, name: str = "layer") -> int:
-    """The number of a layer, checked."""
+    """Return the checked number of a layer."""
     if isinstance(layer, bool) or not hasattr(layer, "__index__") or layer not in topology.layers:
         raise ValueError(f"{name} must be layers from 0 to {topology.layers[-1]}, got {layer!r}")
     return int(layer)
 
 
 def checked_clamp(topology: Topology, clamp: object, checked: Callable[[int, Rows], Array]) -> dict[int, Array]:
-    """The states of clamped layers by the number of the layer, each as `checked` gives it."""
+    """Return the states of clamped layers by layer number; `checked` converts the states of a layer."""
     if clamp is not None and not isinstance(clamp, Mapping):
         raise ValueError(f"clamp must map layers to their states, got {type(clamp).__name__}")
     numbered = ((checked_layer(topology, layer, "clamp"), states) for layer, states in (clamp or {}).items())
@@ -164,11 +164,11 @@ class Draw(NamedTuple):
     Attributes
     ----------
     states : tuple of arrays of shape (sites, chains)
-        Those that the next sweep needs, as data give them.
+        The states that the next sweep needs, in the format of data.
     shown : tuple of arrays of shape (sites or units, chains)
         The states of the requested layers, or the means that they were drawn with.
     measured : tuple of arrays
-        What else a kind of chains measures in a sweep.
+        Further measurements of a subclass of `Chains` in a sweep.
     """
 
     states: States
@@ -177,7 +177,7 @@ class Draw(NamedTuple):
 
 
 class Chains:
-    """The chains of a machine and a seed, any block of them at any time.
+    """The Markov chains of a machine and a seed; each block of chains is computed independently.
 
     Parameters
     ----------
@@ -188,16 +188,16 @@ class Chains:
     means : bool, optional
         Whether to show the means that states were drawn with in place of the states.
     clamp : mapping of int to array, optional
-        Layers that keep these states: arrays of shape (chains, sites), or (sites,) for all chains.
+        Fixed states of layers: arrays of shape (chains, sites), or (sites,) for all chains.
     initial : mapping of int to array, optional
-        Of layers that are not clamped, states, or means of them, to begin from; by default the base rate.
+        Initial states of layers that are not clamped, or means to draw them with; by default the base rate.
     purpose : str, optional
-        Chains of one seed for different purposes have random numbers of their own.
+        Chains with the same seed and different purposes have independent random numbers.
 
     Attributes
     ----------
     carried : tuple of int
-        The layers of a state that a sweep needs, rising.
+        The layers whose states a sweep needs, in rising order.
 
     Examples
     --------
@@ -214,10 +214,10 @@ class Chains:
 
     default_purpose = "chains"
     n_machines = 0
-    """How many machines have chains side by side, where there are several."""
+    """Number of machines of chains with replicas, else 0."""
 
     result_dtype: str | None = None
-    """The dtype of `collect`, if it is not that of the machine."""
+    """The dtype of `collect`; None for that of the machine."""
 
     def __init__(
         self,
@@ -237,31 +237,31 @@ class Chains:
         self.given = dict(sorted({**(initial or {}), **(clamp or {})}.items()))
         self.clamped = tuple(sorted(clamp or {}))
         self.purpose = purpose or self.default_purpose
-        self.chunks: Chunks = "auto"  # of the chains, where the weights are lazy
-        self.first = 0  # the number of the chain that the first row of `given` is for
+        self.chunks: Chunks = "auto"  # of the chains, if the weights are lazy
+        self.first = 0  # the number of the chain of the first row of `given`
         self.base_rate = machine.base_rate
         free = [layer for layer in self.topology.layers if layer not in self.clamped]
         self.carried = tuple(layer for layer in self.topology.retained if layer in free) or tuple(free)
 
     @property
     def topology(self) -> Topology:
-        """The layers of the machine."""
+        """The topology of the machine."""
         return self.machine.topology
 
     @property
     def xp(self) -> Namespace:
-        """The library that chains are computed in."""
+        """The namespace of the machine's library."""
         return get_namespace(self.machine.library)
 
     def start(self, offset: int, rows: int) -> States:
-        """The states that a block of chains from number `offset` begins with, of the layers of `carried`.
+        """Return the initial states of `rows` chains from number `offset` on, for the layers of `carried`.
 
-        They are drawn from the model without weights that is most like the data, exactly, or with `initial`.
+        They are exact draws from the base-rate model, or draws with the means `initial`.
         """
         return self._started(offset, rows, self.carried)[0]
 
     def _started(self, offset: int, rows: int, layers: tuple[int, ...]) -> tuple[States, States]:
-        """The states of some layers that chains begin with, and their means."""
+        """Return the initial states of some layers, and their means."""
         given = tuple(layer for layer in self.given if layer in layers)
         begin = self._compiled(record_start, rows, layers, given, self.n_machines)
         rates = self._columns(self.base_rate, offset, rows, tiled=True)
@@ -270,7 +270,7 @@ class Chains:
         return in_order(found[: len(layers)]), tuple(found[len(layers) :])
 
     def advance(self, states: Sequence[Array], offset: int, first_sweep: int, n_sweeps: int) -> States:
-        """The states of `start`, or of an earlier call after `first_sweep` sweeps, some sweeps later."""
+        """Do `n_sweeps` sweeps from the states after `first_sweep` sweeps, and return the new states."""
         now = tuple(states)
         for draw in self.walk(states, offset, first_sweep, n_sweeps):
             now = draw.states
@@ -287,25 +287,25 @@ class Chains:
             step = step.unchecked(*now, *fixed, *self._schedule(first_sweep), *random)
         for number in range(first_sweep, first_sweep + n_sweeps):
             if number == first_sweep + n_sweeps - 1:
-                step = move.function  # the last result is nobody else's memory
+                step = move.function  # the memory of the last result is not reused
             found = tuple(step(*now, *fixed, *self._schedule(number), *random))
             now, random = found[:count], found[move.n_outputs :]
             yield Draw(now, found[count:last], found[last : move.n_outputs])
 
     def _placed(self, states: Sequence[Array]) -> States:
-        """States, as a checkpoint may give them, in the library and dtype of the machine."""
+        """Return states, for example of a checkpoint, in the library and dtype of the machine."""
         return tuple(asarray(state, self.xp, self.machine.dtype) for state in states)
 
     def _step(self, rows: int) -> ChainFunction:
-        """The compiled sweep of so many chains."""
+        """Return the compiled sweep of `rows` chains."""
         return self._compiled(record_sweep, rows, self.carried, self.clamped, self.layers, self.means)
 
     def _constants(self) -> Sequence[Array]:
-        """What every sweep takes besides states."""
+        """Return the arguments of all sweeps besides states."""
         return self.machine.arrays
 
     def _schedule(self, number: int) -> Sequence[Any]:
-        """What the sweep of a number takes besides, of chains whose sweeps differ."""
+        """Return further arguments of a sweep, for chains whose sweeps differ."""
         return ()
 
     def _compiled(self, record: Callable[..., Recorded], rows: int, *options: Any) -> ChainFunction:
@@ -315,7 +315,7 @@ class Chains:
         return function.states(self.seed, f"{part} of {self.purpose}", offset, sweeps, self.xp)
 
     def _columns(self, values: Array, offset: int, rows: int, *, tiled: bool = False) -> Array:
-        """A block of an array of shape (chains, sites), or (sites,) for all chains, a column for each chain."""
+        """Return a block of an array of shape (chains, sites), or (sites,) for all chains, as columns."""
         if values.ndim == 2 and is_lazy(array_namespace(values)):
             return self.xp.matrix_transpose(asarray(values, self.xp, self.machine.dtype))
         tiles = self.machine.arrays[0].chunks[0] if tiled and self.machine.is_lazy else -1
@@ -324,7 +324,7 @@ class Chains:
         return from_blocks(self.xp, _transposed, shape, self.machine.dtype, args=details, name="chains", **split)
 
     def collect(self, offset: int, rows: int, n_sweeps: int) -> Array:
-        """What is shown of a block of chains after its last sweep, of shape (chains, width): layer beside layer."""
+        """Return what a block of chains shows after its last sweep, of shape (chains, width), layers side by side."""
         if n_sweeps:
             for draw in self.walk(self.start(offset, rows), offset, 0, n_sweeps):
                 shown = draw.shown
@@ -336,13 +336,13 @@ class Chains:
         return beside([self.xp.matrix_transpose(part) for part in shown])
 
     def widths(self, n_sweeps: int) -> list[int]:
-        """How many columns `collect` gives for each layer shown."""
+        """Return the number of columns of each shown layer in the result of `collect`."""
         return [(self.topology.sizes if self.means else self.topology.sites)[layer] for layer in self.layers]
 
     def last(self, n_chains: int, n_sweeps: int, library: str | None = None, chunks: Chunks = None) -> list[Array]:
-        """What `collect` gives of chains, an array of shape (chains, columns) for each of `widths`.
+        """Return the result of `collect` for all chains, as an array of shape (chains, columns) for each of `widths`.
 
-        In a lazy `library` each block of chains becomes a task; `chunks` says how it divides them.
+        With a lazy `library` each block of chains is a task; `chunks` are the blocks.
         """
         lazy = {layer: part for layer, part in self.given.items() if is_lazy(array_namespace(part))}
         if isinstance(chunks, tuple) and chunks and isinstance(chunks[0], tuple):
@@ -374,7 +374,7 @@ _compiling = threading.RLock()
 
 
 def compiled(library: str, record: Callable[..., Recorded], form: Form, *options: Any) -> ChainFunction:
-    """The function of chains that a formula is recorded as, compiled once, whichever thread comes first."""
+    """Return the compiled function of chains of a recorded formula; it is compiled once, in whichever thread."""
     with _compiling:
         return _compile(library, record, form, *options)
 
@@ -387,25 +387,25 @@ def _compile(library: str, record: Callable[..., Recorded], form: Form, *options
 
 
 def in_order(arrays: Collection[Array]) -> States:
-    """Arrays whose rows lie one after the other in memory, as those read from a file do; lazy ones as they are."""
+    """Return arrays in row-major order, like those read from a file; lazy ones unchanged."""
     if not arrays or is_lazy(xp := array_namespace(*arrays)):
         return tuple(arrays)
     return tuple(xp.reshape(xp.reshape(array, (-1,)), array.shape) for array in arrays)
 
 
 def divided(rows: Array, widths: Sequence[int]) -> list[Array]:
-    """The columns of an array in groups of so many."""
+    """Divide the columns of an array into groups of the given widths."""
     ends = itertools.accumulate(widths)
     return [rows[:, end - width : end] for width, end in zip(widths, ends, strict=True)]
 
 
 def beside(parts: Sequence[Array]) -> Array:
-    """Arrays of one number of rows, side by side, rows in order."""
+    """Concatenate arrays along the columns, in row-major order."""
     return in_order(parts)[0] if len(parts) == 1 else array_namespace(parts[0]).concat(list(parts), axis=1)
 
 
 def _transposed(offset: tuple[int, int], shape: tuple[int, int], values: Array, first: int, dtype: str) -> Array:
-    """A block of columns, of values with a row for each chain, or one row for all."""
+    """Return a block of columns from values with a row for each chain, or one row for all."""
     xp = array_namespace(values)
     units, chains = slice(offset[0], offset[0] + shape[0]), slice(first + offset[1], first + offset[1] + shape[1])
     part = (
@@ -415,13 +415,13 @@ def _transposed(offset: tuple[int, int], shape: tuple[int, int], values: Array, 
 
 
 def _padded(xp: Namespace, values: Array, width: int) -> Array:
-    """Rows with zeros after them, as the blocks of an array of other columns need them."""
+    """Pad rows with zeros to a width."""
     rest = width - int(values.shape[1])
     return xp.concat([values, xp.zeros((values.shape[0], rest), dtype=values.dtype)], axis=1) if rest else values
 
 
 def _collected(offset: tuple[int, int], shape: tuple[int, int], *arguments: Any) -> Array:
-    """A block of what `Chains.last` gives: the parts of lazy arrays come first, with zeros after their columns."""
+    """Return a block of `Chains.last`; the first arguments are the blocks of lazy arrays, padded with zeros."""
     *parts, chains, layers, n_sweeps = arguments
     own, (first, rows) = copy.copy(chains), (offset[0], shape[0])
     own.given = {

@@ -1,7 +1,7 @@
-"""The fitted state of a machine: its parameters, its random streams, and what training keeps from step to step.
+"""The fitted state of a machine: parameters, random streams, and the Variables of its training.
 
-It can be pickled and saved. Compiled functions are left out and compiled again where they are needed; the random
-streams that they drew from are stored by name, so that a state that is read draws on where the saved one stopped.
+It can be pickled and saved. Compiled functions are not stored, and are compiled again when needed; the states of their
+random streams are stored by name, so that a loaded state continues the streams where the saved one stopped.
 """
 
 from __future__ import annotations
@@ -46,33 +46,33 @@ Built = TypeVar("Built")
 
 
 class MachineState:
-    """What a machine has learned, and what it goes on with.
+    """The fitted state of a machine.
 
     Parameters
     ----------
     kind : str
-        The name of the estimator's class.
+        Name of the estimator's class.
     topology : Topology
     arrays : mapping of str to array
-        Parameters by the names of `storage.names`, ``base_rate``, and whatever training keeps; of one library and
-        dtype.
+        Parameters by the names of `storage.names`, ``base_rate``, and the arrays of training; of one library and dtype.
     seed : int
     n_iter, n_samples : int, optional
-        Epochs that are done; rows that were learned from.
+        Numbers of epochs done and of rows seen.
     diagnostics : iterable of mappings, optional
         The attributes of each `Diagnostics`.
     feature_names : sequence of str, optional
-        The names of the columns, where rows came in a table.
+        Names of the columns, if rows were a table.
     rstate : sequence of int, optional
-        Where the streams are; at the beginning, by default.
+        State of the random streams; by default the initial one.
 
     Attributes
     ----------
     parameters : Parameters of Variables
     base_rate : array of shape (visible units,)
     variables : dict of str to Variable
-        What training keeps from step to step, by the names that they have in files.
+        Variables that training stores from step to step, by their names in files.
     library : str
+        Name of the library of the arrays.
     rng : RandomStreams
     """
 
@@ -105,9 +105,9 @@ class MachineState:
         self.rng = stream(self.seed)
         if rstate is not None:
             self.rng.set_rstate(list(rstate))
-        self.rate = variable(asarray(0.0, array_namespace(self.like), self.like.dtype))  # of learning
+        self.rate = variable(asarray(0.0, array_namespace(self.like), self.like.dtype))  # the learning rate
         self._compiled: dict[Hashable, Any] = {}
-        self._drawn: dict[str, Array] = {}  # states of streams by the name of a function and a number
+        self._drawn: dict[str, Array] = {}  # states of streams, by the key of a function and a number
         self._stored = {
             name.removeprefix(storage.STREAMS): value
             for name, value in arrays.items()
@@ -116,56 +116,56 @@ class MachineState:
 
     @property
     def like(self) -> Array:
-        """An array of the machine's library and dtype."""
+        """An array with the machine's library and dtype."""
         return self.parameters.biases[0].value
 
     @property
     def n_features(self) -> int:
-        """How many features a row has."""
+        """Number of features of a row."""
         return self.topology.sites[0]
 
     @property
     def n_pairs(self) -> int:
-        """How many pairs of neighbours the ladder has that it was trained on, if it was trained by `PTT`; else 0."""
+        """Number of pairs of neighbours on the ladder of a training by `PTT`, else 0."""
         accepted = self.variables.get(f"{storage.LADDER}accepted")
         return 0 if accepted is None else int(accepted.value.shape[0])
 
     def stored(self, name: str, value: Array) -> Array:
-        """The Variable that training keeps under a name; made with this value where there is none."""
+        """Return the Variable of training with this name; create it with this value if there is none."""
         if name not in self.variables:
             self.variables[name] = variable(value, name)
         return self.variables[name]
 
     def beside(self, prefix: str) -> Parameters:
-        """Variables of the shapes of the parameters under names that begin so; zeros where there were none."""
+        """Return the Variables of training with this prefix and the parameters' names; create missing ones as zeros."""
         xp, named = array_namespace(self.like), zip(storage.names(self.topology), self.parameters, strict=True)
         return self.parameters.like([self.stored(prefix + name, xp.zeros_like(now.value)) for name, now in named])
 
     def constant(self, numbers: Sequence[float]) -> Array:
-        """Numbers as an array of the machine's library and dtype."""
+        """Return numbers as an array with the machine's library and dtype."""
         return asarray(numbers, array_namespace(self.like), self.like.dtype)
 
     @property
     def is_finite(self) -> bool:
-        """Whether all parameters are numbers."""
+        """Whether all parameters are finite."""
         return all(math.isfinite(float(B.max(B.abs(part.value)))) for part in self.parameters)
 
     def checked_rows(self, X: Array, name: str = "X") -> Array:
-        """Rows of visible units, checked against the machine.
+        """Return checked rows of visible units.
 
         Raises
         ------
         ValueError
-            If they are not what the machine has.
+            If the features or their values are not those of the machine.
         TypeError
-            If they are in host memory and the machine on a device, where results would be, unasked.
+            If the rows are in host memory and the machine is of another library: there are no implicit transfers.
         """
         check_names(self.feature_names, X)
         within = self.topology.units[0].within
         return self.same_library(checked_rows(X, self.n_features, name=name, within=within, owner=self.kind))
 
     def checked_states(self, states: Array, rows: int, layer: int, name: str) -> Array:
-        """Rows of states of a layer, one for each chain, checked against the machine."""
+        """Return checked states of a layer, one row for each chain."""
         if not layer:
             check_names(self.feature_names, states)
         within, sites = self.topology.units[layer].within, self.topology.sites[layer]
@@ -175,7 +175,7 @@ class MachineState:
         return self.same_library(states)
 
     def checked_whole(self, states: Any, name: str, rows: int | None = None) -> dict[int, Array]:
-        """States of ``topology.retained`` from a sequence with an entry for each layer, checked; so many, if told."""
+        """Return checked states of ``topology.retained`` from a sequence of all layers, with `rows` rows if given."""
         count = len(self.topology.sizes)
         if not hasattr(states, "__len__") or len(states) != count:
             found = len(states) if hasattr(states, "__len__") else repr(states)
@@ -185,7 +185,7 @@ class MachineState:
         return {k: self.checked_states(states[k], rows, k, f"{name}[{k}]") for k in self.topology.retained}
 
     def same_library(self, X: Array) -> Array:
-        """Raise `TypeError` for rows in host memory beside a machine on a device."""
+        """Return rows; raise `TypeError` if they are in host memory and the machine is not."""
         ours, theirs, host = self.library, library_name(X), library_name(host_namespace())
         if ours not in (theirs, host) and theirs == host and not is_lazy(array_namespace(self.like)):
             raise TypeError(
@@ -194,7 +194,7 @@ class MachineState:
         return X
 
     def function(self, key: Hashable, build: Callable[[], Built]) -> Built:
-        """The compiled function of a key, built the first time; it goes on with the stored streams of that key."""
+        """Return the compiled function of a key, built at the first call; it continues the key's stored streams."""
         if key in self._compiled:
             found: Built = self._compiled[key]
             return found
@@ -204,7 +204,7 @@ class MachineState:
         states = [state for state, *_ in self.rng.state_updates[first:]]
         names = [f"{key!r} {number}" for number in range(len(states))]
         if states and all(name in self._stored for name in names):
-            self.rng.set_rstate(place)  # these streams were handed out before
+            self.rng.set_rstate(place)  # these streams were already allocated
             for name, state in zip(names, states, strict=True):
                 now = state.value
                 state.set_value(asarray(self._stored.pop(name), array_namespace(now), now.dtype))
@@ -212,7 +212,7 @@ class MachineState:
         return made
 
     def forget(self, part: Hashable) -> None:
-        """Drop the compiled functions whose keys hold this, and the streams that they drew from."""
+        """Drop the compiled functions whose keys contain `part`, and their random streams."""
         for key in [key for key in self._compiled if isinstance(key, tuple) and part in key]:
             del self._compiled[key]
         for streams in (self._stored, self._drawn):
@@ -220,14 +220,14 @@ class MachineState:
                 del streams[name]
 
     def arrays(self) -> dict[str, Array]:
-        """All arrays that the machine goes on with, by their names in files."""
+        """Return all arrays of the state, by their names in files."""
         found = {name: v.value for name, v in zip(storage.names(self.topology), self.parameters, strict=True)}
         found |= {"base_rate": self.base_rate} | {name: self.variables[name].value for name in sorted(self.variables)}
         streams = self._stored | {name: state.value for name, state in self._drawn.items()}
         return found | {f"{storage.STREAMS}{name}": streams[name] for name in sorted(streams)}
 
     def progress(self) -> dict[str, Any]:
-        """All else that the machine goes on with, as JSON writes it: the further arguments of this class."""
+        """Return the other arguments of this class as JSON values."""
         return {
             "seed": str(self.seed),
             "rstate": [int(word) for word in self.rng.rstate],
@@ -238,7 +238,7 @@ class MachineState:
         }
 
     def moved(self, library: str) -> MachineState:
-        """The same state in another library, by way of the host."""
+        """Return the same state in another library, copied by way of host memory."""
         xp = get_namespace(library)
         arrays = {name: asarray(to_numpy(value, copy=True), xp) for name, value in self.arrays().items()}
         return MachineState(self.kind, self.topology, arrays, **self.progress())
@@ -251,7 +251,7 @@ class MachineState:
         *,
         kind: str | None = None,
     ) -> None:
-        """Write the state and the hyperparameters of its estimator, whole or not at all; the run that it is of."""
+        """Write the state, its estimator's hyperparameters and the name of its run, completely or not at all."""
         about: dict[str, Any] = {"library": self.library, "params": params, "progress": self.progress()}
         about |= {} if run is None else {"run": run}
         storage.write(path, kind or self.kind, self.topology, self.arrays(), about)
@@ -260,12 +260,12 @@ class MachineState:
     def load(
         cls, path: str | os.PathLike[str], kind: str, library: str | None = None
     ) -> tuple[MachineState, dict[str, Any]]:
-        """The state and the hyperparameters that a file holds for a class of estimators.
+        """Return the state and the hyperparameters of a file of a class of estimators.
 
         Raises
         ------
         ValueError
-            If the file holds no such machine, or is damaged.
+            If the file contains no such machine, or is damaged.
         """
         topology, arrays, about = storage.read(path, kind)
         home = array_namespace(arrays["base_rate"])
@@ -283,10 +283,10 @@ class MachineState:
     def of_parameters(
         cls, kind: str, topology: Topology, arrays: Mapping[str, Array], labels: Mapping[str, str], seed: int
     ) -> MachineState:
-        """A state with parameters of the caller, as arrays of the library of the first one, or lazy, and of its dtype.
+        """Return a state with given parameters, converted to the library (or Dask) and the dtype of the first one.
 
-        If that is no dtype of models, they get the one that `fit` would give them. `labels` are their names in
-        messages. Values of lazy arrays are not checked.
+        The dtype is that of `float_dtype`. `labels` are the names of the arrays in messages. Values of lazy arrays are
+        not checked.
         """
         shapes, label, units = storage.shapes(topology), next(iter(labels.values())), topology.units[0]
         first = next(iter(arrays.values()))
@@ -314,9 +314,9 @@ class MachineState:
 
 
 def float_dtype(like: Array) -> str:
-    """The dtype of a model that begins with an array like this one.
+    """Return the dtype of a model whose first rows or parameters are this array.
 
-    Its own if that is float32 or float64, float64 for whole numbers, and ``floatx`` for bool and float16.
+    It is that of the array if float32 or float64, float64 for whole numbers, and ``floatx`` for bool and float16.
     """
     given = dtype_name(like)
     if given in ("float32", "float64"):
@@ -327,9 +327,9 @@ def float_dtype(like: Array) -> str:
 
 
 def transposed(matrix: Array) -> Array:
-    """The transpose with its rows one after the other in memory, as products and updates are fastest.
+    """Return the transpose in row-major order, in which products and updates are fastest.
 
-    Of a matrix that is computed later, tile by tile, each tile is turned where it is used.
+    The transpose of a lazy matrix is lazy, tile by tile.
     """
     rows, columns = matrix.shape
     xp = array_namespace(matrix)
@@ -339,7 +339,7 @@ def transposed(matrix: Array) -> Array:
 
 
 def set_values(variables: Sequence[Array], values: Sequence[Array], names: Sequence[str]) -> None:
-    """New values for Variables, of their libraries, dtypes and shapes: all of them, or none."""
+    """Set the values of Variables, converted to their libraries and dtypes; if a shape is wrong, none is set."""
     checked = []
     for old, value, name in zip(variables, values, names, strict=True):
         array = asarray(value, array_namespace(old.value), B.dtype(old))

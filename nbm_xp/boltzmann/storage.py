@@ -1,11 +1,11 @@
-"""A model in a file: its arrays by name, and what tells about them, in the format safetensors, or in a folder, Zarr's.
+"""Files of models: named arrays and metadata, in the safetensors format, or in a Zarr folder.
 
-The arrays of a model of any layers have these names: ``weights.I-J`` for a connection, of shape (units of layer I,
-units of layer J), ``biases.I``, ``base_rate``; where there are any, ``chain.I``, the states of the persistent chains,
-``velocity.weights.I-J`` and ``velocity.biases.I``, of Adam ``square.…`` likewise and ``adam.steps``, ``offset.I``, the
-states to centre on, and ``streams.…``, the states that random draws have come to. The metadata are strings: ``format``,
-``model``, ``library``, and as JSON ``topology``, ``params`` and ``progress``; ``run`` in the files of a training's
-directory, which says of what run they are.
+The arrays of a model have these names: ``weights.I-J`` for a connection, of shape (units of layer I, units of layer J),
+``biases.I``, ``base_rate``; and, depending on the training, ``chain.I``, the states of the persistent chains;
+``velocity.weights.I-J`` and ``velocity.biases.I``; for Adam also ``square.…`` and ``adam.steps``; ``offset.I``, the
+offsets of centred gradients; and ``streams.…``, the states of random streams. The metadata are strings: ``format``,
+``model``, ``library``, and as JSON ``topology``, ``params`` and ``progress``; and ``run``, the identity of the run, in
+files of a run's directory.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ __all__ = [
 
 FORMAT = "nbm_xp.boltzmann 1"
 LADDER = "ladder."
-"""What the names of the arrays of a training's ladder begin with."""
+"""Prefix of the arrays of a training's ladder."""
 
 BALANCE = "balance."
-"""What the names of `balancing` begin with."""
+"""Prefix of the arrays of `learning_step.Balance`."""
 
 MEAN = "mean."
-"""What the names of arrays begin with that are a mean of parameters along the last steps."""
+"""Prefix of the arrays of the mean of the parameters over the last steps."""
 
 NEGATIVE = ("chain.", LADDER, BALANCE, MEAN)
-"""What the names of arrays begin with that learning goes on with, beside what optimisers keep."""
+"""Prefixes of the arrays that training resumes from, except those of optimizers."""
 
 STREAMS = "streams."
-"""What the names of the states begin with that random draws have come to."""
+"""Prefix of the states of random streams."""
 
 _OTHERS = (
     ".bin", ".ckpt", ".csv", ".dill", ".feather", ".h5", ".hdf5", ".joblib", ".json", ".keras", ".mat", ".nc", ".npy",
     ".npz", ".onnx", ".parquet", ".pb", ".pickle", ".pkl", ".pt", ".pth", ".txt", ".yaml", ".yml", ".zip",
 )  # fmt: skip
-"""Endings of names that say another format."""
+"""Suffixes of other file formats."""
 
 _Lengths: TypeAlias = tuple[int | None, ...]
 """A shape, with None for any length."""
@@ -58,7 +58,7 @@ _STRINGS = {"format", "model", "library", "run", *_JSON}
 
 
 def names(topology: Topology) -> list[str]:
-    """The names of the parameters: weights, then biases.
+    """Return the names of the parameters: weights, then biases.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def names(topology: Topology) -> list[str]:
 
 
 def shapes(topology: Topology) -> dict[str, Shape]:
-    """The shapes of what every model has, by name."""
+    """Return the shapes of the arrays that every model has, by name."""
     weights: list[Shape] = [topology.weights_shape(place) for place in range(len(topology.connections))]
     biases = [(size,) for size in topology.sizes]
     return dict(zip(names(topology), [*weights, *biases], strict=True)) | {"base_rate": (topology.sizes[0],)}
@@ -83,17 +83,17 @@ def write(
     arrays: Mapping[str, Array],
     about: Mapping[str, Any],
 ) -> None:
-    """Write a model, whole or not at all.
+    """Write a model, completely or not at all.
 
     Parameters
     ----------
     path : path-like
     model : str
-        The name of its class.
+        Name of its class.
     topology : Topology
     arrays : mapping of names to arrays
     about : mapping
-        Its ``library``, ``params`` and ``progress``, and ``run`` where it is of one.
+        ``library``, ``params`` and ``progress``, and ``run`` in files of a run.
     """
     if local_path(path).suffix.lower() in _OTHERS:
         raise ValueError(f"path must end in .safetensors, or in .zarr for a folder of tiles; got {os.fspath(path)!r}")
@@ -105,18 +105,18 @@ def write(
 
 
 def read(path: str | os.PathLike[str], model: str | None = None) -> tuple[Topology, dict[str, Array], dict[str, Any]]:
-    """A model's layers, its arrays, in host memory or left in their folder, and what else is known about it.
+    """Return a model's topology, its arrays, in host memory or lazily from their folder, and its metadata.
 
     Parameters
     ----------
     path : path-like
     model : str, optional
-        The name of the class that it must be of.
+        Name of the class that it must have.
 
     Raises
     ------
     ValueError
-        If the file holds no such model, or is damaged.
+        If the file contains no such model, or is damaged.
     """
     arrays, metadata = (open_group if is_group(path) else load_tensors)(path)
     _check_format(path, metadata)
@@ -138,23 +138,23 @@ def read(path: str | os.PathLike[str], model: str | None = None) -> tuple[Topolo
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """The name of the class that a file holds a model of; its arrays are not read.
+    """Return the name of the class of a file's model, without reading its arrays.
 
     Raises
     ------
     ValueError
-        If the file holds no model, or is damaged.
+        If the file contains no model, or is damaged.
     """
     return str(_metadata(path).get("model"))
 
 
 def run_of(path: str | os.PathLike[str]) -> str | None:
-    """The run that a model's file is of, where it is of one; its arrays are not read.
+    """Return the run of a model's file, or None, without reading its arrays.
 
     Raises
     ------
     ValueError
-        If the file holds no model, or is damaged.
+        If the file contains no model, or is damaged.
     """
     return _metadata(path).get("run")
 
@@ -174,7 +174,7 @@ def _check_format(path: str | os.PathLike[str], metadata: object) -> None:
 
 
 def _check(topology: Topology, arrays: Mapping[str, Array]) -> None:
-    """Raise `ValueError` for arrays that are missing, superfluous, or not of the model's shapes and one dtype."""
+    """Raise `ValueError` for missing or unknown arrays, wrong shapes, or different dtypes."""
     wanted: dict[str, _Lengths] = {**shapes(topology)}
     for name in wanted:
         if name not in arrays:
@@ -204,7 +204,7 @@ def _fits(shape: Shape, wanted: _Lengths) -> bool:
 
 
 def _training_shapes(topology: Topology, arrays: Mapping[str, Array]) -> dict[str, dict[str, _Lengths]]:
-    """The shapes of what training keeps, by name, for each beginning of names: of these all are there, or none."""
+    """Return the shapes of the arrays of training, by prefix and name: a file has all arrays of a prefix, or none."""
     known, layers = shapes(topology), list(enumerate(topology.sizes))
     own: dict[str, Shape] = {name: known[name] for name in names(topology)}
 

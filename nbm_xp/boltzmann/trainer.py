@@ -1,7 +1,7 @@
-"""How a Boltzmann machine learns from rows: epoch by epoch, minibatch by minibatch.
+"""Training of a Boltzmann machine: epochs and minibatches.
 
-The model lives in the library of the arrays it learns from; where those are Dask's, in that of their blocks. Learning
-changes Variables by a compiled step, one minibatch after the other.
+The model has the library of the rows that it is trained on; for Dask arrays, the library of their blocks. A compiled
+step changes its Variables for each minibatch.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ __all__ = ["Trainer"]
 
 
 class Trainer:
-    """The learning of a model.
+    """The training of a model.
 
     Parameters
     ----------
     model : BoltzmannEstimator
-        Whose hyperparameters count, and whose state changes.
+        The model; training changes its `state_`.
     **objective
-        What a step follows otherwise than `Learner` says, by its names.
+        Further arguments of `Learner`.
     """
 
     def __init__(self, model: Any, **objective: Any) -> None:
@@ -63,13 +63,13 @@ class Trainer:
 
     @property
     def state(self) -> MachineState:
-        """What changes."""
+        """The state of the model."""
         state: MachineState = self.model.state_
         return state
 
     @property
     def negative_phase(self) -> NegativePhase:
-        """Where the model's own states come from."""
+        """The negative phase."""
         return self.method.negative_phase(self.state, self.model.n_gibbs)
 
     def fit(
@@ -81,7 +81,7 @@ class Trainer:
         callback: Callable[[Any], object] | None = None,
         resume: bool = False,
     ) -> None:
-        """Learn from rows, epoch by epoch: see `RBM.fit`."""
+        """Train the model on rows, epoch by epoch: see `RBM.fit`."""
         model = self.model
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, got {callback!r}")
@@ -109,17 +109,17 @@ class Trainer:
                 self._report(X, found, time.perf_counter() - began)
             if callback is not None:
                 callback(model)
-                self._end()  # if it said that this epoch was the last one
+                self._end()  # if the callback made this epoch the last one
         if not state.is_finite:
             text = f"the parameters are not finite after {state.n_iter} epochs: a lower learning_rate may help"
             warnings.warn(text, TrainingWarning, stacklevel=4)
 
     def _epoch(self, X: Array, weights: Array, steps: dict[int, tuple[Function, Array]]) -> int:
-        """Go through all rows once, by steps compiled before or now; how many steps that were."""
+        """Do an epoch, with the compiled steps in `steps`, to which new ones are added; return the number of steps."""
         model, state, number, averaging = self.model, self.state, 0, None
         first = self._first_averaged()
         if first:
-            end_averaging(state, adopt=False)  # a mean that was begun for fewer epochs
+            end_averaging(state, adopt=False)  # an unfinished mean of an earlier, smaller `n_iter`
         schedule = self.method.schedule if model.schedule == "auto" else model.schedule
         rate = rate_after(schedule, model.learning_rate, state.n_iter, model.n_iter)
         state.rate.set_value(rate)
@@ -139,19 +139,19 @@ class Trainer:
         return number + 1
 
     def _end(self) -> None:
-        """After the last epoch, take the mean of the parameters that was begun, if one was."""
+        """After the last epoch, set the parameters to their mean, if there is one."""
         if self.state.n_iter >= self.model.n_iter:
             end_averaging(self.state, adopt=True)
 
     def _first_averaged(self) -> float:
-        """The first step of the next epoch whose parameters count in the mean that `fit` ends with, if any does."""
+        """Return the first step of the next epoch that the final mean of parameters includes; inf if there is none."""
         steps = -(-self.state.n_samples // self._batch)
         first = first_averaged(self.state.n_iter, self.model.n_iter, steps)
         is_averaged = self.method.is_averaged if self.method.average is None else bool(self.method.average)
         return first if is_averaged and first < steps else math.inf
 
     def partial_fit(self, X: Rows, sample_weight: Rows) -> None:
-        """Learn from rows as one minibatch: see `RBM.partial_fit`."""
+        """Train the model on rows as one minibatch: see `RBM.partial_fit`."""
         model = self.model
         known = self.state if hasattr(model, "state_") else None
         X, names = self._training_rows(X, known, model.layers_for(None if known is None else known.n_features).units[0])
@@ -172,7 +172,7 @@ class Trainer:
         self._follow(self.negative_phase, 0)
 
     def _training_rows(self, X: Rows, known: MachineState | None, units: Units) -> tuple[Any, list[str] | None]:
-        """Rows to learn from, checked, and the names of their columns."""
+        """Return checked rows, and the names of their columns."""
         names = column_names(X)
         if known is not None:
             check_names(known.feature_names, X)
@@ -183,7 +183,7 @@ class Trainer:
         return X, names
 
     def _follow(self, phase: NegativePhase, number: int) -> bool:
-        """Let the negative phase adapt to the model after a step; whether steps are to be compiled anew."""
+        """Let the negative phase adapt to the model after a step; return whether steps must be compiled again."""
         key = phase.key
         changed = phase.follow(number)
         if changed:
@@ -192,11 +192,11 @@ class Trainer:
 
     @property
     def _batch(self) -> int:
-        """Rows in a minibatch: no more than there are."""
+        """Number of rows of a minibatch: `batch_size`, or the number of all rows if smaller."""
         return int(min(self.model.batch_size, self.state.n_samples))
 
     def _begin(self, X: Array, weights: Array, names: list[str] | None) -> None:
-        """Start the model for rows like these."""
+        """Initialise the model for these rows."""
         model, first = self.model, in_memory(X[:1, :])
         topology, home, dtype = model.layers_for(int(X.shape[1])), array_namespace(first), float_dtype(first)
         units = topology.units[0]
@@ -216,10 +216,10 @@ class Trainer:
         model.state_ = MachineState(type(model).__name__, topology, arrays, seed, feature_names=names)
 
     def _step(self, count: int) -> tuple[Function, Array]:
-        """The compiled step for minibatches of so many rows, and what each state counts in it."""
+        """Return the compiled step for minibatches of `count` rows, and the weights of all states in it."""
         model, state, method, phase = self.model, self.state, self.method, self.negative_phase
         phase.begin(self._batch)
-        # One compiled step serves minibatches of any number of rows, where nothing is drawn for each of them.
+        # If nothing is drawn for each row, one compiled step is for minibatches of any size.
         number = count if phase.needs_rows or not method.hidden_means else None
         steps = (self.optimizer.name, self.optimizer.momentum, self.optimizer.weight_decay)
         key = ("step", number, phase.key, model.n_gibbs, self._is_centred, method.positive, method.n_positive, *steps)
@@ -228,14 +228,14 @@ class Trainer:
         return step, state.function(("sample_weights", count, method.name), lambda: state.constant(counts))
 
     def _weighted(self, weights: Array) -> tuple[Array, float]:
-        """What each state counts beside rows of these weights, whose mean is 1 over all rows, and how far to step."""
+        """Return the weights of all states for rows with these weights, and their mean, a factor of the step."""
         host = to_numpy(weights)
         rows, total = int(host.shape[0]), float(B.sum(host))
         parts = host / total if total else host * 0 + 1 / rows
         return self.state.constant([*self._drawn_weights(rows), *parts.tolist()]), total / rows
 
     def _drawn_weights(self, rows: int) -> list[float]:
-        """What each state counts that the negative phase draws beside so many rows; -1 in all."""
+        """Return the weights of the states of the negative phase for `rows` rows, with sum -1."""
         count = self.negative_phase.count(rows)
         return [-1.0 / count] * count
 
@@ -245,16 +245,16 @@ class Trainer:
         return default if self.method.centred is None else bool(self.method.centred)
 
     def _learner(self) -> Learner:
-        """What a step changes, and how; what it stores is made where it is not there."""
+        """Return the components of a step; missing Variables are created."""
         state, offsets, balance = self.state, None, None
-        if self._is_centred:  # at first on the means, as far as the biases tell them
+        if self._is_centred:  # initial offsets: the means of units with only their biases
             pairs = enumerate(zip(state.topology.units, state.parameters.biases, strict=True))
             offsets = tuple(state.stored(f"offset.{k}", units.mean(biases.value)) for k, (units, biases) in pairs)
             balance = Balance(state, offsets) if isinstance(self.method, PTT) else None
         return Learner(self.negative_phase, self.optimizer, offsets, balance, **self.objective)
 
     def _uniforms(self, count: int) -> Array:
-        """So many random numbers in host memory, others in each call."""
+        """Return the next `count` uniform numbers, in host memory."""
         rng = self.state.rng
 
         def build() -> Function:
@@ -263,7 +263,7 @@ class Trainer:
         return to_numpy(self.state.function(("uniforms", count), build)())
 
     def _report(self, X: Array, found: Diagnostics | None, seconds: float) -> None:
-        """Write a line about the epoch that is done."""
+        """Write a line about the last epoch."""
         model, text = self.model, str(found)
         if found is None:
             measure, value = model.measure(in_memory(X[: min(X.shape[0], WINDOW), :]) if is_sparse(X) else X)
