@@ -9,7 +9,7 @@ References
 .. [1] G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", ACM Transactions on Mathematical
    Software 26 (2000), 363-372.
 .. [2] N. L. Johnson, S. Kotz and N. Balakrishnan, "Continuous univariate distributions", volume 2, second edition,
-   Wiley, 1995, chapters 27 to 30: what the others are made of.
+   Wiley, 1995, chapters 27 to 30, for the other distributions.
 .. [3] M. Figurnov, S. Mohamed and A. Mnih, "Implicit reparameterization gradients", Advances in Neural Information
    Processing Systems 31 (2018).
 .. [4] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 10.4.
