@@ -115,8 +115,8 @@ def random_uniform(shape: Shape, low: float = 0.0, high: float = 1.0, dtype: Any
     ----------
     shape, dtype, seed
         As in `random_normal`.
-    Bounds of the interval.
-        The ends of the interval.
+    low, high : float
+        Bounds of the interval.
 
     Returns
     -------
