@@ -1,9 +1,9 @@
-"""The graph: immutable nodes, walks over what they are computed from, and which derivatives are in progress.
+"""The graph: immutable nodes, walks over their inputs, and the derivatives in progress.
 
 A node is one value: an operation, its arguments, its shape and dtype. Arguments are nodes, Python scalars, lengths
-and sequences of these; attributes (axis, keepdims, dtype, …) are plain values and lengths. Nothing here knows an array
-library. Leaves are placeholders, variables and constants. An operation with several results is recorded as one call
-node and one `OUTPUT` node for each result that is used. A node knows where in the user's code it was recorded.
+and sequences of these; attributes (axis, keepdims, dtype, …) are plain values and lengths. The graph is independent of
+array libraries. Leaves are placeholders, variables and constants. An operation with several results is recorded as one
+call node and one `OUTPUT` node for each used result. A node stores its source location in the user's code.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _LONGEST = 32
 _serials = itertools.count()
 
 SourceLocation: TypeAlias = tuple[CodeType, int, str | None, str]
-"""Code, position in it, of what a gradient rule recorded whose gradient it is, and what was called there."""
+"""Code object, position in it, description of the gradient (only for nodes of gradient rules), name of the function."""
 
 _PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir)) + os.sep
 _USERS = tuple(os.path.join(_PACKAGE, part) for part in ("boltzmann", "cli"))
 
 
 class _Recording(threading.local):
-    """What the thread records just now; `source_location` stands in for the frame while a gradient rule runs."""
+    """Recording state of a thread; `source_location` replaces the frame's location while a gradient rule runs."""
 
     source_location: SourceLocation | None = None
 
@@ -50,7 +50,7 @@ recording = _Recording()
 
 
 def current_location() -> SourceLocation | None:
-    """The location of the user's call that records just now; None if there is no code but this package's."""
+    """Return the location of the user's call that is being recorded; None if all frames are this package's."""
     location = recording.source_location
     if location is not None:
         return location
@@ -63,23 +63,22 @@ def current_location() -> SourceLocation | None:
     return frame.f_code, frame.f_lasti, None, inner.f_code.co_name
 
 
-@lru_cache(maxsize=10_000)  # a notebook, whose every cell is a file, must not fill the memory
+@lru_cache(maxsize=10_000)  # bounded, because every cell of a notebook is a file
 def _is_ours(filename: str) -> bool:
-    """Whether a file is this package's, and not written as any user's code would be."""
+    """Return whether a file belongs to this package, except for the subpackages that use the tape as users do."""
     return filename.startswith(_PACKAGE) and not filename.startswith(_USERS)
 
 
 def gradient_location(name: str, location: SourceLocation | None) -> SourceLocation | None:
-    """The location for what the gradient rule of an operation records: that of the operation."""
+    """Return the location of nodes recorded by the gradient rule of an operation: the location of the operation."""
     return None if location is None else (location[0], location[1], f"the gradient of {name}", location[3])
 
 
 class Node:
-    """One recorded value; for a call with several results, all of them together.
+    """One recorded value, or a call with several results.
 
-    `source_location` is where in the user's code it was recorded. `evaluator` is how its value is found, once it
-    has been compiled, and `memo` holds the value itself, where it cannot change. `reader` gives the value as an
-    array that is there already, where what was recorded shows memory of the user's.
+    `source_location` is the location in the user's code. `evaluator` is the compiled function of the value, if any, and
+    `memo` the cached value if it cannot change. `reader` returns the value of a node that is a view of a user's array.
     """
 
     __slots__ = (
@@ -126,24 +125,24 @@ class Node:
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         state = {name: getattr(self, name) for name in Node.__slots__ if name != "__weakref__"}
-        return None, state | dict.fromkeys(("evaluator", "memo", "source_location", "reader"))  # of this process
+        return None, state | dict.fromkeys(("evaluator", "memo", "source_location", "reader"))  # not pickled
 
     @property
     def is_call(self) -> bool:
-        """Whether this is a call with several results, which is none of them."""
+        """Whether the node is a call with several results."""
         return bool(self.dtype.kind == "V")
 
     @property
     def call(self) -> Node:
-        """The call that this is a result of; any other node is a call of its own."""
+        """The call of which the node is a result; the node itself if it has a single result."""
         return self.args[0] if self.op is OUTPUT else self
 
     def current_shape(self) -> tuple[int, ...] | None:
-        """The shape that a variable has now; None for what is computed."""
+        """Return the current shape of a variable; None for other nodes."""
         return tuple(self.payload.value.shape) if self.op is VARIABLE else None
 
     def array_args(self) -> Iterator[Node]:
-        """The nodes among the arguments themselves, without those that only decide a length."""
+        """Yield the nodes among the arguments, without nodes that occur only in lengths."""
         for arg in self.args:
             if isinstance(arg, Node):
                 yield arg
@@ -158,14 +157,14 @@ _CALL = host_namespace().dtype("V")
 
 
 class ChainStep(NamedTuple):
-    """What stands for a value in a chain of elementwise functions, where it broadcasts, and the shape it then has."""
+    """The argument that replaces a value in a chain of elementwise functions, and the shape of the value."""
 
     value: Node
     shape: Shape
 
 
 def with_short_lengths(node: Node) -> Node:
-    """The node, its lengths replaced by symbols of its own where they take too long to write."""
+    """Replace the long length expressions in the shape of a node by symbols of its axes, and return the node."""
     for axis, size in enumerate(node.shape):
         if type(size) is Length and size.weight > _LONGEST:
             node.shape = (*node.shape[:axis], axis_length(node, axis), *node.shape[axis + 1 :])
@@ -180,12 +179,12 @@ def call_of(
     payload: Any = None,
     name: str | None = None,
 ) -> Node:
-    """A call with several results, each of which is an `OUTPUT` of it."""
+    """Create the node of a call with several results, which are `OUTPUT` nodes of the call."""
     return Node(op, args, attributes or {}, (), _CALL, payload=payload, name=name)
 
 
 def _inputs(args: tuple[Any, ...], attributes: dict[str, Any]) -> tuple[Node, ...]:
-    """What a call is computed from, each node once."""
+    """Return the distinct nodes from which a call is computed."""
     found: dict[Node, None] = {}
     for arg in args:
         if type(arg) is Node:
@@ -202,7 +201,7 @@ _PLAIN = frozenset({bool, int, float, complex, str, type(None), *DTYPE_CLASSES})
 
 
 def nodes_in(value: Any) -> Iterator[Node]:
-    """Every node that a value holds: itself, in sequences, or as what decides a length."""
+    """Yield every node in a value: the value itself, entries of sequences, and nodes of lengths."""
     if isinstance(value, Node):
         yield value
     elif isinstance(value, Length):
@@ -231,7 +230,7 @@ LEAVES = frozenset((PLACEHOLDER, VARIABLE, CONSTANT))
 def leaf(
     op: Operation, shape: Sequence[int | None] | None, ndim: int, dtype: DType, name: str | None, payload: Any = None
 ) -> Node:
-    """A leaf whose unknown lengths (None, or all of them) are the symbols of its own axes."""
+    """Create a leaf; unknown lengths (None, or all of them) become symbols of its axes."""
     node = Node(op, (), {}, (), dtype, name=name, payload=payload)
     lengths = [None] * ndim if shape is None else shape
     node.shape = tuple(axis_length(node, axis) if length is None else length for axis, length in enumerate(lengths))
@@ -239,7 +238,7 @@ def leaf(
 
 
 Result: TypeAlias = "Node | Length | None"
-"""What a plan can be asked for."""
+"""A result of a plan."""
 
 _inputs_of: Callable[[Node], Sequence[Node]] = attrgetter("inputs")
 
@@ -247,7 +246,7 @@ _inputs_of: Callable[[Node], Sequence[Node]] = attrgetter("inputs")
 def reachable(
     roots: Sequence[Result], stop: Collection[Node] = (), givens: Mapping[Node, Node] | None = None
 ) -> list[Node]:
-    """What the roots need, inputs first, with `givens` put in the place of their keys; `stop` needs nothing."""
+    """Return the nodes that the roots need, inputs first, with `givens` replaced; inputs of `stop` are not visited."""
     found = [node for result in roots for node in nodes_in(result)]
     if not givens:
         return walk(found, _inputs_of, frozenset(stop))
@@ -262,14 +261,14 @@ def reachable(
 def walk(
     roots: Iterable[Node], operands: Callable[[Node], Sequence[Node]], stop: frozenset[Node] = frozenset()
 ) -> list[Node]:
-    """What the roots need, inputs first, where `operands` says what each node is computed from; `stop` of nothing."""
+    """Return the nodes that the roots need, inputs first, by `operands`, which is not called for nodes in `stop`."""
     opened: set[Node] = set()
     placed: dict[Node, None] = {}
     stack = list(roots)
     stack.reverse()
     while stack:
         node = stack.pop()
-        if node in opened:  # all that it needs has been placed by now
+        if node in opened:  # all its inputs are placed
             placed[node] = None
             continue
         opened.add(node)
@@ -283,12 +282,12 @@ def walk(
 
 
 def inner_placeholder(shape: Shape, dtype: Any, name: str | None = None) -> Node:
-    """A stand-in for a value inside a step, or for one that is free: it depends on nothing."""
+    """Create a placeholder for a value inside a step or for a free variable."""
     return leaf(PLACEHOLDER, shape, len(shape), as_dtype(dtype), name)  # type: ignore[arg-type]
 
 
 STOP = declare("stop_gradient", same_as_first, gradient=(None,), tags=frozenset({IDENTITY_TAG}), may_overlap=True)
-"""The value itself, through which no gradient flows."""
+"""Identity, through which no gradient flows."""
 
 ARGUMENT = declare(
     "argument",
@@ -297,21 +296,21 @@ ARGUMENT = declare(
     tags=frozenset({IDENTITY_TAG, ELEMENTWISE_TAG}),
     may_overlap=True,
 )
-"""The value itself, as one derivative sees it: other uses of the same value are none of its business."""
+"""Identity; marks a value as an argument of one derivative, which ignores other uses of the value."""
 
 IN_PROGRESS: set[Node] = set()
-"""The arguments of derivatives that are being recorded, in all threads."""
+"""Arguments of the derivatives being recorded, in all threads."""
 
 
 def refuse_cut(node: Node, name: str) -> None:
-    """Refuse to hand a value out of which a derivative would then lose track; the message calls it `name`.
+    """Raise if converting a value to an array or number would cut a derivative; the message calls the value `name`.
 
-    Whole numbers and truth values have no derivative to lose.
+    Integers and booleans have no derivative.
 
     Raises
     ------
     TypeError
-        If a derivative in progress goes through the value.
+        If the value is being differentiated.
     """
     if is_differentiated(node):
         raise TypeError(
@@ -322,7 +321,7 @@ def refuse_cut(node: Node, name: str) -> None:
 
 
 def is_differentiated(node: Node) -> bool:
-    """Whether a derivative in progress goes through a value."""
+    """Return whether a value depends on an argument of a derivative in progress."""
     if not IN_PROGRESS or node.dtype.kind not in "fc":
         return False
     stops = [one for one in reachable([node]) if one.op is STOP]

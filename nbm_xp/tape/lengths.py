@@ -1,10 +1,10 @@
 """Lengths of axes that are known only when a graph runs.
 
 A `Length` is an integer polynomial over atoms: the axis of a leaf, the value of an integer scalar, a quotient, a
-remainder, the smallest or largest of several lengths, the length they broadcast to. Polynomials have one canonical
-form, so that two lengths are equal exactly when their forms are; arithmetic returns a plain `int` as soon as nothing
-unknown is left. The lengths of a `Variable` are atoms too, with a value that can be looked up now: users see them as
-integers, yet a graph recorded with them stays right when the variable is set to an array of another shape.
+remainder, the smallest or largest of several lengths, the length to which they broadcast. Polynomials have a canonical
+form, so that two lengths are equal exactly when their forms are; arithmetic returns a plain `int` if the result has no
+unknowns. The lengths of a `Variable` are atoms with a current value: users see them as integers, but a graph recorded
+with them remains correct when the variable is set to an array of another shape.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Method: TypeAlias = "Callable[[Any, Any], Any]"
 
 
 def _arithmetic(exact: Callable[[Size, Size], Size] | None, operate: Method) -> tuple[Method, Method]:
-    """An operator and its reflection: exact for integers and lengths, and else recorded on scalar Tensors."""
+    """Return an operator and its reflection: exact for integers and lengths, otherwise recorded on scalar Tensors."""
 
     def recorded(length: Length, other: Any) -> tuple[Any, Any]:
         record = partial(recording_namespace().asarray, dtype=floatx())
@@ -62,14 +62,14 @@ def _comparison(compare: Callable[[int, int], bool]) -> Callable[[Any, object], 
 class Length:
     """An integer that is known only when a graph runs.
 
-    Lengths come from ``x.shape`` of a Tensor. They add, subtract, multiply, divide (``//``, ``%``) and compare with
-    integers and with each other, and stand wherever the tape's namespace takes an integer length.
+    Lengths are entries of ``x.shape`` of a Tensor. They support ``+``, ``-``, ``*``, ``//``, ``%`` and comparisons with
+    integers and each other, and are accepted wherever the tape's namespace takes an integer length.
     """
 
     __slots__ = ("_hash", "_nodes", "terms", "weight")
     terms: dict[Monomial, int]
     weight: int
-    """How long its source is: how many axes, values and operations it is written with."""
+    """Complexity of the expression: number of axes, values and operations."""
 
     def __init__(self, terms: dict[Monomial, int]) -> None:
         self.terms = terms
@@ -85,7 +85,7 @@ class Length:
 
     @property
     def hint(self) -> int | None:
-        """The value now, if nothing but the shapes of variables is involved, else None."""
+        """Current value if it depends only on the shapes of variables, else None."""
         total = 0
         for monomial, coefficient in self.terms.items():
             for atom, power in monomial:
@@ -97,13 +97,13 @@ class Length:
         return total
 
     def nodes(self) -> Sequence[Any]:
-        """The nodes whose shape or value decides this length."""
+        """Return the nodes on whose shapes or values the length depends."""
         if self._nodes is None:
             self._nodes = tuple(dict.fromkeys(_folded(self, lambda atom: (atom[1],), lambda number: (), _NODES)))
         return self._nodes
 
     def source(self, name: Callable[[Atom], str]) -> str:
-        """Python source that computes this length; `name` gives the source of an axis or a value."""
+        """Return Python source that computes the length; `name` returns the source of an axis or a value."""
         return cast("str", _folded(self, name, str, _SOURCES))
 
     def __hash__(self) -> int:
@@ -156,27 +156,27 @@ _NUMBERS = frozenset({bool, int, float, complex})
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a Python number or a length, whose dtype is weak (that of a library's own scalars is not)."""
+    """Return whether a value is a Python number or a length, whose dtypes are weak, and not a library's scalar."""
     return type(value) in _NUMBERS or (isinstance(value, (int, float, complex, Length)) and not is_array(value))
 
 
 def kind_of_number(number: Any) -> type:
-    """The one of Python's types of numbers that a number counts as; lengths are integers."""
+    """Return the Python number type (bool, int, float or complex) of a number; int for lengths."""
     return next((kind for kind in (bool, int, float, complex) if isinstance(number, kind)), int)
 
 
 def axis_length(node: Any, axis: int) -> Length:
-    """The length of one axis of what a node computes."""
+    """Return the symbolic length of one axis of a node."""
     return atom_length(("axis", node, axis))
 
 
 def value_length(node: Any) -> Length:
-    """The value of an integer scalar, used as a length."""
+    """Return the value of an integer scalar node as a length."""
     return atom_length(("value", node))
 
 
 def product(sizes: Iterable[Size]) -> Size:
-    """The product of lengths; 1 for none."""
+    """Return the product of lengths; 1 for none."""
     total: Size = 1
     for size in sizes:
         total = total * size
@@ -184,12 +184,12 @@ def product(sizes: Iterable[Size]) -> Size:
 
 
 def known(size: Size) -> int | None:
-    """A length as an integer where it can be told now, else None."""
+    """Return the current integer value of a length, or None if it is unknown."""
     return size.hint if isinstance(size, Length) else size
 
 
 def same_length(a: Size, b: Size) -> bool | None:
-    """Whether two lengths are equal: True, False, or None where only the run can tell."""
+    """Return whether two lengths are equal; None if this is unknown until the graph runs."""
     if a is b or (type(a) is type(b) and a == b):
         return True
     known_a, known_b = known(a), known(b)
@@ -197,7 +197,7 @@ def same_length(a: Size, b: Size) -> bool | None:
 
 
 def same_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
-    """Whether two shapes are certain to be equal."""
+    """Return whether two shapes are known to be equal."""
     return a == b or (len(a) == len(b) and all(same_length(m, n) is True for m, n in zip(a, b, strict=True)))
 
 
@@ -208,12 +208,12 @@ def _weight(atom: Atom) -> int:
 
 
 def operands_of(atom: Atom) -> Iterable[Size]:
-    """The lengths that an atom which is no leaf is made of."""
+    """Return the operands of an atom other than an axis or a value."""
     return cast("Iterable[Size]", atom[1] if isinstance(atom[1], frozenset) else atom[1:])
 
 
 def _present(atom: Atom) -> int | None:
-    """What an atom is now, where variables alone decide it."""
+    """Return the current value of an atom, or None if it depends on more than the shapes of variables."""
     if atom[0] == "axis":
         shape: tuple[int, ...] | None = atom[1].current_shape()
         return None if shape is None else shape[atom[2]]
@@ -222,12 +222,12 @@ def _present(atom: Atom) -> int | None:
 
 
 def is_size(value: object) -> bool:
-    """Whether a value counts axes: an integer or a Length, but no truth value."""
+    """Return whether a value is an integer, but not a bool, or a Length."""
     return isinstance(value, Length) or (isinstance(value, int) and not isinstance(value, bool))
 
 
 def atom_length(atom: Atom) -> Length:
-    """A length that is one atom."""
+    """Return the length that consists of one atom."""
     return Length({frozenset([(atom, 1)]): 1})
 
 
@@ -260,7 +260,7 @@ def _multiply(a: Size, b: Size) -> Size:
 
 
 def _exact_quotient(a: Size, b: Size) -> Size | None:
-    """The quotient where the divisor is one monomial that divides every term, else None."""
+    """Return the quotient if the divisor is a single monomial that divides every term, else None."""
     if b == 0 or len(_terms(b)) != 1:
         return None
     ((monomial, coefficient),) = _terms(b).items()
@@ -276,7 +276,7 @@ def _exact_quotient(a: Size, b: Size) -> Size | None:
 
 
 def quotient(a: Size, b: Size) -> Size:
-    """``a // b``, exact where it can be."""
+    """Return ``a // b``, as a polynomial if the division is exact."""
     if isinstance(a, int) and isinstance(b, int):
         return a // b
     quotient = _exact_quotient(a, b)
@@ -284,24 +284,24 @@ def quotient(a: Size, b: Size) -> Size:
 
 
 def remainder(a: Size, b: Size) -> Size:
-    """``a % b``."""
+    """Return ``a % b``; 0 if the division is exact."""
     if isinstance(a, int) and isinstance(b, int):
         return a % b
     return atom_length(("%", a, b)) if _exact_quotient(a, b) is None else 0
 
 
 def minimum_length(sizes: Iterable[Size]) -> Size:
-    """The smallest of several lengths."""
+    """Return the smallest of several lengths."""
     return _extreme("min", sizes, lambda one, other: _never_negative(other - one))
 
 
 def maximum_length(sizes: Iterable[Size]) -> Size:
-    """The largest of several lengths."""
+    """Return the largest of several lengths."""
     return _extreme("max", sizes, lambda one, other: _never_negative(one - other))
 
 
 def broadcast_length(sizes: Iterable[Size]) -> Size:
-    """The length that axes of these lengths broadcast to: the one that is not 1, if there is one."""
+    """Return the length to which axes of these lengths broadcast: the one that is not 1, if any."""
     distinct: dict[Size, None] = {}
     for size in sizes:
         inner = _only_atom("broadcast", size)
@@ -313,14 +313,14 @@ def broadcast_length(sizes: Iterable[Size]) -> Size:
 
 
 def substituted(size: Size, replace: Callable[[Atom], Size]) -> Size:
-    """A length with every axis and every value in it replaced by the length that `replace` gives for its atom."""
+    """Replace every axis and value in a length by the length that `replace` returns for its atom."""
     return cast("Size", _folded(size, replace, int, _SIZES))
 
 
 def _folded(
     size: Size, leaf: Callable[[Atom], Any], number: Callable[[int], Any], kinds: Mapping[str, Callable[..., Any]]
 ) -> Any:
-    """What a length is in other terms: `leaf` of an axis or a value, `kinds` of what is computed from others."""
+    """Evaluate a length bottom-up: `leaf` for axes and values, `number` for integers, `kinds` for operations."""
     if not isinstance(size, Length):
         return number(size)
 
@@ -346,7 +346,7 @@ _SIZES: dict[str, Callable[..., Size]] = {
     "max": lambda *sizes: maximum_length(sizes),
     "broadcast": lambda *sizes: broadcast_length(sizes),
 }
-"""What is computed from lengths or integers, as a length or an integer."""
+"""Functions that compute the operations of lengths, as lengths or integers."""
 _NODES = dict.fromkeys(_SIZES, lambda *parts: tuple(itertools.chain(*parts)))
 _SOURCES: dict[str, Callable[..., str]] = {
     "+": lambda *terms: f"({' + '.join(terms)})",
@@ -357,11 +357,11 @@ _SOURCES: dict[str, Callable[..., str]] = {
     "max": lambda *sizes: f"max({', '.join(sorted(sizes))})",
     "broadcast": lambda *sizes: "(max({0}) if min({0}) else 0)".format(", ".join(sorted(sizes))),
 }
-"""Python source of it."""
+"""Functions that return the Python source of the operations."""
 
 
 def _only_atom(kind: str, size: Size) -> Iterable[Size] | None:
-    """The operands of a length that is nothing but one atom of this kind, else None."""
+    """Return the operands of a length that consists of one atom of this kind, else None."""
     if isinstance(size, Length) and len(size.terms) == 1:
         ((monomial, coefficient),) = size.terms.items()
         if coefficient == 1 and len(monomial) == 1:
@@ -372,7 +372,7 @@ def _only_atom(kind: str, size: Size) -> Iterable[Size] | None:
 
 
 def _extreme(kind: str, sizes: Iterable[Size], settles: Callable[[Size, Size], bool]) -> Size:
-    """The lengths that may be the extreme one; those that are certain not to be are left out."""
+    """Return the extreme of several lengths, without those that are known not to be extreme."""
     candidates: list[Size] = []
     for size in dict.fromkeys(sizes):
         if not any(settles(other, size) for other in candidates):
@@ -381,7 +381,7 @@ def _extreme(kind: str, sizes: Iterable[Size], settles: Callable[[Size, Size], b
 
 
 def _never_negative(size: Size) -> bool:
-    """Whether a length is certain to be 0 or more."""
+    """Return whether a length is known to be non-negative."""
     if isinstance(size, int):
         return size >= 0
     return all(
@@ -401,16 +401,16 @@ def _atom_never_negative(atom: Atom) -> bool:
 
 
 class KnownLength(int):
-    """The length of a Variable's axis: an integer now, which remembers that it may change.
+    """The length of a Variable's axis: an int with the current value, linked to the symbolic length.
 
-    Python's own arithmetic sees an int. What is recorded with it stays right when the variable is set to an array of
-    another shape.
+    Python's arithmetic treats it as an int. A graph recorded with it remains correct when the variable is set to an
+    array of another shape.
     """
 
     length: Length
 
     def __new__(cls, length: Length) -> KnownLength:
-        """An int of the value that the length has now."""
+        """Create an int with the current value of the length."""
         made = super().__new__(cls, length.__index__())
         made.length = length
         return made
@@ -420,7 +420,7 @@ class KnownLength(int):
 
 
 def _public(left: Any, right: Any, operate: Callable[[Any, Any], Any]) -> Any:
-    """Arithmetic on what users see of lengths: exact where both are integers, Python's own otherwise."""
+    """Apply an operator to public lengths: symbolically if both are integers, else as Python does."""
     plain = operate(*(int(side) if type(side) is KnownLength else side for side in (left, right)))
     if type(plain) is not int or not (is_size(left) and is_size(right)):
         return plain
@@ -437,12 +437,12 @@ for _name in ("add", "sub", "mul", "floordiv", "mod"):
 
 
 def as_length(size: Any) -> Any:
-    """What is recorded of a length that a user gives: a symbol for a known one of a variable."""
+    """Convert a `KnownLength` to its symbolic length for recording; return other values unchanged."""
     return size.length if type(size) is KnownLength else size
 
 
 def public_length(size: Size) -> Size:
-    """What users see of a length: an int wherever it can be told now."""
+    """Convert a length to its public form: a `KnownLength` if its current value is known."""
     if isinstance(size, Length) and size.hint is not None:
         return KnownLength(size)
     return size

@@ -1,4 +1,4 @@
-"""Operations: what nodes of the graph do, the rules that they are declared with, and the registry of all of them."""
+"""Operations of the graph's nodes, their rules, and the registry of all operations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Rule: TypeAlias = "Callable[..., Any] | None"
 
 
 class Joint:
-    """A gradient rule that answers for all arguments at once: ``rule(g, out, *args, **attributes)``, one entry each."""
+    """A gradient rule for all arguments at once: ``rule(g, out, *args, **attributes)`` returns one entry for each."""
 
     __slots__ = ("rule",)
 
@@ -31,44 +31,45 @@ class Joint:
 
 
 FLAT = Joint(lambda g, out, *args, **attributes: [None] * len(args))
-"""The gradient rule of a function that is constant almost everywhere: nothing flows back."""
+"""Gradient rule of a function that is constant almost everywhere: the gradient is zero."""
 
 
 @dataclass(eq=False, slots=True)
 class Operation:
-    """What a node does.
+    """An operation of the graph.
 
     Parameters
     ----------
     name
-        Name in the array API standard, dotted for its extensions (``"linalg.solve"``), or a name of its own.
+        Name in the array API standard, dotted for its extensions (``"linalg.solve"``), or any other unique name.
     infer
-        ``infer(*args, **attributes)`` gives shape and dtype, or a list of these where there are several results.
+        ``infer(*args, **attributes)`` returns shape and dtype, or a list of these for several results.
     gradient
-        One rule for each array argument, ``rule(g, out, *args, **attributes)``; a `Joint` rule; or None where no
-        rule has been given.
+        One rule for each array argument, ``rule(g, out, *args, **attributes)``; a `Joint` rule; or None if the
+        operation has no rule.
     run
-        ``run(xp, *arrays, **attributes)``; by default the library's function of that name. Of an operation that holds
-        a graph (`SUBGRAPH_TAG`), ``run(xp, payload, needed, unstacked)`` gives what computes the needed ones of its
-        results, of which the unstacked may stay lists of steps.
+        ``run(xp, *arrays, **attributes)``; defaults to the library's function of this name. For an operation with a
+        subgraph (`SUBGRAPH_TAG`), ``run(xp, payload, needed, unstacked)`` returns the function that computes the needed
+        results; the unstacked ones may be lists of steps.
     emit
-        ``emit(call, *sources)``: an expression in place of a call, for operators and indexing.
+        ``emit(call, *sources)`` returns an expression that replaces the call, for operators and indexing.
     fused
-        What runs in place of several operations: by position of an argument and the names of the operations that
-        compute it, one within another, for this one alone. Like `run`, with what the innermost is given in place of
-        the argument, then what else the outer ones are given. Of two that fit, the first is taken.
+        Functions that replace several nested operations. Keys are the position of an argument and the names of the
+        nested operations that compute it for this operation only. The functions are called as `run`, with the arguments
+        of the innermost operation in place of the argument, followed by the remaining arguments of the outer ones. The
+        first match is used.
     may_overlap
-        Whether the result may lie in the memory of an argument, or be for reading only: before such a result is handed
-        out or becomes a variable's value, it is copied where it does.
+        Whether the result may share memory with an argument or be read-only; such a result is copied before it is
+        returned to the user or set as the value of a variable.
     is_view
-        Whether the result shows the first argument or a part of it, which `standard.assignment` may write through.
+        Whether the result is a view of the first argument, through which `standard.assignment` may write.
     symbol
-        How Python writes a call, before its operand or between the two.
+        Python operator, written before its operand or between the two.
     chain_step
-        ``chain_step(node)``: what a call that is no elementwise function does in a chain of them (`plans.chains`), or
-        None where it has to stay outside.
+        ``chain_step(node)`` returns the `ChainStep` of a call that is not elementwise in a chain of elementwise
+        functions (`plans.chains`), or None if it cannot be part of a chain.
     adds_up
-        Whether it adds up along axes, as chains can on the way.
+        Whether the operation sums along axes, which chains can compute block by block.
     """
 
     name: str
@@ -89,24 +90,24 @@ class Operation:
 
 
 SUBGRAPH_TAG = "subgraph"
-"""Holds a graph as its payload, and gives several results, of which only the needed ones are computed.
+"""The payload is a graph with several results, of which only the needed ones are computed.
 
-The payload tells by `within` what the graph is, by `n_results` and `spec` what it gives, and by `state_updates` how the
-states of random draws in it move on.
+The payload's method `within` returns the graph, `n_results` and `spec` describe its results, and `state_updates`
+returns the new states of random generators used in it.
 """
 IDENTITY_TAG = "identity"
 COMPOSITE_TAG = "made-of-parts"
 ELEMENTWISE_TAG = "elementwise"
 ALONG_AXES_TAG = "along-axes"
-"""Goes along the axes that its option `axis` or `axes` names, for each place in the others by itself."""
+"""Works along the axes in its option `axis` or `axes`, independently for each index of the other axes."""
 MATRICES_TAG = "of-matrices"
-"""Of the matrices in the last two axes, for each of them by itself."""
+"""Works on the matrices in the last two axes, independently for each matrix."""
 LINEAR_TAG = "linear"
-"""Linear in the first argument, whatever the others are."""
+"""Linear in the first argument."""
 
 
 OPERATIONS: dict[str, Operation] = {}
-"""Every declared operation by name."""
+"""All declared operations by name."""
 
 _rule_changes = itertools.count()
 _rules_version = next(_rule_changes)
@@ -119,7 +120,7 @@ def declare(
     run: Callable[..., Any] | None = None,
     **facts: Any,
 ) -> Operation:
-    """Make an operation of what `Operation` takes, and enter it into the registry; a name is declared once."""
+    """Create an `Operation` with these parameters and register it; its name must be new."""
     if name in OPERATIONS:
         raise ValueError(f"operation {name!r} is declared already")
     OPERATIONS[name] = op = Operation(name, infer, gradient, run, **facts)
@@ -127,17 +128,17 @@ def declare(
 
 
 def register_gradient(name: str, *rules: Rule, joint: Callable[..., Sequence[Any]] | None = None) -> None:
-    """Give an operation its gradient rule, or another one.
+    """Set or replace the gradient rule of an operation.
 
     Parameters
     ----------
     name : str
-        The operation's name, as in the standard (``"exp"``, ``"linalg.solve"``) or as declared.
+        Name of the operation, as in the standard (``"exp"``, ``"linalg.solve"``) or as declared.
     *rules : callable or None
-        One for each array argument: ``rule(g, out, *args, **attributes)``, where `g` is the gradient of the loss in
-        the result `out`, gives the gradient in that argument. None says that nothing flows back.
+        One rule for each array argument: ``rule(g, out, *args, **attributes)``, where `g` is the gradient of the loss
+        with respect to the result `out`, returns the gradient with respect to that argument. None means no gradient.
     joint : callable, optional
-        Instead of `rules`, one rule that returns all of them in a sequence.
+        A single rule, instead of `rules`, that returns the gradients of all arguments in a sequence.
 
     Raises
     ------
@@ -172,10 +173,10 @@ def register_gradient(name: str, *rules: Rule, joint: Callable[..., Sequence[Any
 
 
 def rules_version() -> int:
-    """A number that changes whenever a rule does: what was compiled with another is out of date."""
+    """Return a number that changes with every registered rule; plans compiled with another number are outdated."""
     return _rules_version
 
 
 def same_as_first(x: Any, *others: Any, **attributes: Any) -> Spec:
-    """The shape and dtype rule of a function whose result is as its first array."""
+    """Return the shape and dtype of the first argument: the `infer` rule of functions whose result has both."""
     return x.shape, x.dtype
