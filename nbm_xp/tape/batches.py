@@ -1,8 +1,8 @@
-"""Functions that run block by block along a batch: the ordinary plan on each block, results joined or combined.
+"""Functions that run block by block along a batch axis: the same plan on each block, results joined or combined.
 
-Examples do not depend on one another: the caller says so. A result whose shape has the batch is joined of what the
-blocks give; any other is summed over the blocks, or averaged, as the caller says. What shapes, axes and draws show to
-depend on other examples than those of a block raises an error when the function is compiled.
+The caller asserts that examples are independent. Results with the batch axis are concatenated; others are summed or
+averaged over the blocks. Operations whose shapes, axes or random draws show a dependence on examples of other blocks
+raise an error when the function is compiled.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REDUCTIONS = frozenset({"sum", "prod", "max", "min", "mean", "any", "all"})
 
 
 def batch_axes(inputs: Sequence[Node], batch_axis: Any) -> dict[int, int]:
-    """The batch axis of each input that has one, by its number; see `nbm_xp.tape.function`."""
+    """Return the batch axes of inputs by their positions; see `nbm_xp.tape.function`."""
     if isinstance(batch_axis, int):
         axes = [batch_axis if _is_open(node, batch_axis) else None for node in inputs]
     elif isinstance(batch_axis, (tuple, list)) and len(batch_axis) == len(inputs):
@@ -63,13 +63,13 @@ class Batches:
     Parameters
     ----------
     inputs, axes
-        The inputs, and by its number the batch axis of each that has one.
+        Inputs, and their batch axes by position.
     leaves
-        What the plan is called with: the inputs first.
+        Arguments of the plan, starting with the inputs.
     results, givens
-        As of `compile_plan`.
+        See `compile_plan`.
     combine
-        What becomes of results without the batch: ``"sum"``, ``"mean"``, or one of these or None for each result.
+        Reduction of results without the batch axis: ``"sum"``, ``"mean"``, or one of these or None for each result.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Batches:
         self._plans: dict[ModuleType, Callable[..., tuple[Any, ...]]] = {}
 
     def _holds(self, size: Any) -> bool:
-        """Whether the batch decides a length; all axes of the batch have one length."""
+        """Return whether a length depends on the batch size, which is the same for all batch axes."""
 
         def renewed(atom: tuple[Any, ...]) -> Size:
             own = atom[0] == "axis" and self._split.get(atom[1]) == atom[2]
@@ -120,14 +120,14 @@ class Batches:
         return isinstance(found, Length) and not set(self._batch.nodes()).isdisjoint(found.nodes())
 
     def _axis(self, node: Node) -> int | None:
-        """The axis of a value that is the batch, or has so many entries for each example."""
+        """Return the axis of a node whose length depends on the batch size, or None."""
         held = [i for i, size in enumerate(node.shape) if self._holds(size)]
         if len(held) > 1:
             _raise_for(node, "pairs each example with every other")
         return held[0] if held else None
 
     def _check(self, node: Node) -> None:
-        """Raise for what needs other examples by itself."""
+        """Raise if an operation by itself depends on other blocks."""
         if node.op is VARIABLE and node.payload.default_update is not None:
             _raise_for(node, "is a random draw, which would be the same in each block: draw before, and hand it in")
         if (
@@ -142,7 +142,7 @@ class Batches:
                 _raise_for(node, "takes single examples, or a part of the batch")
 
     def _check_joined(self, results: Sequence[Node]) -> None:
-        """Raise for what is joined of values that have lost the batch, or of the number of examples."""
+        """Raise if a concatenated result depends on reductions over the batch or on the number of examples."""
         split: set[Node] = set(self._split)
         for node in reachable(results, self.leaves, self.givens):
             if node in split:
@@ -158,11 +158,11 @@ class Batches:
                 _raise_for(node, "counts all examples for a result that is joined of blocks")
 
     def applies(self, xp: ModuleType, arrays: Sequence[Any]) -> bool:
-        """Whether arrays have blocks to run in; a batch without examples is left to the plan that knows no blocks."""
+        """Return whether to run block by block: on lazy arrays whose batch is not empty."""
         return is_lazy(xp) and all(arrays[number].shape[axis] != 0 for number, axis in self.axes.items())
 
     def run(self, xp: ModuleType, arrays: Sequence[Any]) -> list[Any]:
-        """The results for arrays, one for each leaf."""
+        """Return the results for arrays, one for each leaf."""
         blocks = batches.block_namespace(xp, arrays)
         if blocks not in self._plans:
             self._plans[blocks] = compile_plan(self.leaves, self.results, blocks, givens=self.givens)
@@ -173,7 +173,7 @@ class Batches:
         return batches.in_blocks(xp, self._plans[blocks], arrays, self.axes, wanted)
 
     def _shape_of(self, node: Node, arrays: Sequence[Any], length: Any) -> tuple[Any, ...]:
-        """The shape of a result of a block of some length; NaN for what arrays do not tell."""
+        """Return the shape of a result for a block of this length; NaN for unknown lengths."""
         sizes: dict[tuple[Any, ...], Any] = {
             ("axis", leaf, axis): length if self.axes.get(number) == axis else size
             for number, (leaf, array) in enumerate(zip(self.leaves, arrays, strict=True))
@@ -183,7 +183,7 @@ class Batches:
         def evaluated(size: Size) -> Any:
             try:
                 return substituted(size, lambda atom: int(sizes[atom]))
-            except (KeyError, ValueError):  # computed from values, or NaN itself
+            except (KeyError, ValueError):  # depends on values, or is NaN
                 return math.nan
 
         return tuple(map(evaluated, node.shape))

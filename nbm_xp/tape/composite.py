@@ -1,8 +1,7 @@
-"""Composites: functions made of standard ones that are one node on the tape, with a gradient rule of their own.
+"""Composites: functions of standard functions that are one node of the graph, with their own gradient rule.
 
-For what is unstable or slow when differentiated through its parts, such as `sigmoid` and `softplus`, which the tape
-itself records for ``log(1 + exp(x))``. The parts stay at hand as ``function.body``, so that the rule can be tested
-against them.
+They serve for functions whose automatic derivative is unstable or slow, such as `sigmoid` and `softplus`, which the
+tape records for ``log(1 + exp(x))``. The original function is ``function.body``, against which the rule can be tested.
 """
 
 from __future__ import annotations
@@ -44,28 +43,29 @@ def composite(
     name: str | None = None,
     may_overlap: bool = True,
 ) -> Callable[[F], F]:
-    """Make a function over ``xp`` one node on the tape.
+    """Decorate a function of arrays so that it is recorded as one node with its own gradient rule.
 
     Parameters
     ----------
     gradient : callable, tuple of callables, or Joint
-        ``rule(g, out, *arrays, **options)`` for each array argument; None where nothing flows.
+        Gradient rule ``rule(g, out, *arrays, **options)`` of each array argument; None for no gradient.
     arrays : int
-        How many leading parameters are arrays; the others are options.
+        Number of leading parameters that are arrays; the others are options. Defaults to 1.
     infer : callable, optional
-        The shape and dtype rule; by default the body is traced to see, or, for an element-wise function of one array,
-        the result is as that.
+        Shape and dtype rule. By default the function is traced; an element-wise function of one array has the shape and
+        dtype of its argument.
     elementwise : bool
-        Whether each element of the result comes of the elements in its place alone, as the arrays broadcast. Of such a
-        function the rule may be given a `g` that broadcasts to the result, and `vmap` records it once for all examples.
+        Whether each element of the result depends only on the corresponding elements of the broadcast arrays. The rule
+        may then be called with a `g` that broadcasts to the result, and `vmap` records the function once for all
+        examples.
     along_axes : bool
-        Whether it goes along the axes that its option `axis` or `axes` names, for each place in the others by itself.
-        `vmap` records such a function, too, once for all examples.
+        Whether the function works along the axes in its option `axis` or `axes`, independently for each index of the
+        other axes. `vmap` then records it once for all examples.
     name : str, optional
-        The operation's name; by default the function's.
+        Name of the operation. Defaults to the name of the function.
     may_overlap : bool
-        Whether the result may lie in the memory of an argument. Unless it is said not to, a result that is handed out
-        or becomes the value of a variable is copied where it does.
+        Whether the result may share memory with an argument. If True, the default, such a result is copied before it
+        is returned to the user or set as the value of a variable.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def composite(
 
         key = name or body.__name__
         if key in OPERATIONS and COMPOSITE_TAG in OPERATIONS[key].tags:
-            del OPERATIONS[key]  # defined anew, as by a cell that is run again
+            del OPERATIONS[key]  # redefined, for example by a notebook cell
         inferred = infer or (same_as_first if elementwise and arrays == 1 else traced)
         op = declare(
             key,
@@ -111,7 +111,7 @@ def composite(
             settings = {p.name: p.default for p in options} | given | keywords
             missing = [key for key, value in settings.items() if value is inspect.Parameter.empty]
             if missing or set(settings) - set(keys) or len(args) != arrays + len(given):
-                return body(*args, **keywords)  # Python's own complaint about the call
+                return body(*args, **keywords)  # raises Python's error for the call
             return record(op, *args[:arrays], **settings)
 
         function.body = body  # type: ignore[attr-defined]
@@ -135,33 +135,33 @@ def operation(
     fused: dict[tuple[int, *tuple[str, ...]], Callable[..., Any]] | None = None,
     may_overlap: bool = True,
 ) -> Callable[..., Any]:
-    """Declare a primitive of one's own.
+    """Declare a new primitive operation.
 
     Parameters
     ----------
     name : str
-        A name that no other operation has.
+        Unique name of the operation.
     infer : callable
-        ``infer(*args, **attributes)``: the shape and dtype of the result, or a list of these for several results;
-        arguments that are arrays have ``.shape`` and ``.dtype``.
+        ``infer(*args, **attributes)`` returns the shape and dtype of the result, or a list of these for several
+        results; arguments that are arrays have ``.shape`` and ``.dtype``.
     run : callable
-        ``run(xp, *arrays, **attributes)``: the computation on arrays of library `xp`; a tuple for several results.
+        ``run(xp, *arrays, **attributes)`` computes the result, or a tuple of results, on arrays of library `xp`.
     gradient : callable, tuple of callables, or Joint, optional
-        The gradient rule; of several results it gets the cotangents as a dict by position.
+        Gradient rule or rules; for several results, the cotangents are a dict by position.
     several : bool
-        Whether there are several results.
+        Whether the operation has several results.
     fused : mapping, optional
-        By position of an argument and the names of operations, what plans run where these, one within another,
-        compute that argument for this one alone: ``run(xp, *arrays, **attributes)``, with what the innermost is given
-        in its place, then what else the outer ones are given. It must give the same as all in turn. Of two that fit,
-        the first is taken.
+        Functions that replace this operation and operations nested in one of its arguments. Keys are the position of
+        the argument and the names of the nested operations; values are functions ``run(xp, *arrays, **attributes)``,
+        called with the arguments of the innermost operation in place of the argument, followed by the remaining
+        arguments of the outer ones. The result must equal that of the separate operations. The first match is used.
     may_overlap : bool
-        As for `composite`; for several results, that of any of them.
+        See `composite`; for several results, whether any of them may share memory with an argument.
 
     Returns
     -------
     callable
-        Called with Tensors (arrays, numbers), it records the operation and returns its Tensor or Tensors.
+        Function of Tensors, arrays and numbers that records the operation and returns its Tensor or Tensors.
     """
     rules = gradient if isinstance(gradient, (tuple, Joint)) or gradient is None else (gradient,)
     op = declare(name, infer, rules, run=run, fused=fused or {}, may_overlap=may_overlap)
@@ -175,15 +175,15 @@ def operation(
 
 @composite(gradient=lambda g, out, x: g * (out * (1 - out)), elementwise=True)
 def sigmoid(x: Any) -> Any:
-    """``1 / (1 + exp(-x))`` of a floating array, with a small relative error in both tails.
+    """Compute ``1 / (1 + exp(-x))`` of a floating array, with a small relative error in both tails.
 
-    One exponential, no overflow, no branch. Half of ``1 + tanh(x / 2)`` is faster, but all of its digits cancel below
-    -17 in float32, and with them the logarithm of the result and the gradient.
+    It needs one exponential, does not overflow and has no branch. ``(1 + tanh(x / 2)) / 2`` is faster, but loses all
+    digits below -17 in float32, and so do its logarithm and gradient.
     """
     return sigmoid_for(array_namespace(x), dtype_name(x))(x)
 
 
 @composite(gradient=lambda g, out, x: g * sigmoid(x), elementwise=True)
 def softplus(x: Any) -> Any:
-    """``log(1 + exp(x))`` of a floating array, without overflow and exact in both tails."""
+    """Compute ``log(1 + exp(x))`` of a floating array, without overflow and accurately in both tails."""
     return softplus_for(array_namespace(x), dtype_name(x))(x)

@@ -1,6 +1,6 @@
-"""The dtypes of the tape's namespace: those of the host library, which are equal to their names.
+"""Data types of the tape's namespace: the dtypes of the host library, which compare equal to their names.
 
-A recorded dtype is turned into a library's own object only when a plan for that library is made.
+A recorded dtype is converted to a library's dtype object when a plan for that library is compiled.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = [
 ]  # fmt: skip
 
 DType: TypeAlias = Any
-"""A dtype of the host library: with a `name` and a `kind`, one of ``'b'``, ``'i'``, ``'u'``, ``'f'``, ``'c'``."""
+"""A dtype of the host library, with a `name` and a `kind`: ``'b'``, ``'i'``, ``'u'``, ``'f'`` or ``'c'``."""
 
 
 (
@@ -23,11 +23,11 @@ DType: TypeAlias = Any
 ) = (dtype_of(host_namespace(), name) for name in DTYPE_NAMES)  # fmt: skip
 
 DTYPE_CLASSES = frozenset(type(dtype_of(host_namespace(), name)) for name in DTYPE_NAMES)
-"""The host library has a class for each dtype."""
+"""The classes of the host library's dtypes."""
 
 
 def as_dtype(dtype: object) -> DType:
-    """The tape's dtype for a name, a library's dtype object or an array."""
+    """Return the tape's dtype for a name, a library's dtype object or an array."""
     return dtype if type(dtype) in DTYPE_CLASSES else dtype_of(host_namespace(), dtype_name(dtype))
 
 
@@ -35,7 +35,7 @@ _COMMON: dict[tuple[DType, ...], DType] = {}
 
 
 def common_dtype(*dtypes_: DType) -> DType:
-    """The dtype that NumPy's promotion gives for arrays of these dtypes."""
+    """Return the common dtype by NumPy's promotion rules."""
     try:
         return _COMMON[dtypes_]
     except KeyError:
@@ -43,12 +43,12 @@ def common_dtype(*dtypes_: DType) -> DType:
 
 
 def float_of(dtype: DType) -> DType:
-    """The floating dtype that integers become: see `nbm_xp.namespace.dtypes.floating_dtype`."""
+    """Return the floating dtype to which a dtype is converted; see `nbm_xp.namespace.dtypes.floating_dtype`."""
     return as_dtype(dtypes.floating_dtype(dtype))
 
 
 def weak_dtype(dtype: DType, *scalars: type) -> DType:
-    """The dtype that an array and Python scalars of these types have: see `nbm_xp.namespace.dtypes.weak_dtype`."""
+    """Return the common dtype of an array and Python scalars; see `nbm_xp.namespace.dtypes.weak_dtype`."""
     if not scalars or (dtype.kind in "fc" and complex not in scalars):
         return dtype
     return as_dtype(dtypes.weak_dtype(dtype_name(dtype), *scalars))

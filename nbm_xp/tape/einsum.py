@@ -1,7 +1,7 @@
-"""`einsum`: sums of products over named axes, written in functions of the array API standard.
+"""`einsum`: sums of products over named axes, implemented with functions of the array API standard.
 
-Arrays are contracted in pairs, those first that leave least behind; a pair is one product of matrices, or of elements
-where no axis is summed over. So it records on the tape, differentiates to any order, and stays lazy on Dask.
+Arrays are contracted in pairs, the pair with the smallest result first; a pair is a matrix product, or an element-wise
+product if no axis is summed. `einsum` is therefore recorded, differentiable to any order, and lazy on Dask.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ _LETTERS = frozenset(string.ascii_letters)
 
 
 def einsum(subscripts: str, /, *arrays: Any) -> Any:
-    """Sums of products of arrays, with axes named by letters.
+    """Compute sums of products of arrays by the Einstein summation convention.
 
     Parameters
     ----------
     subscripts : str
-        The axes of each array, and after an arrow those of the result, as in ``"ij,jk->ik"``; without an arrow they are
-        those that occur once, in alphabetical order. An ellipsis stands for axes without a name, which broadcast and
-        come first in a result without an arrow. An axis named twice in one array is its diagonal; one of length 1
-        broadcasts.
+        Letters of the axes of each array and, after an arrow, of the result, as in ``"ij,jk->ik"``; without an arrow
+        the result has the axes whose letters occur once, in alphabetical order. An ellipsis denotes unnamed axes, which
+        broadcast and come first in a result without an arrow. A letter that occurs twice in one array selects the
+        diagonal; axes of length 1 broadcast.
     *arrays : array
-        One for each comma-separated part of `subscripts`.
+        One array for each comma-separated part of `subscripts`.
 
     Returns
     -------
     array
-        Of the dtype that NumPy's promotion gives.
+        Result, with the dtype of NumPy's promotion.
 
     Raises
     ------
     TypeError
-        If `subscripts` is no string.
+        If `subscripts` is not a string.
     ValueError
-        If the subscripts cannot be read, do not fit the arrays, or axes of one name differ in length.
+        If the subscripts are malformed or do not match the arrays, or axes with the same letter differ in length.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def einsum(subscripts: str, /, *arrays: Any) -> Any:
 
 
 def _alike(arrays: Sequence[Any]) -> list[Any]:
-    """Arrays of one dtype."""
+    """Convert the arrays to their common dtype."""
     if any(map(is_tensor, arrays)):
         tensors = list(map(as_tensor, arrays))
         dtype = common_dtype(*(tensor.dtype for tensor in tensors))
@@ -98,7 +98,7 @@ def _letters(term: str, subscripts: str) -> Labels:
 
 
 def _named(labels: Labels, array: Any, place: int) -> Labels:
-    """The labels of an array's axes, those of an ellipsis counted from the right, ``(-1,)`` and so on."""
+    """Return the labels of an array's axes; unnamed axes are ``(-1,)``, ``(-2,)``, … from the right."""
     count = array.ndim - (len(labels) - (... in labels))
     if count < 0 or (count and ... not in labels) or labels.count(...) > 1:
         raise ValueError(f"subscripts name {len(labels)} axes of array {place}, which has {array.ndim}")
@@ -109,7 +109,7 @@ def _named(labels: Labels, array: Any, place: int) -> Labels:
 
 
 def _result_labels(result: Labels | None, inputs: Sequence[Labels], unnamed: int) -> Labels:
-    """The labels of the result's axes, each once."""
+    """Return the distinct labels of the result's axes."""
     rest = tuple((-n,) for n in range(unnamed, 0, -1))
     if result is None:
         every = [label for labels in inputs for label in labels if label is not ...]
@@ -127,7 +127,7 @@ def _result_labels(result: Labels | None, inputs: Sequence[Labels], unnamed: int
 def _contracted(xp: Any, parts: list[Part], wanted: Labels) -> Any:
     lengths = _lengths(parts)
     counted = dtype_name(parts[0][0]) == "bool"
-    if counted:  # sums of truth values say whether there is any
+    if counted:  # a sum of booleans is True if any is
         parts = [(xp.astype(array, xp.int64), labels) for array, labels in parts]
     parts = [_diagonals(xp, _without_ones(xp, part, lengths)) for part in parts]
     parts = [_summed(xp, part, _needed(parts, [place], wanted)) for place, part in enumerate(parts)]
@@ -154,7 +154,7 @@ def _shape(array: Any) -> tuple[Size, ...]:
 
 
 def _lengths(parts: Sequence[Part]) -> dict[Label, Size]:
-    """The length of each named axis: that which is not 1."""
+    """Return the length of each named axis after broadcasting."""
     found: dict[Label, Size] = {}
     for array, labels in parts:
         for label, length in zip(labels, _shape(array), strict=True):
@@ -168,7 +168,7 @@ def _lengths(parts: Sequence[Part]) -> dict[Label, Size]:
 
 
 def _without_ones(xp: Any, part: Part, lengths: dict[Label, Size]) -> Part:
-    """Axes of length 1 that broadcast against longer ones, left out."""
+    """Remove axes of length 1 that broadcast against longer ones."""
     array, labels = part
     gone = tuple(
         axis
@@ -181,7 +181,7 @@ def _without_ones(xp: Any, part: Part, lengths: dict[Label, Size]) -> Part:
 
 
 def _diagonals(xp: Any, part: Part) -> Part:
-    """Axes of one name made one."""
+    """Replace axes with the same label by their diagonal."""
     array, labels = part
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
@@ -194,13 +194,13 @@ def _diagonals(xp: Any, part: Part) -> Part:
 
 
 def _needed(parts: Sequence[Part], places: Sequence[int], wanted: Labels) -> set[Label]:
-    """The axes that the result or arrays at other places have."""
+    """Return the labels of the result and of all arrays except those at `places`."""
     others = {label for other, (_, labels) in enumerate(parts) if other not in places for label in labels}
     return others | set(wanted)
 
 
 def _summed(xp: Any, part: Part, kept: set[Label]) -> Part:
-    """An array summed over the axes that nothing else needs."""
+    """Sum an array over the axes that are not in `kept`."""
     array, labels = part
     gone = tuple(axis for axis, label in enumerate(labels) if label not in kept)
     if not gone:
@@ -209,7 +209,7 @@ def _summed(xp: Any, part: Part, kept: set[Label]) -> Part:
 
 
 def _cheapest(parts: Sequence[Part], wanted: Labels, lengths: dict[Label, Size]) -> tuple[int, int]:
-    """The pair that leaves the smallest array behind; of equals, the first."""
+    """Return the first pair of arrays with the smallest product."""
 
     def size(pair: tuple[int, int]) -> float:
         kept = {*parts[pair[0]][1], *parts[pair[1]][1]} & _needed(parts, pair, wanted)
@@ -237,7 +237,7 @@ def _pair(xp: Any, one: Part, two: Part, kept: set[Label]) -> Part:
 
 
 def _arranged(xp: Any, array: Any, labels: Labels, order: Sequence[Label], groups: tuple[int, int, int]) -> Any:
-    """An array as a stack of matrices: its axes in order, the two last groups of them each made one axis."""
+    """Reshape an array to a stack of matrices: permute its axes and merge each of the last two groups into one axis."""
     array = _permuted(xp, array, tuple(labels.index(label) for label in order))
     stacked, one, two = groups
     if one == two == 1:
@@ -248,7 +248,7 @@ def _arranged(xp: Any, array: Any, labels: Labels, order: Sequence[Label], group
 
 
 def _product(xp: Any, one: Part, two: Part, names: Sequence[Label]) -> Part:
-    """A product element by element, of arrays whose axes have been brought in line."""
+    """Multiply arrays element-wise after aligning their axes."""
 
     def in_line(part: Part) -> Any:
         array, labels = part

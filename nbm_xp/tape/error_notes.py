@@ -1,6 +1,6 @@
-"""How an error that a recorded call meets when it runs says which call failed, of what, and where it was recorded.
+"""Notes on errors raised when a plan runs: the failed call, its arguments, and the line that recorded it.
 
-The line, the function and the text are looked up only when they are shown.
+Source lines are looked up only when a note is created.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LONGEST = 160
 
 
 def described_location(location: SourceLocation) -> str:
-    """A location in words: ``model.py:12 in energy: y = xp.matmul(x, w)``."""
+    """Format a location: ``model.py:12 in energy: y = xp.matmul(x, w)``."""
     code, position, _, _ = location
     line = next(itertools.islice(code.co_positions(), position // 2, None), (None,))[0] or code.co_firstlineno
     text = linecache.getline(code.co_filename, line).strip()
@@ -37,25 +37,25 @@ def described_location(location: SourceLocation) -> str:
 
 
 def _short(filename: str) -> str:
-    """A file's name from the current folder, where it lies in it."""
+    """Return a file name relative to the current directory if the file is in it."""
     here = os.getcwd() + os.sep
     return filename[len(here) :] if filename.startswith(here) else filename
 
 
 def recorded_at(location: SourceLocation | None) -> str:
-    """What is said behind a name, ``, recorded at model.py:12 in energy: …``; nothing for None."""
+    """Return the suffix ``, recorded at model.py:12 in energy: …``; an empty string for None."""
     return "" if location is None else f", recorded at {described_location(location)}"
 
 
 def recorded_in(location: SourceLocation | str | None) -> str:
-    """What an error note says of where a call was recorded: of which operation's gradient, and its line."""
+    """Return the part of a note about a location: the operation whose gradient it is, if any, and the line."""
     if location is None or isinstance(location, str):
         return location or ""
     return f"{(location[2] and f', in {location[2]}') or ''}{recorded_at(location)}"
 
 
 def explain(error: Exception, name: str, args: Sequence[Any], location: SourceLocation | str | None) -> None:
-    """Note on an error of a recorded call what failed: ``take of float64[3] and int64[1] in gather, recorded at …``."""
+    """Add a note about the failed call to an error: ``take of float64[3] and int64[1] in gather, recorded at …``."""
     operands = [described(value) for value in leaves(list(args)) if hasattr(value, "shape") and hasattr(value, "dtype")]
     listed = " and ".join(operands) if len(operands) < 3 else f"{', '.join(operands[:-1])} and {operands[-1]}"
     is_named = isinstance(location, tuple) and not location[3].startswith(("_", "<"))
@@ -68,13 +68,13 @@ def explain(error: Exception, name: str, args: Sequence[Any], location: SourceLo
 
 
 def add_note(error: BaseException, note: str) -> None:
-    """Attach a note to an error, once."""
+    """Add a note to an error unless it has it already."""
     if note not in getattr(error, "__notes__", ()):
         error.add_note(note)
 
 
 class Call(NamedTuple):
-    """One call of a plan: what it is called, where it was recorded, and the source of it and of its arguments."""
+    """One call of a plan: its name, its location, its source and the sources of its arguments."""
 
     name: str
     location: SourceLocation | str | None
@@ -83,7 +83,7 @@ class Call(NamedTuple):
 
 
 class LineTable:
-    """The calls on each line of a plan, counted from 1, those first that others on the line take."""
+    """The calls on each line of a plan (lines start at 1), arguments before the calls that use them."""
 
     __slots__ = ("lines",)
 
@@ -91,7 +91,7 @@ class LineTable:
         self.lines = lines
 
     def explain(self, error: Exception) -> None:
-        """Say in a note which call raised an error in the plan, of what, and where it was recorded."""
+        """Add a note to an error of the plan: the failed call, its arguments and its location."""
         traceback = cast("TracebackType", error.__traceback__)
         calls = self.lines[traceback.tb_lineno]
         scope = traceback.tb_frame.f_globals, traceback.tb_frame.f_locals
@@ -105,7 +105,7 @@ class LineTable:
 
 
 def _values(sources: Sequence[str], *scope: Any) -> list[Any]:
-    """The values of those expressions that can be computed."""
+    """Evaluate expressions; skip those that raise."""
     found: list[Any] = []
     for source in sources:
         with suppress(Exception):

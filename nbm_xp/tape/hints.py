@@ -1,4 +1,4 @@
-"""What users of other libraries' methods and functions are told when they call them on a Tensor."""
+"""Hints in the errors for methods and functions of other libraries called on a Tensor."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAMES = {
     "right_shift": "bitwise_right_shift", "rint": "round", "sub": "subtract", "swapaxes": "moveaxis",
     "transpose": "permute_dims", "true_divide": "divide",
 }  # fmt: skip
-"""Names of other libraries for what the standard calls otherwise."""
+"""Names in other libraries, mapped to the names in the standard."""
 
 _WRITTEN = {
     "clone": "xp.asarray(x, copy=True)", "copy": "xp.asarray(x, copy=True)", "detach": "stop_gradient(x)",
@@ -36,7 +36,7 @@ _WRITTEN = {
     "ravel": "xp.reshape(x, (-1,))", "tolist": "evaluate(x).tolist()", "unsqueeze": "xp.expand_dims(x, axis=…)",
     "view": "xp.reshape(x, …)", **dict.fromkeys(("cpu", "values"), "numpy.asarray(evaluate(x))"),
 }  # fmt: skip
-"""What takes more than another name."""
+"""Names in other libraries, mapped to replacement expressions."""
 _WRITTEN.update(numpy=_WRITTEN["cpu"])  # the method of that name
 
 _REDUCED = {
@@ -44,7 +44,7 @@ _REDUCED = {
                "logical_or": "any"},
     "accumulate": {"add": "cumulative_sum", "multiply": "cumulative_prod"},
 }  # fmt: skip
-"""NumPy's functions that are another function's method."""
+"""Ufunc methods and ufuncs, mapped to the equivalent functions of the standard."""
 
 BINARY = {
     "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv",
@@ -52,16 +52,16 @@ BINARY = {
     "bitwise_xor": "xor", "bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift", "equal": "eq",
     "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge",
 }  # fmt: skip
-"""Functions of the standard that Python has an operator for."""
+"""Functions of the standard, mapped to the names of their Python operators."""
 
 _QUESTIONS = frozenset({"isfinite", "isinf", "isnan", "signbit"})
-"""What NumPy's functions ask of numbers: answered by a Tensor, as comparisons are."""
+"""NumPy predicates that accept Tensors."""
 
 _MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def _instead(tensor: Any, name: str) -> str | None:
-    """How to write with functions of a Tensor's namespace what goes by a name elsewhere; None where nothing does it."""
+    """Return the expression in a Tensor's namespace for a name in another library; None if there is none."""
     if name in _WRITTEN:
         return _WRITTEN[name]
     xp, standard = tensor.__array_namespace__(), _NAMES.get(name, name)
@@ -81,7 +81,7 @@ def _advice(tensor: Any, name: str) -> str:
 
 
 def no_attribute(tensor: Any, name: str) -> AttributeError:
-    """The error for an attribute that a Tensor lacks."""
+    """Return the error for an attribute that a Tensor does not have."""
     kind = type(tensor).__name__
     if name.startswith("_") or _instead(tensor, name) is None:
         return AttributeError(f"{kind!r} object has no attribute {name!r}")
@@ -92,15 +92,15 @@ _BINARY_OP = opmap["BINARY_OP"]
 
 
 def is_operator(caller: FrameType) -> bool:
-    """Whether Python evaluates an operator or ``x += y``, whose name takes what comes of it, and calls no function."""
+    """Return whether a frame is evaluating an operator or ``x += y`` rather than calling a function."""
     return caller.f_code.co_code[caller.f_lasti] == _BINARY_OP
 
 
 def _apply_ufunc(tensor: Any, ufunc: Any, method: str, /, *inputs: Any, **options: Any) -> Any:
-    """What an operator of NumPy's array and a Tensor gives, or a question; other functions of NumPy's are refused.
+    """Apply an operator of a NumPy array and a Tensor or a predicate; raise for other ufuncs.
 
-    But for constants, which have an array that nothing can change: there is nothing to record or to differentiate.
-    With ``out``, but for the array in ``array += tensor``, it is written to; a Tensor by the array that stands for it.
+    Other ufuncs are evaluated if all Tensors depend on constants only. Their ``out`` is written to (a Tensor through
+    the array that shares its value), except for the array in ``array += tensor``.
     """
     outputs: tuple[Any, ...] = () if is_operator(sys._getframe(1)) else options.get("out", ())
     name = BINARY.get(_NAMES.get(ufunc.__name__, ufunc.__name__))
@@ -122,7 +122,7 @@ def _apply_ufunc(tensor: Any, ufunc: Any, method: str, /, *inputs: Any, **option
     whose = "NumPy's" if hasattr(host_namespace(), ufunc.__name__) else "the ufunc"
     if "xp.special." in advice:
         whose = "SciPy's"
-        if os.environ.get("SCIPY_ARRAY_API", "0") == "0":  # some of its ufuncs take no other arrays even then
+        if os.environ.get("SCIPY_ARRAY_API", "0") == "0":  # even then some of its ufuncs accept NumPy arrays only
             advice += "; or set SCIPY_ARRAY_API=1 before SciPy is imported"
     raise TypeError(f"{whose} {called} does not take a Tensor, which is computed later: {advice}")
 
@@ -136,14 +136,14 @@ def _is_tensor(x: Any) -> bool:
 
 
 class ArrayUfunc:
-    """What NumPy finds on the class, to call it; on a Tensor itself None, which asks other libraries to stand back."""
+    """The attribute ``__array_ufunc__``: a function on the class, None on an instance so that other libraries defer."""
 
     def __get__(self, tensor: Any, owner: type) -> Any:
         return _apply_ufunc if tensor is None else None
 
 
 def refuse_torch_function(function: Any, given: Any) -> NoReturn:
-    """Refuse a function of PyTorch's; its operators take the error for leave to ask the other operand."""
+    """Raise TypeError for a PyTorch function; PyTorch's operators then try the reflected method of the Tensor."""
     name = getattr(function, "__name__", str(function))
     chapter, _, rest = name.partition("_")
     advice = _advice(next(filter(_is_tensor, leaves(given))), rest if chapter in ("fft", "linalg", "special") else name)
@@ -151,10 +151,10 @@ def refuse_torch_function(function: Any, given: Any) -> NoReturn:
 
 
 def refuse_jax_function(tensor: Any) -> None:
-    """Refuse JAX's function, where it asks for `__jax_array__` two calls up; JAX would word a TypeError anew.
+    """Raise ValueError if a JAX function looks up `__jax_array__` two frames up; JAX would replace a TypeError.
 
-    The operators of its arrays ask too: they must hear no, or the Tensor beside them would not be asked in turn. Where
-    compiled code asks (`jax.lax`), JAX's own error comes, whatever is raised here.
+    The operators of JAX arrays look it up too; for them nothing is raised here, so that they try the reflected method
+    of the Tensor. For lookups by compiled code (`jax.lax`), JAX raises its own error in any case.
     """
     asking = str(sys._getframe(2).f_globals.get("__name__"))
     if asking.startswith("jax.") and not asking.endswith(".array_methods"):

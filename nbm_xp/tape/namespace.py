@@ -1,7 +1,7 @@
-"""The array API standard on Tensors: a namespace whose functions record instead of computing.
+"""The array API standard on Tensors: a namespace whose functions record calls instead of computing them.
 
 ``array_namespace(x)`` gives this module for a Tensor, so that code written for the standard runs on Tensors unchanged.
-Each chapter lists its functions of the standard in its `__all__`.
+Each module of `standard` lists its functions in its `__all__`.
 """
 
 # ruff: noqa: F401, F403
@@ -17,7 +17,7 @@ from . import linear_algebra as linalg
 from .einsum import einsum as _einsum
 from .evaluation import concrete, evaluate, is_lasting, lasting_number, look
 
-# with assign, share and updated, what methods of Tensors and functions of the standard call besides
+# assign, share and updated are called by methods of Tensors and functions of the standard
 from .linear_algebra import vecdot
 from .standard import creation as _creation
 from .standard import data_types as _data_types
@@ -48,7 +48,7 @@ __all__ += _manipulation.__all__ + _sums.__all__ + _statistical.__all__
 __array_api_version__ = API_VERSIONS[-1]
 __array_namespace_info__ = Info
 
-# As in NumPy, the types of its scalars: equal to the dtypes, and to nothing else, as the dtypes are to None.
+# scalar types, as in NumPy: equal to the dtypes only, while dtypes are also equal to None
 (
     bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, complex64, complex128,
 ) = (getattr(host_namespace(), name) for name in DTYPE_NAMES)  # fmt: skip
@@ -61,7 +61,7 @@ pi = math.pi
 
 
 def einsum(*operands: Any) -> Tensor:
-    """What `nbm_xp.tape.einsum` gives: not in the standard, and yet looked for in every namespace, as by xarray."""
+    """Call `nbm_xp.tape.einsum`; not in the standard, but xarray and others expect it in every namespace."""
     return _as_tensor(_einsum(*operands))
 
 

@@ -1,7 +1,6 @@
-"""How values print: a recorded one as the expression it is, a leaf as what it stands for. Nothing is computed.
+"""Printed forms of values: the expression of a recorded value, a description of a leaf. Nothing is computed.
 
-Length and depth are bounded, whatever the graph. Only what lies in the host's memory is looked at, and a few elements
-of that.
+Length and depth are bounded. Only small arrays in host memory are shown with their elements.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _MORE = "…"
 
 
 def described(node: Node, kind: str) -> str:
-    """A value in one line, such as ``<Tensor 'h' = tanh((x @ W) + b): float32[?, 500]>``."""
+    """Describe a value in one line, such as ``<Tensor 'h' = tanh((x @ W) + b): float32[?, 500]>``."""
     label = f"{kind} {node.name!r}" if node.name else kind
     what = described_kind(node.dtype, node.shape)
     if node.op is PLACEHOLDER:
@@ -44,7 +43,7 @@ def described(node: Node, kind: str) -> str:
 
 
 def described_kind(dtype: DType, shape: Shape) -> str:
-    """A dtype and shape, unknown lengths as question marks: ``float32[?, 500]``."""
+    """Format a dtype and shape, with unknown lengths as question marks: ``float32[?, 500]``."""
     return f"{dtype}[{', '.join(map(_length, shape))}]"
 
 
@@ -54,32 +53,32 @@ def _length(size: Size) -> str:
 
 
 def call_name(node: Node) -> str:
-    """What a user calls the operation of a node: a loop by the name it was given, or the function that records it."""
+    """Return the user's name for a node's operation: of a loop, its own name or the function that recorded it."""
     if SUBGRAPH_TAG not in node.op.tags:
         return node.op.name
     return node.name or _RECORDED_BY.get(node.op.name, node.op.name)
 
 
 def _held_values(array: Any) -> str:
-    """The values of a small array in the host's memory; nothing for any other."""
+    """Format the elements of a small array in host memory; return an empty string for other arrays."""
     if array_namespace(array) is not host_namespace() or array.size > _MOST_ELEMENTS:
         return ""
     return str(array.tolist())
 
 
 def expression(node: Node, depth: int = _DEEPEST) -> str:
-    """The expression that a node was recorded as, named values in it by their names; calls as deep as that."""
+    """Format the expression of a node, with the names of named values and calls nested up to `depth`."""
     return _Printer().call(node, depth)[0]
 
 
 class _Printer:
-    """Prints calls until there have been enough."""
+    """Formatter of expressions with a bounded number of calls."""
 
     def __init__(self) -> None:
         self.calls = 0
 
     def text(self, value: Any, depth: int, *, beside_operator: bool = False) -> str:
-        """Source of a value."""
+        """Return the source of a value."""
         if isinstance(value, Node):
             text, is_loose = self.node(value, depth)
             return f"({text})" if is_loose and beside_operator else text
@@ -96,12 +95,12 @@ class _Printer:
         return text if len(text) <= _LONGEST // 4 else _MORE
 
     def listed(self, values: Sequence[Any], depth: int) -> str:
-        """Values one after another, as many as are shown."""
+        """Return the sources of values, separated by commas; further ones are abbreviated."""
         shown = [self.text(value, depth) for value in values[:_MOST_ARGUMENTS]]
         return ", ".join([*shown, *[_MORE] * (len(values) > _MOST_ARGUMENTS)])
 
     def node(self, node: Node, depth: int) -> tuple[str, bool]:
-        """Source of a node, and whether it must stand in brackets beside an operator."""
+        """Return the source of a node, and whether it needs parentheses next to an operator."""
         if node.name:
             return node.name, False
         if node.op is CONSTANT:
@@ -113,7 +112,7 @@ class _Printer:
         return self.call(node, depth - 1)
 
     def call(self, node: Node, depth: int) -> tuple[str, bool]:
-        """The call that a node is, and whether it must stand in brackets beside an operator."""
+        """Return the source of a node's call, and whether it needs parentheses next to an operator."""
         self.calls += 1
         if depth <= 0 or self.calls > _MOST_CALLS:
             return _MORE, False
@@ -134,12 +133,12 @@ class _Printer:
         return f"{name}({', '.join(filter(None, [self.listed(args, depth), *options]))})", False
 
     def option(self, value: Any) -> str:
-        """The value of an option; one axis without brackets."""
+        """Return the source of an option; a single axis without parentheses."""
         return self.text(value[0] if isinstance(value, tuple) and len(value) == 1 else value, 2)
 
 
 def _tells(value: Any, node: Node) -> bool:
-    """Whether an option says more than that it was not used."""
+    """Return whether an option differs from its default."""
     if value is None or value is False or (type(value) in DTYPE_CLASSES and value == node.dtype):
         return False
     first = node.args[0] if node.args else None

@@ -1,7 +1,6 @@
-"""Trees of values: arrays in tuples, lists and dicts, as functions take and return them, taken apart and put together.
+"""Trees of values: nested tuples, lists and dicts of arrays, which functions take and return.
 
-What is no tuple, list or dict is a leaf. A tree is put together again after its own pattern, so that a named tuple
-stays one and a dict keeps its keys.
+Everything except tuples, lists and dicts is a leaf. Rebuilt trees keep their types and keys, including named tuples.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ __all__ = ["leaves", "leaves_as", "mapped", "rebuilt"]
 
 
 def leaves(tree: Any) -> list[Any]:
-    """Everything in a tree that is no tuple, list or dict, from left to right.
+    """Return the leaves of a tree, from left to right.
 
     Examples
     --------
@@ -27,7 +26,7 @@ def leaves(tree: Any) -> list[Any]:
 
 
 def mapped(change: Callable[[Any], Any], tree: Any) -> Any:
-    """The same tree with every leaf changed.
+    """Return the tree with `change` applied to every leaf.
 
     Examples
     --------
@@ -35,7 +34,7 @@ def mapped(change: Callable[[Any], Any], tree: Any) -> Any:
     {'w': ['1', ('2', '3')]}
     """
     if isinstance(tree, dict):
-        made = copy.copy(tree)  # of its own kind, an OrderedDict or a defaultdict too
+        made = copy.copy(tree)  # keeps subclasses such as OrderedDict and defaultdict
         made.update((key, mapped(change, item)) for key, item in tree.items())
         return made
     if isinstance(tree, tuple):
@@ -47,7 +46,7 @@ def mapped(change: Callable[[Any], Any], tree: Any) -> Any:
 
 
 def rebuilt(tree: Any, values: Iterable[Any]) -> Any:
-    """The same tree with these leaves, from left to right.
+    """Return the tree with its leaves replaced by `values`, from left to right.
 
     Examples
     --------
@@ -59,12 +58,12 @@ def rebuilt(tree: Any, values: Iterable[Any]) -> Any:
 
 
 def leaves_as(pattern: Any, tree: Any, name: str) -> list[Any]:
-    """The leaves of a tree that has its leaves where `pattern` has them, in the order of the pattern.
+    """Return the leaves of a tree with the structure of `pattern`, in the order of the pattern.
 
     Raises
     ------
     TypeError
-        If the tree is built otherwise; the message calls it `name`.
+        If the tree has another structure; the message calls it `name`.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Loops: one node for a step that runs many times, its reverse, and what either of them keeps."""
+"""Loops: a node for a step that runs many times, its reverse, and the values that both store."""

@@ -1,10 +1,9 @@
-"""The body of a loop: a step, recorded once, and what is known of it.
+"""The body of a loop: a step, recorded once, and its properties.
 
-A step maps slices of sequences and carried values to new carried values and outputs. What it uses from outside is
-captured: it is computed once, before the loop. A loop gives the final carried values, the number of steps taken, and
-stacked over the steps its outputs and whatever else a step computes: residuals are values of each step that its
-gradient turns out to need. What is not asked for is not kept, so that memory grows with the number of steps only where
-it must.
+A step maps entries of sequences and carried values to new carried values and outputs. Values from outside the step are
+captured and computed once, before the loop. The results of a loop are the final carried values, the number of steps
+taken and, stacked over the steps, the outputs and any other values of the step: residuals are the values that its
+gradient needs. Unused results are not stored, so that memory grows with the number of steps only if necessary.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ __all__ = ["LoopBody", "varying_in"]
 
 
 def varying_in(results: Sequence[Node], inner: Sequence[Node]) -> tuple[list[Node], set[Node]]:
-    """What a step computes, inputs first, and what of it changes from step to step."""
+    """Return the nodes of a step, inputs first, and those that change from step to step."""
     varying = set(inner)
     order = reachable(results, inner)
     for node in order:
@@ -41,32 +40,33 @@ class LoopBody:
     Parameters
     ----------
     sequences, carries
-        The nodes that stand for a slice of each sequence and for each carried value inside the step.
+        Placeholders of the entry of each sequence and of each carried value inside the step.
     following
-        What each carried value becomes.
+        New values of the carried values.
     outputs
-        What each step puts out.
+        Outputs of the step.
     stop
-        A scalar that ends the loop after the step in which it is true.
+        Scalar that ends the loop after the step in which it is true.
     reverse
-        Whether steps are taken from the last to the first; outputs are stacked in the order of the sequences.
+        Whether steps run from the last to the first; outputs are stacked in the order of the sequences.
     fed_back
-        Which output is the new value of which carried one, by position.
+        Positions of outputs, mapped to the positions of the carried values that they replace.
     shifts
-        Which carried value is only what another one was a step before, by position: an older tap of an output.
+        Positions of carried values that are the previous value of another one (an older tap of an output), mapped to
+        the position of the other.
     truncate
-        How many steps a gradient goes back; all of them for None.
+        Number of steps over which gradients are propagated back; None for all.
 
     Attributes
     ----------
     captured
-        What the step uses from outside.
+        Values from outside the step.
     call
-        The node of the loop.
+        Node of the loop.
     count
-        How many steps are taken.
+        Number of steps taken.
     runners
-        The compiled loops, by library and by what is needed of the results.
+        Compiled loops by library and needed results.
     """
 
     sequences: list[Node]
@@ -86,29 +86,29 @@ class LoopBody:
     _specs: dict[int, Spec] = field(default_factory=dict, init=False)
 
     def results(self) -> list[Node]:
-        """What one run of the step computes."""
+        """Return the results of one step."""
         return [*self.following, *self.outputs, *([] if self.stop is None else [self.stop])]
 
     @property
     def steps(self) -> int:
-        """The index of the result that holds the number of steps taken."""
+        """Index of the result that is the number of steps taken."""
         return len(self.carries)
 
     @property
     def first_tap(self) -> int:
-        """The index of the first result that is stacked: the first output."""
+        """Index of the first stacked result, the first output."""
         return len(self.carries) + 1
 
     @cached_property
     def tapped(self) -> list[Node]:
-        """What is stacked, as far as it is asked for: the outputs, then all else that changes from step to step."""
+        """Nodes of the results that can be stacked: the outputs, then all others that change from step to step."""
         order, varying = varying_in(self.results(), [*self.sequences, *self.carries])
         found = {_identity(node): node for node in order if node in varying and not node.is_call}
         for call in (node for node in order if node in varying and node.is_call):
             loop = call.payload
             count = loop.n_results() if loop is not None else len(call.op.infer(*call.args, **call.attributes))
             for index in range(count):
-                if (call, index) not in found:  # which nothing has asked for before
+                if (call, index) not in found:  # not used so far
                     found[call, index] = result(call, index).node
         for node in self.outputs:
             found.pop(_identity(node), None)
@@ -119,27 +119,27 @@ class LoopBody:
         return {_identity(node): place for place, node in reversed([*enumerate(self.tapped)])}
 
     def n_results(self) -> int:
-        """How many results there are."""
+        """Return the number of results."""
         return self.first_tap + len(self.tapped)
 
     def tap(self, node: Node) -> int:
-        """The index of the result that holds a value of each step."""
+        """Return the index of the result that stacks a value of the step."""
         if node in self.outputs:
             return self.first_tap + self.outputs.index(node)
         return self.first_tap + self._places[_identity(node)]
 
     def tapped_at(self, index: int) -> Node:
-        """What a result holds of each step."""
+        """Return the node of the step that a result stacks."""
         place = index - self.first_tap
         return self.outputs[place] if place < len(self.outputs) else self.tapped[place]
 
     def spec(self, index: int) -> Spec:
-        """Shape and dtype of a result."""
+        """Return the shape and dtype of a result."""
         found = self._specs.get(index)
         return self._specs.setdefault(index, self._spec(index)) if found is None else found
 
     def _spec(self, index: int) -> Spec:
-        """Of a stacked one, a length that only a step knows becomes its own: it is the same in all steps."""
+        """Return the shape and dtype of a result; lengths known only inside a step become symbols of the result."""
         assert self.call is not None
         if index < self.steps:
             initial = self.call.args[2][index]
@@ -157,9 +157,9 @@ class LoopBody:
         return shape, node.dtype
 
     def within(self) -> tuple[list[Node], list[Node], list[Node], Hashable]:
-        """What stands for the values of a step, what is captured, what a step computes, and the form of the loop.
+        """Return the placeholders of the step, the captured values, the step's results and the settings of the loop.
 
-        Two recordings for which these are alike run and differentiate alike.
+        Loops for which these are equal have the same values and gradients.
         """
         back, shifts = tuple(self.fed_back.items()), tuple(self.shifts.items())
         form = (len(self.sequences), len(self.carries), len(self.outputs), self.stop is not None, self.reverse)
@@ -167,7 +167,7 @@ class LoopBody:
         return [*self.sequences, *self.carries], self.captured, self.results(), settings
 
     def state_updates(self, call: Node) -> dict[Variable, Tensor]:
-        """How the states of random draws among the carried values move on past the loop."""
+        """Return the states after the loop of the random generators among the carried values."""
         return {
             carry.payload: result(call, position)
             for position, carry in enumerate(self.carries)
@@ -176,5 +176,5 @@ class LoopBody:
 
 
 def _identity(node: Node) -> Hashable:
-    """Equal for nodes of one result of a call."""
+    """Return a key that is equal for nodes of the same result of a call."""
     return node.args if node.op is OUTPUT else node

@@ -1,7 +1,7 @@
-"""`checkpoint`: values that are computed again for the gradient, not kept for it.
+"""`checkpoint`: recompute intermediate values for the gradient instead of storing them.
 
-What a function computes is recorded as one call. Its reverse is another call, which starts from the arguments: it
-computes the function again, and then its gradient. So nothing but the arguments lives from one pass to the other.
+A function is recorded as one call. Its reverse is another call, which recomputes the function from the arguments and
+then computes the gradient, so that only the arguments are stored between the passes.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(eq=False)
 class Remade:
-    """A recorded function that is one call.
+    """A function recorded as one call.
 
     Parameters
     ----------
     inputs
-        The nodes that stand for its arguments.
+        Placeholders of the arguments.
     outputs
-        What it computes.
+        Results.
     captured
-        What it uses besides.
+        Values from outside the function.
     again
-        Whether it computes what has been computed before, and must not be merged with that.
+        Whether the call is a recomputation, which must not be merged with the original.
     updates
-        The variables, states of random draws, that it gives new values, and the positions of these.
+        Variables with new values (states of random generators), mapped to the positions of these in `outputs`.
     """
 
     inputs: list[Node]
@@ -55,19 +55,19 @@ class Remade:
     updates: dict[Variable, int] = field(default_factory=dict)
 
     def within(self) -> tuple[list[Node], list[Node], list[Node], Hashable]:
-        """What stands for the arguments, what is captured, what is computed, and what else makes the call."""
+        """Return the placeholders, the captured values, the results and the settings of the call."""
         return self.inputs, self.captured, self.outputs, (self.again, not self.updates)
 
     def state_updates(self, call: Node) -> dict[Variable, Tensor]:
-        """How variables move on past the call."""
+        """Return the new values of variables after the call."""
         return {variable: result(call, index) for variable, index in self.updates.items()}
 
     def n_results(self) -> int:
-        """How many results there are."""
+        """Return the number of results."""
         return len(self.outputs)
 
     def spec(self, index: int) -> Spec:
-        """Shape and dtype of a result."""
+        """Return the shape and dtype of a result."""
         return self.outputs[index].shape, self.outputs[index].dtype
 
 
@@ -77,21 +77,21 @@ def _run(
     inputs: tuple[Any, ...],
     captured: tuple[Any, ...],
 ) -> tuple[Any, ...]:
-    """What a compiled function computes from arguments and captured values."""
+    """Run a compiled function on arguments and captured values."""
     if barrier is not None:
         inputs, captured = barrier((inputs, captured))
     return plan(*inputs, *captured)
 
 
 def _runner(xp: ModuleType, call: Remade, needed: frozenset[int], unstacked: frozenset[int]) -> Callable[..., Any]:
-    """What computes, in a library, those results that are needed."""
+    """Return the function that computes the needed results with a library."""
     wanted = [call.outputs[index] for index in sorted(needed)]
     plan = compile_plan([*call.inputs, *call.captured], wanted, xp, lazy=is_lazy(xp))
     return partial(_run, plan, kernel("compiling.barrier", xp) if call.again else None)
 
 
 def _rule(g: dict[int, Tensor], out: Any, inputs: Any, captured: Any, *, payload: Remade) -> list[Any]:
-    """One call that computes the function again, and goes back through it."""
+    """Record one call that recomputes the function and computes its gradient."""
     seeds = {index: inner_placeholder(cotangent.node.shape, cotangent.dtype) for index, cotangent in g.items()}
     targets = [*payload.inputs, *payload.captured]
     roots = [payload.outputs[index] for index in g]
@@ -121,22 +121,22 @@ def remade(
     again: bool = False,
     updates: Sequence[tuple[Variable, Node]] = (),
 ) -> list[Tensor]:
-    """Record what computes `results` from `inner` as one call with `arguments`.
+    """Record the graph from `inner` to `results` as one call with `arguments`.
 
     Parameters
     ----------
     inner
-        The nodes that stand for the arguments.
+        Placeholders of the arguments.
     arguments
-        The arguments.
+        Arguments of the call.
     results
-        What is computed.
+        Results of the graph.
     is_outside
-        Whether a value is not part of the call, but used by it.
+        Function that returns whether a node is outside the call, which then captures it.
     again
-        Whether this computes what has been computed before.
+        Whether the call is a recomputation.
     updates
-        New values that the call gives to variables.
+        Variables and their new values.
     """
     outputs = list(dict.fromkeys([*results, *(node for _, node in updates)]))
     captured = _captured(outputs, frozenset(inner), is_outside)
@@ -148,7 +148,7 @@ def remade(
 
 
 def _captured(results: Sequence[Node], inner: frozenset[Node], is_outside: Callable[[Node], bool]) -> list[Node]:
-    """What is used from outside."""
+    """Return the nodes that the results use from outside."""
 
     def is_end(node: Node) -> bool:
         return node.op in LEAVES or is_outside(node.call)
@@ -158,24 +158,24 @@ def _captured(results: Sequence[Node], inner: frozenset[Node], is_outside: Calla
 
 
 def checkpoint(function: F) -> F:
-    """A function whose inner values are computed again for the gradient, not kept for it.
+    """Return a function whose intermediate values are recomputed for the gradient instead of stored.
 
     Parameters
     ----------
     function : callable
-        A function of Tensors that returns Tensors: one, or a tuple, list or dict of them. The step of a `scan` is one,
-        with its updates and `until`. Random draws in it are drawn again from the same states, so they are the same.
+        Function of Tensors that returns a Tensor or a tuple, list or dict of Tensors. It may be the step of a `scan`,
+        with updates and `until`. Random numbers are drawn again from the same states and are therefore equal.
 
     Returns
     -------
     callable
-        A function with the same arguments and results. Its gradient keeps nothing but the arguments and what
-        `function` uses from outside, and costs one more forward pass. Called with arrays it is `function`.
+        Function with the same arguments and results. Its gradient stores only the arguments and the values that
+        `function` uses from outside, and costs one more forward pass. Called without Tensors, it calls `function`.
 
     Notes
     -----
-    A `scan` of a checkpointed step keeps only the carried values of each step. A `scan` of a checkpointed function that
-    is itself a `scan`, over as many steps as there are such segments, keeps them for the square root of their number.
+    A `scan` of a checkpointed step stores only the carried values of each step. If N steps are split into a `scan` over
+    sqrt(N) checkpointed segments, each a `scan` over sqrt(N) steps, the memory grows with sqrt(N).
 
     Examples
     --------
@@ -197,7 +197,7 @@ def checkpoint(function: F) -> F:
         stand_ins = {
             tensor.node: inner_placeholder(tensor.node.shape, tensor.dtype, tensor.name)
             for tensor in given
-            if not isinstance(tensor, Variable)  # which keeps its value, its updates and its name
+            if not isinstance(tensor, Variable)  # variables keep their value, updates and name
         }
         first = inner_placeholder((), "bool").serial
 
@@ -213,7 +213,7 @@ def checkpoint(function: F) -> F:
 
 
 def _as_results(value: Any, arguments: dict[Node, Tensor], is_outside: Callable[[Node], bool]) -> Any:
-    """What a function returned, as the results of one call."""
+    """Record the results of a function as the results of one call."""
     roots = {leaf: node for leaf in leaves(value) if (node := _computed(leaf)) is not None}
     if not roots:
         return value
@@ -237,7 +237,7 @@ def _as_results(value: Any, arguments: dict[Node, Tensor], is_outside: Callable[
 
 
 def _computed(leaf: Any) -> Node | None:
-    """The node of a leaf that the function computed; None for a variable, an array or a number."""
+    """Return the node of a leaf computed by the function; None for a variable, an array or a number."""
     if isinstance(leaf, Until):
         return leaf.condition.node
     return leaf.node if isinstance(leaf, Tensor) and not isinstance(leaf, Variable) else None

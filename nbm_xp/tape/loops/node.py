@@ -1,8 +1,8 @@
-"""The loop as a node, and its gradient: a loop in the other direction, in which each step is differentiated by itself.
+"""The loop as a node, and its gradient: a loop in the opposite direction that differentiates each step.
 
-The reverse step reads the values of the forward step that it needs, the residuals, which the forward loop keeps; only
-what costs next to nothing is computed again. The gradient in what was captured is a sum over all steps: where it is a
-sum of matrix products, or over axes, it becomes one operation on stacks after the loop.
+The reverse step reads values of the forward step, the residuals, which the forward loop stores; only views are
+recomputed. The gradient in captured values is a sum over all steps; a sum of matrix products or a sum over axes becomes
+one operation on stacked arrays after the loop.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from .run import loop_runner
 __all__ = ["captured_by", "loop", "results_of"]
 
 VIEWS = frozenset({"broadcast_to", "permute_dims", "reshape", "transpose"})
-"""What costs nothing, for all of it is there already."""
+"""Operations without computation, which are repeated instead of stored."""
 
 
 def residuals_of(body: LoopBody, results: Sequence[Node]) -> list[Node]:
-    """The values of a forward step from which the reverse step computes its results; sequences are among them.
+    """Return the values of a forward step from which the reverse step computes its results, including sequences.
 
-    Views are taken again; so is what belongs to one branch of an `ifelse`, which must not be computed where that branch
-    is not taken. All else is kept as it was computed.
+    Views are recomputed, and so are values inside a branch of an `ifelse`, which must not be computed if the branch is
+    not taken. All other values are stored.
     """
     inner = [*body.sequences, *body.carries]
     order, varying = varying_in(body.results(), inner)
@@ -44,8 +44,8 @@ def residuals_of(body: LoopBody, results: Sequence[Node]) -> list[Node]:
     ends = {*inner, *body.captured}
 
     def keepable(node: Node) -> bool:
-        value = node.call  # which is there, though nothing may have asked for this result of it before
-        if node.op.name in VIEWS:  # in place of a view, what it shows is kept
+        value = node.call  # computed even if this result was not used so far
+        if node.op.name in VIEWS:  # the base of a view is stored
             return False
         return value in place and not node.is_call and not paths.get(node, paths.get(value))
 
@@ -61,31 +61,31 @@ def residuals_of(body: LoopBody, results: Sequence[Node]) -> list[Node]:
 
 
 def _sum_of_outer_products(x: Tensor, y: Tensor) -> Tensor:
-    """The matrix that is the sum, over all leading axes, of the outer products of the rows of two arrays."""
+    """Return the matrix of the outer products of the rows of two arrays, summed over all leading axes."""
     leading = tuple(range(x.ndim - 1))
     return tensordot(x, y, axes=(leading, leading))
 
 
 _LARGE_FACTOR = 2**17
-"""From how many elements in a step on its factors are not kept for later."""
+"""Number of elements per step from which on factors are not stored for a sum after the loop."""
 
 
 class Term(NamedTuple):
-    """A sum over steps that is taken of the stacks of its factors."""
+    """A sum over steps that is computed from the stacked factors."""
 
     factors: tuple[Node, ...]
     finish: Callable[[Sequence[Tensor]], Tensor]
 
 
 def sums_over_steps(node: Node, varying: Collection[Node]) -> tuple[list[Term], Node | None]:
-    """How to add up a value over the steps: terms after the loop, and the rest in it, which each step computes.
+    """Split the sum of a value over the steps into terms computed after the loop and a rest computed by each step.
 
     Parameters
     ----------
     node
-        The value of one step.
+        Value of one step.
     varying
-        What changes from step to step.
+        Nodes that change from step to step.
     """
     after: list[Term] = []
     inside: Tensor | None = None
@@ -104,7 +104,7 @@ def _is_kept_easily(factor: Node, varying: Collection[Node]) -> bool:
 
 
 def _summands(node: Node) -> Iterator[Node]:
-    """The values whose sum this is, all of its shape."""
+    """Yield the summands of a node that have its shape."""
     stack = [node]
     while stack:
         one = stack.pop()
@@ -116,7 +116,7 @@ def _summands(node: Node) -> Iterator[Node]:
 
 
 def _term(node: Node, varying: Collection[Node]) -> Term | None:
-    """A value as a linear function of factors, taken of their stacks."""
+    """Return the term of a summand: its factors, and the function of their stacks; None if it has none."""
     if not node.args:
         return None
     name, (first, *others) = node.op.name, node.args
@@ -150,10 +150,10 @@ def loop_rule(
     *,
     payload: LoopBody,
 ) -> list[Any]:
-    """The gradients in the sequences, the initial values and what was captured."""
+    """Return the gradients in the sequences, the initial values and the captured values."""
     body = payload
     count: Size = n_steps if body.stop is None else value_length(out[body.steps].node)
-    first: Size = 0  # the step from which on a gradient goes back
+    first: Size = 0  # first differentiated step
     if body.truncate is not None:
         last = minimum_length((body.truncate, count))
         first, count = count - last, last
@@ -161,13 +161,13 @@ def loop_rule(
     def of_window(x: Tensor) -> Tensor:
         return x if type(first) is int and first == 0 else x[first:]
 
-    back = {  # stand-ins for the cotangents of carried values, which come from the step after
+    back = {  # placeholders of the cotangents of carried values, from the next step
         position: inner_placeholder(carry.shape, carry.dtype)
         for position, carry in enumerate(body.carries)
         if carry.dtype.kind in "fc"
     }
     tapped = [index for index in sorted(g) if index >= body.first_tap]
-    arriving = {  # and for those that come in step by step
+    arriving = {  # placeholders of the cotangents of stacked results
         inner_placeholder(g[index].node.shape[1:], g[index].dtype): of_window(g[index]) for index in tapped
     }
     roots = [*(body.following[position] for position in back), *map(body.tapped_at, tapped)]
@@ -210,14 +210,14 @@ def loop_rule(
     call = loop(reverse, count, list(stacks.values()), start)
 
     def stacked(node: Node) -> Tensor:
-        """A value of all steps, as many entries as there are steps."""
+        """Return the stack of a value over all steps."""
         if node not in stacks:
             return result(call, reverse.tap(node))
         stack = stacks[node]
         return stack if same_length(stack.node.shape[0], count) is True else stack[:count]
 
     def total(node: Node) -> Tensor:
-        """The gradient in a captured value."""
+        """Return the gradient in a captured value."""
         parts = [term.finish([stacked(factor) for factor in term.factors]) for term in sums[node][0]]
         if node in totals:
             parts.append(result(call, len(back) + list(totals).index(node)))
@@ -235,7 +235,7 @@ def loop_rule(
 def _reaching_start(
     position: int, finals: Mapping[int, Tensor], shifts: Mapping[int, int], first: Size
 ) -> Tensor | None:
-    """The gradient in an initial value: of the steps that are not differentiated, only those count that hand it on."""
+    """Return the gradient in an initial value; steps before `first` contribute only by shifting carried values."""
     found: Tensor | None = None
     carrier: int | None = position
     distance = 0
@@ -252,7 +252,7 @@ def _reaching_start(
 
 
 def _padded(gradient: Tensor, first: Size, sequence: Tensor) -> Tensor:
-    """Zeros for the entries that the loop did not read, or that the gradient does not reach."""
+    """Pad the gradient in a sequence with zeros for entries that were not read or not differentiated."""
     length, have = sequence.node.shape[0], gradient.node.shape[0]
     rest = sequence.node.shape[1:]
     parts = [gradient]
@@ -269,7 +269,7 @@ LOOP = declare(
 
 
 def captured_by(results: Sequence[Node], inner: Sequence[Node]) -> list[Node]:
-    """What a step uses that does not change from step to step, as far out as possible."""
+    """Return the nodes that a step uses and that do not change from step to step, as late in the graph as possible."""
     order, varying = varying_in(results, inner)
     given = frozenset(inner)
     found: dict[Node, None] = {}
@@ -284,7 +284,7 @@ def captured_by(results: Sequence[Node], inner: Sequence[Node]) -> list[Node]:
 
 
 def loop(body: LoopBody, n_steps: Size, sequences: Sequence[Tensor], initials: Sequence[Tensor]) -> Node:
-    """Record a loop; its results are `output` nodes of the call that is returned."""
+    """Record a loop and return its call; the results are `OUTPUT` nodes of the call."""
     body.captured = captured_by(body.results(), [*body.sequences, *body.carries])
     args = (n_steps, tuple(t.node for t in sequences), tuple(t.node for t in initials), tuple(body.captured))
     call = call_of(LOOP, args, payload=body, name=body.name)
@@ -294,7 +294,7 @@ def loop(body: LoopBody, n_steps: Size, sequences: Sequence[Tensor], initials: S
 
 
 def results_of(call: Node) -> tuple[list[Tensor], list[Tensor]]:
-    """The final carried values of a loop, and its stacked outputs."""
+    """Return the final carried values of a loop and its stacked outputs."""
     body: LoopBody = call.payload
     finals = [result(call, index) for index in range(len(body.carries))]
     stacked = [result(call, body.first_tap + place) for place in range(len(body.outputs))]

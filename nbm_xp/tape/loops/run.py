@@ -1,6 +1,6 @@
-"""How a loop runs: its compiled step again and again, or the library's own loop where it has one.
+"""Execution of loops: repeated calls of the compiled step, or the library's own loop if it has one.
 
-A runner holds compiled functions and nothing of the graph, so that it can be sent to another process.
+A runner contains compiled functions and no part of the graph, so that it can be sent to another process.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ __all__ = ["LoopRunner", "automatic_updates", "loop_runner"]
 
 
 class LoopRunner:
-    """A loop compiled for a library and for those of its results that are used.
+    """A loop compiled for a library and a set of needed results.
 
     Parameters
     ----------
     body
-        The loop.
+        Body of the loop.
     xp
-        The library.
+        Namespace of the library.
     needed
-        The results that are used.
+        Indices of the needed results.
     unstacked
-        Those of them that may stay lists of steps.
+        Indices of the results that may be lists with an entry for each step.
     """
 
     def __init__(self, body: LoopBody, xp: ModuleType, needed: frozenset[int], unstacked: frozenset[int]) -> None:
@@ -65,7 +65,7 @@ class LoopRunner:
     def __call__(
         self, n_steps: Any, sequences: tuple[Any, ...], initials: tuple[Any, ...], captured: tuple[Any, ...]
     ) -> tuple[Any, ...]:
-        """The results that are used, in their order."""
+        """Run the loop and return the needed results, in order."""
         count = concrete_int(n_steps)
         rows = [sequences[position] for position in self.read]
         for sequence in sequences:
@@ -101,7 +101,7 @@ class LoopRunner:
         return finals, [_stacked(self.xp, items, self.lazy) if apart else items for items, apart in stacks], taken
 
     def _step_by_step(self, entries: Iterable[tuple[Any, ...]], carries: tuple[Any, ...], captured: Any) -> Any:
-        """The final carried values, what is kept of each step, and how many steps were taken."""
+        """Return the final carried values, the stored values of each step and the number of steps taken."""
         step, stops, n_carries, taken = self.step, self.stops, len(carries), 0
         lists: list[list[Any]] = [[] for _ in self.kept]
         puts = [items.append for items in lists]
@@ -116,19 +116,19 @@ class LoopRunner:
         return carries, lists, taken
 
     def _entries(self, sequence: Any, count: int) -> Sequence[Any]:
-        """What the steps read, in their order."""
+        """Return the entries of a sequence in the order of the steps."""
         if isinstance(sequence, list):
             rows = sequence if len(sequence) == count else sequence[:count]
         elif sequence.ndim > 1 and not self.lazy:
             rows = self.xp.unstack(sequence if sequence.shape[0] == count else sequence[:count, ...], axis=0)
-        else:  # an entry is an array, where iterating would give a library's scalars
+        else:  # entries must be arrays; iteration may yield scalars
             rows = [sequence[t, ...] for t in range(count)]
         return rows[::-1] if self.reverse else rows
 
     def _of_no_steps(self, rows: list[Any], carries: tuple[Any, ...], captured: tuple[Any, ...]) -> list[Any]:
-        """Stacks of nothing, with the shape that the step's results would have."""
+        """Return stacks of length 0 with the shapes of the step's results."""
         shapes = [shape for shape, _ in self.specs]
-        if any(None in shape for shape in shapes):  # told by a step on ones, which nobody sees
+        if any(None in shape for shape in shapes):  # found by running the step on ones
             ones = [self.xp.ones(tuple(sequence.shape[1:]), dtype=sequence.dtype) for sequence in rows]
             results = self.step(*ones, *carries, *captured)[len(self.live) :]
             shapes = [tuple(value.shape) for value in results[: len(self.kept)]]
@@ -138,7 +138,7 @@ class LoopRunner:
         ]
 
     def _lazily_until(self, count: int, rows: list[Any], carries: tuple[Any, ...], captured: tuple[Any, ...]) -> Any:
-        """Take every step, but keep the carried values as they were once the condition has held."""
+        """Run every step, but keep the carried values after the first step in which the condition is true."""
         if self.kept:
             raise TypeError(
                 f"{self.label} with until cannot stack its outputs on a lazy library: how many steps there are "
@@ -155,7 +155,7 @@ class LoopRunner:
 
 
 def loop_runner(xp: ModuleType, body: LoopBody, needed: frozenset[int], unstacked: frozenset[int]) -> LoopRunner:
-    """The loop compiled for a library and for those of its results that are used; made once for each."""
+    """Return the loop compiled for a library and a set of needed results, cached in the body."""
     key = (xp, needed, unstacked)
     found: LoopRunner | None = body.runners.get(key)
     if found is None:
@@ -164,7 +164,7 @@ def loop_runner(xp: ModuleType, body: LoopBody, needed: frozenset[int], unstacke
 
 
 def _alive(body: LoopBody, finals: Sequence[int], taps: Sequence[Node]) -> tuple[list[int], list[int]]:
-    """The carried values and the sequences that the wanted results depend on, by position."""
+    """Return the positions of the carried values and sequences on which the wanted results depend."""
     inner = [*body.sequences, *body.carries]
     used = set(reachable([*taps, *([] if body.stop is None else [body.stop])], inner))
     live = set(finals)
@@ -180,7 +180,7 @@ def _alive(body: LoopBody, finals: Sequence[int], taps: Sequence[Node]) -> tuple
 
 
 def _stacked(xp: ModuleType, items: list[Any], lazy: bool) -> Any:
-    """One array of equal ones; joined along an axis they have, which costs libraries much less than along a new one."""
+    """Stack arrays; arrays of one shape are concatenated and reshaped, which is much faster than a new axis."""
     shape = items[0].shape
     if lazy or not shape or any(item.shape != shape for item in items):
         return xp.stack(items, axis=0)
@@ -188,7 +188,7 @@ def _stacked(xp: ModuleType, items: list[Any], lazy: bool) -> Any:
 
 
 def automatic_updates(nodes: Sequence[Node]) -> dict[Variable, Tensor]:
-    """How the states of random draws among these nodes move on: past the call that drew from them, or by one draw."""
+    """Return the new states of the random generators among these nodes: after one draw, or after a call with draws."""
     updates: dict[Variable, Tensor] = {}
     for node in nodes:
         if node.op is VARIABLE and node.payload.default_update is not None:

@@ -1,1 +1,1 @@
-"""From a graph to a Python function for one library: order, source, cache, and what its errors say."""
+"""Compilation of a graph to a Python function for one library: order, source, cache and error notes."""

@@ -1,8 +1,8 @@
-"""What a plan computes: each value once, in which order, in which branch, and which stand inside the use of another.
+"""The arrangement of a plan: the order and branch of each value, and the values inlined into expressions.
 
-What decides the order is memory: a value should come into being when it is needed, and what it was computed from should
-be free to go at once. So a value is written inside an expression only where no statement would come between, nor
-several arrays be kept waiting for the expression's end.
+Each value is computed once. The order saves memory: a value is computed when it is needed, so that its arguments can be
+released immediately. A value is inlined only if no statement lies between it and its use and if the expression does not
+keep several arrays alive until its end.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _LENGTHS = frozenset({int, type(None)})
 
 
 def frozen(value: Any, stand_in: Callable[[Node], Hashable]) -> Hashable:
-    """An argument or attribute as a key, with what stands for each node in it; what cannot be hashed stays so."""
+    """Convert an argument or attribute to a key, with `stand_in` of each node; unhashable values stay unhashable."""
     kind = type(value)
     if kind is Node:
         return stand_in(value)
     if kind in _PLAIN:
         return kind, value
     if isinstance(value, (tuple, list)):
-        if _LENGTHS.issuperset(map(type, value)):  # shapes, axes and bounds of slices: most of what there is
+        if _LENGTHS.issuperset(map(type, value)):  # fast path for shapes, axes and slice bounds
             return int, tuple(value)
         return tuple([frozen(item, stand_in) for item in value])
     if isinstance(value, frozenset):
@@ -53,15 +53,15 @@ def frozen(value: Any, stand_in: Callable[[Node], Hashable]) -> Hashable:
             ]
         )
     if isinstance(value, (bool, int, float, complex)):
-        return kind, repr(value)  # repr tells -0.0 from 0.0 and one NaN is like another
+        return kind, repr(value)  # by repr, -0.0 differs from 0.0 and all NaNs are equal
     return value  # type: ignore[no-any-return]
 
 
 def frugal(roots: Sequence[Node], operands: Mapping[Node, Sequence[Node]]) -> list[Node]:
-    """The order of computing, inputs first, that holds few arrays at once.
+    """Return an order of evaluation, inputs first, with few arrays alive at once.
 
-    Of the operands of a call, that comes first which needs the most arrays at once, as in R. Sethi and J. D. Ullman,
-    "The generation of optimal code for arithmetic expressions", Journal of the ACM 17 (1970).
+    The operand that needs the most arrays at once is computed first, as in R. Sethi and J. D. Ullman, "The generation
+    of optimal code for arithmetic expressions", Journal of the ACM 17 (1970).
     """
     most: dict[Node, int] = {}
     for node in walk(roots, operands.__getitem__):
@@ -76,19 +76,19 @@ class Arrangement:
     Attributes
     ----------
     operands
-        What each value is computed from; equal calls are one.
+        Arguments of each node; equal calls are merged.
     order
-        The values, inputs before their users.
+        Nodes, inputs before their users.
     needed
-        Of each call with several results, those that are used.
+        Indices of the used results of each call with several results.
     paths
-        The branch in which each value is computed.
+        Branch in which each node is computed.
     chain_of
-        The chain that a value belongs to.
+        Chain of each node in a chain.
     unstacked
-        Of each loop, the results that other loops alone read, as sequences.
+        Indices of the results of each loop that only other loops read, as sequences.
     inlined
-        The values that are used once, and stand inside the expression that uses them.
+        Nodes that are used once and written inside the expression that uses them.
     """
 
     def __init__(
@@ -114,12 +114,12 @@ class Arrangement:
         self.inlined = self._used_once(roots)
 
     def resolve(self, node: Node) -> Node:
-        """The node that is computed in the place of another."""
+        """Return the node that replaces a node: its given, or the first of equal calls."""
         node = self.givens.get(node, node)
         return self.same.get(node, node)
 
     def _merge_equal_calls(self, order: Sequence[Node]) -> None:
-        """Find the first of equal calls, and what it is computed from."""
+        """Map each call to the first equal call, and find its operands."""
         by_key: dict[Hashable, Node] = {}
         for node in order:
             if node in self.given or node.op in LEAVES:
@@ -142,10 +142,10 @@ class Arrangement:
                 self.operands[node] = tuple(dict.fromkeys(map(self.resolve, node.inputs)))
 
     def given_to(self, names: Sequence[str], arg: Any) -> list[Any] | None:
-        """What operations of some names are given that compute an argument, one within another, the outermost first.
+        """Return the arguments of nested operations of these names (outermost first) that compute an argument.
 
-        What the innermost is given, then what else the outer ones are; None where others compute the argument, or
-        something else needs what is computed on the way.
+        The arguments of the innermost operation come first, followed by the remaining arguments of the outer ones. None
+        if other operations compute the argument or an intermediate value is used elsewhere.
         """
         path = self._path(names, arg, self.inlined)
         if path is None:
@@ -156,7 +156,7 @@ class Arrangement:
         return given
 
     def _path(self, names: Sequence[str], arg: Any, alone: Collection[Node]) -> list[Node] | None:
-        """The operations of some names that compute an argument, one within another, the outermost first."""
+        """Return the nested operations of these names that compute an argument, outermost first, or None."""
         node = self.resolve(arg) if isinstance(arg, Node) else None
         if node is None or node not in alone or node.op.name != names[0] or node.attributes:
             return None
@@ -166,7 +166,7 @@ class Arrangement:
         return next(([node, *path] for path in paths if path is not None), None)
 
     def _computed_within(self, alone: Collection[Node]) -> set[Node]:
-        """The values that operations compute on the way to their own, by the first of their ways that can be gone."""
+        """Return the nodes that fused operations compute, for the first match of each operation."""
         found: set[Node] = set()
         for node in self.order:
             ways = (self._path(names, node.args[position], alone) for position, *names in node.op.fused)
@@ -174,7 +174,7 @@ class Arrangement:
         return found
 
     def _read_by_loops(self, roots: Collection[Node]) -> dict[Node, frozenset[int]]:
-        """For each loop, the positions of its results that nothing uses but loops, as sequences."""
+        """Return, for each loop, the indices of the results that are used only as sequences of other loops."""
         if sum(SUBGRAPH_TAG in node.op.tags for node in self.order) < 2:
             return {}
         otherwise: set[Node] = set(roots)
@@ -193,7 +193,7 @@ class Arrangement:
         return {call: frozenset(positions) for call, positions in found.items()}
 
     def _candidates(self, roots: Iterable[Node]) -> tuple[set[Node], set[Node]]:
-        """The values used once, as an argument, in the branch where they are computed; what no statement computes."""
+        """Return the nodes used once, as an argument in their own branch, and the nodes that need no statement."""
         uses: dict[Node, int] = defaultdict(int)
         fixed: set[Node] = set(roots)
         silent: set[Node] = set()
@@ -223,11 +223,11 @@ class Arrangement:
         return candidates, silent
 
     def _used_once(self, roots: Iterable[Node]) -> set[Node]:
-        """The values to be written inside the one expression that uses them."""
+        """Return the nodes to inline into the expression that uses them."""
         candidates, silent = self._candidates(roots)
         always = self._computed_within(candidates)
         chosen: set[Node] = set()
-        waiting: dict[BranchPath, dict[Node, None]] = defaultdict(dict)  # chosen, but not written yet
+        waiting: dict[BranchPath, dict[Node, None]] = defaultdict(dict)  # chosen but not written
         depth: dict[Node, int] = {}
         for node in self.order:
             if node in silent:
@@ -242,7 +242,7 @@ class Arrangement:
             elif node in candidates and depth[node] < _DEEPEST_EXPRESSION:
                 chosen.add(node)
                 here[node] = None
-            elif here:  # a statement: what waits is computed before it
+            elif here:  # a statement: waiting nodes are computed before it
                 chosen.difference_update(here)
                 here.clear()
         return chosen

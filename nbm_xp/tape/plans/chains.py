@@ -1,11 +1,11 @@
-"""Chains of elementwise functions of one shape, and sums of what they give, which a plan runs in blocks.
+"""Chains of element-wise functions of one shape, and sums of their results, which a plan runs in blocks.
 
-A chain runs as one, so nothing outside it may depend on part of it and be needed by another part. Each value gets a
-stage, which rises wherever a value leaves the elementwise functions of a shape; what has one stage, one shape and hangs
-together is a chain. A value's stage is the latest that its users allow, so that what only the way back of a gradient
-needs is computed there and held no longer than it was.
+A chain is computed as a unit, so no node outside it may depend on one of its nodes and be an input of another. Each
+node has a stage, which increases wherever a value leaves the element-wise functions of a shape; connected nodes with
+the same stage and shape are a chain. The stage of a node is the latest that its users allow, so that values needed only
+by the reverse pass of a gradient are computed there and not stored longer than before.
 
-Lengths that are not known yet are taken to be equal; where they turn out not to be, whole arrays are computed.
+Unknown lengths are assumed to be equal; if they are not when the plan runs, whole arrays are computed.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from ..operations import ELEMENTWISE_TAG, Shape
 __all__ = ["Block", "Chain", "block_of", "chains_of", "crosses", "in_chains"]
 
 _SUMMED = frozenset({"float32", "float64", "int64", "uint64"})
-"""The dtypes that a library adds up in an order which blocks can keep."""
+"""Dtypes that a library sums in an order that blocks can reproduce."""
 
 
 @dataclass(eq=False)
 class Chain:
-    """Values that are computed together: all of them in their order, and those that are needed outside."""
+    """Nodes that are computed together: all nodes in order, and those used outside the chain."""
 
     members: list[Node]
     outputs: list[Node] = field(default_factory=list)
@@ -45,20 +45,20 @@ def chains_of(
     outside: Collection[Node],
     roots: Collection[Node],
 ) -> list[Chain]:
-    """The chains among the values of a plan.
+    """Return the chains of a plan.
 
     Parameters
     ----------
     order : sequence of Node
-        The values, inputs before their users.
+        Nodes of the plan, inputs before their users.
     operands : mapping of Node to sequence of Node
-        What each is computed from.
+        Arguments of each node.
     paths : mapping of Node to BranchPath
-        The branch of an `ifelse` in which it is computed; chains are outside of branches.
+        Branch of each node; chains are outside of branches.
     resolve : callable
-        Gives the node that is computed in the place of another.
+        Function that returns the replacement of a node.
     outside, roots : collection of Node
-        What is in no chain, and what the plan returns.
+        Nodes excluded from chains, and results of the plan.
     """
     kinds = _kinds(order, paths, resolve, outside)
     if not kinds:
@@ -100,7 +100,7 @@ def chains_of(
 
 
 def _stand_in(node: Node, resolve: Callable[[Node], Node], inside: Collection[Node]) -> tuple[Node, list[Node]]:
-    """What stands for a value in a block, where it may broadcast, and the broadcasts between the two."""
+    """Return the node that replaces a value in a block, before broadcasting, and the broadcasts between the two."""
     between, node = [], resolve(node)
     while node in inside and (step := _step(node)) is not None:
         between.append(node)
@@ -109,7 +109,7 @@ def _stand_in(node: Node, resolve: Callable[[Node], Node], inside: Collection[No
 
 
 def _given_through(node: Node, resolve: Callable[[Node], Node], inside: Collection[Node]) -> list[Node]:
-    """The broadcasts between a value and what a block is given in its place; none where the block computes that."""
+    """Return the broadcasts between a value and the block's input that replaces it; none if the block computes that."""
     found, between = _stand_in(node, resolve, inside)
     return [] if found in inside else between
 
@@ -119,7 +119,7 @@ def _step(node: Node) -> ChainStep | None:
 
 
 def _pays(chain: Chain, resolve: Callable[[Node], Node]) -> bool:
-    """Whether there are several functions to run in blocks, and arrays to take apart."""
+    """Return whether a chain has several functions to run in blocks and input arrays to split."""
     inside = frozenset(chain.members)
     taken = (resolve(arg) for node in chain.members for arg in node.array_args())
     arrays = (other for other in taken if other.shape and other not in inside)
@@ -136,7 +136,7 @@ def _kinds(
     resolve: Callable[[Node], Node],
     outside: Collection[Node],
 ) -> dict[Node, Hashable]:
-    """For each value that may be in a chain, what all values of the chain must have in common: the shape as known."""
+    """Return, for each node that can be in a chain, the key that all nodes of the chain share: the known shape."""
     kinds: dict[Node, Hashable] = {}
     for node in order:
         if node in outside or node.op in LEAVES or paths[node] or node.payload is not None:
@@ -158,7 +158,7 @@ def _kinds(
 
 
 def _is_in_order(node: Node, first: Node) -> bool:
-    """Whether numbers are added up that a library adds in an order which blocks can keep, over first or last axes."""
+    """Return whether a sum is over leading or trailing axes, in a dtype whose order of summation blocks reproduce."""
     axes, ndim = sorted(node.attributes["axis"]), len(first.shape)
     as_they_are = node.dtype == first.dtype or (node.dtype.kind in "iu" and first.dtype.kind in "biu")
     ordered = axes == [*range(len(axes))] or axes == [*range(ndim - len(axes), ndim)]
@@ -170,7 +170,7 @@ def _is_elementwise(node: Node) -> bool:
 
 
 def _plain_arguments(node: Node) -> bool:
-    """Whether a function is called on values, numbers and dtypes alone."""
+    """Return whether all arguments are nodes, numbers, dtypes or None."""
     return all(
         isinstance(arg, Node) or type(arg) in DTYPE_CLASSES or arg is None or _is_plain_number(arg) for arg in node.args
     )
@@ -186,7 +186,7 @@ def _stages(
     kinds: Mapping[Node, Hashable],
     roots: Collection[Node],
 ) -> dict[Node, int]:
-    """The stage of each value: the latest that leaves those of its users as they are."""
+    """Return the stage of each node: the latest that does not change the stages of its users."""
 
     def rise(operand: Node, node: Node) -> int:
         kind = kinds.get(operand)
@@ -201,16 +201,16 @@ def _stages(
         for operand in operands[node]:
             most = here - rise(operand, node)
             late[operand] = min(late.get(operand, most), most)
-    for node in order:  # a sum takes what it sums while it is there
+    for node in order:  # sums stay with their arguments
         if node in kinds and node.op.adds_up:
             late[node] = late[operands[node][0]]
     return late
 
 
 def in_chains(order: Sequence[Node], operands: Mapping[Node, Sequence[Node]], chains: Sequence[Chain]) -> list[Node]:
-    """The order of computing in which the values of a chain stand together, and others where they stood if they can.
+    """Return an order in which the nodes of each chain are adjacent and others keep their place if possible.
 
-    A chain is computed where the last of its values was, or as late as its users allow.
+    A chain is computed at the place of its last node, or as late as its users allow.
     """
     members = {chain.members[-1]: chain.members for chain in chains}
     unit = {node: last for last, nodes in members.items() for node in nodes}
@@ -224,26 +224,26 @@ def in_chains(order: Sequence[Node], operands: Mapping[Node, Sequence[Node]], ch
 
 
 def crosses(chain_of: Mapping[Node, Chain], other: Node, node: Node) -> bool:
-    """Whether a value must have a name for another, because one of them is in a chain that the other is not in."""
+    """Return whether a value needs a name for its user because only one of them is in a chain, or they are in two."""
     chain = chain_of.get(other)
     return chain is not chain_of.get(node) and (chain is not None or other.op.name != "scalar")
 
 
 class Block(NamedTuple):
-    """What is computed of one block of a chain.
+    """The computation of one block of a chain.
 
     Attributes
     ----------
     given
-        What it is computed from.
+        Inputs.
     values
-        What is computed: the results of the chain, before they are added up.
+        Results of the chain before reductions.
     reductions
-        How they are.
+        Reduction of each result, or None.
     shapes
-        What must be the shape of all values of the chain.
+        Shapes that must all be equal when the chain runs.
     replaced
-        What stands for other values in a block.
+        Replacements of nodes in the block.
     """
 
     given: tuple[Node, ...]
@@ -254,7 +254,7 @@ class Block(NamedTuple):
 
 
 def block_of(chain: Chain, resolve: Callable[[Node], Node]) -> Block:
-    """What is computed of one block of a chain, of which `resolve` gives what is computed in the place of a value."""
+    """Return the computation of one block of a chain; `resolve` returns the replacement of a node."""
     inside = frozenset(chain.members)
     given: dict[Node, None] = {}
     shapes: dict[Shape, None] = {}

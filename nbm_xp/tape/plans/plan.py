@@ -1,4 +1,4 @@
-"""Plans: graphs compiled to Python functions for one array library, and the structure by which they are found again."""
+"""Plans: graphs compiled to Python functions for one array library, and the structural keys of the plan cache."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _LOCKS = tuple(threading.RLock() for _ in range(61))
 
 
 class Exclusive:
-    """Holds the locks of some variables while a block runs, always taken in the same order.
+    """Context manager that holds the locks of variables, acquired in a fixed order.
 
-    Variables share a few locks, so that none has to carry one along when it is copied or sent.
+    Variables share a fixed number of locks, so that they can be copied and pickled without a lock of their own.
     """
 
     def __init__(self, variables: Iterable[Node]) -> None:
@@ -38,7 +38,7 @@ class Exclusive:
 
 
 def may_share(results: Sequence[Result], givens: Mapping[Node, Node] | None = None) -> list[int]:
-    """Which of the results may lie in the memory of arguments, variables or constants, or be one of the others."""
+    """Return the positions of results that may share memory with arguments, variables, constants or other results."""
     nodes = [(givens or {}).get(result, result) if isinstance(result, Node) else None for result in results]
     alike = Counter((node.op, node.dtype, len(node.shape)) for node in nodes if node is not None)
     return [
@@ -57,44 +57,44 @@ def compile_plan(
     givens: Mapping[Node, Node] | None = None,
     lazy: bool = False,
 ) -> Callable[..., tuple[Any, ...]]:
-    """Make the function that computes `outputs` from arrays of library `xp` for `inputs`.
+    """Compile the function that computes `outputs` from arrays of library `xp` for `inputs`.
 
     Parameters
     ----------
     inputs : sequence of Node
-        What the function is called with, leaves or any other nodes.
+        Arguments of the function: leaves or any other nodes.
     outputs : sequence of Node, Length or None
-        What it returns, in a tuple.
+        Results, returned as a tuple.
     xp : module
-        The namespace of the library that the plan runs on.
+        Namespace of the library on which the plan runs.
     givens : mapping of Node to Node, optional
-        Nodes to be replaced by others wherever they are used.
+        Nodes and their replacements.
     lazy : bool
-        Whether values of this library cannot be looked at while the plan runs; both branches of an `ifelse` are
-        computed then and one is selected.
+        Whether the library's values are unknown while the plan runs; both branches of an `ifelse` are then computed and
+        one is selected.
     """
     return link_plan(PlanWriter(inputs, outputs, xp, dict(givens or {}), lazy))
 
 
 def described_plan(plan: Any) -> str:
-    """How many statements a plan has, in words."""
+    """Describe the number of statements of a plan in words."""
     count = sum(bool(calls) for calls in plan.__kwdefaults__["lines"].lines)
     return f"a plan of {count} statement{'s' * (count != 1)}"
 
 
 class _UnrepeatableError(Exception):
-    """Raised for a graph that no other recording can equal."""
+    """Raised for a graph without a structural key."""
 
 
 def structural_key(
     roots: Sequence[Node], inputs: Sequence[Node], numbers: dict[str, int] | None = None
 ) -> tuple[Hashable, list[Node]] | None:
-    """A key equal for graphs that compute the same from their leaves, and those leaves in the key's order.
+    """Return a key, equal for graphs that compute the same function of their leaves, and the leaves in its order.
 
-    With `numbers`, graphs in which operators take other numbers have the same key: a number is entered into `numbers`,
-    as Python writes it, with its place among the `number_arguments` of the plan.
+    With `numbers`, graphs that differ only in the floats of operators have the same key: the repr of each float is
+    added to `numbers` with its position among the `number_arguments` of the plan.
 
-    None where a graph holds what belongs to one recording only: the state of a random generator.
+    None if a graph contains the state of a random generator, which belongs to one recording only.
     """
     place: dict[Node, int] = {node: index for index, node in enumerate(inputs)}
     leaves = list(inputs)
@@ -109,14 +109,14 @@ def structural_key(
 
 
 def _operands(node: Node) -> Sequence[Node]:
-    """What is computed before a node; nothing for what is an array of the user's already."""
+    """Return the inputs of a node; none for a view of a user's array."""
     return node.inputs if node.reader is None else ()
 
 
 def number_arguments(
     roots: Sequence[Node], inputs: Sequence[Node], numbers: Mapping[str, int]
 ) -> tuple[list[Node], dict[Node, Node]]:
-    """Placeholders for numbers that operators take, and what computes with these in the place of each such node."""
+    """Return placeholders for the floats of operators, and replacements of the nodes that use these floats."""
     arguments = {number: leaf(PLACEHOLDER, (), 0, float64, None) for number in numbers}
     givens: dict[Node, Node] = {}
     for node in reachable(roots, inputs):
@@ -134,7 +134,7 @@ def _enter(
     leaves: list[Node],
     numbers: dict[str, int] | None = None,
 ) -> None:
-    """Give each node its place, and add what it is."""
+    """Assign each node its place, and append its description to `entries`."""
     stand_in = place.__getitem__
 
     def argument(arg: Any) -> Hashable:
@@ -172,7 +172,7 @@ def _leaf_entry(node: Node) -> tuple[Hashable, ...]:
 
 
 def _inside(payload: Any, place: Mapping[Node, int]) -> Hashable:
-    """The structure of a graph within a call: the step of a loop, or what a checkpointed function computes."""
+    """Return the structure of a subgraph: the step of a loop or a checkpointed function."""
     if not hasattr(payload, "within"):
         raise _UnrepeatableError
     inner, captured, results, settings = payload.within()

@@ -1,9 +1,9 @@
-"""From a graph to straight-line Python source.
+"""Generation of Python source from a graph.
 
-The source calls the library's own functions, with operators where the library has them, so that a plan costs no more
-than the same lines written by hand: each value is computed once (equal calls are merged), a value used once stands
-inside the expression that uses it, a local is deleted after its last use, and what only one branch of an `ifelse` needs
-is computed inside that branch. Which node each line computes is kept, for error messages.
+The source calls the library's functions and operators, so that a plan is as fast as handwritten code: each value is
+computed once (equal calls are merged), a value used once is inlined into the expression that uses it, a local variable
+is deleted after its last use, and values needed by only one branch of an `ifelse` are computed inside that branch. The
+calls of each line are recorded for error messages.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = ["PlanWriter", "keep", "link_plan"]
 
 
 class BoundRun(partial[Any]):
-    """A `run` bound to its library, equal to another of the same, so that equal plans are found again."""
+    """A `run` function bound to its library, compared by both, so that equal plans are found in the cache."""
 
     __slots__ = ()
 
@@ -50,7 +50,7 @@ class BoundRun(partial[Any]):
 
 
 class BoundBlock:
-    """What computes a chain block by block, equal to another of the same code."""
+    """A chain that runs block by block; compared by its code."""
 
     __slots__ = ("plan", "reductions")
 
@@ -68,17 +68,17 @@ class BoundBlock:
         return self.plan.__code__, id(self.plan.__globals__), self.reductions
 
     def __call__(self, given: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Any] | None:
-        """The results of the chain; None where whole arrays are to be computed."""
+        """Return the results of the chain; None if whole arrays must be computed."""
         return library.in_blocks(self.plan, given, shapes, self.reductions)
 
 
 Line: TypeAlias = tuple[str, Sequence[Call]]
 Group: TypeAlias = tuple[str, list[Line]]
-"""The lines of one step, and how far they are indented."""
+"""The indentation and the lines of one step."""
 
 
 class PlanWriter:
-    """Writes the source of one plan."""
+    """Generator of the source of one plan."""
 
     def __init__(
         self,
@@ -111,12 +111,12 @@ class PlanWriter:
         self._last: dict[str, int] = {}
 
     def source(self) -> str:
-        """The whole function as text."""
+        """Return the source of the function."""
         for index, node in enumerate(self.inputs):
             self.names[node] = f"a{index}"
         self.results: dict[Node, dict[int, Node]] = defaultdict(dict)
         for node in self.arranged.order:
-            if node.op is OUTPUT and node not in self.names:  # one that is an input is not computed again
+            if node.op is OUTPUT and node not in self.names:  # inputs are not computed
                 self.results[self.resolve(node.args[0])][node.args[1]] = node
         self.place = {node: place for place, node in enumerate(self.arranged.order)}
         groups: list[Group] = []
@@ -136,12 +136,12 @@ class PlanWriter:
         return "".join(f"{text}\n" for text, _ in lines)
 
     def _line(self, text: str) -> Line:
-        """A line, with the calls that have been written since the last one."""
+        """Return a line with the calls written since the previous line."""
         calls, self._calls = self._calls, []
         return text, calls
 
     def _with_deletions(self, groups: Sequence[Group]) -> Iterator[Line]:
-        """The statements, each local deleted after the last one that names it."""
+        """Yield the statements, with the deletion of each local variable after its last use."""
         dead: dict[int, list[str]] = defaultdict(list)
         for name, step in self._last.items():
             dead[step].append(name)
@@ -153,7 +153,7 @@ class PlanWriter:
                 yield f"{indent}del {', '.join(dead[step])}", ()
 
     def _groups(self, nodes: Iterable[Node], indent: str = "") -> list[Group]:
-        """The statements that compute these values outside of branches, each of a step of its own."""
+        """Return the statements that compute these values outside of branches, one step for each value."""
         groups: list[Group] = []
         for node in nodes:
             if group := self._lines((node,)):
@@ -162,7 +162,7 @@ class PlanWriter:
         return groups
 
     def _chain_groups(self, chain: Chain) -> list[Group]:
-        """A chain block by block where its arrays are large; else the same statements as without."""
+        """Return the statements of a chain: block by block for large arrays, else as without chains."""
         self._step += 1
         whole = self._groups(chain.members, "    ")
         block = block_of(chain, self.resolve)
@@ -176,7 +176,7 @@ class PlanWriter:
         return [("", lines), *whole, ("", [])]
 
     def _is_large(self, chain: Chain, block: Block) -> str:
-        """Source of whether the values have many elements: one of the arrays has as many, or they broadcast to it."""
+        """Return source that tests whether the values of a chain have many elements."""
         arrays = [node for node in block.given if node.shape]
         shape = tuple(map(known, chain.members[0].shape))
         alike = {node.shape: node for node in arrays if tuple(map(known, node.shape)) == shape}.values()
@@ -186,7 +186,7 @@ class PlanWriter:
         return f"({' or '.join(f'{size} >= {library.LARGE}' for size in sizes)})"
 
     def _name(self, node: Node) -> str:
-        """The name of a value that is used here."""
+        """Return the name of a value, and record its use in this step."""
         name = self.names[node]
         if name[0] == "t":
             self._last[name] = self._step
@@ -198,7 +198,7 @@ class PlanWriter:
         return name
 
     def _lines(self, nodes: Iterable[Node]) -> list[Line]:
-        """Statements that compute these values, all of one branch, as far as they are not computed yet."""
+        """Return the statements that compute the values of one branch that have not been computed yet."""
         lines: list[Line] = []
         for node in nodes:
             if node in self.inlined or node in self.names or node.op is OUTPUT:
@@ -218,16 +218,16 @@ class PlanWriter:
         return lines
 
     def _targets(self, call: Node) -> list[str]:
-        """Names for the results of a call that are used, `_` for the others."""
+        """Return names for the used results of a call, `_` for the others."""
         by_index = self.results[call]
-        if SUBGRAPH_TAG in call.op.tags:  # which gives those alone
+        if SUBGRAPH_TAG in call.op.tags:  # returns only the needed results
             indices: Iterable[int] = sorted(self.arranged.needed[call])
         else:
             indices = range(max(by_index, default=-1) + 1)
         return [self._new_name(by_index[index]) if index in by_index else "_" for index in indices]
 
     def _ifelse_lines(self, node: Node) -> list[Line]:
-        """A choice: by ``if``, or by the library's own function of two functions, which share no names."""
+        """Return the statements of an `ifelse`: an ``if``, or the library's conditional of two separate functions."""
         condition, *branches = node.args
         targets, apart = self.results[node], self.branch is not None
         names = [] if apart else list(map(self._new_name, targets.values()))
@@ -255,7 +255,7 @@ class PlanWriter:
         return lines
 
     def _inside(self, path: BranchPath, values: Sequence[Any]) -> list[Node]:
-        """The values of a branch that these need, inputs first; another choice may have computed some of them."""
+        """Return the nodes of a branch that `values` need and that are not computed yet, inputs first."""
         paths = self.arranged.paths
 
         def inside(node: Node) -> bool:
@@ -266,7 +266,7 @@ class PlanWriter:
         return sorted((n for n in found if inside(n) and paths[n] == path), key=self.place.__getitem__)
 
     def expression(self, node: Node) -> str:
-        """Source that computes a node from named values."""
+        """Return source that computes a node from named values."""
         args, text = self._fused(node) or self._plain(node)
         self._calls.append(Call(call_name(node), node.source_location, text, tuple(args)))
         return text
@@ -282,7 +282,7 @@ class PlanWriter:
         return f"{function}({', '.join([*args, *options])})"
 
     def _fused(self, node: Node) -> tuple[list[str], str] | None:
-        """Source that computes a node and one of its arguments in one call, where there is such a call."""
+        """Return the arguments and source of a fused call for a node and one of its arguments, or None."""
         for (position, *names), run in node.op.fused.items():
             given = self.arranged.given_to(names, node.args[position])
             if given is not None:
@@ -332,7 +332,7 @@ class PlanWriter:
         return name
 
     def written(self, value: Any) -> str:
-        """Source of an argument: a name, an expression inside another one, or a value itself."""
+        """Return the source of an argument: a name, an inlined expression or a literal."""
         if isinstance(value, Node):
             node = self.resolve(value)
             return self.expression(node) if node in self.inlined else self._name(node)
@@ -374,22 +374,22 @@ _numbers = itertools.count()
 
 
 def link_plan(writer: PlanWriter) -> FunctionType:
-    """Make a function of what a writer writes."""
+    """Compile the source of a writer to a function, with a cache."""
     source, xp = writer.source(), writer.xp
     key = (source, xp, tuple(writer.bound.values()))
     try:
         found = _compiled.get(key)
-    except TypeError:  # a bound object that cannot be hashed makes the plan unique
+    except TypeError:  # plans with unhashable bound objects are not cached
         found = _link(source, writer.bound)
     if found is None:
         found = keep(_compiled, key, _link(source, writer.bound), _CACHE_SIZE)
     plan = FunctionType(*found, "plan")
-    plan.__kwdefaults__ = {"lines": writer.lines}  # equal plans may have been recorded at different lines
+    plan.__kwdefaults__ = {"lines": writer.lines}  # equal plans may have different source locations
     return plan
 
 
 def keep(cache: dict[Hashable, T], key: Hashable, value: T, size: int) -> T:
-    """Enter a value into a cache that threads share, the oldest making room; what is there already stays."""
+    """Add a value to a cache shared by threads, evicting the oldest; an existing entry is kept and returned."""
     with _keeping:
         while len(cache) >= size:
             del cache[next(iter(cache))]
@@ -397,7 +397,7 @@ def keep(cache: dict[Hashable, T], key: Hashable, value: T, size: int) -> T:
 
 
 def _link(source: str, bound: dict[str, Any]) -> _Linked:
-    """The code of a plan, whose source tracebacks show as long as it lives, and the names it uses."""
+    """Compile source to the code of a plan, whose source is shown in tracebacks, and return it with its globals."""
     filename = f"<plan {next(_numbers)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     scope = dict(bound)

@@ -1,14 +1,13 @@
-"""Assignment to a part of an array, recorded as a new array: what is replaced passes no gradient, what replaces does.
+"""Assignment to a part of an array, recorded as a new array: the gradient flows to the new elements, not to the old.
 
-Integers and slices are replaced as they stand. An integer array names places along an axis; any other index becomes
-the places in the flattened array that it names, found by indexing their numbers. A mask that chooses between the array
-and a number is a `where`, and needs not be known while recording. Where all is replaced, nothing flows back to what was
-there, not even zeros: times an infinite derivative, as of a quotient 0 / 0 that a mask replaces, these would be NaN.
+Indices of integers and slices are assigned directly. An integer array selects positions along an axis; any other index
+is converted to positions in the flattened array. A mask with a number as value becomes a `where`, so that the mask need
+not be known while recording. If all elements are replaced, the old array gets no gradient rather than zeros: zero times
+an infinite derivative, as of a quotient 0 / 0 that a mask replaces, would be NaN.
 
-NumPy's `asarray` gives for a Tensor a new array to which compiled code may write, and the write arrives: as long as
-nobody asks the Tensor for its node, the two count as one. When somebody does, the elements that were written are
-assigned to the Tensor and to what it is a view of, and the array is for reading only from then on. Where an assignment
-could not arrive, as in a variable, the array is for reading only from the first.
+NumPy's `asarray` of a Tensor returns a new array to which compiled code may write, and such writes change the Tensor.
+When the Tensor's node is used next, the changed elements are assigned to the Tensor and its base, and the array becomes
+read-only. If the Tensor cannot be assigned to, for example a variable, the array is read-only from the start.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _FULL = slice(None)
 
 
 def _names_all(index: tuple[Any, ...]) -> bool:
-    """Whether an index in normal form leaves no element out."""
+    """Return whether an index in normal form selects all elements."""
     return all(isinstance(item, slice) and item == _FULL for item in index)
 
 
@@ -65,7 +64,7 @@ _PUT: Operation = declare(
 
 
 def _from_places(g: Tensor, places: Tensor, axis: int) -> Tensor:
-    """The gradient in the values: of several for one place, only the one that was taken has any."""
+    """Return the gradient in the values; of several values for one position, only the assigned one has a gradient."""
     count = places.node.shape[0]
     numbers = arange(count)
     chosen = record(_PUT, full((g.node.shape[axis],), -1, dtype="int64"), places, numbers, axis=0)
@@ -74,16 +73,16 @@ def _from_places(g: Tensor, places: Tensor, axis: int) -> Tensor:
 
 
 def setitem(x: Tensor, key: Any, value: Any) -> Tensor:
-    """What ``x[key] = value`` makes of `x`, recorded.
+    """Record the array that `x` becomes by ``x[key] = value``.
 
     Raises
     ------
     IndexError
-        If the index does not fit.
+        If the index does not match the array.
     TypeError
-        If the value is of a higher kind than the array, which cannot hold it: floating in integers, complex in real.
+        If the value has a higher kind of dtype than the array: floating in integers, complex in real.
     ValueError
-        If the value does not broadcast to what the index names, or a mask must be known and is not.
+        If the value does not broadcast to the selected part, or a mask is unknown and must be known.
     """
     value = _of_dtype(value, x)
     items = expanded(key, x.ndim)
@@ -110,7 +109,7 @@ def setitem(x: Tensor, key: Any, value: Any) -> Tensor:
 
 
 def _written_getitem(part: Tensor, x: Tensor, index: tuple[Any, ...]) -> Tensor:
-    """The array with a part of it replaced; new axes are the part's alone."""
+    """Replace a part of an array; new axes in the index belong to the part only."""
     plain = tuple(item for item in index if item is not None)
     if len(plain) != len(index):
         part = reshape(part, infer_getitem(x.node, plain)[0])
@@ -124,21 +123,21 @@ _WRITTEN: dict[str, Callable[..., Tensor]] = {
     "transpose": lambda part, x: matrix_transpose(part),
     "flip": lambda part, x, *, axis: flip(part, axis=axis),
 }
-"""What writing to a view makes of the array that it shows; other views are for reading only."""
+"""Functions that return the base of a view after a write to the view; other views are read-only."""
 
 
 def assign(x: Tensor, key: Any, value: Any) -> Tensor:
-    """``x[key] = value``: in `x`, and in what it is a view of, as NumPy's views have it.
+    """Assign ``x[key] = value`` in `x` and in the bases of which it is a view, as with NumPy's views.
 
-    Nothing has changed where an error is raised.
+    If an error is raised, nothing is changed.
 
     Raises
     ------
     TypeError
-        If `x` is a variable or placeholder, or shows one: these are set as a whole.
+        If `x` is a variable or placeholder, or a view of one; these are set as a whole.
     ValueError
-        If `x` cannot be written to, or it is not said whether it is a view: made by `broadcast_to`, `real`, `imag`,
-        `linalg.diagonal`, or by `reshape` of what does not lie together, without ``copy=True`` or ``copy=False``.
+        If `x` is a read-only view (of `broadcast_to`, `real`, `imag` or `linalg.diagonal`), or a `reshape` of a
+        non-contiguous array without ``copy=True`` or ``copy=False``, which may be a view or a copy.
     """
     root = x
     while root.viewed is not None:
@@ -166,7 +165,7 @@ def assign(x: Tensor, key: Any, value: Any) -> Tensor:
         shown = _WRITTEN[call.op.name](shown, shown_now(base), *call.args[1:], **call.attributes)
         found.append((base, shown.node))
         one = base
-    for tensor, node in reversed(found):  # what they show first
+    for tensor, node in reversed(found):  # bases first
         tensor.node = node
         if tensor.viewed is not None:
             tensor.viewed.seen = tensor.viewed.base.node
@@ -174,9 +173,9 @@ def assign(x: Tensor, key: Any, value: Any) -> Tensor:
 
 
 def updated(x: Tensor, result: Tensor) -> Tensor:
-    """What ``x += y`` gives the name `x`, where `result` is the sum: a view is written to, where a write can arrive.
+    """Return the new value of the name `x` after ``x += y`` with the sum `result`; a writable view is written to.
 
-    What cannot be written to, and a sum of another shape or a higher kind of numbers, leaves `x` as it was.
+    If `x` is not writable, or the sum has another shape or a higher kind of dtype, `x` is unchanged.
     """
     if not is_writable(x) or not _has_shape_of(result, x) or _RANK[result.dtype.kind] > _RANK[x.dtype.kind]:
         return result
@@ -184,7 +183,7 @@ def updated(x: Tensor, result: Tensor) -> Tensor:
 
 
 def is_writable(x: Tensor) -> bool:
-    """Whether what is written to `x` arrives in it, and in all that it is a view of."""
+    """Return whether `x` and all its bases can be assigned to."""
     while x.viewed is not None:
         if x.viewed.may_be_copy or x.viewed.call.op.name not in _WRITTEN:
             return False
@@ -197,7 +196,7 @@ def _is_input(x: Tensor) -> bool:
 
 
 node_of: Callable[[Tensor], Node] = Tensor.node.__get__  # type: ignore[attr-defined]
-"""The node of a Tensor as it is kept, though an array of NumPy that stands for the Tensor may have been written to."""
+"""Stored node of a Tensor, without pending writes of NumPy arrays that share its value."""
 
 
 def _has_shape_of(value: Tensor, x: Tensor) -> bool:
@@ -205,7 +204,7 @@ def _has_shape_of(value: Tensor, x: Tensor) -> bool:
 
 
 def shown_now(x: Tensor) -> Tensor:
-    """A Tensor of what `x` shows now, though what it is a view of may have been written to since it was made."""
+    """Return the current value of `x`, including writes to its bases since it was created."""
     view = x.viewed
     if view is None:
         return Tensor(x.node)
@@ -216,7 +215,7 @@ def shown_now(x: Tensor) -> Tensor:
 
 
 def _choose_all(items: list[Any], plain: list[Any], merged: Tensor) -> bool:
-    """Whether masks, and the places where they are true, stand for all elements of the axes that they cover."""
+    """Return whether masks are present and, with the other entries of the index, select all elements."""
     if None in map(known, merged.node.shape) or len(plain) != merged.ndim or not any(map(is_mask, items)):
         return False
     return all(
@@ -243,7 +242,7 @@ def _where_masked(x: Tensor, items: list[Any], value: Any) -> Tensor:
 
 
 def _is_plain(item: Any) -> bool:
-    """Whether the libraries take an entry in an assignment: an integer, or a slice with a positive step."""
+    """Return whether libraries accept an entry in an assignment: an integer, or a slice with a positive step."""
     if isinstance(item, slice):
         return item.step is None or (isinstance(item.step, int) and item.step > 0)
     return isinstance(item, (int, Length))
@@ -262,7 +261,7 @@ _RANK = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
 def _of_dtype(value: Any, x: Tensor) -> Any:
-    """The value as the array holds it."""
+    """Convert a value to the dtype of the array."""
     number = is_number(value) and not isinstance(value, Length)
     given = value if number else as_tensor(value)
     kind = next(k for k in "bifc" if isinstance(given, _PYTHON[k])) if number else given.dtype.kind
@@ -286,7 +285,7 @@ _LOCK = RLock()
 
 
 class _Memory:
-    """An array that stands for a Tensor: what it held, of which node, and the library of the value."""
+    """A NumPy array that shares the value of a Tensor: its initial elements, the node and the library of the value."""
 
     __slots__ = ("array", "before", "library", "node", "view")
 
@@ -295,22 +294,22 @@ class _Memory:
         self.before = array.copy()
         self.library = library
         self.node = node_of(x)
-        self.view = None if x.viewed is None else x  # what holds this is not to be kept alive by it
+        self.view = None if x.viewed is None else x  # no reference cycle
 
     def settle(self, x: Tensor) -> None:
-        """Assign to `x` what was written."""
+        """Assign the changed elements to `x`."""
         self.array.flags.writeable = False
         written = (_bits(self.array) != _bits(self.before)).any(axis=-1)
         if not written.any():
             return
         mask, array = (asarray(part, self.library) for part in (written, self.array))
         now = shown_now(x)
-        is_alone = now.node is self.node and not now.node.inputs  # a leaf, which need not be kept
+        is_alone = now.node is self.node and not now.node.inputs  # a leaf, whose old value is not needed
         assign(x, Ellipsis, array if is_alone else where(mask, array, now))
 
 
 class _Sharing(Tensor):
-    """A Tensor while arrays stand for it or for parts of it."""
+    """A Tensor while NumPy arrays share its value or that of its views."""
 
     __slots__ = ()
 
@@ -337,12 +336,12 @@ class _Sharing(Tensor):
 
 
 def _bits(array: Any) -> Any:
-    """Each element as whole numbers, along another axis: NaN is equal to itself, and 0.0 is not -0.0."""
+    """View elements as integers along a new axis, so that NaN equals itself and 0.0 differs from -0.0."""
     return array[..., None].view(f"u{min(array.itemsize, 8)}")
 
 
 def _shown(x: Tensor) -> Iterator[Tensor]:
-    """A Tensor and those that it shows."""
+    """Yield a Tensor and its bases."""
     yield x
     while x.viewed is not None:
         x = x.viewed.base
@@ -350,7 +349,7 @@ def _shown(x: Tensor) -> Iterator[Tensor]:
 
 
 def share(x: Tensor, value: Any, array: Any) -> Any:
-    """The array of NumPy that is to stand for `x`, whose value it holds and which nobody else has."""
+    """Return a NumPy array, an unshared copy of the value, made to share the value of `x`; read-only if impossible."""
     with _LOCK:
         if not is_writable(x) or not all(type(tensor) in (Tensor, _Sharing) for tensor in _shown(x)):
             array.flags.writeable = False

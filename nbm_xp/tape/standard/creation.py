@@ -1,7 +1,7 @@
-"""Creation functions: recorded calls without array arguments, so that a plan makes the array in its own library.
+"""Creation functions: recorded calls without array arguments, so that a plan creates the array in its own library.
 
-Beside them real part, imaginary part and conjugate: of real numbers, `real` and `conj` are the number itself and `imag`
-is zero, so that code and gradient rules need not ask which they have.
+Also the real part, imaginary part and conjugate: for real arrays, `real` and `conj` return the array and `imag` returns
+zeros, so that code and gradient rules need not distinguish real from complex arrays.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ __all__ = [
 
 
 def dtype_or(dtype: Any, default: Any) -> DType:
-    """The dtype that was asked for, or another one where none was."""
+    """Return `dtype`, or `default` if it is None, as a tape dtype."""
     return as_dtype(default if dtype is None else dtype)
 
 
 def _of_number(number: Any) -> Callable[[Node], ChainStep]:
-    """How an array that has a number everywhere is made in a chain."""
+    """Return the `chain_step` of an array filled with a number."""
     return lambda node: ChainStep(scalar(number, node.dtype).node, node.args[0])
 
 
 def _filled(name: str, what: str, number: int | None = None) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
-    """Declare arrays of a shape with a number, or any, everywhere, and those with the shape and dtype of another."""
+    """Declare the creation function of a filled or uninitialised array, and its ``_like`` form."""
     chain_step = None if number is None else _of_number(number)
     op = declare(name, lambda shape, *, dtype: (shape, dtype), (), chain_step=chain_step)
 
@@ -80,18 +80,18 @@ _FULL = declare(
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A Tensor of an array, a number, a length, or a nested sequence of these.
+    """Convert an array, number, length or nested sequence of these to a Tensor.
 
-    An array is shared unless ``copy=True``; a Tensor is given back as it is, or as another one that assignment to a
-    part of the first does not change. A variable gives its value: a part of that can be assigned to, as to any other
-    Tensor, and the variable stays as it is.
+    An array is shared unless ``copy=True``; a Tensor is returned unchanged, or with ``copy=True`` as a new one that is
+    not changed by assignments to the first. The result for a variable is its value, a Tensor that can be assigned to
+    without changing the variable.
 
     Raises
     ------
     ValueError
         If ``copy=False`` and a copy is needed.
     OverflowError
-        If the dtype cannot hold an integer.
+        If an integer is out of range of the dtype.
     """
     check_device(device)
     wanted = None if dtype is None else as_dtype(dtype)
@@ -107,7 +107,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     host, library = host_namespace(), default_namespace()
     if hasattr(obj, "__dlpack__"):
         return _of_array(library.from_dlpack(obj), wanted, copy)
-    with suppress(TypeError):  # what shows no memory
+    with suppress(TypeError):  # objects without a buffer
         return _of_array(library_asarray(host.asarray(memoryview(obj)), library), wanted, copy)
     found = host.asarray(obj) if isinstance(obj, Sequence) else host.asarray(None)
     if found.dtype.kind not in _EXAMPLES:
@@ -118,7 +118,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
 
 
 _EXAMPLES = {"b": True, "i": 1, "u": 1, "f": 1.0, "c": 1j}
-"""A Python number of each kind of dtypes."""
+"""A Python number of each kind of dtype."""
 
 
 def _of_array(obj: Any, dtype: DType | None, copy: bool | None) -> Tensor:
@@ -145,7 +145,7 @@ def _holds_recorded(value: Any) -> bool:
 
 
 def scalar_dtype(value: Any) -> str:
-    """The dtype of an array made of a number or a length."""
+    """Return the default dtype of a number or a length."""
     kind = kind_of_number(value)
     if kind is complex:
         return "complex128" if floatx() == "float64" else "complex64"
@@ -153,16 +153,16 @@ def scalar_dtype(value: Any) -> str:
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """One number everywhere."""
+    """Return an array filled with a number."""
     check_device(device)
     if isinstance(fill_value, (Tensor, Length)):
         value = asarray(fill_value, dtype=dtype)
-        return Tensor(broadcast_to(value, sizes_of(shape)).node)  # an array of its own, to be written to
+        return Tensor(broadcast_to(value, sizes_of(shape)).node)  # not a view, so that it is writable
     return record(_FULL, sizes_of(shape), fill_value, dtype=dtype_or(dtype, scalar_dtype(fill_value)))
 
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """One number everywhere, with the shape and dtype of `x`."""
+    """Return an array filled with a number, with the shape and, by default, the dtype of `x`."""
     x = as_tensor(x)
     return full(x.node.shape, fill_value, dtype=dtype_or(dtype, x.dtype), device=device)
 
@@ -171,7 +171,7 @@ _EYE = declare("eye", lambda rows, columns, *, k, dtype: ((rows, columns), dtype
 
 
 def eye(n_rows: Any, n_cols: Any = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Tensor:
-    """Ones on a diagonal."""
+    """Return a matrix with ones on the diagonal `k` and zeros elsewhere."""
     check_device(device)
     rows, columns = sizes_of((n_rows, n_rows if n_cols is None else n_cols), "n_rows and n_cols")
     return record(_EYE, rows, columns, k=k, dtype=dtype_or(dtype, floatx()))
@@ -193,7 +193,7 @@ tril, triu = _triangle("tril", "lower"), _triangle("triu", "upper")
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A Tensor of anything that speaks DLPack."""
+    """Convert an object with DLPack support to a Tensor."""
     check_device(device)
     array = x if is_array(x) or isinstance(x, Tensor) else default_namespace().from_dlpack(x)
     return _of_array(array, None, copy)
@@ -214,7 +214,7 @@ def _of_complex(
     return published(name, function, doc)
 
 
-# The gradient of a real loss u of x + iy is du/dx - i du/dy: hence the sign of the imaginary part's.
+# The gradient of a real loss u of x + iy is du/dx - i du/dy: hence the sign in the rule of the imaginary part.
 real = _of_complex("real", "The real part.", lambda g, out, x: g, to_real, is_view=True)
 imag = _of_complex("imag", "The imaginary part.", lambda g, out, x: g * -1j, to_real, zeros_like, is_view=True)
 conj: Callable[[Any], Tensor] = _of_complex("conj", "The complex conjugate.", lambda g, out, x: conj(g), same_as_first)
@@ -233,9 +233,9 @@ _ARANGE = declare("arange", _infer_arange, ())
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Evenly spaced values from `start` to before `stop`; numbers, Lengths and integer Tensors are taken.
+    """Return evenly spaced values in ``[start, stop)``; the arguments are numbers, Lengths or integer Tensors.
 
-    Tensors of a floating dtype are, where they are computed from numbers and constants alone.
+    Floating Tensors are accepted if they depend on numbers and constants only.
     """
     check_device(device)
     start, stop, step = map(_bound, (0, start, step) if stop is None else (start, stop, step))
@@ -246,7 +246,7 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
 
 
 def _bound(value: Any) -> Any:
-    if is_array(value) and not isinstance(value, Tensor) and not value.shape:  # such as the product of a shape
+    if is_array(value) and not isinstance(value, Tensor) and not value.shape:  # for example the product of a shape
         value = float(value) if dtype_name(value)[0] == "f" else operator.index(value)
     if not isinstance(value, Tensor) or value.ndim or value.dtype.kind != "f":
         return integer_length(value)
@@ -266,7 +266,7 @@ _LINSPACE = declare("linspace", lambda start, stop, num, *, dtype, endpoint: ((n
 def linspace(
     start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
 ) -> Tensor:
-    """`num` evenly spaced numbers."""
+    """Return `num` evenly spaced numbers from `start` to `stop`, which is included by default."""
     check_device(device)
     for name, bound in (("start", start), ("stop", stop)):
         if not (is_number(bound) or is_array(bound) or isinstance(bound, Tensor)) or getattr(bound, "ndim", 0) != 0:
@@ -282,7 +282,7 @@ def linspace(
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
-    """Coordinate arrays from coordinate vectors."""
+    """Return coordinate arrays of coordinate vectors."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing must be 'xy' or 'ij', got {indexing!r}")
     tensors = [as_tensor(array) for array in arrays]
@@ -295,4 +295,4 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
             raise ValueError(f"meshgrid needs vectors, got an array of shape {tensor.shape}")
         dtype = common_dtype(*(t.dtype for t in tensors))
         lines.append(reshape(cast(tensor, dtype), [-1 if axis == place else 1 for axis in range(len(tensors))]))
-    return tuple(Tensor(grid.node) for grid in broadcast_arrays(*lines))  # arrays of their own
+    return tuple(Tensor(grid.node) for grid in broadcast_arrays(*lines))  # not views

@@ -1,7 +1,7 @@
-"""Data types: promotion, kinds and limits; casts, and arguments brought to a common dtype.
+"""Data types: promotion, kinds, limits, casts, and conversion of arguments to a common dtype.
 
-Arguments of different dtypes are cast to what NumPy's promotion gives, so that every library, the strict one included,
-computes the same; Python scalars are weak.
+Arguments of different dtypes are cast to the dtype of NumPy's promotion, so that all libraries, including
+array-api-strict, compute the same; Python scalars are weak.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ __all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
-    """The dtype that a computation on these arrays, dtypes and Python scalars has; scalars and lengths are weak.
+    """Return the promoted dtype of arrays, dtypes and Python scalars; scalars and lengths are weak.
 
     Raises
     ------
     ValueError
-        If there are nothing but scalars.
+        If all arguments are scalars.
     """
     scalars = [kind_of_number(item) for item in arrays_and_dtypes if is_number(item)]
     strong = [item for item in arrays_and_dtypes if not is_number(item)]
@@ -42,18 +42,18 @@ def _dtype_of(item: Any) -> DType:
 
 
 def can_cast(from_: Any, to: Any, /) -> builtins.bool:
-    """Whether a dtype casts to another by promotion."""
+    """Return whether promotion casts a dtype to another."""
     wanted = _dtype_of(to)
     return builtins.bool(common_dtype(_dtype_of(from_), wanted) == wanted)
 
 
 def isdtype(dtype: Any, kind: Any) -> builtins.bool:
-    """Whether a dtype is one, or of a kind, that is named."""
+    """Return whether a dtype is equal to, or of, the given dtype or kind, or any of several."""
     return builtins.bool(host_namespace().isdtype(as_dtype(dtype), kind))
 
 
 def _limited(type: Any, kinds: str, what: str) -> DType:
-    """The dtype whose limits are asked for, which must be of a kind."""
+    """Return the dtype of a dtype or array; raise if it is of another kind than `kinds`."""
     if is_number(type) or isinstance(type, complex):
         raise TypeError(f"type must be a dtype or an array, got {type!r}")
     dtype = _dtype_of(type)
@@ -63,12 +63,12 @@ def _limited(type: Any, kinds: str, what: str) -> DType:
 
 
 def finfo(type: Any, /) -> SimpleNamespace:
-    """The limits of a floating dtype, or of that of an array; of a complex one, those of its parts.
+    """Return the limits of a floating dtype or an array's dtype; for a complex dtype, those of its real part.
 
     Raises
     ------
     TypeError
-        If `type` is no floating dtype, nor an array of one.
+        If `type` is neither a floating dtype nor an array with one.
     """
     dtype = real_of(_limited(type, "fc", "floating"))
     found = host_namespace().finfo(dtype)
@@ -77,12 +77,12 @@ def finfo(type: Any, /) -> SimpleNamespace:
 
 
 def iinfo(type: Any, /) -> SimpleNamespace:
-    """The limits of an integer dtype, or of that of an array.
+    """Return the limits of an integer dtype or an array's dtype.
 
     Raises
     ------
     TypeError
-        If `type` is no integer dtype, nor an array of one.
+        If `type` is neither an integer dtype nor an array with one.
     """
     dtype = _limited(type, "iu", "integer")
     found = host_namespace().iinfo(dtype)
@@ -90,40 +90,40 @@ def iinfo(type: Any, /) -> SimpleNamespace:
 
 
 DEVICE = "recorded"
-"""The one device of Tensors: where their values will lie is decided when they run."""
+"""The only device of Tensors; the device of their values is determined when they are computed."""
 
 
 def check_device(device: Any) -> None:
-    """Refuse any device but the one there is."""
+    """Raise if a device is neither None nor `DEVICE`."""
     if device not in (None, DEVICE):
         raise ValueError(f"device must be None or {DEVICE!r} for a Tensor, got {device!r}")
 
 
 class Info:
-    """What ``__array_namespace_info__()`` gives."""
+    """The result of ``__array_namespace_info__()``."""
 
     def capabilities(self) -> dict[str, Any]:
-        """What can be done: shapes that depend on data need values that can be looked at, which lazy arrays lack."""
+        """Return the capabilities; data-dependent shapes need known values, so lazy libraries do not support them."""
         eager = not is_lazy(default_namespace())
         return {"boolean indexing": eager, "data-dependent shapes": eager, "max dimensions": 64}
 
     def default_device(self) -> str:
-        """Where new Tensors are."""
+        """Return the device of new Tensors."""
         return DEVICE
 
     def devices(self) -> tuple[str, ...]:
-        """All devices there are."""
+        """Return all devices."""
         return (DEVICE,)
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:
-        """The dtypes that creation functions take unless told another: that of the configured precision."""
+        """Return the default dtypes of creation functions; the floating ones follow ``floatx``."""
         check_device(device)
         real = as_dtype(floatx())
         integers = {"integral": _dtypes.int64, "indexing": _dtypes.int64}
         return {"real floating": real, "complex floating": complex_of(real), **integers}
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, DType]:
-        """The standard's dtypes by name, of a kind or of one of several."""
+        """Return the standard's dtypes by name, of one or several kinds."""
         check_device(device)
         found = {name: as_dtype(name) for name in DTYPE_NAMES if name != "float16"}
         return {name: dtype for name, dtype in found.items() if kind is None or isdtype(dtype, kind)}
@@ -132,19 +132,19 @@ class Info:
 _ASTYPE = declare(
     "astype",
     lambda x, dtype: (x.shape, dtype),
-    (lambda g, out, x, dtype: g,),  # the driver brings a gradient to the dtype of its input
+    (lambda g, out, x, dtype: g,),  # the reverse pass casts gradients to the dtype of their input
     run=lambda xp, x, dtype: x if x.dtype == dtype else xp.astype(x, dtype),
     may_overlap=True,
 )
 
 
 def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None) -> Tensor:
-    """The same values in another dtype; through an integer dtype no gradient flows.
+    """Cast an array to another dtype; no gradient flows through an integer dtype.
 
     Raises
     ------
     TypeError
-        If complex numbers were to become real ones: take `real`, `imag` or `abs`.
+        If a complex array would be cast to a real dtype; use `real`, `imag` or `abs`.
     """
     check_device(device)
     x, wanted = as_tensor(x), as_dtype(dtype)
@@ -154,7 +154,7 @@ def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = N
 
 
 def cast(x: Tensor, dtype: DType) -> Tensor:
-    """The Tensor with another dtype; itself where it has it."""
+    """Cast a Tensor to a dtype; return it unchanged if it has the dtype."""
     return x if x.node.dtype == dtype else astype(x, dtype)
 
 
@@ -167,12 +167,12 @@ _SCALAR = declare(
 
 
 def scalar(number: Any, dtype: DType) -> Tensor:
-    """A number or a length as a Tensor.
+    """Convert a number or a length to a Tensor.
 
     Raises
     ------
     OverflowError
-        If the dtype cannot hold an integer.
+        If an integer is out of range of the dtype.
     """
     if dtype.kind in "iu" and type(number) is int:
         limits = host_namespace().iinfo(dtype)
@@ -182,7 +182,7 @@ def scalar(number: Any, dtype: DType) -> Tensor:
 
 
 def is_complex(x: Any) -> builtins.bool:
-    """Whether a Tensor, an array or a Python number is complex."""
+    """Return whether a Tensor, an array or a Python number is complex."""
     return isinstance(x, complex) if is_number(x) else dtype_name(x)[0] == "c"
 
 
@@ -190,27 +190,27 @@ _REAL_OF = {_dtypes.complex64: _dtypes.float32, _dtypes.complex128: _dtypes.floa
 
 
 def real_of(dtype: DType) -> DType:
-    """The dtype of the real part of numbers of a floating dtype."""
+    """Return the dtype of the real part of a complex dtype; other dtypes unchanged."""
     return _REAL_OF.get(dtype, dtype)
 
 
 def to_real(x: Node) -> Spec:
-    """The shape and dtype of what is real of each element."""
+    """Return the shape of `x` and the real dtype of its dtype: the `infer` rule of functions with real results."""
     return x.shape, real_of(x.dtype)
 
 
 def complex_of(dtype: DType) -> DType:
-    """The complex dtype of the same precision; float16 has none and takes the next."""
+    """Return the complex dtype of the same precision; complex64 for float16."""
     return common_dtype(dtype, _dtypes.complex64)
 
 
 def refuse_complex(name: str, **arguments: Any) -> None:
-    """Raise for a complex argument of a function of real numbers.
+    """Raise if an argument of a function of real numbers is complex.
 
     Raises
     ------
     TypeError
-        If there is one.
+        If an argument is complex.
     """
     for key, value in arguments.items():
         if value is not None and is_complex(value):
@@ -219,7 +219,7 @@ def refuse_complex(name: str, **arguments: Any) -> None:
 
 
 def together(*values: Any) -> tuple[Any, ...]:
-    """Arguments cast to their common dtype, Python scalars left weak; at least one becomes a Tensor."""
+    """Cast arguments to their common dtype; Python scalars stay weak unless all arguments are scalars."""
     if all(map(is_number, values)):
         return tuple(map(as_tensor, values))
     tensors = [value if is_number(value) else as_tensor(value) for value in values]
@@ -230,13 +230,13 @@ def together(*values: Any) -> tuple[Any, ...]:
 
 
 def _cast_or_number(x: Tensor, dtype: DType, several: builtins.bool) -> Any:
-    """An argument cast; beside another array, a recorded scalar of that dtype is as good as its number."""
+    """Cast an argument; if another argument is an array, replace a recorded scalar of that dtype by its number."""
     number = plain_number(x) if several and x.dtype == dtype else None
     return cast(x, dtype) if number is None else number
 
 
 def floating(x: Any) -> Tensor:
-    """A Tensor of a floating dtype: integers of 8 and 16 bits and bool become ``floatx``, wider ones float64."""
+    """Convert to a floating Tensor: bool and integers of 8 and 16 bits become ``floatx``, wider integers float64."""
     tensor = as_tensor(x)
     if tensor.dtype.kind in "fc":
         return tensor
@@ -244,12 +244,12 @@ def floating(x: Any) -> Tensor:
 
 
 def divisible(x: Tensor) -> Tensor:
-    """Integers as ``floatx``, which is what their quotient is of."""
+    """Cast integers to ``floatx``, the dtype of their quotient."""
     return x if x.node.dtype.kind in "fc" else cast(x, as_dtype(floatx()))
 
 
 def plain_number(value: Any) -> float | None:
-    """The number that a value is, or that a floating scalar was recorded as; None for anything else."""
+    """Return the number of a Python number or a recorded floating scalar; None for other values."""
     if isinstance(value, Tensor):
         node = value.node
         held = node.args[0] if node.op is _SCALAR and node.dtype.kind == "f" else None
@@ -258,6 +258,6 @@ def plain_number(value: Any) -> float | None:
 
 
 def both_tensors(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
-    """Two arguments, of which a Python number becomes a Tensor of the other's dtype."""
+    """Convert a Python number among two arguments to a Tensor of the other's dtype."""
     dtype = (x1 if isinstance(x1, Tensor) else x2).dtype
     return tuple(x if isinstance(x, Tensor) else scalar(x, dtype) for x in (x1, x2))  # type: ignore[return-value]

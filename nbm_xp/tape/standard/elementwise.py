@@ -1,8 +1,8 @@
-"""Element-wise functions: the result has the broadcast shape, and a rule is one line of calculus.
+"""Element-wise functions, whose results have the broadcast shape, with their gradient rules.
 
-A rule multiplies by the derivative as it stands, not by its conjugate: for a real loss u of z = x + iy the gradient is
-du/dx - i du/dy. The functions of complex numbers here are holomorphic, but for `abs` and `sign`. Square roots in rules
-are taken factor by factor where that decides on the branch.
+A rule multiplies by the derivative, not by its conjugate: for a real loss u of z = x + iy the gradient is du/dx - i
+du/dy. The functions of complex numbers are holomorphic, except for `abs` and `sign`. Rules take square roots of factors
+separately where this determines the branch.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ _LN10 = math.log(10.0)
 
 
 def _folded(operate: Callable[[Any, Any], Any], x1: Any, x2: Any) -> Tensor | None:
-    """The result for two numbers of which one was recorded: computed now, so that plans need not."""
+    """Return the result for two numbers, at least one of them a recorded scalar, computed while recording, or None."""
     a, b = plain_number(x1), plain_number(x2)
     if a is None or b is None or (operate is operator.truediv and b == 0):
         return None
@@ -132,7 +132,7 @@ _WEAK = frozenset((int, float))
 
 
 def _as_they_are(x1: Any, x2: Any) -> bool:
-    """Whether nothing is to be cast or folded: two Tensors of one floating dtype, or one and a number."""
+    """Return whether no cast or folding is needed: two Tensors of one floating dtype, or a Tensor and a number."""
     if not isinstance(x1, Tensor):
         x1, x2 = x2, x1
         if not isinstance(x1, Tensor):
@@ -146,7 +146,7 @@ def _as_they_are(x1: Any, x2: Any) -> bool:
 
 
 def _scaled(g: Tensor, factor: Any) -> Any:
-    """A cotangent times a factor; a loss hands on 1, which no plan need multiply by."""
+    """Multiply a cotangent by a factor; the factor alone if the cotangent is 1, as that of a loss is."""
     is_one = plain_number(g) == 1.0 and isinstance(factor, Tensor) and factor.dtype == g.dtype
     return factor if is_one else g * factor
 
@@ -175,7 +175,7 @@ def unary(
     tags: frozenset[str] = _ELEMENTWISE,
     **facts: Any,
 ) -> Unary:
-    """Declare a function of one array; `facts` are those of its `Operation`."""
+    """Declare a function of one array; `facts` are further parameters of its `Operation`."""
     op = declare(name, infer, (rule,), tags=tags, **facts)
 
     def function(x: Any, /) -> Tensor:
@@ -198,7 +198,7 @@ def binary(
     to_bool: bool = False,
     real_only: bool = False,
 ) -> Callable[[Any, Any], Tensor]:
-    """Declare a function of two arrays; `symbol` is how Python writes it, `fold` what it is of two numbers."""
+    """Declare a function of two arrays; `symbol` is its Python operator, `fold` the function of two numbers."""
     infer = _pair_to_bool if to_bool else _pair_spec
     emit = None if symbol is None else lambda x, y: f"({x} {symbol} {y})"
     op = declare(name, infer, (first, second), emit=emit, tags=_ELEMENTWISE, symbol=symbol)
@@ -215,7 +215,7 @@ def binary(
             refuse_complex(name, x1=x1, x2=x2)
         if to_float:
             x1, x2 = (divisible(x) if isinstance(x, Tensor) else x for x in (x1, x2))
-        if symbol is None:  # libraries take operators of Python scalars, but not always functions of them
+        if symbol is None:  # operators accept Python scalars in all libraries, functions do not
             x1, x2 = both_tensors(x1, x2)
         return record(op, x1, x2)
 
@@ -223,7 +223,7 @@ def binary(
 
 
 def _share(g: Tensor, chosen: Any, other: Any) -> Tensor:
-    """The gradient where `chosen` won; half of it at a tie."""
+    """Return the gradient where `chosen` equals the result; half of it at ties."""
     wins = cast(as_tensor(chosen == other), g.dtype)
     return g * (1 - 0.5 * wins)
 
@@ -232,13 +232,13 @@ def _pow_base(g: Tensor, out: Tensor, x: Any, y: Any) -> Tensor:
     if is_number(y):
         lower: Tensor = g * (y * x ** (y - 1)) if y != 0 else zeros_like(g)
         return lower
-    # 0**0 is constant in its base; the power one lower, 0**-1, must not be taken there
+    # 0**0 is constant in its base; 0**-1 must not be computed there
     slope: Tensor = y * x ** where((x == 0) & (y == 0), 1.0, y - 1)
     return g * slope
 
 
 def _pow_exponent(g: Tensor, out: Tensor, x: Any, y: Any) -> Tensor:
-    # x**y is constant in y where x is 0 and y > 0, and has no slope where x is negative: no logarithm there
+    # x**y is constant in y for x = 0 < y, and has no derivative for x < 0: no logarithm there
     if is_number(x) and (isinstance(x, complex) or is_complex(y)):
         return g * out * cmath.log(x) if x else zeros_like(g)
     if is_number(x):
@@ -250,7 +250,7 @@ def _pow_exponent(g: Tensor, out: Tensor, x: Any, y: Any) -> Tensor:
 
 
 def _sign_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
-    """Of ``x / |x|`` of a complex number, which turns with it and does not grow; at 0 nothing flows back."""
+    """Return the gradient of ``x / |x|`` of a complex number, which depends on its phase only; zero at 0."""
     none = x == 0
     size = where(none, 1.0, abs(x))
     return where(none, 0.0, (g - conj(g * out * out)) / (2.0 * size))
@@ -346,13 +346,13 @@ bitwise_right_shift = binary("bitwise_right_shift", None, None, ">>")
 
 
 def _per(x: Tensor, size: Tensor) -> Tensor:
-    """A coordinate by the size of the point; 0 at the origin, which has no direction."""
+    """Divide a coordinate by the norm of the point; 0 at the origin."""
     none = size == 0
     return where(none, 0.0, x / where(none, 1.0, size))
 
 
 def _weight(x: Tensor, other: Tensor) -> Tensor:
-    """The share of ``exp(x)`` in a sum of two exponentials; one half each where both are the same infinity."""
+    """Return ``exp(x) / (exp(x) + exp(other))``; one half if both are the same infinity."""
     same = (x == other) & isinf(x)
     share: Tensor = sigmoid(where(same, 0.0, x) - where(same, 0.0, other))
     return share
@@ -375,7 +375,7 @@ def log(x: Any, /) -> Tensor:
 
 
 def _exponent_of_log1p_exp(node: Node) -> Node | None:
-    """The x of ``1 + exp(x)``."""
+    """Return the node x of ``1 + exp(x)``, or None for other nodes."""
     if node.op is not OPERATIONS["add"] or node.dtype.kind == "c":
         return None
     left, right = node.args

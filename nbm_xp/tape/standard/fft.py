@@ -1,9 +1,9 @@
 """The extension `fft` of the array API standard.
 
 A transform is linear, y = F x, and the matrix F is symmetric: the gradient in x is the same transform of the cotangent.
-Of real numbers only half of the spectrum is kept; its inner frequencies stand for two, which the cotangent is weighted
-by, and the gradients of `rfft` and `hfft`, `irfft` and `ihfft` are each other. An argument that is cut or filled up to
-the length of a transform has its gradient filled up or cut to its own length.
+For real input only half of the spectrum is returned; its inner frequencies count twice, by which the cotangent is
+weighted, and the rules of `rfft` and `hfft`, `irfft` and `ihfft` use each other. If an argument is truncated or padded
+to the length of the transform, its gradient is padded or truncated to its own length.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ __all__ = [
 ]  # fmt: skip
 
 _CONJUGATE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
-"""The normalization of a transform with the other sign in the exponent."""
+"""Normalization of the transform with the opposite sign in the exponent."""
 
 
 def _to_length(x: Tensor, axis: int, length: Size) -> Tensor:
-    """The array cut or filled up with zeros along an axis."""
+    """Truncate an array along an axis, or pad it with zeros, to a length."""
     own = x.node.shape[axis]
     if same_length(own, length) is True:
         return x
@@ -48,7 +48,7 @@ def _to_length(x: Tensor, axis: int, length: Size) -> Tensor:
 
 
 def _weighted(x: Tensor, axis: int, n: Size, weight: float) -> Tensor:
-    """Half a spectrum of n numbers, `weight` times but for the lowest frequency and, if n is even, the highest."""
+    """Multiply half a spectrum by `weight`, except for the lowest frequency and, if n is even, the highest."""
     places = arange(x.node.shape[axis])
     outer = (places == 0) | (places * 2 == n)
     column = reshape(outer, (x.node.shape[axis],) + (1,) * (x.ndim - 1 - axis))
@@ -89,7 +89,7 @@ _IRFFT = along_axes(
 
 
 def _number(n: Any, name: str) -> Size:
-    """The length of a transform."""
+    """Return the length of a transform; it must not be 0."""
     (size,) = sizes_of(n, f"the length of {name}")
     if known(size) == 0:
         raise ValueError(f"{name} needs at least 1 element to transform, got 0")
@@ -97,7 +97,7 @@ def _number(n: Any, name: str) -> Size:
 
 
 def _numbers(x: Any, name: str, *, is_real: bool, norm: str) -> Tensor:
-    """What is transformed: real numbers, or complex ones, as the strict library takes no others."""
+    """Convert the input to a real or complex floating Tensor, because array-api-strict accepts no other dtypes."""
     check_choice("norm", norm, tuple(_CONJUGATE))
     tensor = floating(x)
     if is_real:
@@ -107,14 +107,14 @@ def _numbers(x: Any, name: str, *, is_real: bool, norm: str) -> Tensor:
 
 
 def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-    """The Fourier transform of real numbers, half of it."""
+    """Return the non-negative frequencies of the discrete Fourier transform of a real array."""
     x = _numbers(x, "rfft", is_real=True, norm=norm)
     place = axis_of(axis, x.ndim)
     return record(_RFFT, x, n=_number(x.node.shape[place] if n is None else n, "rfft"), axis=place, norm=norm)
 
 
 def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-    """The inverse of `rfft`."""
+    """Return the inverse of `rfft`."""
     x = _numbers(x, "irfft", is_real=False, norm=norm)
     place = axis_of(axis, x.ndim)
     length = _number(2 * (x.node.shape[place] - 1) if n is None else n, "irfft")
@@ -122,17 +122,17 @@ def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backw
 
 
 def hfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-    """The Fourier transform, real, of half a Hermitian signal."""
+    """Return the discrete Fourier transform, which is real, of a Hermitian signal given by its first half."""
     return irfft(conj(_numbers(x, "hfft", is_real=False, norm=norm)), n=n, axis=axis, norm=_CONJUGATE[norm])
 
 
 def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-    """The inverse of `hfft`."""
+    """Return the inverse of `hfft`."""
     return conj(rfft(_numbers(x, "ihfft", is_real=True, norm=norm), n=n, axis=axis, norm=_CONJUGATE[norm]))
 
 
 def _places(x: Tensor, s: Any, axes: Any, name: str) -> tuple[tuple[int, ...], list[Any]]:
-    """The axes to transform, in the order given, and the lengths, those of the array where they are None or -1."""
+    """Return the axes to transform, in the given order, and the lengths; None and -1 are the array's length."""
     if axes is None:
         count = x.ndim if s is None else len(s)
         if count > x.ndim:
@@ -152,7 +152,7 @@ def _is_open(n: Any) -> bool:
 
 
 def _transforms(name: str, doc: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
-    """Declare a transform of complex numbers, along an axis and along several."""
+    """Declare a complex transform along one axis and along several axes."""
     several = f"{name}n"
     op = along_axes(
         f"fft.{several}", _infer_many, (lambda g, out, x, **options: _back_to(x, many(g, **options), options["axes"]),)
@@ -174,7 +174,7 @@ ifft, ifftn = _transforms("ifft", "The inverse discrete Fourier transform")
 
 
 def rfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Tensor:
-    """The Fourier transform of real numbers along several axes, half of it along the last."""
+    """Return the discrete Fourier transform of a real array along several axes; the last keeps frequencies from 0."""
     x = _numbers(x, "rfftn", is_real=True, norm=norm)
     (*others, last), (*lengths, n) = _places(x, s, axes, "rfftn")
     half = rfft(x, n=n, axis=last, norm=norm)
@@ -182,7 +182,7 @@ def rfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward")
 
 
 def irfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Tensor:
-    """The inverse of `rfftn`."""
+    """Return the inverse of `rfftn`."""
     x = _numbers(x, "irfftn", is_real=False, norm=norm)
     (*others, last), (*lengths, n) = _places(x, s, axes, "irfftn")
     whole = None if s is None or _is_open(s[-1]) else n
@@ -190,7 +190,7 @@ def irfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward"
 
 
 def fftfreq(n: Any, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
-    """The frequencies of `fft`, for samples `d` apart."""
+    """Return the frequencies of `fft` for the sample spacing `d`."""
     size = _number(n, "fftfreq")
     kind = as_dtype(floatx() if dtype is None else dtype)
     places = arange(size, dtype=kind, device=device)
@@ -198,23 +198,23 @@ def fftfreq(n: Any, /, *, d: float = 1.0, dtype: Any = None, device: Any = None)
 
 
 def rfftfreq(n: Any, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
-    """The frequencies of `rfft`, for samples `d` apart."""
+    """Return the frequencies of `rfft` for the sample spacing `d`."""
     size = _number(n, "rfftfreq")
     return arange(size // 2 + 1, dtype=as_dtype(floatx() if dtype is None else dtype), device=device) / size / d
 
 
 def fftshift(x: Any, /, *, axes: Any = None) -> Tensor:
-    """The spectrum with the frequency zero in the middle."""
+    """Shift the zero frequency to the centre of the spectrum."""
     return _shifted(x, axes, "fftshift", 1)
 
 
 def ifftshift(x: Any, /, *, axes: Any = None) -> Tensor:
-    """The inverse of `fftshift`."""
+    """Return the inverse of `fftshift`."""
     return _shifted(x, axes, "ifftshift", -1)
 
 
 def _shifted(x: Any, axes: Any, name: str, sign: int) -> Tensor:
-    """A rotation of half the length, to the right or the left."""
+    """Roll an array by half its length, to the right or the left."""
     x = as_tensor(x)
     if not x.ndim:
         raise ValueError(f"x must have an axis for {name}, got a number")

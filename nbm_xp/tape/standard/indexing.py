@@ -1,8 +1,8 @@
 """Indexing functions: integers, slices, new axes, integer arrays and masks, `take`, `repeat` and `tile`.
 
-An index is applied in two steps that every library has: first integers, slices and new axes, then integer arrays.
-Slices with a negative step become a flip, which not every library can index. A mask is looked at while recording and
-becomes the places where it is true, in the axes that it covers taken together. Rules scatter gradients back.
+An index is applied in two steps that every library supports: first integers, slices and new axes, then integer arrays.
+Slices with a negative step become a flip, because not every library supports them. A mask is evaluated while recording
+and becomes the positions of True in the flattened axes that it covers. Rules scatter gradients back.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["repeat", "take", "take_along_axis", "tile"]
 
 
 def infer_getitem(x: Node, index: tuple[Any, ...]) -> Any:
-    """Shape and dtype of what an index of integers, slices and new axes names."""
+    """Return the shape and dtype of a part selected by integers, slices and new axes."""
     shape: list[Size] = []
     axis = 0
     for item in index:
@@ -74,17 +74,17 @@ _INDEX_ADD = declare(
 
 
 def index_add(values: Any, index: Any, shape: Any) -> Tensor:
-    """Zeros of a shape with `values` added at an index in normal form: of slices and the like, or with one vector.
+    """Add `values` to zeros of a shape at an index in normal form: integers and slices, or with one integer vector.
 
-    Repeated places add up.
+    Values at repeated positions are summed.
     """
     return record(_INDEX_ADD, as_tensor(values), index, shape)
 
 
 def expanded(key: Any, ndim: int) -> list[Any]:
-    """The index in normal form, with an entry for every axis but those that a mask covers with others.
+    """Return the index in normal form, with one entry for every axis, or for all axes that a mask covers.
 
-    Entries are None, ints or Lengths, slices of these, integer Tensors, and masks.
+    Entries are None, ints or Lengths, slices of these, integer Tensors and masks.
     """
     items = [_normal(item) for item in (key if isinstance(key, tuple) else (key,))]
     named = sum(_axes_named(item) for item in items)
@@ -104,12 +104,12 @@ def _axes_named(item: Any) -> int:
 
 
 def is_mask(item: Any) -> bool:
-    """Whether an entry of an index in normal form is a mask."""
+    """Return whether an entry of an index in normal form is a mask."""
     return isinstance(item, Tensor) and item.dtype == "bool"
 
 
 def _normal(item: Any) -> Any:
-    """One entry of an index in normal form."""
+    """Convert one entry of an index to normal form."""
     if item is None or item is Ellipsis or (isinstance(item, (int, Length)) and not isinstance(item, bool)):
         return item
     if isinstance(item, slice):
@@ -117,7 +117,7 @@ def _normal(item: Any) -> Any:
         if step is not None and known(step) == 0:
             raise ValueError("the step of a slice must not be zero")
         return slice(start, stop, step)
-    if isinstance(item, bool):  # a mask without axes, which is known on every library
+    if isinstance(item, bool):  # a 0-d mask, which is known on every library
         return as_tensor(asarray(item, host_namespace()))
     if isinstance(item, str) or (isinstance(item, float) and not is_array(item)):
         raise IndexError(f"an index must hold integers, slices, None, … or integer arrays, got {item!r}")
@@ -133,7 +133,7 @@ def _normal(item: Any) -> Any:
 
 
 def without_masks(x: Tensor, items: list[Any]) -> tuple[Tensor, list[Any]]:
-    """The array with the axes that each mask covers made one, and the places where it is true in the mask's stead."""
+    """Merge the axes that each mask covers, and replace the masks in the index by the positions of True."""
     plain: list[Any] = []
     axis = 0
     for item in items:
@@ -159,7 +159,7 @@ def _bound(bound: Any) -> Any:
 
 
 def _unflipped(part: slice, length: Size) -> slice:
-    """The slice of the flipped axis that a slice with a negative step is."""
+    """Return the slice of the flipped axis that is equivalent to a slice with a negative step."""
     step = -part.step
     whole = known(length)
     if whole is not None and not isinstance(part.start, Length) and not isinstance(part.stop, Length):
@@ -177,7 +177,7 @@ def _unflipped(part: slice, length: Size) -> slice:
 
 
 def _basic(x: Tensor, items: list[Any]) -> Tensor:
-    """Apply integers, slices and new axes; arrays wait as full slices."""
+    """Apply integers, slices and new axes; arrays are replaced by full slices."""
     turned = []
     axis = 0
     basic: list[Any] = []
@@ -201,19 +201,19 @@ def _basic(x: Tensor, items: list[Any]) -> Tensor:
 
 
 def _whole(x: Tensor) -> Tensor:
-    """All of a Tensor, as a view: no step of its own, and yet another handle, which may be written through."""
+    """Return a view of all of a Tensor: a new Tensor with the same node, through which can be written."""
     view = record(GETITEM, x, ())
     view.node = x.node
     return view
 
 
 def getitem(x: Tensor, key: Any) -> Tensor:
-    """``x[key]``, recorded.
+    """Record ``x[key]``.
 
     Raises
     ------
     IndexError
-        If the index names too many axes, an integer is out of bounds, or a mask has another shape.
+        If the index has too many entries, an integer is out of bounds, or a mask has another shape.
     ValueError
         If a mask is not known while recording.
     """
@@ -231,15 +231,15 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     advanced = [i for i, item in enumerate(items) if item is not None and not isinstance(item, slice)]
     apart = advanced[-1] - advanced[0] + 1 != len(advanced)
     added = len(broadcast(*(array.node.shape for array in arrays)))
-    if apart and places[0]:  # as NumPy has it: axes of integers and arrays that stand apart come first
+    if apart and places[0]:  # as in NumPy, axes of separated integers and arrays come first
         return moveaxis(chosen, tuple(range(places[0], places[0] + added)), tuple(range(added)))
     return chosen
 
 
 def _with_arrays(x: Tensor, places: list[int], arrays: list[Tensor]) -> Tensor:
-    """Index by arrays, which stand for the axes `places`; their own axes go where the first of them stands.
+    """Index the axes `places` by integer arrays; the axes of the arrays are inserted at the first of these.
 
-    The standard has one array at a time. Several become one, of places in the axes they index taken together.
+    Several arrays are combined into one array of positions in the merged axes, because `take` accepts only one array.
     """
     place, array = places[0], arrays[0]
     if len(arrays) > 1:
@@ -258,7 +258,7 @@ def _with_arrays(x: Tensor, places: list[int], arrays: list[Tensor]) -> Tensor:
 
 
 def _wrapped(array: Tensor, length: Size) -> Tensor:
-    """Places counted from the front, as int64."""
+    """Convert positions to non-negative int64."""
     array = cast(array, as_dtype("int64"))
     return where(array < 0, array + length, array)
 
@@ -267,12 +267,12 @@ _last_entries: weakref.WeakKeyDictionary[Node, Node] = weakref.WeakKeyDictionary
 
 
 def stands_for_last(stacked: Node, final: Node) -> None:
-    """Remember that the last entry of an array is a value at hand, for which the others need not be kept."""
+    """Register a node as the last entry of an array, so that using it does not need the other entries."""
     _last_entries[stacked] = final
 
 
 def _last_of_loop(x: Tensor, key: Any) -> Tensor | None:
-    """``outputs[-1]`` of a scan as the final state, so that the steps before need not be kept."""
+    """Return ``outputs[-1]`` of a scan as the final state, so that earlier steps are not stored, or None."""
     first = key[0] if isinstance(key, tuple) and key else key
     if not (isinstance(first, int) and first == -1) or isinstance(first, bool):
         return None
@@ -286,7 +286,7 @@ def _last_of_loop(x: Tensor, key: Any) -> Tensor | None:
 
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Tensor:
-    """The elements at integer positions along an axis."""
+    """Return the elements at integer positions along an axis."""
     x, indices = as_tensor(x), as_tensor(indices)
     if indices.dtype.kind not in "iu":
         raise IndexError(f"indices must be integers, got {indices.dtype}")
@@ -303,7 +303,7 @@ def _infer_take_along(x: Node, indices: Node, *, axis: int) -> Any:
 
 
 def _run_add_along(xp: Any, values: Any, indices: Any, length: int, *, axis: int) -> Any:
-    """Of many rows, each adds at places of its own: all axes are indexed at once."""
+    """Add values at positions that differ between rows, by indexing all axes at once."""
     shape = [length if i == axis else n for i, n in enumerate(values.shape)]
     device = device_argument(indices)
     rows = (xp.reshape(xp.arange(n, device=device), (-1, *(1,) * (values.ndim - i - 1))) for i, n in enumerate(shape))
@@ -324,7 +324,7 @@ _ADD_ALONG: Operation = along_axes(
 
 
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Tensor:
-    """The elements at positions that differ from row to row; the other axes broadcast against one another."""
+    """Return the elements at positions that differ between rows; the other axes are broadcast."""
     x, indices = as_tensor(x), as_tensor(indices)
     if indices.ndim != x.ndim:
         raise ValueError(f"indices must have {x.ndim} axes as x has, got {indices.ndim}")
@@ -337,7 +337,7 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Tensor:
 
 
 def tile(x: Any, repetitions: Any, /) -> Tensor:
-    """The array laid out again and again along each axis."""
+    """Repeat the whole array along each axis."""
     x = as_tensor(x)
     counts = sizes_of(repetitions, "repetitions")
     ndim = max(x.ndim, len(counts))
@@ -349,17 +349,17 @@ def tile(x: Any, repetitions: Any, /) -> Tensor:
 
 
 def _as_new(x: Tensor, shape: Sequence[Size]) -> Tensor:
-    """An array in another shape that is no view, to be written to."""
+    """Reshape an array to a Tensor that is not a view and can be written to."""
     return Tensor(reshape(x, tuple(shape), copy=False).node)
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
-    """Each element repeated in place, all as often, or each as often as an array says; which is looked at now.
+    """Repeat each element along an axis; `repeats` is one count or an array of counts, evaluated while recording.
 
     Raises
     ------
     ValueError
-        If an array of counts is not known while recording, or is not as long as the axis.
+        If an array of counts is unknown while recording or differs in length from the axis.
     """
     x = as_tensor(x)
     if axis is None:

@@ -1,4 +1,4 @@
-"""Manipulation functions: the same values in another shape or order, or joined; a rule undoes its function."""
+"""Manipulation functions: reshaping, reordering and joining of arrays; gradient rules apply the inverse."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _RESHAPE = declare(
 
 
 def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Tensor:
-    """The same elements in another shape; one length may be -1.
+    """Return the elements in another shape; one length may be -1.
 
-    What is written to the result is written to `x` unless ``copy=True``; where `x` is a part or transpose of something
-    else, it must be said.
+    The result is a view: writes to it change `x`, unless ``copy=True``. If `x` is a part or transpose of another array,
+    the result can be written to only if `copy` is given.
     """
     x = as_tensor(x)
     items = shape if isinstance(shape, (tuple, list)) else (shape,)
@@ -68,7 +68,7 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Tensor:
 
 
 def _lies_together(x: Tensor) -> bool:
-    """Whether the elements of a Tensor follow each other in memory, as far as all libraries have it so."""
+    """Return whether a Tensor is contiguous in every library."""
     if x.viewed is None:
         return True
     call = x.viewed.call
@@ -104,7 +104,7 @@ _PERMUTE = declare(
 
 
 def permute_dims(x: Any, /, axes: Sequence[int]) -> Tensor:
-    """The axes in another order."""
+    """Return the array with its axes in another order."""
     tensor = as_tensor(x)
     order = axes_in_order(axes, tensor.ndim, "axes")
     if len(order) != tensor.ndim:
@@ -115,7 +115,7 @@ def permute_dims(x: Any, /, axes: Sequence[int]) -> Tensor:
 
 
 _TRANSPOSE = declare(
-    "transpose",  # of a matrix: every library has the attribute, and it costs less than a call
+    "transpose",  # of a matrix: the attribute `T` is faster than a call
     lambda x: (x.shape[::-1], x.dtype),
     (lambda g, out, x: matrix_transpose(g),),
     emit=lambda x: f"{x}.T",
@@ -126,7 +126,7 @@ _TRANSPOSE = declare(
 
 
 def matrix_transpose(x: Any, /) -> Tensor:
-    """The last two axes swapped."""
+    """Swap the last two axes."""
     x = as_tensor(x)
     if x.ndim < 2:
         raise ValueError(f"x must have two axes or more, got shape {x.shape}")
@@ -134,7 +134,7 @@ def matrix_transpose(x: Any, /) -> Tensor:
 
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Tensor:
-    """Axes moved to other places, the others in their order."""
+    """Move axes to other positions; the other axes keep their order."""
     x = as_tensor(x)
     from_, to = axes_in_order(source, x.ndim, "source"), axes_in_order(destination, x.ndim, "destination")
     if len(from_) != len(to):
@@ -146,14 +146,14 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Tensor:
 
 
 def _axes_named(axis: Any, ndim: int) -> tuple[int, ...]:
-    """Axes counted from the front, where none of them is meant unless it is named."""
+    """Return non-negative axes; None is an error."""
     if axis is None:
         raise TypeError("axis must be an integer or a tuple of integers, got None")
     return axes_of(axis, ndim)
 
 
 def expand_dims(x: Any, /, axis: Any) -> Tensor:
-    """One or more new axes of length 1."""
+    """Insert one or more axes of length 1."""
     x = as_tensor(x)
     ndim = x.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
     new = _axes_named(axis, ndim)
@@ -164,12 +164,12 @@ def expand_dims(x: Any, /, axis: Any) -> Tensor:
 
 
 def squeeze(x: Any, /, axis: Any) -> Tensor:
-    """Axes of length 1 removed.
+    """Remove axes of length 1.
 
     Raises
     ------
     ValueError
-        If such an axis is known to be longer.
+        If an axis is known to have another length.
     """
     x = as_tensor(x)
     gone = _axes_named(axis, x.ndim)
@@ -189,13 +189,13 @@ _FLIP = along_axes(
 
 
 def flip(x: Any, /, *, axis: Any = None) -> Tensor:
-    """The elements in reverse order along axes; all of them for None."""
+    """Reverse the elements along axes; along all axes for None."""
     x = as_tensor(x)
     return record(_FLIP, x, axis=axes_of(axis, x.ndim))
 
 
 def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Tensor:
-    """The elements moved round along axes."""
+    """Roll the elements along axes."""
     x = as_tensor(x)
     several = isinstance(shift, (tuple, list))
     if axis is None and not several:
@@ -211,7 +211,7 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Tensor:
 
 
 def _rolled(x: Tensor, shift: Any, axis: int) -> Tensor:
-    """An array moved round along one axis: its end, then its beginning."""
+    """Roll an array along one axis by concatenating its end and its beginning."""
     length = x.node.shape[axis]
     if known(length) == 0:
         return x
@@ -240,7 +240,7 @@ _CONCAT = declare("concat", _infer_concat, Joint(_split))
 
 
 def _alike(arrays: Any, what: str, joined: int | None = None) -> list[Tensor]:
-    """Tensors of one dtype and as many axes, of equal lengths but along the axis where they are joined."""
+    """Convert arrays to Tensors of their common dtype; check that their shapes agree except along the axis `joined`."""
     tensors = [as_tensor(array) for array in arrays]
     if not tensors:
         raise ValueError(f"{what} needs at least one array")
@@ -257,7 +257,7 @@ def _alike(arrays: Any, what: str, joined: int | None = None) -> list[Tensor]:
 
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Tensor:
-    """Arrays joined along an axis; flattened first for ``axis=None``."""
+    """Join arrays along an axis; for ``axis=None`` they are flattened first."""
     if axis is None:
         arrays, axis = [reshape(array, (-1,)) for array in arrays], 0
     tensors = _alike(arrays, "concat", axis)
@@ -265,14 +265,14 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Tensor:
 
 
 def stack(arrays: Any, /, *, axis: int = 0) -> Tensor:
-    """Arrays of one shape joined along a new axis."""
+    """Join arrays of one shape along a new axis."""
     tensors = _alike(arrays, "stack")
     place = axis_of(axis, tensors[0].ndim + 1)
     return record(_CONCAT, [expand_dims(tensor, place) for tensor in tensors], axis=place)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
-    """The slices along an axis of known length."""
+    """Return the slices along an axis of known length."""
     x = as_tensor(x)
     place = axis_of(axis, x.ndim)
     return tuple(x[index_along(place, i)] for i in range(int(x.shape[place])))
