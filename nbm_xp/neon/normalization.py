@@ -25,7 +25,7 @@ class ResponseLayer(Layer):
     op : str
         ``"lrn"``.
     J : int
-        Number of neighbouring maps in each sum, centred on the map itself.
+        Number of feature maps in each mean, centred on the map itself.
     JTRS : tuple of int
         Sizes of a window; `padding` and `strides` also have four entries.
     """
@@ -159,7 +159,7 @@ class Normalization(Elementwise):
         D, H, W : int
             Depth, height and width.
         J : int
-            Number of neighbouring maps in each sum, centred on the map itself; odd.
+            Number of feature maps in each mean, centred on the map itself; odd.
 
         Returns
         -------
