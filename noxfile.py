@@ -36,6 +36,9 @@ KERNEL_TESTS = [  # they call every function of the compiled core, on buffers wi
     "tests/property/test_rng_bits.py",
 ]
 
+# Dask's expression arrays turn float32 beside a Python number into float64: recorded answers are not compared there.
+RECORDED = "tests/golden/test_surfaces.py"
+
 # One process per core, with one thread of linear algebra each: more threads would only compete for cores.
 PARALLEL = ["-n", "auto", "--dist", "worksteal"]
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -55,7 +58,7 @@ def pytest(session: nox.Session, *arguments: str, **environment: str) -> None:
 def run_on_expressions(session: nox.Session, *chosen: str) -> None:
     """Run the tests on Dask, all or those in the `chosen` files, with Dask's expression arrays."""
     environment = ONE_THREAD | {"DASK_ARRAY__QUERY_PLANNING": "True"}
-    where = chosen or ("tests",)
+    where = chosen or ("tests", f"--ignore={RECORDED}")
     session.run("pytest", "-m", "not slow", "-k", "dask or mixed or tiles", *PARALLEL, *where, env=environment)
 
 
@@ -164,7 +167,7 @@ STANDIN = [
     "tests/project/test_standin_cupy.py",
     "tests/property/test_boltzmann.py",
     "tests/property/test_boltzmann_layers.py",
-    "tests/property/test_functions_values.py",
+    "tests/property/test_functions.py",
     "tests/property/test_rng_bits.py",
     "tests/property/test_tape_values.py",
 ]

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from itertools import cycle, islice
 from typing import Any, Final
 
+from nbm_xp.namespace import array_namespace, concrete_int, is_array, is_lazy
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2, State
 
 __all__ = ["check_seed", "from_words", "hashed", "hashed_seed"]
@@ -101,6 +102,8 @@ def _read(seed: object) -> int | State:
     """Return a single integer unchanged, and anything else as a state."""
     if hasattr(seed, "generate_state"):
         return from_words(seed.generate_state(6, "uint64").tolist())
+    if is_array(seed) and is_lazy(array_namespace(seed)):
+        return concrete_int(seed)  # which raises: its `__index__` would compute it
     try:
         return operator.index(seed)  # type: ignore[arg-type]
     except TypeError:

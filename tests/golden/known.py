@@ -18,6 +18,7 @@ _DATA = "the length of the result depends on values, which a placeholder has onl
 _LAZY = "the length of the result depends on values, which a lazy array has only after it is computed"
 _CLAMPED = "JAX takes the nearest index there is for one out of range, and its traced code cannot raise"
 _WRAPPED = "CuPy wraps an index array that is out of range, and would have to wait for the device to refuse it"
+_SIZE = "a size in a variable is not known before the variable's lazy array is computed"
 _CHOICE = "a Dask array decides only in a recorded computation: at once, it would have to be computed unasked"
 
 REMARKED = {
@@ -51,6 +52,7 @@ KNOWN: list[tuple[str, str, str, str]] = [
     ("dask", "as_recorded", "switch/float-condition", _CHOICE),
     ("dask", "of_arrays", "switch/*", _CHOICE),
     ("dask", "of_arrays", "ifelse/*", _CHOICE),
+    ("dask", "as_recorded", "normal/size-variable", _SIZE),
     ("dask", "*", "until/d*", _STEPS),
     ("dask", "as_recorded", "until/gradient/grad", _STEPS),
     ("jax", "as_recorded", "gather/out-of-range", _CLAMPED),
