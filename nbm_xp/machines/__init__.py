@@ -1,6 +1,6 @@
-"""What every Boltzmann machine has, of layers or on a graph: units, rows of data, random streams, diagnostics.
+"""Common parts of machines of layers and machines on graphs: units, rows of data, random streams, diagnostics.
 
-`nbm_xp.boltzmann` and `nbm_xp.graphs` stand on it, side by side.
+`nbm_xp.boltzmann` and `nbm_xp.graphs` import this package, and are independent of each other.
 """
 
 from typing import Any, TypeAlias
@@ -11,13 +11,13 @@ Array: TypeAlias = Any
 """An array of any library, or a Tensor."""
 
 Chunks: TypeAlias = Any
-"""How Dask divides an axis or an array: whatever it takes."""
+"""Blocks of a Dask array or of one of its axes: any value that Dask accepts."""
 
 RandomState: TypeAlias = Any
-"""A seed, a generator that gives one, or None."""
+"""A seed, a generator that a seed is drawn from, or None."""
 
 Rows: TypeAlias = Any
-"""Rows of data as users give them: an array, a table, a nested list or a sparse matrix."""
+"""Rows of data in any form: an array, a table, a nested list or a sparse matrix."""
 
 DType: TypeAlias = Any
 """A dtype of any library, or its name."""
@@ -28,7 +28,7 @@ Namespace: TypeAlias = Any
 Shape: TypeAlias = tuple[int, ...]
 
 Streams: TypeAlias = Any
-"""Random streams: a `RandomStreams`, or what draws as one does."""
+"""A `RandomStreams`, or an object with the same methods for draws."""
 
 Updates: TypeAlias = list[tuple[Array, Array]]
-"""Variables, and their values after a call of a compiled function."""
+"""Pairs of a Variable and its value after a call of a compiled function."""

@@ -1,7 +1,7 @@
-"""Whether chains agree and how precise their means are: R-hat, effective sample size, Monte Carlo error, drift.
+"""Convergence diagnostics of Markov chains: R-hat, effective sample size, Monte Carlo standard error, drift.
 
-Contract: arrays are of observables, one number for each chain and draw, float64 in host memory, of shape
-(…, chains, draws); what is computed of many observables at once is the same as of each alone. No random numbers.
+Contract: an array holds one value of an observable for each chain and draw, float64 in host memory, of shape
+(…, chains, draws). The results for several observables at once equal those for each alone. No random numbers are used.
 
 References
 ----------
@@ -32,35 +32,34 @@ __all__ = [
 ]  # fmt: skip
 
 Labels: TypeAlias = Sequence[float]
-"""Of chains, their inverse temperatures."""
+"""Inverse temperature of each chain."""
 
-_R_HAT = 1.05  # chains that agree stay below it
-_SIGMAS = 4.0  # of the normal quantile that R-hat of few independent draws does not exceed
-_DRIFT = 4.0  # standard errors between the beginning and the end of a record
-_CHAINS, _BLOCKS = 64, 20  # so many chains of a record at most, and so many draws and blocks of each at least
+_R_HAT = 1.05  # largest R-hat of chains that agree
+_SIGMAS = 4.0  # normal quantile for the limit of R-hat of few independent draws
+_DRIFT = 4.0  # largest difference between the beginning and the end of a record, in standard errors
+_CHAINS, _BLOCKS = 64, 20  # largest number of chains that are diagnosed, and smallest number of draws and blocks
 
 
 class TrainingWarning(RuntimeWarning):
-    """Training diverges, or stopped before the maximum: the machine is not what its data says."""
+    """Training diverges, or stopped before the maximum of the likelihood: the machine does not fit its data."""
 
 
 class MixingWarning(RuntimeWarning):
-    """Chains disagree, or still move away from where they began: means over them are not those of the machine."""
+    """Chains disagree, or still drift from their initial states: means over them may differ from the machine's."""
 
 
 def r_hat(values: Array) -> Array:
-    """The rank-normalised split R-hat of chains: the larger one of locations and of spreads.
+    """Compute the rank-normalised split R-hat of chains: the larger of the values for location and for spread.
 
     Parameters
     ----------
     values : array of shape (…, chains, draws)
-        Four draws at least.
+        At least four draws.
 
     Returns
     -------
     array of shape (…)
-        1 where each half of each chain tells the same, infinite where no half moves and they differ, NaN where nothing
-        moves at all.
+        About 1 if all halves of chains agree, inf if all halves are constant and differ, NaN if all values are equal.
 
     Examples
     --------
@@ -77,7 +76,7 @@ def r_hat(values: Array) -> Array:
 
 
 def scale_reduction(chains: Array) -> Array:
-    """The R-hat of chains as they are, neither split nor ranked: of groups of draws that need have no order.
+    """Compute the R-hat of chains, neither split nor rank-normalised; the draws can have any order.
 
     Examples
     --------
@@ -88,25 +87,26 @@ def scale_reduction(chains: Array) -> Array:
     host, draws = host_namespace(), chains.shape[-1]
     within = host.mean(host.var(chains, axis=-1, correction=1), axis=-1)
     between = host.var(host.mean(chains, axis=-1), axis=-1, correction=1)
-    within = host.where(within > 1e-20 * between, within, 0.0)  # 0, but for rounding
+    within = host.where(within > 1e-20 * between, within, 0.0)  # 0 up to rounding
     with host.errstate(divide="ignore", invalid="ignore"):
         return host.sqrt((draws - 1) / draws + between / within)
 
 
 def effective_size(values: Array, *, ranked: bool = True) -> Array:
-    """How many independent draws chains are worth.
+    """Compute the effective sample size of chains.
 
     Parameters
     ----------
     values : array of shape (…, chains, draws)
-        Four draws at least.
+        At least four draws.
     ranked : bool, optional
-        Whether of normal scores of the draws (bulk ESS), or of the draws themselves, for the error of their mean.
+        Whether to compute it for rank-normalised draws (bulk ESS), or for the draws themselves, which determine the
+        error of their mean.
 
     Returns
     -------
     array of shape (…)
-        NaN where nothing moves.
+        NaN if all values are equal.
 
     Examples
     --------
@@ -120,14 +120,14 @@ def effective_size(values: Array, *, ranked: bool = True) -> Array:
 
 
 def tail_size(values: Array) -> Array:
-    """The smaller effective sample size of the two tails: of how often draws are below their 5 and 95 % quantiles."""
+    """Compute the tail ESS: the smaller effective sample size of the indicators of the 5 % and 95 % quantiles."""
     host = host_namespace()
     ends = host.quantile(values, host.asarray([0.05, 0.95]), axis=(-2, -1))[..., None, None]
     return host.fmin.reduce(_effective(_halves(host.astype(values <= ends, host.float64))), axis=0)
 
 
 def monte_carlo_error(values: Array) -> Array:
-    """The standard error of the mean over all chains and draws, of shape (…).
+    """Compute the Monte Carlo standard error of the mean over all chains and draws, of shape (…).
 
     Examples
     --------
@@ -140,15 +140,16 @@ def monte_carlo_error(values: Array) -> Array:
 
 @dataclass(frozen=True)
 class Mixing:
-    """What records of observables tell of their chains.
+    """Diagnostics of records of observables.
 
     Attributes
     ----------
     r_hat, ess, mcse, drift : array of shape (…)
-        `ess` is that of the mean; `drift` is by how many standard errors the first tenth of a record differs from its
-        second half; 0 where the first draws are like those there.
+        `ess` is the effective sample size for the mean, `mcse` the standard error of the mean. `drift` is the
+        difference between the first tenth of a record and its second half in standard errors, or 0 if the first draws
+        are typical of the second half.
     limit : float
-        R-hat above it says that chains disagree.
+        Largest R-hat of chains that agree.
     """
 
     r_hat: Array
@@ -159,17 +160,17 @@ class Mixing:
 
     @property
     def disagree(self) -> Array:
-        """Where chains, or their halves, tell different things."""
+        """Whether chains, or their halves, disagree."""
         return self.r_hat > self.limit
 
     @property
     def drifts(self) -> Array:
-        """Where chains still move away from where they began."""
+        """Whether chains still drift from their initial states."""
         return self.drift > _DRIFT
 
 
 def mixing(values: Array) -> Mixing:
-    """Diagnose records, in far less time than it takes to draw them.
+    """Diagnose records at a bounded cost.
 
     Parameters
     ----------
@@ -177,18 +178,18 @@ def mixing(values: Array) -> Mixing:
 
     Notes
     -----
-    R-hat of few independent draws is above 1.05 by chance. It counts where it is also above `limit`, which they exceed
-    less than once in a thousand times: the square of R-hat of m halves of n draws is ``(n - 1 + f) / n``, f being
-    distributed as chi-squared over its m - 1 degrees of freedom (Wilson and Hilferty's quantile). Records of fewer than
-    20 draws tell too little: all is NaN.
+    R-hat of few independent draws can exceed 1.05 by chance. Chains disagree if it is also above `limit`, which
+    independent draws exceed with a probability below 1/1000: the square of R-hat of m halves of n draws is
+    ``(n - 1 + f) / n``, where f is distributed as chi-squared divided by its m - 1 degrees of freedom (with Wilson and
+    Hilferty's approximation of the quantile). For records of fewer than 20 draws, `r_hat`, `ess` and `mcse` are NaN.
 
-    Of long records R-hat takes draws at equal distances, as many as it takes for `limit` to be 1.05, and the errors
-    take the means of as many blocks, whose own correlations are summed; of more than 64 chains there are every second,
-    third, … one. So the cost is that of about 1,300 numbers, however long the record is.
+    For long records R-hat uses equally spaced draws, just enough for a `limit` of 1.05, and the errors use the means of
+    as many blocks and their autocorrelations; of more than 64 chains, only every second, third, … one is used. So the
+    cost is that of at most about 1,300 numbers, whatever the length of the record.
 
-    A record drifts where its first tenth differs from its second half by more than four standard errors, as the second
-    half has them, and the first draws from the draws there likewise. Then the mean over the record is off by more than
-    1.3 of its standard errors.
+    A record drifts if its first tenth differs from its second half by more than four standard errors, which are
+    estimated from the second half, and its first draws likewise. Then the error of the mean over the record is more
+    than 1.3 standard errors.
 
     Examples
     --------
@@ -223,35 +224,35 @@ def mixing(values: Array) -> Mixing:
 
 
 class Report(NamedTuple):
-    """What a dataset says of how well its chains have mixed.
+    """Convergence diagnostics of all observables of a dataset.
 
     Attributes
     ----------
     attributes : dict
-        Of each observable ``NAME_r_hat``, ``NAME_ess`` and ``NAME_mcse``: numbers, or, of several labels, lists, in
-        rising order of these. Nothing of what never changes, or is too short to tell.
+        For each observable ``NAME_r_hat``, ``NAME_ess`` and ``NAME_mcse``: numbers, or for several labels lists in
+        rising order of the labels. Values that are NaN for all labels, of constant or short records, are left out.
     doubts : str or None
-        What speaks against the means, if anything does.
+        Reason why means may be wrong, if there is one.
     """
 
     attributes: dict[str, Any]
     doubts: str | None
 
     def warn(self, helps: str, stacklevel: int = 2) -> None:
-        """Warn, in one line, where chains have not mixed."""
+        """Warn with `MixingWarning` if chains have not mixed; `helps` is a remedy."""
         if self.doubts is not None:
             text = f"{self.doubts}: means and errors may not be those of the machine. What helps: {helps}"
             warnings.warn(text, MixingWarning, stacklevel=stacklevel + 1)
 
 
 def report(series: Mapping[str, tuple[Array, Labels | None]]) -> Report:
-    """Diagnose what was observed.
+    """Diagnose the records of observables.
 
     Parameters
     ----------
     series : mapping of str to (array of shape (chains, draws), sequence or None)
-        Of each observable its record, and of each chain a label, its inverse temperature: chains are compared with
-        those of the same label.
+        For each observable its record, and the labels of the chains, their inverse temperatures: only chains with equal
+        labels are compared. None for equal labels.
     """
     found: dict[str, Any] = {}
     apart, moving = [], []
@@ -276,7 +277,7 @@ def report(series: Mapping[str, tuple[Array, Labels | None]]) -> Report:
 
 
 def _by_label(records: Sequence[Array], labels: Labels) -> list[dict[str, list[Any]]]:
-    """Of each record, the diagnostics of the chains of each label, in rising order."""
+    """Return for each record the diagnostics of the chains of each label, in rising order."""
     host = host_namespace()
     values = host.stack([host.asarray(record, dtype=host.float64) for record in records])
     members: dict[float, list[int]] = {}
@@ -293,20 +294,20 @@ def _by_label(records: Sequence[Array], labels: Labels) -> list[dict[str, list[A
 
 
 def _chance(degrees: int) -> float:
-    """What chi-squared over its degrees of freedom hardly ever exceeds."""
+    """Return a high quantile (four sigmas) of chi-squared divided by its degrees of freedom."""
     share = 2.0 / (9.0 * degrees)
     return (1.0 - share + _SIGMAS * math.sqrt(share)) ** 3
 
 
 def _drift(start: Array, kept: Array, blocks: Array) -> Array:
-    """By how many standard errors the beginnings of records differ from their ends.
+    """Return the differences between the beginnings and the ends of records, in standard errors.
 
     Parameters
     ----------
     start : array of shape (…, chains)
         The first draws.
     kept, blocks : array of shape (…, chains, blocks)
-        A draw of each block, and its mean.
+        The last draw of each block, and the mean of the block.
     """
     host = host_namespace()
     *_, chains, count = blocks.shape
@@ -323,20 +324,20 @@ def _drift(start: Array, kept: Array, blocks: Array) -> Array:
 
 
 def _error(values: Array, chains: Array) -> Array:
-    """The standard error of the mean of values, correlated as chains tell."""
+    """Return the standard error of the mean of values, with the effective sample size of `chains`."""
     host = host_namespace()
     return host.sqrt(host.var(values, axis=(-2, -1), correction=1) / _effective(chains))
 
 
 def _halves(values: Array) -> Array:
-    """The two halves of each chain as chains, without the draw in the middle if there is one."""
+    """Return the halves of all chains as chains, without the middle draw if the number of draws is odd."""
     host, half = host_namespace(), values.shape[-1] // 2
     found = host.concat([values[..., :half], values[..., -half:]], axis=-2)
     return host.astype(found, host.float64, copy=False)
 
 
 def _normal_scores(values: Array) -> Array:
-    """Normal scores of the ranks of values among all chains and draws; equal values share the mean of their ranks."""
+    """Return the normal scores of the ranks among all chains and draws; equal values have the mean of their ranks."""
     host = host_namespace()
     flat = host.reshape(values, (*values.shape[:-2], -1))
     count = flat.shape[-1]
@@ -348,14 +349,14 @@ def _normal_scores(values: Array) -> Array:
     first = host.maximum.accumulate(host.where(host.concat([end, step], axis=-1), places, 0), axis=-1)
     last = host.where(host.concat([step, end], axis=-1), places, count)
     last = host.flip(host.minimum.accumulate(host.flip(last, axis=-1), axis=-1), axis=-1)
-    scores = ndtri((host.arange(1.0, count + 0.5, 0.5) - 0.375) / (count + 0.25))  # of all ranks, and between them
+    scores = ndtri((host.arange(1.0, count + 0.5, 0.5) - 0.375) / (count + 0.25))  # scores of all ranks and half-ranks
     found = host.empty_like(flat)
     host.put_along_axis(found, order, scores[first + last], axis=-1)
     return host.reshape(found, values.shape)
 
 
 def _effective(chains: Array) -> Array:
-    """The effective sample size of chains as they are, by Geyer's initial monotone sequence."""
+    """Return the effective sample size of unsplit chains, by Geyer's initial monotone sequence."""
     host = host_namespace()
     count, draws = chains.shape[-2:]
     means = host.mean(chains, axis=-1)
@@ -372,9 +373,9 @@ def _effective(chains: Array) -> Array:
     even, odd = correlations[..., ::2], correlations[..., 1::2]
     pairs = even + odd
     going = host.logical_and.accumulate(pairs > 0, axis=-1)
-    going[..., -1] = False  # there are too few draws so far apart
+    going[..., -1] = False  # too few draws have the largest lags
     sums = host.minimum.accumulate(pairs, axis=-1)
-    # of the first pair that is not positive, the first correlation counts once if it is
+    # of the first pair that is not positive, the even correlation is added once if it is positive
     after = host.concat([host.ones_like(going[..., :1]), going[..., :-1]], axis=-1) & ~going
     times = 2.0 * host.sum(host.where(going, sums, 0.0), axis=-1) - 1.0
     times = times + host.sum(host.where(after & (even > 0), even, 0.0), axis=-1)

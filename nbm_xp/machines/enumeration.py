@@ -1,6 +1,6 @@
-"""All states of a few units: the digits of their numbers, and what their energies say.
+"""Enumeration of all states of a small machine, and exact averages over them.
 
-Machines of layers and machines on graphs number their states alike, by the digits of the values of their units.
+Machines of layers and machines on graphs use the same state indices, whose digits are the values of the units.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ __all__ = ["Enumeration", "state_digits"]
 
 
 def state_digits(numbers: Array, radices: Sequence[int]) -> Array:
-    """The values of all sites in the states of some numbers, counted from 0.
+    """Return the values of all sites, from 0, in the states with these indices.
 
     Parameters
     ----------
     numbers : array of shape (states,)
+        Indices of states.
     radices : sequence of int
-        How many values each site has.
+        Number of values of each site.
 
     Returns
     -------
     array of shape (states, sites)
-        The digits of the numbers; that of the last site is the least significant.
+        The digits of the indices; the last site has the least significant digit.
 
     Examples
     --------
@@ -48,16 +49,16 @@ class Enumeration:
     Parameters
     ----------
     energies : array
-        float64; state k is that whose units' values are the digits of k, the last unit's the most significant.
+        float64; the values of the units in state k are the digits of k, the last unit having the most significant one.
     units : int
-        How many there are.
+        Number of units.
     """
 
     energies: Array
     units: int
 
     def probabilities(self, beta: float = 1.0) -> Array:
-        """Of each state.
+        """Return the probability of each state.
 
         Examples
         --------
@@ -69,23 +70,23 @@ class Enumeration:
         return weights / host.sum(weights)
 
     def log_partition(self, beta: float = 1.0) -> float:
-        """The logarithm of the sum of ``exp(-β E)`` over all states."""
+        """Return the logarithm of the sum of ``exp(-β E)`` over all states."""
         host, least = host_namespace(), self._least(beta)
         return float(host.log(host.sum(host.exp(-beta * (self.energies - least)))) - beta * least)
 
     def energy(self, beta: float = 1.0) -> float:
-        """The mean energy a unit."""
+        """Return the mean energy per unit."""
         return float(host_namespace().sum(self.probabilities(beta) * self.energies)) / self.units
 
     def specific_heat(self, beta: float = 1.0) -> float:
-        """The specific heat a unit."""
+        """Return the specific heat per unit."""
         host, p = host_namespace(), self.probabilities(beta)
         mean = host.sum(p * self.energies)
         return float(beta**2 * host.sum(p * (self.energies - mean) ** 2)) / self.units
 
     @property
     def ground_energy(self) -> float:
-        """The least energy, of all units."""
+        """Lowest energy of all states; not divided by the number of units."""
         return float(host_namespace().min(self.energies))
 
     def _least(self, beta: float) -> float:

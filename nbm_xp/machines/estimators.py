@@ -1,4 +1,4 @@
-"""What estimators add to scikit-learn's base classes, and the names of the columns of tables."""
+"""The base class of estimators, and the names of the columns of tables."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = [
 
 
 def column_names(X: Any) -> list[str] | None:
-    """The names of a table's columns, if there are any and all are text.
+    """Return the names of a table's columns if all are strings, else None.
 
     Raises
     ------
     TypeError
-        If only some are text.
+        If only some are strings.
 
     Examples
     --------
@@ -40,12 +40,12 @@ def column_names(X: Any) -> list[str] | None:
 
 
 def check_names(known: Sequence[str] | None, X: Any) -> None:
-    """Compare the names of the columns of new rows with those learned from, where both have names.
+    """Compare the column names of new rows with those of the training data, if both have names.
 
     Raises
     ------
     ValueError
-        If the names, or their order, are others.
+        If the names or their order differ.
     """
     if known is None or column_names(X) is None:
         return
@@ -54,11 +54,11 @@ def check_names(known: Sequence[str] | None, X: Any) -> None:
     validate_data(holder, X, reset=False, skip_check_array=True)
 
 
-_REQUESTED = ("_metadata_request", "_sklearn_output_config")  # what scikit-learn's `clone` copies, too
+_REQUESTED = ("_metadata_request", "_sklearn_output_config")  # also copied by scikit-learn's `clone`
 
 
 class Estimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator of scikit-learn's whose fitted state is no mere dictionary of attributes."""
+    """A scikit-learn estimator whose fitted state is more than a dictionary of attributes."""
 
     n_features_in_: int
     feature_names_in_: Any
@@ -70,24 +70,24 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _features_in(self) -> list[str] | None:
-        """The names of the columns that were learned from, where they had names."""
+        """The names of the columns of the training data; None if there are none."""
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else list(names)
 
     def _name_features(self, names: Sequence[str] | None) -> None:
-        """Keep the names of the columns that are learned from, or forget those of earlier ones."""
+        """Set or delete `feature_names_in_`."""
         if names is not None:
             self.feature_names_in_ = host_namespace().asarray(list(names), dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
     def _requested(self) -> dict[str, Any]:
-        """What `set_output` and the requests of metadata have set."""
+        """Return the settings of `set_output` and of metadata requests."""
         return {name: value for name, value in vars(self).items() if name in _REQUESTED}
 
 
 def describe_rows(tags: Any, visible: Any) -> Any:
-    """The tags of an estimator with these visible units, which say what its rows may be."""
+    """Return scikit-learn's tags with the input properties of these visible units."""
     try:
         within = kind_of(visible, "visible", hidden=False).within
     except ValueError:  # which `fit` raises

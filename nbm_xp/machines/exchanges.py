@@ -1,10 +1,11 @@
-"""Ladders whose neighbours exchange states: whose turn it is, what goes where, and how far apart neighbours should be.
+"""Replica exchange: which pairs exchange in a step, the exchange itself, and the placement of temperatures.
 
-Contract: what is told of turns and places holds for arrays and for recorded Tensors alike, to the last bit.
+Contract: `due` and `exchanged` give bit-identical results for arrays and for recorded Tensors.
 
-A ladder is placed so that each pair of neighbours exchanges as often. Energies of a temperature are about normal, of
-variance σ²; then neighbours Δβ apart exchange with the probability erfc(Δβ σ / 2), so that σ, or a measured share of
-exchanges, says how far apart two temperatures are, and equal distances are laid out along the whole.
+Temperatures are placed such that all pairs of neighbours have the same acceptance rate. At a temperature, energies are
+approximately normal with variance σ²; then the acceptance rate of neighbours at a distance Δβ is erfc(Δβ σ / 2). So σ,
+or a measured acceptance rate, gives the distance of two temperatures, and the temperatures are placed at equal
+distances.
 
 References
 ----------
@@ -23,19 +24,19 @@ __all__ = ["distances", "due", "exchanged", "laid_out", "odd_pairs"]
 
 
 def odd_pairs(count: int) -> list[float]:
-    """1 for every other one of so many pairs, the second, the fourth …, else 0."""
+    """Return 1 for pairs with odd indices, 0 for the others."""
     return [float(pair % 2) for pair in range(count)]
 
 
 def due(odd: Array, turn: Array) -> Array:
-    """1 for the pairs that have their turn, else 0.
+    """Return 1 for the pairs that exchange in a step, else 0.
 
     Parameters
     ----------
     odd : array of shape (pairs,)
-        The numbers of `odd_pairs`.
-    turn : array that goes with it, or int
-        0 or 1: whether even or odd pairs have their turn.
+        The result of `odd_pairs`.
+    turn : array of the same library, or int
+        0 if even pairs exchange, 1 if odd pairs do.
 
     Examples
     --------
@@ -47,13 +48,13 @@ def due(odd: Array, turn: Array) -> Array:
 
 
 def exchanged(values: Array, swap: Array, axis: int) -> Array:
-    """What lies along an axis, where neighbours change places.
+    """Exchange neighbours along an axis.
 
     Parameters
     ----------
     values : array
     swap : array
-        1 for a pair of neighbours that does, else 0, for each pair along the axis; no member in two pairs.
+        1 for each pair of neighbours along the axis that is exchanged, else 0; exchanged pairs must not overlap.
     axis : int
 
     Examples
@@ -75,7 +76,7 @@ def exchanged(values: Array, swap: Array, axis: int) -> Array:
 
 
 def distances(shares: Array) -> Array:
-    """How far apart temperatures are that exchange so often, in standard deviations of the energy; in host memory.
+    """Return the distances Δβ σ of temperatures with these acceptance rates, in host memory.
 
     Examples
     --------
@@ -88,16 +89,16 @@ def distances(shares: Array) -> Array:
 
 
 def laid_out(betas: Array, between: Array, acceptance: float) -> Array:
-    """As many inverse temperatures as it takes for neighbours to exchange so often, between the same ends.
+    """Return inverse temperatures between the same ends, as many as give neighbours this acceptance rate.
 
     Parameters
     ----------
     betas : array of shape (temperatures,)
-        Rising, in host memory.
+        Inverse temperatures, rising, in host memory.
     between : array of shape (temperatures - 1,)
-        How far apart neighbours are: see `distances`.
+        Distances of neighbours: see `distances`.
     acceptance : float
-        The share of exchanges that is aimed at.
+        Target acceptance rate.
 
     Examples
     --------

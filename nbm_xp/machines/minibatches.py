@@ -1,4 +1,4 @@
-"""How training reads rows: minibatch by minibatch, a window of a lazy array, or of a sparse matrix, at a time."""
+"""Minibatches of rows for training, with one window of a lazy array in memory at a time."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from nbm_xp.namespace import array_namespace, asarray, is_lazy, running_dtype
 
 __all__ = ["WINDOW", "in_memory", "is_sparse", "minibatches", "observed"]
 
-_FEW = 1024  # rows of a sparse matrix that are made dense at a time
+_FEW = 1024  # rows of a sparse matrix made dense at a time
 WINDOW = 16_384
-"""Rows that training holds, and shuffles, at a time."""
+"""Number of rows that are loaded and shuffled at a time."""
 
 
 def is_sparse(X: object) -> bool:
-    """Whether this is a sparse matrix or array of SciPy's, which is not imported for the question.
+    """Return whether `X` is a SciPy sparse matrix or array, without importing SciPy.
 
     Examples
     --------
@@ -31,14 +31,14 @@ def is_sparse(X: object) -> bool:
 
 
 def in_memory(X: Array) -> Array:
-    """An array computed, where its library computes later; dense, where it is sparse."""
+    """Return a lazy array computed, a sparse one dense, and others unchanged."""
     if is_sparse(X):
         return X.toarray(order="C")
     return X.compute() if is_lazy(array_namespace(X)) else X
 
 
 def observed(units: Any, X: Array, weights: Array = None) -> Array:
-    """The mean of each visible unit in rows of data, each counting its weight."""
+    """Return the weighted mean of each visible unit in rows of data."""
     if weights is None and not is_sparse(X):
         return units.observed(X)
     total, parts = 0.0, []
@@ -55,24 +55,26 @@ def observed(units: Any, X: Array, weights: Array = None) -> Array:
 def minibatches(
     X: Array, size: int, uniforms: Callable[[int], Array] | None = None, weights: Array = None
 ) -> Iterator[tuple[Array, Array]]:
-    """The rows of an array, so many at a time, and what they count; the last ones may be fewer.
+    """Yield the rows of an array in minibatches, with their weights; the last minibatch of a window may be smaller.
 
     Parameters
     ----------
     X : array
     size : int
+        Number of rows of a minibatch.
     uniforms : callable, optional
-        Gives so many random numbers, in host memory, to shuffle by. Then windows of rows come in random order, and
-        the rows of each in random order: a window fits into memory, and the order has nothing to do with how `X` is
-        stored. Without it, rows come as they are.
+        Function from a number to as many random numbers in host memory, by which rows are shuffled: windows of rows
+        come in random order, and the rows of each window in random order, so only a window is in memory at a time. The
+        order does not depend on how `X` is stored. By default rows are not shuffled.
     weights : array of shape (rows,), optional
-        What rows count, in host memory.
+        Weights of the rows, in host memory.
 
     Yields
     ------
     rows : array
-        In memory.
+        Rows in memory.
     weights : array, or None
+        Their weights.
 
     Examples
     --------

@@ -1,13 +1,13 @@
-"""From scikit-learn's `random_state` to the random numbers of models and of Markov chains.
+"""Random numbers of models and Markov chains, from scikit-learn's `random_state`.
 
-Any int is a seed, 0 and large ones too; generators of other libraries give one; None asks the operating system. Two
-seeds give unrelated streams, and one seed gives several, each for a purpose.
+Any non-negative int is a seed, of any size; from generators of other libraries a seed is drawn; for None it comes from
+the operating system. Different seeds give independent streams, and so do different purposes with one seed.
 
-Random numbers of chains: what a chain draws in a sweep follows from the seed, the number of the sweep, the draw and the
-number of the chain, and from nothing else. So chains can be split into blocks, and sweeps into tasks, at will, and any
-of them begun anew in the middle. Draw d of a sweep begins ``d * 2**134`` steps after the seed's state, as the draws of
-a `RandomStreams` do; within it chain c has the stream that begins ``c * 2**72`` steps later, of which it takes a number
-for each unit, sweep after sweep.
+Random numbers of chains: the numbers of a chain in a sweep depend on the seed, the purpose, the sweep, the draw and the
+chain, and on nothing else. So chains can be divided into blocks and sweeps into tasks, and resumed after any sweep.
+Draw d of a sweep starts ``d * 2**134`` steps after the seed's state, like the draws of a `RandomStreams`; within it
+chain c has the stream that starts ``c * 2**72`` steps later, from which it takes a number for each unit, sweep after
+sweep.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from nbm_xp.tape import Function
 
 __all__ = ["ChainFunction", "ChainStreams", "entropy_of", "next_seed", "stream"]
 
-_LARGEST = 2147462578  # the six words of a seed lie below the smaller modulus of MRG31k3p, and none is zero here
+_LARGEST = 2147462578  # the six words of a state are from 1 to this number, less than the smaller modulus of MRG31k3p
 
 
 def entropy_of(random_state: Any) -> int:
-    """A number that stands for a `random_state`.
+    """Return the seed, an int, of a `random_state`.
 
     Parameters
     ----------
     random_state : int, None, or generator
-        An int stands for itself. A generator, one with a method ``integers`` or ``randint`` as NumPy's have, is asked
-        for a number, and so gives another one each time. None gives a number that nobody can foresee.
+        An int is the seed itself. From a generator with a method ``integers`` or ``randint``, like NumPy's, the next
+        number is drawn. None takes 128 random bits from the operating system.
 
     Raises
     ------
     ValueError
         If it is a negative int.
     TypeError
-        If it is something else.
+        If it is of another type.
 
     Examples
     --------
@@ -69,14 +69,14 @@ def entropy_of(random_state: Any) -> int:
 
 
 def stream(entropy: int, purpose: str = "model") -> RandomStreams:
-    """Random streams for one purpose, determined by a number.
+    """Return the random streams of a seed for one purpose.
 
     Parameters
     ----------
     entropy : int
-        What `entropy_of` gave.
+        The seed, from `entropy_of`.
     purpose : str, optional
-        Streams for different purposes have nothing to do with one another.
+        Streams for different purposes are independent.
 
     Returns
     -------
@@ -93,14 +93,14 @@ def stream(entropy: int, purpose: str = "model") -> RandomStreams:
 
 
 def _words(entropy: int, purpose: str) -> list[int]:
-    """The six words that the streams of a purpose begin with."""
+    """Return the six words of the initial state of a purpose's streams."""
     digest = hashlib.sha256(f"nbm_xp {purpose} {entropy}".encode()).digest()
     words = [int.from_bytes(digest[start : start + 4], "little") for start in range(0, 24, 4)]
     return [word % _LARGEST + 1 for word in words]
 
 
 def next_seed(rng: Streams) -> int:
-    """A seed that follows from where random streams are, which move on: another one at each call.
+    """Return a seed from the state of random streams, and advance them: each call returns another seed.
 
     Examples
     --------
@@ -114,14 +114,14 @@ def next_seed(rng: Streams) -> int:
 
 
 class ChainStreams:
-    """Random streams whose draws have the shape (units, chains), each chain a stream.
+    """Random streams for draws of shape (units, chains), with a stream for each chain.
 
-    Recorded formulas draw from it as from any other generator. Draws of shape (machines, units, chains) are possible
-    too: a chain's numbers are then those of its units of one machine after the other.
+    Recorded formulas draw from it as from any other generator. Draws can also have the shape (machines, units, chains):
+    a chain's numbers are then for the units of one machine after the other.
 
     Examples
     --------
-    Chain 2 of a block of its own has the numbers that it has among others.
+    Chain 2 has the same numbers in a block of its own as in a block with other chains.
 
     >>> import numpy as np
     >>> def numbers(offset, n_chains, sweep):
@@ -136,30 +136,30 @@ class ChainStreams:
         self._draws: list[tuple[Array, Array, tuple[int, int]]] = []  # states before and after, numbers and chains
 
     def uniform(self, size: Shape, low: float = 0.0, high: float = 1.0, dtype: DType = None) -> Array:
-        """Uniform numbers."""
+        """Draw uniform numbers."""
         drawn = self._drawn(draws.uniform, size, _columns(size), dtype=dtype_name(dtype or B.floatx()))
         return drawn if (low, high) == (0.0, 1.0) else low + (high - low) * drawn
 
     def binomial(self, size: Shape, p: Array = 0.5, dtype: DType = "int64") -> Array:
-        """Ones with probabilities `p`, an array of the shape of the draw, else zeros.
+        """Draw ones with probabilities `p`, an array of the shape of the draw, and zeros.
 
-        The uniforms have the dtype of the answer, whatever the configuration says: a worker may have another.
+        The uniforms have the dtype of the result, not that of the configuration, which may differ between workers.
         """
         name, columns = dtype_name(dtype), _columns(size)
         draw = functools.partial(_ones_and_zeros, p if len(size) == 2 else B.reshape(p, columns))
         return self._drawn(draw, size, columns, dtype=name, precision=name)
 
     def normal(self, size: Shape, avg: Array = 0.0, std: Array = 1.0, dtype: DType = None) -> Array:
-        """Normal numbers, by the method of Box and Muller.
+        """Draw normal numbers by the Box–Muller method.
 
-        A chain takes an even number of uniforms, so that both of a pair are its own.
+        A chain uses an even number of uniforms, so that chains share no pair.
         """
         units, chains = _columns(size)
         even = units + units % 2, chains
         return self._drawn(draws.normal, size, even, dtype=dtype_name(dtype or B.floatx())) * std + avg
 
     def _drawn(self, draw: Callable[..., Any], size: Shape, columns: tuple[int, int], **options: Any) -> Array:
-        """Record a draw of so many numbers for each of so many chains, and give as many of them as there are units."""
+        """Record a draw of `columns`, (numbers per chain, chains), and return its first rows in the shape `size`."""
         state = B.placeholder(shape=(columns[1], 6), dtype="int32")
         drawn, after = draw(state, size=columns, **options)
         self._draws.append((state, after, columns))
@@ -168,21 +168,22 @@ class ChainStreams:
         return drawn if len(size) == 2 else B.reshape(drawn, size)
 
     def compiled(self, inputs: Sequence[Array], outputs: Sequence[Array], name: str | None = None) -> ChainFunction:
-        """Compile formulas that draw into a function that holds no state, so that threads can share it."""
+        """Compile formulas with draws as a stateless function, which threads can share."""
         before, after, sizes = zip(*self._draws, strict=True) if self._draws else ((), (), ())
         return ChainFunction(B.function([*inputs, *before], [*outputs, *after], name=name), len(outputs), tuple(sizes))
 
 
 @dataclass(frozen=True)
 class ChainFunction:
-    """What `ChainStreams.compiled` gives.
+    """A compiled function of chains, the result of `ChainStreams.compiled`.
 
     Attributes
     ----------
     function : Function
     n_outputs : int
+        Number of outputs, without the states of streams.
     draws : tuple of pairs of int
-        For each draw, how many numbers a chain takes, and how many chains there are.
+        For each draw the number of random numbers of a chain, and the number of chains.
     """
 
     function: Function
@@ -190,7 +191,7 @@ class ChainFunction:
     draws: tuple[tuple[int, int], ...]
 
     def states(self, entropy: int, purpose: str, offset: int, sweep: int, xp: Namespace) -> list[Array]:
-        """The states of the streams of all draws before a sweep, int32 of shape (chains, 6), from chain `offset` on."""
+        """Return the states of the streams of all draws before a sweep, int32, (chains, 6), from chain `offset` on."""
         a, b, c, d, e, f = _words(entropy, purpose)
         found = []
         for draw, (units, chains) in enumerate(self.draws):
@@ -199,7 +200,7 @@ class ChainFunction:
         return found
 
     def __call__(self, inputs: Sequence[Array], states: Sequence[Array]) -> tuple[Sequence[Array], Sequence[Array]]:
-        """The outputs, and the states of the streams after the draws."""
+        """Return the outputs, and the states of the streams after the draws."""
         found = self.function(*inputs, *states)
         return found[: self.n_outputs], found[self.n_outputs :]
 
@@ -209,6 +210,6 @@ def _ones_and_zeros(chances: Array, state: Array, **options: Any) -> Array:
 
 
 def _columns(size: Shape) -> tuple[int, int]:
-    """How many numbers each chain takes, and how many chains there are."""
+    """Return the number of random numbers of each chain, and the number of chains."""
     *units, chains = size
     return math.prod(units), chains

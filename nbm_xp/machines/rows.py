@@ -1,7 +1,7 @@
-"""What a model accepts as data, checked before any work, and how training reads it, minibatch by minibatch.
+"""Validation of data: rows, weights of rows, and numbers.
 
-Arrays in memory are checked at once. Those that are computed later are checked block by block, as they are computed;
-training computes them a window of rows at a time, openly.
+Arrays in memory are checked immediately. Lazy arrays are checked block by block when they are computed; training
+computes them a window of rows at a time.
 """
 
 from __future__ import annotations
@@ -40,19 +40,21 @@ __all__ = [
     "shortened", "sparse_rows",
 ]  # fmt: skip
 
-_ROUNDING = 1e-6  # by which scalers exceed their range
+_ROUNDING = 1e-6  # scalers may exceed their range by this
 
 
 class Values(NamedTuple):
-    """The values that data may have.
+    """The values allowed in data.
 
     Attributes
     ----------
     least, most : float
+        Smallest and largest value.
     whole : bool
-        Whether they must be whole numbers.
+        Whether values must be whole numbers.
     parts : tuple of pairs of Values, or None, and int
-        Where columns differ: what so many of them, then so many others may have. The others are bounds of all, then.
+        Allowed values of consecutive groups of columns, and their numbers of columns; empty if all columns have the
+        same. `least` and `most` are then bounds for all columns.
     """
 
     least: float
@@ -65,12 +67,12 @@ _SHARES, _FINITE = Values(0.0, 1.0), Values(-sys.float_info.max, sys.float_info.
 
 
 def positive_int(value: Array, name: str, least: int = 1) -> int:
-    """A whole number no less than `least`.
+    """Return `value` as an int, at least `least`.
 
     Raises
     ------
     ValueError
-        If it is anything else; the message names the argument.
+        If it is not such a whole number; the message names the argument.
 
     Examples
     --------
@@ -87,12 +89,12 @@ def positive_int(value: Array, name: str, least: int = 1) -> int:
 
 
 def numbers(values: Array, name: str, xp: Namespace | None = None, dtype: DType = None) -> Array:
-    """An array of a library, by default its own or the host's, of what may be a nested list or an array of another one.
+    """Convert an array, table or nested list to an array of a library, by default its own or that of host memory.
 
     Raises
     ------
     ValueError
-        If that holds anything else than numbers; the message names the argument.
+        If it contains anything but numbers; the message names the argument.
 
     Examples
     --------
@@ -113,16 +115,16 @@ def numbers(values: Array, name: str, xp: Namespace | None = None, dtype: DType 
         xp = array_namespace(values) if is_array(values) else host_namespace()
     try:
         array = asarray(values, xp, dtype)
-        dtype_name(array)  # refuses arrays of objects and of text
+        dtype_name(array)  # raises for arrays of objects and of strings
     except (TypeError, ValueError) as error:
         if is_array(values) and library_name(values) not in (library_name(xp), library_name(host_namespace())):
-            raise  # it says how to convert one library's arrays openly
+            raise  # the message says how to convert arrays between libraries
         raise ValueError(f"{name} must be an array of numbers, got {shortened(repr(values))}") from error
     return array
 
 
 def shortened(text: str) -> str:
-    """A text in one line that a message can hold."""
+    """Return a text as one line of at most 80 characters, for messages."""
     line = " ".join(text.split())
     return line if len(line) <= 80 else line[:77] + "..."
 
@@ -136,39 +138,39 @@ def checked_rows(
     clip: bool = True,
     owner: str = "the model",
 ) -> Array:
-    """Rows of values between two, or of any real numbers, as an array of the library that they came in.
+    """Return checked rows, by default with values in [0, 1], as an array of their library.
 
     Parameters
     ----------
-    X : array or nested list of shape (rows, features)
-        A sparse one of SciPy's becomes a dense one.
+    X : array, table or nested list of shape (rows, features)
+        A SciPy sparse array is converted to a dense one.
     n_features : int, optional
-        How many features it must have.
+        Required number of features.
     name : str, optional
-        The argument's name, for messages.
+        Name of the argument in messages.
     within : Values or None, optional
-        The values that are allowed; None for all that are finite.
+        Allowed values; None for all finite ones.
     clip : bool, optional
-        Whether finite values outside are clipped to those; never where only whole numbers are allowed.
+        Whether to clip finite values to the allowed range; whole numbers are never clipped.
     owner : str, optional
-        Whose features they are, for messages.
+        Name of the model in messages.
 
     Returns
     -------
     array
-        `X` itself, if nothing is clipped; a list becomes an array in host memory; an array that is computed later is
-        checked and clipped then.
+        `X` itself if nothing is clipped; a list becomes an array in host memory; a lazy array is checked and clipped
+        when it is computed.
 
     Raises
     ------
     ValueError
-        If it is no array of real numbers, has not two axes, or other than `n_features` features, or values that are
-        not finite or, where they are not clipped, outside of these.
+        If `X` is not an array of real numbers with two axes and `n_features` features, or has values that are not
+        finite, or not allowed and not clipped.
 
     Warns
     -----
     UserWarning
-        If values are clipped by more than rounding explains.
+        If values are clipped by more than 1e-6.
 
     Examples
     --------
@@ -201,14 +203,14 @@ def checked_rows(
 
 
 def sparse_rows(X: Array, n_features: int | None = None, *, within: Values | None = _SHARES, owner: str) -> Array:
-    """Rows of a sparse matrix of SciPy's, checked as `checked_rows` does, without making them dense.
+    """Return checked rows of a SciPy sparse matrix, as `checked_rows` does, without making the matrix dense.
 
-    Where columns differ in what is allowed, nothing is clipped, and values outside are an error.
+    If allowed values differ between columns, nothing is clipped, and other values are an error.
     """
     rows = X.tocsr(copy=True)
     rows.sum_duplicates()
     checked_rows(rows[:1, :], n_features, within=None, owner=owner)
-    if within is not None and within.parts:  # what may be stored depends on the column
+    if within is not None and within.parts:  # allowed values depend on the column
         for block, _ in minibatches(rows, WINDOW):
             checked_values(block, "X", within)
     elif rows.nnz:
@@ -221,14 +223,14 @@ def _checked_block(name: str, within: Values | None, clip: bool, offset: Any, sh
 
 
 def checked_values(block: Array, argument: str, within: Values | None, clip: bool = False) -> Array:
-    """An array in memory itself, if its values are finite, and those that are allowed.
+    """Return an array in memory after checking that its values are finite and allowed.
 
-    With `clip`, finite values outside of these become the nearest of them; a warning says so.
+    With `clip`, finite values outside the allowed range are clipped to it, with a warning.
 
     Raises
     ------
     ValueError
-        If they are not.
+        If a value is not finite, or not allowed and not clipped.
     """
     if is_bool(block) or 0 in block.shape:
         return block
@@ -237,14 +239,14 @@ def checked_values(block: Array, argument: str, within: Values | None, clip: boo
     if is_traced([block]):
         return B.clip(block, within.least, within.most) if clip and within and not within.whole else block
     extremes = array_namespace(block).stack([B.min(block), B.max(block)])
-    low, high = map(float, to_numpy(extremes))  # one wait for a device
+    low, high = map(float, to_numpy(extremes))  # one synchronisation with a device
     least, most, whole, _ = within or _FINITE
     if clip and within and not whole and -sys.float_info.max <= low and high <= sys.float_info.max:
         if low < least - _ROUNDING or high > most + _ROUNDING:
             advice = "clipped to it; scale the data so that they lie within"
             found = f"values from {low:g} to {high:g}, those outside [{least:g}, {most:g}]"
             warnings.warn(f"{argument} has {found} are {advice}", stacklevel=3)
-        kind = int if is_integer(block) else float  # the dtype stays; one without -1 is not told of it
+        kind = int if is_integer(block) else float  # keeps the dtype; bounds beyond an unsigned dtype are not used
         block = block if low >= least else B.maximum(block, kind(least))
         return block if high <= most else B.minimum(block, kind(most))
     if not (low >= least and high <= most):
@@ -258,7 +260,7 @@ def checked_values(block: Array, argument: str, within: Values | None, clip: boo
 
 
 def _checked_parts(block: Array, argument: str, parts: tuple[Any, ...], clip: bool) -> Array:
-    """Columns of several kinds, each checked for itself."""
+    """Return an array in memory after checking each group of columns."""
     found, first = [], 0
     for within, count in parts:
         of_part = f"{argument}[..., {first}:{first + count}]"
@@ -272,12 +274,12 @@ def _checked_parts(block: Array, argument: str, parts: tuple[Any, ...], clip: bo
 
 
 def known_length(X: Array, name: str = "X") -> int:
-    """How many rows there are, which random numbers need to know; at least one.
+    """Return the number of rows, at least one, which determines the number of random streams.
 
     Raises
     ------
     ValueError
-        If nobody knows before the array is computed, or there is none.
+        If the number is unknown until a lazy array is computed, or zero.
     """
     length = X.shape[0]
     if length != length:
@@ -288,12 +290,12 @@ def known_length(X: Array, name: str = "X") -> int:
 
 
 def checked_weights(weights: Array, X: Array) -> Array:
-    """How much each row counts, in host memory, their mean being 1; None where nobody says.
+    """Return the weights of rows, scaled to a mean of 1, in host memory; None for None.
 
     Raises
     ------
     ValueError
-        If there is not one for each row, or one is below 0 or not finite, or all are zero.
+        If there is not one weight for each row, a weight is negative or not finite, or all are zero.
 
     Examples
     --------
