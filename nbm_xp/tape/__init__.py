@@ -1,6 +1,6 @@
-"""The tape: record the array API standard, differentiate what was recorded, and run it on any library.
+"""The tape: record functions of the array API standard as a graph, differentiate it, and run it on any library.
 
-`Variable` and `placeholder` start a graph; functions and operators of the standard extend it; `gradients`
+`Variable` and `placeholder` create its leaves; functions and operators of the standard extend it; `gradients`
 differentiates it; `function` and `evaluate` run it.
 """
 

@@ -130,7 +130,7 @@ class _Backward:
             gradient = sum_to(gradient, node.shape)
         if gradient.dtype != node.dtype:
             if gradient.dtype.kind == "c" and node.dtype.kind != "c":
-                gradient = real(gradient)  # a real value moves along the real line alone
+                gradient = real(gradient)  # the imaginary part does not affect a real value
             if self.keep_dtype and gradient.dtype != node.dtype:
                 gradient = astype(gradient, node.dtype)
         left = path[len(self.paths.get(node, ())) :]

@@ -1,7 +1,7 @@
 """Jacobians and Hessians as arrays: a linear map applied to all unit vectors at once.
 
-The map, from cotangents to gradients of the arguments or from tangents to those of the results, is recorded for one
-vector and applied to all of them as by `vmap`.
+The map, from cotangents of the results to gradients of the arguments or from tangents of the arguments to tangents of
+the results, is recorded for one vector and applied to all as by `vmap`.
 """
 
 from __future__ import annotations

@@ -1,20 +1,19 @@
-"""Eigenvalues, singular values, and the norms that follow from them.
+"""Eigenvalues, singular values, and the norms computed from them.
 
 Eigenvalues: Giles (2008), "An extended collection of matrix derivative results for forward and reverse mode algorithmic
 differentiation". Singular values: Seeger, Hetzel, Dai, Meissner, Lawrence (2017), "Auto-differentiating linear
-algebra", and Wan and Zhang (2019), "Automatic differentiation for complex valued SVD", with the term of two singular
-values split in two: what the factors turn together, over the difference of the values, and what they turn apart, over
-the sum.
+algebra", and Wan and Zhang (2019), "Automatic differentiation for complex valued SVD", with the term of each pair of
+singular values split in two: the common rotation of both factors, divided by the difference of the values, and the
+opposite rotation, divided by their sum.
 
-Vectors are unique only up to signs, or phases: so should be what is differentiated. Those that belong to equal
-eigenvalues or singular values may be any of their space, and what turns them into each other in a gradient rule is 0
-over 0 there. Where a cotangent depends on the matrix by way of the vectors alone, it is that of their space, and the
-limit is zero. Otherwise the standard rule has no limit, and the gradient is NaN, as in JAX. A limit is known at this
-matrix alone, so its own slope is NaN.
+Vectors are unique only up to signs or phases, and differentiated functions should not depend on these. The vectors of
+equal eigenvalues or singular values are an arbitrary basis of their space, and the terms of the gradient rules that
+rotate them into each other are 0 / 0. If the cotangent depends on the matrix only through the vectors, it is a function
+of their space and the limit is zero. Otherwise the rule has no limit and the gradient is NaN, as in JAX. A limit is
+known at this matrix only, so its derivative is NaN.
 
-Gradients of norms are finite everywhere: zero where there is a corner, at the zero vector, an element or a singular
-value that is zero; where several elements, rows, columns or singular values are the largest (smallest) they share the
-gradient equally.
+Gradients of norms are finite everywhere: zero at kinks (the zero vector, zero elements and zero singular values); if
+several elements, rows, columns or singular values are the largest (smallest), they share the gradient equally.
 """
 
 from __future__ import annotations
@@ -58,22 +57,22 @@ __all__ = ["eig", "eigh", "eigvals", "eigvalsh", "matrix_norm", "matrix_rank", "
 
 
 def skew(x: Tensor) -> Tensor:
-    """The matrix less its adjoint."""
+    """Return a matrix minus its adjoint."""
     return x - adjoint(x)
 
 
 def rounding(values: Tensor) -> Tensor:
-    """The difference below which two of these singular or eigenvalues count as equal: several units in their sum."""
+    """Return the difference below which eigenvalues or singular values count as equal: 8 eps times the sum of all."""
     total = sum_(abs_(values), axis=-1, keepdims=True)
     return total * float(8 * finfo(values).eps)
 
 
 _NEAR = 0.625
-"""The power of the rounding error below which the limit is nearer to the truth than the quotient is."""
+"""Power of eps, relative to the values, below which the limit is more accurate than the quotient."""
 
 
 def over_difference(numerator: Tensor, values: Tensor, tolerance: Tensor, of: Sequence[Tensor]) -> Tensor:
-    """A matrix over each column's value less each row's; its limit where they are equal, and zero on the diagonal."""
+    """Divide a matrix by column's minus row's value; the limit where these are equal, and zero on the diagonal."""
     same = diagonal_mask(values.node.shape[-1])
     sizes = abs_(values)
     near = (expand_dims(sizes, -2) + expand_dims(sizes, -1)) * finfo(values).eps ** _NEAR
@@ -82,21 +81,21 @@ def over_difference(numerator: Tensor, values: Tensor, tolerance: Tensor, of: Se
 
 
 def over_gap(numerator: Tensor, gap: Tensor, values: Tensor, tolerance: Tensor, of: Sequence[Tensor]) -> Tensor:
-    """A numerator, made of the matrices `of`, over what is computed from values; its limit where that is zero."""
+    """Divide a numerator, computed from the matrices `of`, by a gap between values; the limit where the gap is zero."""
     none = abs_(gap) <= tolerance
     safe = where(none, 1.0, gap)
     here = record(_KNOWN_HERE, expand_dims(values, -2), any_(none, axis=(-2, -1), keepdims=True))
-    if _depends_on_values(of, values.node):  # vectors that nothing depends on have cotangents that are exactly zero
+    if _depends_on_values(of, values.node):  # cotangents of unused vectors are exactly zero
         unused = none & (numerator == 0) & (gap != 0)
         return where(unused, here * 0.0, numerator * where(none, float("nan"), 1.0 / safe))
     first, *others = (sum_(abs_(part), axis=(-2, -1), keepdims=True) for part in of)
     unknown = none & (abs_(numerator) > sum(others, first) * finfo(values).eps ** 0.5)
-    # a factor, so that what is linear in the numerator knows as well that there is no answer
+    # a factor of the numerator, so that functions linear in it become NaN too
     return where(none, here * 0.0, numerator / safe) + numerator * where(unknown, float("nan"), 0.0)
 
 
 def _depends_on_values(of: Sequence[Tensor], values: Node) -> bool:
-    """Whether cotangents depend on the decomposed matrix otherwise than by way of its vectors."""
+    """Return whether cotangents depend on the decomposed matrix other than through its vectors."""
     call = values.call
 
     def operands(node: Node) -> Sequence[Node]:
@@ -114,11 +113,11 @@ _KNOWN_HERE = declare(
     run=lambda xp, values, where: xp.ones_like(values),
     tags=frozenset({ELEMENTWISE_TAG}),
 )
-"""A factor 1 that says of a product that its slope in the values is not known where a condition holds."""
+"""The factor 1, whose derivative in the values is NaN where a condition is true."""
 
 
 def _turned(numerator: Tensor, values: Tensor, of: Tensor) -> Tensor:
-    """What turns eigenvectors into each other, over the differences of their eigenvalues."""
+    """Divide the rotation of eigenvectors into each other by the differences of their eigenvalues."""
     return over_difference(numerator, values, expand_dims(rounding(values), -1), [of])
 
 
@@ -135,7 +134,7 @@ _EIGH = of_square("linalg.eigh", _eigh_rule, lambda x: [(x.shape[:-1], real_of(x
 
 
 def eigh(x: Any, /) -> EighResult:
-    """The eigenvalues and eigenvectors of Hermitian matrices."""
+    """Return the eigenvalues and eigenvectors of Hermitian matrices."""
     return EighResult(*record_several(_EIGH, floating(x)))
 
 
@@ -147,14 +146,14 @@ _EIGVALSH = of_square(
 
 
 def eigvalsh(x: Any, /) -> Tensor:
-    """The eigenvalues of Hermitian matrices, ascending."""
+    """Return the eigenvalues of Hermitian matrices, in ascending order."""
     return record(_EIGVALSH, floating(x))
 
 
 def _eig_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, dtype: Any) -> Tensor:
-    """The vectors have length 1, and may turn in the complex plane as they like.
+    """Return the gradient for eigenvectors of norm 1 and arbitrary phase.
 
-    NaN where there are too few of them, and values are not smooth.
+    It is NaN for defective matrices, whose eigenvalues are not smooth.
     """
     values, vectors = out[0], out[1]
     back = matrix_transpose(vectors)
@@ -169,7 +168,7 @@ def _eig_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, dtype: Any) -> Tenso
     return where(enough, matmul(inverse, added(expand_dims(g[0], -1) * back if 0 in g else None, turning)), math.nan)
 
 
-_EIG = of_square(  # the results complex also where all of them are real
+_EIG = of_square(  # results are complex even if all eigenvalues are real
     "linalg.eig",
     _eig_rule,
     lambda x: [(x.shape[:-1], complex_of(x.dtype)), (x.shape, complex_of(x.dtype))],
@@ -178,7 +177,7 @@ _EIG = of_square(  # the results complex also where all of them are real
 
 
 def eig(x: Any, /) -> EigResult[Tensor]:
-    """The eigenvalues and eigenvectors of square matrices, complex always."""
+    """Return the eigenvalues and eigenvectors of square matrices, always complex."""
     x = floating(x)
     return EigResult(*record_several(_EIG, x, dtype=complex_of(x.dtype)))
 
@@ -192,7 +191,7 @@ _EIGVALS = of_square(
 
 
 def eigvals(x: Any, /) -> Tensor:
-    """The eigenvalues of square matrices, complex always."""
+    """Return the eigenvalues of square matrices, always complex."""
     x = floating(x)
     return record(_EIGVALS, x, dtype=complex_of(x.dtype))
 
@@ -218,7 +217,7 @@ def _svd_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, full_matrices: bool)
     )
     pulls = [pull for pull in (pull_u, pull_v) if pull is not None]
     turns = None
-    if pulls:  # the cotangents of the factors turn their columns into each other: together, and apart
+    if pulls:  # rotations of the factors' columns into each other: common and opposite
         together = over_difference(skew(added(*pulls)), s, tolerance, pulls)
         difference = added(pull_u, None if pull_v is None else -pull_v)
         apart = over_gap(skew(difference), expand_dims(s, -2) + expand_dims(s, -1), s, tolerance, pulls)
@@ -235,10 +234,10 @@ def _svd_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, full_matrices: bool)
 
 
 def _outside(factor: Tensor, own: Tensor, g: Tensor, rank: Any, full_matrices: bool) -> Tensor:
-    """The part of a cotangent that leads out of the space of the columns that belong to singular values."""
+    """Return the part of a cotangent outside the space of the singular vectors."""
     mine = g[..., :rank] if full_matrices else g
     result = mine - matmul(own, matmul(adjoint(own), mine))
-    if full_matrices:  # as the space grows into the others, they turn back
+    if full_matrices:  # the other columns rotate by the opposite amount
         others, g_others = factor[..., rank:], g[..., rank:]
         result = result - matmul(others, matmul(adjoint(g_others), own))
     return result
@@ -248,7 +247,7 @@ _SVD = of_matrices("linalg.svd", _infer_svd, (_svd_rule,))
 
 
 def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
-    """The singular value decomposition."""
+    """Return the singular value decomposition."""
     return SVDResult(*record_several(_SVD, floating(x), full_matrices=full_matrices))
 
 
@@ -260,12 +259,12 @@ _SVDVALS = of_matrices(
 
 
 def svdvals(x: Any, /) -> Tensor:
-    """The singular values, the largest first."""
+    """Return the singular values, in descending order."""
     return record(_SVDVALS, floating(x))
 
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Tensor:
-    """How many singular values are larger than `rtol` times the largest."""
+    """Return the number of singular values larger than `rtol` times the largest."""
     x = floating(x)
     check_matrices(x.node, "matrix_rank")
     rows, columns = x.node.shape[-2:]
@@ -281,7 +280,7 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Tensor:
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Tensor:
-    """The norm of vectors along axes, of any order, 0 and infinite ones included."""
+    """Return the norm of vectors along axes, of any order including 0, inf and -inf."""
     x = floating(x)
     options: dict[str, Any] = {"axis": axes_of(axis, x.ndim), "keepdims": keepdims}
     if ord == 2:
@@ -297,14 +296,14 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
     powers = where(none, 0.0 if ord > 0 else math.inf, where(none, 1.0, size) ** ord)
     if ord > 0:
         return root(sum_(powers, **options), ord)
-    # with a negative order one element that is zero makes the norm zero
+    # for a negative order, a single zero element makes the norm zero
     some = any_(none, **options)
     finite = sum_(where(none, 1.0, powers), **options)
     return where(some, 0.0, where(some, 1.0, finite) ** (1 / ord))
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
-    """The norm of matrices: ``'fro'``, ``'nuc'``, or that of order 1, 2, inf, -1, -2, -inf."""
+    """Return the norm of matrices: ``'fro'``, ``'nuc'``, or of order 1, 2, inf, -1, -2 or -inf."""
     x = floating(x)
     check_matrices(x.node, "matrix_norm")
     if ord is None or (isinstance(ord, str) and ord == "fro"):

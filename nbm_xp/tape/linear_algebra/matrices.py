@@ -1,17 +1,16 @@
-"""Linear equations, inverses, determinants, the Cholesky and QR factors, and what functions of matrices share.
+"""Linear equations, inverses, determinants, Cholesky and QR factors, and helpers for functions of matrices.
 
-Papers on derivatives of matrix functions pair a cotangent with its conjugate: a loss changes by the real part of
-``tr(adjoint(G) @ dX)``. Here the rules of gradients pair it as it stands (see `elementwise`), so that rules which
-follow such a paper conjugate the cotangent when it comes and the gradient when it goes: `conj`, which does nothing to
-real numbers.
+Papers on derivatives of matrix functions use the conjugate of the cotangent: a loss changes by the real part of
+``tr(adjoint(G) @ dX)``. The gradient rules here do not conjugate (see `elementwise`), so that rules from such papers
+conjugate their cotangent and the resulting gradient.
 
-The derivative of a determinant is the matrix of cofactors, which is finite of a singular matrix too. From the second
-derivative on the inverse is used, and the matrix must be regular.
+The derivative of a determinant is the matrix of cofactors, which is finite for singular matrices too. Second and higher
+derivatives use the inverse and need a regular matrix.
 
 QR: Walter, Lehmann, Lamour (2012), "On evaluating higher-order derivatives of the QR decomposition of tall matrices
 with full column rank in forward and reverse mode of algorithmic differentiation", and Seeger and others (2017),
-"Auto-differentiating linear algebra", for complex matrices with the real diagonal of R that LAPACK gives. Of a wide
-matrix the first columns are decomposed, and the others are their multiples: ``R[:, k:] = adjoint(Q) @ x[:, k:]``.
+"Auto-differentiating linear algebra", for complex matrices with the real diagonal of R that LAPACK returns. For a wide
+matrix the first k columns are decomposed, and the others follow: ``R[:, k:] = adjoint(Q) @ x[:, k:]``.
 """
 
 from __future__ import annotations
@@ -42,19 +41,19 @@ __all__ = [
 
 
 def check_matrices(x: Node, name: str) -> None:
-    """Raise for what is no matrix and no stack of matrices."""
+    """Raise unless `x` is a matrix or a stack of matrices."""
     if len(x.shape) < 2:
         raise ValueError(f"{name} needs matrices, got shape {written(x.shape)}")
 
 
 def check_square(x: Node, name: str) -> None:
-    """Raise for what is not square."""
+    """Raise unless `x` is a square matrix or a stack of these."""
     if len(x.shape) < 2 or same_length(x.shape[-1], x.shape[-2]) is False:
         raise ValueError(f"{name} needs square matrices, got shape {written(x.shape)}")
 
 
 def of_square(name: str, rule: Rule, spec: Callable[[Node], Any] = same_as_first, **facts: Any) -> Operation:
-    """Declare a function of square matrices; `spec` gives the shape and dtype of its result, or of each of them."""
+    """Declare a function of square matrices; `spec` returns the shape and dtype of its result, or of each result."""
 
     def infer(x: Node, **attributes: Any) -> Any:
         check_square(x, name.rpartition(".")[2])
@@ -64,29 +63,29 @@ def of_square(name: str, rule: Rule, spec: Callable[[Node], Any] = same_as_first
 
 
 def added(*parts: Tensor | None) -> Tensor:
-    """The sum of the terms that are not None."""
+    """Return the sum of the terms that are not None."""
     first, *others = (part for part in parts if part is not None)
     return sum(others, first)
 
 
 def adjoint(x: Tensor) -> Tensor:
-    """The conjugate transpose."""
+    """Return the conjugate transpose."""
     return conj(matrix_transpose(x))
 
 
 def by_columns(x: Tensor, factors: Tensor) -> Tensor:
-    """Each column of `x` times its factor."""
+    """Multiply each column of `x` by its factor."""
     return x * expand_dims(factors, -2)
 
 
 def diagonal_mask(n: Size) -> Tensor:
-    """Where a matrix of n rows has its diagonal."""
+    """Return a boolean n x n matrix that is True on the diagonal."""
     places = arange(n)
     return expand_dims(places, 1) == expand_dims(places, 0)
 
 
 def diagonal_matrix(values: Tensor) -> Tensor:
-    """Matrices with these values on the diagonal, and zeros."""
+    """Return matrices with these values on the diagonal and zeros elsewhere."""
     return where(diagonal_mask(values.node.shape[-1]), expand_dims(values, -1), 0.0)
 
 
@@ -96,7 +95,7 @@ def _diagonal_length(rows: Size, columns: Size, offset: int) -> Size:
 
 
 def _undiagonal(g: Tensor, x: Tensor, offset: int) -> Tensor:
-    """A matrix with `g` on a diagonal: of the elements row by row, each one place further than a row is long."""
+    """Return a matrix with `g` on a diagonal: a slice of the flattened matrix with the step ``columns + 1``."""
     *batch, rows, columns = x.node.shape
     size, step = rows * columns, columns + 1
     start = minimum_length((offset if offset >= 0 else -offset * columns, size))
@@ -114,7 +113,7 @@ _DIAGONAL = of_matrices(
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
-    """The elements on a diagonal of matrices."""
+    """Return the elements on a diagonal of matrices."""
     x = as_tensor(x)
     if x.ndim < 2:
         raise ValueError(f"diagonal needs matrices, got shape {written(x.node.shape)}")
@@ -122,7 +121,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
-    """The sum of a diagonal of matrices."""
+    """Return the sum of a diagonal of matrices."""
     return sum_(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
@@ -147,7 +146,7 @@ def _solve_left(g: Tensor, out: Tensor, a: Tensor, b: Tensor) -> Tensor:
 
 def _solve_right(g: Tensor, out: Tensor, a: Tensor, b: Tensor) -> Tensor:
     back = matrix_transpose(a)
-    if b.ndim == 1 and a.ndim > 2:  # one vector for a stack of matrices: its cotangents are many vectors
+    if b.ndim == 1 and a.ndim > 2:  # one vector for a stack of matrices has a stack of cotangents
         return solve(back, expand_dims(g, -1))[..., 0]
     return solve(back, g)
 
@@ -156,7 +155,7 @@ _SOLVE = declare("linalg.solve", _infer_solve, (_solve_left, _solve_right))
 
 
 def solve(x1: Any, x2: Any, /) -> Tensor:
-    """The solution of linear equations; `x2` is one vector if it has one axis, else matrices."""
+    """Return the solution of linear equations; `x2` is a vector if it has one axis, else a stack of matrices."""
     x1, x2 = together(floating(x1), floating(x2))
     return record(_SOLVE, x1, x2)
 
@@ -170,7 +169,7 @@ _INV = of_square("linalg.inv", _inv_rule)
 
 
 def inv(x: Any, /) -> Tensor:
-    """The inverse of square matrices."""
+    """Return the inverse of square matrices."""
     return record(_INV, floating(x))
 
 
@@ -180,7 +179,7 @@ def _infer_pinv(x: Node, rtol: Any) -> Any:
 
 
 def _pinv_rule(g: Tensor, out: Tensor, x: Tensor, rtol: Any) -> Tensor:
-    """Golub and Pereyra (1973), "The differentiation of pseudo-inverses", for matrices whose rank does not change."""
+    """Return the gradient by Golub and Pereyra (1973), "The differentiation of pseudo-inverses", for constant rank."""
     g, inverse = conj(g), adjoint(out)
     g_adjoint = adjoint(g)
     wide, tall = matmul(g_adjoint, matmul(out, inverse)), matmul(matmul(inverse, out), g_adjoint)
@@ -197,12 +196,12 @@ _PINV = of_matrices(
 
 
 def pinv(x: Any, /, *, rtol: Any = None) -> Tensor:
-    """The pseudo-inverse; singular values of `rtol` times the largest, or less, count as zero."""
+    """Return the pseudo-inverse; singular values of at most `rtol` times the largest count as zero."""
     return record(_PINV, floating(x), tolerance_argument(rtol, "pinv"))
 
 
 def tolerance_argument(rtol: Any, name: str) -> Any:
-    """A relative tolerance as a node keeps it: None, a number, or a real Tensor with one number for each matrix."""
+    """Convert a relative tolerance for a node: None, a number, or a real Tensor with one number for each matrix."""
     if rtol is None or is_number(rtol):
         return rtol
     tensor = floating(rtol)
@@ -212,7 +211,7 @@ def tolerance_argument(rtol: Any, name: str) -> Any:
 
 
 def _cholesky_rule(g: Tensor, out: Tensor, x: Tensor, *, upper: bool) -> Tensor:
-    """Murray (2016), "Differentiation of the Cholesky decomposition"; the gradient is Hermitian."""
+    """Return the Hermitian gradient by Murray (2016), "Differentiation of the Cholesky decomposition"."""
     lower = adjoint(out) if upper else out
     g = matrix_transpose(g) if upper else conj(g)
     back = adjoint(lower)
@@ -226,12 +225,12 @@ _CHOLESKY = of_square("linalg.cholesky", _cholesky_rule)
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Tensor:
-    """The Cholesky factor of Hermitian positive definite matrices."""
+    """Return the Cholesky factor of Hermitian positive definite matrices."""
     return record(_CHOLESKY, floating(x), upper=upper)
 
 
 def matrix_power(x: Any, n: int, /) -> Tensor:
-    """A whole power of square matrices, by repeated squaring; a negative one of the inverse."""
+    """Return an integer power of square matrices, by repeated squaring; for negative n, of the inverse."""
     x = as_tensor(x)
     check_square(x.node, "matrix_power")
     power = n.__index__()
@@ -247,7 +246,7 @@ def matrix_power(x: Any, n: int, /) -> Tensor:
 
 
 def _per_matrix(x: Tensor) -> Tensor:
-    """One number for each matrix, ready to be multiplied by matrices."""
+    """Reshape one number for each matrix so that it broadcasts against the matrices."""
     return expand_dims(x, (-2, -1))
 
 
@@ -257,12 +256,12 @@ _DET = of_square(
 
 
 def det(x: Any, /) -> Tensor:
-    """The determinant of square matrices."""
+    """Return the determinant of square matrices."""
     return record(_DET, floating(x))
 
 
 def _run_cofactors(xp: Any, x: Any) -> Any:
-    """From the singular values: those of the cofactors are the products of all but one of them."""
+    """Compute cofactors; their singular values are the products of all but one of those of `x`."""
     if 0 in x.shape[-2:]:
         return x
     u, s, vh = xp.linalg.svd(x, full_matrices=False)
@@ -276,7 +275,7 @@ def _run_cofactors(xp: Any, x: Any) -> Any:
 
 
 def _cofactors_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
-    """By way of the inverse, so that `x` must be regular."""
+    """Return the gradient, computed with the inverse: `x` must be regular."""
     inverse = matrix_transpose(inv(x))
     turned = matmul(matmul(inverse, matrix_transpose(g)), inverse)
     return (inverse * _per_matrix(trace(matmul(matrix_transpose(inverse), g))) - turned) * _per_matrix(det(x))
@@ -286,7 +285,7 @@ _COFACTORS: Operation = of_square("cofactors", _cofactors_rule, run=_run_cofacto
 
 
 def _slogdet_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor | None:
-    """Giles (2008), "An extended collection of matrix derivative results"; of complex matrices the sign turns."""
+    """Return the gradient by Giles (2008), "An extended collection of matrix derivative results", also if complex."""
     turning = imag(g[0] * out[0]) * 1j if 0 in g and x.dtype.kind == "c" else None
     if turning is None and 1 not in g:
         return None
@@ -299,7 +298,7 @@ _SLOGDET = of_square(
 
 
 def slogdet(x: Any, /) -> SlogdetResult:
-    """The sign of the determinant of square matrices, and the logarithm of its absolute value."""
+    """Return the sign of the determinant of square matrices and the logarithm of its absolute value."""
     return SlogdetResult(*record_several(_SLOGDET, floating(x)))
 
 
@@ -328,7 +327,7 @@ _QR = of_matrices("linalg.qr", _infer_qr, (_qr_rule,))
 
 
 def qr(x: Any, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
-    """The decomposition of matrices into orthonormal columns and an upper triangle; gradients need full rank."""
+    """Return the QR decomposition into orthonormal columns and an upper triangle; gradients need full rank."""
     if mode not in ("reduced", "complete"):
         raise ValueError(f"mode must be 'reduced' or 'complete', got {mode!r}")
     x = floating(x)
@@ -341,19 +340,19 @@ def qr(x: Any, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResu
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
-    """The dot product of vectors along an axis; the first of them is conjugated."""
+    """Return the dot product of vectors along an axis; the first vector is conjugated."""
     x1, x2 = together(as_tensor(x1), as_tensor(x2))
     same = same_length(*(x.node.shape[axis_of(axis, x.ndim)] for x in (x1, x2)))
     if same is False:
         raise ValueError(f"vecdot needs vectors of one length along axis {axis}, got shapes {x1.shape} and {x2.shape}")
-    if same is None and axis < 0:  # the product of matrices does not broadcast what turns out to be of length 1
+    if same is None and axis < 0:  # matmul does not broadcast a length that is 1 at run time
         row, column = expand_dims(moveaxis(conj(x1), axis, -1), -2), expand_dims(moveaxis(x2, axis, -1), -1)
         return matmul(row, column)[..., 0, 0]
     return sum_(conj(x1) * x2, axis=axis, dtype=x1.dtype)
 
 
 def outer(x1: Any, x2: Any, /) -> Tensor:
-    """The products of all pairs of elements of two vectors; nothing is conjugated."""
+    """Return the outer product of two vectors, without conjugation."""
     x1, x2 = as_tensor(x1), as_tensor(x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(f"outer needs vectors, got shapes {x1.shape} and {x2.shape}")
@@ -361,7 +360,7 @@ def outer(x1: Any, x2: Any, /) -> Tensor:
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
-    """The cross product of vectors of length 3 along an axis."""
+    """Return the cross product of vectors of length 3 along an axis."""
     x1, x2 = together(as_tensor(x1), as_tensor(x2))
     for x in (x1, x2):
         if same_length(x.node.shape[axis_of(axis, x.ndim)], 3) is False:

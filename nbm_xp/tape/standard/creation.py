@@ -82,9 +82,9 @@ _FULL = declare(
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:
     """Convert an array, number, length or nested sequence of these to a Tensor.
 
-    An array is shared unless ``copy=True``; a Tensor is returned unchanged, or with ``copy=True`` as a new one that is
-    not changed by assignments to the first. The result for a variable is its value, a Tensor that can be assigned to
-    without changing the variable.
+    An array is shared unless ``copy=True``. A Tensor is returned unchanged unless it is cast or ``copy=True``, which
+    give a new Tensor that assignments to the first do not change. The result for a variable is its value, a Tensor that
+    can be assigned to without changing the variable.
 
     Raises
     ------

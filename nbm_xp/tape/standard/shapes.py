@@ -1,4 +1,4 @@
-"""Shape arithmetic shared by the rules: broadcasting, axes, normal forms of arguments; kinds of declarations."""
+"""Shape arithmetic shared by the rules: broadcasting, axes, normal forms of arguments, and helpers for declarations."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = [
 ]  # fmt: skip
 
 LONGEST = 2**63
-"""No axis is that long."""
+"""Exclusive upper bound of lengths."""
 
 
 def broadcast(*shapes: Shape) -> Shape:
-    """The shape that arrays of these shapes broadcast to.
+    """Return the shape to which arrays of these shapes broadcast.
 
     Raises
     ------
@@ -65,9 +65,9 @@ def _agree(a: Size, b: Size, shapes: Sequence[Shape]) -> Size:
         return b
     if known_b == 1:
         return a
-    if same is False and isinstance(a, int) and isinstance(b, int):  # the length of a variable may change yet
+    if same is False and isinstance(a, int) and isinstance(b, int):  # lengths of variables may change
         raise ValueError(f"shapes {' and '.join(map(written, shapes))} cannot be broadcast together")
-    # an unknown length against a known one must be 1 or that one; of two unknown ones either may be 1
+    # an unknown length must be 1 or equal to a known one; of two unknown lengths either may be 1
     if known_a is not None:
         return a
     if known_b is not None:
@@ -76,23 +76,23 @@ def _agree(a: Size, b: Size, shapes: Sequence[Shape]) -> Size:
 
 
 def written(shape: Shape) -> str:
-    """A shape for a message: its known lengths, and a question mark for the others."""
+    """Format a shape for a message, with question marks for unknown lengths."""
     return f"({', '.join(str(n) if (n := known(length)) is not None else '?' for length in shape)})"
 
 
 class AxisError(ValueError, IndexError):
-    """There is no such axis."""
+    """Raised for an axis that an array does not have."""
 
 
 def axis_of(axis: int, ndim: int, name: str = "axis") -> int:
-    """An axis counted from the front.
+    """Return an axis as a non-negative integer.
 
     Raises
     ------
     AxisError
-        If there is no such axis.
+        If the array does not have the axis.
     TypeError
-        If it is no integer.
+        If the axis is not an integer.
     """
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):
         raise TypeError(f"{name} must be an integer, got {axis!r}")
@@ -105,12 +105,12 @@ def axis_of(axis: int, ndim: int, name: str = "axis") -> int:
 
 
 def axes_of(axis: int | Sequence[int] | None, ndim: int, name: str = "axis") -> tuple[int, ...]:
-    """Axes counted from the front, sorted; all of them for None."""
+    """Return axes as sorted non-negative integers; all axes for None."""
     return tuple(range(ndim)) if axis is None else tuple(sorted(axes_in_order(axis, ndim, name)))
 
 
 def axes_in_order(axis: int | Sequence[int], ndim: int, name: str = "axis") -> tuple[int, ...]:
-    """Axes counted from the front, in the order in which they are named."""
+    """Return axes as non-negative integers, in the given order."""
     axes = tuple(axis_of(item, ndim, name) for item in (axis if isinstance(axis, (tuple, list, range)) else (axis,)))
     if len(set(axes)) != len(axes):
         raise ValueError(f"{name} must name each axis once, got {axis}")
@@ -118,36 +118,36 @@ def axes_in_order(axis: int | Sequence[int], ndim: int, name: str = "axis") -> t
 
 
 def named_axes(node: Node) -> tuple[str, tuple[int, ...]]:
-    """The option of a function along axes that names them, and which they are, counted from the front."""
+    """Return the name of the axis option of a function along axes, and its axes as non-negative integers."""
     option, ndim = "axis" if "axis" in node.attributes else "axes", len(node.args[0].shape)
     named = node.attributes[option]
     return option, tuple(range(ndim)) if named is None else axes_in_order(named, ndim)
 
 
 def index_along(axis: int, part: Any) -> tuple[Any, ...]:
-    """The index that takes a part along an axis, and all before it."""
+    """Return the index that selects `part` along an axis and everything along the axes before it."""
     return (*(slice(None),) * axis, part)
 
 
 def of_shape(x: Node, shape: Shape) -> Spec:
-    """Shape and dtype of what is brought to a shape."""
+    """Return `shape` and the dtype of `x`: the `infer` rule of functions that change the shape."""
     return shape, x.dtype
 
 
 def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
-    """The shape after a reduction over `axes`."""
+    """Return the shape after a reduction over `axes`."""
     if keepdims:
         return kept_shape(shape, axes)
     return tuple(length for position, length in enumerate(shape) if position not in axes)
 
 
 def kept_shape(shape: Shape, axes: Sequence[int]) -> Shape:
-    """The shape with the lengths of `axes` replaced by 1."""
+    """Return the shape with the lengths of `axes` replaced by 1."""
     return tuple(1 if position in axes else length for position, length in enumerate(shape))
 
 
 def integer_length(value: Any) -> Any:
-    """A length from an int, a Length or an integer Tensor without axes; an int where nothing can change it."""
+    """Return a length for an int, a Length or a 0-d integer Tensor; an int if the Tensor is constant."""
     length = recorded_length(value)
     if isinstance(value, Tensor) and isinstance(length, Length):
         lasting = recording_namespace().lasting_number(value.node)
@@ -156,7 +156,7 @@ def integer_length(value: Any) -> Any:
 
 
 def recorded_length(value: Any) -> Any:
-    """A length from an int, a Length or an integer Tensor without axes, as it was recorded: nothing is looked at."""
+    """Return a length for an int, a Length or a 0-d integer Tensor, without evaluating anything."""
     if not isinstance(value, Tensor):
         return as_length(value)
     if value.ndim or value.dtype.kind not in "iu":
@@ -165,7 +165,7 @@ def recorded_length(value: Any) -> Any:
 
 
 def _recorded_length(node: Node) -> Size:
-    """The length that a scalar was made of (``shape(x)[0]``), or the scalar's value."""
+    """Return the length from which a scalar was made (``shape(x)[0]``), else the scalar's value as a length."""
     if node.op.name == "getitem" and node.args[0].op.name == "concat" and type(node.args[1][0]) is int:
         parts = node.args[0].args[0]
         if all(part.op.name == "reshape" and part.shape == (1,) for part in parts):
@@ -176,7 +176,7 @@ def _recorded_length(node: Node) -> Size:
 
 
 def sizes_of(shape: Any, name: str = "shape") -> Shape:
-    """A shape argument as a tuple of lengths: ints, Lengths and integer Tensors without axes are taken."""
+    """Convert a shape argument of ints, Lengths and 0-d integer Tensors to a tuple of lengths."""
     items = shape if isinstance(shape, (tuple, list)) else (shape,)
     sizes = []
     for item in items:
@@ -196,7 +196,7 @@ def sizes_of(shape: Any, name: str = "shape") -> Shape:
 
 
 def slice_length(length: Size, part: slice) -> Size:
-    """The length of a slice with a positive step; a bound made of lengths alone is taken to be 0 or more."""
+    """Return the length of a slice with a positive step; a bound made of axis lengths is assumed non-negative."""
     start, stop, step = 0 if part.start is None else part.start, part.stop, 1 if part.step is None else part.step
     if all(isinstance(size, int) for size in (length, start, 0 if stop is None else stop, step)):
         return len(range(*part.indices(length)))
@@ -217,10 +217,10 @@ def _bound(stop: Size, length: Size) -> Size:
 
 
 def from_front(bound: Size, length: Size) -> Size:
-    """A bound of a slice that may turn out to be negative, counted from the front; any other as it is."""
+    """Convert a slice bound that may be negative to a non-negative position; return other bounds unchanged."""
     if not isinstance(bound, Length) or not _may_count_from_end(bound):
         return bound
-    from_end: Size = minimum_length((maximum_length((-bound, 0)), 1))  # 1 where it counts from the end, else 0
+    from_end: Size = minimum_length((maximum_length((-bound, 0)), 1))  # 1 if negative, else 0
     counted: Size = bound + length * from_end
     return counted
 
@@ -231,14 +231,14 @@ def _may_count_from_end(bound: Length) -> bool:
 
 
 along_axes = functools.partial(declare, tags=frozenset({ALONG_AXES_TAG}))
-"""Declare a function that goes along the axes its option `axis` or `axes` names; other facts are of its `Operation`."""
+"""Declare a function that works along the axes in its option `axis` or `axes`; for parameters, see `Operation`."""
 
 of_matrices = functools.partial(declare, tags=frozenset({MATRICES_TAG}))
 """Declare a function of the matrices in the last two axes."""
 
 
 def published(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
-    """A function that was made for a name, by that name."""
+    """Set the name and the docstring of a function, and return it."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     return function

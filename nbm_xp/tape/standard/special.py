@@ -1,9 +1,9 @@
-"""Special functions on Tensors: the extension `special`, by SciPy's names, with rules of any order.
+"""Special functions on Tensors: the extension `special`, with SciPy's names and derivatives of any order.
 
-Each operation computes by the library that a plan runs on, by its own function or a portable form. A rule uses
-operations of this chapter, so that derivatives of derivatives come from the same table: `digamma` leads to `polygamma`,
-and what differentiating in a parameter of an incomplete function or of zeta brings down is counted by the powers that
-`gamma_moment`, `beta_moment` and `zeta_moment` carry. All are element-wise.
+Each operation runs the library's own function or a portable implementation. Gradient rules use operations of this
+module, so that higher derivatives use the same rules: the derivative of `digamma` is a `polygamma`, and the logarithms
+from derivatives in a parameter of an incomplete function or of zeta are counted by the power arguments of
+`gamma_moment`, `beta_moment` and `zeta_moment`. All functions are element-wise.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _spec(*arrays: Node, **attributes: Any) -> Any:
 
 
 def _declared(name: str, *rules: Callable[..., Any]) -> Recorded:
-    """Declare a function of as many arrays as there are rules; what is no array is given by keyword."""
+    """Declare a special function of arrays with one rule for each; other arguments are keywords."""
     count = ARITY[name]
     op = declare(
         f"special.{name}",
@@ -64,7 +64,7 @@ def _declared(name: str, *rules: Callable[..., Any]) -> Recorded:
 
 
 def _floats(values: tuple[Any, ...]) -> list[Tensor]:
-    """Tensors of one floating dtype."""
+    """Convert values to Tensors of their common floating dtype."""
     if len(values) == 1:
         return [floating(values[0])]
     found = [x if is_number(x) else floating(x) for x in together(*values)]
@@ -73,12 +73,12 @@ def _floats(values: tuple[Any, ...]) -> list[Tensor]:
 
 
 def _bell(x: Tensor) -> Tensor:
-    """The density of the standard normal distribution."""
+    """Return the density of the standard normal distribution."""
     return exp(-0.5 * x * x) / _ROOT_TAU
 
 
 def _erfcx_slope(out: Tensor, x: Tensor) -> Tensor:
-    """Far out the two terms of the slope cancel, and its asymptotic series serves."""
+    """Return the derivative of `erfcx`; for large x, where its two terms cancel, by an asymptotic series."""
     far = x > 60.0
     z = 1.0 / where(far, x, 60.0) ** 2
     series = z * (-0.5 + z * (0.75 + z * (-1.875 + z * 6.5625)))
@@ -128,13 +128,13 @@ logit: Recorded = _declared("logit", lambda g, out, p: g / (p * (1.0 - p)))
 
 
 def _share(x: Tensor, y: Tensor) -> Tensor:
-    """``x / y``, 0 where `x` is."""
+    """Return ``x / y``, or 0 where `x` is 0."""
     none = equal(x, 0.0)
     return where(none, 0.0, x / where(none, 1.0, y))
 
 
 def _log(x: Tensor) -> Tensor:
-    """A logarithm with the limit at 0 and nothing below it, without a warning."""
+    """Return the logarithm, -inf at 0 and NaN below it, without a warning."""
     return where(x > 0, log(where(x > 0, x, 1.0)), where(equal(x, 0.0), -math.inf, math.nan))
 
 
@@ -178,7 +178,7 @@ def _moment_in_a(g: Tensor, out: Tensor, a: Tensor, x: Tensor, *, k: int) -> Ten
 
 
 def _moments_in(a: Tensor, b: Tensor, x: Tensor, j: int, k: int, first: bool) -> Tensor:
-    """The derivative of a moment of the beta distribution in its first or its second parameter."""
+    """Return the derivative of a moment of the beta distribution in its first or its second parameter."""
     own, other = (j, k) if first else (k, j)
     both = polygamma(1, a + b)
 
@@ -244,7 +244,7 @@ def _student_density(df: Tensor, t: Tensor) -> Tensor:
 
 
 def _student_in_df(df: Tensor, t: Tensor) -> Tensor:
-    """The derivative of the distribution function in its degrees of freedom."""
+    """Return the derivative of Student's t distribution function in its degrees of freedom."""
     a, spread = 0.5 * df, df + t * t
     in_shape = beta_moment(a, 0.5, df / spread, j=1, k=0)
     return -0.25 * sign(t) * in_shape - 0.5 * t * exp((a - 1.0) * log(df / spread) - betaln(a, 0.5) - 1.5 * log(spread))
@@ -261,7 +261,7 @@ stdtrit: Recorded = _declared(
 
 
 def _over_x(function: Callable[..., Tensor], x: Tensor, turn: float, scale: Callable[[Tensor], Any]) -> Tensor:
-    """A Bessel function of order 1 by its argument; near 0 by the power series, of which all derivatives are right."""
+    """Return a Bessel function of order 1 divided by x; near 0 by its power series, whose derivatives are accurate."""
     near = abs(x) < 1.0
     s = where(near, x, 0.0)
     z = 0.25 * turn * s * s
@@ -282,7 +282,7 @@ j1: Recorded = _declared("j1", lambda g, out, x: g * (j0(x) - _over_x(j1, x, -1.
 
 
 def polygamma(n: Any, x: Any) -> Tensor:
-    """``polygamma`` of `nbm_xp.special`, recorded."""
+    """Record ``polygamma`` of `nbm_xp.special`."""
     order = whole_number(n)
     if order is not None:
         return _polygamma(x, n=order) if order else digamma(x)
@@ -294,5 +294,5 @@ def polygamma(n: Any, x: Any) -> Tensor:
 
 
 def zeta(x: Any, q: Any = None) -> Tensor:
-    """``zeta`` of `nbm_xp.special`, recorded."""
+    """Record ``zeta`` of `nbm_xp.special`."""
     return _riemann_zeta(x) if q is None else _hurwitz_zeta(x, q)

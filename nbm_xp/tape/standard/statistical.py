@@ -1,7 +1,7 @@
-"""Statistical, searching, sorting and set functions: reductions over axes, and what goes along one.
+"""Statistical, searching, sorting and set functions: reductions over axes and functions along an axis.
 
-The lengths of sets depend on data, which is looked at while recording; values are taken from the array at places found
-now, so that a gradient flows to the first of equal elements.
+The lengths of sets depend on data, which is evaluated while recording; the values are taken from the array at positions
+found then, so that the gradient flows to the first of equal elements.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _cumsum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: int, dtype: Any) ->
 
 
 def _cumprod_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: int, dtype: Any) -> Tensor:
-    """The product of what is before an element, times what follows from it; nothing is divided, so zeros do no harm."""
+    """Return the product of the preceding elements times a recurrence over the following, correct at zeros."""
     return _products_before(x, axis) * _backwards(x, g, axis)
 
 
@@ -49,20 +49,20 @@ def _products_before(x: Tensor, axis: int) -> Tensor:
 
 
 def _shifted(x: Tensor, axis: int) -> Tensor:
-    """Each element one place later, after a zero."""
+    """Shift the elements by one position along an axis, with a leading zero."""
     first = zeros(kept_shape(x.node.shape, (axis,)), dtype=x.dtype)
     longer: Tensor = concat([first, x], axis=axis)
     return longer[index_along(axis, slice(None, -1))]
 
 
 def _backwards(a: Tensor, g: Tensor, axis: int) -> Tensor:
-    """The sums r of ``r[i] = g[i] + a[i + 1] * r[i + 1]``: the recurrence read from the end."""
+    """Return the solution r of ``r[i] = g[i] + a[i + 1] * r[i + 1]``, a recurrence from the end."""
     turned = record(_RECURRENCE, _shifted(flip(a, axis=axis), axis), flip(g, axis=axis), axis=axis)
     return flip(turned, axis=axis)
 
 
 def _run_recurrence(xp: Any, a: Any, b: Any, *, axis: int) -> Any:
-    """Sums s of ``s[i] = a[i] * s[i - 1] + b[i]``: after each round every element has taken in twice as many."""
+    """Return the solution s of ``s[i] = a[i] * s[i - 1] + b[i]`` by recursive doubling."""
     done = 1
     while done < a.shape[axis]:
         head, late, early = ((*index_along(axis, slice(*ends)), ...) for ends in ((done,), (done, None), (None, -done)))
@@ -106,7 +106,7 @@ cumulative_prod = _cumulative("cumulative_prod", _cumprod_rule, 1, "Partial prod
 
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Tensor:
-    """The n-th differences along an axis."""
+    """Return the n-th differences along an axis."""
     tensor = as_tensor(x)
     place = axis_of(axis, tensor.ndim)
     if n < 0:
@@ -122,7 +122,7 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
 
 
 def _prod_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
-    """Each element's factor is the product of the others: of those before it times of those after it."""
+    """Return g times the product of the other elements: of the preceding times of the following ones."""
     order = [i for i in range(x.ndim) if i not in axis] + list(axis)
     moved = permute_dims(x, order)
     kept = moved.node.shape[: x.ndim - len(axis)]
@@ -137,7 +137,7 @@ _PROD = along_axes("prod", reduced_spec, (_prod_rule,))
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """The product over axes; its gradient is right where elements are zero."""
+    """Return the product over axes; its gradient is correct at zeros."""
     return accumulated(_PROD, x, axis, dtype, keepdims)
 
 
@@ -148,16 +148,16 @@ def _count(x: Tensor, axis: tuple[int, ...]) -> Size:
 def _reduction(
     name: str, rule: Rule, doc: str, *, dtype: DType = None, of_none: bool = True, floats: bool = False, **facts: Any
 ) -> Callable[..., Tensor]:
-    """Declare a function that reduces over axes; `facts` are those of its `Operation`.
+    """Declare a reduction over axes; `facts` are further parameters of its `Operation`.
 
     Parameters
     ----------
     dtype
-        That of the result; by default the argument's.
+        Data type of the result. Defaults to the argument's.
     of_none
-        Whether it is defined where there are no elements.
+        Whether the reduction is defined for no elements.
     floats
-        Whether it takes floating numbers alone.
+        Whether the argument is converted to a floating dtype.
     """
 
     def infer(x: Node, *, axis: tuple[int, ...], keepdims: bool) -> Spec:
@@ -176,13 +176,13 @@ def _reduction(
 
 
 def check_some(x: Tensor, axes: Sequence[int], name: str) -> None:
-    """Raise where one of the axes is known to be empty."""
+    """Raise if one of the axes is known to have length 0."""
     if 0 in [known(x.node.shape[axis]) for axis in axes]:
         raise ValueError(f"{name} of no elements is not defined: x has shape {x.shape}")
 
 
 def _run_mean(xp: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
-    """The mean; of no elements NaN, without a warning."""
+    """Return the mean; NaN for no elements, without a warning."""
     if 0 in x.shape:
         return xp.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype) + xp.nan
     return xp.mean(x, axis=axis, keepdims=keepdims)
@@ -199,7 +199,7 @@ mean = _reduction(
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
-    """The variance over axes; of complex numbers, that of their real and imaginary parts together."""
+    """Return the variance over axes; of complex numbers, the sum of the variances of real and imaginary parts."""
     x = floating(x)
     axes = axes_of(axis, x.ndim)
     spread: Tensor = mean(squared_size(x - mean(x, axis=axes, keepdims=True)), axis=axes, keepdims=keepdims)
@@ -213,24 +213,24 @@ def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
 
 
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
-    """The standard deviation over axes; where it is 0, nothing flows back."""
+    """Return the standard deviation over axes; the gradient is 0 where it is 0."""
     return root(var(x, axis=axis, correction=correction, keepdims=keepdims), 2)
 
 
 def squared_size(x: Tensor) -> Tensor:
-    """The squares of real numbers, or of the absolute values of complex ones."""
+    """Return the squared absolute values."""
     return real(x) * real(x) + imag(x) * imag(x) if is_complex(x) else square(x)
 
 
 def root(powers: Tensor, order: float) -> Tensor:
-    """A root of numbers of 0 or more; at 0, where it has no slope, nothing flows back."""
+    """Return a root of non-negative numbers; the gradient is 0 at 0."""
     none = powers == 0
     safe = where(none, 1.0, powers)
     return where(none, 0.0, sqrt(safe) if order == 2 else safe ** (1 / order))
 
 
 def _extremum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, keepdims: bool) -> Tensor:
-    """The gradient goes to the winners, in equal shares."""
+    """Divide the gradient equally among the extreme elements."""
     winners = cast(x == along_reduced(out, x, axis, keepdims), x.dtype)
     return winners * (along_reduced(g, x, axis, keepdims) / sum_(winners, axis=axis, keepdims=True))
 
@@ -238,13 +238,13 @@ def _extremum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, keepdims: bo
 _OF_EXTREMUM = "element over axes; at a tie the gradient is shared equally."
 max = _reduction("max", _extremum_rule, f"The largest {_OF_EXTREMUM}", of_none=False)
 min = _reduction("min", _extremum_rule, f"The smallest {_OF_EXTREMUM}", of_none=False)
-# over no axes, these are the argument itself
+# a reduction over no axes returns the argument itself
 all = _reduction("all", None, "Whether all elements over axes are true.", dtype=boolean, may_overlap=True)
 any = _reduction("any", None, "Whether any elements over axes are true.", dtype=boolean, may_overlap=True)
 
 
 def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """How many elements over axes are not zero."""
+    """Return the number of non-zero elements over axes."""
     x = as_tensor(x)
     return sum_(x if x.dtype == boolean else x != 0, axis=axis, keepdims=keepdims)
 
@@ -286,13 +286,13 @@ _ARGSORT = along_axes("argsort", lambda x, **attributes: (x.shape, int64), (None
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The elements in order along an axis."""
+    """Sort the elements along an axis."""
     x = as_tensor(x)
     return record(_SORT, x, axis=axis_of(axis, x.ndim), descending=descending, stable=stable)
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The positions that would sort an array along an axis."""
+    """Return the positions that sort an array along an axis."""
     x = as_tensor(x)
     return record(_ARGSORT, x, axis=axis_of(axis, x.ndim), descending=descending, stable=stable)
 
@@ -301,7 +301,7 @@ _SEARCHSORTED = declare("searchsorted", lambda x1, x2, *, side: (x2.shape, int64
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Tensor:
-    """Where values would go into a sorted array, or into one that `sorter` sorts."""
+    """Return the insertion positions of values in a sorted array, or in an array that `sorter` sorts."""
     x1, x2 = both_tensors(*together(as_tensor(x1), x2))
     if side not in ("left", "right"):
         raise ValueError(f"side must be 'left' or 'right', got {side!r}")
@@ -313,7 +313,7 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
 
 
 def nonzero(x: Any, /) -> tuple[Tensor, ...]:
-    """The places of the elements that are not zero, one array for each axis; looked at while recording."""
+    """Return the positions of non-zero elements, one array for each axis; `x` is evaluated while recording."""
     x = as_tensor(x)
     if not x.ndim:
         raise ValueError("x must have one axis or more for nonzero, got an array without axes")
@@ -322,7 +322,7 @@ def nonzero(x: Any, /) -> tuple[Tensor, ...]:
 
 
 def unique_all(x: Any, /) -> UniqueAll[Tensor]:
-    """The distinct elements, where each is first, which one each element is, and how often each is there."""
+    """Return the distinct elements, their first positions, the inverse indices and the counts."""
     return _distinct(x, "unique_all")
 
 
@@ -335,24 +335,24 @@ def _distinct(x: Any, name: str) -> UniqueAll[Tensor]:
 
 
 def unique_counts(x: Any, /) -> UniqueCounts[Tensor]:
-    """The distinct elements, and how often each is there."""
+    """Return the distinct elements and their counts."""
     found = _distinct(x, "unique_counts")
     return UniqueCounts(found.values, found.counts)
 
 
 def unique_inverse(x: Any, /) -> UniqueInverse[Tensor]:
-    """The distinct elements, and which of them each element is."""
+    """Return the distinct elements and, for each element of `x`, its index among them."""
     found = _distinct(x, "unique_inverse")
     return UniqueInverse(found.values, found.inverse_indices)
 
 
 def unique_values(x: Any, /) -> Tensor:
-    """The distinct elements; each NaN is one of its own."""
+    """Return the distinct elements; all NaNs are distinct."""
     return _distinct(x, "unique_values").values
 
 
 def _run_isin(xp: Any, x1: Any, x2: Any, *, invert: bool) -> Any:
-    inside = xp.isin(x1, x2)  # not every library heeds invert
+    inside = xp.isin(x1, x2)  # not every library supports invert
     return xp.logical_not(inside) if invert else inside
 
 
@@ -360,5 +360,5 @@ _ISIN = declare("isin", lambda x1, x2, *, invert: (x1.shape, boolean), (None, No
 
 
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Tensor:
-    """For each element of the first array, whether it is anywhere in the second."""
+    """Return whether each element of the first array is in the second."""
     return record(_ISIN, *both_tensors(*together(x1, x2)), invert=invert)

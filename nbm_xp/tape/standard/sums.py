@@ -1,6 +1,6 @@
-"""Sums over axes, broadcasting, which is the transpose of a sum, and matrix products, which are sums of products.
+"""Sums over axes, broadcasting (the transpose of a sum) and matrix products (sums of products).
 
-`sum_to` is the one place where a gradient is summed over what was broadcast.
+All sums of gradients over broadcast axes are done by `sum_to`.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ __all__ = ["broadcast_arrays", "broadcast_shapes", "broadcast_to", "matmul", "su
 
 
 def reduced_spec(x: Node, *, axis: tuple[int, ...], keepdims: bool, **attributes: Any) -> Any:
-    """Shape and dtype of what is reduced over axes."""
+    """Return the shape and dtype of a reduction over axes."""
     return reduced_shape(x.shape, axis, keepdims), attributes.get("dtype", x.dtype)
 
 
 def along_reduced(g: Tensor, x: Tensor, axis: tuple[int, ...], keepdims: bool) -> Tensor:
-    """A value of the reduced array with the reduced axes kept as length 1, ready to broadcast against `x`."""
+    """Reshape a reduced array so that its reduced axes have length 1 and it broadcasts against `x`."""
     return g if keepdims or not g.ndim else reshape(g, kept_shape(x.node.shape, axis))
 
 
 def accumulator(x: Tensor, dtype: Any) -> DType:
-    """The dtype that an array is added up in; integers and bool in the widest."""
+    """Return the dtype of a sum: `dtype` if given; int64 or uint64 for integers and bool."""
     if dtype is not None:
         return as_dtype(dtype)
     kind = x.dtype.kind
@@ -39,12 +39,12 @@ def accumulator(x: Tensor, dtype: Any) -> DType:
 
 
 def _summable(x: Tensor, dtype: DType) -> Tensor:
-    """What is cast before it is added up: floating results are exact only so, and bool is no number."""
+    """Cast an array before it is summed if the dtype of the sum is floating or the array is bool."""
     return cast(x, dtype) if dtype.kind in "fc" or x.dtype == boolean else x
 
 
 def accumulated(op: Operation, x: Any, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
-    """What an operation makes of the numbers along axes, in the dtype asked for, or one that is wide enough."""
+    """Record a sum or product over axes, in `dtype` or by default in a dtype that is wide enough."""
     x = as_tensor(x)
     wide = accumulator(x, dtype)
     axes = axes_of(axis, x.ndim)
@@ -61,7 +61,7 @@ _SUM = declare("sum", reduced_spec, (_sum_rule,), tags=frozenset({ALONG_AXES_TAG
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """The sum over axes; integers and bool add up as int64 or uint64."""
+    """Return the sum over axes; integers and bool are summed in int64 or uint64."""
     return accumulated(_SUM, x, axis, dtype, keepdims)
 
 
@@ -77,7 +77,7 @@ _BROADCAST = declare(
 
 
 def broadcast_to(x: Any, /, shape: Any) -> Tensor:
-    """The array repeated along new axes and axes of length 1, without a copy where the library can."""
+    """Broadcast an array to a shape, without a copy if the library supports it."""
     tensor = as_tensor(x)
     sizes = sizes_of(shape)
     if len(broadcast(tensor.node.shape, sizes)) != len(sizes):
@@ -93,12 +93,12 @@ def broadcast_to(x: Any, /, shape: Any) -> Tensor:
 
 
 def broadcast_shapes(*shapes: Any) -> Shape:
-    """The shape that arrays of these shapes broadcast to; no axes for none."""
+    """Return the shape to which arrays of these shapes broadcast; ``()`` for no shapes."""
     return broadcast(*map(sizes_of, shapes))
 
 
 def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
-    """Arrays broadcast against one another."""
+    """Broadcast arrays against each other."""
     tensors = [as_tensor(array) for array in arrays]
     shape = broadcast(*(t.node.shape for t in tensors))
     return tuple(broadcast_to(t, shape) for t in tensors)
@@ -115,7 +115,7 @@ def _run_sum_to(xp: Any, x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _handed_on(node: Node) -> ChainStep | None:
-    """In a chain the argument itself, where that has the shape asked for."""
+    """Return the `chain_step` of a broadcast: the argument if it has the result's shape, else None."""
     x, shape = node.args
     return ChainStep(x, shape) if [*map(known, x.shape)] == [*map(known, node.shape)] else None
 
@@ -132,7 +132,7 @@ _SUM_TO = declare(
 
 
 def sum_to(x: Any, shape: Any) -> Tensor:
-    """The sum over whatever was broadcast to reach `x` from `shape`: the one place where un-broadcasting happens."""
+    """Sum `x` over the axes along which an array of `shape` was broadcast: the transpose of `broadcast_to`."""
     x = as_tensor(x)
     sizes = sizes_of(shape)
     extra = x.ndim - len(sizes)
@@ -140,7 +140,7 @@ def sum_to(x: Any, shape: Any) -> Tensor:
         longer = [
             (n, own) for n, own in zip(x.node.shape[extra:], sizes, strict=True) if same_length(n, own) is not True
         ]
-        if all(type(own) is int for _, own in longer):  # back to where it came from: each as often as it was repeated
+        if all(type(own) is int for _, own in longer):  # undo a broadcast: multiply by the number of repetitions
             return Tensor(x.node.args[0]) * product((*x.node.shape[:extra], *(n for n, _ in longer)))
     if extra < 0:
         return broadcast_to(x, sizes)
@@ -151,7 +151,7 @@ def sum_to(x: Any, shape: Any) -> Tensor:
             x = sum(x, axis=axes, dtype=x.dtype, keepdims=len(axes) > extra)
         return reshape(x, sizes) if extra and len(axes) > extra else x
     if any(known(a) == 1 and known(b) != 1 for a, b in zip(x.node.shape[extra:], sizes, strict=True)):
-        # the cotangent itself was left un-broadcast
+        # the cotangent was not broadcast
         return sum_to(broadcast_to(x, (*x.node.shape[:extra], *sizes)), sizes)
     return record(_SUM_TO, x, sizes)
 
@@ -168,7 +168,7 @@ def _infer_matmul(x: Node, y: Node) -> Any:
 
 
 def _as_matrices(g: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Vectors as matrices of one row or column."""
+    """Convert vectors to matrices of one row or column."""
     if y.ndim == 1:
         g, y = expand_dims(g, -1), expand_dims(y, -1)
     if x.ndim == 1:
@@ -200,7 +200,7 @@ _MATMUL = declare("matmul", _infer_matmul, (_matmul_left, _matmul_right), symbol
 
 
 def matmul(x1: Any, x2: Any, /) -> Tensor:
-    """The matrix product over the last two axes."""
+    """Return the matrix product over the last two axes."""
     x1, x2 = together(as_tensor(x1), as_tensor(x2))
     if not x1.ndim or not x2.ndim:
         raise ValueError(f"matmul needs arrays of one axis or more, got shapes {x1.shape} and {x2.shape}")
@@ -208,7 +208,7 @@ def matmul(x1: Any, x2: Any, /) -> Tensor:
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Tensor:
-    """The sum of products over pairs of axes, as one matrix product; nothing is conjugated."""
+    """Return the sum of products over pairs of axes, as one matrix product without conjugation."""
     x1, x2 = together(as_tensor(x1), as_tensor(x2))
     if isinstance(axes, int):
         if not 0 <= axes <= min(x1.ndim, x2.ndim):
