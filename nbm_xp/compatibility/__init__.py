@@ -1,9 +1,8 @@
-"""Old programs on today's Python: what they import is given them as it was, and nobody else sees it.
+"""Support for old programs on current Python: their imports see modules as they used to be, other programs do not.
 
-A client of a surface is often older than the Python and the NumPy that it runs on. `attend` has the modules of such a
-package see views of the few modules that changed: `views` says which names and meanings are given back, `numpy_then`
-and `files_then` those that take more than a line; `importing` is how only the package's own modules see them. `scripts`
-runs a whole program that way.
+A client of one of the backend APIs is often older than the Python and NumPy that it runs on. `attend` gives the modules
+of a package views of the few modules that have changed: `views` restores the old names and behaviour, `importing`
+limits them to the package's own modules and runs whole programs, `amendments` changes Keras's own modules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What has to change in Keras's own modules, each once it is executed: the least, and with its reason."""
+"""Changes of Keras's own modules, each made after the module was executed: only what is necessary, with the reason."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ __all__ = ["amend"]
 
 
 def amend(module: ModuleType, place: str) -> None:
-    """Change what has to change in a module that lies at a place in Keras.
+    """Apply the changes to a module of Keras.
 
     Parameters
     ----------
     module : module
-        The module, executed.
+        Module, after its execution.
     place : str
-        Its name without the package's, with the dot before it.
+        Name of the module relative to the package, with a leading dot.
     """
     if place in AMENDMENTS:
         AMENDMENTS[place](module)
 
 
 def _pickles(module: ModuleType) -> None:
-    """Keras's data sets are arrays of lists, which NumPy has not read since 1.16.3 by default."""
+    """Allow pickled arrays: Keras's data sets are arrays of lists, which NumPy does not load since 1.16.3."""
     module.np = View(module.np, {"load": views.numpy_load})  # type: ignore[attr-defined]
 
 
 def _as_on_tensorflow(module: ModuleType) -> None:
-    """Here Keras uses the backend's name to decide how kernels are turned and shapes inferred: as on TensorFlow.
+    """Report "tensorflow" as the backend's name, by which Keras decides on flipping of kernels and inference of shapes.
 
-    By another name, those of convolutions would be turned round when they are read from a file.
+    With another name, kernels of convolutions would be flipped when they are loaded from a file.
     """
-    if hasattr(module.K, "image_data_format"):  # Keras 1.0 does not ask, and stands on Theano
+    if hasattr(module.K, "image_data_format"):  # Keras 1.0 does not use it, and runs on Theano
         module.K = View(module.K, {"backend": lambda: "tensorflow"})  # type: ignore[attr-defined]
 
 
 def _kernels(module: ModuleType) -> None:
-    """NumPy takes no list of slices for an index since 1.23."""
+    """Replace an index by a list of slices, which NumPy does not accept since 1.23."""
     module.convert_kernel = _turned  # type: ignore[attr-defined]
 
 
@@ -58,7 +58,7 @@ def _turned(kernel: Any) -> Any:
 
 
 def _models(module: ModuleType) -> None:
-    """A model is pickled as what Keras saves of it: on Theano graphs could be pickled, and recorded ones cannot."""
+    """Pickle a model in Keras's saved form: Theano's graphs could be pickled, recorded graphs cannot."""
     _as_on_tensorflow(module)
     module.Container.__reduce__ = _saved
 
@@ -66,7 +66,7 @@ def _models(module: ModuleType) -> None:
 def _saved(model: Any) -> Any:
     own = {type(layer).__name__: type(layer) for layer in model.layers}
     compiled: tuple[Any, ...] | None = None
-    if hasattr(model, "loss_weights"):  # Keras 1.0 does not keep what it compiled with, nor saves it
+    if hasattr(model, "loss_weights"):  # Keras 1.0 neither stores nor saves the arguments of compile
         names = ("loss", "metrics", "loss_weights", "sample_weight_mode")
         optimizer = model.optimizer
         options = {name: getattr(model, name) for name in names}
@@ -82,13 +82,13 @@ def _restored(kind: Any, config: Any, weights: Any, own: dict[str, type], compil
         made_by, settings, state, options = compiled
         model.compile(made_by.from_config(settings), **options)
         if state:
-            getattr(model, "model", model)._make_train_function()  # which makes what the optimizer keeps
+            getattr(model, "model", model)._make_train_function()  # creates the optimizer's state
             model.optimizer.set_weights(state)
     return model
 
 
 def _estimators(module: ModuleType) -> None:
-    """scikit-learn asks estimators for their kind since 1.6, and how to copy those that copy their arguments."""
+    """Add the tags, and the method for cloning, that scikit-learn requires of estimators since 1.6."""
     module.BaseWrapper.__sklearn_clone__ = _clone
     module.BaseWrapper.__sklearn_tags__ = _tags
     module.KerasClassifier._estimator_type = "classifier"
@@ -100,7 +100,7 @@ def _clone(self: Any) -> Any:
 
 
 def _tags(self: Any) -> Any:
-    utils = sys.modules["sklearn.utils"]  # it is scikit-learn that asks
+    utils = sys.modules["sklearn.utils"]  # the caller is scikit-learn
     kind = self._estimator_type
     tags = utils.Tags(kind, utils.TargetTags(required=True))
     if kind == "classifier":
@@ -121,4 +121,4 @@ AMENDMENTS: dict[str, Callable[[ModuleType], None]] = {
     ".utils.conv_utils": _kernels,
     ".wrappers.scikit_learn": _estimators,
 }
-"""By the place in the package."""
+"""Changes by the module's name relative to the package."""

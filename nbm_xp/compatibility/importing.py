@@ -1,8 +1,8 @@
-"""Only the modules of one package, or of one program, see modules as they were.
+"""Import hooks by which only the modules of one package, or of one program, see old versions of modules.
 
-Python looks the function behind ``import`` up in the builtins of the module that imports, and a module may have
-builtins of its own. So those of an old package are executed with an ``import`` that gives them views; the modules that
-they import, `sys.modules` and everyone else stay as they are.
+Python looks up the function behind ``import`` in the builtins of the importing module, and a module may have its own
+builtins. The modules of an old package are executed with an ``import`` that returns views; the modules that they
+import, `sys.modules` and all other modules are not changed.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ Amend: TypeAlias = Callable[[ModuleType, str], None]
 
 
 def attend(package: str, amend: Amend | None = None) -> None:
-    """Have a package, and what is in it, see modules as they were from its import on.
+    """Give a package and its modules views of old modules, from its import on.
 
     Parameters
     ----------
     package : str
-        Its full name.
+        Full name of the package.
     amend : callable, optional
-        Changes a module that was executed, given it and its name without the package's.
+        ``amend(module, name)`` changes an executed module; `name` is relative to the package.
     """
     _ATTENDANT.packages[package] = amend or _ATTENDANT.packages.get(package)
     _station()
 
 
 def attend_folder(folder: str) -> None:
-    """Have the modules and packages that lie in a folder see modules as they were from their import on."""
+    """Give the modules and packages in a folder views of old modules, from their import on."""
     _ATTENDANT.folders.append(folder)
     _station()
 
 
 def builtins_then() -> dict[str, Any]:
-    """The builtins of a module that sees modules as they were."""
+    """Return the builtins of a module that sees old modules."""
     return {**vars(builtins), "__import__": _import}
 
 
@@ -70,7 +70,7 @@ def _import(
 
 
 class _Attendant(MetaPathFinder):
-    """Finds the modules of old packages as they are found anyway, and has them executed otherwise."""
+    """Finder of the modules of old packages by the usual finders, with another loader."""
 
     def __init__(self) -> None:
         self.packages: dict[str, Amend | None] = {}
@@ -88,7 +88,7 @@ class _Attendant(MetaPathFinder):
         found = [other.find_spec(fullname, path, target) for other in others if hasattr(other, "find_spec")]
         specs = [spec for spec in found if spec is not None]
         for spec in specs:
-            if hasattr(spec.loader, "get_code"):  # not so pytest's, which takes what is called test for a test
+            if hasattr(spec.loader, "get_code"):  # except pytest's, which collects everything called test
                 spec.loader = _Loader(spec.loader, fullname.removeprefix(package), self.packages[package])
                 return spec
         return specs[0] if specs else None
@@ -100,7 +100,7 @@ class _Attendant(MetaPathFinder):
 
 
 class _Loader(Loader):
-    """Another loader, whose modules see modules as they were."""
+    """Wrapper of a loader, whose modules see old modules."""
 
     def __init__(self, loader: Any, place: str, amend: Amend | None) -> None:
         self._loader = loader
@@ -119,10 +119,10 @@ class _Loader(Loader):
             for kind in (
                 SyntaxWarning,
                 DeprecationWarning,
-            ):  # of escapes in strings of old text
+            ):  # invalid escapes in strings of old programs
                 warnings.simplefilter("ignore", kind)
             code = self._loader.get_code(module.__name__)
-        if code is None:  # compiled, and not from Python
+        if code is None:  # compiled extension modules
             self._loader.exec_module(module)
             return
         vars(module)["__builtins__"] = builtins_then()
@@ -140,11 +140,11 @@ def _station() -> None:
 
 
 NEEDED = {"six": "six", "yaml": "pyyaml"}
-"""What Keras imports besides, and what it is called on the package index."""
+"""Further modules that Keras imports, and their names on the package index."""
 
 
 def release_of(package: str) -> str | None:
-    """The release of a package, as it says itself: None where there is no package, and "" where it is silent.
+    """Return the ``__version__`` of a package: None if the package does not exist, "" if it defines none.
 
     Nothing is imported.
     """
@@ -161,7 +161,7 @@ def release_of(package: str) -> str | None:
 
 
 def why_not(release: str) -> str | None:
-    """What keeps a release of Keras from being imported here, or None; its patches are as good."""
+    """Return the reason why a release of Keras, or another patch release of it, cannot be imported, or None."""
     series = release.rpartition(".")[0]
     found = release_of("keras")
     advice = f"pip install --no-deps keras=={release}"
@@ -174,23 +174,23 @@ def why_not(release: str) -> str | None:
 
 
 def main(surface: str, release: str, install: Callable[[], None], arguments: Sequence[str] | None = None) -> None:
-    """Run a program on a surface.
+    """Run a program on one of the backend APIs.
 
     Parameters
     ----------
     surface : str
-        The surface's module, for what is printed.
+        Name of the API's module, for messages.
     release : str
-        The release of Keras that it stands for.
+        Release of Keras that the API implements.
     install : callable
-        Puts the surface in the place of Keras's backend.
+        Function that replaces Keras's backend by the API.
     arguments : list of str, optional
-        A script and its arguments, or ``-m``, a module and its arguments; by default those of the command line.
+        A script and its arguments, or ``-m``, a module and its arguments. Defaults to the command line.
 
     Raises
     ------
     SystemExit
-        With the reason, if there is no such script, or no such Keras.
+        If the script or the release of Keras does not exist, with the reason.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     usage = f"usage: python -m {surface} script.py [arguments]\n       python -m {surface} -m module [arguments]"

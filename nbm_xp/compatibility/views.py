@@ -1,6 +1,6 @@
-"""Modules as old programs know them: views of NumPy, h5py and Python's own, with the names and meanings of then.
+"""Views of NumPy, h5py and standard modules, with the names and behaviour of older releases.
 
-Here is also what draws seeds from NumPy's global state, as models of the time before generators do.
+`global_integer` draws seeds from NumPy's global state, as programs did before NumPy had generators.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TODAYS = {
 
 
 def numpy_names(module: ModuleType) -> dict[str, Any]:
-    """What a program of then finds in NumPy in place of what is there today."""
+    """Return the names of NumPy that are replaced for old programs."""
     old: dict[str, Any] = {old: getattr(module, new) for old, new in TODAYS.items()}
     old |= PYTHONS | {"NINF": -np.inf, "asscalar": _asscalar, "asfarray": _asfarray, "msort": _msort}
     missing = {name: value for name, value in old.items() if name not in vars(module)}
@@ -45,9 +45,9 @@ def numpy_names(module: ModuleType) -> dict[str, Any]:
 
 
 def _array(object: Any, dtype: Any = None, copy: bool | None = True, *ordered: Any, **options: Any) -> Any:
-    """An array. Rows of several lengths make one of objects; ``copy=False`` copies where there is no other way.
+    """`numpy.array` as it was: rows of different lengths give an array of objects; ``copy=False`` copies if necessary.
 
-    Arrays of one element are numbers among others, however many axes they have.
+    Arrays of one element in a list count as numbers, whatever their number of axes.
     """
     options |= zip(("order", "subok", "ndmin"), ordered, strict=False)
     try:
@@ -66,7 +66,7 @@ def _asarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> An
 
 
 class _Places(np.ndarray):
-    """Places in an array; one alone is an index, until NumPy 1.12."""
+    """Integer indices; an array of one element is an index itself, as until NumPy 1.12."""
 
     def __index__(self) -> int:
         return int(self.item())
@@ -90,12 +90,12 @@ def _msort(a: Any) -> Any:
 
 
 def numpy_load(file: Any, mmap_mode: Any = None, allow_pickle: bool = True, **options: Any) -> Any:
-    """`numpy.load` as it was until 1.16.3: with the arrays of objects that it unpickles, whatever that runs."""
+    """`numpy.load` as it was until 1.16.3: it unpickles arrays of objects, and thereby may run any code."""
     return np.load(file, mmap_mode, allow_pickle, **options)
 
 
 class Text(str):
-    """Text that can be decoded again, as the bytes that it once was.
+    """A string with a method `decode`, as the bytes of older releases.
 
     Examples
     --------
@@ -106,12 +106,12 @@ class Text(str):
     __slots__ = ()
 
     def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        """The text itself."""
+        """Return the text itself."""
         return str(self)
 
 
 def _decodable(found: Any) -> Any:
-    """What an attribute holds, with text that can be decoded."""
+    """The value of an attribute, with strings as `Text`."""
     if isinstance(found, str):
         return Text(found)
     if getattr(getattr(found, "dtype", None), "kind", "") == "O":
@@ -121,12 +121,12 @@ def _decodable(found: Any) -> Any:
 
 
 def _text(found: Any, kind: Any, text_of: Callable[[Any], Any]) -> Any:
-    """What a dataset of a dtype holds, with text for what h5py 3 reads as bytes, in the fields of records too."""
+    """The value of a dataset, with `Text` where h5py 3 reads bytes, also in fields of records."""
     if isinstance(found, bytes) and text_of(kind.base) is str:
         return Text(found, "utf-8", "surrogateescape")
     if not kind.hasobject or not hasattr(found, "dtype"):
         return found
-    if found.dtype.names is not None:  # h5py reads some fields through this twice, and one alone without its name
+    if found.dtype.names is not None:  # h5py may convert fields twice, a single field without its name
         for name in found.dtype.names:
             found[name] = _text(found[name], kind[name], text_of)
     elif kind.names is None and text_of(kind.base) is str:
@@ -136,14 +136,14 @@ def _text(found: Any, kind: Any, text_of: Callable[[Any], Any]) -> Any:
 
 
 def _in_integers(place: Any) -> Any:
-    """An index with integers for floats that are whole, such as one read from a dataset and counted on."""
+    """Convert floats with integral values in an index to integers, such as a counter read from a dataset."""
     if isinstance(place, tuple):
         return tuple(map(_in_integers, place))
     return int(place) if isinstance(place, (float, np.floating)) and place.is_integer() else place
 
 
 def h5py_names(module: ModuleType) -> dict[str, Any]:
-    """What a program of then finds in h5py in place of what is there today."""
+    """Return the names of h5py that are replaced for old programs."""
 
     class Attributes(module.AttributeManager):  # type: ignore[misc, name-defined]
         def __getitem__(self, name: str) -> Any:
@@ -180,7 +180,7 @@ def h5py_names(module: ModuleType) -> dict[str, Any]:
 
     class File(Group, module.File):  # type: ignore[misc, name-defined]
         def __init__(self, name: Any, mode: str | None = None, *args: Any, **options: Any) -> None:
-            """Opened to be written to, and made where it is not there, unless a mode says otherwise, until h5py 3."""
+            """Open for writing, and create if missing, unless `mode` is given, as until h5py 3."""
             super().__init__(name, mode or "a", *args, **options)
 
         @property
@@ -191,13 +191,13 @@ def h5py_names(module: ModuleType) -> dict[str, Any]:
 
 
 class View(ModuleType):
-    """A module with other names before its own."""
+    """A module with replacements for some of its names."""
 
     def __init__(self, module: ModuleType, names: dict[str, Any]) -> None:
         super().__init__(module.__name__, module.__doc__)
         own = vars(self)
         for name in ("__loader__", "__package__", "__spec__"):
-            del own[name]  # the module's are right
+            del own[name]  # those of the module are used
         own.update(names, _now=module)
 
     def __getattr__(self, name: str) -> Any:
@@ -205,7 +205,7 @@ class View(ModuleType):
         if found is _NOTHING:
             found = moved(f"{self.__name__}.{name}")
             if found is None:
-                return getattr(self._now, name)  # for what it says
+                return getattr(self._now, name)  # raises the module's error
         return view(found) if isinstance(found, ModuleType) else found
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -219,7 +219,7 @@ _NOTHING = object()
 
 
 def view(module: ModuleType) -> ModuleType:
-    """What old programs see of a module: itself, or a view where it, or a module within, has changed."""
+    """Return the module that old programs see: the module itself, or a view if it or a submodule has changed."""
     name = module.__name__
     if isinstance(module, View) or name not in _VIEWED or sys.modules.get(name) is not module:
         return module
@@ -233,7 +233,7 @@ def _view(module: ModuleType) -> View:
 
 
 def moved(name: str) -> ModuleType | None:
-    """The module that took the place of one that is gone."""
+    """Return the successor of a module that no longer exists."""
     return importlib.import_module(MOVED[name]) if name in MOVED else None
 
 
@@ -245,12 +245,12 @@ ArgSpec = namedtuple("ArgSpec", "args varargs keywords defaults")
 
 
 def getargspec(func: Callable[..., Any]) -> ArgSpec:
-    """The names and defaults of a function's arguments, as Python 3.10 last gave them.
+    """Return the names and defaults of a function's arguments; `inspect.getargspec` of Python 3.10.
 
     Raises
     ------
     ValueError
-        If it has keyword-only arguments, of which this says nothing.
+        If the function has keyword-only arguments, which the result cannot describe.
     """
     full = inspect.getfullargspec(func)
     if full.kwonlyargs:
@@ -264,7 +264,7 @@ def _inspect(module: ModuleType) -> dict[str, Any]:
 
 def _random(module: ModuleType) -> dict[str, Any]:
     def randint(a: Any, b: Any) -> int:
-        """An integer from `a` to `b`, which may be floats with whole values, until Python 3.12."""
+        """An integer from `a` to `b`, which may be floats with integral values, as until Python 3.12."""
         whole: int = module.randint(_whole(a), _whole(b))
         return whole
 
@@ -277,7 +277,7 @@ def _whole(number: Any) -> Any:
 
 def _re(module: ModuleType) -> dict[str, Any]:
     def split(pattern: Any, string: Any, maxsplit: int = 0, flags: int = 0) -> list[Any]:
-        """The parts of a string between matches; until Python 3.7 those of nothing did not count."""
+        """The parts of a string between matches; empty matches are ignored, as until Python 3.7."""
         parts, begin, count = [], 0, 0
         for match in module.finditer(pattern, string, flags):
             if match.end() > match.start() and (not maxsplit or count < maxsplit):
@@ -290,11 +290,11 @@ def _re(module: ModuleType) -> dict[str, Any]:
 
 def _yaml(module: ModuleType) -> dict[str, Any]:
     def load(stream: Any, Loader: Any = module.FullLoader) -> Any:
-        """Read a document; without a Loader, with one that knows Python's tuples and runs nothing."""
+        """Load a document; the default Loader supports Python's tuples and runs no code."""
         return module.load(stream, Loader)
 
     class Dumper(module.Dumper):  # type: ignore[misc, name-defined]
-        """Writes numbers of NumPy as numbers, which every loader reads."""
+        """A dumper that writes NumPy's numbers as plain numbers, which every loader reads."""
 
     def dump(data: Any, stream: Any = None, Dumper: Any = Dumper, **options: Any) -> Any:
         return module.dump(data, stream, Dumper, **options)
@@ -306,7 +306,7 @@ def _yaml(module: ModuleType) -> dict[str, Any]:
 
 def _ndimage(module: ModuleType) -> dict[str, Any]:
     rooms = ("filters", "fourier", "interpolation", "measurements", "morphology")
-    return dict.fromkeys(rooms, module)  # whose functions they all share today
+    return dict.fromkeys(rooms, module)  # its functions are now shared by all of them
 
 
 THEN: dict[str, Callable[[ModuleType], dict[str, Any]]] = {
@@ -335,12 +335,12 @@ _VIEWED = {
 
 
 def global_integer(low: int, high: int) -> int:
-    """Draw an integer from NumPy's global state, so that `numpy.random.seed` decides.
+    """Draw an integer from NumPy's global state, so that `numpy.random.seed` determines it.
 
     Parameters
     ----------
     low, high : int
-        The smallest one, and the one after the largest.
+        Lower bound, and upper bound (excluded).
 
     Returns
     -------
@@ -348,7 +348,7 @@ def global_integer(low: int, high: int) -> int:
 
     Notes
     -----
-    NumPy keeps what this state draws from a seed the same in all its releases.
+    The numbers that NumPy's global state draws for a seed are the same in all of its releases.
 
     Examples
     --------

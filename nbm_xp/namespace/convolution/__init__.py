@@ -1,11 +1,11 @@
-"""Sums over sliding windows: convolution and pooling of arrays, the libraries' own kernels behind one door.
+"""Sums over sliding windows: convolution and pooling of arrays, with kernels for individual libraries.
 
-Contract: one definition that every kernel keeps to, in any number of spatial axes. Arrays are
-(images, positions…, channels); a window starts at ``starts + position * strides`` and steps by `dilation`; what lies
-outside the array is zero and never wins a maximum. Nothing here chooses a padding: that is arithmetic on `starts` and
-`lengths`. Each function but the maximum is linear in each of its arrays, and the adjoint of another one. So is
-``correlate(x, k)[n, o] = sum over i of x[n, starts + o * strides + i * dilation] @ k[i]``: its adjoints in `x` and in
-`k` are `correlate_back` and `correlate_outer`.
+Contract: all kernels follow one definition, for any number of spatial axes. Arrays are (images, positions…, channels);
+a window starts at ``starts + position * strides`` and its elements are `dilation` apart; elements outside the array
+are zero in sums and ignored by maxima. Padding is expressed by `starts` and `lengths`. Each function except the maximum
+is linear in each of its arrays, and the adjoint of another one: with
+``correlate(x, k)[n, o] = sum over i of x[n, starts + o * strides + i * dilation] @ k[i]``, the adjoints with respect to
+`x` and `k` are `correlate_back` and `correlate_outer`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Convolution and pooling of NumPy arrays by the compiled core, in blocks that stay in the cache.
 
-Windows are copied side by side, a block at a time, into one matrix product. A block of patches is small enough for the
-second-level cache. It is some images, or some rows of one image. With some filters, neither very few nor very many, the
-core sums windows as they lie in the images; large arrays and kernels of 3 × 3 go by `winograd`. The portable functions
-serve where there is no core, and for dtypes that it does not have.
+Windows are copied side by side, one block at a time, for one matrix product. A block of patches fits into the
+second-level cache; it is some images, or some rows of one image. With a moderate number of filters, the core sums
+windows in place, without copies; large arrays with kernels of 3 × 3 use `winograd`. The portable functions are used
+without a core, and for dtypes that the core does not support.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 
 _BLOCK = 2**20  # bytes of patches
 _FILTERS = 64  # bytes of filters that the core sums at once
-_MANY_FILTERS = 128  # of which a matrix product is as fast
+_MANY_FILTERS = 128  # a matrix product is as fast from here on
 _TIES = {"share": 0, "first": 1, "whole": 2}  # as the core has them
 
 _QUIET: dict[str, Any] = {"over": "ignore", "invalid": "ignore"}
@@ -34,7 +34,7 @@ _QUIET: dict[str, Any] = {"over": "ignore", "invalid": "ignore"}
 
 
 def core_function(name: str, *arrays: Any) -> Callable[..., Any] | None:
-    """A function of the core for numbers like those of arrays, if there is one: none where their dtypes differ."""
+    """The function of the core for the dtype of arrays, if there is one; None if the dtypes differ."""
     dtype = arrays[0].dtype
     if not dtype.isnative or any(other.dtype != dtype for other in arrays[1:]):
         return None
@@ -78,7 +78,7 @@ def correlate_back(
     if groups != 1 or scatter is None or 0 in (*y.shape, *kernel.shape, *lengths):
         return NotImplemented
     if winograd.suits_winograd(y, channels, tuple(sizes), strides, dilation, lengths):
-        # a correlation with the kernel turned round
+        # a correlation with the kernel flipped
         turned = np.flip(kernel, tuple(range(len(sizes)))).swapaxes(-1, -2)
         before = tuple(1 - size - start for size, start in zip(sizes, starts, strict=True))
         return correlate(y, turned, starts=before, strides=strides, dilation=dilation, lengths=lengths)
@@ -117,7 +117,7 @@ def correlate_outer(
 def _patches(
     gather: Any, x: Any, sizes: Lengths, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
 ) -> Iterator[tuple[slice, slice, Any]]:
-    """Blocks of windows as rows of a matrix, with the images and the first spatial axis' windows that they are of."""
+    """Blocks of windows as rows of a matrix, with the ranges of images and of windows along the first spatial axis."""
     width, channels = math.prod(sizes) * x.shape[-1], x.shape[-1]
     lines = np.empty(math.prod(sizes[:-1]), dtype=np.int64)
     space: Any = None
@@ -130,7 +130,7 @@ def _patches(
 
 
 def _blocks(x: Any, width: int, lengths: Lengths) -> Iterator[tuple[slice, slice, int]]:
-    """Some images, or rows of one, whose windows of so many elements fit a block; and how many windows these are."""
+    """Numbers of images, or rows of one image, whose windows fit into a block, and the number of these windows."""
     line = math.prod(lengths[1:])
     together = max(1, _BLOCK // (x.itemsize * line * width))
     step, high = min(x.shape[0], max(1, together // lengths[0])), min(together, lengths[0])
@@ -150,7 +150,7 @@ def _rows_table(rows: slice, *how: Lengths) -> Any:
 
 
 def _sum(core: Any, x: Any, kernel: Any, out: Any, starts: Lengths, strides: Lengths, dilation: Lengths) -> None:
-    """Fill `out` by the core without patches, some images at a time, so that zeros around them stay in the cache."""
+    """Fill `out` by the core without patches, some images at a time, so that the padded images stay in the cache."""
     *sizes, _, channels, filters = kernel.shape
     together, lengths = _FILTERS // x.itemsize, out.shape[1:-1]
     weights = np.zeros((math.prod(sizes) * channels, -(-filters // together), together), dtype=x.dtype)
@@ -196,7 +196,7 @@ def _pooled(
     starts: Lengths,
     strides: Lengths,
 ) -> Any:
-    """Images of spatial lengths `found`, where `windows` lie in some of `shape`."""
+    """Images of spatial lengths `found`, pooled over `windows` in images of `shape`."""
     core = core_function(name, x)
     if core is None:
         return NotImplemented
@@ -208,7 +208,7 @@ def _pooled(
 
 
 def _places_room(sizes: Lengths) -> Any:
-    """Room for a number for each line of a window and for each of its elements."""
+    """Memory for one number for each line of a window and for each of its elements."""
     return np.empty(math.prod(sizes[:-1]) * (1 + sizes[-1]), dtype=np.int64)
 
 

@@ -1,7 +1,7 @@
-"""Largest elements and sums of windows, axis by axis, and where gradients go that come back through them.
+"""Maxima, sums and means of windows, axis by axis, and their gradients.
 
 Arrays are (images, positions…, channels). A window of `sizes` starts at ``starts + position * strides``; there are
-`lengths` of them along each spatial axis. What lies outside the array is never the largest, and adds nothing to a sum.
+`lengths` of them along each spatial axis. Maxima and sums ignore elements outside the array.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Ties: TypeAlias = Literal["share", "first", "whole"]
 
 @or_kernel("convolution.maxima")
 def maxima(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
-    """The largest element of each window.
+    """The maximum of each window.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def _by_axis(
     strides: Lengths,
     lengths: Lengths,
 ) -> Any:
-    """Windows reduced along one spatial axis after the other."""
+    """Reduce windows along one spatial axis after another."""
     for axis in range(len(sizes)):
         size, start, stride, length = sizes[axis], starts[axis], strides[axis], lengths[axis]
         before = x.shape[1 : axis + 1]
@@ -87,7 +87,7 @@ def _by_axis(
 
 @or_kernel("convolution.spread_windows")
 def spread_windows(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
-    """The adjoint of `sum_windows`, an array of spatial `lengths`: each window's number, added to its elements.
+    """The adjoint of `sum_windows`, of spatial `lengths`: each window's number is added to its elements.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def spread_windows(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths,
 
 @or_kernel("convolution.mean_windows")
 def mean_windows(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
-    """The mean of what each window holds of the array; 0 where that is nothing.
+    """The mean of each window's elements inside the array; 0 for a window outside.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def mean_windows(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, l
 
 @or_kernel("convolution.spread_means")
 def spread_means(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
-    """The adjoint of `mean_windows`, which gives an array of spatial `lengths`.
+    """The adjoint of `mean_windows`, of spatial `lengths`.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def spread_means(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, l
 def _elements(
     xp: Any, like: Any, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths, inside: Lengths
 ) -> Any:
-    """How many elements each window holds of an array of spatial lengths `inside`; at least 1."""
+    """Number of elements of each window inside an array of spatial lengths `inside`; at least 1."""
     extents = spans(sizes, strides, (1,) * len(sizes), lengths)
     if all(s >= 0 and s + e <= n for s, e, n in zip(starts, extents, inside, strict=True)):
         return float(math.prod(sizes))
@@ -149,7 +149,7 @@ def _elements(
 def _largest(
     x: Any, out: Any, sizes: Lengths, starts: Lengths, strides: Lengths, ties: Ties
 ) -> tuple[Any, dict[str, Any], Any]:
-    """Which elements of each window are its largest, side by side, with the windows, and how many share its value."""
+    """Whether each element of the gathered windows is a maximum; the windows; and the number of maxima of each."""
     xp = array_namespace(x, out)
     windows: dict[str, Any] = {"sizes": sizes, "starts": starts, "strides": strides, "dilation": (1,) * len(sizes)}
     how = {**windows, "lengths": out.shape[1:-1]}
@@ -169,12 +169,12 @@ def _largest(
 def pick_maxima(
     v: Any, x: Any, out: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths, ties: Ties
 ) -> Any:
-    """The elements of `v` where `x` is largest in its window, of which `out` are the `maxima`.
+    """The elements of `v` at the maxima of the windows of `x`; `out` are the `maxima`.
 
     Parameters
     ----------
     ties : {"share", "first", "whole"}
-        Of several, their mean, the first of them, or their sum.
+        Treatment of several maxima: the mean, the first, or the sum of their elements.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def pick_maxima(
 def place_maxima(
     g: Any, x: Any, out: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths, ties: Ties
 ) -> Any:
-    """The adjoint of `pick_maxima` in `v`: each window's number added where `x` is largest in it.
+    """The adjoint of `pick_maxima` with respect to `v`: each window's number is added at its maximum in `x`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Windows over the spatial axes, and convolution over any namespace: a matrix product for each place in the window.
+"""Portable convolution over any namespace, by a matrix product for each place in the window.
 
 Arrays are (images, positions..., channels); windows are counted along the spatial axes in between.
 """
@@ -25,7 +25,7 @@ Lengths: TypeAlias = tuple[int, ...]
 
 
 def spans(sizes: Sequence[int], strides: Sequence[int], dilation: Sequence[int], lengths: Sequence[int]) -> Lengths:
-    """How many positions all windows of an axis touch together, from the first to the last."""
+    """Number of positions from the first element of an axis's first window to the last element of its last window."""
     return tuple(
         (length - 1) * stride + (size - 1) * step + 1 if length > 0 and size > 0 else 0
         for size, stride, step, length in zip(sizes, strides, dilation, lengths, strict=True)
@@ -38,7 +38,7 @@ def taps(sizes: Sequence[int]) -> Iterator[Lengths]:
 
 
 def window(tap: Sequence[int], strides: Sequence[int], dilation: Sequence[int], lengths: Sequence[int]) -> Any:
-    """The index of what lies at one place of all windows, of which there are some; the first starts at 0."""
+    """Index of the elements at one place of all windows; the first window starts at 0."""
     firsts = [i * step for i, step in zip(tap, dilation, strict=True)]
     steps = zip(firsts, strides, lengths, strict=True)
     return (slice(None), *(slice(first, first + (n - 1) * stride + 1, stride) for first, stride, n in steps), ...)
@@ -50,7 +50,7 @@ def zeros(xp: Any, like: Any, shape: Sequence[int]) -> Any:
 
 
 def extended(xp: Any, x: Any, starts: Sequence[int], extents: Sequence[int], value: Any = 0) -> Any:
-    """The part of an array from `starts` on, as long as `extents`; `value` where there is nothing."""
+    """The part of an array of lengths `extents` from `starts` on; `value` outside the array."""
     for axis, (start, extent) in enumerate(zip(starts, extents, strict=True), 1):
         length = x.shape[axis]
         before = min(max(-start, 0), extent)
@@ -69,7 +69,7 @@ def extended(xp: Any, x: Any, starts: Sequence[int], extents: Sequence[int], val
 
 
 def spread(xp: Any, x: Any, starts: Sequence[int], strides: Sequence[int], lengths: Sequence[int]) -> Any:
-    """Zeros of spatial `lengths`, in which the elements of `x` lie at ``starts + i * strides``, as far as these go."""
+    """Zeros of spatial `lengths` with the elements of `x` at ``starts + i * strides``, if inside."""
     for axis, stride in enumerate(strides, 1):
         if stride > 1:
             apart = xp.stack([x, *[xp.zeros_like(x)] * (stride - 1)], axis=axis + 1)
@@ -78,7 +78,7 @@ def spread(xp: Any, x: Any, starts: Sequence[int], strides: Sequence[int], lengt
 
 
 def _first(starts: Lengths, tap: Lengths, dilation: Lengths) -> Lengths:
-    """Where the element at one place of the first window lies."""
+    """Position of the element at one place of the first window."""
     return tuple(start + i * step for start, i, step in zip(starts, tap, dilation, strict=True))
 
 
@@ -88,7 +88,7 @@ _BUDGET = 2**25
 
 @or_kernel("convolution.correlate", 2)
 def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths) -> Any:
-    """The product of every window with a kernel, summed over the window and the channels of each group.
+    """Correlation: the products of every window with a kernel, summed over the window and the channels of each group.
 
     Parameters
     ----------
@@ -97,11 +97,11 @@ def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilatio
     kernel : array
         Of the same dtype and of shape (sizes…, groups, channels, filters).
     starts : tuple of int
-        Where the first window starts, along each spatial axis; negative before the array.
+        Start of the first window along each spatial axis; negative before the array.
     strides, dilation : tuple of int
-        From window to window, and from place to place in a window.
+        Distances between windows, and between neighbouring places in a window.
     lengths : tuple of int
-        How many windows there are along each axis.
+        Numbers of windows along each axis.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilatio
 def correlate_back(
     y: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
 ) -> Any:
-    """The adjoint of `correlate` in `x`, whose spatial lengths are `lengths`: a transposed convolution.
+    """The adjoint of `correlate` with respect to `x`, of spatial `lengths`: a transposed convolution.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def correlate_back(
 def correlate_outer(
     x: Any, y: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths, groups: int
 ) -> Any:
-    """The adjoint of `correlate` in `kernel`, whose spatial lengths are `lengths`.
+    """The adjoint of `correlate` with respect to `kernel`, of spatial `lengths`.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def correlate_in_groups(
     lengths: Lengths,
     budget: int = _BUDGET,
 ) -> Any:
-    """The body of `correlate`, by as many images at a time as `budget` bytes hold products of."""
+    """`correlate` for groups of images, each of as many images as have products of at most `budget` bytes."""
     xp = array_namespace(x, kernel)
     *sizes, groups, channels, filters = kernel.shape
     extents = spans(sizes, strides, dilation, lengths)
@@ -194,13 +194,13 @@ def correlate_in_groups(
 
 
 def _width(x: Any) -> int:
-    """Bytes of an element."""
+    """Size of an element in bytes."""
     bits = dtype_name(x).lstrip("abcdefghijklmnopqrstuvwxyz")
     return int(bits or 8) // 8
 
 
 def _product(xp: Any, part: Any, weights: Any) -> Any:
-    """The channels of each group times the group's matrix."""
+    """Multiply the channels of each group by the group's matrix."""
     groups, channels, filters = weights.shape
     before = part.shape[:-1]
     if groups == 1:
@@ -215,7 +215,7 @@ def _product(xp: Any, part: Any, weights: Any) -> Any:
 
 
 def _outer(xp: Any, part: Any, y: Any, groups: int) -> Any:
-    """The sum over images and positions of the channels of each group times its filters."""
+    """Sum over images and positions of the products of each group's channels and filters."""
     part = xp.reshape(part, (-1, groups, part.shape[-1] // groups))
     y = xp.reshape(y, (-1, groups, y.shape[-1] // groups))
     if groups == 1:
@@ -251,7 +251,7 @@ def gather_windows(
 def scatter_windows(
     y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
 ) -> Any:
-    """The adjoint of `gather_windows`, which gives an array of spatial `lengths`; what overlaps is added up.
+    """The adjoint of `gather_windows`: an array of spatial `lengths`, in which overlapping windows are added.
 
     Examples
     --------

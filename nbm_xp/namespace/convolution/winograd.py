@@ -1,4 +1,4 @@
-"""Winograd's products for kernels of 3 × 3 and larger odd sizes, for NumPy arrays.
+"""Winograd convolution with kernels of 3 × 3 and larger odd sizes, for NumPy arrays.
 
 F(2 × 2, 3 × 3): a tile of 4 × 4 elements becomes 16 sums of its elements, a kernel 16 sums of its weights; their
 products over the channels are 16 matrix products, and sums of these are the tile's 2 × 2 results. All the sums but the
@@ -27,7 +27,7 @@ __all__ = ["correlate_outer_winograd", "correlate_winograd", "suits_winograd", "
 def windows_table(
     shape: Lengths, sizes: Lengths, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
 ) -> Any:
-    """Where windows lie in images of some spatial shape: six numbers for each axis."""
+    """Table of the windows in images of a spatial shape: six numbers for each axis."""
     return np.asarray((shape, sizes, starts, strides, dilation, lengths), dtype=np.int64).T.copy()
 
 
@@ -40,7 +40,7 @@ _BLOCK_OF_SUMS = 2**21  # bytes of sums
 
 
 def suits_winograd(x: Any, filters: int, sizes: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths) -> bool:
-    """Whether this way is open, and the shorter one."""
+    """Whether Winograd's algorithm is applicable, and faster."""
     return (
         bool(functions)
         and len(sizes) == 2
@@ -118,19 +118,19 @@ def correlate_outer_winograd(x: Any, y: Any, starts: Lengths, lengths: Lengths) 
 
 
 def _pieces(sizes: Lengths) -> Lengths:
-    """How many 3 × 3 kernels lie side by side along each axis."""
+    """Number of 3 × 3 kernels side by side along each axis."""
     return (sizes[0] - 1) // 2, (sizes[1] - 1) // 2
 
 
 def _places(pieces: Lengths) -> Iterator[tuple[Any, Any]]:
-    """For each 3 × 3 kernel its own places, and where these lie in the whole; what two share is the first's."""
+    """For each 3 × 3 kernel, its places, and their positions in the whole kernel; shared places belong to the first."""
     for part in np.ndindex(*pieces):
         own = tuple(slice(min(k, 1), 3) for k in part)
         yield (*own, *part), tuple(slice(2 * k + some.start, 2 * k + 3) for k, some in zip(part, own, strict=True))
 
 
 def _neighbours(tiles: Any, count: int, high: int, across: int, pieces: Lengths) -> Iterator[Any]:
-    """For each of the 16 sums a matrix: a row for each tile, which holds those of the tiles under all 3 × 3 kernels."""
+    """For each of the 16 sums, a matrix with a row for each tile: the sums of the tiles under all 3 × 3 kernels."""
     down, wide = high + pieces[0] - 1, across + pieces[1] - 1
     tiles = tiles.reshape(16, count * down * wide, -1)
     if pieces == (1, 1):
@@ -147,17 +147,17 @@ def _neighbours(tiles: Any, count: int, high: int, across: int, pieces: Lengths)
 
 
 def _room(space: Any, size: int) -> Any:
-    """Space for so many numbers: the one there is, if it suffices."""
+    """Memory for a number of elements; existing memory is reused if it suffices."""
     return (space if space.size >= size else np.empty(size, dtype=space.dtype))[:size]
 
 
 def _limit(x: Any, terms: int) -> float:
-    """How large the numbers of two arrays may be, so that a sum of `terms` products of their sums stays finite."""
+    """Bound on the numbers of two arrays for which a sum of `terms` products of their sums stays finite."""
     return float(np.sqrt(np.finfo(x.dtype).max / (64.0 * terms)))
 
 
 def _moderate(x: Any, limit: float) -> bool:
-    """Whether all numbers are finite and no larger."""
+    """Whether all numbers are finite and within the bound."""
     return bool(np.max(x) < limit and np.min(x) > -limit)
 
 
@@ -196,7 +196,7 @@ def _tiles(
 
 
 def _shared(start: int, extent: int, length: int) -> tuple[slice, slice]:
-    """What a range that starts at `start` has in common with an axis: in the axis, and in the range."""
+    """The intersection of a range that starts at `start` with an axis: as a slice of the axis, and of the range."""
     first = min(max(start, 0), length)
     last = max(first, min(start + extent, length))
     return slice(first, last), slice(first - start, last - start) if last > first else slice(0, 0)

@@ -1,14 +1,14 @@
-"""The compiled core: loops over NumPy's memory, in C, for what the processor has.
+"""The compiled core: loops in C over NumPy's memory, for the processor's vector instructions.
 
-Contract: it is never the only way. Where the package was installed without a compiler there are
-no functions here, and the portable forms serve, with the same bits. Each function is there once for every level of
-vector instructions, and the best that the machine has is taken when the package is loaded; each level gives the same
-bits. What happens to one element stands in ``elements/*.h``, which the CUDA kernels in ``devices/*.cuh`` read too.
+Contract: the core is optional. If the package was installed without a compiler, there are no functions here, and the
+portable forms give the same bits. Each function is compiled for every level of vector instructions, and the machine's
+best level is selected when the package is loaded; all levels give the same bits. The operations on one element are in
+``elements/*.h``, which the CUDA kernels in ``devices/*.cuh`` include, too.
 
-A core is taken only if it was built from the sources that lie beside this file. It lies there too, or where an editable
-installation put it; in a clone that was installed otherwise, it is the one of the installed package.
+A core is used only if it was built from the sources beside this file. It is in the same folder, or where an editable
+installation put it; in a clone without an editable installation, it is the core of the installed package.
 
-The environment variable ``NBM_XP_LEVEL`` picks another level: one of `levels`, or ``none`` for the portable forms.
+The environment variable ``NBM_XP_LEVEL`` selects another level: one of `levels`, or ``none`` for the portable forms.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OUTDATED: Final = "the installed core was built from other sources; to build it
 
 
 def _loaded() -> tuple[Any, str]:
-    """The compiled module, or None and why it cannot be used; no reason where there is no module at all."""
+    """The compiled module; or None, and the reason why it cannot be used (empty if there is no module)."""
     for folder in sys.path:  # a package that was installed from a clone has the core, the clone itself has none
         __path__.append(os.path.join(os.path.abspath(folder), *__name__.split(".")))
     try:
@@ -77,7 +77,7 @@ _warned: list[str] = []
 
 
 def level() -> str:
-    """The level in use; ``none`` where there is no core.
+    """Return the level in use; ``none`` without a core.
 
     Examples
     --------
@@ -99,9 +99,9 @@ _take(os.environ.get(VARIABLE) or (levels[-1] if levels else NONE))
 
 @contextmanager
 def using_level(name: str) -> Iterator[None]:
-    """Take another of the `levels` for a while, in all threads; for tests.
+    """Context manager that selects another of the `levels` in all threads; for tests.
 
-    The portable forms cannot be taken so: which kernels there are is settled when the package is loaded.
+    The portable forms cannot be selected in this way: kernels are registered when the package is loaded.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def using_level(name: str) -> Iterator[None]:
 
 
 def text(name: str) -> str:
-    """A file of the core's text, such as ``elements/recurrence.h``.
+    """Return the text of a source file of the core, such as ``elements/recurrence.h``.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def text(name: str) -> str:
 
 
 def whole_text(name: str) -> str:
-    """A file of the core's text with the files that it includes in their places, each once.
+    """Return the text of a source file of the core with its included files inserted, each once.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def whole_text(name: str) -> str:
 
 
 def is_there() -> bool:
-    """Whether there is a core that was built from the sources beside this file, and it can be loaded.
+    """Whether there is a loadable core that was built from the sources beside this file.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def is_there() -> bool:
 
 
 def is_outdated() -> bool:
-    """Whether the core that was found is not used because it was built from other sources.
+    """Whether the core found is not used because it was built from other sources.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def is_outdated() -> bool:
 
 
 def missing() -> str:
-    """Why there is no core, and the command that helps, in one line; empty where there is one.
+    """Return in one line why there is no core and the command to build it; empty if there is a core.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def missing() -> str:
 
 
 def warn_if_missing() -> None:
-    """Warn, once in a process, that portable forms compute what the core would; not where ``none`` was picked.
+    """Warn, once in a process, that portable forms replace the core; no warning if ``none`` was selected.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Special functions of a library: SciPy's for NumPy, `cupyx`'s, PyTorch's and JAX's own; Dask's those of its blocks.
+"""Special functions by library: SciPy for NumPy; `cupyx`, PyTorch's and JAX's own; for Dask those of its blocks.
 
-`special_of` gives them as attributes of one object for each library. All take real arrays and numbers, cast to one
-floating dtype as NumPy promotes them, broadcast, and give that dtype back. What PyTorch, JAX or CuPy lack, and what no
-library has (derivatives of incomplete functions in their parameters), `forms` computes in double precision. Arrays of
-other libraries are computed by SciPy on the host.
+`special_of` returns them as attributes of one object for each library. All accept real arrays and numbers, which are
+promoted to one floating dtype as in NumPy and broadcast; the result has that dtype. Functions that PyTorch, JAX or CuPy
+lack, and derivatives of incomplete functions with respect to their parameters, which all libraries lack, are computed
+by `forms` in double precision. For arrays of other libraries SciPy is used on the host.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _NOT_THEIRS = {"cupy": {"riemann_zeta"}, "torch": {"riemann_zeta"}, "jax": {"rie
 
 
 class Special:
-    """The special functions of one library, found when they are first used.
+    """The special functions of one library, looked up at first use.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Special:
         return function
 
     def polygamma(self, n: Any, x: Any) -> Any:
-        """The n-th derivative of `digamma`; `n` is an int, or an array of whole numbers."""
+        """The n-th derivative of `digamma`; `n` is an int, or an array of integers."""
         order = whole_number(n)
         if order is not None:
             return self.polygamma_of(x, n=order) if order else self.digamma(x)
@@ -90,24 +90,24 @@ _FOUND: dict[Any, Any] = {}
 
 
 def special_of(*values: Any) -> Any:
-    """The special functions of the library that arrays belong to; recorded ones for recording tensors."""
+    """Return the special functions of the library of arrays; recorded functions for recording tensors."""
     xp = dispatch.array_namespace(*values)
     found = _FOUND.get(xp)
     return _FOUND.setdefault(xp, Special(xp)) if found is None else found
 
 
 def register_special(xp: Any, functions: Any) -> None:
-    """Say where the special functions of a namespace are: attributes of a module or an object."""
+    """Register the special functions of a namespace: the attributes of a module or an object."""
     _FOUND[xp] = functions
 
 
 def whole_number(n: Any) -> int | None:
-    """The order that an int, of Python's or a library's, stands for; None for an array.
+    """Return the order given by an int of Python or a library; None for an array.
 
     Raises
     ------
     ValueError
-        If it is negative.
+        If the order is negative.
     """
     if not hasattr(n, "__index__") or hasattr(n, "shape"):
         return None
@@ -163,7 +163,7 @@ def _computed(name: str, xp: Any, special: Special) -> Function:
 
 
 def _own(name: str, library: str, xp: Any) -> Function | None:
-    """The library's own function of one name, None where it has none or a wrong one."""
+    """The library's own function of a name; None if it has none or an incorrect one."""
     if "moment" in name or name in _NOT_THEIRS.get(library, ()):
         return None
     module: Any = importlib.import_module(_MODULES[library])
@@ -175,7 +175,7 @@ def _own(name: str, library: str, xp: Any) -> Function | None:
         return found
     if library == "torch":  # whose first has nine digits, and all are wrong at infinity
         return lambda x, *, n: xp.where(x == math.inf, 0.0, module.zeta(2.0, x) if n == 1 else found(n, x))
-    if library == "jax":  # which is wrong below -10
+    if library == "jax":  # incorrect below -10
         from .forms import reflected_polygamma
 
         return lambda x, *, n: reflected_polygamma(xp, x, n, lambda positive: found(n, positive))
@@ -183,7 +183,7 @@ def _own(name: str, library: str, xp: Any) -> Function | None:
 
 
 def _in_blocks(name: str, xp: Any, *arrays: Any, **options: Any) -> Any:
-    """Each block by the function of its own library: of a form, every step would be a step of the plan."""
+    """Compute each block by the function of its own library, as one step of the plan."""
     like = functools.reduce(operator.add, arrays)
     task = functools.partial(_on_block, name, options)
     return from_blocks(xp, task, like.shape, like.dtype, like.chunks, blocks=arrays, name=name)
@@ -194,7 +194,7 @@ def _on_block(name: str, options: dict[str, Any], _: Any, __: Any, *blocks: Any)
 
 
 def _on_host(name: str, xp: Any, *arrays: Any, **options: Any) -> Any:
-    """By SciPy, for libraries whose own functions are not known."""
+    """Compute by SciPy, for unlisted libraries."""
     library = name_of_namespace(xp)
     if is_lazy(xp):
         raise TypeError(f"{name} is computed by SciPy, and arrays of {library} have no values before they are computed")
@@ -208,7 +208,7 @@ def _on_host(name: str, xp: Any, *arrays: Any, **options: Any) -> Any:
 
 
 def _in_double(form: Function, xp: Any, special: Special, *arrays: Any, **options: Any) -> Any:
-    """A form in double precision; infinities and NaN on the way are meant."""
+    """A form in double precision; intermediate infinities and NaN are intended."""
     if name_of_namespace(xp) != "jax":  # which may have none, and computes its own in what it is given
         arrays = tuple(xp.astype(x, xp.float64, copy=False) for x in arrays)
     elif dtypes.dtype_name(arrays[0]) == "float16":
@@ -218,7 +218,7 @@ def _in_double(form: Function, xp: Any, special: Special, *arrays: Any, **option
 
 
 def _prepared(name: str, xp: Any, values: tuple[Any, ...], count: int) -> tuple[list[Any], str]:
-    """Arrays of one floating dtype from arrays and numbers, and that dtype's name."""
+    """Convert arrays and numbers to arrays of one floating dtype; return them and the dtype's name."""
     if len(values) != count:
         raise TypeError(f"{name} takes {count} arrays, got {len(values)}")
     for place, value in enumerate(values, start=1):

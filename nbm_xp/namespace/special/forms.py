@@ -1,4 +1,4 @@
-"""Special functions over `xp` that libraries lack: each takes the namespace, the library's functions, and arrays.
+"""Special functions over `xp` that libraries lack; arguments are the namespace, the library's functions, and arrays.
 
 Incomplete gamma and beta functions and their derivatives in the parameters, to any order, are integrals of the
 logarithm of a gamma or beta variable, whose density is log-concave on the whole line: times powers of what
@@ -37,7 +37,7 @@ _NEWTON_STEPS = 16
 
 
 def first_of(xp: Any, like: Any, *cases: tuple[Any, Any], otherwise: float) -> Any:
-    """For each element the value of the first case that holds, each a condition and a number or an array.
+    """For each element, the value of the first case whose condition holds; a case is a condition and a number or array.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def log_expit(xp: Any, special: Any, x: Any) -> Any:
 
 
 def rel_entr(xp: Any, special: Any, x: Any, y: Any) -> Any:
-    """``x log(x / y)``; 0 at 0, infinity where it has no meaning."""
+    """``x log(x / y)``; 0 at x = 0, infinity outside the domain."""
     a, b = (xp.where((x > 0) & (y > 0), z, 1.0) for z in (x, y))
     ratio = a / b
     whole = (ratio > 0) & ~xp.isinf(ratio)  # else the quotient left the range of numbers, its logarithm did not
@@ -68,13 +68,13 @@ def rel_entr(xp: Any, special: Any, x: Any, y: Any) -> Any:
 
 
 def kl_div(xp: Any, special: Any, x: Any, y: Any) -> Any:
-    """``x log(x / y) - x + y``; y at x = 0, infinity where it has no meaning."""
+    """``x log(x / y) - x + y``; y at x = 0, infinity outside the domain."""
     value = rel_entr(xp, special, x, y)
     return xp.where(xp.isinf(value), value, value - x + y)
 
 
 def _sine_of_pi(xp: Any, x: Any) -> Any:
-    """``sin(pi x)`` with its sign, exactly 0 at whole numbers."""
+    """``sin(pi x)`` with its sign, exactly 0 at integers."""
     whole = xp.round(x)
     sine = xp.sin(math.pi * (x - whole))
     return xp.where(whole == 2.0 * xp.floor(0.5 * whole), sine, -sine)
@@ -85,7 +85,7 @@ def _sign_of_gamma(xp: Any, x: Any) -> Any:
 
 
 def gamma(xp: Any, special: Any, x: Any) -> Any:
-    """The gamma function; NaN at negative whole numbers."""
+    """The gamma function; NaN at negative integers."""
     sign = _sign_of_gamma(xp, x)
     return xp.where((sign == 0) & (x < 0), math.nan, xp.where(x == 0, 1.0 / x, sign * xp.exp(special.gammaln(x))))
 
@@ -98,7 +98,7 @@ def _far_binet(x: Any) -> Any:
 
 
 def _binet(xp: Any, special: Any, x: Any) -> Any:
-    """What Stirling's formula leaves over: ``gammaln(x) - (x - 1/2) log(x) + x - log(2 pi) / 2``, of positive `x`."""
+    """Remainder of Stirling's formula, ``gammaln(x) - (x - 1/2) log(x) + x - log(2 pi) / 2``, for positive `x`."""
     near = x < _FAR
     s = xp.where(near, x, 1.0)
     close = special.gammaln(s) - (s - 0.5) * xp.log(s) + s - _HALF_LOG_TAU
@@ -106,7 +106,7 @@ def _binet(xp: Any, special: Any, x: Any) -> Any:
 
 
 def betaln(xp: Any, special: Any, a: Any, b: Any) -> Any:
-    """The logarithm of the size of the beta function."""
+    """The logarithm of the absolute value of the beta function."""
     positive = (a > 0) & (b > 0)
     p, q = (xp.where(positive, z, 1.0) for z in (a, b))
     least, most = xp.minimum(p, q), xp.maximum(p, q)
@@ -129,7 +129,7 @@ def beta(xp: Any, special: Any, a: Any, b: Any) -> Any:
 def zeta_moment(xp: Any, special: Any, x: Any, q: Any, *, k: int) -> Any:
     """The sum over n of ``(-log(q + n))**k (q + n)**-x``, the k-th derivative of Hurwitz's zeta function in `x`.
 
-    By Euler and Maclaurin from the tenth term on. It continues analytically to x < 1.
+    By the Euler-Maclaurin formula from the tenth term on; analytically continued to x < 1.
     """
 
     def term(u: Any) -> Any:
@@ -195,13 +195,13 @@ def _derivative_of_cotangent(xp: Any, x: Any, n: int) -> Any:
 
 @functools.cache
 def legendre(count: int) -> list[tuple[float, float]]:
-    """Nodes and weights of Gauss and Legendre's rule on [-1, 1]."""
+    """Nodes and weights of Gauss-Legendre quadrature on [-1, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     return list(zip(nodes.tolist(), weights.tolist(), strict=True))
 
 
 def _integral(xp: Any, f: Callable[[Any], Any], low: Any, high: Any, centre: Any, scale: Any) -> Any:
-    """The integral of `f` from low to high, by nodes that are dense around a centre."""
+    """The integral of `f` from low to high, with nodes concentrated around a centre."""
     first, last = xp.asinh((low - centre) / scale), xp.asinh((high - centre) / scale)
     middle, half = 0.5 * (last + first), 0.5 * (last - first)
     total: Any = 0.0
@@ -249,17 +249,17 @@ def gamma_moment(xp: Any, special: Any, a: Any, x: Any, *, k: int) -> Any:
 
 
 def chdtr(xp: Any, special: Any, v: Any, x: Any) -> Any:
-    """The distribution function of chi-squared."""
+    """The distribution function of the chi-squared distribution."""
     return special.gammainc(0.5 * v, 0.5 * x)
 
 
 def chdtrc(xp: Any, special: Any, v: Any, x: Any) -> Any:
-    """What the distribution function of chi-squared leaves to 1."""
+    """The survival function of the chi-squared distribution."""
     return special.gammaincc(0.5 * v, 0.5 * x)
 
 
 def _beta_side(xp: Any, special: Any, a: Any, b: Any, x: Any, j: int, k: int) -> tuple[Any, Any]:
-    """As for the gamma distribution; the upper side is the lower one of the distribution turned round."""
+    """As for the gamma distribution; the upper side is the lower side of the reflected distribution."""
     lower = x * (a + b) < a
     p, q = xp.where(lower, a, b), xp.where(lower, b, a)
     t, rest = xp.where(lower, x, 1.0 - x), xp.where(lower, 1.0 - x, x)
@@ -289,9 +289,9 @@ def _beta_side(xp: Any, special: Any, a: Any, b: Any, x: Any, j: int, k: int) ->
 
 
 def beta_moment(xp: Any, special: Any, a: Any, b: Any, x: Any, *, j: int, k: int) -> Any:
-    """The integral from 0 to x of powers of what the logarithms of t and of 1 - t are above their means.
+    """The integral from 0 to x of powers of the deviations of log(t) and log(1 - t) from their means.
 
-    `j` and `k` are the powers; what they multiply is the density of the beta distribution.
+    `j` and `k` are the powers; the weight is the density of the beta distribution.
     """
     proper = (a > 0) & (b > 0)
     inside = proper & (x > 0) & (x < 1) & ~xp.isinf(a) & ~xp.isinf(b)
@@ -336,13 +336,13 @@ def _whole_beta_moment(special: Any, a: Any, b: Any, j: int, k: int) -> Any:
 
 
 def _tail(xp: Any, special: Any, df: Any, t: Any) -> Any:
-    """The probability that Student's t is more than `t`, which is not below 0."""
+    """The probability that Student's t exceeds `t`, which is 0 or more."""
     square = t * t
     far = square > df
     share = xp.where(far, df / (df + square), 1.0 / (1.0 + df / xp.where(far, 1.0, square)))
     half_df, half = 0.5 * df, xp.full_like(df, 0.5)
     part = special.betainc(xp.where(far, half_df, half), xp.where(far, half, half_df), share)
-    # what it leaves to 1, by the other side of the function where that is the small one
+    # the complement, by the smaller side of the function
     rest = xp.where(part < 0.5, 1.0 - part, special.betainc(half_df, half, 1.0 - share))
     return 0.5 * xp.where(far, part, rest)
 
@@ -358,8 +358,8 @@ def stdtr(xp: Any, special: Any, df: Any, t: Any) -> Any:
 def stdtrit(xp: Any, special: Any, df: Any, p: Any) -> Any:
     """The quantiles of Student's t.
 
-    With ``t = sqrt(df) * sinh(u)`` the logarithm of the tail is a concave function of `u`, on which Newton's method
-    goes to the root from one side, beginning with the normal distribution's quantile.
+    With ``t = sqrt(df) * sinh(u)`` the logarithm of the tail is a concave function of `u`, for which Newton's method
+    converges from one side, starting at the normal distribution's quantile.
     """
     inside = (df > 0) & ~xp.isinf(df) & (p > 0) & (p < 1)
     df_, p_ = xp.where(inside, df, 1.0), xp.where(inside, p, 0.25)
