@@ -1,7 +1,7 @@
-"""Kinds of units: all that a Boltzmann machine knows about what a unit can be.
+"""Kinds of units of Boltzmann machines.
 
-What follows from a kind stands here, once for each; a topology holds the kind of each layer, and no other module asks
-which it is. A new kind is a class in `discrete` or `continuous` and an entry in `KINDS`.
+All code that depends on the kind of units is here; a topology has the kind of each layer, and other modules do not
+distinguish kinds. A new kind is a class in `discrete` or `continuous` and an entry in `KINDS`.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ __all__ = [
 ]  # fmt: skip
 
 KINDS: dict[str, Units] = {kind.name: kind for kind in (BINARY, GAUSSIAN, SPIN, RECTIFIED, NORMAL)}
-"""The kinds of units by name, of which each is a site."""
+"""Kinds of units by name, except categorical and mixed ones."""
 
 MOST_STATES = 65_536
 
 
 def kind_of(name: Any, argument: str = "units", *, hidden: bool = True) -> Units:
-    """The kind of units of a name.
+    """Return the kind of units with a name.
 
     Parameters
     ----------
     name : str
-        "binary", "spin", "gaussian", "normal", "relu", or "categorical:" and a number of states; several of them beside
-        one another, each with the number of its sites: "64*binary+1*categorical:10".
+        "binary", "spin", "gaussian", "normal", "relu", or "categorical:" and a number of states; or several kinds side
+        by side, each with its number of sites: "64*binary+1*categorical:10".
     argument : str, optional
-        How messages call it.
+        Name of the argument in messages.
     hidden : bool, optional
-        Whether it is for hidden units; only visible ones can be of several kinds.
+        Whether the units are hidden; only visible layers can have several kinds.
 
     Raises
     ------
     ValueError
-        If there is none of that name.
+        If no such kind exists.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def kind_of(name: Any, argument: str = "units", *, hidden: bool = True) -> Units
 
 
 def _part(part: str, name: str, argument: str) -> tuple[Units, int]:
-    """A kind and the number of its sites."""
+    """Return a kind and its number of sites."""
     count, star, kind = part.partition("*")
     if not star or not (count.isascii() and count.isdigit() and len(count) < 10 and int(count)):
         wanted = 'numbers of sites and kinds, as "64*binary+1*categorical:10"'

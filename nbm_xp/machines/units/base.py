@@ -1,8 +1,8 @@
-"""What every kind of units promises.
+"""The interface of kinds of units.
 
-A unit that receives r has the states x with weights exp(x·r - e(x)), where e is its own energy. What is given element
-by element is for Tensors; rates and biases are for arrays too. Units lie along an axis of what is given, the last one
-or the first: kinds of which several units make up a site need to know it.
+A unit with local field r has the states x with weights exp(x·r - e(x)), where e is its own energy. Methods of units
+take Tensors; those of rates and biases also take arrays. Arguments have an axis of units, which kinds with several
+units for each site need to know.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ..rows import Values
 __all__ = ["RAREST", "TINY", "Units", "Values", "softplus"]
 
 TINY = 1e-30
-"""A probability below it adds nothing to an entropy."""
+"""Lower bound of probabilities in logarithms of entropies."""
 
 RAREST = 2.0**-23
-"""What float32 can tell from 0, and 1 less it from 1."""
+"""Lower bound of probabilities in base rates; 1 minus it differs from 1 in float32."""
 
 
 def softplus(x: Any) -> Array:
-    """``log(1 + exp(x))``, which the tape records in its stable form."""
+    """Return ``log(1 + exp(x))``, which the tape records in its numerically stable form."""
     return B.log(1 + B.exp(x))
 
 
@@ -36,29 +36,30 @@ class Units:
     ----------
     name : str
     within : Values, or None
-        What data may be, what is between states being means; None for all real numbers.
+        Allowed values of data; values between states are means. None for all real numbers.
     rates_within : Values, or None
-        What base rates may be.
+        Allowed base rates.
     states : tuple of float, or None
-        What a unit can be, in the order in which states are enumerated; None where a unit has no such list.
+        States of a unit in the order of enumeration; None if they cannot be listed.
     stored : str or None
-        The dtype that holds a state on disk; None for the model's.
+        The dtype of states on disk; None for the model's.
     has_own_energy : bool
+        Whether e(x) is not 0 everywhere.
     is_bounded : bool
-        Whether states have bounds. Units without them can receive so much from one another that Z is infinite.
+        Whether states are bounded. With two connected layers of unbounded units Z may be infinite.
     knows_means : bool
-        Whether a state can be drawn from its mean alone, and the entropy is known of it.
+        Whether states can be drawn from their means alone, and the entropy is a function of the mean.
     can_be_visible, can_be_hidden : bool
     prior_count : int
-        How many rows, the same number of each state, count with the data where a base rate is estimated.
+        Number of pseudo-rows, equally divided among the states, in estimates of base rates.
     undecided : float
-        The mean that a chain starts with where nothing is known of it.
+        Initial mean of chains without further information.
     fewest : int
-        How many sites a layer of such units can have at least.
+        Smallest number of sites of a layer.
     neutral : float
-        The mean of a unit that receives nothing.
+        Mean of a unit with local field 0.
     constant : float
-        The part of each unit's `log_normaliser` that does not depend on what it receives, and is left out there.
+        Part of each unit's `log_normaliser` that does not depend on the local field, and is left out there.
     """
 
     name: str
@@ -79,73 +80,73 @@ class Units:
 
     @property
     def rates_within(self) -> Values | None:
-        """What base rates may be."""
+        """Allowed base rates."""
         return self.within
 
     def size(self, sites: int) -> int:
-        """How many units make up so many sites: a site is what data have a number for."""
+        """Return the number of units of `sites` sites; data have one number for each site."""
         return sites
 
     def sites(self, size: int) -> int:
-        """How many sites so many units make up.
+        """Return the number of sites of `size` units.
 
         Raises
         ------
         ValueError
-            If they make no whole ones.
+            If it is not a whole number.
         """
         return size
 
     def radices(self, size: int) -> tuple[int, ...] | None:
-        """How many states each site has; None where they cannot be listed."""
+        """Return the number of states of each site; None if they cannot be listed."""
         return None if self.states is None else (len(self.states),) * size
 
     def encoded(self, states: Array, axis: int = -1) -> Array:
-        """The units of states as data give them, a number for each site."""
+        """Return the units of states in the format of data, one number for each site."""
         return states
 
     def decoded(self, state: Array, axis: int = -1) -> Array:
-        """States as data give them."""
+        """Return states in the format of data from units."""
         return state
 
     def mean(self, inputs: Array, axis: int = -1) -> Array:
-        """The mean of units that receive these inputs."""
+        """Return the means of units with these local fields."""
         raise NotImplementedError
 
     def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
-        """States with these means, which follow from `inputs`, where those are known."""
+        """Draw states with these means; `inputs` are the local fields, if known."""
         raise NotImplementedError
 
     def start(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1) -> Array:
-        """The states that chains start with, told where: means to draw with, or states themselves."""
+        """Return initial states of chains: drawn with these means, or for real numbers the means themselves."""
         return self.draw(mean, shape, rng, axis)
 
     def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
-        """The logarithm of the sum over a site's states of their weights, less `constant`."""
+        """Return the logarithm of the sum over a site's states of their weights, minus `constant`."""
         raise NotImplementedError
 
     def own_energy(self, state: Array, axis: int = -1) -> Array:
-        """The energy that units have by themselves."""
+        """Return the own energy e(x) of units."""
         return B.zeros_like(state)
 
     def entropy(self, mean: Array) -> Array:
-        """What units with these means add to the bound of mean field.
+        """Return the contribution of units with these means to the mean-field bound.
 
-        That is their entropy, less the mean of their own energy, but for that of the mean.
+        It is their entropy, minus their mean own energy, plus the own energy of the mean.
         """
         raise NotImplementedError
 
     def of_indices(self, numbers: Array, axis: int = -1) -> Array:
-        """The units of states, from the numbers that enumerate those of each site."""
+        """Return the units of states from the indices of the states of each site."""
         return numbers
 
     def of_bool(self, xp: Namespace, upper: Array) -> Array:
-        """The upper one of two states where it is true, else the lower one, as int8: of units with two states."""
+        """Return the upper of two states where `upper` is true, else the lower one, as int8."""
         low, high = map(int, self.states or ())
         return xp.astype(upper, dtype_of(xp, "int8")) * (high - low) + low
 
     def uniform_states(self, xp: Namespace, uniforms: Array) -> Array:
-        """States of equal probability as data tell them, as int8, by uniform numbers: of units with few states."""
+        """Return equally probable states in the format of data, as int8, from uniform numbers."""
         first, *_ = values = self.values
         with wide_dtypes(xp):
             found = xp.astype(xp.floor(uniforms * float(len(values))), dtype_of(xp, "int8"))
@@ -153,72 +154,72 @@ class Units:
 
     @property
     def values(self) -> list[int]:
-        """The states of a site as data tell them; of real numbers there is no list."""
+        """The states of a site in the format of data; empty for real numbers."""
         return [int(state) for state in self.states or ()]
 
     @property
     def count(self) -> int:
-        """How many values a site has."""
+        """Number of values of a site."""
         return len(self.values)
 
     @property
     def least(self) -> int:
-        """The least value of a site."""
+        """Smallest value of a site."""
         return self.values[0]
 
     @property
     def step(self) -> float:
-        """The distance of two values of a site."""
+        """Difference between consecutive values of a site."""
         return float(self.values[1] - self.values[0])
 
     def shifted(self, state: Array, where: Array, places: int = 1) -> Array:
-        """The states so many places further in their list of sites where `where` is 1; as they were, where it is 0."""
+        """Return the states `places` further in the list of states where `where` is 1, unchanged where it is 0."""
         raise NotImplementedError
 
     def uninformed(self, zeros: Array, axis: int = -1) -> Array:
-        """The mean that chains start with where nothing is known, in the shape of zeros."""
+        """Return the initial means of chains without further information, in the shape of `zeros`."""
         return zeros + self.undecided
 
     def gauged(self, values: Array, axis: int = -1) -> Array:
-        """Weights or biases of the units along an axis, less what changes no distribution."""
+        """Return weights or biases of units along an axis in the zero-sum gauge, if the kind has one."""
         return values
 
     def unweighted(self, weights: Array, axis: int = -1) -> Array:
-        """Weights of the units along an axis, without those of units that have none."""
+        """Return weights of units along an axis, with 0 for units that must not have weights."""
         return weights
 
     def stepped(self, biases: Array, step: Array) -> Array:
-        """Biases after a step down the gradient, which make a distribution."""
+        """Return valid biases after a step of gradient descent."""
         return biases - step
 
     def observed(self, rows: Array) -> Array:
-        """The mean of each unit in rows of data."""
+        """Return the mean of each unit in rows of data."""
         return B.mean(rows, axis=0)
 
     def base_rate(self, mean: Array, count: int) -> Array:
-        """The base rate that so many rows with a mean tell."""
+        """Return the base rate estimated from `count` rows with this mean."""
         return mean
 
     def bias(self, rate: Array) -> Array:
-        """The bias of units without neighbours that have a base rate for their mean."""
+        """Return the biases of units without weights whose means are `rate`."""
         raise NotImplementedError
 
     def bounded_rate(self, rate: Array) -> Array:
-        """A base rate at which every state has some chance."""
+        """Return the base rate, bounded such that every state has a positive probability."""
         return rate
 
     def check_bias(self, bias: Array, name: str) -> None:
-        """Refuse a bias that such units cannot have."""
+        """Raise `ValueError` for invalid biases."""
 
     def scaling_advice(self, rate: Array, first: int = 0) -> str:
-        """What of data with a base rate learns badly, in words; of units whose sites begin at a number."""
+        """Return a message if data with this base rate are badly scaled, else ""; `first` is the index of site 0."""
         return ""
 
     def updated_rate(self, rate: Array, seen: int, mean: Array, count: int) -> Array:
-        """A base rate that so many rows have told, after so many more with a mean."""
+        """Return the base rate estimated from `seen` rows, updated with `count` more rows with this mean."""
         seen = seen + self.prior_count
         return (rate * seen + mean * count) / (seen + count)
 
     def neutral_rates(self, size: int) -> list[float]:
-        """The base rate of so many units of which nothing is known."""
+        """Return the base rate of `size` units without data."""
         return [self.neutral] * size

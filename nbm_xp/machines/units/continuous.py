@@ -1,12 +1,12 @@
-"""Units that are real numbers: normal with variance 1 (Gaussian), normal with a learned variance, and rectified.
+"""Units with real values: normal with variance 1 (Gaussian), normal with learned variance, and rectified linear.
 
-Normal units are two for each site, x and -x²/2: what the first receives, divided by what the second does, is the mean
-of a normal distribution, and one over what the second receives is its variance. The second unit has a bias, the
-precision, and no weights, so the variance is the same whatever the other layers are.
+A site with learned variance has two units, x and -x²/2: the local field of the first divided by that of the second is
+the mean of a normal distribution, and 1 over the local field of the second is its variance. The second unit has a bias,
+the precision, and no weights, so the variance does not depend on the other layers.
 
-Rectified units have the normal distribution around what they receive, with variance 1, given that they are not
-negative. Where a unit receives much less than 0, formulas of Φ itself would be differences of numbers that are large
-and alike; those of the scaled complementary error function are not.
+Rectified units have the normal distribution with the local field as mean and variance 1, truncated to non-negative
+values. For very negative local fields, formulas with Φ suffer from cancellation; those with the scaled complementary
+error function do not.
 
 References
 ----------
@@ -29,18 +29,18 @@ from .base import Units, Values
 __all__ = ["GAUSSIAN", "NORMAL", "RECTIFIED", "Gaussian", "Normal", "Rectified"]
 
 _LEAST = 1e-6
-"""A variance is no less."""
+"""Smallest variance."""
 _OFF, _WIDE = 4.0, 5.0
-"""Means and standard deviations with which learning still works at the usual rates, by trials."""
+"""Largest absolute mean and standard deviation of data that train well at the usual learning rates, empirically."""
 _ROOT_HALF = math.sqrt(0.5)
 _DENSITY = math.sqrt(2 / math.pi)
-_FAR = 30.0  # below 0: from here on a mean is the sum of a series, to nearly all digits
-_NEAR = 9.0  # above 0: from here on a truncated distribution is not told from a whole one
-_STEPS = 3  # of Newton's method, from a start that is close
+_FAR = 30.0  # for local fields below -30, means are computed by an asymptotic series
+_NEAR = 9.0  # for local fields above 9, the truncation is negligible
+_STEPS = 3  # of Newton's method, from a good initial value
 
 
 class Gaussian(Units):
-    """Real numbers; e(x) = ½ x²."""
+    """Gaussian units: real numbers with variance 1; e(x) = ½ x²."""
 
     name = "gaussian"
     has_own_energy = True
@@ -50,31 +50,31 @@ class Gaussian(Units):
     neutral = 0.0
 
     def mean(self, inputs: Array, axis: int = -1) -> Array:
-        """What they receive."""
+        """Return the local fields, which are the means."""
         return inputs
 
     def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
-        """A normal number for each unit."""
+        """Draw states with a normal number for each unit."""
         return mean + B.random_normal(shape, 0.0, 1.0, dtype=B.dtype(mean), rng=rng)
 
     def start(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1) -> Array:
-        """Where they are told to."""
+        """Return the means as initial states."""
         return mean
 
     def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
-        """The integral."""
+        """Return the logarithm of the integral of the weights, minus `constant`."""
         return 0.5 * B.square(inputs)
 
     def own_energy(self, state: Array, axis: int = -1) -> Array:
-        """½ x²."""
+        """Return ½ x²."""
         return 0.5 * B.square(state)
 
     def entropy(self, mean: Array) -> Array:
-        """½ log 2πe, less ½ for the variance: the same for every mean."""
+        """Return ½ log 2πe minus ½ for the variance: the same for all means."""
         return B.zeros_like(mean) + self.constant
 
     def bias(self, rate: Array) -> Array:
-        """The mean itself."""
+        """Return the mean itself."""
         return rate
 
 
@@ -82,7 +82,7 @@ GAUSSIAN = Gaussian()
 
 
 class Normal(Units):
-    """Real numbers with a learned variance."""
+    """Normal units: real numbers with learned variances."""
 
     name = "normal"
     can_be_hidden = False
@@ -90,31 +90,31 @@ class Normal(Units):
     constant = 0.0
 
     def size(self, sites: int) -> int:
-        """Two units each."""
+        """Return the number of units: two for each site."""
         return 2 * sites
 
     def sites(self, size: int) -> int:
-        """One for two units."""
+        """Return the number of sites: half of the number of units."""
         if size % 2:
             raise ValueError(f"layers of {self.name} units must have two for each site, got {size}")
         return size // 2
 
     def encoded(self, states: Array, axis: int = -1) -> Array:
-        """A number, and half of its square, less than 0."""
+        """Return x and -x²/2 of each site."""
         return _joined(states, -0.5 * B.square(states), axis)
 
     def decoded(self, state: Array, axis: int = -1) -> Array:
-        """The number."""
+        """Return x of each site."""
         return _apart(state, axis)[0]
 
     def mean(self, inputs: Array, axis: int = -1) -> Array:
-        """Of both units."""
+        """Return the means of both units of each site."""
         first, precision = _apart(inputs, axis)
         mean = first / precision
         return _joined(mean, -0.5 * (B.square(mean) + 1 / precision), axis)
 
     def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
-        """A normal number for each site."""
+        """Draw states with a normal number for each site."""
         axis = axis % len(shape)
         sites = (*shape[:axis], shape[axis] // 2, *shape[axis + 1 :])
         if inputs is None:
@@ -126,41 +126,41 @@ class Normal(Units):
         return self.encoded(middle + B.sqrt(variance) * noise, axis)
 
     def start(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1) -> Array:
-        """Where they are told to."""
+        """Return the means as initial states."""
         return self.encoded(self.decoded(mean, axis), axis)
 
     def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
-        """The integral."""
+        """Return the logarithm of the integral of the weights."""
         first, precision = _apart(inputs, axis)
         return 0.5 * (B.square(first) / precision - B.log(precision) + math.log(2 * math.pi))
 
     def uninformed(self, zeros: Array, axis: int = -1) -> Array:
-        """0, with a variance of 1."""
+        """Return the means of both units for a mean of 0 and a variance of 1."""
         number, square = _apart(zeros, axis)
         return _joined(number, square - 0.5, axis)
 
     def unweighted(self, weights: Array, axis: int = -1) -> Array:
-        """The second units have none."""
+        """Return the weights with 0 for the second unit of each site."""
         first, second = _apart(weights, axis)
         return _joined(first, second * 0, axis)
 
     def stepped(self, biases: Array, step: Array) -> Array:
-        """A step of the logarithms of the precisions, which so stay above 0 and move alike whatever the scale is."""
+        """Return biases after a step of the log-precisions, which keeps precisions positive at any scale."""
         (first, precision), (of_first, of_precision) = _apart(biases, 0), _apart(step, 0)
         down = B.minimum(B.maximum(precision * of_precision, -1.0), 1.0)
         return _joined(first - of_first, precision * B.exp(-down), 0)
 
     def observed(self, rows: Array) -> Array:
-        """The means of the numbers, and of half their squares, less than 0."""
+        """Return the means of x and of -x²/2."""
         return _joined(B.mean(rows, axis=0), -0.5 * B.mean(B.square(rows), axis=0), 0)
 
     def bias(self, rate: Array) -> Array:
-        """That of the normal distribution with these moments."""
+        """Return the biases of the normal distributions with these moments."""
         middle, variance = _moments(rate, 0)
         return _joined(middle / variance, 1 / variance, 0)
 
     def check_bias(self, bias: Array, name: str) -> None:
-        """Precisions are above 0."""
+        """Raise `ValueError` unless precisions are positive."""
         least = float(B.min(_apart(bias, 0)[1]))
         if not least > 0.0:
             raise ValueError(
@@ -168,7 +168,7 @@ class Normal(Units):
             )
 
     def scaling_advice(self, rate: Array, first: int = 0) -> str:
-        """Columns far from a mean of 0 and a variance of 1, for which steps are too long."""
+        """Return a message about the first column whose mean and variance are far from 0 and 1, else ""."""
         middle, variance = (to_numpy(part).tolist() for part in _moments(rate, 0))
         for number, (mean, deviation) in enumerate(zip(middle, map(math.sqrt, variance), strict=True), first):
             if abs(mean) > _OFF or not 1 / _WIDE <= deviation <= _WIDE:
@@ -179,18 +179,18 @@ class Normal(Units):
         return ""
 
     def neutral_rates(self, size: int) -> list[float]:
-        """A mean of 0 and a variance of 1."""
+        """Return the base rate for a mean of 0 and a variance of 1."""
         return [0.0, -0.5] * (size // 2)
 
 
 def _apart(values: Array, axis: int) -> tuple[Array, Array]:
-    """The first units of sites along an axis, and the second ones."""
+    """Return the first units of all sites along an axis, and the second ones."""
     before: tuple[Any, ...] = (slice(None),) * (axis % len(values.shape))
     return values[(*before, slice(0, None, 2))], values[(*before, slice(1, None, 2))]
 
 
 def _joined(first: Array, second: Any, axis: int) -> Array:
-    """The units of sites again, from the first and the second ones."""
+    """Return the units of sites from the first and the second ones."""
     shape = tuple(first.shape)
     axis = axis % len(shape)
     pairs = array_namespace(first).stack([first, second], axis=axis + 1)
@@ -198,7 +198,7 @@ def _joined(first: Array, second: Any, axis: int) -> Array:
 
 
 def _moments(means: Any, axis: int) -> tuple[Array, Array]:
-    """The mean and the variance that the means of both units tell."""
+    """Return mean and variance of each site from the means of both units."""
     middle, square = _apart(means, axis)
     return middle, B.maximum(-2 * square - B.square(middle), _LEAST)
 
@@ -207,7 +207,7 @@ NORMAL = Normal()
 
 
 class Rectified(Units):
-    """Real numbers of at least 0; e(x) = ½ x²."""
+    """Rectified linear units: real numbers of at least 0; e(x) = ½ x²."""
 
     name = "relu"
     can_be_visible = False
@@ -220,7 +220,7 @@ class Rectified(Units):
     neutral = _DENSITY
 
     def mean(self, inputs: Array, axis: int = -1) -> Array:
-        """Of the truncated normal distribution."""
+        """Return the means of the truncated normal distributions."""
         near = B.maximum(inputs, -_FAR)
         direct = near + _DENSITY / erfcx(-_ROOT_HALF * B.minimum(near, _NEAR))
         part = 1 / B.square(B.maximum(-inputs, _FAR))
@@ -229,7 +229,7 @@ class Rectified(Units):
         return far * series + (1 - far) * direct
 
     def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
-        """A uniform for each unit, which finds the state that as much of the distribution lies above."""
+        """Draw states by inversion of the survival function, with a uniform for each unit."""
         if inputs is None:
             raise ValueError("rectified linear units are drawn from what they receive: their means do not tell it")
         above = B.random_uniform(shape, dtype=B.dtype(mean), rng=rng)
@@ -246,16 +246,16 @@ class Rectified(Units):
         return B.maximum(is_low * state + (1 - is_low) * ordinary, 0.0)
 
     def start(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1) -> Array:
-        """Where they are told to."""
+        """Return the means as initial states."""
         return mean
 
     def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
-        """The integral over what is not negative."""
+        """Return the logarithm of the integral of the weights over non-negative values, minus `constant`."""
         high, low = B.maximum(inputs, 0.0), B.minimum(inputs, 0.0)
         return B.log(erfcx(-_ROOT_HALF * low)) + 0.5 * B.square(high) + log_ndtr(high)
 
     def own_energy(self, state: Array, axis: int = -1) -> Array:
-        """½ x²."""
+        """Return ½ x²."""
         return 0.5 * B.square(state)
 
 

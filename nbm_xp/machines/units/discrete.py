@@ -1,9 +1,9 @@
-"""Units with a list of states: 0 or 1, -1 or 1, and sites that are in one of q states.
+"""Units with a list of states: binary, spin, and categorical sites of q states.
 
-Data tell the states of sites by whole numbers from 0; the units of a layer lie site by site, and within a site state by
-state. A number that is added to all weights of a site changes no distribution, once the bias at their other end takes
-it back. Learning keeps to those that sum to zero over the states of a site (the zero-sum gauge): its steps have no part
-in that direction.
+Data contain the states of categorical sites as whole numbers from 0; the units of a layer are ordered site by site, and
+within a site state by state. Adding a constant to all weights between a site and another unit does not change the
+distribution if it is subtracted from the bias of that unit. So training uses weights that sum to zero over the states
+of a site (the zero-sum gauge): steps are projected onto it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ __all__ = ["BINARY", "SPIN", "Binary", "Categorical"]
 
 
 class Binary(Units):
-    """Two states, 0 and 1 or -1 and 1.
+    """Units with two states.
 
     Parameters
     ----------
     name : str
     low, high : float
+        The states: 0 and 1, or -1 and 1.
+    stored : str
+        The dtype of states on disk.
     """
 
     prior_count = 2
@@ -37,55 +40,55 @@ class Binary(Units):
         self._scale, self._low = high - low, low
 
     def mean(self, inputs: Array, axis: int = -1) -> Array:
-        """By the probability of the upper state."""
+        """Return the means, from the probabilities of the upper state."""
         return self._between(B.sigmoid(self._gap(inputs)))
 
     def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
-        """A uniform for each unit."""
+        """Draw states with a uniform for each unit."""
         return self._between(B.random_binomial(shape, p=self._share(mean), dtype=B.dtype(mean), rng=rng))
 
     def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
-        """Of both states."""
+        """Return the logarithm of the sum of the weights of both states."""
         found = softplus(self._gap(inputs))
         return found + self._low * inputs if self._low else found
 
     def entropy(self, mean: Array) -> Array:
-        """Of independent units."""
+        """Return the entropy of independent units."""
         on = self._share(mean)
         off = 1 - on
         return -(on * B.log(B.maximum(on, TINY)) + off * B.log(B.maximum(off, TINY)))
 
     def of_indices(self, numbers: Array, axis: int = -1) -> Array:
-        """From 0 and 1."""
+        """Return states from the indices 0 and 1."""
         return self._between(numbers)
 
     def shifted(self, state: Array, where: Array, places: int = 1) -> Array:
-        """The other state."""
+        """Return the other state where `where` is 1."""
         return state + where * (2 * self.neutral - 2 * state)
 
     def base_rate(self, mean: Array, count: int) -> Array:
-        """With one more of each state than there are: no unit is always the same."""
+        """Return the mean with one pseudo-row of each state, so that both states have a positive probability."""
         return self._between((count * self._share(mean) + 1.0) / (count + 2.0))
 
     def bias(self, rate: Array) -> Array:
-        """The log-odds, for each unit of the distance of both states."""
+        """Return the log-odds divided by the difference of the states."""
         on = self._share(rate)
         return (B.log(on) - B.log(1.0 - on)) / self._scale
 
     def bounded_rate(self, rate: Array) -> Array:
-        """Neither state for certain."""
+        """Return the base rate with probabilities of both states of at least `RAREST`."""
         return self._between(B.minimum(B.maximum(self._share(rate), RAREST), 1 - RAREST))
 
     def _gap(self, inputs: Array) -> Array:
-        """The log-odds of the upper state."""
+        """Return the log-odds of the upper state."""
         return inputs if self._scale == 1.0 else self._scale * inputs
 
     def _between(self, shares: Array) -> Array:
-        """The mean of units of which so many are in the upper state."""
+        """Return the means of units with these probabilities of the upper state."""
         return shares if self.states == (0.0, 1.0) else self._scale * shares + self._low
 
     def _share(self, mean: Array) -> Array:
-        """How many of units with a mean are in the upper state."""
+        """Return the probability of the upper state of units with these means."""
         return mean if self.states == (0.0, 1.0) else (mean - self._low) / self._scale
 
 
@@ -94,12 +97,12 @@ SPIN = Binary("spin", -1.0, 1.0, "int8")
 
 
 class Categorical(Units):
-    """Sites of so many states.
+    """Categorical sites: one-hot units, one for each state.
 
     Parameters
     ----------
     n_states : int
-        At least two.
+        Number of states of a site, at least two.
 
     Examples
     --------
@@ -117,7 +120,7 @@ class Categorical(Units):
         self.within = Values(0.0, float(n_states - 1), whole=True)
         self.stored = "uint8" if n_states <= 256 else "int32"
         self.prior_count = n_states
-        self.neutral = self.undecided = 1.0 / n_states  # the same chance for each state
+        self.neutral = self.undecided = 1.0 / n_states  # equal probabilities
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Categorical) and other.n_states == self.n_states
@@ -127,50 +130,50 @@ class Categorical(Units):
 
     @property
     def rates_within(self) -> Values:
-        """Probabilities."""
+        """Allowed base rates: probabilities."""
         return Values(0.0, 1.0)
 
     def size(self, sites: int) -> int:
-        """A unit for each state."""
+        """Return the number of units: one for each state of each site."""
         return sites * self.n_states
 
     def sites(self, size: int) -> int:
-        """A site for as many units as there are states."""
+        """Return the number of sites: the number of units divided by `n_states`."""
         found, left = divmod(size, self.n_states)
         if left:
             raise ValueError(f"layers of {self.name} units must be whole sites of {self.n_states}, got {size} units")
         return found
 
     def radices(self, size: int) -> tuple[int, ...]:
-        """The same for each site."""
+        """Return the number of states of each site."""
         return (self.n_states,) * self.sites(size)
 
     def encoded(self, states: Array, axis: int = -1) -> Array:
-        """A 1 at each site's state."""
+        """Return the one-hot encoding of states."""
         axis = axis % len(states.shape)
         return self._joined(self._one_hot(states, axis + 1), axis)
 
     def of_indices(self, numbers: Array, axis: int = -1) -> Array:
-        """States are numbered as data tell them."""
+        """Return the one-hot encoding of indices, which are those of data."""
         return self.encoded(numbers, axis)
 
     def decoded(self, state: Array, axis: int = -1) -> Array:
-        """Where each site has its 1."""
+        """Return the index of each site's 1."""
         apart, at = self._apart(state, axis)
         return B.cast(B.argmax(apart, axis=at), B.dtype(state))
 
     def mean(self, inputs: Array, axis: int = -1) -> Array:
-        """The probability of each state."""
+        """Return the probability of each state."""
         weights, at = self._weights(inputs, axis)
         return self._joined(weights / B.sum(weights, axis=at, keepdims=True), at - 1)
 
     @property
     def values(self) -> list[int]:
-        """From 0 on."""
+        """The states of a site: whole numbers from 0."""
         return list(range(self.n_states))
 
     def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
-        """A uniform for each site: its state is the number of states whose weights, and those before, it is above."""
+        """Draw states by inversion of the cumulative weights, with a uniform for each site."""
         weights, at = self._apart(mean, axis) if inputs is None else self._weights(inputs, axis)
         before: tuple[Any, ...] = (slice(None),) * at
         place = at - 1
@@ -182,70 +185,70 @@ class Categorical(Units):
         return self._joined(self._one_hot(B.sum(above, axis=at), at), place)
 
     def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
-        """Of all states."""
+        """Return the logarithm of the sum of the weights of all states."""
         apart, at = self._apart(inputs, axis)
         return B.logsumexp(apart, axis=at)
 
     def entropy(self, mean: Array) -> Array:
-        """Of independent sites: each state's part of it."""
+        """Return the entropy of independent sites, as the term of each state."""
         return -mean * B.log(B.maximum(mean, TINY))
 
     def shifted(self, state: Array, where: Array, places: int = 1) -> Array:
-        """The state so many places further, the first one after the last."""
+        """Return the states `places` further, cyclically, where `where` is 1."""
         apart, at = self._apart(state, -1)
         places = places % self.n_states
         further = B.concatenate([apart[..., -places:], apart[..., :-places]], axis=at) if places else apart
         return self._joined(apart + where[..., None] * (further - apart), at - 1)
 
     def gauged(self, values: Array, axis: int = -1) -> Array:
-        """Less their mean over the states of a site."""
+        """Return values minus their mean over the states of each site."""
         apart, at = self._apart(values, axis)
         return self._joined(apart - B.mean(apart, axis=at, keepdims=True), at - 1)
 
     def observed(self, rows: Array) -> Array:
-        """How often each site is in each state."""
+        """Return the frequency of each state at each site."""
         shares = [B.mean(B.equal(rows, state), axis=0) for state in range(self.n_states)]
         return B.reshape(B.stack(shares, axis=1), (-1,))
 
     def base_rate(self, mean: Array, count: int) -> Array:
-        """With each state once more than it is there: none is never met."""
+        """Return the mean with one pseudo-row of each state, so that all states have a positive probability."""
         return (count * mean + 1.0) / (count + float(self.n_states))
 
     def bias(self, rate: Array) -> Array:
-        """The logarithm, less its mean over the states."""
+        """Return the logarithm minus its mean over the states of each site."""
         return self.gauged(B.log(rate))
 
     def bounded_rate(self, rate: Array) -> Array:
-        """No state without a chance."""
+        """Return the base rate with a lower bound `RAREST`, normalised again."""
         apart, at = self._apart(B.maximum(rate, RAREST), -1)
         return self._joined(apart / B.sum(apart, axis=at, keepdims=True), at - 1)
 
     def _weights(self, inputs: Array, axis: int) -> tuple[Array, int]:
-        """The weights of the states of each site, the largest of which is 1."""
+        """Return the weights of the states of each site, scaled to a maximum of 1, and the axis of the states."""
         apart, at = self._apart(inputs, axis)
         return B.exp(apart - B.max(apart, axis=at, keepdims=True)), at
 
     def _sums(self, weights: Array, at: int) -> Array:
-        """The sums of weights up to each state: where the states lie next to one another, a product is faster."""
+        """Return the cumulative sums of weights over states; along the last axis a matrix product is faster."""
         if at < len(weights.shape) - 1:
             return B.cumsum(weights, axis=at)
         numbers = array_namespace(weights).arange(self.n_states)
         return weights @ B.cast(B.less_equal(numbers[:, None], numbers[None, :]), B.dtype(weights))
 
     def _one_hot(self, numbers: Array, at: int) -> Array:
-        """Units with the states of a site along an axis of their own: a 1 at the state of its number."""
+        """Return the one-hot encoding of indices, with a new axis `at` for the states."""
         xp, after = array_namespace(numbers), len(numbers.shape) - at
         states = xp.arange(self.n_states, dtype=numbers.dtype)[(..., *([None] * after))]
         return B.cast(B.equal(xp.expand_dims(numbers, axis=at), states), B.dtype(numbers))
 
     def _apart(self, values: Array, axis: int) -> tuple[Array, int]:
-        """Units with the states of a site along an axis of their own, and which one that is."""
+        """Return units reshaped with an axis of sites and an axis of states, and the index of the latter."""
         shape = tuple(values.shape)
         axis = axis % len(shape)
         sites = shape[axis] // self.n_states
         return B.reshape(values, (*shape[:axis], sites, self.n_states, *shape[axis + 1 :])), axis + 1
 
     def _joined(self, values: Array, axis: int) -> Array:
-        """Units in a row again, of sites along an axis and states along the next."""
+        """Return units reshaped with one axis, from an axis of sites and the next of states."""
         shape = tuple(values.shape)
         return B.reshape(values, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]))

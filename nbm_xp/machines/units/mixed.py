@@ -1,4 +1,4 @@
-"""Layers of several kinds of units: so many sites of one kind, then so many of the next."""
+"""Layers with several kinds of units: consecutive groups of sites, each of one kind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Mixed"]
 
 
 def _by_part(name: str, sites: bool = False) -> Array:
-    """A method that each part has for its own units, or sites."""
+    """Return a method that applies the method `name` of each part to the part's own units, or sites."""
 
     def method(self: Mixed, values: Array, axis: int = -1) -> Array:
         found = [getattr(kind, name)(part, axis) for kind, part in self.divided(values, axis, sites=sites)]
@@ -24,7 +24,7 @@ def _by_part(name: str, sites: bool = False) -> Array:
 
 
 def _of_rates(name: str) -> Array:
-    """A method that each part has for its own rates or biases; numbers are for all parts."""
+    """Return a method that applies the method `name` of each part to its own rates or biases; numbers are shared."""
 
     def method(self: Mixed, *values: Array) -> Array:
         cut = [self._cut(value, 0) if hasattr(value, "shape") else [value] * len(self.parts) for value in values]
@@ -35,12 +35,12 @@ def _of_rates(name: str) -> Array:
 
 
 class Mixed(Units):
-    """So many sites of one kind, then so many of the next.
+    """Units of several kinds: consecutive groups of sites, each of one kind.
 
     Parameters
     ----------
     parts : sequence of pairs of Units and int
-        The kinds, and the numbers of their sites.
+        The kinds, and their numbers of sites.
 
     Examples
     --------
@@ -80,32 +80,32 @@ class Mixed(Units):
 
     @property
     def rates_within(self) -> Values | None:
-        """What base rates of the units may be."""
+        """Allowed base rates of the units."""
         return _together([(kind.rates_within, kind.size(count)) for kind, count in self.parts])
 
     def size(self, sites: int) -> int:
-        """Of all parts."""
+        """Return the number of units of all parts."""
         if sites != self.fewest:
             raise ValueError(f"visible must be of as many features as there are, {sites}, got {self.name!r}")
         return self._units
 
     def sites(self, size: int) -> int:
-        """Of all parts."""
+        """Return the number of sites of all parts."""
         if size != self._units:
             raise ValueError(f"layers of {self.name} units must have {self._units} units, got {size}")
         return self.fewest
 
     def radices(self, size: int) -> tuple[int, ...] | None:
-        """Of all parts."""
+        """Return the number of states of each site of all parts; None if a part has none."""
         found = [kind.radices(kind.size(count)) for kind, count in self.parts]
         return None if None in found else tuple(radix for each in found for radix in each or ())
 
     def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
-        """Each part draws in turn."""
+        """Draw the states of one part after the other."""
         return self._drawn("draw", shape, rng, axis, mean, *(() if inputs is None else (inputs,)))
 
     def start(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1) -> Array:
-        """Each part in turn."""
+        """Return the initial states of one part after the other."""
         return self._drawn("start", shape, rng, axis, mean)
 
     def _drawn(self, name: str, shape: Shape, rng: Streams, axis: int, *values: Array) -> Array:
@@ -117,36 +117,36 @@ class Mixed(Units):
         return B.concatenate(found, axis)
 
     def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
-        """Those of all sites, nothing being left out."""
+        """Return the logarithms for all sites, including each part's `constant`."""
         found = [kind.log_normaliser(part, axis) + kind.constant for kind, part in self.divided(inputs, axis)]
         return B.concatenate(found, axis=axis % len(inputs.shape))
 
     def shifted(self, state: Array, where: Array, places: int = 1) -> Array:
-        """Each part for itself."""
+        """Return the shifted states of all parts."""
         pairs = zip(self.divided(state, -1), self._cut(where, -1, sites=True), strict=True)
         return B.concatenate([kind.shifted(part, there, places) for (kind, part), there in pairs], axis=-1)
 
     def observed(self, rows: Array) -> Array:
-        """Each part for itself."""
+        """Return the means of the units of all parts."""
         return B.concatenate([kind.observed(part) for kind, part in self.divided(rows, 1, sites=True)], axis=0)
 
     def check_bias(self, bias: Array, name: str) -> None:
-        """Each part for itself."""
+        """Check the biases of each part."""
         for kind, part in self.divided(bias, 0):
             kind.check_bias(part, name)
 
     def scaling_advice(self, rate: Array, first: int = 0) -> str:
-        """What the first part says that has something to say."""
+        """Return the first message of a part that is not empty."""
         firsts = itertools.accumulate((count for _, count in self.parts), initial=first)
         advice = (kind.scaling_advice(part, k) for (kind, part), k in zip(self.divided(rate, 0), firsts, strict=False))
         return next(filter(None, advice), "")
 
     def neutral_rates(self, size: int) -> list[float]:
-        """Of all parts."""
+        """Return the base rates of all parts."""
         return [rate for kind, count in self.parts for rate in kind.neutral_rates(kind.size(count))]
 
     def divided(self, values: Array, axis: int, *, sites: bool = False) -> Iterator[tuple[Units, Array]]:
-        """Each kind and its part of an array along an axis of units, or of sites."""
+        """Yield each kind and its part of an array along an axis of units, or of sites."""
         return zip((kind for kind, _ in self.parts), self._cut(values, axis, sites=sites), strict=True)
 
     def _cut(self, values: Array, axis: int, *, sites: bool = False) -> list[Array]:
@@ -160,7 +160,7 @@ class Mixed(Units):
 
 
 def _together(parts: Sequence[tuple[Values | None, int]]) -> Values:
-    """The values of several columns, each with its own."""
+    """Return the allowed values of consecutive groups of columns."""
     bounds = [values for values, _ in parts if values is not None]
     free = len(bounds) < len(parts)
     least = -float("inf") if free else min(values.least for values in bounds)
