@@ -100,7 +100,7 @@ class AISEstimate:
     n_temperatures: int
 
     def __str__(self) -> str:
-        """The estimate with its bounds."""
+        """Return the estimate and its bounds as text."""
         return f"log Z = {self.log_z:.2f} (3 s.e.: {self.log_z_low:.2f} to {self.log_z_high:.2f})"
 
 

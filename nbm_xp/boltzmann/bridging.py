@@ -103,7 +103,7 @@ class LadderEstimate:
         return self.log_z + 3 * self.standard_error
 
     def __str__(self) -> str:
-        """The estimate with its bounds."""
+        """Return the estimate and its bounds as text."""
         return f"log Z = {self.log_z:.2f} (3 s.e.: {self.log_z_low:.2f} to {self.log_z_high:.2f})"
 
 

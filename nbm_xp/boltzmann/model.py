@@ -64,7 +64,7 @@ class Model(BoltzmannEstimator):
             Whether to return the means of the distributions that the last states were drawn from: of binary units, the
             probabilities of 1; of categorical units, a column for each state of each site.
         library : str, optional
-            The library to compute in, by default that of `initial` or `clamp`, or the model's.
+            Name of the library to compute in; by default the library of `initial` or `clamp`, else the model's.
         chunks : optional
             With Dask, the blocks of chains: a number of chains in each block, or any other value that Dask accepts.
         random_state : int, None, or generator, optional

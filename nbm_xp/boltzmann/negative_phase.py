@@ -163,7 +163,7 @@ class ContrastiveDivergence(NegativePhase):
         parameters, topology, rng = self.parameters, self.parameters.topology, self.state.rng
         state: State = [None] * len(topology.sizes)
         for layer in topology.retained:
-            drawn = layer and self.method.hidden_means  # means, to draw the first states with
+            drawn = layer and self.method.hidden_means  # whether these are means to draw the first states with
             state[layer] = draw_layer(parameters, layer, given[layer], rows, rng) if drawn else given[layer]
         for layer in topology.marginalised:
             state[layer], _ = sample_layer(parameters, layer, local_field(parameters, layer, state), rows, rng)

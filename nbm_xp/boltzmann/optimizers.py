@@ -63,7 +63,7 @@ class SGD(BaseEstimator):  # type: ignore[misc]
     momentum : float, optional
         Momentum, from 0 to less than 1; by default 0.75 with ``"ptt"`` training, else 0.
     weight_decay : float, optional
-        Weight decay: twice the factor of the sum of squared weights in the objective.
+        L2 penalty: ``weight_decay / 2`` times the sum of squared weights is subtracted from the mean log-likelihood.
 
     Examples
     --------

@@ -207,7 +207,7 @@ def _sizes(sizes: Any) -> tuple[int, ...]:
 def _connections(pairs: Iterable[Sequence[int]], count: int) -> tuple[tuple[int, int], ...]:
     if not isinstance(pairs, Iterable):
         raise ValueError(f"connections must be pairs of layers, got {pairs!r}")
-    pairs = list(itertools.islice(pairs, count * count))  # as many as contain a duplicate
+    pairs = list(itertools.islice(pairs, count * count))  # bounds endless iterables: so many pairs contain a duplicate
     found: set[tuple[int, int]] = set()
     for pair in pairs:
         try:

@@ -252,7 +252,7 @@ def checked_values(block: Array, argument: str, within: Values | None, clip: boo
     if not (low >= least and high <= most):
         wanted = f"{'whole numbers' if whole else 'values'} in [{least:g}, {most:g}]" if within else "finite values"
         found = "NaN" if low != low or high != high else f"values from {low:g} to {high:g}"
-        found += ": Negative values in data" if whole and low < 0 <= least else ""  # as scikit-learn's checks expect
+        found += ": Negative values in data" if whole and low < 0 <= least else ""  # scikit-learn expects this text
         raise ValueError(f"{argument} must have {wanted}, got {found}")
     if whole and not bool(B.all(B.equal(block, B.round(block)))):
         raise ValueError(f"{argument} must have whole numbers in [{least:g}, {most:g}], got others")
