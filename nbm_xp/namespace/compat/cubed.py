@@ -57,14 +57,14 @@ def stack(arrays: Any, /, *, axis: int = 0) -> Any:
 
 
 def all_(x: Any, /, *, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
-    """The standard's, of arrays without elements too."""
+    """The standard's, also for arrays without elements."""
     import cubed
 
     return cubed.all(x, axis=axis, keepdims=keepdims, **options) if x.size else _of_none(x, axis, keepdims, True)
 
 
 def any_(x: Any, /, *, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
-    """The standard's, of arrays without elements too."""
+    """The standard's, also for arrays without elements."""
     import cubed
 
     return cubed.any(x, axis=axis, keepdims=keepdims, **options) if x.size else _of_none(x, axis, keepdims, False)

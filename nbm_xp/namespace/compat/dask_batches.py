@@ -89,7 +89,7 @@ def in_blocks(
 
 
 def _whole(array: Any) -> Any:
-    """What stands in a task for an array that every block takes whole."""
+    """The argument of a task for an array that every block takes whole."""
     if isinstance(array, da.Array):
         return array.rechunk(-1).to_delayed(optimize_graph=False).item()
     return dask.delayed(array, traverse=False)  # type: ignore[attr-defined]

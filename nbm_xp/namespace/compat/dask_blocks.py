@@ -85,7 +85,7 @@ def from_blocks(
 
 
 def _at_places(work_in: Any, axis: int, length: int, place: Any, x: Any, indices: Any, values: Any) -> Any:
-    """One block of x with what falls into it; the blocks of indices and values come in two lists."""
+    """One block of x with the values that fall into it; the blocks of indices and values are two lists."""
     from nbm_xp.namespace import array_namespace
 
     xp = array_namespace(x)

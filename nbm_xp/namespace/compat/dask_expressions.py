@@ -54,7 +54,7 @@ def _on_expressions(x: Any) -> Any:
 
 
 def _changed(value: Any, kind: Any, change: Any) -> Any:
-    """A value with the arrays of a kind in its lists, tuples and dictionaries changed."""
+    """Convert the arrays of a type in nested lists, tuples and dictionaries."""
     if type(value) is dict:
         return {key: _changed(item, kind, change) for key, item in value.items()}
     if type(value) in (list, tuple):

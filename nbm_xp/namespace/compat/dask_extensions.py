@@ -299,7 +299,7 @@ def _transformed(block: Any, name: str, **options: Any) -> Any:
 
 
 def _transform(name: str) -> Callable[..., Any]:
-    """Axes to transform become one block each; the function of the blocks' library is mapped over the blocks."""
+    """Make each transformed axis one block, and map the function of the blocks' library over the blocks."""
     several = name.endswith("n")
 
     def along(x: Any, lengths: Sequence[int] | None, axes: Sequence[int], norm: str) -> Any:

@@ -1,4 +1,4 @@
-"""What the other chapters take from Dask. Its type information is partial, so that all of it is `Any` here.
+"""Names of Dask used by the other modules. Dask's type information is partial, so all of them are `Any` here.
 
 Dask has arrays of two kinds, on graphs and on expressions (its setting ``array.query-planning``), of which a process
 has one; what those on expressions lack is brought from Dask's own functions on graphs (`dask_expressions`).
@@ -44,17 +44,17 @@ def layers_of(x: Any) -> Any:
 
 
 def copied(x: Any) -> Any:
-    """An array of its own; what is assigned to it does not reach the other."""
+    """A copy of an array; assignments to it do not affect the original."""
     return x.copy()
 
 
 def name_of_blocks(x: Any) -> Any:
-    """What the keys of an array's blocks begin with in its graph."""
+    """Name with which the keys of an array's blocks begin in its graph."""
     return next(_flatten(x.__dask_keys__()))[0]
 
 
 def size_in_bytes(x: Any) -> Any:
-    """How large an array is; nan if a length is unknown."""
+    """Size of an array in bytes; nan if a length is unknown."""
     return math.prod(x.shape) * x.dtype.itemsize
 
 

@@ -27,7 +27,7 @@ def block_limit() -> int:
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None, **kwargs: Any) -> Any:
-    """As array-api-compat's, but a list with Dask arrays in it is stacked; it would be computed."""
+    """As array-api-compat's, but a list of Dask arrays is stacked, not computed."""
     if isinstance(obj, (list, tuple)) and _has_dask(obj):
         if copy is False:
             raise ValueError("a list cannot become an array without a copy")

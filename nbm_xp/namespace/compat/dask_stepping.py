@@ -1,6 +1,6 @@
-"""Blocks that are taken on step by step, each beside what its neighbours show: two tasks for a block and a step.
+"""Blocks advanced step by step with values of their neighbours: two tasks for each block and step.
 
-A step gives a block, and beside it what it shows of itself and what was measured; only that goes to other workers.
+A step returns a block, its values for the neighbours and its measurements; only the latter two go to other workers.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _array(work: Any, given: Any, made: Any) -> Any:
 
 
 def _beside(made: Any) -> Any:
-    """What a block shows, and what was measured."""
+    """A block's values for its neighbours, and its measurements."""
     return made[1]
 
 

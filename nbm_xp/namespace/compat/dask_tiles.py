@@ -41,7 +41,7 @@ _LITTLE = 4096  # bytes of an array that may travel with every task
 
 
 class Tile:
-    """How a block of a stored matrix is made: a small graph that reads it."""
+    """The graph that reads one block of a stored matrix."""
 
     __slots__ = ("graph", "key")
 
@@ -50,7 +50,7 @@ class Tile:
         self.key = key
 
     def __call__(self) -> Any:
-        """Read it."""
+        """Read the block."""
         return _spec.execute_graph(self.graph, keys={self.key})[self.key]
 
     def __reduce__(self) -> Any:
@@ -147,7 +147,7 @@ class _Held:
 
 
 def _tiles(x: Any) -> dict[tuple[int, ...], Tile] | None:
-    """What reads each block; None where a block is not read, or more than that is done to it."""
+    """The tile of each block; None if a block is not read from storage, or needs more than cheap tasks."""
     try:
         return _found(_Held(x)) if len(layers_of(x)) <= _FEW else None
     except _NotStoredError:
@@ -155,7 +155,7 @@ def _tiles(x: Any) -> dict[tuple[int, ...], Tile] | None:
 
 
 class _NotStoredError(Exception):
-    """A matrix is made otherwise; raised, so that what is found out about it is not kept, nor the matrix with it."""
+    """Raised if a matrix is not stored, so that neither the result nor the matrix is cached."""
 
 
 @functools.lru_cache(maxsize=8)
@@ -191,7 +191,7 @@ def _is_cheap(node: Any) -> bool:
 
 
 def _parts(values: Iterable[Any]) -> Iterator[Any]:
-    """What is in arguments, however deep."""
+    """All values nested in arguments."""
     for value in values:
         if isinstance(value, _spec.DataNode):
             yield from _parts([value.value])
@@ -206,7 +206,7 @@ def _parts(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _is_little(value: Any) -> bool:
-    """Whether a value is neither an array of some size in memory nor one on the workers of a cluster."""
+    """Whether a value is neither a large array in memory nor an array on the workers of a cluster."""
     from nbm_xp.namespace import is_array
 
     if _spec._is_dask_future(value):

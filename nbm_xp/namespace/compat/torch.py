@@ -170,7 +170,7 @@ def _axes(ndim: int, several: bool, options: dict[str, Any]) -> list[int]:
 
 
 def transforms(xp: Any) -> dict[str, Callable[..., Any]]:
-    """What stands over PyTorch's transforms, by name."""
+    """Replacements of PyTorch's transforms, by name."""
     corrected = {name: _with_nothing(getattr(xp.fft, name), False, xp) for name in _ONE_AXIS}
     return corrected | {name: _with_nothing(getattr(xp.fft, name), True, xp) for name in _SEVERAL_AXES}
 
@@ -202,7 +202,7 @@ torch: Any = importlib.import_module("torch")
 
 
 class _Once(torch.autograd.Function):  # type: ignore[misc]
-    """A derivative, which is not differentiated again."""
+    """A first derivative, which cannot be differentiated again."""
 
     generate_vmap_rule = True
 

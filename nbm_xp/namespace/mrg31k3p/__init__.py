@@ -1,4 +1,4 @@
-"""MRG31k3p for single libraries: what every form of it shares, and which libraries have a kernel of their own, where.
+"""MRG31k3p for individual libraries: constants shared by all forms, and the registration of kernels.
 
 Contract: nothing is imported before a library's arrays are drawn; without a kernel the portable
 form of `nbm_xp.rng` serves, and gives the same bits. A sampler or an elementary function is no kernel of its own here:

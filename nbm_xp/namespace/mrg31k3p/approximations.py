@@ -199,7 +199,7 @@ def far_quantile(r: Any) -> Any:
 
 
 def stirling_series(x: Any) -> Any:
-    """What Stirling's formula for the logarithm of a factorial lacks, from 10 on.
+    """Remainder of Stirling's formula for the logarithm of a factorial, from 10 on.
 
     Examples
     --------

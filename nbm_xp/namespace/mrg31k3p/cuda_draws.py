@@ -114,26 +114,26 @@ def number_by_number(states: Any) -> Any:
 
 
 def matrices(xp: Any, steps: Sequence[int]) -> Any:
-    """The matrices that take a state so many steps on, each count's in turn, on the current device."""
+    """The matrices that advance a state by each number of steps, on the current device."""
     return asarray([transition(count) for count in steps], xp, "uint32")
 
 
 def divided(streams: int, n: int) -> tuple[int, int, list[int]]:
-    """Say how a draw is divided among threads.
+    """Determine how a draw is divided among threads.
 
     Parameters
     ----------
     streams : int
-        How many streams there are.
+        Number of streams.
     n : int
-        How many numbers to draw.
+        Number of elements to draw.
 
     Returns
     -------
     threads : int
-        How many threads have something to do.
+        Number of threads in use.
     length : int
-        How many steps each takes at most.
+        Maximum number of steps of a thread.
     jumps : list of ints
         `length`, 2 `length`, 4 `length`, …: of so many steps are the jumps that are needed; at least one.
 
@@ -167,7 +167,7 @@ def _memory(states: Any, n: int, dtype: str, out: Any) -> Any:
 
 
 def _line(states: Any, dtype: str, scale_and_shift: Any) -> Any:
-    """What numbers are multiplied by, and what is added then."""
+    """Factor of the numbers, and number added to the product."""
     return asarray(list(scale_and_shift) or [1.0, 0.0], array_namespace(states), dtype)
 
 
@@ -243,7 +243,7 @@ def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
 
 
 def advance(states: Any, n: int) -> Any:
-    """Give the states after `n` elements were drawn, without drawing them: see `numpy_draws.advance`."""
+    """Return the states after a draw of `n` elements, without drawing them: see `numpy_draws.advance`."""
     xp, streams = array_namespace(states), states.shape[0]
     steps, ahead = divmod(n, streams)
     with on_device_of(states):
@@ -266,12 +266,12 @@ def pieces(xp: Any, begins: Any, lengths: Any, rows: Callable[[Any], Any], strea
     rows : callable
         ``rows(places)`` gives the rows of the elements at some places.
     streams : int
-        How many streams there are.
+        Number of streams.
 
     Returns
     -------
     n : int
-        How many elements there are.
+        Number of elements.
     rows, places : array
         On the current device.
     """

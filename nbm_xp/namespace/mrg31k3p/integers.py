@@ -75,12 +75,12 @@ def _power(matrix: Matrix, exponent: int, modulus: int) -> Matrix:
 
 @lru_cache(maxsize=1024)
 def transition(steps: int) -> Transition:
-    """Give the two matrices that take a state `steps` steps on.
+    """Return the two matrices that advance a state by `steps` steps.
 
     Parameters
     ----------
     steps : int
-        How many steps, zero or more; of any size.
+        Number of steps, 0 or more, of any size.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def centred(matrices: Transition, *, transpose: bool = False) -> Transition:
     Parameters
     ----------
     matrices : tuple of two matrices
-        As `transition` gives them.
+        Matrices of `transition`.
     transpose : bool
         Whether to transpose both, for applying them to row vectors.
 
@@ -130,14 +130,14 @@ def centred(matrices: Transition, *, transpose: bool = False) -> Transition:
 
 
 def jump(state: State, steps: int) -> State:
-    """Give the state that follows `state` by `steps` steps, without taking them one by one.
+    """Return the state `steps` steps after `state`, without computing the steps one by one.
 
     Parameters
     ----------
     state : tuple of six ints
-        Where to start.
+        Initial state.
     steps : int
-        How far to go, zero or more.
+        Number of steps, 0 or more.
 
     Returns
     -------

@@ -69,7 +69,7 @@ def advance(states: Any, n: int) -> Any:
 
 @lru_cache(maxsize=64)
 def _matrices(*steps: int) -> Any:
-    """The matrices that take a state so many steps on, each count's in turn."""
+    """The matrices that advance a state by each number of steps."""
     return np.asarray([transition(count) for count in steps], np.uint32)
 
 
@@ -83,22 +83,22 @@ def draw(
     states : numpy.ndarray
         int32, of shape (count, 6).
     n : int
-        How many.
+        Number of uniforms.
     dtype : {"float16", "float32", "float64", "wide"}
-        Of what dtype: see `nbm_xp.rng.uniforms.numbers`.
+        Dtype of the uniforms; see `nbm_xp.rng.uniforms.numbers`.
     scale_and_shift : two floats, optional
-        What each uniform is multiplied by, and what is added then; not for float16.
+        Factor of each uniform, and number added to the product; not for float16.
     threads : int
-        How many threads work side by side.
+        Number of threads.
     out : numpy.ndarray, optional
-        Has `n` elements of that dtype; they are the uniforms then, if they lie one after the other.
+        Array of `n` elements of that dtype, which the uniforms are written to if it is contiguous.
 
     Returns
     -------
     uniforms : numpy.ndarray
-        `out`, where they are there; else of shape (n,).
+        `out` if it was written to; else an array of shape (n,).
     new : numpy.ndarray
-        The states after the draw, int32, of shape (count, 6); None where the uniforms are wide.
+        States after the draw, int32, of shape (count, 6); None if the uniforms are wide.
     """
     if dtype == "wide":
         return _draw_wide(states, n, scale_and_shift, threads, out), None
@@ -180,7 +180,7 @@ def cut_at_steps(begins: Any, lengths: Any, streams: int) -> tuple[Any, Any]:
 
 
 def side_by_side(threads: int, n: int, count: int, part: Callable[..., Any]) -> list[Any]:
-    """Do the parts of some work in threads: ``part(begin, end)`` for stretches of `count` things, `n` elements in all.
+    """Run ``part(begin, end)`` in threads on consecutive ranges of `count` items with `n` elements in total.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def side_by_side(threads: int, n: int, count: int, part: Callable[..., Any]) -> 
 
 @lru_cache(maxsize=4)
 def _pool(workers: int) -> ThreadPoolExecutor:
-    """Threads that wait for work: starting them takes as long as a million numbers."""
+    """Pool of threads, reused as starting threads takes as long as drawing a million numbers."""
     return ThreadPoolExecutor(workers, "nbm_xp draws")
 
 
@@ -208,10 +208,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def together(threads: int, streams: int, n: int, fill: Callable[[Any], Any]) -> list[Any]:
-    """Fill one draw of `n` elements in threads: ``fill(claims)`` in each, which takes streams that no other has.
+    """Fill one draw of `n` elements by ``fill(claims)`` in each thread, which claims streams that no other has.
 
-    Each takes an equal share; what is left where one starts late is taken by those that are done, and a thread that has
-    not started when all is taken is not waited for.
+    Each takes an equal share. Threads that have finished take the rest of a thread that starts late, and a thread that
+    has not started when all streams are taken is cancelled.
     """
     workers = min(threads, n // _WORTH_A_THREAD)
     if workers <= 1:
@@ -240,18 +240,18 @@ def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
     Parameters
     ----------
     begins, lengths : numpy.ndarray
-        int64, of shape (count,): where each run begins, and how long it is.
+        Start and length of each run, int64, of shape (count,).
     rows : callable
         ``rows(places)`` gives the rows of the elements at some places, not centred.
     states : numpy.ndarray
-        The states in which all the streams start, of shape (streams, 6).
+        Initial states of all streams, of shape (streams, 6).
     dtype : {"float16", "float32", "float64", "wide"}
         Of what dtype.
 
     Returns
     -------
     numpy.ndarray
-        The runs one after the other.
+        The runs, concatenated.
     """
     kind = _RUNS[dtype]
     out = np.empty(int(lengths.sum()), "float64" if kind == "wide" else kind)
@@ -262,7 +262,7 @@ def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
 
 
 def _memory(n: int, dtype: str, out: Any) -> tuple[Any, Any]:
-    """Memory for so many numbers one after the other, and the array that it is of: `out`, where that lies so."""
+    """Contiguous memory for a number of elements, and its array: `out` if that is contiguous."""
     if out is not None and out.flags.carray and out.dtype.isnative:
         return out.reshape(-1), out
     line = np.empty(n, dtype)
@@ -270,15 +270,15 @@ def _memory(n: int, dtype: str, out: Any) -> tuple[Any, Any]:
 
 
 def contiguous(x: Any) -> Any:
-    """All elements one after the other, as the core takes them."""
+    """All elements in contiguous memory, as the core requires."""
     lies = x.flags.c_contiguous and x.flags.aligned and x.dtype.isnative
     return (x if lies else np.require(x, x.dtype.newbyteorder("="), _LAYOUT)).reshape(-1)
 
 
 def room_for(count: int) -> Any:
-    """Memory for so many states, number by number.
+    """Memory for a number of states, number by number.
 
-    Of as many as a draw usually has, it is kept and used again, whose pages the system need not make anew.
+    Memory of the usual size of a draw is cached and reused, so that its pages need not be allocated again.
     """
     if room is None or not _MANY <= count * 24 <= ROOM:
         return np.empty((6, count), np.uint32)
@@ -286,7 +286,7 @@ def room_for(count: int) -> Any:
 
 
 def number_by_number(states: Any, count: int) -> Any:
-    """The first `count` states, number by number, as the core takes them.
+    """The first `count` states, number by number, as the core requires.
 
     States keep their shape (count, 6) while in memory all first numbers stand together, then all second ones: read and
     written in turn, and no copy is made here unless states come from elsewhere.
@@ -306,7 +306,7 @@ def completed(after: Any, states: Any) -> Any:
 
 
 def elementwise(name: str, x: Any, *constants: Any) -> Any:
-    """What a function of the core makes of each element of a float64 array, and of constants for all or for each."""
+    """Apply a function of the core to each element of a float64 array, with constants for all elements or for each."""
     if name == "sqrt":
         return np.sqrt(x)  # the processor's, which IEEE 754 fixes
     if name in ("log", "exp"):
@@ -342,7 +342,7 @@ def sampled(name: str, draws: Any, *columns: Any) -> Any:
 
 
 def whole_digits(states: Any, n: int, low: int, span: int, dtype: str, threads: int) -> Any:
-    """Integers of one output each for a draw of `n`, one span for all; None where any output has to be refused."""
+    """Draw `n` integers of one common span, from one output each; None if any output must be rejected."""
     numbers, out = number_by_number(states, n).copy(), np.empty(n, dtype)
     if out.itemsize == 2:
         return None

@@ -35,7 +35,7 @@ class _Open(threading.local):
         self.uniforms, self.odds = np.empty(_MOST_OPEN, _FLOAT32), np.empty(_MOST_OPEN, _FLOAT32)
 
     def decide(self, count: int, answers: Any, sigmoid: Callable[[Any], Any]) -> None:
-        """Let the library's sigmoid give the answers that are open."""
+        """Determine the open results by the library's sigmoid."""
         if count:
             answers[self.places[:count]] = self.uniforms[:count] < sigmoid(self.odds[:count])
 
@@ -53,15 +53,15 @@ def bernoulli(
     states : numpy.ndarray
         int32, of shape (count, 6).
     p : numpy.ndarray
-        The probabilities, one for each draw, or a single one.
+        Probabilities: one for each draw, or one for all.
     shape : tuple of ints
-        The shape of the answer.
+        Shape of the result.
     sample : str
-        The dtype of the answer.
+        Dtype of the result.
     dtype : str
-        The dtype of the uniforms.
+        Dtype of the uniforms.
     threads : int
-        How many threads work side by side.
+        Number of threads.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def bernoulli(
     new : numpy.ndarray
         The states after the draw, int32, of shape (count, 6).
     wrong : int
-        How many of `p` are not from 0 to 1.
+        Number of elements of `p` outside the interval from 0 to 1.
 
     Notes
     -----
@@ -103,9 +103,9 @@ def bernoulli_of_sigmoid(
     x : numpy.ndarray
         The log-odds, one for each draw.
     sample : str
-        The dtype of the answer.
+        Dtype of the result.
     dtype : str
-        The dtype of the uniforms.
+        Dtype of the uniforms.
     sigmoid : callable
         The library's own, of vectors like `x`: it decides where that depends on rounding.
 
@@ -141,11 +141,11 @@ def bernoulli_of_sum(
     shifts : numpy.ndarray
         One for each column of `x`, or one for each row, of shape (rows, 1).
     dtype : str
-        The dtype of the uniforms.
+        Dtype of the uniforms.
     sigmoid : callable
         The library's own, of arrays like `x`: it decides where that depends on rounding.
     sums : callable
-        What gives ``x + shifts`` anew.
+        Function that computes ``x + shifts`` again.
 
     Returns
     -------
