@@ -184,9 +184,9 @@ def _named(part: pathlib.Path, final: pathlib.Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        told = os.path.abspath(error.filename) if isinstance(error.filename, (str, os.PathLike)) else ""
-        if told.startswith(unfinished):
-            error.filename = os.fspath(final) + told[len(unfinished) :]
+        named = os.path.abspath(error.filename) if isinstance(error.filename, (str, os.PathLike)) else ""
+        if named.startswith(unfinished):
+            error.filename = os.fspath(final) + named[len(unfinished) :]
             with contextlib.suppress(AttributeError):  # set only if a renaming failed
                 del error.filename2
         raise

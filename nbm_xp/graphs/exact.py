@@ -186,7 +186,7 @@ def strip_energy(machine: EnergyModel, beta: float = 1.0) -> float:
     Examples
     --------
     >>> from nbm_xp.graphs import GraphMachine, lattice
-    >>> round(strip_energy(GraphMachine(lattice((50, 4), periodic=False)), 10.0), 2)  # all alike
+    >>> round(strip_energy(GraphMachine(lattice((50, 4), periodic=False)), 10.0), 2)  # all spins are equal
     -1.73
     """
     return -float(_log_partition(machine, complex(beta, _STEP)).imag) / _STEP / machine.n_units
@@ -219,9 +219,9 @@ def _exchanged(table: Array, size: int, width: int, unit: int, beta: complex, co
     """Sum over a unit of one row, coupled to the unit below it; weights are relative to the larger weight."""
     host = host_namespace()
     parts = host.reshape(table, (size, 2**unit, 2, 2 ** (width - 1 - unit)))
-    alike, other = (host.exp(beta * (x - abs(coupling))) for x in (coupling, -coupling))
+    same, other = (host.exp(beta * (x - abs(coupling))) for x in (coupling, -coupling))
     up, down = parts[:, :, 0, :], parts[:, :, 1, :]
-    return host.reshape(host.stack([alike * up + other * down, other * up + alike * down], axis=2), (size, -1))
+    return host.reshape(host.stack([same * up + other * down, other * up + same * down], axis=2), (size, -1))
 
 
 def _strip_couplings(machine: EnergyModel) -> tuple[Array, Array, Array, bool]:

@@ -65,9 +65,9 @@ def r_hat(values: Array) -> Array:
     --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> alike = rng.normal(size=(4, 500))
-    >>> apart = alike + np.asarray([[0.0], [0.0], [0.0], [1.0]])
-    >>> bool(r_hat(alike) < 1.01), bool(r_hat(apart) > 1.05)
+    >>> same = rng.normal(size=(4, 500))
+    >>> apart = same + np.asarray([[0.0], [0.0], [0.0], [1.0]])
+    >>> bool(r_hat(same) < 1.01), bool(r_hat(apart) > 1.05)
     (True, True)
     """
     host, halves = host_namespace(), _halves(values)
@@ -256,10 +256,10 @@ def report(series: Mapping[str, tuple[Array, Labels | None]]) -> Report:
     """
     found: dict[str, Any] = {}
     apart, moving = [], []
-    alike: dict[tuple[Any, ...], list[str]] = {}  # observables of the same chains are diagnosed together
+    same_chains: dict[tuple[Any, ...], list[str]] = {}  # observables of the same chains are diagnosed together
     for name, (values, labels) in series.items():
-        alike.setdefault((values.shape, tuple(labels or (0.0,) * values.shape[0])), []).append(name)
-    for (_, labels), names in alike.items():
+        same_chains.setdefault((values.shape, tuple(labels or (0.0,) * values.shape[0])), []).append(name)
+    for (_, labels), names in same_chains.items():
         for name, own in zip(names, _by_label([series[name][0] for name in names], labels), strict=True):
             for what in ("r_hat", "ess", "mcse"):
                 if any(value == value for value in own[what]):
@@ -271,9 +271,9 @@ def report(series: Mapping[str, tuple[Array, Labels | None]]) -> Report:
                 apart.append(f"{name} (R-hat {worst:.3f}{where})")
             if any(own["drifts"]):
                 moving.append(name)
-    told = [f"chains disagree on {', '.join(apart)}, or were observed too briefly to agree"] if apart else []
-    told += [f"{', '.join(moving)} moved away from where the chains began"] if moving else []
-    return Report(found, "; ".join(told) or None)
+    reasons = [f"chains disagree on {', '.join(apart)}, or were observed too briefly to agree"] if apart else []
+    reasons += [f"{', '.join(moving)} moved away from where the chains began"] if moving else []
+    return Report(found, "; ".join(reasons) or None)
 
 
 def _by_label(records: Sequence[Array], labels: Labels) -> list[dict[str, list[Any]]]:

@@ -145,7 +145,7 @@ def _divided(graph: Lattice, chunks: Any, checkpoint_every: int | None = None) -
     found = divided(graph.shape, graph.periodic, usual if chunks is None else chunks, checkpoint_every)
     for lengths in found.chunks:
         if len({*lengths[:-1]}) > 1 or lengths[-1] > lengths[0]:
-            raise ValueError(f"chunks must be alike along an axis, but for a shorter last one, got {chunks!r}")
+            raise ValueError(f"chunks must be equal along an axis, except for a shorter last one, got {chunks!r}")
     return found
 
 

@@ -77,8 +77,8 @@ def chains_of(
             continue
         leader[node] = node
         for operand in operands[node]:
-            alike = kinds.get(operand) == kinds[node] and stage[operand] == stage[node]
-            if alike and not operand.op.adds_up:
+            is_same = kinds.get(operand) == kinds[node] and stage[operand] == stage[node]
+            if is_same and not operand.op.adds_up:
                 leader[find(operand)] = find(node)
     groups: dict[Node, Chain] = defaultdict(lambda: Chain([]))
     for node in order:

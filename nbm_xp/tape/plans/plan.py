@@ -40,12 +40,12 @@ class Exclusive:
 def may_share(results: Sequence[Result], givens: Mapping[Node, Node] | None = None) -> list[int]:
     """Return the positions of results that may share memory with arguments, variables, constants or other results."""
     nodes = [(givens or {}).get(result, result) if isinstance(result, Node) else None for result in results]
-    alike = Counter((node.op, node.dtype, len(node.shape)) for node in nodes if node is not None)
+    counts = Counter((node.op, node.dtype, len(node.shape)) for node in nodes if node is not None)
     return [
         position
         for position, node in enumerate(nodes)
         if node is not None
-        and (node.op in LEAVES or node.call.op.may_overlap or alike[node.op, node.dtype, len(node.shape)] > 1)
+        and (node.op in LEAVES or node.call.op.may_overlap or counts[node.op, node.dtype, len(node.shape)] > 1)
     ]
 
 

@@ -179,8 +179,8 @@ class PlanWriter:
         """Return source that tests whether the values of a chain have many elements."""
         arrays = [node for node in block.given if node.shape]
         shape = tuple(map(known, chain.members[0].shape))
-        alike = {node.shape: node for node in arrays if tuple(map(known, node.shape)) == shape}.values()
-        sizes = [f"{self.written(node)}.size" for node in alike] or [
+        same_shape = {node.shape: node for node in arrays if tuple(map(known, node.shape)) == shape}.values()
+        sizes = [f"{self.written(node)}.size" for node in same_shape] or [
             " * ".join(f"{self.written(node)}.size" for node in arrays)
         ]
         return f"({' or '.join(f'{size} >= {library.LARGE}' for size in sizes)})"

@@ -64,8 +64,10 @@ def _filled(name: str, what: str, number: int | None = None) -> tuple[Callable[.
         check_device(device)
         return record(op, x.node.shape, dtype=dtype_or(dtype, x.dtype))
 
-    published(name, of_shape, f"{what} of a shape.")
-    return of_shape, published(f"{name}_like", like, f"{what} of the shape, and unless told the dtype, of `x`.")
+    published(name, of_shape, f"{what} of the given shape.")
+    return of_shape, published(
+        f"{name}_like", like, f"{what} of the shape of `x`, and of its dtype unless another is given."
+    )
 
 
 zeros, zeros_like = _filled("zeros", "Zeros", 0)
