@@ -28,6 +28,7 @@ from nbm_xp.tape.standard.shapes import axis_of
 
 from ._arguments import Array, Axis, as_array, axes, floats, of_each, pair, spread
 from .activations import log_softmax, softmax
+from .control import stop_gradient
 
 __all__ = [
     "binary_crossentropy", "categorical_crossentropy", "in_top_k", "logdiffexp", "logsumexp", "sigmoid", "softplus",
@@ -224,7 +225,7 @@ def _to_logits(g: Array, out: Array, logits: Array, target: Array) -> Array:
     """The softmax minus the target; the sum of a target is set to 1 if it is 1 up to rounding."""
     xp = array_namespace(g)
     total = xp.sum(target, axis=-1, keepdims=True)
-    total = xp.where(xp.abs(total - 1.0) < _ROUNDING, 1.0, total)
+    total = total + stop_gradient(xp.where(xp.abs(total - 1.0) < _ROUNDING, 1.0 - total, 0.0))
     return xp.expand_dims(g, axis=-1) * (softmax(logits) * total - target)
 
 

@@ -37,7 +37,7 @@ _PARTS: dict[str, str] = {
     "memory": "address is_plain may_overlap reshaped_view",
 }
 _REGISTERED: dict[str, str] = {
-    "graphs": "brick colours energies part reordered roots rows sweeps words",
+    "graphs": "Bricks colours energies part reordered roots rows sweeps words",
     "rng": (
         "advance bernoulli bernoulli_of_sigmoid bernoulli_of_sum box_muller draw elementwise normals rows runs sampled "
         "substreams whole_digits"
@@ -103,7 +103,7 @@ def register_core_kernels(part: str, module: str, names: Iterable[str]) -> None:
 
     Examples
     --------
-    >>> register_core_kernels("graphs", "nbm_xp.graphs.compiled", ["brick"])
+    >>> register_core_kernels("graphs", "nbm_xp.graphs.compiled", ["Bricks"])
     """
     for name in names:
         if core.functions:

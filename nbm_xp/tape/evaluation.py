@@ -157,7 +157,7 @@ def _values(roots: Sequence[Node]) -> list[Any]:
     if found is None:
         return cast("list[Any]", function([], list(map(Tensor, roots)))())
     plan, leaves, arrays = found
-    values = _run(plan, arrays, lambda: plan_of(leaves, plan.xp))
+    values = _run(plan, arrays, lambda: plan_of(leaves, _library_of(arrays)))
     if len(results) == 1 and roots[0] not in leaves and not keep:
         roots[0].evaluator = _Evaluator(leaves, _configuration(arrays), plan)
     found_of = dict(zip(results, values, strict=True))
@@ -304,7 +304,7 @@ def computed(
         results: list[Any] = function(list(inputs), list(build()))(*given.values())
         return results
     plan, leaves, arrays = found
-    return _run(plan, [*arrays, *map(float, numbers or ())], lambda: plan_of(leaves, plan.xp))
+    return _run(plan, [*arrays, *map(float, numbers or ())], lambda: plan_of(leaves, _library_of(arrays)))
 
 
 def made_for_structure(
@@ -327,7 +327,7 @@ def made_for_structure(
     key = (kind, structure, _configuration(arrays))
     made: T | None = _plans.get(key)
     if made is None:
-        made = keep(_plans, key, make(leaves, running_namespace(arrays, default_namespace())), _CACHE_SIZE)
+        made = keep(_plans, key, make(leaves, _library_of(arrays)), _CACHE_SIZE)
     return made, leaves, arrays
 
 
@@ -336,6 +336,11 @@ def _run(plan: Plan, arrays: Sequence[Any], anew: Callable[[], Plan]) -> list[An
     with suppress(Exception):
         return plan(arrays)
     return anew()(arrays)
+
+
+def _library_of(arrays: Sequence[Any]) -> ModuleType:
+    """Return the namespace in which arrays are computed with; arrays of one type may be of two libraries."""
+    return running_namespace(arrays, default_namespace())
 
 
 def _configuration(arrays: Sequence[Any]) -> Hashable:
@@ -366,7 +371,7 @@ def _why_unknown(node: Node, *, for_good: bool) -> str | None:
             return f"it depends on {needed.payload!r}, which may be set"
         if needed.op in LEAVES or needed.memo is not None:
             arrays.append(held(needed))
-    if is_lazy(running_namespace(arrays, default_namespace())):
+    if is_lazy(_library_of(arrays)):
         return "it depends on lazy arrays, which are never computed unasked"
     return None
 

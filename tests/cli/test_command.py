@@ -144,7 +144,10 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
         (["train", "--visible", "gaussian", "--hidden", "relu"], "connections must not join layers of gaussian"),
         (["train", "--hidden", "spin,binary"], "--hidden must be a kind of units"),
         (["lattice", "--size", "1", "--out", "a"], "size must be a whole number, at least 2, got 1"),
-        (["lattice", "--n-sweeps", "2", "--n-chains", "1", "--out", "a"], "sweeps must be a whole number, at least 3"),
+        (
+            ["lattice", "--n-sweeps", "2", "--n-chains", "1", "--out", "a"],
+            "--n-sweeps must be a whole number, at least 4",
+        ),
         (["sample", *M, "--out", "nowhere/samples.npy"], "there is no folder nowhere"),
         (["sample", *M, "--out", "nowhere/run"], "there is no folder nowhere"),
         (["sample", *M, "--out", "scans.npy/run"], "there is no folder scans.npy"),
