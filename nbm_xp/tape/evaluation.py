@@ -338,7 +338,7 @@ def _run(plan: Plan, arrays: Sequence[Any], anew: Callable[[], Plan]) -> list[An
     return anew()(arrays)
 
 
-def _library_of(arrays: Sequence[Any]) -> ModuleType:
+def _library_of(arrays: Sequence[Any]) -> Any:
     """Return the namespace in which arrays are computed with; arrays of one type may be of two libraries."""
     return running_namespace(arrays, default_namespace())
 
