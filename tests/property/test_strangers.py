@@ -48,8 +48,6 @@ from tests.helpers.strangers import (
 pytestmark = pytest.mark.filterwarnings("ignore:numpy.core:DeprecationWarning")  # cubed's moveaxis imports from there
 
 FEW = first_of_each(OF_ARRAYS)
-LOOPS = ("foldl", "foldr", "map_fn", "rnn")
-"""What keeps a plan of its step: that of cubed in one block would be met again in blocks, under another name."""
 
 _NO_LINALG = "marray has no linalg"
 _REGULAR = "cubed has blocks of one length alone along an axis, which reshaping does not keep"
@@ -147,11 +145,7 @@ def test_of_arrays(case: Call, stranger: Stranger) -> None:
     close(stranger, case, case(*map(stranger.array, case.arrays)))
 
 
-@pytest.mark.parametrize(
-    ("case", "stranger"),
-    on_strangers([case for case in FEW if case.name not in LOOPS], is_long, IN_BLOCKS),
-    indirect=["stranger"],
-)
+@pytest.mark.parametrize(("case", "stranger"), on_strangers(FEW, is_long, IN_BLOCKS), indirect=["stranger"])
 def test_of_blocks(case: Call, stranger: Stranger) -> None:
     close(stranger, case, case(*map(stranger.array, case.arrays)))
 
