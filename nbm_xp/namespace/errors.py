@@ -20,7 +20,7 @@ from . import libraries
 from .dispatch import is_array, is_registered
 
 __all__ = [
-    "FAILURES", "NOTED", "arranged", "check_choice", "check_flag", "described", "name_errors", "name_methods", "named",
+    "FAILURES", "NOTED", "check_choice", "check_flag", "described", "name_errors", "name_methods", "named",
     "naming", "reraise_call", "say_lack",
 ]  # fmt: skip
 
@@ -49,7 +49,7 @@ def naming(function: F, module: str | None = None, *, checked: bool = True) -> F
     `module` is the module that exports it, if that is not its own.
 
     If `checked`, booleans, choices by name, counts and factors are checked before the call, as they might otherwise not
-    be checked, or too late. An `arranged` function is checked inside, after its arguments are rearranged.
+    be checked, or too late. A function with an attribute `arranged` takes other orders, and is checked inside.
     """
     settings = _settings(function) if checked and not hasattr(function, "arranged") else ()
 
@@ -69,19 +69,6 @@ def naming(function: F, module: str | None = None, *, checked: bool = True) -> F
     if module is not None:
         call.__module__, call.__qualname__ = module, function.__name__  # where pickle finds it by name
     return call  # type: ignore[return-value]
-
-
-def arranged(arrange: Callable[..., tuple[Sequence[Any], dict[str, Any]]], method: F) -> F:
-    """Wrap a method that accepts its arguments in other orders: `arrange` returns them in the signature's order."""
-    inner = naming(method)
-
-    @functools.wraps(method)
-    def wrapper(*given: Any, **keywords: Any) -> Any:
-        args, keywords = arrange(given, keywords)
-        return inner(*args, **keywords)
-
-    wrapper.arranged = arrange  # type: ignore[attr-defined]
-    return wrapper  # type: ignore[return-value]
 
 
 def _settings(function: Any) -> tuple[tuple[int, str, Any, Any], ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from nbm_xp.functions import joining
@@ -13,60 +12,11 @@ from nbm_xp.tape import Tensor, as_tensor
 from nbm_xp.tape.dtypes import DType, as_dtype
 
 from .buffers import Buffer
-from .elementwise import documented
 from .engine import Engine
 from .memory import Step, filled, holding, lengths_of
 from .optrees import OpTree, tree_of
 
 __all__ = ["Creation", "OneHot"]
-
-_PARAMETERS = """shape : int or sequence of int
-        Lengths of the axes. Missing ones are appended, so that there are two.
-    dtype : optional
-        By name or as any library has it; without it, the backend's default.
-    name : str, optional
-        A name, shown in its representation.
-    persist_values, parallel, distributed : bool
-        Stored as attributes; without effect on one device."""
-_RETURNS = """Buffer
-
-    Raises
-    ------
-    TypeError
-        If the library has no such dtype, or it is complex.
-    ValueError
-        If a length is negative."""
-
-
-def _maker(name: str, what: str, example: str, result: str) -> Callable[..., Buffer]:
-    """Make a method that creates a buffer of a constant, or uninitialised."""
-
-    def method(
-        self: Creation, shape: Any, dtype: Any = None, name: str | None = None, persist_values: bool = True,
-        parallel: bool = False, distributed: bool = False,
-    ) -> Buffer:  # fmt: skip
-        return self._filled(kind, shape, dtype, name, persist_values, parallel, distributed)
-
-    kind = name
-    shown = f"be.{example}\n    {result}"
-    return documented(method, kind, f"Make {what}.", parameters=_PARAMETERS, example=shown, returns=_RETURNS)
-
-
-def _maker_like(kind: str, what: str, example: str, result: str) -> Callable[..., Buffer]:
-    """Make a method that creates a buffer of the shape of another one."""
-
-    def method(self: Creation, other_ary: Any, name: str | None = None, persist_values: bool = True) -> Buffer:
-        if not hasattr(other_ary, "shape"):
-            raise TypeError(f"other_ary must have a shape, got {type(other_ary).__name__}")
-        return self._filled(kind, tuple(map(int, other_ary.shape)), None, name, persist_values)
-
-    parameters = f"""other_ary : buffer, op-tree or array
-        What has the shape.
-    name, persist_values
-        See `{kind}`."""
-    summary = f"Make {what}, of another one's shape and the default dtype."
-    shown = f"be.{kind}_like(be.{example}\n    {result}"
-    return documented(method, f"{kind}_like", summary, parameters=parameters, example=shown, returns="Buffer")
 
 
 class OneHot(OpTree):
@@ -96,15 +46,145 @@ class OneHot(OpTree):
         return tree_of(rows if self.axis == 1 else transpose(rows), self.backend)
 
 
+def _shape_of(other_ary: Any) -> tuple[int, ...]:
+    if not hasattr(other_ary, "shape"):
+        raise TypeError(f"other_ary must have a shape, got {type(other_ary).__name__}")
+    return tuple(map(int, other_ary.shape))
+
+
 class Creation(Engine):
     """A Backend's methods that create buffers and select elements by index."""
 
-    empty = _maker("empty", "a buffer whose values are not set", "empty(3).shape", "(3, 1)")
-    zeros = _maker("zeros", "a buffer of zeros", "zeros((1, 2)).get()", "array([[0., 0.]], dtype=float32)")
-    ones = _maker("ones", "a buffer of ones", 'ones((1, 2), dtype="int8").get()', "array([[1, 1]], dtype=int8)")
+    def empty(
+        self, shape: Any, dtype: Any = None, name: str | None = None, persist_values: bool = True,
+        parallel: bool = False, distributed: bool = False,
+    ) -> Buffer:  # fmt: skip
+        """Create a buffer whose values are not set.
 
-    empty_like = _maker_like("empty", "a buffer whose values are not set", "zeros((2, 3))).shape", "(2, 3)")
-    zeros_like = _maker_like("zeros", "a buffer of zeros", "ones((1, 2))).get()", "array([[0., 0.]], dtype=float32)")
+        Parameters
+        ----------
+        shape : int or sequence of int
+            Lengths of the axes. Missing ones are appended, so that there are two.
+        dtype : optional
+            By name or as any library has it; without it, the backend's default.
+        name : str, optional
+            A name, shown in its representation.
+        persist_values, parallel, distributed : bool
+            Stored as attributes; without effect on one device.
+
+        Returns
+        -------
+        Buffer
+
+        Raises
+        ------
+        TypeError
+            If the library has no such dtype, or it is complex.
+        ValueError
+            If a length is negative.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.empty(3).shape
+        (3, 1)
+        """
+        return self._filled("empty", shape, dtype, name, persist_values, parallel, distributed)
+
+    def zeros(
+        self, shape: Any, dtype: Any = None, name: str | None = None, persist_values: bool = True,
+        parallel: bool = False, distributed: bool = False,
+    ) -> Buffer:  # fmt: skip
+        """Create a buffer of zeros.
+
+        Parameters
+        ----------
+        shape, dtype, name, persist_values, parallel, distributed
+            See `empty`.
+
+        Returns
+        -------
+        Buffer
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.zeros((1, 2)).get()
+        array([[0., 0.]], dtype=float32)
+        """
+        return self._filled("zeros", shape, dtype, name, persist_values, parallel, distributed)
+
+    def ones(
+        self, shape: Any, dtype: Any = None, name: str | None = None, persist_values: bool = True,
+        parallel: bool = False, distributed: bool = False,
+    ) -> Buffer:  # fmt: skip
+        """Create a buffer of ones.
+
+        Parameters
+        ----------
+        shape, dtype, name, persist_values, parallel, distributed
+            See `empty`.
+
+        Returns
+        -------
+        Buffer
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.ones((1, 2), dtype="int8").get()
+        array([[1, 1]], dtype=int8)
+        """
+        return self._filled("ones", shape, dtype, name, persist_values, parallel, distributed)
+
+    def empty_like(self, other_ary: Any, name: str | None = None, persist_values: bool = True) -> Buffer:
+        """Create a buffer whose values are not set, of another one's shape and the default dtype.
+
+        Parameters
+        ----------
+        other_ary : buffer, op-tree or array
+            What has the shape.
+        name, persist_values
+            See `empty`.
+
+        Returns
+        -------
+        Buffer
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.empty_like(be.zeros((2, 3))).shape
+        (2, 3)
+        """
+        return self._filled("empty", _shape_of(other_ary), None, name, persist_values)
+
+    def zeros_like(self, other_ary: Any, name: str | None = None, persist_values: bool = True) -> Buffer:
+        """Create a buffer of zeros, of another one's shape and the default dtype.
+
+        Parameters
+        ----------
+        other_ary : buffer, op-tree or array
+            What has the shape.
+        name, persist_values
+            See `zeros`.
+
+        Returns
+        -------
+        Buffer
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.zeros_like(be.ones((1, 2))).get()
+        array([[0., 0.]], dtype=float32)
+        """
+        return self._filled("zeros", _shape_of(other_ary), None, name, persist_values)
 
     def array(
         self, ary: Any, dtype: Any = None, name: str | None = None, persist_values: bool = True,

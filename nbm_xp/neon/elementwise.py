@@ -10,14 +10,11 @@ from nbm_xp.functions import activations, arithmetic, comparison, elementwise, e
 from .buffers import Buffer
 from .engine import Engine
 
-__all__ = ["Elementwise", "documented"]
+__all__ = ["Elementwise"]
 
 OUT = """
     out : Buffer, optional
         Where the result goes, cast to its dtype. Without it, the result is recorded."""
-
-RETURNS = """OpTree or Buffer
-        The tree, or `out`."""
 
 _FORM = """{summary}
 
@@ -27,7 +24,8 @@ _FORM = """{summary}
 
     Returns
     -------
-    {returns}
+    OpTree or Buffer
+        The tree, or `out`.
 
     Examples
     --------
@@ -37,25 +35,13 @@ _FORM = """{summary}
     """
 
 
-def documented(
-    method: Callable[..., Any], name: str, summary: str, *, parameters: str, example: str, returns: str = RETURNS
+def _documented(
+    method: Callable[..., Any], name: str, summary: str, parameters: str, example: str
 ) -> Callable[..., Any]:
-    """Set the name and the docstring of a method.
-
-    Parameters
-    ----------
-    method : callable
-        The method to document.
-    name : str
-        The method's name.
-    summary, parameters, returns : str
-        Contents of the docstring's sections; lines after the first are indented as in a method.
-    example : str
-        The call and, on the following lines, its printed result.
-    """
+    """Set the name and the docstring of a method; `example` is the call, and its result on the next lines."""
     method.__name__ = name
     method.__qualname__ = f"Backend.{name}"
-    method.__doc__ = _FORM.format(summary=summary, parameters=parameters, returns=returns, example=example)
+    method.__doc__ = _FORM.format(summary=summary, parameters=parameters, example=example)
     return method
 
 
@@ -63,9 +49,6 @@ _ONE = f"""a : buffer, op-tree, array or number
         The operand.{OUT}"""
 _TWO = f"""a, b : buffer, op-tree, array or number
         The operands, of shapes that can be broadcast together.{OUT}"""
-_AXES = "int, sequence of int, or None\n        The axes to reduce; None means all."
-_AXIS = "int or None\n        The axis to search along; None means all elements, flattened."
-_UNUSED = "\n    partial : bool, optional\n        Not used."
 
 
 def _one(name: str, function: Callable[[Any], Any], summary: str, given: str, result: str) -> Callable[..., Any]:
@@ -75,7 +58,7 @@ def _one(name: str, function: Callable[[Any], Any], summary: str, given: str, re
         return self.record(function, out, a)
 
     example = f"be.{name}(be.array([{given}])).get()\n    array([[{result}]], dtype=float32)"
-    return documented(method, name, summary, parameters=_ONE, example=example)
+    return _documented(method, name, summary, _ONE, example)
 
 
 def _two(name: str, function: Callable[[Any, Any], Any], summary: str, result: str) -> Callable[..., Any]:
@@ -86,44 +69,7 @@ def _two(name: str, function: Callable[[Any, Any], Any], summary: str, result: s
 
     pair = "be.array([[1.0, 2.0]]), be.array([[2.0]])"
     example = f"be.{name}({pair}).get()\n    array([[{result}]], dtype=float32)"
-    return documented(method, name, summary, parameters=_TWO, example=example)
-
-
-def _reduction(
-    name: str, function: Callable[..., Any], summary: str, first: str, second: str, *, default: int | None = None
-) -> Callable[..., Any]:
-    """Make a method that reduces along axes, by default all, or searches along one axis."""
-
-    def method(self: Engine, a: Any, axis: Any = default, out: Buffer | None = None, keepdims: bool = True) -> Any:
-        return self.record(function, out, a, axis=axis, keepdims=keepdims)
-
-    return _documented(method, name, summary, _AXES if default is None else _AXIS, first, second)
-
-
-def _statistic(name: str, function: Callable[..., Any], summary: str, first: str, second: str) -> Callable[..., Any]:
-    """Make a method that averages; integers are converted to the default dtype."""
-
-    def method(
-        self: Engine, a: Any, axis: Any = None, partial: bool | None = None, out: Buffer | None = None,
-        keepdims: bool = True,
-    ) -> Any:  # fmt: skip
-        return self.record(function, out, self.floating(a), axis=axis, keepdims=keepdims)
-
-    return _documented(method, name, summary, _AXES + _UNUSED, first, second)
-
-
-def _documented(
-    method: Callable[..., Any], name: str, summary: str, axes: str, first: str, second: str
-) -> Callable[..., Any]:
-    parameters = f"""a : buffer, op-tree or array
-        What is reduced.
-    axis : {axes}{OUT}
-    keepdims : bool
-        Whether reduced axes stay, with length 1."""
-    example = f"""be.{name}(be.array([[1.0, 3.0], [2.0, 8.0]]), axis=1).get()
-    array([[{first}],
-           [{second}]], dtype=float32)"""
-    return documented(method, name, summary, parameters=parameters, example=example)
+    return _documented(method, name, summary, _TWO, example)
 
 
 class Elementwise(Engine):
@@ -222,17 +168,186 @@ class Elementwise(Engine):
         """
         return self.record(arithmetic.shift, out, a, b, exponents=not value)
 
-    sum = _reduction("sum", reductions.sum, "Sum.", " 4.", "10.")
-    max = _reduction("max", extremes.max, "Largest element.", "3.", "8.")
-    min = _reduction("min", extremes.min, "Smallest element.", "1.", "2.")
-    argmax = _reduction(
-        "argmax", extremes.argmax, "Where the largest element is; the first of several.", "1.", "1.", default=1
-    )
-    argmin = _reduction(
-        "argmin", extremes.argmin, "Where the smallest element is; the first of several.", "0.", "0.", default=1
-    )
-    mean = _statistic("mean", reductions.mean, "Arithmetic mean.", "2.", "5.")
-    std = _statistic("std", reductions.std, "Standard deviation.", "1.", "3.")
+    def sum(self, a: Any, axis: Any = None, out: Buffer | None = None, keepdims: bool = True) -> Any:
+        """Compute the sum.
+
+        Parameters
+        ----------
+        a : buffer, op-tree or array
+            What is reduced.
+        axis : int, sequence of int, or None
+            The axes to reduce; None means all.
+        out : Buffer, optional
+            Where the result goes, cast to its dtype. Without it, the result is recorded.
+        keepdims : bool
+            Whether reduced axes stay, with length 1.
+
+        Returns
+        -------
+        OpTree or Buffer
+            The tree, or `out`.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.sum(be.array([[1.0, 3.0], [2.0, 8.0]]), axis=1).get()
+        array([[ 4.],
+               [10.]], dtype=float32)
+        """
+        return self.record(reductions.sum, out, a, axis=axis, keepdims=keepdims)
+
+    def max(self, a: Any, axis: Any = None, out: Buffer | None = None, keepdims: bool = True) -> Any:
+        """Find the largest element.
+
+        Parameters
+        ----------
+        a, axis, out, keepdims
+            See `sum`.
+
+        Returns
+        -------
+        OpTree or Buffer
+            The tree, or `out`.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.max(be.array([[1.0, 3.0], [2.0, 8.0]]), axis=1).get()
+        array([[3.],
+               [8.]], dtype=float32)
+        """
+        return self.record(extremes.max, out, a, axis=axis, keepdims=keepdims)
+
+    def min(self, a: Any, axis: Any = None, out: Buffer | None = None, keepdims: bool = True) -> Any:
+        """Find the smallest element.
+
+        Parameters
+        ----------
+        a, axis, out, keepdims
+            See `sum`.
+
+        Returns
+        -------
+        OpTree or Buffer
+            The tree, or `out`.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.min(be.array([[1.0, 3.0], [2.0, 8.0]]), axis=1).get()
+        array([[1.],
+               [2.]], dtype=float32)
+        """
+        return self.record(extremes.min, out, a, axis=axis, keepdims=keepdims)
+
+    def argmax(self, a: Any, axis: Any = 1, out: Buffer | None = None, keepdims: bool = True) -> Any:
+        """Find where the largest element is; the first of several.
+
+        Parameters
+        ----------
+        a, out, keepdims
+            See `sum`.
+        axis : int or None
+            The axis to search along; None means all elements, flattened.
+
+        Returns
+        -------
+        OpTree or Buffer
+            The tree, or `out`.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.argmax(be.array([[1.0, 3.0], [2.0, 8.0]]), axis=1).get()
+        array([[1.],
+               [1.]], dtype=float32)
+        """
+        return self.record(extremes.argmax, out, a, axis=axis, keepdims=keepdims)
+
+    def argmin(self, a: Any, axis: Any = 1, out: Buffer | None = None, keepdims: bool = True) -> Any:
+        """Find where the smallest element is; the first of several.
+
+        Parameters
+        ----------
+        a, out, keepdims
+            See `sum`.
+        axis : int or None
+            The axis to search along; None means all elements, flattened.
+
+        Returns
+        -------
+        OpTree or Buffer
+            The tree, or `out`.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.argmin(be.array([[1.0, 3.0], [2.0, 8.0]]), axis=1).get()
+        array([[0.],
+               [0.]], dtype=float32)
+        """
+        return self.record(extremes.argmin, out, a, axis=axis, keepdims=keepdims)
+
+    def mean(
+        self, a: Any, axis: Any = None, partial: bool | None = None, out: Buffer | None = None,
+        keepdims: bool = True,
+    ) -> Any:  # fmt: skip
+        """Compute the arithmetic mean.
+
+        Parameters
+        ----------
+        a, axis, out, keepdims
+            See `sum`; integers are converted to the default dtype.
+        partial : bool, optional
+            Not used.
+
+        Returns
+        -------
+        OpTree or Buffer
+            The tree, or `out`.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.mean(be.array([[1.0, 3.0], [2.0, 8.0]]), axis=1).get()
+        array([[2.],
+               [5.]], dtype=float32)
+        """
+        return self.record(reductions.mean, out, self.floating(a), axis=axis, keepdims=keepdims)
+
+    def std(
+        self, a: Any, axis: Any = None, partial: bool | None = None, out: Buffer | None = None,
+        keepdims: bool = True,
+    ) -> Any:  # fmt: skip
+        """Compute the standard deviation.
+
+        Parameters
+        ----------
+        a, axis, out, keepdims
+            See `sum`; integers are converted to the default dtype.
+        partial : bool, optional
+            Not used.
+
+        Returns
+        -------
+        OpTree or Buffer
+            The tree, or `out`.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.std(be.array([[1.0, 3.0], [2.0, 8.0]]), axis=1).get()
+        array([[1.],
+               [3.]], dtype=float32)
+        """
+        return self.record(reductions.std, out, self.floating(a), axis=axis, keepdims=keepdims)
 
     def var(
         self, a: Any, axis: Any = None, partial: bool | None = None, out: Buffer | None = None,

@@ -7,6 +7,7 @@ inputs I are (C · D · H · W, N), filters F (C · T · R · S, K), outputs O (
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from nbm_xp.functions.compound import scaled
 from nbm_xp.functions.convolution_windows import pool_count, spread_length, window_count
 from nbm_xp.namespace import array_namespace, dtype_name, is_bool, is_complex
-from nbm_xp.namespace.errors import arranged
+from nbm_xp.namespace.errors import naming
 from nbm_xp.tape import Tensor
 from nbm_xp.tape.dtypes import as_dtype
 
@@ -47,15 +48,19 @@ def also_by_place(
     """
 
     def decorate(method: F) -> F:
-        def arrange(args: Sequence[Any], keywords: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+        inner = naming(method)
+
+        @functools.wraps(method)
+        def wrapper(*args: Any, **keywords: Any) -> Any:
             given = dict(zip(names.split(", "), args[1:], strict=False))
             if len(given) < len(args) - 1 or not when(given):
-                return args, keywords
+                return inner(*args, **keywords)
             for name in given.keys() & keywords.keys():
                 raise TypeError(f"{method.__name__}() got multiple values for argument {name!r}")
-            return args[:1], defaults | given | keywords
+            return inner(*args[:1], **defaults | given | keywords)
 
-        return arranged(arrange, method)
+        wrapper.arranged = True  # type: ignore[attr-defined]
+        return wrapper  # type: ignore[return-value]
 
     return decorate
 
