@@ -302,7 +302,7 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session
 def statistics(session: nox.Session) -> None:
-    """TestU01 on the random numbers: SmallCrush, or the battery named after `--`; see docs/random.md.
+    """TestU01 on the random numbers: SmallCrush, or the battery named after `--`; see docs/random_tests.md.
 
     Requires a C compiler and TestU01 (on Debian: apt-get install libtestu01-0-dev, from the component non-free).
     """
