@@ -56,17 +56,16 @@ class Page:
 
 TAPE = """# What works where
 
-Every function of `nbm_xp.tape.namespace`, and what the tests found. This page is generated: `nox -s tables`.
+Every function of `nbm_xp.tape.namespace`, and the results of the tests, which write this page: `nox -s tables`.
 
 - **Under a library**: the function recorded on Tensors gives NumPy's values there, and the gradient is the same as on
   NumPy, in the first and in the second order where there is one. Dask is tested in several chunkings, without any
   hidden computation.
-- **Gradient**: how often the function is differentiated and held to finite differences: 2 means the gradient and the
-  gradient of the gradient. 0 means that the function is constant almost everywhere, so that its gradient is zero.
-  Nothing is said of functions that make arrays from none.
+- **Gradient**: the highest order of derivative that the tests compare with finite differences. 0: the function is
+  constant almost everywhere, and its gradient is zero. Empty: no argument is an array of real numbers.
 - **Unknown lengths**: the function can be recorded for inputs whose lengths are known only when the graph runs, and
   declares the shape and dtype that come out.
-- ✓ holds for every case in the tests, (✓) for all but some, — for none; numbers refer to the reasons below the tables.
+- ✓: in every case of the tests; (✓): in all but some; —: in none. Numbers refer to the reasons below the tables.
 """
 
 
@@ -106,20 +105,19 @@ def tape_sections(functions: Collection[str]) -> list[tuple[str, str, list[str]]
 
 KERAS2 = """# What works where: Keras 2.0's names
 
-Every documented name of `nbm_xp.keras2`, and what the tests found when they held it to
-[recorded answers](../tests/golden/keras2/README.md) of Keras 2.0 on TensorFlow. This page is generated:
-`nox -s tables`.
+Every documented name of `nbm_xp.keras2`, and the results of the tests, which compare it with
+[recorded results](../tests/golden/keras2/README.md) of Keras 2.0 on TensorFlow and write this page: `nox -s tables`.
 
-- **Under a library**: the function gives the recorded values, and gradients where they are recorded, from arrays of
-  that library and from variables that hold them. What is made of no array is made there. Dask's arrays are in two
-  blocks along each axis, and nothing is computed unasked; so `ctc_decode` gives as many columns there as there are
-  frames, and `shape` NumPy's numbers. Arrays are tried in every case; variables and unknown lengths in every case on
-  NumPy, and of each function in one case in three on the others, in six on Dask and JAX.
-- **Gradient**: the gradients recorded for the function are met. Empty where none are recorded: what gives integers,
-  truth values or Python's objects has none.
+- **Under a library**: the function returns the recorded values, and the recorded gradients, for arrays of that library
+  and for variables that hold them; functions without array arguments create arrays of that library. Dask arrays have
+  two blocks along each axis, and nothing is computed implicitly; so `ctc_decode` returns as many columns as there are
+  frames, and `shape` NumPy's numbers. Arrays are tested in every case; variables and unknown lengths in every case on
+  NumPy, in one case of three of each function on the others, in one of six on Dask and JAX.
+- **Gradient**: the function returns the recorded gradients. Empty where none are recorded: functions that return
+  integers, booleans or Python objects have none.
 - **Unknown lengths**: the function is recorded for placeholders whose lengths are all unknown, compiled, and run on
-  each of the libraries. Empty where arrays of floating point are not what it computes from.
-- ✓ holds for every recorded case, (✓) for all but some, — for none; numbers refer to the reasons below the tables.
+  each of the libraries. Empty where it takes no arrays of floating-point numbers.
+- ✓: in every recorded case; (✓): in all but some; —: in none. Numbers refer to the reasons below the tables.
 """
 
 WITHOUT_ARRAYS = {
@@ -153,22 +151,22 @@ def keras2_sections(functions: Collection[str]) -> list[tuple[str, str, list[str
     ]
 
 
-STRANGERS = {"strict-unlisted": "the same, unlisted", "marray": "marray", "cubed": "cubed", "ndonnx": "ndonnx"}
+STRANGERS = {"strict-unlisted": "strict without entry", "marray": "marray", "cubed": "cubed", "ndonnx": "ndonnx"}
 """Libraries without an entry, in the order of their columns."""
 
 EVERY = """# What works where: every library
 
-Every function of arrays of `nbm_xp.natural_bm`, `keras1` and `keras2`, and every array library that the tests know.
-This page is generated: `nox -s tables`.
+Every function of arrays of `nbm_xp.natural_bm`, `keras1` and `keras2`, on every array library of the tests, which write
+this page: `nox -s tables`.
 
-- Under NumPy, Dask, PyTorch, JAX, CuPy and array_api_strict, which have an entry: the function gives the recorded
-  values, as they were recorded and of arrays, in all cases of the tests.
-- Under the others, which are taken [as they are](howto/libraries.md): the function gives NumPy's values of arrays and
-  of variables, and its gradient is NumPy's, in the first case of the tests. array_api_strict is among them too, with
-  its entry left out. marray masks NumPy's arrays; cubed is lazy and works in blocks, of which arrays have one here;
-  ndonnx writes ONNX models, and its arrays have known values here.
-- ✓ holds, (✓) holds in part, — does not; numbers refer to the reasons below the table. Empty: not tested where
-  this page was made, for its tests are slow there.
+- Under NumPy, Dask, PyTorch, JAX, CuPy and array_api_strict, which have an entry: the function returns the recorded
+  values in all cases of the tests.
+- Under the others, [libraries without an entry](howto/libraries.md): the function returns NumPy's values and gradients
+  for arrays and for variables, in the first case of the tests. array_api_strict is tested without its entry too. marray
+  masks NumPy arrays; cubed is lazy, and its arrays have one block here; ndonnx records ONNX models, and its arrays have
+  known values here.
+- ✓: yes; (✓): in part; —: no. Numbers refer to the reasons below the table. Empty: not tested, because the tests of
+  this function are slow there.
 """
 
 

@@ -25,9 +25,9 @@ def table(cases: list[Foreign]) -> str:
     """Each function once, under what its cases have shown."""
     groups: dict[str, list[str]] = {
         "Value and gradient": [],
-        "Value; no gradient is asked for (whole numbers, labels, steps that repeat)": [],
-        "Value; computed in NumPy, so that `grad` refuses": [],
-        "An error: asks for what only NumPy's arrays and their like have": [],
+        "Value; no gradient is tested (integers, labels, repeated steps)": [],
+        "Value; computed in NumPy, so that `grad` raises an error": [],
+        "An error: uses what only NumPy's arrays have": [],
     }
     value_and_gradient, flat, refused, missing = groups.values()
     for case in cases:

@@ -4,6 +4,6 @@ SciPy's wheel brings its tests along. Those marked ``array_api_backends`` run tw
 Tensors (`standin`, a plugin for pytest): all that passes there is to pass here. On the way every public function that
 they hand Tensors to is differentiated by its arguments and held to finite differences (`reached`).
 
-``python -m tests.interop.scipy_own`` runs them, says how many passed and writes the table of docs/howto; as the
+``python -m tests.interop.scipy_own`` runs them, says how many passed and writes docs/scipy_tests.md; as the
 session ``scipy`` of nox.
 """

@@ -1,4 +1,4 @@
-"""Run SciPy's own tests on array_api_strict and on Tensors, compare, and write what came out to docs/howto.
+"""Run SciPy's own tests on array_api_strict and on Tensors, compare, and write what came out to docs/scipy_tests.md.
 
 ``python -m tests.interop.scipy_own [--kept FOLDER] [MODULE ...]``: the modules of SciPy, all of them by default; with
 `--kept`, results are kept there, and those that are there already are not made anew.
@@ -29,7 +29,7 @@ KNOWN = {
     "TestVectorizedFilter::test_input_validation": "asks for the words in which the libraries that SciPy knows refuse"
 }
 """Tests that need not pass on Tensors, and why."""
-PAGE = ROOT / "docs/howto/scipy_gradients.md"
+PAGE = ROOT / "docs/scipy_tests.md"
 BEGIN, END = "<!-- table: SciPy's own tests -->", "<!-- end of SciPy's own tests -->"
 _PASSED = ("passed", "xfailed", "xpassed")
 
@@ -66,7 +66,7 @@ def compared(strict: dict[str, Any], tape: dict[str, Any]) -> list[str]:
 def counts(results: dict[str, tuple[dict[str, Any], dict[str, Any]]]) -> str:
     """How many pass, by modules."""
     rows = [
-        "| Module | Pass on array_api_strict | Pass on Tensors | of the former, fail here |",
+        "| Module | Pass on array_api_strict | Pass on Tensors | Pass on array_api_strict only |",
         "| --- | --- | --- | --- |",
     ]
     total = [0, 0, 0]
@@ -88,13 +88,13 @@ def gradients_table(reached: dict[str, dict[str, Any]], held: set[str]) -> str:
     return "\n".join(["| What `grad` gives | | Of |", "| --- | --- | --- |", *rows])
 
 
-_RIGHT = "The gradient, wherever differences can tell"
+_RIGHT = "The gradient, as finite differences"
 _MIXED = "The gradient in some calls; in others NaN, or another one than differences say (below)"
 _WRONG = "NaN, or another gradient than differences say (below)"
 _REFUSED = "An error: computed in NumPy on the way"
 _ERROR = "Another error, of one line"
 _FLAT = "None is asked for: whole numbers, labels"
-_OPEN = "Not judged: no call with steady, finite differences"
+_OPEN = "Not tested: no call with finite differences that converge"
 _TITLES = (_RIGHT, _MIXED, _WRONG, _REFUSED, _ERROR, _FLAT, _OPEN)
 
 
