@@ -15,7 +15,7 @@ import dask
 import numpy as np
 import pytest
 
-from nbm_xp.namespace import get_namespace, is_lazy, to_numpy
+from nbm_xp.namespace import get_namespace, to_numpy
 from nbm_xp.namespace.compat.cupy import infinite, named_eig, stacked_solve
 from tests.helpers.libraries import DASK, Library, guard, libraries, why_not
 
@@ -170,25 +170,6 @@ def test_nothing_is_lost(name: str) -> None:
         assert missing == []
 
 
-@pytest.mark.parametrize("library", libraries(without=("numpy-readonly", "dask-halves", "dask-ragged", "dask-singles")))
-def test_every_name_of_the_standard_is_there(library: Library) -> None:
-    standard = importlib.import_module("array_api_strict")
-    for part in ("", "linalg", "fft"):
-        there, here = (getattr(xp, part) if part else xp for xp in (standard, library.xp))
-        names = [name for name in there.__all__ if name not in NOT_OF_THE_STANDARD]
-        assert [name for name in names if not hasattr(here, name)] == []
-
-
-NOT_OF_THE_STANDARD = {
-    "ArrayAPIStrictFlags", "Device", "__version__", "get_array_api_strict_flags", "reset_array_api_strict_flags",
-    "set_array_api_strict_flags",
-}  # fmt: skip
-
-
-def test_only_dask_is_lazy(library: Library) -> None:
-    assert is_lazy(library.xp) == library.lazy
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
 @pytest.mark.parametrize("shape", [(60, 7), (7, 60), (30, 30)], ids=str)
 def test_dask_large_matrices(shape: tuple[int, int], dtype: str) -> None:
@@ -221,19 +202,6 @@ def test_dask_large_matrices(shape: tuple[int, int], dtype: str) -> None:
     np.testing.assert_allclose(inverse @ square, np.eye(shape[0]), atol=tolerance)
 
 
-@pytest.mark.parametrize(
-    "shape", [(2, 720), (3, 4, 120), (1440,), (1, 1, 1440), (2, 2, 2, 180), (1440, 1), (720, 2)], ids=str
-)
-@pytest.mark.parametrize("chunks", [(5, 7, 3), (10, -1, 1), (1, 12, 12)], ids=str)
-def test_dask_reshape_keeps_blocks_small(shape: tuple[int, ...], chunks: tuple[int, ...]) -> None:
-    value = np.arange(1440.0).reshape(10, 12, 12)
-    with guard(), dask.config.set({"array.chunk-size": "512 B"}):
-        xp = get_namespace("dask")
-        x = xp.asarray(value).rechunk(chunks)
-        result = xp.reshape(x, shape)
-        np.testing.assert_array_equal(result.compute(scheduler="synchronous"), value.reshape(shape))
-
-
 def test_dask_reshape_of_the_batch_stays_in_blocks() -> None:
     xp = get_namespace("dask")
     x = xp.asarray(np.zeros((8, 3, 4))).rechunk((2, -1, -1))
@@ -262,31 +230,6 @@ def test_dask_repeats_by_counts_that_are_not_known_yet(library: Library) -> None
             xp.repeat(x, library.array([0.5, 1.0, 2.0]), axis=0)
         with pytest.raises(ValueError, match="must have 3 entries"):
             xp.repeat(x, library.array([1, 2]), axis=0)
-
-
-SETS = [
-    np.asarray([[3, 1], [1, 3], [0, 3]]),
-    np.asarray([1.0, np.nan, -0.0, np.nan, 0.0, -np.inf, 1.0]),
-    np.asarray([2, 1, 2], dtype="uint8"),
-    np.asarray([True, False, True]),
-    np.asarray([1j, 1.0, 1j]),
-    np.zeros((0, 2)),
-]
-
-
-@pytest.mark.parametrize("value", SETS, ids=lambda value: f"{value.dtype}{list(value.shape)}")
-@pytest.mark.parametrize("library", DASK)
-def test_dask_sets_are_numpys(library: Library, value: Any) -> None:
-    x, xp = library.array(value), library.xp
-    with guard():
-        for name in ("unique_values", "unique_counts", "unique_inverse", "unique_all"):
-            found, wanted = getattr(xp, name)(x), getattr(np, name)(value)
-            if name == "unique_values":  # whose order depends on the library
-                np.testing.assert_array_equal(np.sort(library.numpy(found)), np.sort(wanted), strict=True)
-                continue
-            assert found._fields == wanted._fields
-            for got, want in zip(found, wanted, strict=True):
-                np.testing.assert_array_equal(library.numpy(got), want, strict=True)
 
 
 @pytest.mark.parametrize("library", DASK)
@@ -367,14 +310,6 @@ def test_cupy_has_infinities(library: Library) -> None:
             x = library.array(np.full((2, 3), lowest))
             assert np.all(library.numpy(getattr(library.xp, name)(x, axis=axis)) == lowest)
             assert np.all(library.numpy(getattr(library.xp, f"arg{name}")(x, axis=axis)) == 0)
-
-
-def test_transforms_of_axes_without_elements_are_refused_all_the_same() -> None:
-    if why_not("torch"):
-        pytest.skip(str(why_not("torch")))
-    xp = get_namespace("torch")
-    with pytest.raises(RuntimeError):
-        xp.fft.fft(xp.zeros((3, 0), dtype=xp.complex128))
 
 
 def narrow_solve(a: Any, b: Any) -> Any:

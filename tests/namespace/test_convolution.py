@@ -202,30 +202,6 @@ def pooling_is_the_portable_one(
         np.testing.assert_allclose(placed, plain, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "name", ["maxima", "sum_windows", "spread_windows", "place_maxima", "gather", "scatter", "sums"]
-)
-def test_each_level_gives_the_same_bits(name: str) -> None:
-    x, g, kernel = numbers(2, 9, 8, 19), numbers(2, 5, 4, 19), numbers(3, 3, 1, 19, 2)
-    how: dict[str, Any] = {"starts": (-1, -1), "strides": (2, 2)}
-    windows: dict[str, Any] = {"sizes": (3, 3), "lengths": (5, 4), **how}
-    largest = sliding.maxima(x, **windows)
-    calls = {
-        "maxima": lambda: sliding.maxima(x, **windows),
-        "sum_windows": lambda: sliding.sum_windows(x, **windows),
-        "spread_windows": lambda: sliding.spread_windows(g, **windows | {"lengths": (9, 8)}),
-        "place_maxima": lambda: sliding.place_maxima(g, x, largest, ties="share", **windows),
-        "gather": lambda: sliding.correlate(x, kernel, lengths=(5, 4), dilation=(1, 1), **how),
-        "sums": lambda: sliding.correlate(x, numbers(3, 3, 1, 19, 21), lengths=(5, 4), dilation=(1, 1), **how),
-        "scatter": lambda: sliding.correlate_back(g[..., :2], kernel, lengths=(9, 8), dilation=(1, 1), **how),
-    }
-    found = []
-    for level in core.levels:
-        with core.using_level(level):
-            found.append(calls[name]().tobytes())
-    assert len({*found}) <= 1
-
-
 def test_numbers_in_the_other_order_of_bytes_go_the_portable_way() -> None:
     x, kernel = numbers(2, 6, 5, 8), numbers(3, 3, 1, 8, 2)
     how: dict[str, Any] = {"starts": (-1, -1), "lengths": (6, 5), "strides": (1, 1)}

@@ -186,14 +186,6 @@ def test_a_room_is_kept_for_the_next_and_never_had_twice() -> None:
     np.testing.assert_array_equal(Generator(SEED).random(10**5, "float32"), u)
 
 
-@pytest.mark.parametrize("span", [1, 6, 2**30 + 5, 2**31 - 1, 2**31, 2**40 + 1, 2**61 + 11, (2**31 - 1) ** 2])
-def test_integers_of_one_span_are_those_of_an_array_of_spans(span: int) -> None:
-    low = -(2**61)
-    one = Generator(SEED, "numpy").integers(low, low + span, 7777)
-    each = Generator(SEED, "numpy").integers(np.full(7777, low), np.full(7777, low + span))
-    np.testing.assert_array_equal(one, each)
-
-
 SAMPLED: dict[str, Callable[..., Any]] = {
     "truncated normal": lambda g, n: g.truncated_normal(0.5, 1.5, n, "float64"),
     "gamma": lambda g, n: g.gamma(0.5, 1.5, n, "float64"),

@@ -7,12 +7,10 @@ import pickle
 import subprocess
 import sys
 import threading
-import timeit
 from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-import array_api_compat.numpy
 import array_api_extra as xpx
 import numpy as np
 import pytest
@@ -32,7 +30,6 @@ from nbm_xp.namespace import (
     register_array_type,
     register_kernel,
     set_backend,
-    to_floating,
     to_numpy,
     use_backend,
 )
@@ -55,22 +52,12 @@ def test_one_array(library: Library) -> None:
     assert is_array(x)
 
 
-def test_numpy_is_the_compat_namespace_with_numpys_own_functions() -> None:
-    xp = get_namespace("numpy")
-    assert xp.__name__ == "array_api_compat.numpy"
-    assert {"linalg", "sort", "unique_all", "sign"} <= set(dir(xp))
-    assert xp.sort is array_api_compat.numpy.sort
-    assert xp.sign is np.sign
-    assert xp.concat is np.concat
-    for x in (np.ones(2), np.float32(2), np.float64(2)):
-        assert array_namespace(x) is xp
-
-
 def test_subclasses_belong_to_the_library() -> None:
     class Own(np.ndarray):
         pass
 
-    assert array_namespace(np.ones(2).view(Own)) is get_namespace("numpy")
+    for x in (np.float32(2), np.float64(2), np.ones(2).view(Own)):
+        assert array_namespace(x) is get_namespace("numpy")
     assert array_namespace(np.ones((2, 2)).view(np.recarray)) is get_namespace("numpy")
 
 
@@ -304,20 +291,6 @@ def test_what_is_not_needed_is_not_imported(code: str, without: set[str]) -> Non
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "nbm_xp" in done.stdout.split()
     assert not without & set(done.stdout.split())
-
-
-def test_dispatch_costs_next_to_nothing() -> None:
-    """The limit is 0.15 µs over NumPy's call; five times this allows for a busy machine."""
-    x = np.ones(10, dtype="float32")
-
-    def body(x: Any) -> Any:
-        xp = array_namespace(x)
-        return xp.exp(to_floating(x))
-
-    def best(function: Any) -> float:
-        return min(timeit.repeat(lambda: function(x), number=2000, repeat=20)) / 2000
-
-    assert best(body) - best(np.exp) < 0.75e-6
 
 
 def test_kernels(monkeypatch: pytest.MonkeyPatch) -> None:

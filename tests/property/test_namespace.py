@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import dask
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,7 +69,7 @@ def test_dask_reshapes_any_chunking_to_any_shape(data: st.DataObject, shape: tup
     value = np.arange(np.prod(shape)).reshape(shape)
     target = data.draw(factorings(value.size))
     xp = get_namespace("dask")
-    with guard():
+    with guard(), dask.config.set({"array.chunk-size": data.draw(st.sampled_from(["64 B", "512 B", "128 MiB"]))}):
         result = xp.reshape(on("dask", value, data.draw(chunked(shape))), target)
     assert result.shape == target
     np.testing.assert_array_equal(back(result), value.reshape(target))

@@ -128,13 +128,3 @@ def test_covariances_that_are_none() -> None:
         with pytest.warns(RuntimeWarning, match="cov must be symmetric"):
             Generator(5).multivariate_normal([0, 0], cov)
         assert Generator(5).multivariate_normal([0, 0], cov, check_valid="ignore").shape == (2,)
-
-
-@pytest.mark.parametrize("axis", [None, 0, 1])
-def test_permuted_on_dask_does_not_depend_on_the_chunks(axis: int | None) -> None:
-    da = pytest.importorskip("dask.array")
-    x = np.arange(60.0).reshape(12, 5)
-    want = Generator(5).permuted(x, axis=axis)
-    for chunks in ((12, 5), (5, 2), (1, 1)):
-        got = Generator(5).permuted(da.from_array(x, chunks=chunks), axis=axis)
-        assert_array_equal(got.compute(scheduler="synchronous"), want)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from nbm_xp.namespace import chains
 from nbm_xp.tape import function, gradients, placeholder, sigmoid, softplus, threads, value_and_grad
 from nbm_xp.tape import namespace as xp
+from tests.helpers.calls import memory_of
 
 FULL, BLOCK = (17, 33), 130
 NEVER = 10**18
@@ -272,12 +272,7 @@ class TestMemory:
 
     def held(self, run: Callable[..., Any], *arrays: Any) -> float:
         """The most that a call holds at once, results included, in arrays."""
-        run(*arrays)
-        tracemalloc.start()
-        run(*arrays)
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        return peak / float(arrays[0].nbytes)
+        return memory_of(run, *arrays) / float(arrays[0].nbytes)
 
     def test_a_chain_holds_its_result_and_some_blocks(self) -> None:
         x = placeholder((None,), dtype="float32")

@@ -195,12 +195,3 @@ def test_cupy_gives_runs_states_and_comparisons_of_the_host(library: Library, dt
             got, _ = bernoulli(library.xp, there, asarray(p, library.xp), (3000,), sample, dtype)
             held = bernoulli(NP, states, p, (3000,), sample, dtype)[0]
             np.testing.assert_array_equal(to_numpy(got), held, strict=True)
-
-
-def test_a_draw_is_divided_so_that_all_threads_have_work_and_no_step_is_left() -> None:
-    for streams, n in [*DRAWS, (15360, 10**9), (1, 10**9)]:
-        threads, length, jumps = cuda.divided(streams, n)
-        panels = threads // streams
-        assert panels * length * streams >= n
-        assert (panels - 1) * length * streams < n
-        assert 2 ** len(jumps) >= panels

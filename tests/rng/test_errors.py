@@ -138,6 +138,8 @@ LATE: list[tuple[Any, str]] = [
     (lambda g, a: g.multinomial(3, a([0.5, 0.6])), "pvals must add up to 1"),
     (lambda g, a: g.integers(a([3, 2]), 3), "high - low must be more than 0"),
     (lambda g, a: g.choice(2, p=a([0.5, 0.6])), "p must add up to 1"),
+    (lambda g, a: g.choice(3, 2, False, a([0.0, 0.0, 1.0])), "size must be at most 1, as many as have"),
+    (lambda g, a: g.choice(3, 2, False, a([NAN, 0.5, 0.5])), "p must be from 0 to 1"),
 ]
 
 

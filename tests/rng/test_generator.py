@@ -44,10 +44,12 @@ def test_library_is_known_by_its_aliases_and_checked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "shape"),
-    [(None, ()), (3, (3,)), ((2, 3), (2, 3)), ([2, 3], (2, 3)), ((), ()), ((2, 0), (2, 0)), (0, (0,))],
+    "size",
+    [None, (), 0, 3, (3,), [2, 3], (2, 0), np.int64(4), (np.int32(4),), np.asarray([4]), np.asarray(4)],
+    ids=repr,
 )
-def test_sizes(size: Any, shape: tuple[int, ...], library: Library) -> None:
+def test_sizes(size: Any, library: Library) -> None:
+    shape = np.empty(() if size is None else size).shape
     with use_backend(library.name):
         for x in (
             Generator(1).random(size),
@@ -127,10 +129,6 @@ def test_binomial_with_arrays_of_trials() -> None:
     assert Generator(3).binomial(n[:0], 0.5).shape == (0,)
     np.testing.assert_array_equal(Generator(3).binomial(4, [0.0, 1.0]), [0, 4])
     np.testing.assert_array_equal(Generator(3).binomial(2, 1.0, 3, "bool"), [True] * 3)
-    with pytest.raises(ValueError, match=r"n must be an integer from 0 to 2\*\*53, got -1"):
-        Generator(3).binomial(-1, 0.5)
-    with pytest.raises(TypeError):
-        Generator(3).binomial(1.5, 0.5)
 
 
 def test_tensors_are_for_random_streams() -> None:
@@ -249,10 +247,12 @@ def test_a_kernel_fills_an_array_that_is_there_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("library", libraries("numpy-readonly", "jax"))
-def test_an_array_that_cannot_be_written_to_takes_none(library: Library) -> None:
-    generator = Generator(5)
+def test_what_cannot_be_written_to_is_neither_filled_nor_shuffled(library: Library) -> None:
+    generator, x = Generator(5), library.array(np.zeros(5))
     with pytest.raises(TypeError, match="out must be an array that can be written to"):
-        generator.random(out=library.array(np.zeros(5)))
+        generator.random(out=x)
+    with pytest.raises(TypeError, match="x must be an array that can be written to, use permutation instead"):
+        generator.shuffle(x)
     assert generator == Generator(5)
 
 
@@ -266,14 +266,6 @@ def test_shuffle_is_a_permutation_in_place(library: Library) -> None:
     Generator(5).shuffle(host, axis=1)
     np.testing.assert_array_equal(host, want)
     assert (np.sort(want, axis=1) == np.arange(12).reshape(3, 4)).all()
-
-
-@pytest.mark.parametrize("library", libraries("numpy-readonly", "jax"))
-def test_what_cannot_be_written_to_is_not_shuffled(library: Library) -> None:
-    generator = Generator(5)
-    with pytest.raises(TypeError, match="x must be an array that can be written to, use permutation instead"):
-        generator.shuffle(library.array(np.arange(5)))
-    assert generator == Generator(5)
 
 
 def test_choices_without_replacement_are_different() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import core
-from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, ONE_STEP, OUTPUT_STEPS, STREAM_STEPS, centred, transition
+from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, ONE_STEP, OUTPUT_STEPS, STREAM_STEPS, transition
 from nbm_xp.rng import M1, M2, Generator, RandomStreams, check_seed, jump, stream_count, substreams
 from tests.helpers.streams import starts, step
 
@@ -49,16 +49,6 @@ def test_a_jump_is_as_many_steps() -> None:
 def test_transition_refuses_steps_backwards() -> None:
     with pytest.raises(ValueError, match="steps must be zero or more, got -1"):
         transition(-1)
-
-
-def test_centred_entries_leave_room_for_a_sum_of_three() -> None:
-    for matrix, modulus in zip(centred(transition(2**72)), (M1, M2), strict=True):
-        assert all(3 * abs(entry) * (modulus - 1) < 2**63 for row in matrix for entry in row)
-
-
-def test_transposed_matrices_take_rows_along() -> None:
-    transposed = centred(ONE_STEP, transpose=True)
-    assert [tuple(column) for column in zip(*transposed[0], strict=True)] == [tuple(row) for row in ONE_STEP[0]]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 9])

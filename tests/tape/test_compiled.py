@@ -20,59 +20,48 @@ from nbm_xp.tape import (
     function,
     gradients,
     ifelse,
-    operation,
     placeholder,
     scan,
     until,
     value_and_grad,
 )
 from nbm_xp.tape import namespace as xp
+from tests.helpers.calls import RUNS, counted
 from tests.helpers.libraries import EVERYWHERE, why_not
 
 jax = pytest.importorskip("jax", reason="jax is not installed")
 jnp = jax.numpy
-TRACES: list[str] = []
-
-
-def _traced(namespace: Any, x: Any) -> Any:
-    TRACES.append(type(x).__name__)
-    return x * 1.0
-
-
-noted = operation("test_compiled_noted", infer=lambda x: (x.shape, x.dtype), run=_traced, gradient=lambda g, out, x: g)
 
 
 @pytest.fixture(autouse=True)
 def on_jax() -> Any:
-    TRACES.clear()
+    RUNS.clear()
     with use_backend("jax"):
         yield
 
 
 def is_compiled(run: Function) -> bool:
     """Return whether the single plan of a function was compiled."""
-    (route,) = run._routes.values()
-    return route.executor.works and route.executor.jitted is not None
+    return run.explain().endswith("compiled by jax.jit")
 
 
 class TestPlans:
     def test_are_compiled_when_shapes_come_again(self) -> None:
         x = placeholder((None,))
-        run = function([x], noted(x) * 2.0)
+        run = function([x], counted(x, label="x") * 2.0)
         for _ in range(4):
             np.testing.assert_array_equal(run(jnp.ones(3)), 2.0)
-        assert len(TRACES) == 2  # once with an array, once for compilation
-        run(jnp.ones(4))
-        assert len(TRACES) == 3
+        assert RUNS["x"] == 2  # once with an array, once for compilation
         assert is_compiled(run)
+        run(jnp.ones(4))
+        assert RUNS["x"] == 3
 
     def test_one_that_looks_at_values_runs_as_it_is(self) -> None:
         count = placeholder((), dtype="int64")
         run = function([count], xp.zeros((count + 0,)) + 1.0)
         for _ in range(3):
             assert run(jnp.asarray(3)).shape == (3,)
-        (route,) = run._routes.values()
-        assert not route.executor.works
+        assert not is_compiled(run)
 
     def test_errors_stay_what_they_are(self) -> None:
         x, y = placeholder((None,)), placeholder((None,))
@@ -81,6 +70,7 @@ class TestPlans:
             run(jnp.ones(3), jnp.ones(3))
             with pytest.raises(TypeError, match="incompatible"):
                 run(jnp.ones(3), jnp.ones(4))
+        run(jnp.ones(3), jnp.ones(3))
         assert is_compiled(run)
 
     def test_lengths_stay_integers(self) -> None:
@@ -115,12 +105,12 @@ class TestDraws:
                 outputs_info=xp.full((4, 3), 0.5, dtype="float32"),
                 n_steps=6,
             )
-            run = function([], [noted(u), chain])
+            run = function([], [counted(u, label="x"), chain])
             return [run() for _ in range(3)], run
 
         with use_backend("numpy"):
             expected, _ = drawn()
-        TRACES.clear()
+        RUNS.clear()
         before = jax.config.jax_enable_x64
         jax.config.update("jax_enable_x64", wide)
         try:
@@ -131,7 +121,7 @@ class TestDraws:
             np.testing.assert_array_equal(got[0], want[0])
             np.testing.assert_array_equal(got[1], want[1])
         assert is_compiled(run)
-        assert len(TRACES) == 2
+        assert RUNS["x"] == 2
 
     def test_states_stay_where_they_are(self) -> None:
         with use_backend("numpy"):
@@ -146,9 +136,9 @@ class TestDraws:
 
 class TestLoops:
     def test_a_long_one_is_compiled_at_once(self) -> None:
-        run = function([], scan(lambda h: noted(h) * 0.5, outputs_info=Variable(1.0), n_steps=100)[0])
+        run = function([], scan(lambda h: counted(h, label="x") * 0.5, outputs_info=Variable(1.0), n_steps=100)[0])
         assert run().shape == (100,)
-        assert len(TRACES) < 5
+        assert RUNS["x"] < 5
 
     def test_with_everything(self) -> None:
         def derivatives() -> list[Any]:
@@ -195,7 +185,7 @@ class TestLoops:
 class TestBranches:
     def test_of_values_that_are_known_while_running(self) -> None:
         x = placeholder((None,))
-        chosen = ifelse(xp.sum(x) > 0.0, [xp.log(x), noted(x)], [-x, xp.exp(x)])
+        chosen = ifelse(xp.sum(x) > 0.0, [xp.log(x), counted(x, label="x")], [-x, xp.exp(x)])
         run = function([x], [*chosen, gradients(xp.sum(chosen[0]), x)])
         for _ in range(3):
             np.testing.assert_allclose(run(jnp.full(2, 2.0))[2], 0.5)

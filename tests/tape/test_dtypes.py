@@ -78,15 +78,6 @@ def test_casting() -> None:
     assert not xp.can_cast("int32", "float32")
 
 
-def test_info() -> None:
-    info = xp.__array_namespace_info__()
-    assert set(info.dtypes()) == set(NAMES)
-    assert set(info.dtypes(kind="signed integer")) == {"int8", "int16", "int32", "int64"}
-    assert info.default_dtypes()["real floating"] == "float32"
-    assert info.devices() == (info.default_device(),) and isinstance(info.devices(), tuple)
-    assert set(info.capabilities()) == {"boolean indexing", "data-dependent shapes", "max dimensions"}
-
-
 def test_the_configured_precision_is_the_default() -> None:
     for floatx in ("float32", "float64"):
         set_floatx(floatx)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.tape import Variable, evaluate, function, grad, hessian, jacobian, placeholder, scan
+from nbm_xp.tape import Variable, evaluate, function, grad, hessian, hvp, jacobian, placeholder, scan
 from nbm_xp.tape import namespace as xp
 from tests.helpers.libraries import Library
 
 X = np.asarray([0.5, -1.0, 2.0])
+V = np.asarray([1.0, 10.0, -3.0])
 MATRIX = np.asarray([[1.0, 2.0, -1.0], [0.5, 0.0, 3.0]])
 BY_HAND = (1 - np.tanh(MATRIX @ X) ** 2)[:, None] * MATRIX
 
@@ -88,9 +89,13 @@ class TestJacobian:
 
 class TestHessian:
     def test_of_a_scalar(self, library: Library) -> None:
-        found = hessian(lambda x: xp.sum(x**3) * x[0])(library.array(X))
+        def fn(x: Any) -> Any:
+            return xp.sum(x**3) * x[0]
+
         by_hand = np.diag(6 * X * X[0]) + np.outer(np.eye(3)[0], 3 * X**2) + np.outer(3 * X**2, np.eye(3)[0])
-        np.testing.assert_allclose(library.numpy(found), by_hand)
+        np.testing.assert_allclose(library.numpy(hessian(fn)(library.array(X))), by_hand)
+        product = hvp(fn, library.array(X), library.array(V))
+        np.testing.assert_allclose(library.numpy(product), by_hand @ V)
 
     def test_of_several_arguments(self) -> None:
         (xx, xy), (yx, yy) = hessian(lambda x, y: xp.sum(x**2) * y, argnums=(0, 1))(X, np.asarray(3.0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 from nbm_xp.functions.control import print_tensor
 from nbm_xp.tape import (
-    Tensor,
     Variable,
     checkpoint,
     composite,
@@ -25,26 +23,14 @@ from nbm_xp.tape import (
     scan,
 )
 from nbm_xp.tape import namespace as xp
+from tests.helpers.calls import memory_of
 
 ARRAY = np.full((200, 500), 0.5)
 
 
 def arrays_held(run: Callable[..., Any], *arguments: Any) -> float:
-    """Peak memory of a call including its results, as a number of arrays: the least of three calls.
-
-    Other threads of the process allocate too, by different amounts each time.
-    """
-    run(*arguments)
-    return min(_allocated(run, *arguments) for _ in range(3)) / ARRAY.nbytes
-
-
-def _allocated(run: Callable[..., Any], *arguments: Any) -> int:
-    tracemalloc.start()  # earlier allocations, which may be freed meanwhile, do not count
-    before, _ = tracemalloc.get_traced_memory()
-    run(*arguments)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return peak - before
+    """Peak memory of a call including its results, as a number of arrays."""
+    return memory_of(run, *arguments) / ARRAY.nbytes
 
 
 LINKS: dict[str, tuple[Callable[[Any, Any], Any], float]] = {
@@ -57,26 +43,16 @@ LINKS: dict[str, tuple[Callable[[Any, Any], Any], float]] = {
 }
 
 
-def chain(name: str, steps: int) -> tuple[Tensor, Tensor]:
-    x = placeholder((None, None), dtype="float64")
-    y = x
-    for _ in range(steps):
-        y = LINKS[name][0](y, x)
-    return x, y
-
-
 @pytest.mark.parametrize("name", LINKS)
-def test_a_chain_holds_two_or_three_arrays(name: str) -> None:
-    x, y = chain(name, 20)
-    assert arrays_held(function([x], xp.sum(y)), ARRAY) < 3.1
-    assert arrays_held(function([x], y), ARRAY) < 3.1
-
-
-@pytest.mark.parametrize("name", LINKS)
-def test_its_gradient_keeps_what_it_needs(name: str) -> None:
-    x, y = chain(name, 20)
+def test_a_chain_holds_two_or_three_arrays_and_its_gradient_what_it_needs(name: str) -> None:
+    link, kept = LINKS[name]
+    y = x = placeholder((None, None), dtype="float64")
+    for _ in range(20):
+        y = link(y, x)
     loss = xp.sum(y)
-    assert arrays_held(function([x], [loss, gradients(loss, x)]), ARRAY) < 20 * LINKS[name][1] + 4.1
+    assert arrays_held(function([x], loss), ARRAY) < 3.1
+    assert arrays_held(function([x], y), ARRAY) < 3.1
+    assert arrays_held(function([x], [loss, gradients(loss, x)]), ARRAY) < 20 * kept + 4.1
 
 
 def test_a_sum_over_a_list_holds_few() -> None:

@@ -1,15 +1,14 @@
-"""`scan`: arguments and results of a step, updates of variables, memory, and errors."""
+"""`scan`: arguments and results of a step, updates of variables, what is computed again and what is kept, errors."""
 
 from __future__ import annotations
 
-import tracemalloc
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from nbm_xp.namespace import get_namespace
 from nbm_xp.tape import (
     Length,
     Tensor,
@@ -18,26 +17,16 @@ from nbm_xp.tape import (
     evaluate,
     function,
     gradients,
-    operation,
+    ifelse,
     placeholder,
     scan,
     stop_gradient,
     until,
 )
 from nbm_xp.tape import namespace as xp
+from tests.helpers.calls import counted, memory_of, runs_of
 from tests.helpers.libraries import Library, libraries
 
-CALLS: Counter[str] = Counter()
-
-
-def _counted(namespace: Any, x: Any) -> Any:
-    CALLS["step"] += 1
-    return x * 1.0
-
-
-counted = operation(
-    "test_counted_step", infer=lambda x: (x.shape, x.dtype), run=_counted, gradient=lambda g, out, x: g * 1.0
-)
 ROWS = np.arange(6.0).reshape(3, 2)
 
 
@@ -54,30 +43,13 @@ class TestForms:
             assert [o.shape for o in outputs] == [(3, 2), (3, 2)]
 
     @pytest.mark.parametrize("several", [list, tuple])
-    def test_arguments_are_lists_or_single(self, several: Any) -> None:
+    def test_arguments_are_lists_or_single_tensors_arrays_or_numbers(self, several: Any) -> None:
         x, h, k = Variable(ROWS), Variable(np.ones(2)), Variable(np.full(2, 3.0))
         single = scan(lambda row, h, k: h * k + row, x, h, k)[0]
         listed = scan(lambda row, h, k: h * k + row, several([x]), several([h]), several([k]))[0]
+        plain = scan(lambda row, h, k: h * k + row, ROWS, np.ones(2), 3.0)[0]
         np.testing.assert_array_equal(evaluate(single), evaluate(listed))
-
-    def test_order_of_the_arguments_of_a_step(self) -> None:
-        seen: list[tuple[int, ...]] = []
-
-        def step(*args: Tensor) -> Any:
-            seen.append(tuple(a.ndim for a in args))
-            return [args[4], args[3]]
-
-        scan(
-            step,
-            sequences=[Variable(np.ones((4, 2))), {"input": Variable(np.ones(6)), "taps": [0, 1]}],
-            outputs_info=[None, {"initial": Variable(np.ones((2, 2, 2))), "taps": [-2]}],
-            non_sequences=[Variable(np.ones((1, 1, 1)))],
-        )
-        assert seen == [(1, 0, 0, 2, 3)]
-
-    def test_arrays_and_numbers_are_taken(self) -> None:
-        outputs, _ = scan(lambda row, h, k: h + row * k, ROWS, np.zeros(2), np.asarray(2.0))
-        np.testing.assert_array_equal(evaluate(outputs), np.cumsum(ROWS * 2, axis=0))
+        np.testing.assert_array_equal(evaluate(single), evaluate(plain))
 
     def test_integer_outputs(self) -> None:
         outputs, _ = scan(lambda n: n * 2, outputs_info=Variable(1, dtype="int32"), n_steps=5)
@@ -93,21 +65,15 @@ class TestForms:
         outputs, _ = scan(lambda row: (row, until(xp.sum(row) > 0)), x)
         assert isinstance(outputs.shape[0], Length)
 
-    def test_the_shortest_sequence_counts(self) -> None:
-        outputs, _ = scan(lambda a, b: a + b, [Variable(np.ones(5)), Variable(np.ones(3))])
-        assert evaluate(outputs).shape == (3,)
-
     def test_of_no_recurrence_nor_sequence(self) -> None:
         w = Variable(2.0)
         outputs, _ = scan(lambda: w * 3.0, n_steps=3)
         assert evaluate(outputs).tolist() == [6.0, 6.0, 6.0]
 
-    def test_a_value_that_is_the_same_in_each_step_is_computed_once(self) -> None:
-        CALLS.clear()
-        w = Variable(np.ones(2))
-        outputs, _ = scan(lambda row, h: h + row * counted(w * 2), Variable(ROWS), Variable(np.zeros(2)))
-        evaluate(outputs)
-        assert CALLS["step"] == 1
+    def test_a_negative_number_of_steps_goes_backwards(self) -> None:
+        x = Variable(np.arange(4.0))
+        outputs, _ = scan(lambda e, h: h * 2 + e, x, Variable(0.0, dtype="float64"), n_steps=-3)
+        assert evaluate(outputs).tolist() == [3.0, 8.0, 17.0]
 
 
 class TestUpdates:
@@ -125,12 +91,12 @@ class TestUpdates:
             assert float(count) == 3.0
         assert total.get_value().tolist() == [12.0, 18.0]
 
-    def test_only_updates(self) -> None:
-        total = Variable(np.zeros(2))
+    def test_only_updates_which_are_cast_to_the_dtype_of_their_variable(self) -> None:
+        total = Variable(np.zeros(2), dtype="int32")
         outputs, updates = scan(lambda row: {total: total + row}, Variable(ROWS))
         assert outputs == []
         function([], None, updates=updates)()
-        assert total.get_value().tolist() == [6.0, 9.0]
+        assert total.get_value().tolist() == [6, 9]
 
     def test_a_variable_with_an_update_of_its_own_moves_on_in_each_step(self) -> None:
         state = Variable(1.0)
@@ -153,43 +119,66 @@ class TestUpdates:
         assert run().tolist() == [6.0, 15.0]
         assert float(state) == 7.0
 
-    def test_updates_are_cast_to_the_dtype_of_their_variable(self) -> None:
-        count = Variable(0, dtype="int32")
-        _, updates = scan(lambda row: (row, {count: count + row}), Variable(np.ones(3)))
-        function([], None, updates=updates)()
-        assert int(count) == 3
+
+def in_a_loop(h: Tensor) -> Tensor:
+    return scan(lambda h: xp.sin(counted(h, label="step")), outputs_info=h, n_steps=3)[0][-1]
 
 
-class TestMemory:
-    def peak(self, outputs: Any, *inputs: Any) -> int:
-        run = function([], outputs)
-        run()
-        tracemalloc.start()
-        run()
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        return peak
+class TestWork:
+    @pytest.mark.parametrize(
+        ("step", "runs"),
+        [
+            (lambda h: xp.sin(counted(h, label="step")), {"step": 5}),
+            (lambda h: h * xp.sin(counted(Variable(np.ones(2)), label="the same")), {"the same": 1}),
+            (lambda h: ifelse(xp.sum(h) > -9.0, xp.tanh(h), xp.sin(counted(h, label="the other branch"))), {}),
+            (in_a_loop, {"step": 15}),
+        ],
+    )
+    def test_no_step_is_computed_again_for_the_gradient(self, step: Any, runs: dict[str, int]) -> None:
+        h = Variable(np.ones(2))
+        outputs, _ = scan(step, outputs_info=h, n_steps=5)
+        loss = xp.sum(outputs[-1])
+        assert runs_of(function([], [loss, gradients(loss, h)])) == runs
 
-    def test_of_the_last_value_does_not_grow_with_the_steps(self) -> None:
-        size = 50_000
-        start = Variable(np.ones(size))
-        outputs, _ = scan(lambda h: xp.tanh(h * 0.9), outputs_info=start, n_steps=40)
-        assert self.peak(outputs[-1]) < 5 * 8 * size
-        assert self.peak(xp.sum(outputs[-1, :10])) < 5 * 8 * size
-        assert self.peak(outputs) > 40 * 8 * size
+    def test_a_state_that_nobody_asks_for_is_not_carried(self) -> None:
+        h, k = Variable(np.ones(2)), Variable(np.ones(2))
+        outputs, _ = scan(lambda h, k: [h * 2.0, counted(k, label="step")], outputs_info=[h, k], n_steps=5)
+        assert runs_of(function([], outputs[0])) == {}
+
+    SIZE, COUNT = 50_000, 40
+
+    @pytest.mark.parametrize(
+        "step",
+        [
+            lambda h: xp.tanh(h * 0.9),
+            lambda h: xp.tanh(2.0 * h + 1.0),
+            lambda h: xp.tanh(xp.matrix_transpose(xp.matrix_transpose(h) * 0.9)),
+        ],
+        ids=["one product", "what the reverse does not need", "views"],
+    )
+    def test_the_gradient_keeps_one_array_for_each_step_and_the_last_value_none(self, step: Any) -> None:
+        start = Variable(np.ones((self.SIZE // 50, 50)))
+        outputs, _ = scan(step, outputs_info=start, n_steps=self.COUNT)
+        loss = xp.sum(outputs[-1])
+        assert memory_of(function([], [loss, gradients(loss, start)])) < (self.COUNT + 8) * 8 * self.SIZE
+        for last in (outputs[-1], xp.sum(outputs[-1, :10])):
+            assert memory_of(function([], last)) < 5 * 8 * self.SIZE
+
+    def test_the_gradient_in_a_large_matrix_is_added_up_step_by_step(self) -> None:
+        size, steps = 400, 30
+        w, h = Variable(np.eye(size) * 0.1), Variable(np.ones((size, size)))
+        outputs, _ = scan(lambda h: xp.tanh(h @ w), outputs_info=h, n_steps=steps)
+        assert memory_of(function([], gradients(xp.sum(outputs[-1]), w))) < (steps + 10) * 8 * size**2
 
 
 class TestUntil:
     def test_ends_after_the_step_in_which_it_holds(self) -> None:
-        doubled, _ = scan(lambda x: (2 * x, until(2 * x > 50.0)), outputs_info=Variable(1.0), n_steps=30)
-        assert evaluate(doubled).tolist() == [2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
-        assert float(doubled[-1]) == 64.0
-
-    def test_steps_after_it_are_not_run(self) -> None:
-        CALLS.clear()
-        outputs, _ = scan(lambda x: (counted(x) + 1, until(x > 1.5)), outputs_info=Variable(0.0), n_steps=30)
-        evaluate(outputs)
-        assert CALLS["step"] == 3
+        outputs, _ = scan(
+            lambda x: (2 * counted(x, label="step"), until(2 * x > 50.0)), outputs_info=Variable(1.0), n_steps=30
+        )
+        assert evaluate(outputs).tolist() == [2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
+        assert float(outputs[-1]) == 64.0
+        assert runs_of(function([], outputs)) == {"step": 6}
 
     def test_beside_a_list_and_updates(self) -> None:
         count = Variable(0.0)
@@ -211,6 +200,29 @@ class TestUntil:
         with pytest.raises(TypeError, match=r"doubling.*until.*outputs\[-1\]"):
             evaluate(outputs)
         assert library.numpy(evaluate(outputs[-1])).tolist() == [8.0] * 4
+
+
+class TestNoSteps:
+    def test_outputs_without_entries(self) -> None:
+        x = placeholder((None, 2), dtype="float64")
+        start = Variable(np.ones(2))
+        outputs, _ = scan(lambda row, h: xp.tanh(row + h), x, start, name="rows")
+        states, last, *slopes = function([x], [outputs, outputs[-1], *gradients(xp.sum(outputs), [x, start])])(
+            np.ones((0, 2))
+        )
+        assert states.shape == (0, 2)
+        assert last.tolist() == [1.0, 1.0]
+        assert [slope.shape for slope in slopes] == [(0, 2), (2,)]
+        assert not slopes[1].any()
+        assert evaluate(scan(lambda h: h * 2, outputs_info=Variable(1.0), n_steps=0)[0]).shape == (0,)
+
+    @pytest.mark.parametrize("library", ["numpy", "array_api_strict", "dask", "torch", "jax"])
+    def test_their_shape_is_told_by_a_step_that_is_not_seen(self, library: str) -> None:
+        pytest.importorskip(library)
+        x = placeholder((None, None), dtype="float32")
+        outputs, _ = scan(lambda row: [xp.concat([row, row]), xp.sum(row)], x)
+        rows = get_namespace(library).ones((0, 3), dtype=get_namespace(library).float32)
+        assert [found.shape for found in function([x], outputs)(rows)] == [(0, 6), (0,)]
 
 
 ONE = Variable(1.0)
@@ -286,3 +298,18 @@ class TestGradients:
         by_x, by_h = evaluate(gradients(xp.sum(outputs[1]), [x, h]))
         assert by_x.tolist() == [2.0, 2.0, 2.0]
         assert float(by_h) == 0.0
+
+    @pytest.mark.parametrize("part", [lambda w, i: w[:, :2], lambda w, i: w[:, i : i + 2]], ids=["one", "each its own"])
+    def test_in_parts_of_a_matrix(self, part: Any) -> None:
+        rows = np.random.default_rng(0).normal(size=(6, 4, 3))
+        w = Variable(np.random.default_rng(1).normal(size=(3, 3)) * 0.4)
+        places = np.arange(len(rows)) % 2
+
+        def step(i: Any, x: Tensor, h: Tensor) -> Tensor:
+            return h + xp.sum(xp.tanh(x @ part(w * h, i)))
+
+        last = start = xp.asarray(1.0, dtype="float64")
+        outputs, _ = scan(step, [Variable(places), Variable(rows)], start)
+        for place, row in zip(places.tolist(), rows, strict=True):
+            last = step(place, xp.asarray(row), last)
+        np.testing.assert_allclose(*evaluate([gradients(outputs[-1], w), gradients(last, w)]), rtol=1e-12)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.namespace import array_namespace, use_backend
-from nbm_xp.tape import Tensor, Variable, evaluate, is_tensor, placeholder
+from nbm_xp.namespace import use_backend
+from nbm_xp.tape import Tensor, Variable, evaluate, placeholder
 from nbm_xp.tape import namespace as xp
 from tests.helpers.libraries import Library, libraries
 
@@ -77,8 +77,6 @@ def test_unusual_scalars_are_kept(value: float) -> None:
 
 def test_zeros_of_both_signs_are_two_values() -> None:
     x = Variable(np.asarray([1.0]))
-    up, down = evaluate([xp.copysign(x, 0.0), xp.copysign(x, -0.0)])
-    assert (up[0], down[0]) == (1.0, -1.0)
     one, other = evaluate([x * 0.0, x * -0.0])
     assert np.signbit([one[0], other[0]]).tolist() == [False, True]
 
@@ -104,11 +102,6 @@ class TestConversion:
         with pytest.raises(TypeError, match="integer"):
             operator.index(Variable(2.0))
 
-    def test_to_numpy(self) -> None:
-        x = Variable(np.asarray([1.5, 2.5]))
-        np.testing.assert_array_equal(np.asarray(x * 2), [3.0, 5.0])
-        assert np.asarray(x, dtype="float32").dtype == "float32"
-
     def test_length_and_iteration(self) -> None:
         x = Variable(np.arange(6.0).reshape(3, 2))
         assert len(x) == 3
@@ -131,13 +124,6 @@ class TestAttributes:
         with pytest.raises(ValueError, match="device"):
             x.to_device("gpu")
 
-    def test_namespace(self) -> None:
-        x = placeholder((2,))
-        assert x.__array_namespace__() is xp
-        assert array_namespace(x, np.ones(2), 1.0) is xp
-        assert is_tensor(x)
-        assert not is_tensor(np.ones(2))
-
     def test_a_tensor_is_a_key(self) -> None:
         x, y = placeholder((2,)), placeholder((2,))
         table = {x: 1, y: 2}
@@ -153,10 +139,6 @@ class TestPlaceholder:
             placeholder((-1,))
         with pytest.raises(TypeError, match="beerfloat"):
             placeholder((1,), dtype="beerfloat")
-
-    def test_unchecked_lengths_are_not_kept(self) -> None:
-        x = placeholder((10, 3), checked=False)
-        assert not any(isinstance(n, int) for n in x.shape)
 
 
 class TestVariable:
@@ -190,14 +172,6 @@ class TestVariable:
     def test_is_there(self) -> None:
         assert Variable(np.zeros(3))
         assert not Variable(0.0)
-
-    def test_adding_in_place_rebinds(self) -> None:
-        b = Variable(np.ones(2))
-        z = b
-        z += np.ones(2)
-        assert z is not b
-        np.testing.assert_array_equal(b.get_value(), [1.0, 1.0])
-        np.testing.assert_array_equal(evaluate(z), [2.0, 2.0])
 
     def test_of_a_tensor_is_its_value(self) -> None:
         v = Variable(np.ones(2))

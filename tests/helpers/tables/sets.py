@@ -12,7 +12,7 @@ __all__ = ["CASES"]
 
 NAN, INF = float("nan"), float("inf")
 ARRAYS: dict[str, Any] = {
-    "integers": whole(3, 4), "floats": np.asarray([2.5, -1.0, 2.5, 0.0, -1.0]), "bool": values(2, 3) > 0,
+    "integers": whole(3, 4), "floats": np.asarray([2.5, -1.0, 2.5, 0.0, -0.0]), "bool": values(2, 3) > 0,
     "NaN": np.asarray([NAN, 1.0, NAN, INF, 1.0]), "no elements": values(0, 2), "no axes": values(low=1.0),
     "distinct": values(2, 3),
 }  # fmt: skip
