@@ -44,7 +44,7 @@ def test_numpy_scalars_are_the_ints_they_hold(scalar: Any) -> None:
         lambda g, n: g.integers(0, n, 20, endpoint=True),
         lambda g, n: g.permutation(n),
         lambda g, n: g.binomial(n, 0.3, 20),
-        lambda g, n: g.binomial(n * n * n, 0.3, 20),
+        lambda g, n: g.binomial(n * n, 0.3, 20),
         lambda g, n: g.choice(n, 20),
         lambda g, n: g.choice(n, n, replace=False),
         lambda g, n: g.multinomial(n, [0.5, 0.5], 3),
