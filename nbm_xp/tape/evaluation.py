@@ -127,8 +127,8 @@ class _Evaluator:
     def __call__(self) -> Any:
         """Return the value; None if the configuration has changed or an error occurred."""
         arrays = list(map(held, self.leaves))
-        if self.made_for == _configuration(arrays) and not any(map(_needs_function, self.leaves)):
-            with suppress(Exception):
+        with suppress(Exception):
+            if self.made_for == _configuration(_library_of(arrays)) and not any(map(_needs_function, self.leaves)):
                 return self.plan(arrays)[0]
         return None
 
@@ -157,9 +157,9 @@ def _values(roots: Sequence[Node]) -> list[Any]:
     if found is None:
         return cast("list[Any]", function([], list(map(Tensor, roots)))())
     plan, leaves, arrays = found
-    values = _run(plan, arrays, lambda: plan_of(leaves, _library_of(arrays)))
+    values = _run(plan, arrays, lambda: plan_of(leaves, plan.xp))
     if len(results) == 1 and roots[0] not in leaves and not keep:
-        roots[0].evaluator = _Evaluator(leaves, _configuration(arrays), plan)
+        roots[0].evaluator = _Evaluator(leaves, _configuration(plan.xp), plan)
     found_of = dict(zip(results, values, strict=True))
     for node in keep:
         is_own = not node.call.op.may_overlap or not node.shape
@@ -192,14 +192,13 @@ def _by_function(roots: Sequence[Node]) -> list[Any]:
 
 def _lasting(order: Sequence[Node], kept: Mapping[Node, Any]) -> list[Node]:
     """Return the nodes that depend on constants and cached values only, and on at least one of them."""
-    lasting: set[Node] = set()
-    free: set[Node] = set()
+    changes: dict[Node, int] = {}  # 0 if a node depends on nothing, 1 if on constants only, else 2
     for node in order:
         if node in kept or node.op is CONSTANT:
-            lasting.add(node)
-        elif node.op not in LEAVES and all(other in lasting or other in free for other in node.inputs):
-            (free if all(other in free for other in node.inputs) else lasting).add(node)
-    return [node for node in order if node in lasting]
+            changes[node] = 1
+        else:
+            changes[node] = 2 if node.op in LEAVES else max([changes[other] for other in node.inputs], default=0)
+    return [node for node in order if changes[node] == 1]
 
 
 def _is_worth_keeping(node: Node) -> bool:
@@ -304,7 +303,7 @@ def computed(
         results: list[Any] = function(list(inputs), list(build()))(*given.values())
         return results
     plan, leaves, arrays = found
-    return _run(plan, [*arrays, *map(float, numbers or ())], lambda: plan_of(leaves, _library_of(arrays)))
+    return _run(plan, [*arrays, *map(float, numbers or ())], lambda: plan_of(leaves, plan.xp))
 
 
 def made_for_structure(
@@ -324,10 +323,11 @@ def made_for_structure(
         return None
     structure, leaves = found
     arrays = [given[node] if node in given else held(node) for node in leaves]
-    key = (kind, structure, _configuration(arrays))
+    xp = _library_of(arrays)
+    key = (kind, structure, _configuration(xp))
     made: T | None = _plans.get(key)
     if made is None:
-        made = keep(_plans, key, make(leaves, _library_of(arrays)), _CACHE_SIZE)
+        made = keep(_plans, key, make(leaves, xp), _CACHE_SIZE)
     return made, leaves, arrays
 
 
@@ -339,13 +339,17 @@ def _run(plan: Plan, arrays: Sequence[Any], anew: Callable[[], Plan]) -> list[An
 
 
 def _library_of(arrays: Sequence[Any]) -> Any:
-    """Return the namespace in which arrays are computed with; arrays of one type may be of two libraries."""
-    return running_namespace(arrays, default_namespace())
+    """Return the namespace in which arrays are computed with."""
+    found = {id(xp): xp for xp in map(array_namespace, arrays)}
+    return next(iter(found.values())) if len(found) == 1 else running_namespace(arrays, default_namespace())
 
 
-def _configuration(arrays: Sequence[Any]) -> Hashable:
-    """Return everything on which a plan depends besides the structure of its graph."""
-    return tuple(map(type, arrays)), floatx(), default_namespace(), rules_version()
+def _configuration(xp: ModuleType) -> Hashable:
+    """Return everything on which a plan depends besides the structure of its graph.
+
+    Namespaces are told apart by identity, for those of unlisted libraries need not be hashable.
+    """
+    return id(xp), floatx(), rules_version()
 
 
 def held(node: Node) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, Literal, cast, overload
 
 from .control import IFELSE, BranchPath, ifelse, recorded_paths
 from .error_notes import recorded_at
-from .graph import OUTPUT, STOP, Node, gradient_location, reachable, recording
+from .graph import OUTPUT, STOP, Node, SourceLocation, reachable, recording
 from .lengths import same_length, same_shape
 from .operations import ELEMENTWISE_TAG, Joint, Shape
 from .standard.creation import real, zeros_like
@@ -22,7 +22,7 @@ from .standard.data_types import astype, divisible, scalar
 from .standard.elementwise import where
 from .standard.manipulation import reshape
 from .standard.sums import broadcast_to, sum_to
-from .tensor import Tensor, as_tensor, is_tensor, record, result
+from .tensor import Tensor, as_tensor, record, result
 
 __all__ = ["differentiable", "gradients", "pull_back", "stop_gradient"]
 
@@ -54,7 +54,7 @@ def _with_zeros(gradient: Tensor, zeros: _Zeros) -> Tensor:
 
 def differentiable(node: Node) -> bool:
     """Return whether a node can have a gradient: its dtype is floating or complex, or it has several results."""
-    return node.dtype.kind in "fc" or node.is_call
+    return node.dtype.kind in "fcV"
 
 
 def _lets_through(node: Node) -> bool:
@@ -82,7 +82,8 @@ def pull_back(
         reached = node in target_set or (_lets_through(node) and any(parent in active for parent in node.inputs))
         if reached and differentiable(node):
             active.add(node)
-    backward = _Backward(active, recorded_paths(order, outputs), keep_dtype)
+    has_branches = any(node.op is IFELSE for node in order)
+    backward = _Backward(active, recorded_paths(order, outputs) if has_branches else {}, keep_dtype)
     for node, seed in zip(outputs, cotangents, strict=True):
         if seed is not None and node in active:
             backward.receive(node, seed, ())
@@ -93,7 +94,7 @@ def pull_back(
             cotangent = backward.take(node)
             if cotangent is None:
                 continue
-            recording.source_location = gradient_location(node.op.name, node.source_location)
+            recording.source_location = _gradient_location(node)
             if node in target_set or node.op is OUTPUT:
                 cotangent = _full(cotangent, node)
             if node in target_set:
@@ -104,11 +105,17 @@ def pull_back(
                 backward.receive_output(node, cotangent)
             elif node.op is IFELSE:
                 backward.into_branches(node, cotangent)
-            elif node.args and any(parent in active for parent in node.array_args()):
+            elif node.args:
                 backward.through_rule(node, cotangent)
     finally:
         recording.source_location = outer
     return [finished.get(target) for target in targets]
+
+
+def _gradient_location(node: Node) -> SourceLocation | None:
+    """Return the location of what the gradient rule of a node records: the location of the node."""
+    location = node.source_location
+    return None if location is None else (location[0], location[1], f"the gradient of {node.op.name}", location[3])
 
 
 class _Backward:
@@ -128,7 +135,7 @@ class _Backward:
         """
         if not _broadcasts(gradient.node.shape, node.shape):
             gradient = sum_to(gradient, node.shape)
-        if gradient.dtype != node.dtype:
+        if gradient.node.dtype != node.dtype:
             if gradient.dtype.kind == "c" and node.dtype.kind != "c":
                 gradient = real(gradient)  # the imaginary part does not affect a real value
             if self.keep_dtype and gradient.dtype != node.dtype:
@@ -174,6 +181,8 @@ class _Backward:
     def through_rule(self, node: Node, cotangent: Any) -> None:
         """Apply the gradient rule of a node's operation."""
         rule = node.op.gradient
+        if rule is None and self.active.isdisjoint(node.array_args()):
+            return
         if rule is None:
             raise NotImplementedError(
                 f"{node.op.name} has no gradient rule; give it one with register_gradient({node.op.name!r}, …) "
@@ -183,7 +192,7 @@ class _Backward:
             cotangent = _full(cotangent, node)
         args = [_wrapped(arg) for arg in node.args]
         attributes = dict(node.attributes) if node.payload is None else {**node.attributes, "payload": node.payload}
-        out: Any = _Outputs(node) if node.is_call else Tensor(node)
+        out: Any = _Outputs(node) if isinstance(cotangent, dict) else Tensor(node)
         path = self.paths.get(node, ())
         if isinstance(rule, Joint):
             for arg, part in zip(node.args, rule.rule(cotangent, out, *args, **attributes), strict=True):
@@ -203,8 +212,13 @@ class _Backward:
         found = rule(before, *values, **attributes)
         if found is None or not elementwise:
             return found
-        found = cotangent if found is before else _with_zeros(as_tensor(found), zeros)
-        narrow = same_shape(arg.shape, node.shape) and _broadcasts(found.node.shape, node.shape)
+        if zeros:
+            found = cotangent if found is before else _with_zeros(as_tensor(found), zeros)
+        elif not isinstance(found, Tensor):
+            found = as_tensor(found)
+        narrow = (arg.shape == node.shape or same_shape(arg.shape, node.shape)) and _broadcasts(
+            found.node.shape, node.shape
+        )
         return found if narrow else _full(found, node)
 
     def distribute(self, arg: Any, contribution: Any, path: BranchPath) -> None:
@@ -215,7 +229,7 @@ class _Backward:
             for item, part in zip(arg, contribution, strict=True):
                 self.distribute(item, part, path)
         elif isinstance(arg, Node) and arg in self.active:
-            self.receive(arg, as_tensor(contribution), path)
+            self.receive(arg, contribution if isinstance(contribution, Tensor) else as_tensor(contribution), path)
 
 
 def _broadcasts(narrow: Shape, shape: Shape) -> bool:
@@ -228,7 +242,8 @@ def _broadcasts(narrow: Shape, shape: Shape) -> bool:
 
 def _full(cotangent: Tensor, node: Node) -> Tensor:
     """Broadcast a cotangent to the shape of its node."""
-    return cotangent if same_shape(cotangent.node.shape, node.shape) else broadcast_to(cotangent, node.shape)
+    shape = cotangent.node.shape
+    return cotangent if shape == node.shape or same_shape(shape, node.shape) else broadcast_to(cotangent, node.shape)
 
 
 def _chosen(condition: Node, taken: Tensor | None, otherwise: Tensor | None) -> Tensor:
@@ -326,11 +341,11 @@ def gradients(
     >>> float(gradients(x * x, x))
     6.0
     """
-    if is_tensor(loss) and loss.ndim and loss.size == 1:
+    if isinstance(loss, Tensor) and loss.node.shape and loss.size == 1:
         loss = reshape(loss, ())
-    if not is_tensor(loss) or loss.ndim:
+    if not isinstance(loss, Tensor) or loss.node.shape:
         raise TypeError(f"loss must be a Tensor without axes, or of one element, got {loss!r}")
-    if loss.dtype.kind == "c":
+    if loss.node.dtype.kind == "c":
         raise TypeError(
             f"loss must be real, got {loss.dtype}: differentiate its real part, its imaginary part or its size"
         )
@@ -339,9 +354,8 @@ def gradients(
     for target in targets:
         if not isinstance(target, Tensor):
             raise TypeError(f"variables must be Tensors, got {type(target).__name__}")
-    found = pull_back(
-        [loss.node], [scalar(1.0, divisible(loss).dtype)], [target.node for target in targets], keep_dtype=keep_dtype
-    )
+    one = scalar(1.0, loss.node.dtype)
+    found = pull_back([loss.node], [one], [target.node for target in targets], keep_dtype=keep_dtype)
     results = []
     for target, gradient in zip(targets, found, strict=True):
         if gradient is None and disconnected == "raise" and not _depends(loss.node, target.node):

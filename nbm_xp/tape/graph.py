@@ -26,11 +26,10 @@ from .operations import ELEMENTWISE_TAG, IDENTITY_TAG, Operation, Shape, declare
 
 __all__ = [
     "ARGUMENT", "CONSTANT", "ChainStep", "IN_PROGRESS", "LEAVES", "Node", "OUTPUT", "PLACEHOLDER", "Result", "STOP",
-    "SourceLocation", "VARIABLE", "call_of", "gradient_location", "inner_placeholder", "is_differentiated", "leaf",
-    "nodes_in", "reachable", "recording", "refuse_cut", "walk", "with_short_lengths",
+    "SourceLocation", "VARIABLE", "call_of", "inner_placeholder", "is_differentiated", "leaf", "nodes_in", "reachable",
+    "recording", "refuse_cut", "walk",
 ]  # fmt: skip
 
-_LONGEST = 32
 _serials = itertools.count()
 
 SourceLocation: TypeAlias = tuple[CodeType, int, str | None, str]
@@ -67,11 +66,6 @@ def current_location() -> SourceLocation | None:
 def _is_ours(filename: str) -> bool:
     """Return whether a file belongs to this package, except for the subpackages that use the tape as users do."""
     return filename.startswith(_PACKAGE) and not filename.startswith(_USERS)
-
-
-def gradient_location(name: str, location: SourceLocation | None) -> SourceLocation | None:
-    """Return the location of nodes recorded by the gradient rule of an operation: the location of the operation."""
-    return None if location is None else (location[0], location[1], f"the gradient of {name}", location[3])
 
 
 class Node:
@@ -161,14 +155,6 @@ class ChainStep(NamedTuple):
 
     value: Node
     shape: Shape
-
-
-def with_short_lengths(node: Node) -> Node:
-    """Replace the long length expressions in the shape of a node by symbols of its axes, and return the node."""
-    for axis, size in enumerate(node.shape):
-        if type(size) is Length and size.weight > _LONGEST:
-            node.shape = (*node.shape[:axis], axis_length(node, axis), *node.shape[axis + 1 :])
-    return node
 
 
 def call_of(

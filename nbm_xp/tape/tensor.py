@@ -19,9 +19,9 @@ from typing import Any, ClassVar, TypeAlias, cast
 from nbm_xp.namespace import array_namespace, is_array, recording_namespace, to_numpy
 
 from .dtypes import DTYPE_CLASSES, DType, as_dtype
-from .graph import CONSTANT, OUTPUT, PLACEHOLDER, Node, call_of, leaf, reachable, refuse_cut, with_short_lengths
+from .graph import CONSTANT, OUTPUT, PLACEHOLDER, Node, call_of, leaf, reachable, refuse_cut
 from .hints import ArrayUfunc, is_operator, no_attribute, refuse_jax_function, refuse_torch_function
-from .lengths import KnownLength, Length, Size, is_number, known, product, public_length
+from .lengths import KnownLength, Length, Size, axis_length, is_number, known, product, public_length
 from .operations import Operation
 from .printing import described
 
@@ -428,8 +428,9 @@ def as_argument(value: Any) -> Any:
 
 def record(op: Operation, *args: Any, **attributes: Any) -> Tensor:
     """Add a call with one result to the graph, and return the result."""
-    nodes = tuple(map(as_argument, args))
-    tensor = Tensor(with_short_lengths(Node(op, nodes, attributes, *op.infer(*nodes, **attributes))))
+    nodes = tuple([arg.node if isinstance(arg, Tensor) else as_argument(arg) for arg in args])
+    shape, dtype = op.infer(*nodes, **attributes)
+    tensor = Tensor(_with_short_lengths(Node(op, nodes, attributes, shape, dtype)))
     if op.is_view and isinstance(args[0], Tensor):
         tensor.viewed = View(args[0], tensor.node, args[0].node)
     return tensor
@@ -452,4 +453,17 @@ def result(call: Node, index: int) -> Tensor:
 
 def output(call: Node, index: int, shape: tuple[Size, ...], dtype: DType) -> Node:
     """Create the node of one result, with this shape and dtype, of a call with several results."""
-    return with_short_lengths(Node(OUTPUT, (call, index), {}, shape, dtype))
+    return _with_short_lengths(Node(OUTPUT, (call, index), {}, shape, dtype))
+
+
+_LONGEST = 32
+"""Largest weight of a length in the shape of a recorded node."""
+
+
+def _with_short_lengths(node: Node) -> Node:
+    """Replace the long length expressions in the shape of a node by symbols of its axes, and return the node."""
+    for size in node.shape:
+        if type(size) is Length and size.weight > _LONGEST:
+            axis = node.shape.index(size)
+            node.shape = (*node.shape[:axis], axis_length(node, axis), *node.shape[axis + 1 :])
+    return node

@@ -237,10 +237,9 @@ def _cast_or_number(x: Tensor, dtype: DType, several: builtins.bool) -> Any:
 
 def floating(x: Any) -> Tensor:
     """Convert to a floating Tensor: bool and integers of 8 and 16 bits become ``floatx``, wider integers float64."""
-    tensor = as_tensor(x)
-    if tensor.dtype.kind in "fc":
-        return tensor
-    return cast(tensor, float_of(tensor.dtype))
+    tensor = x if isinstance(x, Tensor) else as_tensor(x)
+    dtype = tensor.node.dtype
+    return tensor if dtype.kind in "fc" else cast(tensor, float_of(dtype))
 
 
 def divisible(x: Tensor) -> Tensor:

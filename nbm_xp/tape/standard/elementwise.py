@@ -131,18 +131,21 @@ def _folded(operate: Callable[[Any, Any], Any], x1: Any, x2: Any) -> Tensor | No
 _WEAK = frozenset((int, float))
 
 
-def _as_they_are(x1: Any, x2: Any) -> bool:
-    """Return whether no cast or folding is needed: two Tensors of one floating dtype, or a Tensor and a number."""
-    if not isinstance(x1, Tensor):
-        x1, x2 = x2, x1
-        if not isinstance(x1, Tensor):
-            return False
-    node = x1.node
-    if node.dtype.kind != "f" or node.op.name == "scalar":
-        return False
-    if not isinstance(x2, Tensor):
-        return type(x2) in _WEAK
-    return x2.node.dtype is node.dtype and x2.node.op.name != "scalar"
+def _as_they_are(x1: Any, x2: Any) -> tuple[Any, Any] | None:
+    """Return two operands that need no cast, a recorded scalar as its number; None if they may need one.
+
+    They are Tensors of one floating dtype, or such a Tensor and a number, and not both of them numbers.
+    """
+    if not (isinstance(x1, Tensor) and isinstance(x2, Tensor)):
+        tensor, number = (x1, x2) if isinstance(x1, Tensor) else (x2, x1)
+        is_plain = type(number) in _WEAK and isinstance(tensor, Tensor) and tensor.node.dtype.kind == "f"
+        return (x1, x2) if is_plain and tensor.node.op.name != "scalar" else None
+    first, second = x1.node, x2.node
+    if first.dtype is not second.dtype or first.dtype.kind != "f":
+        return None
+    if first.op.name == "scalar":
+        return None if second.op.name == "scalar" or type(first.args[0]) not in _WEAK else (first.args[0], x2)
+    return (x1, second.args[0]) if second.op.name == "scalar" and type(second.args[0]) in _WEAK else (x1, x2)
 
 
 def _scaled(g: Tensor, factor: Any) -> Any:
@@ -180,7 +183,7 @@ def unary(
 
     def function(x: Any, /) -> Tensor:
         tensor = floating(x) if to_float else as_tensor(x)
-        if real_only and tensor.dtype.kind == "c":
+        if real_only and tensor.node.dtype.kind == "c":
             refuse_complex(name, x=tensor)
         return record(op, tensor)
 
@@ -204,8 +207,9 @@ def binary(
     op = declare(name, infer, (first, second), emit=emit, tags=_ELEMENTWISE, symbol=symbol)
 
     def function(x1: Any, x2: Any, /) -> Tensor:
-        if symbol is not None and _as_they_are(x1, x2):
-            return record(op, x1, x2)
+        operands = None if symbol is None else _as_they_are(x1, x2)
+        if operands is not None:
+            return record(op, *operands)
         if fold is not None:
             folded = _folded(fold, x1, x2)
             if folded is not None:

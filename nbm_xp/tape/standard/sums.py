@@ -27,7 +27,7 @@ def reduced_spec(x: Node, *, axis: tuple[int, ...], keepdims: bool, **attributes
 
 def along_reduced(g: Tensor, x: Tensor, axis: tuple[int, ...], keepdims: bool) -> Tensor:
     """Reshape a reduced array so that its reduced axes have length 1 and it broadcasts against `x`."""
-    return g if keepdims or not g.ndim else reshape(g, kept_shape(x.node.shape, axis))
+    return g if keepdims or not g.node.shape else reshape(g, kept_shape(x.node.shape, axis))
 
 
 def accumulator(x: Tensor, dtype: Any) -> DType:
