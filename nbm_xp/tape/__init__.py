@@ -22,12 +22,13 @@ from .einsum import einsum
 from .evaluation import evaluate
 from .function import Function, function
 from .gradients import gradients, stop_gradient
+from .hints import look_up_by_identity
 from .lengths import KnownLength, Length
 from .loops.checkpoint import checkpoint
 from .loops.scan import scan
 from .operations import Joint, register_gradient, same_as_first
 from .standard.shapes import integer_length
-from .tensor import Tensor, as_tensor, is_tensor, look_up_by_identity
+from .tensor import Tensor, as_tensor, is_tensor
 from .variable import Variable, placeholder
 from .visualize import visualize
 

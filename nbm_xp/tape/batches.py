@@ -16,11 +16,11 @@ from typing import Any, NoReturn
 from nbm_xp.namespace import batches, is_lazy
 
 from .dtypes import as_dtype
-from .error_notes import recorded_at
 from .graph import OUTPUT, PLACEHOLDER, VARIABLE, Node, Result, leaf, reachable
 from .lengths import Length, Size, atom_length, axis_length, substituted
 from .operations import ALONG_AXES_TAG
 from .plans.plan import compile_plan
+from .printing import recorded_at
 from .standard.shapes import named_axes
 
 __all__ = ["Batches", "batch_axes"]

@@ -32,13 +32,12 @@ from nbm_xp.namespace.memory import unshared
 from .batches import Batches, batch_axes
 from .graph import CONSTANT, PLACEHOLDER, VARIABLE, Node, Result, reachable
 from .lengths import Length
-from .loops.run import automatic_updates
 from .plans.plan import Exclusive, compile_plan, described_plan, may_share
 from .plans.writer import PlanWriter
 from .printing import described
 from .standard.data_types import cast as as_kind
 from .tensor import Tensor, as_tensor
-from .variable import Variable, checked_updates, pairs_of
+from .variable import Variable, automatic_updates, checked_updates, pairs_of
 
 __all__ = ["Function", "function"]
 

@@ -13,16 +13,16 @@ from collections.abc import Sequence
 from typing import Any, Literal, cast, overload
 
 from .control import IFELSE, BranchPath, ifelse, recorded_paths
-from .error_notes import recorded_at
 from .graph import OUTPUT, STOP, Node, SourceLocation, reachable, recording
 from .lengths import same_length, same_shape
 from .operations import ELEMENTWISE_TAG, Joint, Shape
+from .printing import recorded_at
 from .standard.creation import real, zeros_like
 from .standard.data_types import astype, divisible, scalar
 from .standard.elementwise import where
 from .standard.manipulation import reshape
 from .standard.sums import broadcast_to, sum_to
-from .tensor import Tensor, as_tensor, record, result
+from .tensor import Tensor, as_tensor, is_tensor, record, result
 
 __all__ = ["differentiable", "gradients", "pull_back", "stop_gradient"]
 
@@ -341,9 +341,9 @@ def gradients(
     >>> float(gradients(x * x, x))
     6.0
     """
-    if isinstance(loss, Tensor) and loss.node.shape and loss.size == 1:
+    if is_tensor(loss) and loss.node.shape and loss.size == 1:
         loss = reshape(loss, ())
-    if not isinstance(loss, Tensor) or loss.node.shape:
+    if not is_tensor(loss) or loss.node.shape:
         raise TypeError(f"loss must be a Tensor without axes, or of one element, got {loss!r}")
     if loss.node.dtype.kind == "c":
         raise TypeError(

@@ -1,4 +1,4 @@
-"""Hints in the errors for methods and functions of other libraries called on a Tensor."""
+"""What operators, functions and methods of other libraries do with a Tensor, and hints in the errors for these."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from nbm_xp.namespace import host_namespace
 from .trees import leaves
 
 __all__ = [
-    "ArrayUfunc", "BINARY", "is_operator", "no_attribute", "refuse_jax_function", "refuse_torch_function",
+    "ArrayUfunc", "is_operator", "look_up_by_identity", "looked_up_by_identity", "no_attribute", "refuse_jax_function",
+    "refuse_torch_function",
 ]  # fmt: skip
 
 _NAMES = {
@@ -46,7 +47,7 @@ _REDUCED = {
 }  # fmt: skip
 """Ufunc methods and ufuncs, mapped to the equivalent functions of the standard."""
 
-BINARY = {
+_BINARY = {
     "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv",
     "remainder": "mod", "pow": "pow", "matmul": "matmul", "bitwise_and": "and", "bitwise_or": "or",
     "bitwise_xor": "xor", "bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift", "equal": "eq",
@@ -96,6 +97,36 @@ def is_operator(caller: FrameType) -> bool:
     return caller.f_code.co_code[caller.f_lasti] == _BINARY_OP
 
 
+_listed = {"by identity": False}
+
+
+def look_up_by_identity(yes: bool = True) -> None:
+    """Set whether ``x in tensors`` compares Tensors without a known value by identity.
+
+    Parameters
+    ----------
+    yes : bool
+        Whether to compare by identity, as libraries do whose Tensors are compared as Python objects; ``x += y`` then
+        never writes to the base of a view `x`. If False, the initial setting, the comparison raises, and ``x += y``
+        writes to the base of a view.
+
+    Examples
+    --------
+    >>> from nbm_xp.tape import placeholder
+    >>> x, y = placeholder((None, 2)), placeholder((None, 3))
+    >>> look_up_by_identity()
+    >>> y in [x], y in [x, y]
+    (False, True)
+    >>> look_up_by_identity(False)
+    """
+    _listed["by identity"] = bool(yes)
+
+
+def looked_up_by_identity() -> bool:
+    """Return whether `look_up_by_identity` is on."""
+    return _listed["by identity"]
+
+
 def _apply_ufunc(tensor: Any, ufunc: Any, method: str, /, *inputs: Any, **options: Any) -> Any:
     """Apply an operator of a NumPy array and a Tensor or a predicate; raise for other ufuncs.
 
@@ -103,7 +134,7 @@ def _apply_ufunc(tensor: Any, ufunc: Any, method: str, /, *inputs: Any, **option
     the array that shares its value), except for the array in ``array += tensor``.
     """
     outputs: tuple[Any, ...] = () if is_operator(sys._getframe(1)) else options.get("out", ())
-    name = BINARY.get(_NAMES.get(ufunc.__name__, ufunc.__name__))
+    name = _BINARY.get(_NAMES.get(ufunc.__name__, ufunc.__name__))
     if name is not None and method == "__call__" and options.keys() <= {"out"} and len(inputs) == 2 and not outputs:
         left, right = inputs
         if _is_tensor(left):

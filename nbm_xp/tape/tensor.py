@@ -20,14 +20,21 @@ from nbm_xp.namespace import array_namespace, is_array, recording_namespace, to_
 
 from .dtypes import DTYPE_CLASSES, DType, as_dtype
 from .graph import CONSTANT, OUTPUT, PLACEHOLDER, Node, call_of, leaf, reachable, refuse_cut
-from .hints import ArrayUfunc, is_operator, no_attribute, refuse_jax_function, refuse_torch_function
+from .hints import (
+    ArrayUfunc,
+    is_operator,
+    looked_up_by_identity,
+    no_attribute,
+    refuse_jax_function,
+    refuse_torch_function,
+)
 from .lengths import KnownLength, Length, Size, axis_length, is_number, known, product, public_length
 from .operations import Operation
 from .printing import described
 
 __all__ = [
-    "API_VERSIONS", "Tensor", "View", "as_tensor", "is_tensor", "look_up_by_identity", "looked_up_by_identity",
-    "public_shape", "record", "record_several", "with_attributes",
+    "API_VERSIONS", "Tensor", "View", "as_tensor", "is_tensor", "public_shape", "record", "record_several",
+    "with_attributes",
 ]  # fmt: skip
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -42,36 +49,6 @@ class View:
     call: Node
     seen: Node
     may_be_copy: bool = False
-
-
-_listed = {"by identity": False}
-
-
-def look_up_by_identity(yes: bool = True) -> None:
-    """Set whether ``x in tensors`` compares Tensors without a known value by identity.
-
-    Parameters
-    ----------
-    yes : bool
-        Whether to compare by identity, as libraries do whose Tensors are compared as Python objects; ``x += y`` then
-        never writes to the base of a view `x`. If False, the initial setting, the comparison raises, and ``x += y``
-        writes to the base of a view.
-
-    Examples
-    --------
-    >>> from nbm_xp.tape import placeholder
-    >>> x, y = placeholder((None, 2)), placeholder((None, 3))
-    >>> look_up_by_identity()
-    >>> y in [x], y in [x, y]
-    (False, True)
-    >>> look_up_by_identity(False)
-    """
-    _listed["by identity"] = bool(yes)
-
-
-def looked_up_by_identity() -> bool:
-    """Return whether `look_up_by_identity` is on."""
-    return _listed["by identity"]
 
 
 Method: TypeAlias = "Callable[[Any, Any], Tensor]"

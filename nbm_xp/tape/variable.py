@@ -19,11 +19,12 @@ from nbm_xp.namespace import (
 )
 
 from .dtypes import as_dtype
-from .graph import PLACEHOLDER, VARIABLE, leaf
+from .graph import PLACEHOLDER, VARIABLE, Node, leaf
+from .operations import SUBGRAPH_TAG
 from .standard.data_types import cast as cast_to
 from .tensor import Tensor, as_tensor, with_attributes
 
-__all__ = ["Variable", "checked_updates", "new_value", "pairs_of", "placeholder"]
+__all__ = ["Variable", "automatic_updates", "checked_updates", "new_value", "pairs_of", "placeholder"]
 
 
 class Variable(Tensor):
@@ -193,6 +194,17 @@ def checked_updates(updates: Any) -> list[tuple[Variable, Tensor]]:
             raise ValueError(f"updates must name a variable once, got {variable!r} twice")
         checked[variable] = new_value(variable, as_tensor(value))
     return list(checked.items())
+
+
+def automatic_updates(nodes: Sequence[Node]) -> dict[Variable, Tensor]:
+    """Return the new states of the random generators among these nodes: after one draw, or after a call with draws."""
+    updates: dict[Variable, Tensor] = {}
+    for node in nodes:
+        if node.op is VARIABLE and node.payload.default_update is not None:
+            updates.setdefault(node.payload, node.payload.default_update)
+        elif SUBGRAPH_TAG in node.op.tags:
+            updates |= node.payload.state_updates(node)
+    return updates
 
 
 def pairs_of(mapping: Any, label: str) -> list[tuple[Any, Any]]:

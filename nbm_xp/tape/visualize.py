@@ -10,9 +10,8 @@ from typing import Any
 
 from nbm_xp.files import local_path, replacing
 
-from .error_notes import recorded_at
 from .graph import CONSTANT, OUTPUT, PLACEHOLDER, VARIABLE, Node, reachable
-from .printing import described_kind, expression
+from .printing import described_kind, expression, recorded_at
 from .tensor import Tensor
 
 __all__ = ["visualize"]

@@ -22,8 +22,8 @@ from nbm_xp.tape import (
     scan,
 )
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.error_notes import described_location
 from nbm_xp.tape.graph import _is_ours, current_location
+from nbm_xp.tape.printing import described_location
 
 
 def matrix(name: str | None = None) -> Tensor:

@@ -21,8 +21,7 @@ from ..operations import SUBGRAPH_TAG, Joint, Spec, declare
 from ..plans.plan import compile_plan
 from ..tensor import Tensor, result
 from ..trees import leaves, mapped
-from ..variable import Variable
-from .run import automatic_updates
+from ..variable import Variable, automatic_updates
 
 __all__ = ["checkpoint"]
 

@@ -22,8 +22,7 @@ from ..standard.manipulation import concat, matrix_transpose, reshape
 from ..standard.sums import sum as sum_
 from ..standard.sums import sum_to, tensordot
 from ..tensor import Tensor, record, result
-from .body import LoopBody, varying_in
-from .run import loop_runner
+from .body import LoopBody, loop_runner, varying_in
 
 __all__ = ["captured_by", "loop", "results_of"]
 

@@ -12,10 +12,9 @@ from ..lengths import Length, Size, minimum_length, same_length
 from ..standard.manipulation import flip
 from ..standard.shapes import integer_length
 from ..tensor import Tensor, as_tensor
-from ..variable import Variable, new_value
+from ..variable import Variable, automatic_updates, new_value
 from .body import LoopBody
 from .node import loop, results_of
-from .run import automatic_updates
 
 __all__ = ["scan"]
 

@@ -26,11 +26,10 @@ from nbm_xp.namespace.errors import say_lack
 
 from ..control import IFELSE, BranchPath
 from ..dtypes import DTYPE_CLASSES
-from ..error_notes import Call, LineTable
 from ..graph import LEAVES, OUTPUT, Node, Result, walk
 from ..lengths import Length, known
 from ..operations import SUBGRAPH_TAG
-from ..printing import call_name
+from ..printing import Call, LineTable, call_name
 from .arrangement import Arrangement
 from .chains import Block, Chain, block_of
 
