@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -98,12 +99,7 @@ Calls with the same condition share their branches.
 
 def _common_path(a: BranchPath, b: BranchPath) -> BranchPath:
     """Return the innermost branch that contains both paths."""
-    length = 0
-    for left, right in zip(a, b, strict=False):
-        if left != right:
-            break
-        length += 1
-    return a[:length]
+    return tuple(left for left, _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
 
 
 def branch_paths(
@@ -154,9 +150,7 @@ def branch_paths(
 
 
 def recorded_paths(order: Sequence[Node], roots: Iterable[Node]) -> dict[Node, BranchPath]:
-    """Return the branch of each node of a recorded graph (of a result, its call's); empty without branches."""
-    if not any(node.op is IFELSE for node in order):
-        return {}
+    """Return the branch of each node of a recorded graph (of a result, its call's)."""
     paths, _ = branch_paths(order, roots)
     return paths | {node: paths[node.args[0]] for node in order if node.op is OUTPUT and node in paths}
 

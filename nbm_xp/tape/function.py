@@ -45,14 +45,10 @@ __all__ = ["Function", "function"]
 def _checked_givens(givens: Any) -> dict[Node, Node]:
     """Return the mapping from replaced nodes to their replacements."""
     found = {key.node: _replacement(key, value).node for key, value in pairs_of(givens, "givens")}
-    _check_no_circle(found)
-    return found
-
-
-def _check_no_circle(givens: Mapping[Node, Node]) -> None:
-    for key, value in givens.items():
-        if value in reachable(value.inputs, (), givens):
+    for key, value in found.items():
+        if value in reachable(value.inputs, (), found):
             raise ValueError(f"givens must not define {key.name or key!r} by itself")
+    return found
 
 
 def _replacement(key: Tensor, value: Any) -> Tensor:

@@ -82,8 +82,8 @@ def pull_back(
         reached = node in target_set or (_lets_through(node) and any(parent in active for parent in node.inputs))
         if reached and differentiable(node):
             active.add(node)
-    has_branches = any(node.op is IFELSE for node in order)
-    backward = _Backward(active, recorded_paths(order, outputs) if has_branches else {}, keep_dtype)
+    paths = recorded_paths(order, outputs) if any(node.op is IFELSE for node in order) else {}
+    backward = _Backward(active, paths, keep_dtype)
     for node, seed in zip(outputs, cotangents, strict=True):
         if seed is not None and node in active:
             backward.receive(node, seed, ())
@@ -154,8 +154,8 @@ class _Backward:
     def take(self, node: Node) -> Any:
         """Remove and return the accumulated cotangent of a node; None if there is none."""
         total = self.pending.pop(node, None)
-        for condition, (taken, otherwise) in self.by_condition.pop(node, {}).items():
-            chosen = _chosen(condition, taken, otherwise)
+        for condition, sides in self.by_condition.pop(node, {}).items():
+            chosen = _chosen(condition, sides)
             total = chosen if total is None else total + chosen
         return total
 
@@ -246,22 +246,17 @@ def _full(cotangent: Tensor, node: Node) -> Tensor:
     return cotangent if shape == node.shape or same_shape(shape, node.shape) else broadcast_to(cotangent, node.shape)
 
 
-def _chosen(condition: Node, taken: Tensor | None, otherwise: Tensor | None) -> Tensor:
+def _chosen(condition: Node, sides: Sequence[Tensor | None]) -> Tensor:
     """Select one of two contributions by a condition; a missing contribution counts as zeros."""
-    one = taken if otherwise is None else otherwise
-    assert one is not None
-    zero = zeros_like(one)
-    chosen: Tensor = ifelse(
-        Tensor(condition), zero if taken is None else taken, zero if otherwise is None else otherwise
-    )
+    zero = zeros_like(next(side for side in sides if side is not None))
+    chosen: Tensor = ifelse(Tensor(condition), *(zero if side is None else side for side in sides))
     return chosen
 
 
 def _only_in(path: BranchPath, gradient: Tensor) -> Tensor:
     """Return a gradient if all branches of a path are taken, else zeros."""
     for condition, branch in reversed(path):
-        sides = (gradient, None) if branch == 0 else (None, gradient)
-        gradient = _chosen(condition, *sides)
+        gradient = _chosen(condition, (gradient, None) if branch == 0 else (None, gradient))
     return gradient
 
 

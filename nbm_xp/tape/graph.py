@@ -172,13 +172,10 @@ def call_of(
 def _inputs(args: tuple[Any, ...], attributes: dict[str, Any]) -> tuple[Node, ...]:
     """Return the distinct nodes from which a call is computed."""
     found: dict[Node, None] = {}
-    for arg in args:
-        if type(arg) is Node:
-            found[arg] = None
-        elif type(arg) not in _PLAIN:
-            found.update(dict.fromkeys(nodes_in(arg)))
-    for value in attributes.values():
-        if type(value) not in _PLAIN:
+    for value in (*args, *attributes.values()) if attributes else args:
+        if type(value) is Node:
+            found[value] = None
+        elif type(value) not in _PLAIN:
             found.update(dict.fromkeys(nodes_in(value)))
     return tuple(found)
 

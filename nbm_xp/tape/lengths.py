@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias, cast
@@ -35,21 +36,15 @@ Method: TypeAlias = "Callable[[Any, Any], Any]"
 def _arithmetic(exact: Callable[[Size, Size], Size] | None, operate: Method) -> tuple[Method, Method]:
     """Return an operator and its reflection: exact for integers and lengths, otherwise recorded on scalar Tensors."""
 
-    def recorded(length: Length, other: Any) -> tuple[Any, Any]:
+    def _of(a: Any, b: Any) -> Any:
+        if exact is not None and is_size(a) and is_size(b):
+            return exact(a, b)
+        if not (isinstance(a, (int, float, Length)) and isinstance(b, (int, float, Length))):
+            return NotImplemented
         record = partial(recording_namespace().asarray, dtype=floatx())
-        return record(length), record(other) if isinstance(other, Length) else other
+        return operate(*(record(x) if isinstance(x, Length) else x for x in (a, b)))
 
-    def _forward(self: Length, other: Any) -> Any:
-        if exact is not None and is_size(other):
-            return exact(self, other)
-        return operate(*recorded(self, other)) if isinstance(other, (int, float, Length)) else NotImplemented
-
-    def _reflected(self: Length, other: Any) -> Any:
-        if exact is not None and is_size(other):
-            return exact(other, self)
-        return operate(*recorded(self, other)[::-1]) if isinstance(other, (int, float)) else NotImplemented
-
-    return _forward, _reflected
+    return _of, lambda self, other: _of(other, self)
 
 
 def _comparison(compare: Callable[[int, int], bool]) -> Callable[[Any, object], bool]:
@@ -202,9 +197,8 @@ def same_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
 
 
 def _weight(atom: Atom) -> int:
-    if atom[0] in ("axis", "value"):
-        return 1
-    return 1 + sum(size.weight for size in operands_of(atom) if isinstance(size, Length))
+    operands = () if atom[0] in ("axis", "value") else operands_of(atom)
+    return 1 + sum(size.weight for size in operands if isinstance(size, Length))
 
 
 def operands_of(atom: Atom) -> Iterable[Size]:
@@ -241,21 +235,18 @@ def _from_terms(terms: dict[Monomial, int]) -> Size:
 
 
 def _add(a: Size, b: Size) -> Size:
-    terms = dict(_terms(a))
-    for monomial, coefficient in _terms(b).items():
-        terms[monomial] = terms.get(monomial, 0) + coefficient
+    terms = Counter(_terms(a))
+    terms.update(_terms(b))
     return _from_terms(terms)
 
 
 def _multiply(a: Size, b: Size) -> Size:
-    terms: dict[Monomial, int] = {}
+    terms: Counter[Monomial] = Counter()
     for left, p in _terms(a).items():
         for right, q in _terms(b).items():
-            powers = dict(left)
-            for atom, power in right:
-                powers[atom] = powers.get(atom, 0) + power
-            monomial = frozenset(powers.items())
-            terms[monomial] = terms.get(monomial, 0) + p * q
+            powers = Counter(dict(left))
+            powers.update(dict(right))
+            terms[frozenset(powers.items())] += p * q
     return _from_terms(terms)
 
 
@@ -266,9 +257,8 @@ def _exact_quotient(a: Size, b: Size) -> Size | None:
     ((monomial, coefficient),) = _terms(b).items()
     quotient: dict[Monomial, int] = {}
     for term, p in _terms(a).items():
-        powers = dict(term)
-        for atom, power in monomial:
-            powers[atom] = powers.get(atom, 0) - power
+        powers = Counter(dict(term))
+        powers.subtract(dict(monomial))
         if p and (p % coefficient or any(power < 0 for power in powers.values())):
             return None
         quotient[frozenset((atom, power) for atom, power in powers.items() if power)] = p // coefficient

@@ -18,16 +18,9 @@ from typing import Any, ClassVar, TypeAlias, cast
 
 from nbm_xp.namespace import array_namespace, is_array, recording_namespace, to_numpy
 
+from . import hints
 from .dtypes import DTYPE_CLASSES, DType, as_dtype
 from .graph import CONSTANT, OUTPUT, PLACEHOLDER, Node, call_of, leaf, reachable, refuse_cut
-from .hints import (
-    ArrayUfunc,
-    is_operator,
-    looked_up_by_identity,
-    no_attribute,
-    refuse_jax_function,
-    refuse_torch_function,
-)
 from .lengths import KnownLength, Length, Size, axis_length, is_number, known, product, public_length
 from .operations import Operation
 from .printing import described
@@ -73,8 +66,8 @@ def _operators(name: str, operator: str) -> tuple[Method, Method, Method]:
         return _function(name)(other, self) if _is_operand(other) else NotImplemented
 
     def _in_place(self: Any, other: Any) -> Any:
-        is_statement = is_operator(sys._getframe(1))
-        if is_statement and (self.viewed is None or looked_up_by_identity()):
+        is_statement = hints.is_operator(sys._getframe(1))
+        if is_statement and (self.viewed is None or hints.looked_up_by_identity()):
             return NotImplemented
         result = _operator(self, other)
         if result is NotImplemented:
@@ -135,7 +128,7 @@ class Operators:
         try:
             return cast("Tensor", _function("equal")(self, other) if _is_operand(other) else NotImplemented)
         except ValueError:
-            if not looked_up_by_identity():
+            if not hints.looked_up_by_identity():
                 raise
             return cast("Tensor", NotImplemented)
 
@@ -155,7 +148,7 @@ class Tensor(Operators):
 
     __slots__ = ("__dict__", "__weakref__", "node", "viewed")  # users may set attributes
     __array_priority__ = 1000
-    __array_ufunc__ = ArrayUfunc()
+    __array_ufunc__ = hints.ArrayUfunc()
     holds_array: ClassVar[bool] = False
     """Whether the Tensor is a variable, which holds an array."""
     node: Node
@@ -211,15 +204,15 @@ class Tensor(Operators):
         return cast("Tensor", recording_namespace().matrix_transpose(self))
 
     def __getattr__(self, name: str) -> Any:
-        raise no_attribute(self, name)
+        raise hints.no_attribute(self, name)
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        refuse_torch_function(function, [*args, *(kwargs or {}).values()])
+        hints.refuse_torch_function(function, [*args, *(kwargs or {}).values()])
 
     @property
     def __jax_array__(self) -> Any:
-        refuse_jax_function(self)
+        hints.refuse_jax_function(self)
         raise AttributeError
 
     def dot(self, other: Any) -> Tensor:
@@ -285,7 +278,7 @@ class Tensor(Operators):
         node = self.node
         if node.shape and node.op.name == "equal" and node.args[0] is node.args[1]:
             return True
-        if node.op.name == "equal" and looked_up_by_identity() and (node.shape or _is_open(node)):
+        if node.op.name == "equal" and hints.looked_up_by_identity() and (node.shape or _is_open(node)):
             return node.args[0] is node.args[1]
         return bool(self._number("bool"))
 
@@ -423,9 +416,9 @@ def record_several(op: Operation, *args: Any, **attributes: Any) -> tuple[Tensor
 
 def result(call: Node, index: int) -> Tensor:
     """Return one result of a call with several results."""
-    if call.payload is not None:
-        return Tensor(output(call, index, *call.payload.spec(index)))
-    return Tensor(output(call, index, *call.op.infer(*call.args, **call.attributes)[index]))
+    payload = call.payload
+    spec = call.op.infer(*call.args, **call.attributes)[index] if payload is None else payload.spec(index)
+    return Tensor(output(call, index, *spec))
 
 
 def output(call: Node, index: int, shape: tuple[Size, ...], dtype: DType) -> Node:

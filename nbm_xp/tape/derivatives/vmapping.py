@@ -329,17 +329,13 @@ class _Leaf:
         self.inner = Tensor(self.node)
 
 
-def _is_one(axes: Axes) -> bool:
-    return axes is None or hasattr(axes, "__index__")
-
-
 def _is_result(leaf: Any) -> bool:
     return is_output(leaf) or is_number(leaf)
 
 
 def _spread(axes: Any, tree: Any, name: str) -> Iterator[int | None]:
     """Yield the axis of each leaf of a tree; an axis given for a subtree applies to all its leaves."""
-    if _is_one(axes):
+    if axes is None or hasattr(axes, "__index__"):
         yield from (None if axes is None else index(axes) for _ in leaves(tree))
     elif isinstance(axes, dict) and isinstance(tree, dict) and set(axes) == set(tree):
         for key, part in tree.items():

@@ -332,16 +332,15 @@ def loop_runner(xp: ModuleType, body: LoopBody, needed: frozenset[int], unstacke
 def _alive(body: LoopBody, finals: Sequence[int], taps: Sequence[Node]) -> tuple[list[int], list[int]]:
     """Return the positions of the carried values and sequences on which the wanted results depend."""
     inner = [*body.sequences, *body.carries]
-    used = set(reachable([*taps, *([] if body.stop is None else [body.stop])], inner))
+
+    def reached(live: set[int]) -> set[Node]:
+        return set(reachable([*taps, body.stop, *(body.following[position] for position in live)], inner))
+
     live = set(finals)
-    pending = list(finals)
-    while True:
-        pending += [p for p, node in enumerate(body.carries) if node in used and p not in live and p not in pending]
-        if not pending:
-            break
-        live.update(pending)
-        used.update(reachable([body.following[position] for position in pending], inner))
-        pending = []
+    used = reached(live)
+    while more := {position for position, node in enumerate(body.carries) if node in used} - live:
+        live |= more
+        used = reached(live)
     return sorted(live), [position for position, node in enumerate(body.sequences) if node in used]
 
 

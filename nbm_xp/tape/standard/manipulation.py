@@ -130,6 +130,8 @@ def matrix_transpose(x: Any, /) -> Tensor:
     x = as_tensor(x)
     if x.ndim < 2:
         raise ValueError(f"x must have two axes or more, got shape {x.shape}")
+    if x.ndim == 2:
+        return record(_TRANSPOSE, x)
     return permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
