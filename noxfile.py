@@ -318,35 +318,6 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
-def tables(session: nox.Session) -> None:
-    """The tables of supported functions in docs (functions, keras2_functions, every_library), from the tests' results.
-
-    `nox -s tables -- every_library` makes one of them; other arguments are passed to pytest.
-    """
-    install(session, "test", "strangers", extras=f"{EXTRAS},jax", packages=(TORCH,))
-    written = {
-        "docs/functions.md": [
-            "tests/property/test_tape_values.py",
-            "tests/property/test_tape_gradients.py",
-            "--everywhere",
-        ],
-        "docs/keras2_functions.md": ["tests/golden/test_surfaces.py", "--everywhere", *("-k", "keras2")],
-        "docs/every_library.md": [
-            "tests/golden/test_surfaces.py",
-            "tests/property/test_functions.py",
-            "tests/property/test_strangers.py",
-            "--everywhere",
-            *("-m", "not slow"),
-        ],
-    }
-    named = [table for table in written if pathlib.Path(table).stem in session.posargs]
-    others = [argument for argument in session.posargs if f"docs/{argument}.md" not in written]
-    for table in named or written:
-        results = written[table]
-        session.run("pytest", "-q", "--function-table", table, *results, *PARALLEL, *others, env=ONE_THREAD)
-
-
-@nox.session
 def benchmarks(session: nox.Session) -> None:
     """Benchmarks of this package and comparable ones: `nox -s benchmarks -- --only gibbs`."""
     install(session, "benchmark", packages=(TORCH, "jax>=0.6", "pytensor>=3.0", "thrml>=0.1.4"))

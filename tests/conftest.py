@@ -27,11 +27,8 @@ if "--standin-cupy" in sys.argv or "STANDIN_CUPY" in os.environ:  # before anyth
 from nbm_xp.namespace import reset_configuration
 from tests.helpers.clusters import two_processes
 from tests.helpers.dask_expressions import expect_error, mark_known
-from tests.helpers.function_table import note_findings, pytest_addoption, pytest_configure
 from tests.helpers.host_kernels import COMPILER, HostKernels, InPlace
 from tests.helpers.libraries import ABSENT, LIBRARIES, Library, guard, not_every_day
-
-__all__ = ["pytest_addoption", "pytest_configure"]  # those of the tables
 
 settings.register_profile(
     "default",
@@ -44,9 +41,20 @@ settings.register_profile("thorough", settings.get_profile("default"), max_examp
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--everywhere",
+        action="store_true",
+        help="run every chunking of Dask's, and the recorded cases on every library, not on NumPy alone; takes an hour",
+    )
+    parser.addoption(
+        "--standin-cupy",
+        action="store_true",
+        help="run the tests of CuPy on a stand-in for it over NumPy; with -k cupy: see docs/cuda_without_a_device.md",
+    )
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
-    if config.getoption("--function-table"):
-        note_findings(items)
     mark_known(items)
     left_out = not_every_day(items)
     config.hook.pytest_deselected(items=left_out)

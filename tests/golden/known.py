@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 from tests.golden.reader import Case
 
-if TYPE_CHECKING:
-    from tests.helpers.libraries import Library
-
-__all__ = ["is_remarked", "reason_of"]
+__all__ = ["KNOWN", "is_remarked"]
 
 _HALF = "the standard has no float16, and array_api_strict no more than the standard"
 _PARTED = "the step function that was recorded divides a length in Python, where it must be known"
@@ -63,12 +59,6 @@ KNOWN: list[tuple[str, str, str, str]] = [
 
 Of several entries for a case, the first gives the reason.
 """
-
-
-def reason_of(way: str, case: Case, library: Library) -> str | None:
-    """Why a record must fail on a library, asked for in a way, or None."""
-    names = (library.name, way, case.id)
-    return next((reason for *patterns, reason in KNOWN if all(map(fnmatchcase, names, patterns))), "") or None
 
 
 def is_remarked(case: Case) -> bool:

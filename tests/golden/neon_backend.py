@@ -13,9 +13,8 @@ from nbm_xp.namespace import to_numpy
 from nbm_xp.neon import Backend, Buffer, OpTree
 from nbm_xp.tape import evaluate, gradients, is_tensor
 from tests.golden.reader import Case, Hand
-from tests.golden.runner import check
 from tests.golden.surfaces import shared_at_ties
-from tests.golden.system import Check, Right, System
+from tests.golden.system import Check, Right, System, check
 from tests.helpers.libraries import Library, computing
 
 __all__ = ["NEON", "OTHER_GENERATOR"]

@@ -10,8 +10,7 @@ import numpy as np
 from nbm_xp import keras1, keras2, natural_bm
 from tests.golden.mrg import advanced
 from tests.golden.reader import Case
-from tests.golden.runner import check
-from tests.golden.system import Right, System
+from tests.golden.system import Right, System, check
 
 __all__ = ["BATCHES", "SURFACES", "shared_at_ties"]
 

@@ -11,7 +11,6 @@ import importlib.util
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
@@ -20,6 +19,7 @@ import pytest
 
 from nbm_xp.namespace import asarray, dispatch, dtype_name, kernels, libraries, to_numpy
 from nbm_xp.namespace import library_name as name_of
+from tests.helpers.known import reason_of
 from tests.helpers.libraries import EVERYWHERE, ONE_CASE_IN, Library, halves, one_block
 
 __all__ = [
@@ -153,9 +153,8 @@ def met(request: pytest.FixtureRequest, known: Iterable[tuple[str, str, str]]) -
     """
     callspec = getattr(request.node, "callspec", None)
     case = str(callspec.params.get("case", callspec.params.get("name", ""))) if callspec else ""
-    for library, pattern, reason in known:
-        if library == request.param.name and fnmatchcase(f"{request.node.originalname}-{case}", pattern):
-            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+    if reason := reason_of(known, request.param.name, f"{request.node.originalname}-{case}"):
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     with left_out(request.param.name), guarded(request.param):
         yield request.param
 

@@ -1,34 +1,73 @@
-"""Other people's functions, handed Tensors. A package that is not installed is a visible skip."""
+"""Other people's functions, handed Tensors: a table of calls for each package."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
-from tests.interop.case import Foreign
+__all__ = ["TABLES", "Foreign", "cases", "foreign"]
 
-__all__ = ["cases"]
-
-_TABLES = {
+TABLES = {
     "array_api_extra": "extra",
     "einops": "einops_functions",
     "scipy": "scipy_functions",
     "sklearn": "sklearn_functions",
     "xarray": "xarray_functions",
 }
+"""The modules of the tables, by the packages that they are of."""
 
 
-def cases(chosen: Callable[[Foreign], bool] = lambda case: True) -> list[Any]:
-    """Pytest parameters for the chosen cases of all packages."""
+@dataclass(frozen=True)
+class Foreign:
+    """A call of somebody else's function, written for the standard, on given NumPy arrays.
+
+    Parameters
+    ----------
+    name
+        The function and what tells the case from its others.
+    call
+        ``call(*arrays)``, which finds the namespace of the arrays by itself, as strangers do.
+    arrays
+        NumPy arrays, the arguments.
+    smooth
+        Whether it is differentiated too.
+    refused
+        Whether it computes in NumPy, so that it can be handed Tensors but not differentiated.
+    raises
+        What the error says that Tensors get, as a pattern; empty where they are taken.
+    rtol
+        How close values are.
+    """
+
+    name: str
+    call: Callable[..., Any]
+    arrays: tuple[Any, ...]
+    smooth: bool = True
+    refused: bool = False
+    raises: str = ""
+    rtol: float = 1e-10
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def foreign(name: str, call: Callable[..., Any], *arrays: Any, **fields: Any) -> Foreign:
+    """A case."""
+    return Foreign(name, call, arrays, **fields)
+
+
+def cases(chosen: Callable[[Foreign], bool] = lambda case: True) -> pytest.MarkDecorator:
+    """A test of the chosen cases of all packages. A package that is not installed is a visible skip."""
     found: list[Any] = []
-    for package, table in _TABLES.items():
+    for package, table in TABLES.items():
         if find_spec(package) is None:
             found.append(pytest.param(None, id=package, marks=pytest.mark.skip(reason=f"{package} is not installed")))
             continue
         module = import_module(f"tests.interop.{table}")
         found += [pytest.param(case, id=str(case)) for case in module.CASES if chosen(case)]
-    return found
+    return pytest.mark.parametrize("case", found)

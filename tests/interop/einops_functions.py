@@ -7,7 +7,7 @@ from typing import Any
 import einops.array_api as einops
 
 from tests.helpers.tables.case import values
-from tests.interop.case import Foreign, foreign
+from tests.interop import Foreign, foreign
 
 __all__ = ["CASES"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from tests.helpers.tables.case import values, whole
-from tests.interop.case import Foreign, foreign
+from tests.interop import Foreign, foreign
 
 __all__ = ["CASES"]
 

@@ -9,16 +9,13 @@ from typing import Any
 import numpy as np
 import scipy
 from array_api_compat import array_namespace
-from scipy import differentiate, fft, integrate, ndimage, optimize, signal, special, stats
+from scipy import differentiate, fft, ndimage, optimize, signal, special, stats
 from scipy.optimize import elementwise  # noqa: F401  (a module of its own)
 
 from tests.helpers.tables.case import values
-from tests.interop.case import Foreign, foreign
+from tests.interop import Foreign, foreign
 
-__all__ = ["CASES", "SIMPSON_LEAVES"]
-
-SIMPSON_LEAVES = tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 18)
-"""Until then SciPy's `simpson` computes on NumPy whatever it is given."""
+__all__ = ["CASES"]
 
 X = values(4, 5)
 Y = values(4, 5, low=-1.0)
@@ -179,9 +176,6 @@ CASES: list[Foreign] = [
     foreign("fft.irfft", lambda x: fft.irfft(fft.rfft(x, axis=1) * 2.0, n=5, axis=1), X),
     named("integrate.trapezoid", X, np.sort(Y, axis=1), axis=1),
     named("integrate.cumulative_trapezoid", X, axis=1),
-    foreign(
-        "integrate.simpson", lambda x: integrate.simpson(x, dx=0.5, axis=1), X, smooth=False, refused=SIMPSON_LEAVES
-    ),
     named("cluster.vq.whiten", X),
     foreign("differentiate.derivative", _derivative, V, rtol=1e-6),
     foreign("differentiate.jacobian", lambda x: differentiate.jacobian(_cube, x, maxiter=2).df, V[:3], rtol=1e-6),

@@ -20,7 +20,7 @@ from sklearn import (
 from sklearn.metrics import pairwise
 
 from tests.helpers.tables.case import values, whole
-from tests.interop.case import Foreign, foreign
+from tests.interop import Foreign, foreign
 
 __all__ = ["CASES"]
 

@@ -16,10 +16,7 @@ from nbm_xp.namespace import to_numpy
 from nbm_xp.tape import Variable, evaluate, function, grad, is_tensor, placeholder
 from tests.helpers.gradcheck import STEP, flat_list, inner_product
 from tests.helpers.libraries import Library, libraries
-from tests.helpers.pages import ROOT
-from tests.interop import cases
-from tests.interop.case import Foreign
-from tests.interop.table import PAGES, with_table
+from tests.interop import Foreign, cases
 
 BENEATH = libraries("numpy", "array_api_strict", "torch", without=("numpy-readonly",))
 
@@ -33,20 +30,14 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def expect(request: pytest.FixtureRequest, reason: str | None) -> None:
-    if reason:
-        request.node.add_marker(pytest.mark.xfail(reason=reason, strict=True))
-
-
 def host(result: Any) -> list[Any]:
     """The arrays and numbers of a result in NumPy."""
     return [to_numpy(part) if hasattr(part, "dtype") else np.asarray(part) for part in flat_list(result)]
 
 
 @pytest.mark.parametrize("library", BENEATH, indirect=True)
-@pytest.mark.parametrize("case", cases(lambda case: not case.raises))
-def test_value(case: Foreign, library: Library, request: pytest.FixtureRequest) -> None:
-    expect(request, case.known.get(library.name))
+@cases(lambda case: not case.raises)
+def test_value(case: Foreign, library: Library) -> None:
     results = flat_list(case.call(*(Variable(library.array(a)) for a in case.arrays)))
     computed = host([evaluate(part) if is_tensor(part) else part for part in results])
     wanted = host(case.call(*case.arrays))
@@ -67,9 +58,8 @@ def weighted(result: Any) -> float:
 
 
 @pytest.mark.parametrize("library", BENEATH, indirect=True)
-@pytest.mark.parametrize("case", cases(lambda case: case.smooth))
-def test_gradient(case: Foreign, library: Library, request: pytest.FixtureRequest) -> None:
-    expect(request, case.known.get(library.name))
+@cases(lambda case: case.smooth)
+def test_gradient(case: Foreign, library: Library) -> None:
     places = [i for i, array in enumerate(case.arrays) if array.dtype.kind == "f"]
     slopes = grad(lambda *arrays: inner_product(case.call(*arrays), 1), places)(*map(library.array, case.arrays))
     for place, slope in zip(places, slopes, strict=True):
@@ -83,13 +73,13 @@ def test_gradient(case: Foreign, library: Library, request: pytest.FixtureReques
         assert exact == pytest.approx(estimate, rel=1e-5, abs=1e-5)
 
 
-@pytest.mark.parametrize("case", cases(lambda case: case.refused))
+@cases(lambda case: case.refused)
 def test_what_leaves_for_numpy_is_refused_and_not_taken_for_constant(case: Foreign) -> None:
     with pytest.raises(TypeError, match="is being differentiated and cannot become"):
         grad(lambda *arrays: inner_product(case.call(*arrays), 1))(*case.arrays)
 
 
-@pytest.mark.parametrize("case", cases(lambda case: bool(case.raises)))
+@cases(lambda case: bool(case.raises))
 def test_what_is_not_for_tensors_says_so(case: Foreign) -> None:
     assert case.call(*case.arrays) is not None
     with pytest.raises((TypeError, AttributeError), match=case.raises):
@@ -107,21 +97,9 @@ RECORDED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", cases(lambda case: case.name in RECORDED))
+@cases(lambda case: case.name in RECORDED)
 def test_value_of_inputs_of_unknown_lengths(case: Foreign) -> None:
     inputs = [placeholder(ndim=array.ndim, dtype=str(array.dtype)) for array in case.arrays]
     computed = function(inputs, flat_list(case.call(*inputs)))(*case.arrays)
     for got, want in zip(computed, host(case.call(*case.arrays)), strict=True):
         np.testing.assert_allclose(got, want, rtol=case.rtol, atol=case.rtol)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_tables_in_the_pages_say_what_the_cases_show(page: str) -> None:
-    pytest.importorskip(PAGES[page].partition("_")[0])
-    if PAGES[page] == "scipy_functions":
-        from tests.interop.scipy_functions import SIMPSON_LEAVES
-
-        if not SIMPSON_LEAVES:
-            pytest.skip("the page is of SciPy before 1.18, whose simpson computes in NumPy")
-    text = (ROOT / page).read_text(encoding="utf-8")
-    assert text == with_table(text, PAGES[page]), "python -m tests.interop.table writes it anew"

@@ -10,7 +10,7 @@ import xarray as xr
 from array_api_compat import array_namespace
 
 from tests.helpers.tables.case import values
-from tests.interop.case import Foreign, foreign
+from tests.interop import Foreign, foreign
 
 __all__ = ["CASES"]
 

@@ -14,8 +14,8 @@ from nbm_xp.namespace import convolution as sliding
 from nbm_xp.namespace import core
 from nbm_xp.namespace.convolution import numpy_kernels, winograd
 from nbm_xp.namespace.convolution.portable import correlate_in_groups
+from tests.helpers.known import told
 from tests.helpers.libraries import Library, libraries
-from tests.helpers.tables import told
 
 ONES = {"strides": (1, 1), "dilation": (1, 1)}
 ODD = [

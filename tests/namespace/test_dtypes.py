@@ -30,8 +30,8 @@ from nbm_xp.namespace import (
     to_numpy,
     wide_dtypes,
 )
+from tests.helpers.known import told
 from tests.helpers.libraries import DASK, Library, guard, libraries
-from tests.helpers.tables import told
 
 LACKING = {
     ("array_api_strict", "float16"): "not in the standard",

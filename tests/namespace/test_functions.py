@@ -15,7 +15,7 @@ from tests.helpers.libraries import Library, libraries
 from tests.helpers.tables import CASES, Case, by_function
 from tests.helpers.tables.case import case as written
 from tests.helpers.tables.case import plain, values, whole
-from tests.helpers.tables.known import hold
+from tests.helpers.tables.known import hold_today
 
 OF_THE_ARRAY_ITSELF = ("getitem-*", "setitem-*", "matrix_transpose-attribute-*", "matrix_transpose-mT-*")
 """Methods of arrays, which no namespace can correct; the tape's functions do not use them."""
@@ -69,8 +69,8 @@ NAMED = [case for case in CASES if not any(fnmatchcase(str(case), p) for p in (*
 
 @pytest.mark.parametrize("library", libraries(without=("array_api_strict",)), indirect=True)
 @pytest.mark.parametrize("cases", by_function([*NAMED, *_cases()]))
-def test_values_are_numpys(cases: list[Case], library: Library, request: pytest.FixtureRequest) -> None:
-    hold(cases, library, request, values_are_numpys, KNOWN)
+def test_values_are_numpys(cases: list[Case], library: Library) -> None:
+    hold_today(cases, library, values_are_numpys, KNOWN)
 
 
 def expected(case: Case) -> list[Any]:

@@ -15,7 +15,7 @@ import pytest
 
 from nbm_xp import keras1, keras2, natural_bm
 from nbm_xp.neon import Backend
-from tests.helpers.tables import told
+from tests.helpers.known import told
 
 PACKAGE = pathlib.Path(__file__).parents[2] / "nbm_xp"
 INVENTORY = json.loads((pathlib.Path(__file__).parents[1] / "golden" / "inventory.json").read_text(encoding="utf-8"))

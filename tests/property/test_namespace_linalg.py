@@ -12,7 +12,7 @@ from nbm_xp.tape import namespace as tape
 from tests.helpers.gradcheck import flat_list
 from tests.helpers.libraries import Library, libraries
 from tests.helpers.tables import Case, by_function, decompositions, fft, linalg
-from tests.helpers.tables.known import KNOWN_IN_NAMESPACE, hold
+from tests.helpers.tables.known import KNOWN_IN_NAMESPACE, hold_today
 
 pytestmark = pytest.mark.jax_at_night
 
@@ -28,8 +28,8 @@ OTHERS = libraries("array_api_strict", "dask-ragged", "torch", "jax", "cupy", "d
 
 @pytest.mark.parametrize("library", OTHERS, indirect=True)
 @pytest.mark.parametrize("cases", by_function(ROWS))
-def test_value(cases: list[Case], library: Library, request: pytest.FixtureRequest) -> None:
-    hold(cases, library, request, value, KNOWN_IN_NAMESPACE)
+def test_value(cases: list[Case], library: Library) -> None:
+    hold_today(cases, library, value, KNOWN_IN_NAMESPACE)
 
 
 def value(case: Case, library: Library) -> None:

@@ -13,9 +13,10 @@ from nbm_xp.namespace import use_backend
 from nbm_xp.tape import Length, Tensor, Variable, evaluate, function, placeholder
 from nbm_xp.tape import namespace as tape
 from tests.helpers.gradcheck import flat_list
+from tests.helpers.known import told
 from tests.helpers.libraries import AGAIN, Library, libraries
-from tests.helpers.tables import CASES, Case, by_function, told
-from tests.helpers.tables.known import hold
+from tests.helpers.tables import CASES, Case, by_function
+from tests.helpers.tables.known import hold_today
 
 NUMPY = Library("numpy", "numpy")
 
@@ -38,8 +39,8 @@ VARIABLES = libraries("numpy-readonly", "array_api_strict", "cupy", "dask-cupy",
 
 @pytest.mark.parametrize("library", VARIABLES, indirect=True)
 @pytest.mark.parametrize("cases", by_function(CASES))
-def test_value_from_variables(cases: list[Case], library: Library, request: pytest.FixtureRequest) -> None:
-    hold(cases, library, request, value_from_variables)
+def test_value_from_variables(cases: list[Case], library: Library) -> None:
+    hold_today(cases, library, value_from_variables)
 
 
 def value_from_variables(case: Case, library: Library) -> None:
@@ -55,10 +56,8 @@ PLACEHOLDERS = libraries("numpy", "array_api_strict", "cupy", *AGAIN, without=("
 
 @pytest.mark.parametrize("library", PLACEHOLDERS, indirect=True)
 @pytest.mark.parametrize("cases", by_function(case for case in CASES if case.unknown))
-def test_declared_shape_and_dtype_with_unknown_lengths(
-    cases: list[Case], library: Library, request: pytest.FixtureRequest
-) -> None:
-    hold(cases, library, request, lambda case, on: run_with([(None,) * a.ndim for a in case.arrays], case, on))
+def test_declared_shape_and_dtype_with_unknown_lengths(cases: list[Case], library: Library) -> None:
+    hold_today(cases, library, lambda case, on: run_with([(None,) * a.ndim for a in case.arrays], case, on))
 
 
 @pytest.mark.parametrize("cases", by_function(case for case in CASES if case.unknown))

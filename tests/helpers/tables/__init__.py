@@ -16,9 +16,9 @@ from tests.helpers.tables import (
     sets,
     statistical,
 )
-from tests.helpers.tables.case import Case, by_function, told
+from tests.helpers.tables.case import Case, by_function
 
-__all__ = ["CASES", "Case", "by_function", "told"]
+__all__ = ["CASES", "Case", "by_function"]
 
 CASES: list[Case] = [
     *assignment.CASES,

@@ -7,8 +7,7 @@ gradients. A chapter of the standard is one table of cases.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-__all__ = ["Case", "attribute", "by_function", "case", "complex_values", "plain", "told", "values", "whole"]
+__all__ = ["Case", "attribute", "by_function", "case", "complex_values", "plain", "values", "whole"]
 
 Array = NDArray[Any]
 
@@ -72,16 +71,6 @@ def by_function(cases: Iterable[Any]) -> list[Any]:
     for one in cases:
         found.setdefault(getattr(one, "function", None) or one.name, []).append(one)
     return [pytest.param(together, id=function) for function, together in found.items()]
-
-
-@contextmanager
-def told(case: object) -> Iterator[None]:
-    """What fails herein says of which case."""
-    try:
-        yield
-    except BaseException as error:
-        error.add_note(f"in the case {case}")
-        raise
 
 
 def attribute(xp: Any, dotted: str) -> Any:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fnmatch import fnmatchcase
 
-import pytest
-
+from tests.helpers.known import hold, reason_of
 from tests.helpers.libraries import Library, today
-from tests.helpers.tables.case import Case, told
+from tests.helpers.tables.case import Case
 
-__all__ = ["KNOWN_IN_NAMESPACE", "hold", "reason_of"]
+__all__ = ["KNOWN", "KNOWN_IN_NAMESPACE", "hold_today"]
 
 _BOUNDS = "array_api_strict refuses slices beyond the ends of an axis, which the standard leaves open"
 _LAZY = "the length of the result depends on values, which a lazy array has only after it is computed"
@@ -35,33 +33,12 @@ KNOWN_IN_NAMESPACE: list[tuple[str, str, str]] = [
 """What the library's own namespace cannot do, where the tape can."""
 
 
-FAILURES = (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError)
-
-
-def reason_of(case: Case, library: Library, known: Sequence[tuple[str, str, str]] = KNOWN) -> str | None:
-    """Why a case must fail on a library, or None."""
-    name = str(case)
-    return next((why for of, pattern, why in known if of == library.name and fnmatchcase(name, pattern)), None)
-
-
-def hold(
+def hold_today(
     cases: Sequence[Case],
     library: Library,
-    request: pytest.FixtureRequest,
     check: Callable[[Case, Library], None],
     known: Sequence[tuple[str, str, str]] = KNOWN,
 ) -> None:
     """Check the cases of a function that are run today on a library; one that is known to fail there must."""
-    reasons, chosen = [], today(cases, library)
-    for case in chosen:
-        reason = reason_of(case, library, known)
-        with told(case):
-            if reason is None:
-                check(case, library)
-            else:
-                reasons.append(reason)
-                with pytest.raises(FAILURES):
-                    check(case, library)
-    request.node.user_properties.append(("known", reasons))
-    if chosen and len(reasons) == len(chosen):
-        pytest.xfail(reasons[0])
+    chosen = today(cases, library)
+    hold(chosen, lambda case: reason_of(known, library.name, str(case)), lambda case: check(case, library))

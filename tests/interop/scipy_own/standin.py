@@ -1,7 +1,7 @@
 """A plugin for pytest, to be loaded before SciPy's conftest: `-p tests.interop.scipy_own.standin`.
 
 `NBM_XP_OWN_TESTS` is a JSON file for the outcomes; `NBM_XP_STANDIN=tape` puts the tape's namespace in the place of
-array_api_strict, and `NBM_XP_REACHED` is then a JSON file for what was differentiated.
+array_api_strict.
 """
 
 from __future__ import annotations
@@ -17,22 +17,10 @@ from typing import Any
 
 import pytest
 
-from .reached import Reached
-
-__all__ = [
-    "LIMIT",
-    "pytest_collectreport",
-    "pytest_configure",
-    "pytest_runtest_call",
-    "pytest_runtest_logreport",
-    "pytest_sessionfinish",
-]
-
 LIMIT = 120.0
 """Seconds of the processor that one test may take."""
 
 _outcomes: dict[str, tuple[str, str]] = {}
-_reached: Reached | None = None
 
 
 class _TooLong(BaseException):
@@ -61,14 +49,6 @@ def _stand_in() -> None:
 
 if os.environ.get("NBM_XP_STANDIN") == "tape":
     _stand_in()
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Watch SciPy's functions before its tests import them."""
-    global _reached
-    if "NBM_XP_REACHED" in os.environ:
-        _reached = Reached()
-        _reached.watch()
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -102,7 +82,5 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the files."""
+    """Write the file."""
     Path(os.environ["NBM_XP_OWN_TESTS"]).write_text(json.dumps(_outcomes), encoding="utf-8")
-    if _reached is not None:
-        Path(os.environ["NBM_XP_REACHED"]).write_text(json.dumps(_reached.found), encoding="utf-8")
