@@ -28,7 +28,7 @@ from nbm_xp.namespace import reset_configuration
 from tests.helpers.clusters import two_processes
 from tests.helpers.dask_expressions import expect_error, mark_known
 from tests.helpers.host_kernels import COMPILER, HostKernels, InPlace
-from tests.helpers.libraries import ABSENT, LIBRARIES, Library, guard, not_every_day
+from tests.helpers.libraries import ABSENT, LIBRARIES, Library, guard, is_for_the_night
 
 settings.register_profile(
     "default",
@@ -56,10 +56,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
     mark_known(items)
-    left_out = not_every_day(items)
-    config.hook.pytest_deselected(items=left_out)
-    chosen = set(left_out)
-    items[:] = [item for item in items if item not in chosen]
+    config.hook.pytest_deselected(items=[item for item in items if is_for_the_night(item)])
+    items[:] = [item for item in items if not is_for_the_night(item)]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -11,7 +11,6 @@ from these, even if there are layers above; and validation advances persistent c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -153,56 +152,6 @@ def chain(name: str, sampler: str, clamped: list[int]) -> dict[str, Any]:
     return {"first": list(map(listed, run(*start))), "second": list(map(listed, run(*start)))}
 
 
-@dataclass
-class Optimizer:
-    """Updates from gradients; defaults as in natural_bm."""
-
-    kind: str
-    options: dict[str, Any]
-
-    def __post_init__(self) -> None:
-        options = {"momentum": 0.0, "decay": 0.0, "nesterov": False}
-        self.settings = {**options, **self.options}
-        self.count = B.variable(0.0)
-        self.rate, self.decay = B.variable(self.settings["lr"]), B.variable(self.settings["decay"])
-        self.momentum = B.variable(self.settings["momentum"])
-
-    def updates(self, parameters: list[Variable], loss: Tensor) -> Updates:
-        slopes = B.gradients(loss, parameters)
-        return getattr(self, f"_{self.kind.lower()}")(parameters, slopes)
-
-    def _decayed(self, updates: Updates) -> Any:
-        if not self.settings["decay"]:
-            return self.rate
-        updates[self.count] = self.count + 1
-        return self.rate * (1.0 / (1.0 + self.decay * self.count))
-
-    def _sgd(self, parameters: list[Variable], slopes: list[Tensor]) -> Updates:
-        """Momentum SGD; the momentum first grows, and decreases before it is halved after very many steps."""
-        updates: Updates = {}
-        rate, goal, last = self._decayed(updates), B.variable(self.settings["momentum"]), 500.0 * 950
-        grown = 1.0 - 0.5 * B.pow(0.96, self.count * 0.004)
-        shrinking = 1.0 - 0.5 * B.pow(0.96, (last - self.count) * 0.004)
-        updates[self.momentum] = B.ifelse(B.less(self.count, last), goal * grown * shrinking, 0.5 * goal)
-        for parameter, slope in zip(parameters, slopes, strict=True):
-            moment = B.zeros(B.get_variable_shape(parameter))
-            updates[moment] = self.momentum * moment - rate * slope
-            ahead = self.momentum * updates[moment] - rate * slope if self.settings["nesterov"] else updates[moment]
-            updates[parameter] = parameter + ahead
-        return updates
-
-    def _adam(self, parameters: list[Variable], slopes: list[Tensor]) -> Updates:
-        updates: Updates = {self.count: self.count + 1}
-        first, second, steps = B.variable(0.9), B.variable(0.999), self.count + 1
-        rate = self._decayed(updates) * (B.sqrt(1.0 - B.pow(second, steps)) / (1.0 - B.pow(first, steps)))
-        for parameter, slope in zip(parameters, slopes, strict=True):
-            mean, square = (B.zeros(B.get_variable_shape(parameter)) for _ in range(2))
-            updates[mean] = first * mean + (1.0 - first) * slope
-            updates[square] = second * square + (1.0 - second) * B.square(slope)
-            updates[parameter] = parameter - rate * updates[mean] / (B.sqrt(updates[square]) + 1e-8)
-        return updates
-
-
 def contrastive(machine: Machine, x: Tensor, persistent: list[Variable]) -> tuple[Any, Updates]:
     """Contrastive divergence from the data or from persistent chains, with a small weight decay."""
     data, updates = mean_field(machine, machine.upward(x), 6, 1.0, [0])
@@ -216,7 +165,7 @@ def contrastive(machine: Machine, x: Tensor, persistent: list[Variable]) -> tupl
 
 
 def training(name: str, trainer: str, optimizer: str) -> dict[str, Any]:
-    """The costs of some epochs, and the weights afterwards."""
+    """The costs of some epochs of plain gradient descent, and the weights afterwards."""
     np.random.seed(53)  # noqa: NPY002
     machine = Machine(name)
     persistent = []
@@ -224,11 +173,12 @@ def training(name: str, trainer: str, optimizer: str) -> dict[str, Any]:
         persistent.append(B.variable(B.eval(B.random_binomial((BATCH, size), p=0.5))))
     x = B.placeholder(shape=(None, machine.sizes[0]))
     loss, kept = contrastive(machine, x, persistent)
-    steps = Optimizer(*OPTIMIZERS[optimizer])
+    _, options = OPTIMIZERS[optimizer]
 
     def compiled(rows: Variable, learns: bool) -> Any:
         index = B.placeholder(shape=(BATCH,), dtype="int32")
-        learned = steps.updates(machine.parameters, loss) if learns else {}
+        slopes = B.gradients(loss, machine.parameters) if learns else ()
+        learned = {p: p - options["lr"] * slope for p, slope in zip(machine.parameters, slopes, strict=learns)}
         return B.function([index], loss, updates={**kept, **learned}, givens={x: rows[index]})
 
     train = compiled(B.variable(digits(4 * BATCH)), True)

@@ -28,11 +28,20 @@ def test_backend_is_ours(keras: Any) -> None:
     assert keras.layers.core.K.dot is keras2.dot  # where Keras reads the backend's name, it gets TensorFlow's
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adam", "rmsprop", "adagrad", "adadelta", "nadam"])
-def test_it_learns(keras: Any, optimizer: str) -> None:
+OPTIMIZERS: list[tuple[str, dict[str, float]]] = [
+    ("SGD", {"momentum": 0.9, "decay": 0.01}), ("Adam", {"clipnorm": 1.0}), ("RMSprop", {"clipvalue": 0.1}),
+    ("Adagrad", {}), ("Adadelta", {}), ("Adamax", {}), ("Nadam", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "options"), OPTIMIZERS, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_it_learns(keras: Any, optimizer: str, options: dict[str, float]) -> None:
+    """Which steps optimizers take is tested by the networks of Keras 1.0, whose losses are recorded."""
     layers = keras.layers
     model = network(keras, layers.BatchNormalization(), layers.Dropout(0.1), kernel_regularizer="l2")
-    model.compile(optimizer, "categorical_crossentropy", metrics=["accuracy"])
+    model.compile(getattr(keras.optimizers, optimizer)(**options), "categorical_crossentropy", metrics=["accuracy"])
     history = model.fit(X, Y, batch_size=16, epochs=12, verbose=0, validation_split=0.25).history
     assert history["loss"][-1] < 0.9 * history["loss"][0]
     assert set(history) == {"loss", "acc", "val_loss", "val_acc"}
@@ -43,35 +52,21 @@ def test_it_learns(keras: Any, optimizer: str) -> None:
 
 
 def test_losses_and_metrics(keras: Any) -> None:
-    names = [
-        "mean_squared_error", "mean_absolute_error", "mean_absolute_percentage_error", "mean_squared_logarithmic_error",
-        "squared_hinge", "hinge", "categorical_hinge", "logcosh", "categorical_crossentropy", "binary_crossentropy",
-        "kullback_leibler_divergence", "poisson", "cosine_proximity",
-    ]  # fmt: skip
+    """Those that a backend's functions of their own are for."""
     model = network(keras)
-    p, y, tiny = model.predict(X).astype("float64"), Y.astype("float64"), 1e-7
-    q = np.clip(y, tiny, 1)
-    expected = [
-        ((p - y) ** 2).mean(),
-        np.abs(p - y).mean(),
-        100 * (np.abs(p - y) / q).mean(),
-        ((np.log1p(p) - np.log1p(y)) ** 2).mean(),
-        (np.maximum(1 - p * y, 0) ** 2).mean(),
-        np.maximum(1 - p * y, 0).mean(),
-        np.maximum((p * (1 - y)).max(axis=1) - (p * y).sum(axis=1) + 1, 0).mean(),
-        np.log(np.cosh(p - y)).mean(),
-        -np.log((p * y).sum(axis=1)).mean(),
-        -(y * np.log(p) + (1 - y) * np.log1p(-p)).mean(),
-        (q * np.log(q / p)).sum(axis=1).mean(),
-        (p - y * np.log(p)).mean(),
-        -(p * y / np.linalg.norm(p, axis=1, keepdims=True)).mean(),
-    ]
-    for name, value in zip(names, expected, strict=True):
+    p, y = model.predict(X).astype("float64"), Y.astype("float64")
+    expected = {
+        "mean_squared_error": ((p - y) ** 2).mean(),
+        "logcosh": np.log(np.cosh(p - y)).mean(),
+        "binary_crossentropy": -(y * np.log(p) + (1 - y) * np.log1p(-p)).mean(),
+        "cosine_proximity": -(p * y / np.linalg.norm(p, axis=1, keepdims=True)).mean(),
+    }
+    for name, value in expected.items():
         model.compile("sgd", name)
         assert model.evaluate(X, Y, verbose=0) == pytest.approx(value, rel=1e-4), name
     model.compile("sgd", "sparse_categorical_crossentropy", metrics=["sparse_categorical_accuracy"])
     loss, accuracy = model.evaluate(X, Y.argmax(axis=1), verbose=0)
-    assert loss == pytest.approx(expected[8], rel=1e-5)
+    assert loss == pytest.approx(-np.log((p * y).sum(axis=1)).mean(), rel=1e-5)
     assert accuracy == pytest.approx((p.argmax(axis=1) == y.argmax(axis=1)).mean())
 
 

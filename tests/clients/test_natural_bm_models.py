@@ -25,7 +25,7 @@ PROGRAMS = [
     *(("training", *program) for program in TRAINING_PROGRAMS),
     *(("partition", machine) for machine in MACHINES),
 ]
-OWN = [program for program in PROGRAMS if program[0] == "chain" or program[-1] in ("momentum", "plain", "Adam")]
+OWN = [program for program in PROGRAMS if program[0] == "chain" or program[-1] == "plain"]
 """The programs that boltzmann_client.py implements."""
 EACH = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: title(*program))
 

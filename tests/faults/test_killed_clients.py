@@ -60,6 +60,9 @@ INTERRUPTED, ENDED, KILLED = signal.SIGINT, signal.SIGTERM, signal.SIGKILL
         ("web", 0.6, KILLED, {}),
         pytest.param("glass", 0.6, KILLED, {}, marks=pytest.mark.slow),
         ("transition", 0.5, KILLED, {}),
+        ("train", 0.5, KILLED, {}),
+        pytest.param("train", 0.3, ENDED, {}, marks=pytest.mark.slow),
+        pytest.param("train", 0.7, INTERRUPTED, {}, marks=pytest.mark.slow),
     ],
 )
 def test_an_interrupted_run_goes_on(

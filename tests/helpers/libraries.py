@@ -34,8 +34,8 @@ __all__ = [
     "Library",
     "computing",
     "guard",
+    "is_for_the_night",
     "libraries",
-    "not_every_day",
     "on_libraries",
     "today",
 ]
@@ -204,69 +204,33 @@ DASK = libraries("dask")
 
 
 def today(cases: Sequence[Any], library: Library) -> list[Any]:
-    """Which cases of a function are run on a library by day, of a test of all of them: see `not_every_day`."""
+    """Which cases of a function are run on a library by day: on NumPy every one, elsewhere one in three of those alike.
+
+    Alike are cases on dtypes of one kind; on libraries that compile or lay out each of them anew, all, and one in six
+    is run.
+    """
     if EVERYWHERE or library.name == "numpy":
         return list(cases)
     prepared, met, found = library.name in ("jax", "dask"), Counter[tuple[str, ...]](), []
     for case in cases:
-        alike = () if prepared else _kinds(case)
+        alike = () if prepared else tuple(array.dtype.kind for array in case.arrays)
         if met[alike] % (2 * ONE_CASE_IN if prepared else ONE_CASE_IN) == 0:
             found.append(case)
         met[alike] += 1
     return found
 
 
-def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
-    """Which items wait for ``--everywhere``: NumPy runs every case, other libraries one in three of those alike.
+def is_for_the_night(item: pytest.Item) -> bool:
+    """Whether a test waits for ``--everywhere``: one that is marked ``jax_at_night``, on JAX.
 
     JAX compiles each function for each shape, which takes a second in a test that takes NumPy a millisecond. Every day
     it is asked for the bits of its random numbers, for the functions of its namespace and the documented ones, for
     their gradients, for loops, and for machines that learn and draw as NumPy's do. Tests of what is made of these are
-    marked ``jax_at_night``.
-
-    Alike are cases of one function on dtypes of one kind, in one test; on libraries that compile or lay out each of
-    them anew, of one function, and one in six is run.
+    marked.
     """
-    found = [item for item in items if _is_at_night(item)]
-    asked = set(items) - set(found)
-    of_libraries = [(item, *pair) for item in items if item in asked for pair in _case_and_library(item)]
-    if EVERYWHERE:
-        return found
-    whole = {(_test(item), library.readonly) for item, _, library in of_libraries if library.name == "numpy"}
-    met: Counter[tuple[Any, ...]] = Counter()
-    for item, case, library in of_libraries:
-        if library.readonly or (library.name == "numpy" and (_test(item), True) not in whole):
-            continue
-        prepared = library.name in ("jax", "dask")
-        kinds = () if prepared else _kinds(case)
-        alike = _test(item), library.id, getattr(case, "function", None) or case.name, kinds
-        if met[alike] % (2 * ONE_CASE_IN if prepared else ONE_CASE_IN):
-            found.append(item)
-        met[alike] += 1
-    return found
-
-
-def _is_at_night(item: pytest.Item) -> bool:
     library = getattr(getattr(item, "callspec", None), "params", {}).get("library")
     is_jax = isinstance(library, Library) and library.name == "jax"
     return is_jax and not EVERYWHERE and item.get_closest_marker("jax_at_night") is not None
-
-
-def _kinds(case: Any) -> tuple[str, ...]:
-    """Of the dtypes of a case's arrays."""
-    return tuple(array.dtype.kind for array in getattr(case, "arrays", ()))
-
-
-def _test(item: pytest.Item) -> str:
-    return item.nodeid.partition("[")[0]
-
-
-def _case_and_library(item: pytest.Item) -> Iterator[tuple[Any, Library]]:
-    """The case and the library that an item is of, if it is of both."""
-    parameters = getattr(getattr(item, "callspec", None), "params", {})
-    case, library = parameters.get("case"), parameters.get("library")
-    if isinstance(library, Library) and (hasattr(case, "function") or hasattr(case, "name")):
-        yield case, library
 
 
 def _refuse(*args: Any, **kwargs: Any) -> Any:
