@@ -85,11 +85,10 @@ def of_a_package(module: str) -> str:
         "Value and gradient": set(),
         "Value; no gradient is tested (integers, labels, repeated steps)": set(),
         "Value; computed in NumPy, so that `grad` raises an error": set(),
-        "An error: uses what only NumPy's arrays have": set(),
     }
-    value_and_gradient, flat, refused, missing = groups.values()
+    value_and_gradient, flat, refused = groups.values()
     for case in import_module(f"tests.interop.{module}").CASES:
-        group = missing if case.raises else refused if case.refused else value_and_gradient if case.smooth else flat
+        group = refused if case.refused else value_and_gradient if case.smooth else flat
         group.add(f"`{case.name.partition('-')[0]}`")
     rows = [f"| {title} | {', '.join(sorted(names))} |" for title, names in groups.items() if names]
     return "\n".join(["| What Tensors get | Of |", "| --- | --- |", *rows])

@@ -38,8 +38,6 @@ class Foreign:
         Whether it is differentiated too.
     refused
         Whether it computes in NumPy, so that it can be handed Tensors but not differentiated.
-    raises
-        What the error says that Tensors get, as a pattern; empty where they are taken.
     rtol
         How close values are.
     """
@@ -49,7 +47,6 @@ class Foreign:
     arrays: tuple[Any, ...]
     smooth: bool = True
     refused: bool = False
-    raises: str = ""
     rtol: float = 1e-10
 
     def __str__(self) -> str:

@@ -44,11 +44,6 @@ def refused(name: str, call: Callable[[Any], Any]) -> Foreign:
     return case(name, call, smooth=False, refused=True)
 
 
-def missing(name: str, call: Callable[[Any], Any], raises: str) -> Foreign:
-    """One that xarray has for NumPy's arrays and their like alone."""
-    return case(name, call, smooth=False, raises=raises)
-
-
 def _assigned(x: Any) -> Any:
     whole = x * 1.0
     whole.loc[{"time": 2.0}] = whole.isel(time=0) ** 2
@@ -118,17 +113,8 @@ CASES: list[Foreign] = [
     refused("coarsen.mean", lambda x: x.coarsen(time=2).mean()),
     refused("groupby.mean", lambda x: x.groupby(GROUPS).mean()),
     refused("interpolate_na", lambda x: x.interpolate_na("time")),
-    missing("std(skipna=False)", lambda x: x.std("time", skipna=False), "unexpected keyword argument 'ddof'"),
-    missing("cumsum(skipna=False)", lambda x: x.cumsum("time", skipna=False), "has no attribute 'cumsum'"),
     case("where(cond)", lambda x: x.where(OTHER > 0), smooth=False),
     case("reindex", lambda x: x.reindex(time=[1.0, 9.0]), smooth=False),
     case("weighted.mean", lambda x: x.weighted(WEIGHTS).mean("time")),
-    missing("xr.corr", lambda x: xr.corr(x, OTHER, "time"), "has no 'conj'"),
-    missing("shift", lambda x: x.shift(time=1), "has no attribute 'pad'"),
-    missing("shift(fill_value=0.0)", lambda x: x.shift(time=1, fill_value=0.0), "has no attribute 'pad'"),
-    missing("pad", lambda x: x.pad(time=1, constant_values=0.0), "has no attribute 'pad'"),
-    missing("rolling", lambda x: x.rolling(time=3).sum(), "has no attribute 'pad'"),
     refused("interp", lambda x: x.interp(time=[0.5])),
-    missing("differentiate", lambda x: x.differentiate("time"), "has no attribute 'gradient'"),
-    missing("polyfit", lambda x: x.polyfit("time", 1).polyfit_coefficients, "unexpected keyword argument 'out'"),
 ]

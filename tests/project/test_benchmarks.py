@@ -6,18 +6,13 @@ What other pages quote from the table is what it says.
 from __future__ import annotations
 
 import json
-import os
 import pathlib
-import subprocess
-import sys
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from benchmarks import harness, pages, plot
-from nbm_xp.namespace import core
-from tests.helpers.pages import PAGES, ROOT
+from tests.helpers.pages import PAGES
 
 ROW = harness.Row("a row", harness.Contender("nbm_xp"), per=100.0, unit="number")
 OURS = harness.timing("one", ROW, ROW.ours, {"nbm_xp": [1.0, 2.0, 3.0]})
@@ -50,20 +45,6 @@ def test_ratios_are_of_the_same_round() -> None:
     assert all(r.low == r.high for r in found)  # the machine's slower rounds are slower for both
 
 
-def test_lines_come_as_they_are_measured() -> None:
-    taken: list[str] = []
-
-    def measured() -> Iterator[harness.Timing | harness.Peak]:
-        for timing in TIMINGS:
-            taken.append(timing.contender)
-            yield timing
-
-    lines = harness.lines(measured())
-    while not next(lines).startswith("  slower"):
-        pass
-    assert taken == ["nbm_xp", "slower"]
-
-
 def test_the_table_takes_the_place_of_the_one_before(tmp_path: pathlib.Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# A page\n\n## The table\n\n| old |\n\n## On a device\n", encoding="utf-8")
@@ -89,22 +70,6 @@ def test_pages_quote_the_table() -> None:
         text.count('#the-table "') for text in texts.values()
     )
     assert {name: pages.quoted(text, ratios) for name, text in texts.items()} == texts
-
-
-def test_a_start_without_the_core_must_be_asked_for() -> None:
-    def start(*options: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "benchmarks", "--quick", "--only", "uniforms", *options]
-        environment = os.environ | {core.VARIABLE: "none"}
-        return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
-
-    refused = start()
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert "core is not in use (NBM_XP_LEVEL is none); --without-core" in refused.stderr
-    about, _, progress, row, *_ = start("--without-core").stdout.splitlines()
-    assert "compiled core none" in about
-    assert about.endswith("3 rounds, the largest sizes divided by 10 (--quick)")
-    assert progress.startswith("[1 of 1, ")
-    assert row == "uniforms: 1e6 float32"
 
 
 @pytest.mark.parametrize("options", [[], ["--throughput", "one"]], ids=["ratios", "throughput"])

@@ -39,19 +39,6 @@ def test_each_fault_stands_in_its_place_and_nowhere_else() -> None:
         assert faulty.replace(mutant.after, mutant.before, 1) == SOURCE or faulty.count(mutant.after) > 1
 
 
-def test_mutants_are_spread_evenly_and_the_same_each_time() -> None:
-    package = mutants.ROOT / "nbm_xp"
-    found = mutants.sampled(package, 60, 7)
-    assert found == mutants.sampled(package, 60, 7) != mutants.sampled(package, 60, 8)
-    assert len({mutant.file for mutant in found}) > 50
-    assert len({mutant.kind for mutant in found}) == 7
-
-
-def test_a_file_is_run_against_the_tests_that_name_what_is_in_it() -> None:
-    assert "tests/cli/test_pictures.py" in mutants.relevant_tests("nbm_xp/cli/pictures/diagnostics.py")
-    assert "tests/graphs/test_moves.py" in mutants.relevant_tests("nbm_xp/graphs/moves.py")
-
-
 @pytest.mark.parametrize(("line", "killed"), [("assert half(4) == 2", True), ("assert half(0) == 0", False)])
 def test_a_mutant_is_killed_by_a_test_that_fails(tmp_path: pathlib.Path, line: str, killed: bool) -> None:
     (tmp_path / "halves.py").write_text("def half(x):\n    return x / 2\n")
