@@ -9,7 +9,6 @@ A block of text right below commands is what they say; ``…`` in it stands for 
 from __future__ import annotations
 
 import ast
-import importlib.util
 import itertools
 import re
 import shlex
@@ -87,34 +86,25 @@ class Page:
     def packages(self) -> set[str]:
         """The packages that its blocks import."""
         python = [block for block in self.blocks if block.language == "python" and not block.not_run]
-        return {name for block in python for name in imported(self.parsed(block))}
+        nodes = [node for block in python for node in ast.walk(self.parsed(block))]
+        found = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        found |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+        found |= {"distributed" for name in found if name.startswith("dask.distributed")}
+        return {name.partition(".")[0] for name in found}
 
-    def run(self, *, commands: bool = True) -> int:
-        """Run the blocks in the current folder, the commands nbm-xp in them if asked to; return how many were run.
-
-        What imports a package that is not installed is left out, and what uses a name defined there.
-        """
+    def run(self, *, commands: bool = True) -> None:
+        """Run the blocks in the current folder, the commands nbm-xp in them if asked to."""
         names: dict[str, Any] = {"print": lambda *texts: None}
-        missing: set[str] = set()
-        count = 0
         for block, after in itertools.zip_longest(self.blocks, self.blocks[1:]):
             if block.not_run:
                 continue
             if block.language == "python":
-                tree = self.parsed(block)
-                if any(importlib.util.find_spec(name) is None for name in imported(tree)) or missing & loaded(tree):
-                    missing |= stored(tree)
-                    continue
-                missing -= stored(tree)
-                self.run_python(tree, names)
-                count += 1
+                self.run_python(self.parsed(block), names)
             elif block.language == "sh" and commands:
                 said = "".join(map(run_command, block.commands))
                 if after is not None and after.says_what(block):
                     expected = ".*".join(map(re.escape, after.text.split("…")))
                     assert re.fullmatch(expected, said), f"{self.name}, line {block.before + 1}: {said}"
-                count += 1
-        return count
 
     def run_python(self, tree: ast.Module, names: dict[str, Any]) -> None:
         """Run statement by statement, and hold expressions to the values beside them."""
@@ -140,31 +130,6 @@ def run_command(command: list[str]) -> str:
         assert ended.exit_code == 0, f"{shlex.join(command)}: {ended.output}"
         return str(ended.stdout)
     return ""
-
-
-def imported(tree: ast.Module) -> set[str]:
-    """The packages that a program imports."""
-    found = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    found |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
-    found |= {"distributed" for name in found if name.startswith("dask.distributed")}
-    return {name.partition(".")[0] for name in found}
-
-
-def loaded(tree: ast.Module) -> set[str]:
-    """The names that a program uses."""
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-
-
-def stored(tree: ast.Module) -> set[str]:
-    """The names that a program defines."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=name, ctx=ast.Store()) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                found.add(name)
-            case ast.alias(name=name, asname=other):
-                found.add(other or name.partition(".")[0])
-    return found
 
 
 PAGES = [
