@@ -12,7 +12,6 @@ import itertools
 import json
 import pathlib
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,7 +34,6 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("source", nargs="*", help=f"of {', '.join(SOURCES)}; by default all of them")
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--test", type=int, help="only the test of this number, as a report numbers them")
-    parser.add_argument("--prefix", type=pathlib.Path, default=pathlib.Path("/usr"), help="where TestU01 is installed")
     parser.add_argument("--results", type=pathlib.Path, help="a file of p-values, to be added to")
     options = parser.parse_args(arguments)
     for name in options.source:
@@ -47,23 +45,12 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def compiled(prefix: pathlib.Path, folder: str) -> str:
+def compiled(folder: str) -> str:
     """Compile the program that feeds the battery; gives its path."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        raise SystemExit("statistics: there is no C compiler (cc)")
     program = f"{folder}/battery"
-    triplet = subprocess.run([compiler, "-dumpmachine"], check=True, capture_output=True, text=True).stdout.strip()
-    triplet = triplet.replace("-pc-", "-").replace("-unknown-", "-")
-    paths = [prefix / "include", prefix / "include" / triplet]
-    places = [prefix / "lib", prefix / "lib" / triplet]
-    command = [compiler, "-O2", str(HERE / "battery.c"), "-o", program, *(f"-I{path}" for path in paths)]
-    command += [flag for place in places for flag in (f"-L{place}", f"-Wl,-rpath,{place}")]
-    command += ["-Wl,--disable-new-dtags", "-ltestu01", "-ltestu01probdist", "-ltestu01mylib", "-lm"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        print(done.stderr, file=sys.stderr)
-        raise SystemExit("statistics: TestU01 is not here; on Debian: apt-get install libtestu01-0-dev (or --prefix)")
+    command = ["cc", "-O2", str(HERE / "battery.c"), "-o", program]
+    if subprocess.run([*command, "-ltestu01", "-ltestu01probdist", "-ltestu01mylib", "-lm"]).returncode:
+        raise SystemExit("statistics: a C compiler and TestU01 are needed; on Debian: apt-get install libtestu01-0-dev")
     return program
 
 
@@ -127,7 +114,7 @@ def main(arguments: list[str]) -> int:
     tests = range(1, BATTERIES[options.battery] + 1) if options.test is None else [options.test]
     parts = []
     with tempfile.TemporaryDirectory() as folder:
-        program = compiled(options.prefix, folder)
+        program = compiled(folder)
         for source, test in itertools.product(options.source or SOURCES, tests):
             part = {"battery": options.battery, "source": source, "test": test, "seed": options.seed + test}
             known = next((there for there in kept if part.items() <= there.items()), None)

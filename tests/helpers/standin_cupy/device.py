@@ -12,7 +12,6 @@ import pathlib
 import shutil
 import sys
 import tempfile
-import time
 import types
 from typing import Any
 
@@ -22,7 +21,6 @@ from tests.helpers.host_kernels import HostKernels
 
 __all__ = ["CUDA", "OPEN", "RUNTIME", "Device", "HiddenTransferError", "RawKernel", "memory_of", "transfer"]
 
-MEMORY = 2**33
 PACKAGE = (importlib.util.find_spec("nbm_xp").origin or "").removesuffix("__init__.py")  # type: ignore[union-attr]
 OPEN = {
     ("namespace/compat/cupy.py", "to_numpy"): "it says so",
@@ -80,9 +78,6 @@ class _Context:
 class Device(_Context):
     """A device by its number; there is number 0 alone."""
 
-    compute_capability = "80"
-    mem_info = (MEMORY, MEMORY)
-
     def __init__(self, device: Any = None) -> None:
         self.id = 0 if device is None else int(getattr(device, "id", device))
         if self.id:
@@ -93,14 +88,6 @@ class Device(_Context):
 
     def __hash__(self) -> int:
         return 0
-
-
-class Event(_Context):
-    """A point in time."""
-
-    def record(self, stream: Any = None) -> None:
-        """Note the time."""
-        self.time = time.perf_counter()
 
 
 class Stream(_Context):
@@ -147,8 +134,6 @@ RUNTIME: dict[str, Any] = {
     "CUDARuntimeError": CUDARuntimeError,
     "getDeviceCount": lambda: 1,
     "getDevice": lambda: 0,
-    "getDeviceProperties": lambda device: {"name": b"stand-in over NumPy", "totalGlobalMem": MEMORY},
-    "memGetInfo": lambda: (MEMORY, MEMORY),
     "deviceSynchronize": lambda: None,
     "is_hip": False,
 }
@@ -156,11 +141,9 @@ RUNTIME: dict[str, Any] = {
 
 CUDA: dict[str, Any] = {
     "Device": Device,
-    "Event": Event,
     "Stream": Stream,
     "get_current_stream": lambda device_id=-1: Stream(),
     "get_device_id": lambda: 0,
-    "get_elapsed_time": lambda start, end: 1000 * (end.time - start.time),
     "is_available": lambda: True,
 }
 """What is modelled of `cupy.cuda`."""
