@@ -140,7 +140,7 @@ def libraries(session: nox.Session) -> None:
 def strangers(session: nox.Session) -> None:
     """Tests on unregistered array API libraries: cubed, marray, and ndonnx with its ONNX models."""
     install(session, "test", "strangers")
-    names = ("test_strangers", "test_namespace_mixed", "test_special_strangers", "test_onnx")
+    names = ("test_strangers", "test_namespace_mixed", "test_onnx")
     pytest(session, *(f"tests/property/{name}.py" for name in names), "-m", "not slow")
 
 

@@ -51,36 +51,44 @@ def test_each_stage_costs_the_same() -> None:
     assert 0.75 ** len(stages) < found.effective_runs / 2000 < 0.95
 
 
-@pytest.mark.parametrize("reverse", [False, True])
-def test_what_they_weigh_is_right(reverse: bool) -> None:
-    model = machine()
+def deep() -> DBM:
+    random = np.random.default_rng(0)
+    weights = [random.normal(size=(6, 4)), random.normal(size=(4, 3))]
+    return DBM.from_parameters(weights, [np.zeros(n) for n in (6, 4, 3)])
+
+
+def potts() -> RBM:
+    weights = np.random.default_rng(0).normal(size=(3, 6))
+    return RBM.from_parameters(weights, np.zeros(3), np.zeros(6), visible="categorical:3")
+
+
+@pytest.mark.parametrize("make", [machine, deep, potts])
+@pytest.mark.parametrize("way", ["ais", "reverse_ais"])
+def test_estimates_by_them_are_right(make: Any, way: str) -> None:
+    model = make()
     exact = model.log_partition()
     for seed in range(3):
-        weigh = model.reverse_ais if reverse else model.ais
-        found = weigh(200, "adaptive", random_state=seed)
+        found = getattr(model, way)(200, "adaptive", random_state=seed)
         assert found.log_z_low < exact < found.log_z_high
         assert found.effective_runs > 150
 
 
-def test_deep_machines_and_other_kinds_have_them() -> None:
-    random = np.random.default_rng(0)
-    deep = DBM.from_parameters(
-        [random.normal(size=(6, 4)), random.normal(size=(4, 3))], [np.zeros(n) for n in (6, 4, 3)]
-    )
-    potts = RBM.from_parameters(random.normal(size=(3, 6)), np.zeros(3), np.zeros(6), visible="categorical:3")
-    for model in (deep, potts):
-        found = model.ais(300, "adaptive", random_state=0)
-        assert found.log_z_low < model.log_partition() < found.log_z_high
-
-
-@pytest.mark.parametrize("library", libraries("array_api_strict", "torch", "cupy"))
+@pytest.mark.jax_at_night
+@pytest.mark.parametrize("library", libraries("array_api_strict", "torch", "jax", "cupy"))
 def test_they_are_the_same_wherever_the_model_is(library: Library) -> None:
-    there = machine().to(library.name)
-    assert placed(there) == placed(machine())
-    whole = machine().ais(20, "adaptive", random_state=1)
-    assert there.ais(20, "adaptive", random_state=1).n_temperatures == whole.n_temperatures
-    blocks = machine().ais(20, "adaptive", random_state=1, library="dask", chunks=7)
-    np.testing.assert_allclose(to_numpy(blocks.log_weights), whole.log_weights, rtol=1e-6)
+    here, there = machine(0.3), machine(0.3).to(library.name)
+    blocks: dict[str, Any] = {"library": "dask", "chunks": 5}
+    assert placed(there) == placed(here)
+    places: list[tuple[RBM, dict[str, Any]]] = [(here, {}), (there, {}), (here, blocks)]
+    for way, count in (("ais", "adaptive"), ("reverse_ais", 10)):
+        whole, *others = (getattr(model, way)(20, count, random_state=1, **options) for model, options in places)
+        for found in others:
+            np.testing.assert_allclose(to_numpy(found.log_weights), whole.log_weights, rtol=1e-6)
+    how: dict[str, Any] = {"n_temperatures": "adaptive", "exchanges": True, "random_state": 1}
+    drawn, shares = here.parallel_tempering(12, 4, **how)
+    for again in (there.parallel_tempering(12, 4, **how), here.parallel_tempering(12, 4, **how, **blocks)):
+        np.testing.assert_array_equal(to_numpy(again[0]), drawn)
+        np.testing.assert_allclose(to_numpy(again[1]), shares)
 
 
 @pytest.mark.parametrize("strength", [0.3, 1.5, 3.0])
@@ -90,19 +98,6 @@ def test_replicas_exchange_as_often_all_along_their_ladder(strength: float) -> N
     )
     means = shares.mean(axis=0)
     assert 0.2 < means.min() <= means.max() < 0.45
-
-
-@pytest.mark.parametrize("library", libraries("array_api_strict", "torch", "cupy"))
-def test_ladders_are_the_same_wherever_the_model_is(library: Library) -> None:
-    here, there = machine(), machine().to(library.name)
-    how: dict[str, Any] = {"n_temperatures": "adaptive", "exchanges": True, "random_state": 1}
-    drawn, shares = here.parallel_tempering(12, 4, **how)
-    for found in (
-        there.parallel_tempering(12, 4, **how),
-        here.parallel_tempering(12, 4, library="dask", chunks=5, **how),
-    ):
-        np.testing.assert_array_equal(to_numpy(found[0]), drawn)
-        np.testing.assert_allclose(to_numpy(found[1]), shares)
 
 
 def test_nothing_is_done_before_all_is_known_to_be_right(monkeypatch: pytest.MonkeyPatch) -> None:

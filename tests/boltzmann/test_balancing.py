@@ -32,22 +32,6 @@ def followed(states: list[Any], steps: int = 1200) -> Balance:
     return balance
 
 
-def two_places(share: float, count: int = 200) -> list[Any]:
-    """States of which so many are all 1, the others all 0."""
-    ones = (np.arange(count) < share * count)[:, None].astype("float64")
-    return [np.repeat(ones, size, axis=1) for size in UNITS]
-
-
-@pytest.mark.parametrize("share", [0.05, 0.5, 0.8])
-def test_weights_leave_the_odds_of_two_places_to_the_biases(share: float) -> None:
-    states = two_places(share)
-    visible, hidden = (offset.value for offset in followed(states).offsets)
-    products = (states[0] - visible)[:, :, None] * (states[1] - hidden)[:, None, :]
-    assert np.ptp(products, axis=0).max() < 1e-3
-    means = [state - share for state in states]
-    assert share == 0.5 or np.ptp(means[0][:, :, None] * means[1][:, None, :], axis=0).max() > 0.5
-
-
 def test_offsets_leave_the_products_as_little_variance_as_they_can() -> None:
     random = np.random.default_rng(0)
     rare = random.random((400, 1)) < 0.1

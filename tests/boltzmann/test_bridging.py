@@ -41,17 +41,6 @@ def test_a_standard_error_counts_that_chains_have_not_found_their_places() -> No
     assert abs(long.log_z - exact) < 4 * long.standard_error < 0.2
 
 
-def test_chains_at_equilibrium_part_by_chance_alone() -> None:
-    random = np.random.default_rng(0)
-    for _ in range(20):
-        low, high = random.normal(size=(10, 2, 50)), random.normal(1.0, size=(10, 2, 50))
-        up = 0.5 * (low - 1) ** 2 - 0.5 * low**2
-        down = 0.5 * high**2 - 0.5 * (high - 1) ** 2
-        assert parting(up, down) < 0.1
-        assert cut_off(up, down) == 0.0
-    assert parting(up[:, :, :1], down[:, :, :1]) == 0.0  # one chain tells nothing of chance
-
-
 def test_pairs_whose_chains_lie_in_different_places_part() -> None:
     """The higher machine's second place, e³ times as probable as the first, is one that its chains do not know."""
     random = np.random.default_rng(0)
@@ -84,7 +73,7 @@ def test_warnings_point_to_the_line_that_called_the_model(monkeypatch: pytest.Mo
 
 
 def test_bennetts_ratio_of_two_normal_distributions() -> None:
-    """Of energies ½x² and ½(x-1)² + 3: log Z falls by 3, known from overlapping samples of both."""
+    """Of energies ½x² and ½(x-1)² + 3: log Z falls by 3, known from overlapping samples, which part by chance alone."""
     random = np.random.default_rng(0)
     errors = []
     for _ in range(40):
@@ -93,9 +82,12 @@ def test_bennetts_ratio_of_two_normal_distributions() -> None:
         down = 0.5 * high**2 - 0.5 * (high - 1) ** 2 - 3
         found, error = bennett(up, down)
         errors.append((found + 3) / error)
+        assert parting(up, down) < 0.1
+        assert cut_off(up, down) == 0.0
     assert abs(np.mean(errors)) < 0.6
     assert 0.6 < np.std(errors) < 1.5  # the error bars are as long as they should be
     assert bennett(up[:, :, :1], down[:, :, :1])[1] == np.inf
+    assert parting(up[:, :, :1], down[:, :, :1]) == 0.0  # one chain tells nothing of chance
 
 
 def test_annealing_that_finds_more_of_z_than_the_ladder_is_told() -> None:

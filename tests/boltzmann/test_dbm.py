@@ -15,7 +15,6 @@ from nbm_xp.boltzmann.optimizers import SCHEDULES, rate_after
 
 ROWS = (np.random.default_rng(0).random((20, 6)) < 0.4).astype("float32")
 SKIPPING = [(0, 1), (1, 2), (0, 2)]
-GIBBS, PLAIN = PCD(positive="gibbs"), PCD(centred=False)
 SETTINGS: dict[str, Any] = {"n_iter": 2, "batch_size": 8, "random_state": 3}
 
 
@@ -39,18 +38,6 @@ def test_it_has_an_array_for_each_connection_and_layer(dbm: DBM) -> None:
     assert dbm.sample(5, 2, layer=2).shape == (5, 3)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{}, {"training": "cd", "n_gibbs": 2}, {"training": GIBBS}, {"training": PLAIN}],
-)
-def test_the_seed_decides_everything(options: dict[str, Any]) -> None:
-    first, again = (DBM([6, 4, 3, 2], **SETTINGS, **options).fit(ROWS) for _ in range(2))
-    other = DBM([6, 4, 3, 2], **SETTINGS | {"random_state": 4}, **options).fit(ROWS)
-    for ours, same, different in zip(arrays_of(first)[:3], arrays_of(again)[:3], arrays_of(other)[:3], strict=True):
-        np.testing.assert_array_equal(ours, same)
-        assert (ours != different).all()
-
-
 def test_a_callable_schedule_is_saved_as_the_default(tmp_path: pathlib.Path) -> None:
     model = DBM([6, 4], schedule=lambda done, total: 0.5, **SETTINGS).fit(ROWS)
     model.save(tmp_path / "model.safetensors")
@@ -72,27 +59,15 @@ def test_two_layers_are_a_restricted_machine() -> None:
     np.testing.assert_array_equal(same.coefs_[0], learnt.components_.T)
 
 
-@pytest.mark.parametrize("options", [{"training": "cd", "n_gibbs": 3}, {"training": GIBBS, "n_gibbs": 3}, {}])
+@pytest.mark.parametrize(
+    "options", [{"training": "cd", "n_gibbs": 3}, {"training": PCD(positive="gibbs"), "n_gibbs": 3}, {}]
+)
 def test_learning_finds_a_distribution_it_can_express(options: dict[str, Any]) -> None:
     """Two units that are always equal, beside one that is independent: 4 states of equal probability."""
     rows = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]] * 25, dtype="float64")
     settings: dict[str, Any] = {"batch_size": 20, "n_iter": 250, "schedule": "linear", "random_state": 0}
     model = DBM([3, 4, 2], 0.4, **settings, **options).fit(rows)
     assert model.log_likelihood(rows).mean() > -np.log(4) - 0.25  # single units reach -3 log 2, 0.69 below
-
-
-def test_gaussian_units_learn_means_and_correlations() -> None:
-    random = np.random.default_rng(0)
-    sign = np.where(random.random(800) < 0.5, -1.0, 1.0)
-    rows = np.stack([2 * sign, 2 * sign, 0 * sign], axis=1) + random.normal(size=(800, 3)) + [0.0, 0.0, 3.0]
-    rbm = RBM(2, 0.02, 20, 40, random_state=1, schedule="linear", visible="gaussian", training=PCD(centred=True)).fit(
-        rows
-    )
-    independent = -0.5 * (np.log(2 * np.pi * rows.var(axis=0)) + 1).sum()
-    assert rbm.log_likelihood(rows).mean() > independent + 0.3
-    drawn = rbm.sample(4000, 200)
-    np.testing.assert_allclose(drawn.mean(axis=0), rows.mean(axis=0), atol=0.3)
-    assert np.corrcoef(drawn.T)[0, 1] > 0.6
 
 
 def test_schedules() -> None:
@@ -115,9 +90,7 @@ def test_a_schedule_that_gives_no_rate_is_refused(factor: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"layers": [6]}, "layers must be at least two"),
         ({"layers": [5, 4]}, "X has 6 features, but layers begin with 5 visible units"),
-        ({"connections": [(0, 1)]}, "connections must reach every layer"),
     ],
 )
 def test_bad_hyperparameters_are_refused(options: dict[str, Any], message: str) -> None:
@@ -145,13 +118,8 @@ def test_bad_hyperparameters_are_refused(options: dict[str, Any], message: str) 
         (lambda dbm: dbm.mean_field(ROWS, tolerance=-1), "tolerance must be a number"),
         (lambda dbm: dbm.mean_field(ROWS, max_iterations=0), "max_iterations must be a whole number"),
         (lambda dbm: dbm.mean_field(ROWS[:, :5]), "X has 5 features, but DBM is expecting 6"),
-        (
-            lambda dbm: dbm.reverse_ais(2, 3, initial=[ROWS[:2]]),
-            "initial must have 3 entries, one for each layer",
-        ),
-        (lambda dbm: dbm.reverse_ais(2, 3, betas=[1.0, 0.0]), "betas must rise from 0 to 1"),
+        (lambda dbm: dbm.reverse_ais(2, 3, initial=[ROWS[:2]]), "initial must have 3 entries, one for each layer"),
         (lambda dbm: dbm.parallel_tempering(2, 0), "n_sweeps must be a whole number, at least 1"),
-        (lambda dbm: dbm.parallel_tempering(2, 3, betas=[0.5, 1.0]), "betas must rise from 0 to 1"),
         (lambda dbm: setattr(dbm, "coefs_", []), "coefs_ must be 3 arrays, got 0"),
         (lambda dbm: setattr(dbm, "intercepts_", [ROWS] * 3), r"intercepts_\[0\] must have shape \(6,\)"),
         (lambda dbm: DBM.from_parameters([], [np.zeros(3), np.zeros(2)]), "coefs must be 1 arrays"),

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import io
-import pickle
-from contextlib import redirect_stdout
 from typing import Any
 
 import numpy as np
@@ -75,25 +71,11 @@ def test_a_model_that_has_learnt_nothing_says_so(use: Any) -> None:
     assert not hasattr(RBM(), "components_")
 
 
-def test_the_seed_decides_everything() -> None:
-    X = rows()
-
-    def all_of(rbm: RBM) -> list[Any]:
-        rbm.fit(X)
-        return [rbm.components_, rbm.h_samples_, rbm.gibbs(X), rbm.gibbs(X), rbm.sample(3, 4), rbm.score_samples(X)]
-
-    first, again, other = (all_of(RBM(**SETTINGS | {"random_state": seed})) for seed in (0, 0, 1))
-    for ours, same in zip(first, again, strict=True):
-        np.testing.assert_array_equal(ours, same)
-    assert (first[0] != other[0]).all()
-    unseeded = [RBM(5, n_iter=0).fit(X).components_ for _ in range(2)]
-    assert (unseeded[0] != unseeded[1]).all()
-
-
 @pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
 def test_generators_of_numpy_seed_it(make: Any) -> None:
     first, again = (RBM(5, n_iter=1, random_state=make(4)).fit(rows()).components_ for _ in range(2))
     np.testing.assert_array_equal(first, again)
+    assert (RBM(5, n_iter=1).fit(rows()).components_ != RBM(5, n_iter=1).fit(rows()).components_).all()
 
 
 @pytest.mark.parametrize("seed", [0, 2**31, 2**32 - 1, 2**70])
@@ -134,28 +116,6 @@ def test_a_changed_hyperparameter_counts_from_the_next_step_on() -> None:
     np.testing.assert_array_equal(rbm.intercept_visible_, before)
     rbm.set_params(learning_rate=0.1, optimizer=SGD(0.9, 0.1), n_gibbs=3, training="cd").partial_fit(X)
     assert (rbm.intercept_visible_ != before).any()
-
-
-def test_verbose_writes_a_line_for_each_pass() -> None:
-    written = io.StringIO()
-    with redirect_stdout(written):
-        RBM(**SETTINGS, verbose=1).fit(rows())
-    lines = written.getvalue().splitlines()
-    assert [line.split(":")[0] for line in lines] == ["[RBM] epoch 1 of 2", "[RBM] epoch 2 of 2"]
-    assert "pseudo-likelihood -" in lines[0]
-
-
-@pytest.mark.parametrize("again", [copy.deepcopy, lambda rbm: pickle.loads(pickle.dumps(rbm))])
-def test_a_copy_is_the_same_model(again: Any) -> None:
-    X = rows()
-    rbm = RBM(**SETTINGS, optimizer=SGD(0.5)).fit(X)
-    copied = again(rbm)
-    assert copied.plain_params() == rbm.plain_params()
-    np.testing.assert_array_equal(copied.transform(X), rbm.transform(X))
-    np.testing.assert_array_equal(copied.h_samples_, rbm.h_samples_)
-    copied.partial_fit(X)
-    assert (copied.components_ != rbm.components_).any()
-    assert again(RBM(**SETTINGS)).get_params() == SETTINGS | RBM(**SETTINGS).get_params()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "uint8", "bool", "int64"])

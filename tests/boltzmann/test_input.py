@@ -93,11 +93,6 @@ def test_no_rows_give_no_rows(rbm: RBM, library: Library) -> None:
             RBM().fit(nothing)
 
 
-def test_lists_are_rows_too(rbm: RBM) -> None:
-    np.testing.assert_array_equal(rbm.transform(GOOD.tolist()), rbm.transform(GOOD))
-    np.testing.assert_array_equal(rbm.transform(GOOD.astype(int).tolist()), rbm.transform(GOOD))
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -151,7 +146,10 @@ def test_bad_hyperparameters_are_refused(settings: dict[str, Any], message: str)
         (lambda rbm: rbm.reverse_ais(5, 5, initial=5), "initial must have 2 entries, one for each layer, got 5"),
         (lambda rbm: rbm.sample(2, 3, clamp=[1, 2]), "clamp must map layers to their states, got list"),
         (lambda rbm: rbm.gibbs(GOOD[:0]), "v must have at least one row"),
-        (lambda rbm: rbm.score_samples(GOOD[:0]), "X must have at least one row"),
+        *(
+            (lambda rbm, of=of: getattr(rbm, of)(GOOD[:0]), "X must have at least one row")
+            for of in ("score", "score_samples")
+        ),
         (
             lambda rbm: rbm.log_likelihood(GOOD, float("nan")),
             "log_z must be a finite number, an AISEstimate or a LadderEstimate, got nan",

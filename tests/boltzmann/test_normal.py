@@ -1,4 +1,4 @@
-"""Visible units with a learnt variance: their distribution, their learning, their draws on disk."""
+"""Visible units of all numbers, with variance 1 or a learnt one: their distribution, their learning."""
 
 from __future__ import annotations
 
@@ -15,32 +15,33 @@ from nbm_xp.boltzmann import PCD, RBM, SGD, Topology, TrainingWarning, load
 PRECISIONS = np.array([0.25, 1.0, 9.0])
 
 
-def machine(hidden: str = "binary") -> RBM:
+@pytest.mark.parametrize(("visible", "hidden"), [("normal", "binary"), ("gaussian", "binary"), ("gaussian", "spin")])
+def test_a_machine_has_the_distribution_of_its_energy(visible: str, hidden: str) -> None:
     random = np.random.default_rng(0)
-    weights = random.normal(0, 0.4, size=(4, 6))
-    weights[:, 1::2] = 0.0
-    visible = np.stack([random.normal(size=3), PRECISIONS], axis=1).ravel()
-    return RBM.from_parameters(weights, random.normal(size=4), visible, visible="normal", hidden=hidden, random_state=0)
-
-
-def test_it_has_the_distribution_of_its_energy() -> None:
-    rbm = machine()
-    hidden = np.array(list(itertools.product((0.0, 1.0), repeat=4)))
-    received = (hidden @ rbm.components_ + rbm.intercept_visible_)[:, ::2]
-    logs = 0.5 * (received**2 / PRECISIONS + np.log(2 * math.pi / PRECISIONS)).sum(axis=1)
-    weights = np.exp(hidden @ rbm.intercept_hidden_ + logs)
-    log_z = np.log(weights.sum())
+    weights, bias, hidden_bias = 0.4 * random.normal(size=(4, 3)), random.normal(size=3), random.normal(size=4)
+    components, intercept, precisions = weights, bias, np.ones(3)
+    if visible == "normal":  # second units have no weights, and precisions for biases
+        precisions = PRECISIONS
+        components = np.stack([weights, 0 * weights], axis=2).reshape(4, 6)
+        intercept = np.stack([bias, precisions], axis=1).ravel()
+    kinds: dict[str, Any] = {"visible": visible, "hidden": hidden}
+    rbm = RBM.from_parameters(components, hidden_bias, intercept, random_state=0, **kinds)
+    states = np.array(list(itertools.product((-1.0 if hidden == "spin" else 0.0, 1.0), repeat=4)))
+    received = states @ weights + bias
+    logs = 0.5 * (received**2 / precisions + np.log(2 * math.pi / precisions)).sum(axis=1)
+    shares = np.exp(states @ hidden_bias + logs)
+    log_z = np.log(shares.sum())
     assert rbm.log_partition() == pytest.approx(log_z)
-    shares, means = weights / weights.sum(), received / PRECISIONS
+    shares, means = shares / shares.sum(), received / precisions
     mean = shares @ means
-    variance = shares @ (means**2 + 1 / PRECISIONS) - mean**2
+    variance = shares @ (means**2 + 1 / precisions) - mean**2
     drawn = rbm.sample(20_000, 40, random_state=0)
     assert drawn.shape == (20_000, 3)
     assert np.abs((drawn.mean(axis=0) - mean) / np.sqrt(variance)).max() < 0.05
     np.testing.assert_allclose(drawn.var(axis=0), variance, rtol=0.06)
     rows = drawn[:5]
-    inputs = rows @ rbm.components_[:, ::2].T + rbm.intercept_hidden_
-    exact = rows @ rbm.intercept_visible_[::2] - rows**2 @ PRECISIONS / 2 + np.logaddexp(0, inputs).sum(axis=1) - log_z
+    of_hidden = np.log(np.exp((rows @ weights.T + hidden_bias) @ states.T).sum(axis=1))
+    exact = rows @ bias - rows**2 @ precisions / 2 + of_hidden - log_z
     np.testing.assert_allclose(rbm.log_likelihood(rows), exact, rtol=1e-9)
     for estimate in (rbm.ais(300, 200, random_state=0), rbm.reverse_ais(300, 200, random_state=0)):
         assert abs(estimate.log_z - log_z) < 4 * estimate.standard_error
@@ -72,8 +73,9 @@ def test_it_stays_a_distribution_and_is_where_it_can_be() -> None:
     assert mixed.fit(np.concatenate([rows[:, :1], np.ones((40, 1), "float32")], axis=1)).sample(3, 2).shape == (3, 2)
     with pytest.raises(ValueError, match="hidden must be one of"):
         Topology([2, 2], hidden="normal")
-    with pytest.raises(ValueError, match="without bounds on either side"):
-        Topology([2, 2], visible="normal", hidden="relu")
+    for pair in (("normal", "relu"), ("gaussian", "relu"), ("gaussian", "gaussian")):
+        with pytest.raises(ValueError, match="without bounds on either side, Z may be infinite"):
+            Topology([2, 2], visible=pair[0], hidden=pair[1])
 
 
 def test_precisions_that_none_are_and_weights_of_the_second_units_are_refused() -> None:

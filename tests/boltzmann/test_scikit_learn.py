@@ -122,16 +122,6 @@ def test_blocks_that_are_computed_later_are_clipped_then(library: Library) -> No
     np.testing.assert_allclose(trained.components_, RBM(**SMALL).fit(np.clip(beyond, 0, 1)).components_, rtol=1e-4)
 
 
-def test_objects_are_read_as_numbers() -> None:
-    X = rows().astype(object)
-    np.testing.assert_array_equal(
-        RBM(**SMALL).fit(X).components_, RBM(**SMALL).fit(rows().astype("float64")).components_
-    )
-    X[0, 0] = {}
-    with pytest.raises(TypeError, match=r"X must be an array of numbers: .*argument must be .*, not 'dict'"):
-        RBM(**SMALL).fit(X)
-
-
 def test_score_samples_is_there_where_states_can_be_listed() -> None:
     for visible, there in (("binary", True), ("categorical:3", True), ("gaussian", False), ("1*spin+2*normal", False)):
         assert hasattr(RBM(visible=visible), "score_samples") is there
@@ -169,11 +159,6 @@ def test_looking_at_a_score_changes_nothing() -> None:
         one, other = (RBM(23, n_iter=1, random_state=0, **settings).fit(X) for _ in range(2))
         assert one.score(X) == one.score(X) == other.score(X)
         np.testing.assert_array_equal(one.gibbs(X), RBM(23, n_iter=1, random_state=0, **settings).fit(X).gibbs(X))
-
-
-def test_a_score_of_no_rows_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one row"):
-        RBM(**SMALL).fit(rows()).score(rows()[:0])
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])

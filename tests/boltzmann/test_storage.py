@@ -45,12 +45,7 @@ def test_the_file_is_an_ordinary_one_of_its_format(rbm: RBM, tmp_path: pathlib.P
         about = file.metadata()
     assert json.loads(about["params"])["random_state"] is None
     layers = json.loads(about["topology"])
-    assert layers == {
-        "sizes": [6, 4],
-        "connections": [[0, 1]],
-        "visible": "binary",
-        "hidden": "binary",
-    }
+    assert layers == {"sizes": [6, 4], "connections": [[0, 1]], "visible": "binary", "hidden": "binary"}
     assert (about["library"], about["model"]) == ("numpy", "RBM")
 
 
@@ -61,24 +56,8 @@ def test_a_model_can_live_in_another_library(rbm: RBM, tmp_path: pathlib.Path) -
     rows = torch.asarray(ROWS)
     np.testing.assert_allclose(loaded.transform(rows).numpy(), rbm.transform(ROWS), rtol=1e-5)
     np.testing.assert_allclose(loaded.to("numpy").transform(ROWS), rbm.transform(ROWS), rtol=1e-6)
-
-
-def test_rows_in_host_memory_do_not_end_up_elsewhere_unasked(rbm: RBM) -> None:
-    pytest.importorskip("torch")
     with pytest.raises(TypeError, match=r"X is of numpy and the model of torch: .* to\('numpy'\)"):
         rbm.to("torch").transform(ROWS)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"no zip at all", pickle.dumps({"components": 1})],
-    ids=["empty", "text", "pickle"],
-)
-def test_other_files_are_refused(content: bytes, tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "model.safetensors"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"model\.safetensors"):
-        RBM.load(path)
 
 
 ABOUT = {
@@ -95,11 +74,6 @@ ARRAYS = {"weights.0-1": (3, 2), "biases.0": (3,), "biases.1": (2,), "base_rate"
 
 def zeros(shapes: dict[str, tuple[int, ...]]) -> dict[str, Any]:
     return {name: np.zeros(shape) for name, shape in shapes.items()}
-
-
-def test_a_file_made_by_hand_is_a_model(tmp_path: pathlib.Path) -> None:
-    save_tensors(tmp_path / "model.safetensors", zeros(ARRAYS), ABOUT)
-    assert RBM.load(tmp_path / "model.safetensors").log_partition() == pytest.approx(5 * np.log(2))
 
 
 @pytest.mark.parametrize(
@@ -181,12 +155,11 @@ def test_arrays_of_other_numbers_are_refused(kind: str, tmp_path: pathlib.Path) 
         RBM.load(tmp_path / "model.safetensors")
 
 
-@pytest.mark.parametrize("kept", [0, 4, 8, 100, -100, -1])
-def test_a_truncated_model_is_refused(rbm: RBM, tmp_path: pathlib.Path, kept: int) -> None:
+@pytest.mark.parametrize("content", [b"no tensors", pickle.dumps({"components": 1}), 0, 4, 8, 100, -100, -1], ids=repr)
+def test_what_is_no_whole_file_is_refused(rbm: RBM, tmp_path: pathlib.Path, content: bytes | int) -> None:
     path = tmp_path / "model.safetensors"
     rbm.save(path)
-    whole = path.read_bytes()
-    path.write_bytes(whole[:kept])
+    path.write_bytes(content if isinstance(content, bytes) else path.read_bytes()[:content])
     with pytest.raises(ValueError, match=r"model\.safetensors is no whole \.safetensors file"):
         RBM.load(path)
 
@@ -215,15 +188,6 @@ def test_new_files_have_the_users_permissions(tmp_path: pathlib.Path) -> None:
         part.write_text("x")
     modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("ordinary", "replaced")]
     assert modes[0] == modes[1]
-
-
-@pytest.mark.parametrize("name", ["nowhere/model.safetensors", "nowhere/model.zarr"])
-def test_errors_of_saving_name_the_path_that_was_given(rbm: RBM, tmp_path: pathlib.Path, name: str) -> None:
-    if name.endswith(".zarr"):
-        pytest.importorskip("zarr")
-        (tmp_path / "nowhere").write_text("a file")  # where a folder would be
-    with pytest.raises(OSError, match=re.escape(repr(os.fspath(tmp_path / name)))):
-        rbm.save(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["model.pkl", "model.npz", "MODEL.H5", "model.zarr.zip"])

@@ -14,7 +14,7 @@ pytest.importorskip("matplotlib")
 
 from matplotlib.figure import Figure
 
-from nbm_xp.cli.pictures import diagnostics, figures, panels
+from nbm_xp.cli.pictures import diagnostics, figures
 
 
 @pytest.fixture
@@ -28,12 +28,6 @@ def figure(monkeypatch: pytest.MonkeyPatch) -> Figure:
     monkeypatch.setattr(figures, "drawn", kept)
     monkeypatch.setattr(diagnostics, "drawn", kept)
     return figure
-
-
-def test_the_words_of_filters_fit_any_data(figure: Figure) -> None:
-    figures.draw_filters(np.eye(4, 9), pathlib.Path("filters.png"))
-    assert figure.axes[0].get_title() == "4 filters (blue: positive, orange: negative)"
-    assert panels.filters.__kwdefaults__["words"] in figure.axes[0].get_title()
 
 
 def looks(count: int, **also: Any) -> list[dict[str, Any]]:

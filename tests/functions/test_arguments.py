@@ -86,71 +86,17 @@ def test_integers_average_to_floatx(library: Library) -> None:
     assert dtype_name(B.one_hot(library.array(np.asarray([1, 2])), 3)) == "float64"
 
 
-FUNCTIONS_OF_ONE_ARRAY = (
-    "abs", "all", "any", "argmax", "argmin", "cos", "cumprod", "cumsum", "diag", "dtype", "exp", "flatten", "log",
-    "logdiffexp", "logsumexp", "max", "mean", "min", "ndim", "ones_like", "prod", "round", "shape", "sigmoid", "sign",
-    "sin", "sqrt", "square", "std", "sum", "svd", "transpose", "var", "zeros_like",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("bad", [None, "text", object()], ids=["None", "text", "object"])
-@pytest.mark.parametrize("name", FUNCTIONS_OF_ONE_ARRAY)
-def test_what_is_no_array_is_refused(name: str, bad: Any) -> None:
-    with pytest.raises(TypeError, match=rf"{name}: x must be an array"):
-        getattr(B, name)(bad)
-
-
-BAD: list[tuple[str, Callable[[], Any], type[Exception]]] = [
-    ("text", lambda: B.exp("a"), TypeError),
-    ("none", lambda: B.sum(None), TypeError),
-    ("axis", lambda: B.sum(ONES, axis=2), ValueError),
-    ("mean axis", lambda: B.mean(ONES, axis=2), ValueError),
-    ("argmax axes", lambda: B.argmax(ONES, axis=[0, 0]), ValueError),
-    ("empty maximum", lambda: B.max(np.zeros(0)), ValueError),
-    ("empty maximum of truth", lambda: B.max(np.zeros(0, dtype=bool)), ValueError),
-    ("shapes", lambda: B.equal(ONES, np.ones((2, 2))), ValueError),
-    ("dtype", lambda: B.cast(ONES, "beerfloat"), TypeError),
-    ("reshape", lambda: B.reshape(ONES, (4, 2)), ValueError),
-    ("two open lengths", lambda: B.reshape(ONES, (-1, -1)), ValueError),
-    ("fractional length", lambda: B.reshape(ONES, 2.5), TypeError),
-    ("squeeze", lambda: B.squeeze(ONES, 1), ValueError),
-    ("no arrays to join", lambda: B.concatenate([]), ValueError),
-    ("no arrays to stack", lambda: B.stack([]), ValueError),
-    ("joined ndims", lambda: B.concatenate([ONES, ONES[0]], axis=0), ValueError),
-    ("pattern dropped", lambda: B.permute_dimensions(ONES, (0,)), ValueError),
-    ("pattern twice", lambda: B.permute_dimensions(ONES, (0, 0)), ValueError),
-    ("pattern range", lambda: B.permute_dimensions(ONES, (0, 2)), ValueError),
-    ("repeat", lambda: B.repeat(ONES[0], 2), ValueError),
-    ("one_hot of fractions", lambda: B.one_hot(np.asarray([1.0]), 3), TypeError),
-    ("one_hot range", lambda: B.one_hot(np.asarray([3]), 3), IndexError),
-    ("dot", lambda: B.dot(ONES, ONES), ValueError),
-    ("diag", lambda: B.diag(np.ones(())), ValueError),
-    ("diagonal not square", lambda: B.fill_diagonal(ONES, 1.0), ValueError),
-    ("diagonal length", lambda: B.fill_diagonal(np.eye(3), np.ones(4)), ValueError),
-    ("diagonal matrix", lambda: B.fill_diagonal(np.eye(3), np.eye(3)), ValueError),
-    ("solve not square", lambda: B.solve(ONES, np.ones(2)), ValueError),
-    ("solve rows", lambda: B.solve(np.eye(2), np.ones(3)), ValueError),
-    ("solve singular", lambda: B.solve(np.zeros((2, 2)), np.ones(2)), ValueError),
-    ("svd", lambda: B.svd(np.ones(3)), ValueError),
-    ("logdiffexp", lambda: B.logdiffexp(np.ones(())), ValueError),
-    ("reverse", lambda: shaping.reverse(ONES, 5), ValueError),
-    ("eye of a shape", lambda: B.eye((2, 3)), TypeError),
-    ("negative eye", lambda: B.eye(-1), ValueError),
-    ("negative zeros", lambda: B.zeros((-1,)), ValueError),
-    ("placeholder", lambda: B.placeholder(dtype="float32"), ValueError),
-    ("sparse", lambda: B.placeholder(ndim=2, sparse=True), NotImplementedError),
-    ("variable of text", lambda: B.variable("a"), (TypeError, ValueError)),  # type: ignore[list-item]
-    ("ragged variable", lambda: B.variable([[1, 2], [3]]), ValueError),
-    ("variable dtype", lambda: B.variable(ONES, dtype="beerfloat"), TypeError),
-    ("value of an array", lambda: B.get_value(ONES), TypeError),
-    ("value of an expression", lambda: B.get_value(Variable(ONES) * 2), TypeError),
-    ("set an array", lambda: B.batch_set_value([(ONES, ONES)]), TypeError),
-    ("set other ndim", lambda: B.set_value(Variable(ONES), ONES[0]), TypeError),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("call", "error"), [pytest.param(c, e, id=i.replace(" ", "-")) for i, c, e in BAD])
-def test_refusals(call: Callable[[], Any], error: type[Exception]) -> None:
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: shaping.reverse(ONES, 5), ValueError),
+        (lambda: B.logdiffexp(np.ones(())), ValueError),
+        (lambda: B.placeholder(ndim=2, sparse=True), NotImplementedError),
+        (lambda: B.get_value(Variable(ONES) * 2), TypeError),
+    ],
+)
+def test_what_no_record_has_raises(call: Callable[[], Any], error: type[Exception]) -> None:
+    """Beside the records of the original systems in tests/golden."""
     with pytest.raises(error):
         call()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -49,12 +48,6 @@ def test_values_are_copies() -> None:
     source[...] = 0
     B.get_value(x)[...] = 0
     np.testing.assert_array_equal(B.get_value(x), X)
-
-
-def test_names() -> None:
-    assert [made.name for made in (B.zeros(2, name="a"), B.ones(2, name="b"), B.eye(2, name="c"))] == ["a", "b", "c"]
-    assert B.zeros_like(B.variable(X), name="d").name == "d"
-    assert B.placeholder(ndim=1, name="e").name == "e"
 
 
 def test_shapes_with_unknown_lengths_are_recorded() -> None:
@@ -157,13 +150,3 @@ def test_stop_gradient() -> None:
     first, second = B.stop_gradient([x, X])
     assert second is X
     assert float(B.eval(B.gradients(B.sum(x * first), x))[0]) == 3.0
-
-
-def test_a_step_of_descent_by_rows() -> None:
-    """How natural_bm trains: rows of the data by an index that is an input."""
-    data, w = B.variable(np.eye(3)), B.variable(np.ones((3, 1)))
-    inputs, rows = B.placeholder(ndim=2), B.placeholder(ndim=1, dtype=B.intx())
-    cost = B.mean(B.square(B.dot(inputs, w)))
-    step = B.function([rows], cost, updates=[(w, w - 0.5 * B.gradients(cost, w))], givens={inputs: data[rows]})
-    assert math.isclose(step([0, 1]), 1.0)
-    np.testing.assert_allclose(B.get_value(w), [[0.5], [0.5], [1.0]])

@@ -171,14 +171,6 @@ def test_tables_of_neighbours_and_of_all_pairs_say_the_same(
     np.testing.assert_allclose(aim.scores(Neighbourhood.shares, place), -aim.machine_at(place).energy(rows))
 
 
-def test_the_largest_curvature_is_that_of_the_covariance() -> None:
-    rows = exact_states(TRUTHS["spin"], 300)
-    aim = Objective(TRUTHS["spin"], rows)
-    pairs = rows[:, SQUARE.first] * rows[:, SQUARE.second]
-    covariance = np.cov(np.concatenate([pairs, rows], axis=1).astype(float).T, bias=True)
-    assert aim.largest_curvature() == pytest.approx(np.linalg.eigvalsh(covariance)[-1], rel=0.05)
-
-
 def test_batches_lead_there_too() -> None:
     truth = TRUTHS["spin"]
     rows = exact_states(truth, 3000)

@@ -12,7 +12,6 @@ from nbm_xp.graphs import (
     Graph,
     GraphMachine,
     as_graph,
-    autocorrelation_time,
     cut_value,
     edwards_anderson,
     enumerated,
@@ -24,11 +23,9 @@ from nbm_xp.graphs import (
     random_regular,
     sherrington_kirkpatrick,
 )
-from nbm_xp.graphs import moves as moves_chapter
 from tests.helpers.libraries import Library, libraries
 
 CLUSTERS = ["swendsen_wang", "wolff"]
-CRITICAL = math.log(1 + math.sqrt(2)) / 2
 GLASS = edwards_anderson((4, 4), "normal", random_state=1)
 
 
@@ -73,17 +70,6 @@ def test_chains_go_on_where_they_were_broken_off(rule: str) -> None:
     begun = machine.sample(n_sweeps=2, random_state=1, **asked)
     rest = machine.sample(n_sweeps=4, initial=begun, **asked)
     np.testing.assert_array_equal(rest["energy"].values, whole["energy"].values[:, 2:])
-
-
-@pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # Metropolis is slow there
-def test_clusters_are_quicker_at_the_critical_point() -> None:
-    pytest.importorskip("xarray")
-    machine = GraphMachine(lattice((32, 32)))
-    times = {}
-    for rule, sweeps in (("wolff", 1000), ("metropolis", 6000)):
-        found = machine.sample(n_chains=4, n_sweeps=sweeps, burn_in=500, beta=CRITICAL, rule=rule, random_state=3)
-        times[rule] = float(autocorrelation_time(found["magnetisation"].values ** 2).mean())
-    assert times["wolff"] < times["metropolis"] / 5
 
 
 @pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", "torch"))
@@ -229,46 +215,3 @@ def test_the_largest_cut_is_found_everywhere(library: Library) -> None:
     want = max(cut_value(graph, side) for side in sides)
     value, found = max_cut(graph, n_chains=8, n_sweeps=60, random_state=1, library=library.name)
     assert value == cut_value(graph, found) == want
-
-
-def test_a_new_move_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A move that is in no other file: Barker's, which proposes the other value of a unit."""
-    pytest.importorskip("xarray")
-    pytest.importorskip("dask")
-
-    def barker(xp: Any, colour: Any, values: Any, states: Any, old: Any, u: Any, beta: Any) -> Any:
-        x = (beta * values.step) * moves_chapter.local_fields(xp, colour, states)
-        upper = old == values.values[-1]
-        return values.of_bool(xp, upper != (u < 1.0 / (1.0 + xp.exp(xp.where(upper, x, -x)))))
-
-    monkeypatch.setitem(moves_chapter.MOVES, "barker", moves_chapter.LocalMove("barker", barker, barker))
-    machine = GraphMachine(lattice((4, 6)), fields=0.1)
-    asked: dict[str, Any] = {"n_chains": 3, "n_sweeps": 400, "beta": 0.3, "rule": "barker", "random_state": 1}
-    whole = machine.sample(**asked)
-    assert abs(whole["energy"].values.mean() - enumerated(machine).energy(0.3)) < 4 * whole.attrs["energy_mcse"] < 0.2
-    for divided in ({"chunks": 3}, {"shards": 2}):
-        found = machine.sample(**asked | {"n_sweeps": 3}, **divided).compute(scheduler="synchronous")
-        np.testing.assert_array_equal(found["energy"].values, whole["energy"].values[:, :3])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("instance", range(20))
-def test_cubes_of_eight_have_the_ground_state_that_two_runs_find(instance: int) -> None:
-    pytest.importorskip("xarray")
-    machine = GraphMachine(edwards_anderson((8, 8, 8), random_state=instance))
-    energies = [0.0, 0.0]
-    for sweeps in (20_000, 60_000, 180_000):  # few instances need more than the first
-        for run in range(2):
-            seed = 1_000_000 * run + 1_000 * instance + sweeps // 20_000
-            found = machine.temper(
-                betas=[0.2, 1.6], acceptance=0.3, n_chains=2, n_sweeps=sweeps, burn_in=1_000, random_state=seed
-            )
-            shares = found["acceptance"].values
-            assert 0.2 <= shares.min() <= shares.max() <= 0.4, shares
-            best = found["best_energy"].values
-            np.testing.assert_array_equal(machine.energy(found["best_state"].values), best)
-            energies[run] = min(energies[run], float(best.min()))
-        if energies[0] == energies[1]:
-            break
-    assert energies[0] == energies[1], energies
-    assert -1.9 < energies[0] / 512 < -1.7  # -1.787 on average, in the limit of large cubes

@@ -6,13 +6,13 @@ What the functions are held to: no padding is ever made here; an element outside
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 __all__ = [
-    "channels_last", "convolved", "from_maps", "pooled", "separated", "to_maps", "transposed", "unshared", "where",
+    "convolved", "from_maps", "pooled", "separated", "to_maps", "transposed", "unshared", "where",
 ]  # fmt: skip
 
 Array = np.ndarray
@@ -36,11 +36,6 @@ def where(padding: Any, length: int, size: int, stride: int, dilation: int = 1) 
     if padding == "leading":
         return max(0, size - (2 if size % 2 else 1)), windows
     return max(0, (windows - 1) * stride + extent - length) // 2, windows
-
-
-def channels_last(function: Callable[..., Array], x: Array, *others: Any, **how: Any) -> Array:
-    """The function on images with their channels first."""
-    return np.moveaxis(function(np.moveaxis(x, 1, -1), *others, **how), -1, 1)
 
 
 def from_maps(maps: Array, lengths: Sequence[int], channels: int = -1) -> Array:

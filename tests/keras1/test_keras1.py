@@ -18,29 +18,17 @@ IMAGES, FILTERS = np.ones((2, 3, 5, 4)), np.ones((4, 3, 2, 2))
 SEQUENCES = np.ones((2, 4, 3))
 
 REFUSED: list[tuple[Callable[[], Any], str]] = [
-    (lambda: K.conv2d(IMAGES, FILTERS, dim_ordering="channels_last"), "dim_ordering must be 'th' or 'tf', got 'chan"),
-    (lambda: K.conv2d(IMAGES, FILTERS, border_mode="half"), "border_mode must be 'valid' or 'same', got 'half'"),
     (lambda: K.conv2d(IMAGES, FILTERS[:, :2]), "x must have the 2 channels of kernel, got 3"),
     (lambda: K.conv2d(IMAGES, FILTERS[0]), r"kernel must have 4 axes, \(filters, channels, \*sizes\), got shape \(3,"),
     (lambda: K.conv2d(IMAGES, FILTERS, image_shape=(2, 3, 5, 5)), r"image_shape must be .*5, 4\).* \(2, 3, 5, 5\)"),
     (lambda: K.conv2d(IMAGES, FILTERS, filter_shape=(4, 3, 2)), r"filter_shape must be the shape \(4, 3, 2, 2\)"),
-    (lambda: K.pool2d(IMAGES, (2, 2), border_mode="full"), "border_mode must be 'valid' or 'same', got 'full'"),
-    (lambda: K.pool2d(IMAGES, (2, 2), pool_mode="l2"), "pool_mode must be 'max' or 'avg', got 'l2'"),
-    (lambda: K.pool2d(IMAGES, (8, 2)), "pool_size must not be larger than the array"),
-    (lambda: K.resize_images(IMAGES, 2, 2, "yx"), "dim_ordering must be 'th' or 'tf', got 'yx'"),
-    (lambda: K.resize_images(IMAGES, 0, 2, "th"), "height_factor must be"),
     (lambda: K.spatial_2d_padding(IMAGES, (1, -1)), r"padding must hold integers of 0 or more, got \(1, -1\)"),
-    (lambda: K.temporal_padding(IMAGES), r"x must have 3 axes, got shape \(2, 3, 5, 4\)"),
-    (lambda: K.dropout(SEQUENCES, 1.0), "level must be from 0 to less than 1, got 1.0"),
-    (lambda: K.expand_dims(SEQUENCES, 5), "5"),
-    (lambda: K.placeholder(), "shape.*ndim|ndim.*shape"),
     (lambda: K.function([], [], nothing=1), "unexpected keyword argument 'nothing'; it takes givens"),
     (lambda: K.rnn(lambda x, states: (x, []), np.ones((2, 3)), []), "inputs must have three axes"),
     (lambda: K.rnn(lambda x, states: (x, []), SEQUENCES, [], unroll=True, input_length=5),
      "input_length must be from 1 to 4, the moments that inputs has, got 5"),
     (lambda: K.rnn(lambda x, states: (x, []), K.placeholder((2, None, 3)), [], unroll=True), "input_length"),
     (lambda: K.gradients(K.variable([1.0, 2.0]), [K.variable(1.0)]), "loss must be a Tensor without axes"),
-    (lambda: K.gather(SEQUENCES, np.asarray([0.5])), "indices must be integers, got float64"),
 ]  # fmt: skip
 
 

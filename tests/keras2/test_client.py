@@ -84,16 +84,6 @@ def test_transposed_convolution_of_volumes_is_the_adjoint(data_format: str, padd
         K.conv3d_transpose(y, kernel, x.shape[1:], strides, padding, data_format)
 
 
-def test_sparse_matrices_are_asked_what_tensors_are() -> None:
-    x = K.placeholder((None, 4), sparse=True)
-    assert (K.ndim(x), K.dtype(x), K.int_shape(x), x._keras_shape) == (2, "float32", (None, 4), (None, 4))
-    assert x._uses_learning_phase is False
-    matrices = pytest.importorskip("scipy.sparse", reason="SciPy is not installed")
-    (lengths,) = K.function([x], [K.shape(x)])([matrices.csr_matrix(np.eye(3, 4))])
-    assert lengths.tolist() == [3, 4]
-    assert K.variable(matrices.csr_matrix(np.eye(3, 4)))._keras_shape == (3, 4)
-
-
 def test_a_function_has_a_name() -> None:
     with pytest.raises(TypeError, match="train takes 1 inputs, got 2"):
         K.function([K.placeholder(())], [], name="train")([1.0, 2.0])

@@ -154,9 +154,3 @@ def test_narrow_truncated_normal_numbers_have_their_distribution():
     drawn = K.eval(K.truncated_normal((4000,), dtype="float16", seed=1)).astype("float64")
     assert np.abs(drawn).max() <= 2.0
     assert abs(drawn.std() - 0.8796) < 0.03
-
-
-def test_a_normal_draw_stays_a_draw():
-    drawn = K.random_normal((4,), dtype="float16", seed=1)
-    step = K.function([], [drawn])
-    assert not np.array_equal(step([])[0], step([])[0])

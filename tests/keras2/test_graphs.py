@@ -102,11 +102,7 @@ def test_only_variables_are_updated() -> None:
         (lambda x: K.get_value(x), TypeError, "variable"),
         (lambda x: K.placeholder(), ValueError, "shape"),
     ],
-    ids=[
-        "inputs", "outputs", "keyword", "missing", "no list", "too many", "axes", "lengths", "eval", "get_value",
-        "no shape",
-    ],
-)  # fmt: skip
+)
 def test_what_is_refused(make: Callable[[Any], Any], error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         make(K.placeholder((None, 3)))
@@ -155,27 +151,6 @@ def test_images_are_laid_out_as_configured(format: str | None) -> None:
     assert K.pool2d(images, (2, 2), (2, 2), data_format=format).shape[-1 if format != "channels_last" else 2] == 2
     larger = K.resize_images(images, 2, 3, format).shape
     assert larger == ((1, 8, 15, 3) if format == "channels_last" else (1, 3, 8, 15))
-
-
-@pytest.mark.parametrize(
-    ("call", "says"),
-    [
-        (lambda x, k: K.conv2d(x, k, padding="causal"), "padding"),
-        (lambda x, k: K.conv2d(x, k, padding="full"), "padding"),
-        (lambda x, k: K.conv2d(x, k, data_format="last"), "data_format"),
-        (lambda x, k: K.conv2d_transpose(x, k, (1, 4, 4, 2), data_format="last"), "data_format"),
-        (lambda x, k: K.pool2d(x, (2, 2), pool_mode="l2"), "pool_mode"),
-        (lambda x, k: K.pool2d(x, (2, 2), padding="full"), "padding"),
-        (lambda x, k: K.pool2d(x, (2, 2), data_format="last"), "data_format"),
-        (lambda x, k: K.spatial_2d_padding(x, data_format="last"), "data_format"),
-        (lambda x, k: K.resize_images(x, 2, 2, "last"), "data_format"),
-        (lambda x, k: K.bias_add(x, k, "channels_last"), "bias"),
-        (lambda x, k: K.bias_add(x, k[0, 0, 0], "last"), "data_format"),
-    ],
-)
-def test_what_images_refuse(call: Callable[[Any, Any], Any], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        call(np.ones((1, 4, 4, 2)), np.ones((2, 2, 2, 3)))
 
 
 def test_the_first_of_equal_maxima_has_the_gradient() -> None:

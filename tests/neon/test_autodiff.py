@@ -62,26 +62,6 @@ def test_what_is_recorded_once_serves_for_new_values(be: Backend) -> None:
     assert slope.get().tolist() == [[20, 20]]
 
 
-@pytest.mark.jax_at_night
-def test_gradients_of_a_network(library: Library) -> None:
-    be = Backend(rng_seed=3, default_dtype="float64", library=library.name)
-    w, x, t = be.zeros((2, 3)), be.zeros((3, 4)), be.zeros((2, 4))
-    for buffer in (w, x, t):
-        be.fill_normal(buffer)
-    y = be.sig(be.dot(w, x))
-    dw, dx = be.zeros(w.shape), be.zeros((3, 2))
-    dw[:] = gradients(be.square(y - t) * 0.5, [w])[0]
-    part = be.square(be.sig(be.dot(w, x[:, 1:3])) - t[:, 1:3]) * 0.5
-    dx[:] = gradients(part, [x])[0][:, 1:3]
-    with computing():
-        w_, x_, t_ = (buffer.get() for buffer in (w, x, t))
-        got = dw.get(), dx.get()
-    y_ = 1 / (1 + np.exp(-w_ @ x_))
-    delta = (y_ - t_) * y_ * (1 - y_)
-    np.testing.assert_allclose(got[0], delta @ x_.T, rtol=1e-10)
-    np.testing.assert_allclose(got[1], (w_.T @ delta)[:, 1:3], rtol=1e-10)
-
-
 def test_a_bad_argument_is_named_and_nothing_is_written(be: Any) -> None:
     x, y, slope = filled(be, 2, 3), filled(be, 2, 3), be.ones((2, 3))
     tree = be.square(x)

@@ -54,12 +54,9 @@ ONE = ("float32", 1, 1, 1)
 POOL = ("float32", "max", 1, 1)
 IMPOSSIBLE: list[tuple[str, tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
     ("conv_layer", ("float32", 0, 1, 1), {}, ValueError, "N must be 1 or more"),
-    ("conv_layer", ("float32", 1, 2.0, 1), {}, TypeError, "C must be an integer"),
-    ("conv_layer", ("float32", 1, 1, True), {}, TypeError, "K must be an integer"),
     ("conv_layer", ONE, {"H": 3, "R": 4}, ValueError, "must fit along H: size must fit"),
     ("conv_layer", ONE, {"str_w": 0}, ValueError, "str_w must be 1 or more"),
     ("conv_layer", ONE, {"pad_d": -1}, ValueError, "pad_d must be 0 or more"),
-    ("conv_layer", ("nonsense", 1, 1, 1), {}, TypeError, "nonsense"),
     ("deconv_layer", (*ONE, 1, 1), {"pad_h": 1}, ValueError, "along P: padding must leave an element"),
     ("pool_layer", ("complex64", "max", 1, 1), {}, TypeError, "dtype must be one of real numbers"),
     ("pool_layer", ("float32", "min", 1, 1), {}, ValueError, "op must be one of 'max', 'avg', 'l2'"),
@@ -68,7 +65,6 @@ IMPOSSIBLE: list[tuple[str, tuple[Any, ...], dict[str, Any], type[Exception], st
     ("pool_layer", POOL, {"str_j": 0}, ValueError, "str_j must be 1 or more"),
     ("output_dim", (5, 2, 2, 1), {"pooling": True}, ValueError, "padding must be less"),
     ("output_dim", (4, 2, 3, 1), {"pooling": True, "dilation": 2}, ValueError, "less than the window's size of 3"),
-    ("output_dim", (5, 2, 0.0, 1), {}, TypeError, "padding must be an integer"),
     ("output_dim", (5, 2, 0, 0), {}, ValueError, "strides must be 1 or more"),
     ("lrn_layer", ("float32", 1, 4), {"J": 2}, ValueError, "J must be odd"),
 ]
@@ -134,19 +130,14 @@ WRITTEN: dict[str, tuple[str, ...]] = {
     "compound_bprop_lut": ("dW",), "fprop_lrn": ("O", "denom"), "roipooling_fprop": ("O", "argmax"),
 }  # fmt: skip
 BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
-    ("fprop_conv", {"layer": object}, TypeError, "layer must be what conv_layer or deconv_layer returns"),
-    ("fprop_conv", {"I": np.ones((4, 2))}, TypeError, "I must be a buffer or an op-tree"),
     ("fprop_conv", {"I": ones(5, 2)}, ValueError, r"I must have shape \(4, 2\)"),
     ("fprop_conv", {"I": ones(2, 4)}, ValueError, r"I must have .* as many elements of which 2 along the last axis"),
     ("fprop_conv", {"F": ones(5, 2)}, ValueError, r"F must have shape \(2, 3\)"),
     ("fprop_conv", {"O": ones(5, 2)}, ValueError, r"O must have shape \(9, 2\)"),
-    ("fprop_conv", {"O": np.ones((9, 2))}, TypeError, "O must be a buffer to write to"),
     ("fprop_conv", {"I": lambda be: Backend(library="array_api_strict").ones((4, 2))}, ValueError,
      "I must be a buffer of numpy, got one of array_api_strict"),
     ("fprop_conv", {"I": ones(4, 2, dtype="bool")}, TypeError, "I must hold numbers"),
-    ("fprop_conv", {"alpha": "2"}, TypeError, "alpha must be a number"),
     ("fprop_conv", {"repeat": 0}, ValueError, "repeat must be 1 or more"),
-    ("fprop_conv", {"repeat": 1.5}, TypeError, "repeat must be an integer"),
     ("fprop_conv", {"bsum": ones(2, 1)}, ValueError, r"bsum must have shape \(3, 1\)"),
     ("fprop_pool", {"layer": lambda be: be.conv_layer(*ONE)}, TypeError, "layer must be what pool_layer returns"),
     ("fprop_pool", {"I": ones(3, 1)}, ValueError, "I must have shape"),
@@ -166,13 +157,9 @@ BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
     ("compound_rnn_unroll_fprop", {"nout": 0}, ValueError, "nout must be 1 or more"),
     ("compound_rnn_unroll_fprop", {"num_steps": 3}, ValueError, "h_prev_s must have a buffer for each of 3 steps, got"),
     ("compound_rnn_unroll_fprop", {"num_used_steps": -1}, ValueError, "num_used_steps must be 0 or more"),
-    ("compound_rnn_unroll_fprop", {"activation": 3}, TypeError, "activation must be callable"),
-    ("compound_rnn_unroll_fprop", {"bias": None}, TypeError, "bias must be a buffer"),
-    ("compound_rnn_unroll_fprop", {"h_prev_s": None}, TypeError, "h_prev_s must be a sequence of buffers"),
     ("compound_rnn_unroll_fprop", {"h_ff_s": [None, None]}, TypeError, r"h_ff_s\[0\] must be a buffer"),
     ("compound_rnn_unroll_bprop", {}, TypeError, "activation must have a method bprop"),
     ("compound_bprop_lut", {"nin": 0}, ValueError, "nin must be 1 or more"),
-    ("compound_bprop_lut", {"pad_idx": 1.5}, TypeError, "pad_idx must be an integer"),
     ("compound_bprop_lut", {"inputs": ones(1, 2, dtype="int32")}, ValueError, r"inputs must have shape \(1, 3\)"),
     ("compound_bprop_lut", {"inputs": ones(1, 3)}, TypeError, "inputs must hold integers"),
     ("compound_bprop_lut", {"inputs": lambda be: be.array([[2, 0, 4]], dtype="int32")}, IndexError, "index 4"),
@@ -182,7 +169,6 @@ BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
     ("fprop_lrn", {"I": ones(3, 1)}, ValueError, "I must have shape"),
     ("fprop_lrn", {"O": ones(3, 1)}, ValueError, "O must have shape"),
     ("fprop_lrn", {"denom": ones(3, 1)}, ValueError, "denom must have shape"),
-    ("fprop_lrn", {"bpower": "x"}, TypeError, "bpower must be a number"),
     ("roipooling_fprop", {"I": ones(8, 1)}, ValueError, "I must have shape"),
     ("roipooling_fprop", {"rois": ones(1, 4)}, ValueError, "rois must have shape"),
     ("roipooling_fprop", {"O": ones(3, 1)}, ValueError, "O must have shape"),
@@ -313,9 +299,6 @@ def test_poolings_go_back_without_inputs(be: Any) -> None:
         be.bprop_pool(be.pool_layer("float32", "l2", 1, 1, W=4, S=2), be.array([2, 4]), grad, None, 3.0, 1.0)
     with pytest.raises(TypeError, match="takes 4 positional arguments"):
         be.fprop_pool(layer, be.ones((4, 1)), be.ones((2, 1)), None, 1.0, 0.0, 3)
-    assert list(inspect.signature(Backend.bprop_pool).parameters)[1:5] == ["layer", "I", "E", "grad_I"]
-    kinds = [parameter.kind for parameter in inspect.signature(Backend.fprop_pool).parameters.values()]
-    assert kinds[4:] == [inspect.Parameter.KEYWORD_ONLY] * 3
 
 
 def test_gradients_of_poolings(be: Backend) -> None:

@@ -38,11 +38,6 @@ def exact(seed: int = 0) -> list[Any]:
     return [(random.integers(-12, 13, size=shape) / 8).astype("float32") for shape in (SHAPE, SHAPE[:1], SHAPE[1:])]
 
 
-def rounded(seed: int = 0) -> list[Any]:
-    random = np.random.default_rng(seed)
-    return [random.normal(size=shape).astype("float32") for shape in (SHAPE, SHAPE[:1], SHAPE[1:])]
-
-
 def on_disk(folder: pathlib.Path, kind: str, values: list[Any], tiles: Any) -> RBM:
     """A model with these parameters, of which the weights are in a file."""
     path = folder / f"weights.{kind}"
@@ -78,6 +73,13 @@ def test_chains_are_those_of_the_model_in_memory_for_any_tiles_and_chunks(
         np.testing.assert_allclose(shades.compute(), wanted, rtol=1e-6)
 
 
+def test_two_workers_draw_what_memory_draws(tmp_path: pathlib.Path, two_workers: Any) -> None:
+    values = exact()
+    drawn = on_disk(tmp_path, "npy", values, (8, 9)).sample(12, 3, chunks=5, random_state=3)
+    wanted = RBM.from_parameters(*values).sample(12, 3, random_state=3)
+    np.testing.assert_array_equal(two_workers.compute(drawn).result(), wanted)
+
+
 @pytest.mark.parametrize("kind", FILES)
 def test_everything_a_model_does_with_rows(kind: str, tmp_path: pathlib.Path) -> None:
     values = exact(1)
@@ -98,28 +100,6 @@ def test_everything_a_model_does_with_rows(kind: str, tmp_path: pathlib.Path) ->
             np.testing.assert_allclose(ours.compute(), theirs, rtol=1e-4, atol=1e-5)
         estimate = rbm.ais(20, 8, random_state=4)
     np.testing.assert_allclose(estimate.log_z, held.ais(20, 8, random_state=4).log_z, rtol=1e-5)
-
-
-@pytest.mark.parametrize("tiles", [(8, 9), (1, 31), (23, 1), (23, 31)])
-def test_where_sums_are_rounded_probabilities_agree_to_rounding(tiles: Any, tmp_path: pathlib.Path) -> None:
-    values = rounded()
-    rows = (np.random.default_rng(2).random((200, SHAPE[1])) < 0.5).astype("float32")
-    rbm, held = on_disk(tmp_path, "npy", values, tiles), RBM.from_parameters(*values, random_state=1)
-    with computing():
-        ours, theirs = rbm.transform(rows).compute(), held.transform(rows)
-        np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=1e-7)
-        differ = rbm.gibbs(rows).compute() != held.gibbs(rows)
-    assert differ.mean() < 0.01
-
-
-def test_the_random_numbers_are_equal_whatever_the_weights(tmp_path: pathlib.Path) -> None:
-    """Without weights the biases alone decide: no sum is rounded, whatever they are."""
-    _, hidden, visible = rounded()
-    values = [np.zeros(SHAPE, "float32"), hidden, visible]
-    rbm, held = on_disk(tmp_path, "npy", values, (8, 9)), RBM.from_parameters(*values, random_state=1)
-    with computing():
-        for _ in range(3):
-            np.testing.assert_array_equal(rbm.sample(50, 3, chunks=7).compute(), held.sample(50, 3))
 
 
 @pytest.mark.parametrize("kind", FILES)

@@ -85,14 +85,6 @@ def test_a_thousand_sharp_frames(dtype: str) -> None:
     np.testing.assert_array_equal(gradient[1, 900:], 0.0)
 
 
-def test_what_the_cost_refuses() -> None:
-    labels, frames, n_frames, n_labels = BATCH
-    with pytest.raises(ValueError, match="y_pred must have 3 axes"):
-        ctc_batch_cost(labels, frames[0], n_frames, n_labels)
-    with pytest.raises(ValueError, match="label_length must have 2 axes"):
-        ctc_batch_cost(labels, frames, n_frames, n_labels[:, 0])
-
-
 @given(seed=st.integers(0, 999), n_frames=st.integers(1, 4))
 def test_a_wide_beam_finds_the_most_probable_labels(seed: int, n_frames: int) -> None:
     frames = probabilities(1, n_frames, 3, seed)

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from nbm_xp import natural_bm as B
-from nbm_xp.tape import Variable, evaluate
 from tests.helpers.libraries import Library, libraries
 
 pytestmark = pytest.mark.jax_at_night
@@ -79,10 +78,7 @@ def test_one_array(library: Library, x: np.ndarray, name: str) -> None:
     hold(library, getattr(B, name)(library.array(x)), ONE[name](x))
 
 
-TWO: dict[str, NumPy] = {
-    "maximum": np.maximum, "minimum": np.minimum, "equal": np.equal, "not_equal": np.not_equal, "greater": np.greater,
-    "greater_equal": np.greater_equal, "less": np.less, "less_equal": np.less_equal,
-}  # fmt: skip
+TWO = ("maximum", "minimum", "equal", "not_equal", "greater", "greater_equal", "less", "less_equal")
 
 
 @st.composite
@@ -93,25 +89,18 @@ def broadcastable(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("library", SOME, indirect=True)
-@given(pair=broadcastable(), name=st.sampled_from(sorted(TWO)))
+@given(pair=broadcastable(), name=st.sampled_from(TWO))
 def test_two_arrays(library: Library, pair: tuple[np.ndarray, np.ndarray], name: str) -> None:
     x, y = pair
     assume(name in ("equal", "not_equal") or not x.dtype == y.dtype == bool)  # the standard does not order truth values
-    hold(library, getattr(B, name)(library.array(x), library.array(y)), TWO[name](x, y))
+    hold(library, getattr(B, name)(library.array(x), library.array(y)), getattr(np, name)(x, y))
 
 
-REDUCTIONS: dict[str, NumPy] = {
-    "sum": np.sum,
-    "prod": np.prod,
-    "any": np.any,
-    "all": np.all,
-    "max": np.max,
-    "min": np.min,
-}
+REDUCTIONS = ("sum", "prod", "any", "all", "max", "min")
 
 
 @pytest.mark.parametrize("library", SOME, indirect=True)
-@given(given_axis=with_axis(), keepdims=st.booleans(), name=st.sampled_from(sorted(REDUCTIONS)))
+@given(given_axis=with_axis(), keepdims=st.booleans(), name=st.sampled_from(REDUCTIONS))
 def test_reductions(library: Library, given_axis: tuple[np.ndarray, Any], keepdims: bool, name: str) -> None:
     x, axis = given_axis
     plain = tuple(axis) if isinstance(axis, list) else axis
@@ -120,7 +109,7 @@ def test_reductions(library: Library, given_axis: tuple[np.ndarray, Any], keepdi
             library.numpy(getattr(B, name)(library.array(x)))
         return
     hold(
-        library, getattr(B, name)(library.array(x), axis, keepdims), REDUCTIONS[name](x, axis=plain, keepdims=keepdims)
+        library, getattr(B, name)(library.array(x), axis, keepdims), getattr(np, name)(x, axis=plain, keepdims=keepdims)
     )
 
 
@@ -138,12 +127,3 @@ def test_averages(library: Library, given_axis: tuple[np.ndarray, Any], keepdims
     kind = x.dtype if x.dtype.kind == "f" else "float64"
     hold(library, B.var(array, axis, keepdims), np.asarray(var).astype(kind), rtol=2e-5)
     hold(library, B.std(array, axis, keepdims), np.sqrt(np.asarray(var)).astype(kind), rtol=2e-5)
-
-
-@given(given_axis=with_axis(), name=st.sampled_from(["sum", "prod", "any", "all"]))
-def test_recorded_reductions_equal_eager_ones(given_axis: tuple[np.ndarray, Any], name: str) -> None:
-    x, axis = given_axis
-    recorded = getattr(B, name)(Variable(x), axis)
-    eager = np.asarray(getattr(B, name)(x, axis))
-    assert (recorded.dtype, recorded.shape) == (str(eager.dtype), eager.shape)
-    np.testing.assert_array_equal(evaluate(recorded), eager)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nbm_xp.functions.convolution import conv, conv_kernel, conv_transpose
 from nbm_xp.functions.pooling import pool
 from tests.helpers.libraries import Library, libraries
-from tests.helpers.windows import channels_last, convolved, pooled, transposed, where
+from tests.helpers.windows import convolved, pooled, transposed, where
 
 QUICK = libraries("numpy", "dask-halves", "dask-singles", "array_api_strict", "torch")
 COMPILED = libraries("jax", "cupy")
@@ -138,14 +138,6 @@ def test_convolutions_compiled(library: Library, w: Windows) -> None:
 @given(windows(pooling=True))
 def test_pooling_compiled(library: Library, w: Windows) -> None:
     check_pooling(w, library)
-
-
-@given(windows())
-def test_channels_first_is_the_same_with_axes_moved(w: Windows) -> None:
-    x, kernel = w.numbers(w.images, w.channels, *w.lengths), w.numbers(*w.sizes, w.channels, w.filters)
-    want = channels_last(convolved, x, kernel, w.strides, w.padding, w.dilation)
-    got = conv(x, kernel, w.strides, w.padding, "channels_first", w.dilation)
-    np.testing.assert_allclose(got, want, atol=1e-9)
 
 
 @given(st.integers(0, 20), st.integers(1, 5), st.integers(1, 4), st.integers(1, 3))

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbm_xp.functions import compound
 from nbm_xp.functions.feature_maps import conv_maps, pool_maps
-from nbm_xp.functions.joining import gather
 from nbm_xp.neon import Backend
 from nbm_xp.tape import Variable, evaluate, gradients
 from nbm_xp.tape import namespace as recorded
@@ -169,72 +167,3 @@ def check_library(
         wanted = results(one, given_layer, seed, alpha, beta)
         for got, want in zip(results(other, given_layer, seed, alpha, beta), wanted, strict=True):
             np.testing.assert_allclose(library.numpy(got.array), want.get(), atol=1e-9)
-
-
-class Tanh:
-    def __init__(self, be: Backend) -> None:
-        self.be = be
-
-    def __call__(self, x: Any) -> Any:
-        return self.be.tanh(x)
-
-    def bprop(self, h: Any) -> Any:
-        return 1.0 - self.be.square(h)
-
-
-@given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 4), st.booleans(), st.integers(0, 2**16))
-def test_unrolled_steps_go_back_as_the_tape_does(units: int, images: int, steps: int, reverse: bool, seed: int) -> None:
-    be = Backend(library="numpy", default_dtype="float64")
-    rng = np.random.default_rng(seed)
-    w, x, bias, g, first = (
-        rng.standard_normal(shape)
-        for shape in ((units, units), (units, steps * images), (units, 1), (units, steps * images), (units, images))
-    )
-    order = range(steps)[::-1] if reverse else range(steps)
-    # the tape's: the units of each step, and gradients in what each step hands to the activation
-    weights, sums, state, loss = Variable(w), [], recorded.asarray(first), None
-    for t in order:
-        part = slice(t * images, (t + 1) * images)
-        sums.append(compound.recurrent_input(weights, state, recorded.asarray(bias), Variable(x[:, part])))
-        state = recorded.tanh(sums[-1])
-        term = recorded.sum(state * g[:, part])
-        loss = term if loss is None else loss + term
-    wanted = dict(zip(order, evaluate(gradients(loss, sums)), strict=True))
-    # neon's: one buffer with a place for what was before
-    begin = steps if reverse else 0
-    h, deltas = be.zeros((units, (steps + 1) * images)), be.zeros((units, (steps + 1) * images))
-
-    def place(buffer: Any, t: int) -> Any:
-        return buffer[:, t * images : (t + 1) * images]
-
-    def own(t: int) -> int:
-        return t if reverse else t + 1
-
-    place(h, begin)[:] = first
-    inputs, weights_buffer = be.array(x), be.array(w)
-    before = [t + 1 if reverse else t for t in range(steps)]
-    be.compound_rnn_unroll_fprop(
-        weights_buffer, [place(h, t) for t in before], [place(inputs, t) for t in range(steps)],
-        [place(h, own(t)) for t in range(steps)], be.array(bias), units, steps, steps, Tanh(be), reverse,
-    )  # fmt: skip
-    for t in range(steps):
-        place(deltas, own(t))[:] = g[:, t * images : (t + 1) * images]
-    be.compound_rnn_unroll_bprop(
-        weights_buffer.T, [place(deltas, t) for t in before], [place(deltas, own(t)) for t in range(steps)],
-        [place(h, own(t)) for t in range(steps)], units, steps, steps, Tanh(be), not reverse,
-    )  # fmt: skip
-    for t in range(steps):
-        np.testing.assert_allclose(place(deltas, own(t)).get(), wanted[t], rtol=1e-10, atol=1e-12)
-
-
-@given(st.integers(1, 5), st.integers(1, 3), st.integers(1, 8), st.integers(0, 2**16))
-def test_look_ups_go_back_as_the_tape_does(rows: int, units: int, count: int, seed: int) -> None:
-    be = Backend(library="numpy", default_dtype="float64")
-    indices = np.random.default_rng(seed).integers(0, rows, size=(1, count))
-    error = numbers(seed, units, count)
-    dW = be.zeros((rows, units))
-    errors = be.array(error)
-    be.compound_bprop_lut(count, be.array(indices, dtype="int32"), errors, errors.T, dW, None)
-    table = Variable(np.ones((rows, units)))
-    loss = recorded.sum(gather(table, recorded.asarray(indices[0])) * error.T)
-    np.testing.assert_array_equal(dW.get(), evaluate(gradients(loss, table)))

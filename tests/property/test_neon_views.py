@@ -80,16 +80,3 @@ def test_views_read_and_write_through(library: Library, data: st.DataObject, sha
         memory.flat[there] = memory.flat[elsewhere]
     check(library, whole, memory)
     check(library, first, memory.flat[there])
-
-
-@given(st.data(), st.integers(1, 4))
-def test_a_square_and_its_transpose(library: Library, data: st.DataObject, n: int) -> None:
-    be = Backend(rng_seed=1, library=library.name)
-    values = np.arange(n * n, dtype="float32").reshape(n, n)
-    x = be.array(library.array(values))
-    part, there = data.draw(views(x, np.arange(n * n).reshape(n, n)))
-    x[:] = x.T
-    check(library, x, values.T)
-    check(library, part, values.T.flat[there])
-    x[:] = x.T + x
-    check(library, x, values.T + values)

@@ -67,20 +67,10 @@ def test_a_run_draws_what_memory_draws(
     model: RBM | DBM, seed: int, chunks: int, every: int, n_draws: int, thin: int, burn_in: int, probabilities: bool,
     tmp_path_factory: Any,
 ) -> None:  # fmt: skip
-    run = sample(
-        model,
-        tmp_path_factory.mktemp("run") / "run",
-        CHAINS,
-        n_draws,
-        thin=thin,
-        burn_in=burn_in,
-        layers=(0, 1),
-        probabilities=probabilities,
-        chunks=chunks,
-        checkpoint_every=every,
-        random_state=seed,
-        scheduler=Workers(n_workers=1),
-    )
+    place = tmp_path_factory.mktemp("run") / "run"
+    how: dict[str, Any] = {"thin": thin, "burn_in": burn_in, "probabilities": probabilities, "random_state": seed}
+    blocks: dict[str, Any] = {"chunks": chunks, "checkpoint_every": every, "scheduler": Workers(n_workers=1)}
+    run = sample(model, place, CHAINS, n_draws, layers=(0, 1), **how, **blocks)
     for layer, name in ((0, "visible"), (1, "hidden_1")):
         kept = np.asarray(open_samples(run.path, name))
         for draw in range(n_draws):
@@ -96,18 +86,9 @@ def test_annealing_gives_the_same_weights_both_ways(
     model: RBM | DBM, seed: int, chunks: int, every: int, n_temperatures: int, tmp_path_factory: Any
 ) -> None:
     place: pathlib.Path = tmp_path_factory.mktemp("run") / "run"
-    run = evaluate(
-        model,
-        place,
-        n_chains=CHAINS,
-        n_temperatures=n_temperatures,
-        reverse=True,
-        n_sweeps=10,
-        chunks=chunks,
-        checkpoint_every=every,
-        random_state=seed,
-        scheduler=Workers(n_workers=1),
-    )
+    how: dict[str, Any] = {"n_chains": CHAINS, "n_temperatures": n_temperatures, "random_state": seed}
+    parts: dict[str, Any] = {"chunks": chunks, "checkpoint_every": every, "scheduler": Workers(n_workers=1)}
+    run = evaluate(model, place, reverse=True, n_sweeps=10, **how, **parts)
     found = read_evaluation(run.path)
     assert found.ais is not None
     assert found.reverse is not None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp import natural_bm as B
+from nbm_xp import special
 from nbm_xp.boltzmann import RBM
 from nbm_xp.namespace import (
     array_namespace,
@@ -27,23 +27,15 @@ from nbm_xp.namespace import (
     to_numpy,
     use_backend,
 )
-from nbm_xp.namespace.libraries import LIBRARIES, WRONG
+from nbm_xp.namespace.libraries import WRONG
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Variable, evaluate, function, gradients, placeholder, value_and_grad
 from nbm_xp.tape import namespace as recorded
 from tests.golden.calls import OF_ARRAYS, Call, first_of_each
 from tests.helpers.distributions import DRAWS, WITH_ARRAYS
 from tests.helpers.gradcheck import flat_list
-from tests.helpers.strangers import (
-    IN_BLOCKS,
-    STRANGERS,
-    Stranger,
-    asked,
-    left_out,
-    met,
-    on_strangers,
-    strangers,
-)
+from tests.helpers.strangers import IN_BLOCKS, STRANGERS, Stranger, asked, met, on_strangers, strangers
+from tests.property.test_special import ANY, DOMAINS, ELEMENTWISE, called, wanted
 
 pytestmark = pytest.mark.filterwarnings("ignore:numpy.core:DeprecationWarning")  # cubed's moveaxis imports from there
 
@@ -258,26 +250,6 @@ def test_truth_of_no_elements(stranger: Stranger, options: dict[str, Any]) -> No
         np.testing.assert_array_equal(stranger.numpy(getattr(xp, name)(x, **options)), want, strict=True)
 
 
-@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
-@pytest.mark.xfail(reason="cubed's own concat cuts what it reads by the blocks of its result", strict=True)
-def test_what_the_mend_is_for(stranger: Stranger) -> None:
-    """Once cubed joins these itself, its entry in `WRONG` may go."""
-    parts = [stranger.xp.zeros(2), stranger.xp.asarray(np.arange(4.0), chunks=1), stranger.xp.zeros(2)]
-    np.testing.assert_array_equal(stranger.numpy(stranger.xp.concat(parts)), [0, 0, 0, 1, 2, 3, 0, 0])
-
-
-@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
-def test_chains_and_products_in_blocks(stranger: Stranger) -> None:
-    host = np.random.default_rng(1).random((12, 8))
-    x = stranger.xp.asarray(host.copy(), chunks=(5, 3))
-    rbm = RBM(4, n_iter=1, random_state=5).fit(host)
-    for method in (rbm.transform, rbm.free_energy):
-        np.testing.assert_allclose(stranger.numpy(method(x)), method(host), rtol=1e-6)
-    slope = value_and_grad(lambda a: recorded.sum(B.sigmoid(a @ a.mT) ** 2))
-    for got, wanted in zip(slope(x), slope(host), strict=True):
-        np.testing.assert_allclose(stranger.numpy(got), wanted, rtol=1e-12)
-
-
 def test_it_may_be_the_default(stranger: Stranger) -> None:
     for library in (stranger.xp, stranger.xp.__name__):
         with use_backend(library) as xp:
@@ -318,14 +290,45 @@ def test_masked_tensors_are_written_to_and_differentiated() -> None:
     np.testing.assert_allclose(slope, wanted, atol=1e-12)
 
 
-def test_strict_is_by_the_strangers_way() -> None:
-    """Were the entry there all the same, these tests would say nothing."""
-    (strict,) = [each for each in STRANGERS if each.name == "array_api_strict"]
-    pytest.importorskip("array_api_strict")
-    assert "array_api_strict" in LIBRARIES
-    with left_out("array_api_strict"):
-        assert "array_api_strict" not in LIBRARIES
-        with pytest.raises(ValueError, match="library must be one of"):
-            get_namespace("an unlisted library")
-        assert library_name(strict.array([1.0])) == "array_api_strict"
-    assert "array_api_strict" in LIBRARIES
+READ_BY_SCIPY = tuple(each for each in (*STRANGERS, *IN_BLOCKS) if each.name != "ndonnx")
+
+
+def slowly(name: str, library: str) -> bool:
+    return name == "stdtrit"
+
+
+def arguments(name: str, count: int = 6) -> tuple[np.ndarray, ...]:
+    """Numbers in the function's domain; of several arguments, those after the first are a row to its column."""
+    random = np.random.default_rng(5)
+    domains = DOMAINS.get(name, (ANY,))
+    columns = [random.uniform(low, high, size=count) for low, high in domains]
+    return tuple(column.reshape((-1, 1) if place and place % 2 else (1, -1)) for place, column in enumerate(columns))
+
+
+@pytest.mark.parametrize(("name", "stranger"), on_strangers(ELEMENTWISE, slowly, READ_BY_SCIPY), indirect=["stranger"])
+def test_special_functions(name: str, stranger: Stranger) -> None:
+    arrays = arguments(name)
+    result = called(special, name, tuple(map(stranger.array, arrays)))
+    np.testing.assert_allclose(stranger.numpy(result), wanted(name, arrays), rtol=1e-10, atol=1e-13)
+
+
+def test_weighted_sums_of_exponentials(stranger: Stranger) -> None:
+    x, b = np.asarray([[1000.0, 999.0], [0.0, 2.0]]), np.asarray([[1.0, -0.5], [0.0, 3.0]])
+    got = special.logsumexp(stranger.array(x), 1, stranger.array(b), return_sign=True)
+    for found, want in zip(got, special.logsumexp(x, 1, b, return_sign=True), strict=True):
+        np.testing.assert_allclose(stranger.numpy(found), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("stranger", strangers("ndonnx"), indirect=True)
+def test_a_library_that_scipy_cannot_read(stranger: Stranger) -> None:
+    with pytest.raises(TypeError, match="erf is computed by SciPy, which cannot read arrays of ndonnx"):
+        special.erf(stranger.array([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("stranger", strangers("cubed", among=IN_BLOCKS), indirect=True)
+def test_blocks_are_made_whole(stranger: Stranger) -> None:
+    """A function is one step of the plan, however many its portable form has."""
+    x = stranger.array(np.linspace(0.1, 0.9, 5))
+    result = special.stdtrit(2.5, x)
+    assert result.chunks == x.chunks
+    assert result.plan().num_tasks < 20

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,51 +46,39 @@ def test_chains_that_stay_where_they_are_do_not_agree(tmp_path: pathlib.Path) ->
     assert not found.r_hat.iloc[0] < 1.5
 
 
-def test_the_free_energy_is_the_models(tmp_path: pathlib.Path) -> None:
-    run = sample(ordinary(), tmp_path / "run", **SAMPLE)
-    found = diagnose(run.path, units=0, burn_in=4)
-    rows = open_samples(run.path)[:, 4:].compute().reshape(-1, 20).astype("float32")
-    assert found["mean"].iloc[0] == pytest.approx(float(ordinary().free_energy(rows).mean()), rel=1e-5)
-
-
 def test_what_cannot_be_is_refused(tmp_path: pathlib.Path) -> None:
     run = sample(ordinary(), tmp_path / "run", **SAMPLE | {"probabilities": True})
     with pytest.raises(ValueError, match="free_energy must be False for probabilities"):
         diagnose(run.path)
     with pytest.raises(ValueError, match="units must be visible units from 0 to 19, got 20"):
         diagnose(run.path, units=[20])
+    for wrong in ("ab", 2.5, None):
+        with pytest.raises(ValueError, match="units must be a number of visible units, or which of them, got"):
+            diagnose(run.path, units=wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at least two chains of four draws, got 24 of 2"):
         diagnose(run.path, burn_in=10)
 
 
-def test_of_a_deep_machine_it_is_a_bound(tmp_path: pathlib.Path) -> None:
-    run = sample(deep(), tmp_path / "run", 6, 8, layers=(0, 1), chunks=4, checkpoint_every=5, random_state=3)
-    found = diagnose(run.path, units=0)
-    assert list(found.index) == ["free energy bound"]
-    rows = open_samples(run.path).compute().reshape(-1, 12)
-    assert found["mean"].iloc[0] == pytest.approx(float(deep().free_energy(rows).mean()), rel=1e-5)
-
-
-@pytest.mark.parametrize("visible", ["categorical:3", "normal", "spin"])
-def test_units_of_other_kinds_have_the_free_energy_of_what_their_states_tell(
-    tmp_path: pathlib.Path, visible: str
-) -> None:
-    """A site of several units is one number in the states that are kept."""
+def learnt(visible: str) -> RBM:
     rows = np.random.default_rng(0).integers(0, 3, (30, 4)).astype("float64")
-    model = RBM(3, visible=visible, n_iter=3, random_state=0).fit(2 * (rows > 0) - 1.0 if visible == "spin" else rows)
-    run = sample(model, tmp_path / "run", 4, 12, random_state=3)
-    kept = open_samples(run.path).compute().reshape(48, 4).astype("float64")
-    assert diagnose(run.path, units=1)["mean"].iloc[0] == pytest.approx(float(model.free_energy(kept).mean()), rel=1e-5)
+    return RBM(3, visible=visible, n_iter=3, random_state=0).fit(2 * (rows > 0) - 1.0 if visible == "spin" else rows)
 
 
-def test_hidden_layers_that_are_not_connected_have_a_free_energy(tmp_path: pathlib.Path) -> None:
-    model = deep((12, 9, 7), connections=[(0, 1), (0, 2)])
-    found = diagnose(sample(model, tmp_path / "run", 6, 8, random_state=3).path, units=np.int64(2))
-    assert list(found.index) == ["free energy", "unit 0", "unit 6"]
-
-
-@pytest.mark.parametrize("units", ["ab", 2.5, None])
-def test_what_names_no_units_is_refused(tmp_path: pathlib.Path, units: object) -> None:
-    run = sample(ordinary(), tmp_path / "run", **SAMPLE)
-    with pytest.raises(ValueError, match="units must be a number of visible units, or which of them, got"):
-        diagnose(run.path, units=units)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (ordinary, "free energy"),
+        (deep, "free energy bound"),
+        (lambda: deep(connections=[(0, 1), (0, 2)]), "free energy"),
+        *((partial(learnt, visible), "free energy") for visible in ("categorical:3", "normal", "spin")),
+    ],
+)
+def test_the_free_energy_is_the_models(tmp_path: pathlib.Path, make: Callable[[], Any], name: str) -> None:
+    """Of states as they are kept: a site of several units is one number."""
+    model = make()
+    run = sample(model, tmp_path / "run", 6, 12, chunks=4, checkpoint_every=5, random_state=3)
+    found = diagnose(run.path, units=np.int64(2), burn_in=4)
+    assert list(found.index[:2]) == [name, "unit 0"] and len(found) == 3
+    rows = np.concatenate(open_samples(run.path)[:, 4:].compute())
+    free_energy = model.free_energy(rows.astype(str(model.state_.parameters.dtype))).mean()
+    assert found["mean"].iloc[0] == pytest.approx(float(free_energy), rel=1e-5)

@@ -62,10 +62,7 @@ def test_an_empty_directory_is_taken(tmp_path: pathlib.Path) -> None:
 
 
 def test_one_process_at_a_time(place: pathlib.Path) -> None:
-    with (
-        RunDirectory.resume(place),
-        pytest.raises(RunError, match="another process works on the run"),
-    ):
+    with RunDirectory.resume(place), pytest.raises(RunError, match="another process works on the run"):
         RunDirectory.resume(place)
     RunDirectory.resume(place).close()
 
@@ -203,12 +200,3 @@ def test_two_that_begin_one_run_at_a_time(tmp_path: pathlib.Path) -> None:
         RunDirectory.resume(tmp_path / "run")  # it is locked from its first moment on
     first[0].close()
     RunDirectory.resume(tmp_path / "run").close()
-
-
-def test_answers_that_were_left_are_swept(tmp_path: pathlib.Path) -> None:
-    from nbm_xp.runs.workers import _answer
-
-    with RunDirectory.create(tmp_path / "run", "train", {}) as run:
-        assert (run.path / _answer(str(run.path))).exists()
-    with RunDirectory.resume(run.path):
-        assert not list(run.path.glob(".*"))

@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("zarr")
 
 from nbm_xp.boltzmann import RBM
-from nbm_xp.runs import Workers, evaluate, open_samples, read_evaluation, resume, sample
-from tests.helpers.runs import files_of, left_off
+from nbm_xp.runs import Workers, evaluate, open_samples, read_evaluation, sample
+from tests.helpers.runs import files_of
 
 SHARE = 0.8
 ASKED: dict[str, Any] = {"n_chains": 22, "n_draws": 9, "burn_in": 7, "thin": 2, "chunks": 8, "checkpoint_every": 2}
@@ -45,9 +45,7 @@ def test_draws_are_at_equilibrium_from_the_first_one_on(tmp_path: pathlib.Path, 
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"scheduler": Workers(n_workers=1)}, {"checkpoint_every": 4}, {"n_draws": 5}, {"burn_in": 9}],
-    ids=str,
+    "change", [{"scheduler": Workers(n_workers=1)}, {"checkpoint_every": 4}, {"n_draws": 5}, {"burn_in": 9}], ids=str
 )
 def test_draws_follow_from_the_seed(tmp_path: pathlib.Path, model: RBM, change: dict[str, Any]) -> None:
     first = sample(model, tmp_path / "first", random_state=3, **ASKED)
@@ -59,36 +57,6 @@ def test_draws_follow_from_the_seed(tmp_path: pathlib.Path, model: RBM, change: 
     np.testing.assert_array_equal(mine[:, later : later + length], theirs[:, :length])
     if "scheduler" in change:
         assert files_of(first.path / "samples.zarr") == files_of(other.path / "samples.zarr")
-
-
-def test_a_block_has_the_chains_that_it_has_among_others(tmp_path: pathlib.Path, model: RBM) -> None:
-    """Equal to rounding: nearly all chains are the same in other blocks."""
-    whole = open_samples(sample(model, tmp_path / "whole", random_state=3, **ASKED).path).compute()
-    parts = open_samples(sample(model, tmp_path / "parts", random_state=3, **ASKED | {"chunks": 5}).path).compute()
-    assert (whole == parts).all(axis=(1, 2)).mean() > 0.9
-
-
-@pytest.mark.parametrize(("visible", "hidden"), [("categorical:3", "binary"), ("spin", "relu"), ("gaussian", "spin")])
-def test_units_of_any_kind_go_on_to_the_same_bytes(tmp_path: pathlib.Path, visible: str, hidden: str) -> None:
-    rng = np.random.default_rng(0)
-    given = {"categorical:3": rng.integers(0, 3, (60, 8)), "spin": 2 * rng.integers(0, 2, (60, 8)) - 1}
-    data = given.get(visible, rng.normal(size=(60, 8))).astype("float32")
-    learner = RBM(5, n_iter=4, training="ptt", learning_rate=0.1, visible=visible, hidden=hidden, random_state=0)
-    model = learner.fit(data)
-    whole = sample(model, tmp_path / "whole", random_state=3, **ASKED | {"layers": (0, 1)})
-    left_off(sample, model, tmp_path / "run", share=0.4, random_state=3, **ASKED | {"layers": (0, 1)})
-    assert files_of(resume(tmp_path / "run").path / "samples.zarr") == files_of(whole.path / "samples.zarr")
-    drawn = open_samples(whole.path)
-    assert drawn.shape == (22, 9, 8)
-    if visible != "gaussian":
-        assert set(np.unique(drawn.compute())) <= set(data.ravel())
-    found = read_evaluation(
-        evaluate(model, tmp_path / "weighed", random_state=4, **WEIGHED | {"n_temperatures": 200}).path
-    )
-    assert found.ladder is not None
-    assert found.ais is not None
-    assert found.reverse is not None
-    assert found.ladder.log_z == pytest.approx(0.5 * (found.ais.log_z + found.reverse.log_z), abs=0.5)
 
 
 def test_log_z_lies_between_its_three_estimates(tmp_path: pathlib.Path, model: RBM) -> None:
@@ -157,9 +125,4 @@ def test_one_table_tells_the_ladder_and_both_ways_of_annealing(
     for out in ((), ("--out", "weighed")):
         lines = [line.split()[0] for line in ran(*asked, *out).splitlines()]
         assert lines == ["AIS", "50", "50", "ladder", "exact"]
-    found = told("resume", "weighed")
-    assert {"ladder", "reverse", "exact"} <= found.keys()
     assert told(*asked, "--no-reverse")["reverse"] is None
-    drawn = told("sample", "--model", "model.safetensors", "--out", "chains", "--n-chains", "9", "--n-draws", "4")
-    assert drawn["n_draws"] == 4
-    assert told("resume", "chains")["n_chains"] == 9
