@@ -106,10 +106,7 @@ INCLUDED = {
 
 
 def read_page(app: Any, document: str, source: list[str]) -> None:
-    """Links to files of the repository outside docs/ lead to their pages, or else to the files themselves.
-
-    Patterns of a table of contents for which there are no pages yet are left out; Sphinx would warn of them.
-    """
+    """Links to files of the repository outside docs/ lead to their pages, or else to the files themselves."""
     folder = (HERE / document).parent
 
     def target(match: re.Match[str]) -> str:
@@ -118,7 +115,6 @@ def read_page(app: Any, document: str, source: list[str]) -> None:
         return f"]({'../' * (len(folder.parts) - len(HERE.parts))}{page})" if page else f"](path:{match[1]})"
 
     source[0] = re.sub(r"\]\(((?:\.\./)+[\w./-]+\.md)\)", target, source[0])
-    source[0] = re.sub(r"^(\w+\*)\n", lambda m: m[0] * any(folder.glob(f"{m[1]}.md")), source[0], flags=re.MULTILINE)
 
 
 def read_docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
