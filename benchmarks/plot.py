@@ -74,7 +74,7 @@ def draw_ratios(record: dict[str, Any], pyplot: Any) -> Any:
         place += 1
     axes.axvline(1, color="#20242c", linewidth=1, label="as long as the peer")
     named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))  # each once
-    axes.legend(named.values(), named, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=4, fontsize=9, frameon=False)
+    axes.legend(named.values(), named, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, fontsize=9, frameon=False)
     axes.set_xscale("log")
     axes.set_xlim(left=LEAST)
     axes.set_xlabel("nbm_xp's time over the peer's (of memory, its bytes); further left is better", fontsize=10)
