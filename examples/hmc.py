@@ -43,6 +43,8 @@ def main(picture: str = "hmc.png", n_draws: int = 2000) -> np.ndarray:
     axes = figure.subplots()
     axes.plot(*draws.T, ".", markersize=2, label="draws")
     axes.plot(*truth, "k+", markersize=14, label="truth")
+    axes.set_xlabel("first weight")
+    axes.set_ylabel("second weight")
     axes.legend()
     figure.savefig(picture, dpi=100)
     return draws.mean(axis=0)
