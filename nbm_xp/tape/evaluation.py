@@ -95,7 +95,7 @@ def evaluate(value: Any, inputs: Mapping[Tensor, Any] | None = None) -> Any:
         return function(keys, list(value) if isinstance(value, tuple) else value)(*(inputs[key] for key in keys))
     if isinstance(value, (list, tuple)):
         return _values([_uncut(item).node for item in value])
-    return _value(_uncut(value).node)
+    return look(_uncut(value))
 
 
 def _uncut(value: Any) -> Tensor:
@@ -106,12 +106,8 @@ def _uncut(value: Any) -> Tensor:
 
 
 def look(tensor: Tensor) -> Any:
-    """Return the value of a Tensor, even while it is being differentiated."""
-    return _value(tensor.node)
-
-
-def _value(node: Node) -> Any:
-    """Return the value of a node, with its last evaluator if that is still valid."""
+    """Return the value of a Tensor, even while it is being differentiated; by its last evaluator if still valid."""
+    node = tensor.node
     found = None if node.evaluator is None else node.evaluator()
     return _values([node])[0] if found is None else found
 
@@ -406,4 +402,4 @@ def lasting_number(node: Node) -> Any:
     with use_backend(library_name(host_namespace())):  # scalars are the same in every library
         if _why_unknown(node, for_good=True) is not None:
             return None
-        return to_numpy(_value(node)).item()
+        return to_numpy(look(Tensor(node))).item()
