@@ -92,7 +92,7 @@ def normalize_batch_in_training(
     ([[-1.0], [1.0]], [2.0], [1.0])
     """
     _, x = floats(x)
-    x, gamma, beta = _promoted(x, gamma, beta)
+    x, gamma, beta = promote(x, gamma, beta)
     xp = array_namespace(x, gamma, beta)
     axes = tuple(sorted({axis_of(axis, x.ndim, "reduction_axes") for axis in reduction_axes}))
     centre = xp.mean(x, axis=axes, keepdims=True)
@@ -134,17 +134,11 @@ def batch_normalization(
     array([ 9., 11.])
     """
     _, x = floats(x)
-    x, mean, var, beta, gamma = _promoted(x, mean, var, beta, gamma)
+    x, mean, var, beta, gamma = promote(x, mean, var, beta, gamma)
     xp = array_namespace(x, mean, var, beta, gamma)
     scale = 1.0 / xp.sqrt(xp.asarray(var) + epsilon) if isinstance(var, (int, float)) else 1.0 / xp.sqrt(var + epsilon)
     normalized = (x - mean) * (scale if gamma is None else scale * gamma)
     return normalized if beta is None else normalized + beta
-
-
-def _promoted(*values: Array | None) -> list[Any]:
-    """Cast arguments to one dtype; None is kept."""
-    there = iter(promote(*(value for value in values if value is not None)))
-    return [None if value is None else next(there) for value in values]
 
 
 def bias_add(x: Array, bias: Array, data_format: str = "channels_last") -> Array:

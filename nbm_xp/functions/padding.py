@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, device_argument, floatx, is_floating
-from nbm_xp.tape import is_tensor
 
 from ._arguments import Array, as_array
 from .convolution_windows import DataFormat, channels_first, counts
@@ -127,7 +126,7 @@ def _padded(x: Array, padding: Any, data_format: DataFormat, axes: int, floating
     if floating and not is_floating(x):
         x = cast(x, floatx())
     xp = array_namespace(x)
-    device = None if is_tensor(x) else device_argument(x)
+    device = device_argument(x)
     for axis, pair in enumerate(pairs, first):
         ends = [
             xp.zeros((*x.shape[:axis], side, *x.shape[axis + 1 :]), dtype=x.dtype, device=device) if side else None

@@ -30,8 +30,8 @@ _PARTS: dict[str, str] = {
         "strictly_rounded with_derivatives"
     ),
     "convolution": (
-        "correlate correlate_back correlate_outer gather_windows maxima mean_windows pick_maxima place_maxima "
-        "scatter_windows spread_means spread_windows sum_windows"
+        "correlate correlate_back correlate_outer gather_windows maxima pick_maxima place_maxima scatter_windows "
+        "spread_windows sum_windows"
     ),
     "exponentials": "log_softmax logsumexp sigmoid softmax softplus",
     "memory": "address is_plain may_overlap reshaped_view",

@@ -58,7 +58,6 @@ KNOWN: list[tuple[str, str, str]] = [
     ("cubed", "test_of_*-*-ctc_batch_cost/*", "cubed has no take_along_axis"),
     ("cubed", "test_of_blocks-*-batch_flatten/*", _REGULAR),
     ("cubed", "test_of_*-*-sparse_categorical*", "cubed has no take_along_axis"),
-    ("cubed", "test_of_*-*-conv2d_transpose/*", _REGULAR),
     ("cubed", "test_of_variables*-*-conv2d/*", _REGULAR),
     ("cubed", "test_of_variables*-*-pool2d/*", _REGULAR),
     ("cubed", "test_of_variables*-*-pool3d/*", _REGULAR),

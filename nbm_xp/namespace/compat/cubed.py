@@ -7,7 +7,6 @@ with equal blocks. `all` and `any` of an array without elements are without axes
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from nbm_xp.namespace.overlay import overlay
@@ -29,21 +28,17 @@ def concat(arrays: Any, /, *, axis: int | None = 0, chunks: Any = None) -> Any:
     arrays = list(arrays)
     if axis is None:
         arrays, axis = [cubed.reshape(array, (-1,)) for array in arrays], 0
-    if not arrays or len({array.ndim for array in arrays}) > 1:
-        return cubed.concat(arrays, axis=axis, chunks=chunks)  # which says what is wrong
-    axis = operator.index(axis)
-    axis += arrays[0].ndim if -arrays[0].ndim <= axis < 0 else 0
-    if 0 <= axis < arrays[0].ndim:
+    if len({array.ndim for array in arrays}) == 1 and -arrays[0].ndim <= axis < arrays[0].ndim:
         length = max((array.chunksize[axis] for array in arrays if array.numblocks[axis] > 1), default=0)
-        arrays = [_split(array, axis, length) if length else array for array in arrays]
+        arrays = [_split(array, axis, length) if 0 < length < array.shape[axis] else array for array in arrays]
     return cubed.concat(arrays, axis=axis, chunks=chunks)
 
 
 def _split(x: Any, axis: int, length: int) -> Any:
-    """An array whose blocks along an axis have a length; one that is shorter stays."""
-    if x.chunksize[axis] == length or x.shape[axis] <= length:
-        return x
-    return x.rechunk((*x.chunksize[:axis], length, *x.chunksize[axis + 1 :]))
+    """An array whose blocks along an axis have a length."""
+    sizes = list(x.chunksize)
+    sizes[axis] = length
+    return x.rechunk(tuple(sizes))
 
 
 def stack(arrays: Any, /, *, axis: int = 0) -> Any:
@@ -57,22 +52,16 @@ def stack(arrays: Any, /, *, axis: int = 0) -> Any:
 
 
 def all_(x: Any, /, *, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
-    """The standard's, also for arrays without elements."""
+    """The standard's, as a count, which is right of no elements too."""
     import cubed
 
-    return cubed.all(x, axis=axis, keepdims=keepdims, **options) if x.size else _of_none(x, axis, keepdims, True)
+    untrue = cubed.logical_not(cubed.astype(x, cubed.bool))
+    return cubed.sum(cubed.astype(untrue, cubed.int64), axis=axis, keepdims=keepdims, **options) == 0
 
 
 def any_(x: Any, /, *, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
-    """The standard's, also for arrays without elements."""
+    """The standard's, as a count, which is right of no elements too."""
     import cubed
 
-    return cubed.any(x, axis=axis, keepdims=keepdims, **options) if x.size else _of_none(x, axis, keepdims, False)
-
-
-def _of_none(x: Any, axis: Any, keepdims: bool, truth: bool) -> Any:
-    """What a reduction of an array without elements is, where it is the same everywhere."""
-    import cubed
-
-    like = cubed.sum(cubed.astype(x, cubed.int64), axis=axis, keepdims=keepdims)  # which checks the axes
-    return cubed.full(like.shape, truth, dtype=cubed.bool)
+    true = cubed.astype(x, cubed.bool)
+    return cubed.sum(cubed.astype(true, cubed.int64), axis=axis, keepdims=keepdims, **options) > 0

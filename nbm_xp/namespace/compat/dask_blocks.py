@@ -25,8 +25,8 @@ from .dask_names import da, on_expressions
 
 __all__ = [
     "BlockPlaces", "at_places", "correlate", "correlate_back", "correlate_outer", "from_blocks",
-    "gather_windows", "maxima", "mean_windows", "pick_maxima", "place_maxima", "put", "replaced", "scatter_windows",
-    "sigmoid", "softplus", "special_blocks", "spread_means", "spread_windows", "sum_windows",
+    "gather_windows", "maxima", "pick_maxima", "place_maxima", "put", "replaced", "scatter_windows",
+    "sigmoid", "softplus", "special_blocks", "spread_windows", "sum_windows",
 ]  # fmt: skip
 
 
@@ -239,9 +239,8 @@ correlate_outer = _over_images("correlate_outer", 2, _kernel)
 gather_windows = _over_images(
     "gather_windows", 1, lambda arrays, lengths, how: (*lengths, math.prod(how["sizes"]), arrays[0].shape[-1])
 )
-maxima, sum_windows, spread_windows, mean_windows, spread_means, scatter_windows = (
-    _over_images(name, 1, _windows)
-    for name in ("maxima", "sum_windows", "spread_windows", "mean_windows", "spread_means", "scatter_windows")
+maxima, sum_windows, spread_windows, scatter_windows = (
+    _over_images(name, 1, _windows) for name in ("maxima", "sum_windows", "spread_windows", "scatter_windows")
 )
 pick_maxima = _over_images("pick_maxima", 3, _windows)
 place_maxima = _over_images("place_maxima", 3, lambda arrays, lengths, how: tuple(arrays[1].shape[1:]))

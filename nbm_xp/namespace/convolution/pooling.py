@@ -102,7 +102,6 @@ def spread_windows(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths,
     return scatter_windows(shared, sizes=sizes, starts=starts, strides=strides, dilation=ones, lengths=lengths)
 
 
-@or_kernel("convolution.mean_windows")
 def mean_windows(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
     """The mean of each window's elements inside the array; 0 for a window outside.
 
@@ -118,7 +117,6 @@ def mean_windows(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, l
     return total / _elements(xp, x, sizes, starts, strides, lengths, x.shape[1:-1])
 
 
-@or_kernel("convolution.spread_means")
 def spread_means(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
     """The adjoint of `mean_windows`, of spatial `lengths`.
 
