@@ -27,12 +27,11 @@ from nbm_xp.namespace.exponentials import FUNCTIONS
 from nbm_xp.namespace.overlay import UniqueAll, UniqueCounts, UniqueInverse, overlay
 
 from . import dask_shaping
-from .dask_batches import block_namespace, in_blocks
 from .dask_blocks import from_blocks, put, replaced, special_blocks
 from .dask_extensions import FFT, LINALG, matmul, tensordot, tril, triu, vecdot
 from .dask_names import da, original
 from .dask_shaping import add_along, reshape
-from .dask_stepping import stepped
+from .dask_tasks import block_namespace, in_blocks, stepped
 
 __all__ = [
     "EXTREMA", "OfHostArrays", "add_along", "block_namespace", "build", "from_blocks", "in_blocks", "mean", "nonzero",
