@@ -156,7 +156,7 @@ class ChainGroup:
         """Return the uniforms of runs of `counts` slots, from each of `slots`, in a sweep: shape (total, chains)."""
         host, chains = host_namespace(), self.n_chains
         lengths = host.zeros_like(slots) + counts * chains
-        drawn = elements(self.streams, LANES * chains, self.begins(slots, sweep) * chains, lengths, "float64")
+        drawn = elements(self.streams, self.begins(slots, sweep) * chains, lengths, "float64")
         return host.reshape(drawn, (-1, chains))
 
     def draw(self, states: Array, places: Array | slice, colour: Colour, uniforms: Array) -> None:

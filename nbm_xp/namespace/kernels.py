@@ -39,7 +39,7 @@ _PARTS: dict[str, str] = {
 _REGISTERED: dict[str, str] = {
     "graphs": "Bricks colours energies part reordered roots rows sweeps words",
     "rng": (
-        "advance bernoulli bernoulli_of_sigmoid bernoulli_of_sum box_muller draw elementwise normals rows runs sampled "
+        "advance bernoulli bernoulli_of_sigmoid box_muller draw elementwise normals rows runs sampled "
         "substreams whole_digits"
     ),
 }

@@ -8,8 +8,9 @@ integers, and the states after a draw are a small array.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 from nbm_xp.namespace import (
@@ -29,12 +30,13 @@ from nbm_xp.namespace import (
 from nbm_xp.namespace.exponentials import sigmoid_for
 from nbm_xp.namespace.mrg31k3p import kernel
 
+from .parameters import chunks_of
 from .tasks import Draw, library_of_blocks, made
 from .uniforms import HOST, Shape, advance, block_runs, elements, normal_of_pairs, numbers, paired, substreams
 
 __all__ = [
-    "after", "bernoulli", "binomial", "binomial_of_affine", "binomial_of_sigmoid", "compared", "draw", "less", "normal",
-    "normals", "trials", "uniforms",
+    "after", "bernoulli", "binomial", "binomial_of_sigmoid", "compared", "draw", "less", "normal", "normals",
+    "uniforms",
 ]  # fmt: skip
 
 
@@ -59,8 +61,12 @@ def _advanced(n: int, offset: Shape, shape: Shape, states: Any) -> Any:
     return advance(states, n)
 
 
-def draw(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = None) -> tuple[Any, Any]:
+def draw(
+    xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = None, like: Any = None
+) -> tuple[Any, Any]:
     """Draw uniforms from streams, and return them and the states after them.
+
+    The blocks of a Dask array are of the library of the blocks of `like`, if that is a Dask array too.
 
     Examples
     --------
@@ -75,7 +81,7 @@ def draw(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = No
     shape = tuple(size)
     n = math.prod(shape)
     if is_lazy(xp):
-        return _lazily(xp, uniforms, states, shape, dtype, chunks), after(states, n)
+        return _lazily(xp, uniforms, states, shape, dtype, chunks, like), after(states, n)
     library = library_name(xp)
     compiled = kernel("rng.draw", library)
     if n and compiled is not None and library_name(states) == library:
@@ -117,30 +123,28 @@ def bernoulli(
     >>> bernoulli(get_namespace("numpy"), substreams((31,) * 6, 2), 0.5, (8,), "int8", "float32")[0].tolist()
     [1, 0, 1, 1, 0, 0, 0, 0]
     """
-    return trials(xp, states, p, tuple(size), dtype, precision, chunks)[:2]
+    shape = tuple(size)
+    found = compared(xp, states, p, shape, dtype, precision)
+    if found is not None:
+        return found[:2]
+    u, new = draw(xp, states, shape, precision, chunks_of(chunks, shape, p), like=p)
+    return less(xp, u, p, dtype), new
 
 
-def trials(
-    xp: Any, states: Any, p: Any, shape: Shape, dtype: str, precision: str, chunks: Any = None, threads: int = 1
-) -> tuple[Any, Any, int | None]:
-    """Draw ones and zeros as `bernoulli` does; a kernel also checks `p`."""
-    whole = is_array(p) and tuple(p.shape) == shape
+def compared(
+    xp: Any, states: Any, p: Any, shape: Shape, dtype: str, precision: str, threads: int = 1
+) -> tuple[Any, Any, int | None] | None:
+    """Draw ones and zeros as `bernoulli` does, by the library's kernel, which also checks `p`; None without one."""
     compiled = kernel("rng.bernoulli", xp)
-    if compiled is not None and 0 not in shape and (whole or not is_array(p)):
-        bounds = p if whole else xp.full((1,), p, dtype=dtype_of(xp, precision))
-        if type(states) is not type(bounds) and library_name(states) == HOST:
-            states = convert(states, xp)
-        same = type(states) is type(bounds)
-        found: tuple[Any, Any, int | None] | None = (
-            compiled(states, bounds, shape, dtype, precision, threads) if same else None
-        )
-        if found is not None:
-            return found
-    if is_lazy(xp) and is_array(p) and is_lazy(array_namespace(p)) and not math.isnan(p.size):
-        drawn = _lazily(xp, compared, states, shape, dtype, chunks, p, precision=precision)
-        return drawn, after(states, math.prod(shape)), None
-    u, new = draw(xp, states, shape, precision, chunks)
-    return less(xp, u, p, dtype), new, None
+    if compiled is None or 0 in shape or (is_array(p) and tuple(p.shape) != shape):
+        return None
+    bounds = p if is_array(p) else xp.full((1,), p, dtype=dtype_of(xp, precision))
+    if type(states) is not type(bounds) and library_name(states) == HOST:
+        states = convert(states, xp)
+    if type(states) is not type(bounds):
+        return None
+    found: tuple[Any, Any, int | None] | None = compiled(states, bounds, shape, dtype, precision, threads)
+    return found
 
 
 def binomial(xp: Any, states: Any, p: Any, size: Sequence[int], n: int, dtype: str, precision: str) -> tuple[Any, Any]:
@@ -164,9 +168,9 @@ def binomial(xp: Any, states: Any, p: Any, size: Sequence[int], n: int, dtype: s
 
 
 def binomial_of_sigmoid(
-    xp: Any, states: Any, x: Any, size: Sequence[int], n: int, dtype: str, precision: str
+    xp: Any, states: Any, *terms: Any, size: Sequence[int], n: int, dtype: str, precision: str
 ) -> tuple[Any, Any]:
-    """Draw as `binomial` does, with the sigmoids of log-odds as probabilities.
+    """Draw as `binomial` does, with the sigmoids of log-odds as probabilities: of an array, or of the sum of two.
 
     Examples
     --------
@@ -174,45 +178,18 @@ def binomial_of_sigmoid(
     >>> from nbm_xp.namespace import get_namespace
     >>> from nbm_xp.rng import substreams
     >>> x, states = np.asarray([-1.0, 0.0, 1.0, 30.0], dtype="float32"), substreams((31,) * 6, 2)
-    >>> binomial_of_sigmoid(get_namespace("numpy"), states, x, (4,), 1, "int8", "float32")[0].tolist()
+    >>> how = {"size": (4,), "n": 1, "dtype": "int8", "precision": "float32"}
+    >>> binomial_of_sigmoid(get_namespace("numpy"), states, x, **how)[0].tolist()
     [1, 0, 1, 1]
     """
     shape = tuple(size)
-    sigmoid = sigmoid_for(xp, dtype_name(x))
     compiled = kernel("rng.bernoulli_of_sigmoid", xp) if precision == "float32" else None  # float32 only
-    if n == 1 and compiled is not None and type(states) is type(x) and x.shape == shape and 0 not in shape:
-        found: tuple[Any, Any] | None = compiled(states, x, dtype, precision, sigmoid)
+    if n == 1 and compiled is not None and 0 not in shape and library_name(states) == library_name(xp):
+        found: tuple[Any, Any] | None = compiled(states, terms, shape, dtype, sigmoid_for(xp, "float32"))
         if found is not None:
             return found
-    return binomial(xp, states, sigmoid(x), shape, n, dtype, precision)
-
-
-def binomial_of_affine(
-    xp: Any, states: Any, a: Any, b: Any, bias: Any, size: Sequence[int], n: int, dtype: str, precision: str
-) -> tuple[Any, Any]:
-    """Draw with log-odds ``a @ b + bias``, which may not be stored: the step of a Gibbs sampler.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nbm_xp.namespace import get_namespace
-    >>> from nbm_xp.rng import substreams
-    >>> xp, states = get_namespace("numpy"), substreams((31,) * 6, 2)
-    >>> a, bias = np.eye(2, dtype="float32"), np.asarray([30.0, -30.0], dtype="float32")
-    >>> binomial_of_affine(xp, states, a, a, bias, (2, 2), 1, "float32", "float32")[0].tolist()
-    [[1.0, 0.0], [1.0, 0.0]]
-    """
-    shape, product = tuple(size), xp.matmul(a, b)
-    compiled, kind = kernel("rng.bernoulli_of_sum", xp) if precision == "float32" else None, dtype_name(product)
-    one_by_one = n == 1 and dtype == kind and type(states) is type(product) and product.shape == shape
-    if compiled is not None and one_by_one and 0 not in shape:
-        sigmoid = sigmoid_for(xp, kind)
-        found: tuple[Any, Any] | None = compiled(
-            states, product, bias, precision, sigmoid, lambda: xp.matmul(a, b) + bias
-        )
-        if found is not None:
-            return found
-    return binomial_of_sigmoid(xp, states, product + bias, shape, n, dtype, precision)
+    x = reduce(operator.add, terms)
+    return binomial(xp, states, sigmoid_for(xp, dtype_name(x))(x), shape, n, dtype, precision)
 
 
 def less(xp: Any, u: Any, p: Any, dtype: str) -> Any:
@@ -223,12 +200,11 @@ def less(xp: Any, u: Any, p: Any, dtype: str) -> Any:
 
 
 def _lazily(
-    xp: Any, make: Callable[..., Any], states: Any, shape: Shape, dtype: str, chunks: Any, *parts: Any, **options: Any
+    xp: Any, make: Callable[..., Any], states: Any, shape: Shape, dtype: str, chunks: Any, like: Any = None
 ) -> Any:
-    """Return the Dask array of a draw from states, with blocks of the library of the blocks of `parts`."""
+    """Return the Dask array of a draw from states."""
     args = (_compact(states) if library_name(states) == HOST else asarray(states, xp),)
-    block = Draw(make, None, shape, dtype, library_of_blocks(xp, *parts, states), options=tuple(options.items()))
-    return made(xp, block, parts, chunks=chunks, args=args)
+    return made(xp, Draw(make, None, shape, dtype, library_of_blocks(xp, like, states)), chunks=chunks, args=args)
 
 
 def _compact(states: Any) -> Any:
@@ -258,7 +234,7 @@ def uniforms(draw: Draw, offset: Shape, shape: Shape, states: Any) -> Any:
     """Compute a block of uniforms from the states of all streams."""
     states = _expanded(states)
     runs = block_runs(draw.whole, offset, shape)
-    return draw.xp.reshape(elements(states, states.shape[0], *runs, draw.dtype, draw.library), shape)
+    return draw.xp.reshape(elements(states, *runs, draw.dtype, draw.library), shape)
 
 
 def normals(draw: Draw, offset: Shape, shape: Shape, states: Any) -> Any:
@@ -272,10 +248,5 @@ def normals(draw: Draw, offset: Shape, shape: Shape, states: Any) -> Any:
     some = lasts > firsts
     is_sine = (host.arange(firsts.shape[0]) >= begins.shape[0])[some]
     firsts, sizes = firsts[some], (lasts - firsts)[some]
-    u1, u2 = (elements(states, states.shape[0], firsts + shift, sizes, draw.dtype, draw.library) for shift in (0, half))
+    u1, u2 = (elements(states, firsts + shift, sizes, draw.dtype, draw.library) for shift in (0, half))
     return xp.reshape(normal_of_pairs(xp, u1, u2, asarray(host.repeat(is_sine, sizes), xp)), shape)
-
-
-def compared(draw: Draw, offset: Shape, shape: Shape, p: Any, states: Any, *, precision: str) -> Any:
-    """Compute a block of ones and zeros with their probabilities, and its uniforms in the same task."""
-    return less(draw.xp, uniforms(draw.changed(precision), offset, shape, states), p, draw.dtype)

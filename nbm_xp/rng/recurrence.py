@@ -19,11 +19,9 @@ from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import (
     M1,
     M2,
-    MAX_STREAMS,
     OUTPUT_STEPS,
     STREAM_STEPS,
     Followed,
-    State,
     Transition,
     centred,
     transition,
@@ -31,8 +29,7 @@ from nbm_xp.namespace.mrg31k3p.integers import (
 from nbm_xp.namespace.mrg31k3p.integers import jump as jump_of_ints
 
 __all__ = [
-    "Six", "advance", "integers", "integers_at", "jumped", "moved", "orbit", "rows_at", "rows_of", "starts_at",
-    "substreams",
+    "Six", "advance", "integers", "integers_at", "jumped", "moved", "orbit", "rows_at", "rows_of", "substreams",
 ]  # fmt: skip
 
 Six: TypeAlias = tuple[Any, ...]
@@ -80,12 +77,12 @@ def _each(six: Six, key: Any) -> Six:
     return tuple(value[key] for value in six)
 
 
-def _ladder(xp: Any, start: Six, steps: int, exponents: Any, largest: int, *, rows: bool = False) -> Six:
-    """Jump each of many states by a number of jumps of its own, one bit of the numbers at a time."""
+def _ladder(xp: Any, start: Six, steps: Any, largest: int) -> Six:
+    """Return the rows that lie each its own number of steps after `start`, one bit of the numbers at a time."""
     out = start
     for bit in range(largest.bit_length()):
-        moved = _times(centred(transition(steps << bit), transpose=rows), out)
-        taken = (exponents >> bit) % 2 == 1
+        moved = _times(centred(transition(1 << bit), transpose=True), out)
+        taken = (steps >> bit) % 2 == 1
         out = tuple(xp.where(taken, new, old) for new, old in zip(moved, out, strict=True))
     return out
 
@@ -181,14 +178,9 @@ def advance(xp: Any, states: Any, n: int) -> Any:
     >>> advance(xp, states, 3)[:, 0].tolist()
     [4194433, 4194433]
     """
-    count = states.shape[0]
-    steps, ahead = divmod(n, count)
-    six = split(xp, states)
-    parts = []
-    if ahead:
-        parts.append(join(xp, _times(centred(transition(steps + 1)), _each(six, slice(ahead)))))
-    parts.append(join(xp, _times(centred(transition(steps)), _each(six, slice(ahead, None)))))
-    return xp.concat(parts, axis=0) if len(parts) > 1 else parts[0]
+    steps, ahead = divmod(n, states.shape[0])
+    others = moved(xp, states[ahead:, :], steps)
+    return xp.concat([moved(xp, states[:ahead, :], steps + 1), others], axis=0) if ahead else others
 
 
 def integers(xp: Any, states: Any, n: int) -> Any:
@@ -212,23 +204,24 @@ def integers(xp: Any, states: Any, n: int) -> Any:
     return (xp.concat(parts, axis=0) if len(parts) > 1 else parts[0])[:n]
 
 
-def integers_at(xp: Any, source: State | Any, streams: int, places: Any, span: tuple[int, int], output: int = 0) -> Any:
+def integers_at(xp: Any, states: Any, places: Any, span: tuple[int, int], output: int = 0) -> Any:
     """Return the integers at any indices of a draw, each computed alone.
 
-    `source` is the state of the first stream, for streams as laid out by `substreams`, or the states of all streams;
-    `span` is the smallest and the largest of `places`; `output` is the index of the output of each element.
+    `states` are those of all streams; `span` is the smallest and the largest of `places`; `output` is the index of the
+    output of each element.
 
     Examples
     --------
     >>> from nbm_xp.namespace import get_namespace
     >>> xp = get_namespace("numpy")
-    >>> whole = integers(xp, substreams(xp, (234,) * 6, 3), 10)
-    >>> integers_at(xp, (234,) * 6, 3, xp.asarray([9, 4]), (4, 9)).tolist() == whole[[9, 4]].tolist()
+    >>> states = substreams(xp, (234,) * 6, 3)
+    >>> whole = integers(xp, states, 10)
+    >>> integers_at(xp, states, xp.asarray([9, 4]), (4, 9)).tolist() == whole[[9, 4]].tolist()
     True
     """
-    shape, places = places.shape, xp.reshape(places, (-1,))
+    streams, shape, places = states.shape[0], places.shape, xp.reshape(places, (-1,))
     rows = _centre(xp, rows_at(xp, places // streams, (span[0] // streams, span[1] // streams), output))
-    return xp.reshape(_outputs(xp, rows, starts_at(xp, source, streams, places % streams)), shape)
+    return xp.reshape(_outputs(xp, rows, _gathered(xp, split(xp, states), places % streams)), shape)
 
 
 def rows_at(xp: Any, steps: Any, span: tuple[int, int], output: int = 0) -> Six:
@@ -236,7 +229,7 @@ def rows_at(xp: Any, steps: Any, span: tuple[int, int], output: int = 0) -> Six:
     first, length = span[0], span[1] - span[0] + 1
     start = _first_row(first + 1, output)
     if length > steps.shape[0] + LONGEST_TABLE:
-        return _ladder(xp, _constant(xp, start), 1, steps - first, length - 1, rows=True)
+        return _ladder(xp, _constant(xp, start), steps - first, length - 1)
     own = kernel("rng.rows", xp)
     table = orbit(xp, _constant(xp, start), 1, length, rows=True) if own is None else own(start, length)
     return _gathered(xp, table, steps - first)
@@ -251,15 +244,6 @@ def rows_of(streams: int, output: int = 0) -> Callable[[Any], Six]:
         return rows_at(host, steps, (concrete_int(host.min(steps)), concrete_int(host.max(steps))), output)
 
     return rows
-
-
-def starts_at(xp: Any, source: State | Any, streams: int, which: Any) -> Six:
-    """Return the initial states of some streams: from one table if there are many, else each on its own."""
-    if not isinstance(source, tuple):
-        return _gathered(xp, split(xp, source), which)
-    if streams <= max(which.shape[0], MAX_STREAMS):
-        return _gathered(xp, split(xp, substreams(xp, source, streams)), which)
-    return _ladder(xp, _constant(xp, source), STREAM_STEPS, which, streams - 1)
 
 
 def _gathered(xp: Any, six: Six, index: Any) -> Six:

@@ -31,7 +31,7 @@ from nbm_xp.namespace import (
     with_derivatives,
 )
 from nbm_xp.namespace.batches import block_namespace
-from nbm_xp.namespace.compiling import is_traced, strictly_rounded
+from nbm_xp.namespace.compiling import strictly_rounded
 from nbm_xp.namespace.errors import say_lack
 from nbm_xp.namespace.memory import joined
 from nbm_xp.namespace.mrg31k3p import kernel
@@ -43,6 +43,7 @@ from .parameters import chunks_of
 from .uniforms import (
     HOST,
     Shape,
+    advance,
     at_places,
     block_runs,
     elements,
@@ -124,26 +125,17 @@ class ElementUniforms:
 
     def states(self) -> Any:
         """Return the initial states of the streams of the whole array."""
-        if not self._kept:
-            self._kept.append(self._starts(self.state))
+        if not self._kept and isinstance(self.state[0], int):
+            self._kept.append(substreams(self.state, self.streams))
+        elif not self._kept:
+            with wide_dtypes(self.xp):
+                self._kept.append(recurrence.substreams(self.xp, self.state, self.streams))
         return self._kept[0]
-
-    def _starts(self, state: Followed) -> Any:
-        """Return the initial states of the streams from that of the first: of NumPy for ints, else of the library."""
-        if isinstance(state[0], int):
-            return substreams(state, self.streams)
-        with wide_dtypes(self.xp):
-            return recurrence.substreams(self.xp, state, self.streams)
 
     def states_at(self, output: int) -> Any:
         """Return the states of the streams before an output of each element."""
         states = self.states()
-        if not output:
-            return states
-        if is_traced([states]):
-            with wide_dtypes(self.xp):
-                return recurrence.moved(self.xp, states, output * OUTPUT_STEPS)
-        return self._starts(recurrence.jumped(self.state, output * OUTPUT_STEPS))
+        return advance(states, output * OUTPUT_STEPS * self.streams) if output else states
 
     def rows(self, places: Any = None) -> Any:
         """Return the rows of some elements, by default those that begin runs: see `recurrence.rows_at`."""
@@ -170,7 +162,7 @@ class ElementUniforms:
         """
         if self.is_whole:
             return numbers(self.xp, self.states_at(output), self.n, dtype, line, threads, out)
-        u = elements(self.states(), self.streams, self.begins, self.lengths, dtype, self.library, output)
+        u = elements(self.states(), self.begins, self.lengths, dtype, self.library, output)
         return u * line[0] + line[1] if line else u
 
     def uniform(self, j: int, among: Any = None, dtype: str = "float64") -> Any:
@@ -181,8 +173,8 @@ class ElementUniforms:
         xp, runs = self.xp, (self.begins, self.lengths)
         places = xp.take(asarray(places_of(*runs), xp), among, axis=0)
         if self.library == HOST and kernel("rng.runs", HOST) is not None:
-            return elements(self.states(), self.streams, places, xp.ones_like(places), dtype, self.library, output)
-        return at_places(xp, convert(self.states(), xp), self.streams, places, span_of(*runs), dtype, output)
+            return elements(self.states(), places, xp.ones_like(places), dtype, self.library, output)
+        return at_places(xp, convert(self.states(), xp), places, span_of(*runs), dtype, output)
 
     def fine(self, j: int, among: Any = None) -> Any:
         """Return float64 uniforms of 53 bits, of outputs `j` and ``j + 1``; see `uniform`."""
@@ -207,8 +199,7 @@ class ElementUniforms:
             begins, lengths = cut_at_steps(self.begins, self.lengths, streams)
             second = begins // streams % 2
             u1, u2 = (
-                elements(self.states(), streams, begins + streams * (k - second), lengths, wide, self.library)
-                for k in (0, 1)
+                elements(self.states(), begins + streams * (k - second), lengths, wide, self.library) for k in (0, 1)
             )
             z = normal_of_pairs(xp, u1, u2, asarray(host.repeat(second == 1, lengths), xp))
         return z * line[0] + line[1] if line else z

@@ -168,17 +168,13 @@ def from_integers(xp: Any, z: Any, dtype: str) -> Any:
     return xp.astype(few * (511 * 2.0**-24), dtype_of(xp, "float16"))
 
 
-def elements(
-    source: State | Any, streams: int, begins: Any, lengths: Any, dtype: str, library: str = HOST, output: int = 0
-) -> Any:
+def elements(states: Any, begins: Any, lengths: Any, dtype: str, library: str = HOST, output: int = 0) -> Any:
     """Return runs of consecutive elements of a draw, and compute no others.
 
     Parameters
     ----------
-    source : six ints, or array
-        State of the first stream, or states of all streams.
-    streams : int
-        Number of streams of the draw.
+    states : array
+        States of all streams, of that library or NumPy.
     begins, lengths : numpy.ndarray
         First indices and lengths of the runs: int64, of shape (count,).
     dtype : {"float16", "float32", "float64", "wide"}
@@ -196,22 +192,19 @@ def elements(
     Examples
     --------
     >>> import numpy as np
-    >>> elements((234,) * 6, 2, np.asarray([0, 3]), np.asarray([2, 1]), "float64").round(3).tolist()
+    >>> elements(substreams((234,) * 6, 2), np.asarray([0, 3]), np.asarray([2, 1]), "float64").round(3).tolist()
     [0.45, 0.306, 0.078]
     """
     host, xp = host_namespace(), get_namespace(library)
     total = int(host.sum(lengths))
     if not total:
         return xp.zeros((0,), dtype=dtype_of(xp, "float64" if dtype == "wide" else dtype))
-    own = kernel("rng.runs", library)
-    if own is not None and streams <= max(total, MAX_STREAMS):
-        states = substreams(source, streams) if isinstance(source, tuple) else source
-        return own(begins, lengths, recurrence.rows_of(streams, output), convert(states, xp), dtype)
+    own, states = kernel("rng.runs", library), convert(states, xp)
+    if own is not None:
+        return own(begins, lengths, recurrence.rows_of(states.shape[0], output), states, dtype)
     with wide_dtypes(xp):
-        source = source if isinstance(source, tuple) else convert(source, xp)
-        return at_places(
-            xp, source, streams, asarray(places_of(begins, lengths), xp), span_of(begins, lengths), dtype, output
-        )
+        places = asarray(places_of(begins, lengths), xp)
+        return at_places(xp, states, places, span_of(begins, lengths), dtype, output)
 
 
 def places_of(begins: Any, lengths: Any) -> Any:
@@ -234,14 +227,11 @@ def span_of(begins: Any, lengths: Any) -> tuple[int, int]:
     return int(host.min(begins)), int(host.max(begins + lengths)) - 1
 
 
-def at_places(
-    xp: Any, source: State | Any, streams: int, places: Any, span: tuple[int, int], dtype: str, output: int = 0
-) -> Any:
+def at_places(xp: Any, states: Any, places: Any, span: tuple[int, int], dtype: str, output: int = 0) -> Any:
     """Return the elements at any indices of a draw: see `elements`; `recurrence.integers_at` for places and span."""
     if dtype == "wide":
-        both = (at_places(xp, source, streams, places, span, "float64", k) for k in (output, output + 1))
-        return two_draws(*both)
-    return from_integers(xp, recurrence.integers_at(xp, source, streams, places, span, output), dtype)
+        return two_draws(*(at_places(xp, states, places, span, "float64", k) for k in (output, output + 1)))
+    return from_integers(xp, recurrence.integers_at(xp, states, places, span, output), dtype)
 
 
 def block_runs(shape: Shape, offset: Shape, block: Shape) -> tuple[Any, Any]:

@@ -26,7 +26,7 @@ from nbm_xp.graphs import GraphMachine, edwards_anderson, lattice
 from nbm_xp.namespace import core, exponentials, host_namespace
 from nbm_xp.namespace.convolution import winograd
 from nbm_xp.rng import Generator, bernoulli, elementary, substreams
-from nbm_xp.rng.draws import binomial_of_affine, binomial_of_sigmoid, normal
+from nbm_xp.rng.draws import binomial_of_sigmoid, normal
 from nbm_xp.rng.uniforms import advance
 from nbm_xp.tape import value_and_grad
 from tests.helpers.promise import PROMISES, SEED, written
@@ -145,10 +145,9 @@ def exercise() -> None:
     for sample in ("int8", "int32", "int64", "float32", "float64"):
         own = elementary.kernel("rng.bernoulli_of_sigmoid", "numpy")
         assert own is not None
-        own(states, odds, sample, "float32", lambda x: 1 / (1 + np.exp(-x)))
-    binomial_of_sigmoid(xp, states, odds, SIZE, 1, "float32", "float32")
-    for bias in (odds[0], odds[:, :1]):
-        binomial_of_affine(xp, states, odds, np.eye(SIZE[1], dtype="float32"), bias, SIZE, 1, "float32", "float32")
+        own(states, (odds,), SIZE, sample, lambda x: 1 / (1 + np.exp(-x)))
+    for terms in ((odds,), (odds, odds[0]), (odds, odds[:, :1])):
+        binomial_of_sigmoid(xp, states, *terms, size=SIZE, n=1, dtype="float32", precision="float32")
     for shape in ((70, 1000), (977, 9), (300, 33)):
         rows = (rng.normal(size=shape) * 30).astype("float32")
         rows[0], rows[1, :3], rows[2, 1], rows[3, 2] = -np.inf, -np.inf, 3e38, np.nan

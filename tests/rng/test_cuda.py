@@ -186,8 +186,8 @@ def test_cupy_draws_where_the_states_lie(library: Library) -> None:
 def test_cupy_gives_runs_states_and_comparisons_of_the_host(library: Library, dtype: str) -> None:
     states = substreams((12345, 1, 2, 3, 4, 5), 40)
     there, begins, lengths = asarray(states, library.xp), np.asarray([7, 100, 2000]), np.asarray([90, 1, 3000])
-    want = elements(states, 40, begins, lengths, dtype)
-    np.testing.assert_array_equal(to_numpy(elements(there, 40, begins, lengths, dtype, "cupy")), want, strict=True)
+    want = elements(states, begins, lengths, dtype)
+    np.testing.assert_array_equal(to_numpy(elements(there, begins, lengths, dtype, "cupy")), want, strict=True)
     np.testing.assert_array_equal(to_numpy(after(there, 12345)), after(states, 12345), strict=True)
     for probability in ("float32", "float64"):
         p = np.random.default_rng(0).random(3000).astype(probability)

@@ -17,6 +17,6 @@ ON_DEVICES = (*_BOTH, "bernoulli")
 """What CUDA devices have kernels for."""
 
 register_core_kernels("rng", f"{__name__}.numpy_draws", (*_BOTH, "rows", "substreams", "whole_digits"))
-register_core_kernels("rng", f"{__name__}.numpy_trials", ("bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum"))
+register_core_kernels("rng", f"{__name__}.numpy_trials", ("bernoulli", "bernoulli_of_sigmoid"))
 for name in ON_DEVICES:
     register_kernel(f"rng.{name}", "cupy", f"{__name__}.cuda_draws:{name}")

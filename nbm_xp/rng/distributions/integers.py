@@ -22,7 +22,7 @@ from nbm_xp.namespace import array_namespace, asarray, dtype_of, is_array
 from nbm_xp.namespace.kernels import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1
 
-from ..draws import less, trials
+from ..draws import compared, less
 from ..elementary import log
 from ..rules import PROBABILITY, TRIALS, Rule, interval, require, require_enough, require_held, require_weights
 from ..tasks import Draw, ElementUniforms, of_block
@@ -255,12 +255,13 @@ def successes(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, count: int,
     kind = "int64" if draw.dtype == "bool" and count > 1 else draw.dtype
     uniforms, total = draw.uniforms(offset, shape), xp.zeros(shape, dtype=dtype_of(xp, kind))
     for output in range(count):
-        wrong = None
+        found = None
         if uniforms.is_whole:
-            states = uniforms.states_at(output)
-            sample, _, wrong = trials(xp, states, p, shape, kind, precision, threads=draw.threads)
+            found = compared(xp, uniforms.states_at(output), p, shape, kind, precision, draw.threads)
+        if found is not None:
+            sample, _, wrong = found
         else:
-            sample = less(xp, xp.reshape(uniforms.drawn(precision, output), shape), p, kind)
+            sample, wrong = less(xp, xp.reshape(uniforms.drawn(precision, output), shape), p, kind), None
         if not output and is_array(p) and wrong != 0:  # a kernel found invalid values, or did not check
             require("p", p, PROBABILITY)
         total = xp.asarray(total + sample) if output else sample  # NumPy's sum of arrays without axes is a scalar

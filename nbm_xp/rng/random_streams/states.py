@@ -15,8 +15,9 @@ References
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache, partial
 from typing import Any
 
 from nbm_xp.namespace import asarray, default_namespace, dtype_name, host_namespace, is_lazy, library_name, use_backend
@@ -34,20 +35,10 @@ _advancing = threading.RLock()
 """Lock held while a state advances, so that no two draws, in any threads, use the same streams."""
 
 
-class _Look:
-    """Evaluate a Tensor without advancing the streams, by updating their state to itself."""
-
-    __slots__ = ("compiled", "state", "tensor")
-
-    def __init__(self, tensor: Tensor, state: Variable) -> None:
-        self.tensor = tensor
-        self.state = state
-        self.compiled: Any = None
-
-    def __call__(self) -> Any:
-        if self.compiled is None:
-            self.compiled = function([], self.tensor, updates=[(self.state, self.state)])
-        return self.compiled()
+def _look(tensor: Tensor, state: Variable) -> Callable[[], Any]:
+    """Return a function that evaluates a Tensor without advancing the streams, by updating their state to itself."""
+    compiled = cache(partial(function, [], tensor, updates=[(state, state)]))
+    return lambda: compiled()()
 
 
 class StreamStates:
@@ -259,7 +250,7 @@ class StreamStates:
         """
         node_rstate.default_update = new_rstate
         for tensor in (node_rstate, new_rstate):
-            tensor.node.evaluator = _Look(tensor, node_rstate)
+            tensor.node.evaluator = _look(tensor, node_rstate)
         self.state_updates.append((node_rstate, new_rstate, size, nstreams))
         return sample
 
