@@ -66,15 +66,10 @@ def orbit(xp: Any, start: Six, steps: int, count: int, *, rows: bool = False) ->
     out, length = start, 1
     while length < count:
         matrices = centred(transition(steps * length), transpose=rows)
-        more = _times(matrices, _each(out, (slice(min(length, count - length)), ...)))
+        more = _times(matrices, tuple(value[: min(length, count - length), ...] for value in out))
         out = tuple(xp.concat(pair, axis=0) for pair in zip(out, more, strict=True))
         length = min(2 * length, count)
     return out
-
-
-def _each(six: Six, key: Any) -> Six:
-    """Index all six arrays."""
-    return tuple(value[key] for value in six)
 
 
 def _ladder(xp: Any, start: Six, steps: Any, largest: int) -> Six:

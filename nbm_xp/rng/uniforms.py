@@ -136,11 +136,8 @@ def numbers(
         return own(states, n, dtype, scale_and_shift, threads, out)[0]
     # raises at once if the library, as configured now, lacks the dtype, or memory is insufficient
     xp.empty((n,), dtype=dtype_of(xp, kind))
-    if own is not None:
-        u = own(states, n, dtype)[0]
-    else:
-        with wide_dtypes(xp):
-            (u,) = _drawing(xp, n, dtype)(states)
+    with wide_dtypes(xp):
+        u = _drawing(xp, n, dtype)(states)[0] if own is None else own(states, n, dtype)[0]
     return u * scale_and_shift[0] + scale_and_shift[1] if scale_and_shift else u
 
 

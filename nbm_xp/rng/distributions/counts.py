@@ -32,7 +32,7 @@ from ..elementary import exp, expm1, log, log1p, log_factorial, quotient, series
 from ..rules import ABOVE_ONE, BELOW_ONE, PROBABILITY, RATE, SOME_PROBABILITY, TRIALS, Rule
 from ..tasks import ElementUniforms
 from ..uniforms import two_draws
-from .sampling import any_of, distribution, exponential_number, until_accepted, which_of
+from .sampling import any_of, distribution, either, exponential_number, until_accepted
 
 __all__ = ["binomial", "geometric", "hypergeometric", "logseries", "poisson", "zipf"]
 
@@ -73,22 +73,16 @@ def poisson(uniforms: ElementUniforms, lam: Any) -> Any:
     """Return Poisson numbers: by search if the mean is below 10, else by PTRS [1]_."""
     xp = array_namespace(lam)
     small = lam < _SEARCHED
-    few = many = None
-    some_small, some_not = which_of(xp, small, ~small)
-    if some_small:
+
+    def few() -> Any:
         mean = xp.where(small, lam, 1.0)
-        few = _searched("poisson_search", uniforms.uniform(0), exp(-mean), lambda k, mean: mean / k, mean)
-    if some_not:
+        return _searched("poisson_search", uniforms.uniform(0), exp(-mean), lambda k, mean: mean / k, mean)
+
+    def many() -> Any:
         constants = _poisson_constants(xp.where(small, _SEARCHED, lam))
-        many = until_accepted(uniforms, 2, _poisson_attempt, *constants, own="poisson")
-    return _either(xp, small, few, many)
+        return until_accepted(uniforms, 2, _poisson_attempt, *constants, own="poisson")
 
-
-def _either(xp: Any, small: Any, few: Any, many: Any) -> Any:
-    """Return the numbers of one method or the other; None is a method that was not needed."""
-    if few is None or many is None:
-        return many if few is None else few
-    return xp.where(small, few, many)
+    return either(xp, small, few, many)
 
 
 def _poisson_constants(lam: Any) -> tuple[Any, ...]:
@@ -127,19 +121,20 @@ def binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
     p = xp.where(flipped, 1.0 - p, p)
     mean = n * p
     small = mean < _SEARCHED
-    few = many = None
-    some_small, some_not, some_many = which_of(xp, small, ~small, n >= MANY_EVENTS)
-    if some_small:
+
+    def few() -> Any:
         rare = xp.where(small, p, 0.0)
         odds = rare / (1.0 - rare)
         u, first = uniforms.uniform(0), exp(n * log1p(-rare))
-        few = _searched("binomial_search", u, first, lambda k, n, odds: (n + 1.0 - k) / k * odds, n, odds)
-        few = xp.minimum(few, n)
-    if some_not:
+        found = _searched("binomial_search", u, first, lambda k, n, odds: (n + 1.0 - k) / k * odds, n, odds)
+        return xp.minimum(found, n)
+
+    def many() -> Any:
         constants = _binomial_constants(xp.where(small, 20.0, n), xp.where(small, 0.5, p))
-        own = "" if some_many else "binomial"
-        many = until_accepted(uniforms, 2, _binomial_attempt, *constants, own=own)
-    value = _either(xp, small, few, many)
+        own = "" if any_of(xp, n >= MANY_EVENTS) else "binomial"
+        return until_accepted(uniforms, 2, _binomial_attempt, *constants, own=own)
+
+    value = either(xp, small, few, many)
     return xp.where(flipped, n - value, value)
 
 

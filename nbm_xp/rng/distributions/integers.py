@@ -28,7 +28,7 @@ from ..rules import PROBABILITY, TRIALS, Rule, interval, require, require_enough
 from ..tasks import Draw, ElementUniforms, of_block
 from ..uniforms import Shape
 from .counts import binomial
-from .sampling import any_of, until_accepted, which_of
+from .sampling import any_of, either, until_accepted
 
 __all__ = [
     "SPAN_OF_TWO", "integers", "integers_of_draw", "multinomial", "order_of_rows", "outcomes", "random_order",
@@ -37,6 +37,8 @@ __all__ = [
 
 _ONE: Final = 2**52  # probability 1 as an integer
 _LEAST: Final = 2.0**-1000  # smallest probability used, to keep exponential keys finite
+
+_FEW: Final = 1000  # keys, whose stable order takes less time than looking for equal ones
 
 SPAN_OF_TWO: Final = M1 * M1
 """Number of values of two outputs of the recurrence."""
@@ -51,13 +53,12 @@ def integers(uniforms: ElementUniforms, low: Any, span: Any) -> Any:
     """Return equally probable integers from `low` to ``low + span - 1``."""
     xp = array_namespace(low, span)
     short = span <= M1
-    some_short, some_not = which_of(xp, short, ~short)
-    if not some_short:
-        return _digits(uniforms, 2, low, span)
-    if not some_not:
-        return _digits(uniforms, 1, low, span)
-    few = _digits(uniforms, 1, low, xp.where(short, span, 1))
-    return xp.where(short, few, _digits(uniforms, 2, low, xp.where(short, 1, span)))
+    return either(
+        xp,
+        short,
+        lambda: _digits(uniforms, 1, low, xp.where(short, span, 1)),
+        lambda: _digits(uniforms, 2, low, xp.where(short, 1, span)),
+    )
 
 
 def _hardly_rejected(span: int, n: int) -> bool:
@@ -147,7 +148,9 @@ def _order_of(uniforms: ElementUniforms, p: Any = None) -> Any:
 
 
 def _stable_order(xp: Any, key: Any) -> Any:
-    """Return the stable order of keys that are almost all different: first unstably, which is several times faster."""
+    """Return the stable order of keys that are almost all different: of many, unstably first, which is much faster."""
+    if key.shape[0] <= _FEW:
+        return xp.argsort(key, stable=True)
     order = xp.argsort(key, stable=False)
     ascending = xp.take(key, order, axis=0)
     return xp.argsort(key, stable=True) if any_of(xp, ascending[1:] == ascending[:-1]) else order

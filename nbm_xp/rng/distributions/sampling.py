@@ -24,8 +24,8 @@ from ..tasks import ElementUniforms
 from ..uniforms import two_draws
 
 __all__ = [
-    "DISTRIBUTIONS", "Distribution", "any_of", "distribution", "exponential_number", "folded", "grown", "normal_number",
-    "ones", "root", "scaled", "until_accepted", "which_of",
+    "DISTRIBUTIONS", "Distribution", "any_of", "distribution", "either", "exponential_number", "folded", "grown",
+    "normal_number", "ones", "root", "scaled", "until_accepted", "which_of",
 ]  # fmt: skip
 
 Sampler: TypeAlias = Callable[..., Any]
@@ -199,6 +199,14 @@ def which_of(xp: Any, *conditions: Any) -> list[bool]:
 def any_of(xp: Any, condition: Any) -> bool:
     """Whether a condition holds anywhere."""
     return which_of(xp, condition)[0]
+
+
+def either(xp: Any, condition: Any, first: Callable[[], Any], second: Callable[[], Any]) -> Any:
+    """Return ``where(condition, first(), second())``; a method that no element needs is not called."""
+    some, others = which_of(xp, condition, ~condition)
+    if not (some and others):
+        return first() if some else second()
+    return xp.where(condition, first(), second())
 
 
 def until_accepted(

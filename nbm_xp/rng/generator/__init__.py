@@ -8,13 +8,11 @@ methods are grouped in base classes that share the state.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from typing import Any, Final, Self
 
-from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, is_integer, wide_dtypes
+from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, host_namespace, is_integer, wide_dtypes
 from nbm_xp.namespace.compiling import current_trace, is_traced
-from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, Followed
+from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS
 
 from ..parameters import count_of
 from ..recurrence import jumped
@@ -271,31 +269,25 @@ class Generator(RealNumbers, TailedNumbers, Counts, Vectors, Choices):
 
     def _hashed(self, *data: int) -> Self:
         """Return a generator whose state is the hash of this generator's state and of some numbers."""
-        with self._hashing() as entropy:
-            return self._at(hashed([*entropy, *_words(*data)]))
+        state = self._state
+        with wide_dtypes(array_namespace(state[0]) if is_traced(state) else host_namespace()):
+            return self._at(hashed([*state, *_words(*data)]))
 
     def _folded(self, data: Any) -> Self:
         """Return the generator of `fold_in` for a traced integer, of one or two 32-bit words."""
         if data.ndim or not is_integer(data):
             raise TypeError(f"data must be an int or a str, got an array of {dtype_name(data)} and shape {data.shape}")
         xp = array_namespace(data)
-        with wide_dtypes(xp), self._hashing() as entropy:
+        with wide_dtypes(xp):
             wide = xp.astype(data, dtype_of(xp, "int64"))
             is_negative = data < 0
             size = xp.where(is_negative, -wide, wide)
             low, high = size & (2**32 - 1), size >> 32 & (2**32 - 1)
-            words = [*entropy, *_words(_NUMBER), 1, xp.astype(is_negative, wide.dtype)]
+            words = [*self._state, *_words(_NUMBER), 1, xp.astype(is_negative, wide.dtype)]
             one, two = hashed([*words, 1, low]), hashed([*words, 2, low, high])
             made = self._at(tuple(xp.where(high == 0, short, long) for short, long in zip(one, two, strict=True)))
         made._trace = current_trace()
         return made
-
-    @contextmanager
-    def _hashing(self) -> Iterator[Followed]:
-        """Yield the state, in a context in which it can be hashed."""
-        state = self._state
-        with nullcontext() if isinstance(state[0], int) else wide_dtypes(array_namespace(state[0])):
-            yield state
 
 
 def _words(*data: int) -> list[int]:
