@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 from nbm_xp.namespace import (
@@ -19,8 +19,6 @@ from nbm_xp.namespace import (
     convert,
     dtype_name,
     dtype_of,
-    from_blocks,
-    get_namespace,
     host_namespace,
     is_array,
     is_lazy,
@@ -52,12 +50,11 @@ def after(states: Any, n: int) -> Any:
     xp = array_namespace(states)
     if not is_lazy(xp):
         return advance(states, n)
-    blocks = get_namespace(library_of_blocks(xp, states))
-    meta = blocks.zeros((0, 0), dtype=dtype_of(blocks, "int32"))
-    return from_blocks(xp, partial(_advanced, n), states.shape, "int32", -1, args=(states,), name="states", meta=meta)
+    task = Draw(_advanced, None, states.shape, "int32", library_of_blocks(xp, states), options=(("n", n),))
+    return made(xp, task, chunks=-1, args=(states,))
 
 
-def _advanced(n: int, offset: Shape, shape: Shape, states: Any) -> Any:
+def _advanced(draw: Draw, offset: Shape, shape: Shape, states: Any, *, n: int) -> Any:
     return advance(states, n)
 
 
@@ -157,9 +154,7 @@ def binomial(xp: Any, states: Any, p: Any, size: Sequence[int], n: int, dtype: s
     >>> binomial(get_namespace("numpy"), substreams((31,) * 6, 2), 0.5, (4,), 9, "int8", "float32")[0].tolist()
     [4, 3, 6, 6]
     """
-    if n == 1:
-        return bernoulli(xp, states, p, size, dtype, precision)
-    kind = "int64" if dtype == "bool" else dtype
+    kind = "int64" if dtype == "bool" and n > 1 else dtype
     total, states = bernoulli(xp, states, p, size, kind, precision)
     for _ in range(n - 1):
         sample, states = bernoulli(xp, states, p, size, kind, precision)

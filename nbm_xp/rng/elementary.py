@@ -14,28 +14,8 @@ from functools import lru_cache, wraps
 from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace
+from nbm_xp.namespace.mrg31k3p import approximations as parts
 from nbm_xp.namespace.mrg31k3p import kernel
-from nbm_xp.namespace.mrg31k3p.approximations import (
-    FAR_TAIL,
-    HALF_LOG_TWO_PI,
-    HALF_PI_HIGH,
-    HALF_PI_LOW,
-    HALF_WIDTH,
-    LEAST_TAIL,
-    LN2_HIGH,
-    LN2_LOW,
-    LOG_FACTORIALS,
-    ROOT_TWO,
-    STIRLING_ERRORS,
-    central_quantile,
-    cosine_near_zero,
-    exp_near_zero,
-    far_quantile,
-    log_from_parts,
-    outer_quantile,
-    sine_near_zero,
-    stirling_series,
-)
 
 __all__ = [
     "arctan", "cos", "exp", "expm1", "log", "log1p", "log_factorial", "normal_quantile", "quotient", "series_in",
@@ -85,9 +65,9 @@ def log(x: Any) -> Any:
     xp = array_namespace(x)
     k = xp.round(xp.log2(x))
     m = x * _looked_up(xp, _powers(), -k - _LOWEST)
-    for wrong, factor, step in ((m >= ROOT_TWO, 0.5, 1.0), (m < 0.5 * ROOT_TWO, 2.0, -1.0)):
+    for wrong, factor, step in ((m >= parts.ROOT_TWO, 0.5, 1.0), (m < 0.5 * parts.ROOT_TWO, 2.0, -1.0)):
         m, k = xp.where(wrong, m * factor, m), xp.where(wrong, k + step, k)
-    return log_from_parts(m - 1.0, k)
+    return parts.log_from_parts(m - 1.0, k)
 
 
 @_with_kernel
@@ -124,7 +104,7 @@ def exp(x: Any) -> Any:
     xp = array_namespace(x)
     inside = xp.minimum(xp.maximum(x, _LEAST), _MOST)
     k = xp.round(inside * 1.44269504088896338700e00)
-    value = exp_near_zero(inside - k * LN2_HIGH, k * LN2_LOW) * _looked_up(xp, _powers(), k - _LOWEST)
+    value = parts.exp_near_zero(inside - k * parts.LN2_HIGH, k * parts.LN2_LOW) * _looked_up(xp, _powers(), k - _LOWEST)
     return xp.where(x < _LEAST, 0.0, value)
 
 
@@ -203,17 +183,17 @@ def arctan(x: Any) -> Any:
     t = xp.where(turned, (t - 1.0) / (t + 1.0), t)
     z = t * t
     angle = t + t * series_in(z, _ARCTANGENTS)
-    angle = xp.where(turned, HALF_PI_HIGH / 2 + (angle + HALF_PI_LOW / 2), angle)
-    angle = xp.where(steep, HALF_PI_HIGH - (angle - HALF_PI_LOW), angle)
+    angle = xp.where(turned, parts.HALF_PI_HIGH / 2 + (angle + parts.HALF_PI_LOW / 2), angle)
+    angle = xp.where(steep, parts.HALF_PI_HIGH - (angle - parts.HALF_PI_LOW), angle)
     return xp.where(x < 0.0, -angle, angle)
 
 
 def _wave(x: Any, shift: int) -> Any:
     xp = array_namespace(x)
     quarters = xp.round(x * 0.6366197723675814)
-    r = (x - quarters * HALF_PI_HIGH) - quarters * HALF_PI_LOW
+    r = (x - quarters * parts.HALF_PI_HIGH) - quarters * parts.HALF_PI_LOW
     phase = (quarters + shift) % 4.0
-    value = xp.where(phase % 2.0 == 0.0, sine_near_zero(r), cosine_near_zero(r))
+    value = xp.where(phase % 2.0 == 0.0, parts.sine_near_zero(r), parts.cosine_near_zero(r))
     return xp.where(phase >= 2.0, -value, value)
 
 
@@ -252,10 +232,10 @@ def normal_quantile(p: Any) -> Any:
     array([0.        , 1.95996398])
     """
     xp = array_namespace(p)
-    tail = xp.maximum(xp.minimum(p, 1.0 - p), LEAST_TAIL)
+    tail = xp.maximum(xp.minimum(p, 1.0 - p), parts.LEAST_TAIL)
     root = sqrt(-log(tail))
-    is_far = root > FAR_TAIL
-    far = far_quantile(xp.where(is_far, root, FAR_TAIL) - FAR_TAIL)
+    is_far = root > parts.FAR_TAIL
+    far = parts.far_quantile(xp.where(is_far, root, parts.FAR_TAIL) - parts.FAR_TAIL)
     near = _near_quantile(xp.where(is_far, 0.5, p), log, sqrt)
     return xp.where(is_far, xp.where(p < 0.5, -far, far), near)
 
@@ -264,10 +244,10 @@ def _near_quantile(p: Any, log: Callable[[Any], Any] | None = None, sqrt: Callab
     """Return the normal quantiles of probabilities from exp(-25) to 1 - exp(-25)."""
     xp = array_namespace(p)
     q = p - 0.5
-    middle = xp.abs(q) <= HALF_WIDTH
-    near = q * central_quantile(HALF_WIDTH**2 - xp.where(middle, q * q, 0.0))
+    middle = xp.abs(q) <= parts.HALF_WIDTH
+    near = q * parts.central_quantile(parts.HALF_WIDTH**2 - xp.where(middle, q * q, 0.0))
     outside = xp.where(middle, 0.05, xp.minimum(p, 1.0 - p))
-    far = outer_quantile((sqrt or xp.sqrt)(-(log or xp.log)(outside)) - 1.6)
+    far = parts.outer_quantile((sqrt or xp.sqrt)(-(log or xp.log)(outside)) - 1.6)
     return xp.where(middle, near, xp.where(q < 0, -far, far))
 
 
@@ -305,8 +285,8 @@ def log_factorial(k: Any) -> Any:
     """
     xp = array_namespace(k)
     large = xp.maximum(k, 10.0)
-    value = (large + 0.5) * log(large) - large + (HALF_LOG_TWO_PI + stirling_series(large))
-    return _below_ten(k, LOG_FACTORIALS, value)
+    value = (large + 0.5) * log(large) - large + (parts.HALF_LOG_TWO_PI + parts.stirling_series(large))
+    return _below_ten(k, parts.LOG_FACTORIALS, value)
 
 
 def stirling_error(k: Any) -> Any:
@@ -319,4 +299,4 @@ def stirling_error(k: Any) -> Any:
     array([0.081061, 0.007574])
     """
     xp = array_namespace(k)
-    return _below_ten(k, STIRLING_ERRORS, stirling_series(xp.maximum(k, 9.0) + 1.0))
+    return _below_ten(k, parts.STIRLING_ERRORS, parts.stirling_series(xp.maximum(k, 9.0) + 1.0))

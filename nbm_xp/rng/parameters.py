@@ -34,9 +34,9 @@ from .uniforms import DTYPES, Shape
 
 __all__ = [
     "COUNTING", "INTEGERS", "LARGEST", "MOST_ELEMENTS", "Size", "any_tensor", "as_scale_and_shift", "bounds_of",
-    "checked", "chunks_of", "count_of", "countable", "counts_on", "dtype_among", "fill", "form_of", "is_double",
-    "is_number", "known_integer", "line_between", "real_dtype", "require_writable", "rounded", "scaled_and_shifted",
-    "shape_of", "with_whole_axis",
+    "checked", "chunks_of", "count_of", "countable", "counting_dtype", "counts_on", "dtype_among", "fill", "form_of",
+    "is_double", "is_number", "known_integer", "line_between", "real_dtype", "require_writable", "rounded",
+    "scaled_and_shifted", "shape_of", "with_whole_axis",
 ]  # fmt: skip
 
 Size: TypeAlias = int | Sequence[int] | None
@@ -216,6 +216,18 @@ def counts_on(xp: Any, dtype: str, least: int = 0, most: int = 0) -> str:
     """
     fits = dtype == "int64" and -(2**31) <= least <= most < 2**31
     return dtype_name(running_dtype(xp, dtype)) if fits else dtype
+
+
+def counting_dtype(xp: Any, dtype: Any, most: int = 0) -> str:
+    """Return the name of a dtype of counts, which must be one of `COUNTING`: see `counts_on`.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> counting_dtype(get_namespace("numpy"), "float32")
+    'float32'
+    """
+    return counts_on(xp, dtype_among(dtype, COUNTING), most=most)
 
 
 def bounds_of(dtype: str) -> tuple[int, int]:

@@ -16,16 +16,7 @@ from typing import Any, Final, TypeAlias
 
 from nbm_xp.namespace import array_namespace, asarray, concrete_int, dtype_of, host_namespace, wide_dtypes
 from nbm_xp.namespace.mrg31k3p import kernel
-from nbm_xp.namespace.mrg31k3p.integers import (
-    M1,
-    M2,
-    OUTPUT_STEPS,
-    STREAM_STEPS,
-    Followed,
-    Transition,
-    centred,
-    transition,
-)
+from nbm_xp.namespace.mrg31k3p.integers import M1, M2, STREAM_STEPS, Followed, Transition, centred, row_of, transition
 from nbm_xp.namespace.mrg31k3p.integers import jump as jump_of_ints
 
 __all__ = [
@@ -90,18 +81,6 @@ def _constant(xp: Any, values: Sequence[Any]) -> Six:
     )
 
 
-def _first_row(steps: int, output: int = 0) -> tuple[int, ...]:
-    """Return the first rows of both matrices of ``steps + output * OUTPUT_STEPS`` steps."""
-    rows: list[tuple[int, ...]] = [matrix[0] for matrix in transition(steps)]
-    if output:
-        further = zip(rows, transition(output * OUTPUT_STEPS), (M1, M2), strict=True)
-        rows = [
-            tuple(sum(a * matrix[k][i] for k, a in enumerate(row)) % modulus for i in range(3))
-            for row, matrix, modulus in further
-        ]
-    return (*rows[0], *rows[1])
-
-
 def _centre(xp: Any, rows: Six) -> Six:
     """Return the entries of rows as residues nearest to zero; see `centred`."""
     moduli = (M1, M1, M1, M2, M2, M2)
@@ -112,7 +91,7 @@ def _centre(xp: Any, rows: Six) -> Six:
 def _table(first: int, count: int) -> Six:
     """Return the centred rows of `count` consecutive outputs, as NumPy arrays."""
     xp = host_namespace()
-    return _centre(xp, orbit(xp, _constant(xp, _first_row(first + 1)), 1, count, rows=True))
+    return _centre(xp, orbit(xp, _constant(xp, row_of(first + 1)), 1, count, rows=True))
 
 
 def _outputs(xp: Any, rows: Six, x: Six) -> Any:
@@ -222,7 +201,7 @@ def integers_at(xp: Any, states: Any, places: Any, span: tuple[int, int], output
 def rows_at(xp: Any, steps: Any, span: tuple[int, int], output: int = 0) -> Six:
     """Return the rows of any outputs: from one table if they lie close together, else each on its own."""
     first, length = span[0], span[1] - span[0] + 1
-    start = _first_row(first + 1, output)
+    start = row_of(first + 1, output)
     if length > steps.shape[0] + LONGEST_TABLE:
         return _ladder(xp, _constant(xp, start), steps - first, length - 1)
     own = kernel("rng.rows", xp)

@@ -24,7 +24,7 @@ from typing import Any, Final, TypeAlias
 
 __all__ = [
     "DRAW_STEPS", "Followed", "M1", "M2", "MAX_STREAMS", "ONE_STEP", "OUTPUT_STEPS", "STREAM_STEPS", "Matrix",
-    "State", "Transition", "centred", "jump", "transition",
+    "State", "Transition", "centred", "jump", "row_of", "transition",
 ]  # fmt: skip
 
 M1: Final = 2**31 - 1
@@ -97,6 +97,19 @@ def transition(steps: int) -> Transition:
     if steps < 0:
         raise ValueError(f"steps must be zero or more, got {steps}")
     return _power(ONE_STEP[0], steps, M1), _power(ONE_STEP[1], steps, M2)
+
+
+def row_of(steps: int, output: int = 0) -> tuple[int, ...]:
+    """Return the first rows of both matrices of ``steps + output * OUTPUT_STEPS`` steps, six numbers.
+
+    Examples
+    --------
+    >>> row_of(1)
+    (0, 4194304, 129, 32768, 0, 32769)
+    """
+    halves = zip(transition(steps), transition(output * OUTPUT_STEPS), (M1, M2), strict=True)
+    first, second = (_product(near[:1], far, modulus)[0] for near, far, modulus in halves)
+    return (*first, *second)
 
 
 def centred(matrices: Transition, *, transpose: bool = False) -> Transition:

@@ -27,17 +27,7 @@ from ..rules import FINITE, NOT_NEGATIVE, POSITIVE, Rule
 from ..tasks import ElementUniforms
 from ..uniforms import two_draws
 from .derivatives import vonmises_in_kappa, wald_in_mean
-from .sampling import (
-    distribution,
-    exponential_number,
-    folded,
-    grown,
-    normal_number,
-    ones,
-    root,
-    scaled,
-    until_accepted,
-)
+from .sampling import distribution, exponential_number, folded, grown, normal_number, ones, root, scaled, until_accepted
 
 __all__ = [
     "exponential", "gumbel", "laplace", "logistic", "lognormal", "pareto", "power", "rayleigh", "standard_cauchy",

@@ -237,8 +237,18 @@ def until_accepted(
         return made(*parameters)
     xp, n = uniforms.xp, uniforms.count
     value, done = attempt(*map(uniforms.uniform, range(each)), *parameters)
+
+    def unfinished(trial: Any, states: Any, value: Any, done: Any) -> Any:
+        return (trial < _TRIES) & xp.any(~done)
+
+    def step(trial: Any, states: Any, value: Any, done: Any) -> tuple[Any, ...]:
+        states = recurrence.moved(xp, states, each * uniforms.step * OUTPUT_STEPS)
+        own = replace(uniforms, _kept=[states])
+        again, fits = attempt(*map(own.uniform, range(each)), *parameters)
+        return trial + 1, states, xp.where(done, value, again), done | fits
+
     if is_traced([done]):
-        return _retried(uniforms, each, attempt, parameters, value, done)
+        return repeated(unfinished, step, (1, convert(uniforms.states(), xp), value, done), xp)[2]
     for trial in range(1, _TRIES):
         left = n - concrete_int(xp.sum(xp.astype(done, dtype_of(xp, "int64"))))
         if not left:
@@ -255,26 +265,3 @@ def until_accepted(
         again, fits = attempt(*(uniforms.uniform(j, places) for j in which), *some)
         value, done = put(value, places, again, 0), put(done, places, fits, 0)
     raise RuntimeError(f"{_TRIES} attempts were not enough for {left} elements")
-
-
-def _retried(
-    uniforms: ElementUniforms,
-    each: int,
-    attempt: Callable[..., tuple[Any, Any]],
-    parameters: tuple[Any, ...],
-    value: Any,
-    done: Any,
-) -> Any:
-    """Return the result of `until_accepted` after a first attempt, in the loop of a library that compiles."""
-    xp, steps = uniforms.xp, each * uniforms.step * OUTPUT_STEPS
-
-    def unfinished(trial: Any, states: Any, value: Any, done: Any) -> Any:
-        return (trial < _TRIES) & xp.any(~done)
-
-    def step(trial: Any, states: Any, value: Any, done: Any) -> tuple[Any, ...]:
-        states = recurrence.moved(xp, states, steps)
-        own = replace(uniforms, _kept=[states])
-        again, fits = attempt(*map(own.uniform, range(each)), *parameters)
-        return trial + 1, states, xp.where(done, value, again), done | fits
-
-    return repeated(unfinished, step, (1, convert(uniforms.states(), xp), value, done), xp)[2]

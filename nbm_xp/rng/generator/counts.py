@@ -11,15 +11,7 @@ from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_array, wide_dtypes
 from nbm_xp.namespace.errors import check_flag
 
 from ..distributions.integers import integers_of_draw, require_bounds
-from ..parameters import (
-    INTEGERS,
-    Size,
-    bounds_of,
-    checked,
-    counts_on,
-    dtype_among,
-    shape_of,
-)
+from ..parameters import INTEGERS, Size, bounds_of, checked, counts_on, dtype_among, shape_of
 from ..rules import TRIALS, integer, interval, require, require_weights
 from ..uniforms import DTYPES
 from .state import GeneratorState

@@ -37,14 +37,13 @@ from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, Followed, jump
 from ..distributions import DISTRIBUTIONS, derivatives, independent, line_of
 from ..distributions.integers import outcomes, successes
 from ..parameters import (
-    COUNTING,
     Size,
     any_tensor,
     checked,
     chunks_of,
     count_of,
+    counting_dtype,
     counts_on,
-    dtype_among,
     fill,
     form_of,
     is_number,
@@ -287,11 +286,10 @@ class GeneratorState:
         """Draw from the distribution of this name, with these values of its parameters."""
         distribution = DISTRIBUTIONS[name]
         is_count = distribution.kind == "count"
-        dtype = dtype_among(dtype, COUNTING) if is_count else dtype
         xp, found = self._parameters(dict(zip(distribution.rules, values, strict=True)), out, recordable=not is_count)
         size, dtype = form_of(xp, out, size, dtype)
         shape = shape_of(size, *found)
-        dtype = counts_on(xp, dtype) if is_count else real_dtype(dtype, *found)
+        dtype = counting_dtype(xp, dtype) if is_count else real_dtype(dtype, *found)
         distribution.check(found, dtype, apart=not all(map(is_number, found)))
         if distribution.line is None:
             make, found = independent, [float(value) if is_number(value) else value for value in found]

@@ -15,18 +15,7 @@ from nbm_xp.namespace.errors import check_choice
 
 from ..distributions import vectors
 from ..distributions.integers import multinomial
-from ..parameters import (
-    COUNTING,
-    Size,
-    any_tensor,
-    chunks_of,
-    counts_on,
-    dtype_among,
-    is_number,
-    real_dtype,
-    shape_of,
-    with_whole_axis,
-)
+from ..parameters import Size, any_tensor, chunks_of, counting_dtype, is_number, real_dtype, shape_of, with_whole_axis
 from ..rules import FINITE, NOT_NEGATIVE, TRIALS, integer, require, require_weights
 from .state import GeneratorState
 
@@ -96,13 +85,12 @@ class Vectors(GeneratorState):
         [[3, 4, 13], [3, 4, 13]]
         """
         integer("n", n)
-        name = dtype_among(dtype, COUNTING)
         xp, (n, p) = self._parameters({"n": n, "pvals": pvals})
         require("n", n, TRIALS)
         require_weights("pvals", p)
         rows = [n, *([p[..., 0]] if p.ndim > 1 else [])]
         n = n[..., None] if is_array(n) else n
-        return self._of_rows(xp, multinomial, (n, p), size, rows, p.shape[-1], counts_on(xp, name), chunks)
+        return self._of_rows(xp, multinomial, (n, p), size, rows, p.shape[-1], counting_dtype(xp, dtype), chunks)
 
     def _of_rows(
         self,
@@ -227,14 +215,14 @@ class Vectors(GeneratorState):
         """
         check_choice("method", method, ("marginals", "count"))
         integer("colors", colors)
-        name, nsample = dtype_among(dtype, COUNTING), integer("nsample", nsample)
+        nsample = integer("nsample", nsample)
         xp, (colors,) = self._parameters({"colors": colors})
         if not is_array(colors) or colors.ndim != 1:
             raise ValueError(f"colors must have shape (n,), got {colors!r}")
         if not isinstance(nsample, int):
             raise TypeError(f"nsample must be an int, got {nsample!r}")
         require("nsample", nsample, TRIALS)
-        name = counts_on(xp, name, most=nsample)
+        name = counting_dtype(xp, dtype, nsample)
         if not is_lazy(xp):
             vectors.require_sample(colors, nsample)
         length = colors.shape[0]
