@@ -28,13 +28,12 @@ from nbm_xp.namespace import (
 from nbm_xp.namespace.exponentials import sigmoid_for
 from nbm_xp.namespace.mrg31k3p import kernel
 
-from .parameters import chunks_of
 from .tasks import Draw, library_of_blocks, made
 from .uniforms import HOST, Shape, advance, block_runs, elements, normal_of_pairs, numbers, paired, substreams
 
 __all__ = [
-    "after", "bernoulli", "binomial", "binomial_of_sigmoid", "compared", "draw", "less", "normal", "normals",
-    "uniforms",
+    "after", "bernoulli", "binomial", "binomial_of_sigmoid", "by_kernel", "compared", "draw", "less", "normal",
+    "normals", "uniforms",
 ]  # fmt: skip
 
 
@@ -58,12 +57,8 @@ def _advanced(draw: Draw, offset: Shape, shape: Shape, states: Any, *, n: int) -
     return advance(states, n)
 
 
-def draw(
-    xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = None, like: Any = None
-) -> tuple[Any, Any]:
+def draw(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = None) -> tuple[Any, Any]:
     """Draw uniforms from streams, and return them and the states after them.
-
-    The blocks of a Dask array are of the library of the blocks of `like`, if that is a Dask array too.
 
     Examples
     --------
@@ -78,7 +73,7 @@ def draw(
     shape = tuple(size)
     n = math.prod(shape)
     if is_lazy(xp):
-        return _lazily(xp, uniforms, states, shape, dtype, chunks, like), after(states, n)
+        return _lazily(xp, uniforms, states, shape, dtype, chunks), after(states, n)
     library = library_name(xp)
     compiled = kernel("rng.draw", library)
     if n and compiled is not None and library_name(states) == library:
@@ -121,14 +116,17 @@ def bernoulli(
     [1, 0, 1, 1, 0, 0, 0, 0]
     """
     shape = tuple(size)
-    found = compared(xp, states, p, shape, dtype, precision)
+    found = by_kernel(xp, states, p, shape, dtype, precision)
     if found is not None:
         return found[:2]
-    u, new = draw(xp, states, shape, precision, chunks_of(chunks, shape, p), like=p)
+    if is_lazy(xp) and is_array(p) and is_lazy(array_namespace(p)) and not math.isnan(p.size):
+        drawn = _lazily(xp, compared, states, shape, dtype, chunks, p, precision=precision)
+        return drawn, after(states, math.prod(shape))
+    u, new = draw(xp, states, shape, precision, chunks)
     return less(xp, u, p, dtype), new
 
 
-def compared(
+def by_kernel(
     xp: Any, states: Any, p: Any, shape: Shape, dtype: str, precision: str, threads: int = 1
 ) -> tuple[Any, Any, int | None] | None:
     """Draw ones and zeros as `bernoulli` does, by the library's kernel, which also checks `p`; None without one."""
@@ -195,11 +193,12 @@ def less(xp: Any, u: Any, p: Any, dtype: str) -> Any:
 
 
 def _lazily(
-    xp: Any, make: Callable[..., Any], states: Any, shape: Shape, dtype: str, chunks: Any, like: Any = None
+    xp: Any, make: Callable[..., Any], states: Any, shape: Shape, dtype: str, chunks: Any, *parts: Any, **options: Any
 ) -> Any:
-    """Return the Dask array of a draw from states."""
+    """Return the Dask array of a draw from states, with blocks of the library of the blocks of `parts`."""
     args = (_compact(states) if library_name(states) == HOST else asarray(states, xp),)
-    return made(xp, Draw(make, None, shape, dtype, library_of_blocks(xp, like, states)), chunks=chunks, args=args)
+    block = Draw(make, None, shape, dtype, library_of_blocks(xp, *parts, states), options=tuple(options.items()))
+    return made(xp, block, parts, chunks=chunks, args=args)
 
 
 def _compact(states: Any) -> Any:
@@ -245,3 +244,8 @@ def normals(draw: Draw, offset: Shape, shape: Shape, states: Any) -> Any:
     firsts, sizes = firsts[some], (lasts - firsts)[some]
     u1, u2 = (elements(states, firsts + shift, sizes, draw.dtype, draw.library) for shift in (0, half))
     return xp.reshape(normal_of_pairs(xp, u1, u2, asarray(host.repeat(is_sine, sizes), xp)), shape)
+
+
+def compared(draw: Draw, offset: Shape, shape: Shape, p: Any, states: Any, *, precision: str) -> Any:
+    """Compute a block of ones and zeros with their probabilities, and its uniforms in the same task."""
+    return less(draw.xp, uniforms(draw.changed(precision), offset, shape, states), p, draw.dtype)

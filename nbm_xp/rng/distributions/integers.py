@@ -22,7 +22,7 @@ from nbm_xp.namespace import array_namespace, asarray, dtype_of, is_array
 from nbm_xp.namespace.kernels import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1
 
-from ..draws import compared, less
+from ..draws import by_kernel, less
 from ..elementary import log
 from ..rules import PROBABILITY, TRIALS, Rule, interval, require, require_enough, require_held, require_weights
 from ..tasks import Draw, ElementUniforms, of_block
@@ -260,7 +260,7 @@ def successes(draw: Draw, offset: Shape, shape: Shape, *blocks: Any, count: int,
     for output in range(count):
         found = None
         if uniforms.is_whole:
-            found = compared(xp, uniforms.states_at(output), p, shape, kind, precision, draw.threads)
+            found = by_kernel(xp, uniforms.states_at(output), p, shape, kind, precision, draw.threads)
         if found is not None:
             sample, _, wrong = found
         else:
