@@ -16,7 +16,6 @@ from typing import Any
 from nbm_xp.namespace import (
     array_namespace,
     asarray,
-    convert,
     dtype_name,
     dtype_of,
     host_namespace,
@@ -135,7 +134,7 @@ def by_kernel(
         return None
     bounds = p if is_array(p) else xp.full((1,), p, dtype=dtype_of(xp, precision))
     if type(states) is not type(bounds) and library_name(states) == HOST:
-        states = convert(states, xp)
+        states = asarray(states, xp)
     if type(states) is not type(bounds):
         return None
     found: tuple[Any, Any, int | None] | None = compiled(states, bounds, shape, dtype, precision, threads)

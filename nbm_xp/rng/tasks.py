@@ -19,7 +19,6 @@ from typing import Any, Final
 from nbm_xp.namespace import (
     Derivatives,
     asarray,
-    convert,
     dtype_of,
     from_blocks,
     get_namespace,
@@ -174,7 +173,7 @@ class ElementUniforms:
         places = xp.take(asarray(places_of(*runs), xp), among, axis=0)
         if self.library == HOST and kernel("rng.runs", HOST) is not None:
             return elements(self.states(), places, xp.ones_like(places), dtype, self.library, output)
-        return at_places(xp, convert(self.states(), xp), places, span_of(*runs), dtype, output)
+        return at_places(xp, asarray(self.states(), xp), places, span_of(*runs), dtype, output)
 
     def fine(self, j: int, among: Any = None) -> Any:
         """Return float64 uniforms of 53 bits, of outputs `j` and ``j + 1``; see `uniform`."""
@@ -191,7 +190,7 @@ class ElementUniforms:
         host, xp, wide, streams = host_namespace(), self.xp, "wide" if dtype == "float64" else dtype, self.streams
         own = kernel("rng.normals", xp)
         if self.is_whole and self.n and own is not None and dtype != "float16":
-            return own(convert(self.states(), xp), recurrence.rows_of(streams), self.n, dtype, line, threads, out)
+            return own(asarray(self.states(), xp), recurrence.rows_of(streams), self.n, dtype, line, threads, out)
         if self.is_whole:
             u = numbers(xp, self.states(), -(-self.n // (2 * streams)) * 2 * streams, wide, threads=threads)
             z = stepwise_normals(xp, u, streams, self.n) if self.n else u

@@ -24,18 +24,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from nbm_xp.namespace import (
-    array_namespace,
-    asarray,
-    convert,
-    dtype_name,
-    dtype_of,
-    get_namespace,
-    host_namespace,
-    library_name,
-    wide_dtypes,
-)
+from nbm_xp.namespace import array_namespace, asarray, dtype_name, dtype_of, get_namespace, host_namespace, wide_dtypes
 from nbm_xp.namespace.compiling import compiled
+from nbm_xp.namespace.libraries import HOST
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, State
 
@@ -52,9 +43,6 @@ Shape: TypeAlias = tuple[int, ...]
 
 MOST_COMPILED: Final = 2**24
 """Largest number of elements of a compiled draw; the size of its source grows with them."""
-
-HOST: Final = library_name(host_namespace())
-"""Name of the library of arrays in the host's memory, whose kernels compute the states of streams."""
 
 DTYPES: Final = ("float16", "float32", "float64")
 """dtypes of uniforms."""
@@ -131,7 +119,7 @@ def numbers(
     own, kind = kernel("rng.draw", xp), "float64" if dtype == "wide" else dtype
     if not n:
         return xp.zeros((0,), dtype=dtype_of(xp, kind))
-    states = convert(states, xp)
+    states = asarray(states, xp)
     if own is not None and dtype != "float16":
         return own(states, n, dtype, scale_and_shift, threads, out)[0]
     # raises at once if the library, as configured now, lacks the dtype, or memory is insufficient
@@ -196,7 +184,7 @@ def elements(states: Any, begins: Any, lengths: Any, dtype: str, library: str = 
     total = int(host.sum(lengths))
     if not total:
         return xp.zeros((0,), dtype=dtype_of(xp, "float64" if dtype == "wide" else dtype))
-    own, states = kernel("rng.runs", library), convert(states, xp)
+    own, states = kernel("rng.runs", library), asarray(states, xp)
     if own is not None:
         return own(begins, lengths, recurrence.rows_of(states.shape[0], output), states, dtype)
     with wide_dtypes(xp):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
-from nbm_xp.namespace import array_namespace, concrete_int, convert, dtype_of, put
+from nbm_xp.namespace import array_namespace, asarray, concrete_int, dtype_of, put
 from nbm_xp.namespace.compiling import is_traced, repeated
 from nbm_xp.namespace.mrg31k3p.integers import OUTPUT_STEPS
 
@@ -248,7 +248,7 @@ def until_accepted(
         return trial + 1, states, xp.where(done, value, again), done | fits
 
     if is_traced([done]):
-        return repeated(unfinished, step, (1, convert(uniforms.states(), xp), value, done), xp)[2]
+        return repeated(unfinished, step, (1, asarray(uniforms.states(), xp), value, done), xp)[2]
     for trial in range(1, _TRIES):
         left = n - concrete_int(xp.sum(xp.astype(done, dtype_of(xp, "int64"))))
         if not left:

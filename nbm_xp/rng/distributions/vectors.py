@@ -53,10 +53,8 @@ def dirichlet(draw: Draw, offset: Shape, shape: Shape, alpha: Any, *, in_shapes:
     alpha = xp.reshape(xp.broadcast_to(alpha, shape), (-1, count))
     shapes = [alpha[:, k] for k in range(count)]
     some = [a > 0.0 for a in shapes]
-    logs = []
-    for k, a in enumerate(shapes):
-        y = log_gamma(uniforms.every(k, count), xp.where(some[k], xp.maximum(a, _LEAST), 1.0))
-        logs.append(y)
+    positive = [xp.where(k, xp.maximum(a, _LEAST), 1.0) for k, a in zip(some, shapes, strict=True)]
+    logs = [log_gamma(uniforms.every(k, count), a) for k, a in enumerate(positive)]
     largest = reduce(xp.maximum, (xp.where(k, y, -xp.inf) for k, y in zip(some, logs, strict=True)))
     logs = [xp.minimum(y - largest, 0.0) for y in logs]
     sizes = [xp.where(k, exp(xp.maximum(y, -_FARTHEST)), 0.0) for k, y in zip(some, logs, strict=True)]

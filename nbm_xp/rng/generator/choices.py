@@ -16,18 +16,8 @@ from nbm_xp.namespace import array_namespace, dtype_name, from_blocks, host_name
 from nbm_xp.namespace.errors import check_flag
 
 from ..distributions.integers import integers_of_draw, order_of_rows, random_order
-from ..parameters import (
-    MOST_ELEMENTS,
-    Size,
-    checked,
-    count_of,
-    counts_on,
-    fill,
-    known_integer,
-    require_writable,
-    shape_of,
-)
-from ..rules import NOT_NEGATIVE, integer, require, require_enough, require_weights
+from ..parameters import Size, checked, count_of, counts_on, fill, known_integer, require_writable, shape_of
+from ..rules import integer, require_enough, require_weights
 from ..uniforms import Shape
 from .state import GeneratorState
 
@@ -98,8 +88,7 @@ class Choices(GeneratorState):
         population = a.shape[along] if is_array(a) else int(a)
         if population < 1 and 0 not in shape:
             raise ValueError(f"a must hold something to choose from, got {population} things")
-        if population > (most := 2**63 if replace else MOST_ELEMENTS):
-            raise ValueError(f"a must be at most {most}, got {population}")
+        count_of("a", population, bits=63 if replace else 55)
         for p in weights:
             if is_array(p) and tuple(p.shape) != (population,):
                 raise ValueError(f"p must have a probability for each of {population}, got shape {tuple(p.shape)}")
@@ -146,10 +135,8 @@ class Choices(GeneratorState):
         xp, (x,) = self._alike(None, things)
         x = known_integer(things) if is_array(x) and not x.ndim else x
         if not is_array(x):
-            require("x", x, NOT_NEGATIVE)
-            if x > MOST_ELEMENTS:
-                raise ValueError(f"x must be at most {MOST_ELEMENTS}, got {x}")
-            return self._chosen(xp, int(x), shape_of(int(x)), chunks=chunks)
+            population = count_of("x", x, bits=55)
+            return self._chosen(xp, population, shape_of(population), chunks=chunks)
         along = _axis_of("x", x, axis)
         shape, population = shape_of(None, x), x.shape[along]
         if not is_lazy(xp):
