@@ -31,8 +31,8 @@ from .tasks import Draw, library_of_blocks, made
 from .uniforms import HOST, Shape, advance, block_runs, elements, normal_of_pairs, numbers, paired, substreams
 
 __all__ = [
-    "after", "bernoulli", "binomial", "binomial_of_sigmoid", "by_kernel", "compared", "draw", "less", "normal",
-    "normals", "uniforms",
+    "after", "bernoulli", "binomial", "binomial_of_affine", "binomial_of_sigmoid", "by_kernel", "compared", "draw",
+    "less", "normal", "normals", "uniforms",
 ]  # fmt: skip
 
 
@@ -160,9 +160,18 @@ def binomial(xp: Any, states: Any, p: Any, size: Sequence[int], n: int, dtype: s
 
 
 def binomial_of_sigmoid(
-    xp: Any, states: Any, *terms: Any, size: Sequence[int], n: int, dtype: str, precision: str
+    xp: Any,
+    states: Any,
+    *terms: Any,
+    size: Sequence[int],
+    n: int,
+    dtype: str,
+    precision: str,
+    again: Callable[[], Any] | None = None,
 ) -> tuple[Any, Any]:
     """Draw as `binomial` does, with the sigmoids of log-odds as probabilities: of an array, or of the sum of two.
+
+    With a function that computes the log-odds again, the first term may be written over.
 
     Examples
     --------
@@ -177,11 +186,16 @@ def binomial_of_sigmoid(
     shape = tuple(size)
     compiled = kernel("rng.bernoulli_of_sigmoid", xp) if precision == "float32" else None  # float32 only
     if n == 1 and compiled is not None and 0 not in shape and library_name(states) == library_name(xp):
-        found: tuple[Any, Any] | None = compiled(states, terms, shape, dtype, sigmoid_for(xp, "float32"))
+        found: tuple[Any, Any] | None = compiled(states, terms, shape, dtype, sigmoid_for(xp, "float32"), again)
         if found is not None:
             return found
     x = reduce(operator.add, terms)
     return binomial(xp, states, sigmoid_for(xp, dtype_name(x))(x), shape, n, dtype, precision)
+
+
+def binomial_of_affine(xp: Any, states: Any, a: Any, b: Any, bias: Any, **how: Any) -> tuple[Any, Any]:
+    """Draw with log-odds ``a @ b + bias``, which may not be stored: the step of a Gibbs sampler."""
+    return binomial_of_sigmoid(xp, states, xp.matmul(a, b), bias, again=lambda: xp.matmul(a, b) + bias, **how)
 
 
 def less(xp: Any, u: Any, p: Any, dtype: str) -> Any:

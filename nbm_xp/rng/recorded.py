@@ -277,7 +277,7 @@ normal = _stateful("random_normal", run=partial(_as_drawn, draws.normal))
 binomial = _stateful(
     "random_binomial",
     run=draws.binomial,
-    fused=dict.fromkeys([(1, "sigmoid", "add"), (1, "sigmoid")], draws.binomial_of_sigmoid),
+    fused={(1, "sigmoid", "add", "matmul"): draws.binomial_of_affine, (1, "sigmoid"): draws.binomial_of_sigmoid},
 )
 
 multinomial = operation(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nbm_xp.namespace import asarray, get_namespace, to_numpy, use_backend
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2
 from nbm_xp.rng import Generator, RandomStreams, bernoulli, draw, draws, recurrence, substreams
-from nbm_xp.rng.draws import binomial_of_sigmoid, normal
+from nbm_xp.rng.draws import binomial_of_affine, binomial_of_sigmoid, normal
 from nbm_xp.rng.recurrence import integers_at
 from nbm_xp.rng.tasks import Draw
 from nbm_xp.rng.uniforms import elements, from_integers
@@ -229,7 +229,7 @@ def test_draws_by_products_are_those_by_their_sigmoids(
     a[:: rows + 1], bias.flat[-1] = np.nan, np.inf
     before = [array.copy() for array in (a, b, bias)]
     want = bernoulli(NP, first, sigmoid(a @ b + bias), (rows, columns), dtype, "float32")
-    got = binomial_of_sigmoid(NP, first, a @ b, bias, size=(rows, columns), n=1, dtype=dtype, precision="float32")
+    got = binomial_of_affine(NP, first, a, b, bias, size=(rows, columns), n=1, dtype=dtype, precision="float32")
     np.testing.assert_array_equal(got[0], want[0], strict=True)
     np.testing.assert_array_equal(got[1], want[1])
     for array, copy in zip((a, b, bias), before, strict=True):
@@ -243,6 +243,7 @@ def test_draws_by_products_where_all_depends_on_rounding(columns: int) -> None:
     a = np.ones((1, 1), "float32")
     b, bias = (np.log(u) - np.log1p(-u)).astype(np.float32)[None, :], np.zeros(columns, "float32")
     want = bernoulli(NP, first, sigmoid(b), b.shape, "float32", "float32")[0]
+    np.testing.assert_array_equal(binomial_of_affine(NP, first, a, b, bias, size=b.shape, **ONES)[0], want)
     np.testing.assert_array_equal(binomial_of_sigmoid(NP, first, bias, a @ b, size=b.shape, **ONES)[0], want)
 
 
@@ -262,7 +263,7 @@ def test_plans_draw_by_products_what_they_draw_by_sigmoids(library: Library, tur
         for _ in range(2):
             got, (want, _) = joined(*given_arrays), apart(*given_arrays)
             np.testing.assert_array_equal(library.numpy(got), library.numpy(want))
-    assert "random_binomial_of_sigmoid_of_add(" in joined.source()
+    assert "random_binomial_of_sigmoid_of_add_of_matmul(" in joined.source()
 
 
 @pytest.mark.parametrize("library", libraries(without=("numpy-readonly",)))

@@ -91,7 +91,12 @@ def bernoulli(
 
 
 def bernoulli_of_sigmoid(
-    states: Any, terms: tuple[Any, ...], shape: Any, sample: str, sigmoid: Callable[[Any], Any]
+    states: Any,
+    terms: tuple[Any, ...],
+    shape: Any,
+    sample: str,
+    sigmoid: Callable[[Any], Any],
+    again: Callable[[], Any] | None = None,
 ) -> tuple[Any, Any] | None:
     """Compare the next float32 uniforms of the streams with the sigmoids of log-odds, without writing either down.
 
@@ -107,6 +112,8 @@ def bernoulli_of_sigmoid(
         Dtype of the result.
     sigmoid : callable
         The library's own, of float32 vectors: it decides where that depends on rounding.
+    again : callable, optional
+        Function that computes the log-odds again; the result may then take the place of the first term.
 
     Returns
     -------
@@ -126,12 +133,14 @@ def bernoulli_of_sigmoid(
     along_rows = shifts.shape in ((columns,), (1, columns))
     if x.shape != shape or not (len(terms) == 1 or along_rows or shifts.shape == (rows, 1)):
         return None
-    out, still = np.empty(shape, _DECIDED[sample]), _open
+    in_place = again is not None and x.flags.carray and x.dtype == _DECIDED[sample]
+    out, still = x if in_place else np.empty(shape, _DECIDED[sample]), _open
     numbers, flat = number_by_number(states, out.size), out.reshape(-1)
     after, compare = room_for(numbers.shape[1]), functions[f"bernoulli_of_sigmoid_{sample}"]
     scratch = still.places, still.uniforms, still.odds
     left_open = compare(numbers, contiguous(x), columns, contiguous(shifts), along_rows, flat, after, *scratch)
     if left_open > _MOST_OPEN:
-        return None
+        found = bernoulli(states, sigmoid(again()), shape, sample, "float32") if in_place and again else None
+        return found and found[:2]
     still.decide(left_open, flat, sigmoid)
     return out, completed(after, states)
