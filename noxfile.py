@@ -38,6 +38,11 @@ KERNEL_TESTS = [  # they call every function of the compiled core, on buffers wi
 
 # Dask's expression arrays turn float32 beside a Python number into float64: recorded answers are not compared there.
 RECORDED = "tests/golden/test_surfaces.py"
+# What the continuous integration asks of them: all functions, draws and plans in blocks. By night all tests are run.
+ON_EXPRESSIONS = (
+    *("tests/namespace", "tests/tape", "tests/rng/test_dask.py"),
+    *(f"tests/property/test_{name}.py" for name in ("functions", "rng_bits", "tape_blocks", "boltzmann_layers")),
+)
 
 # One process per core, with one thread of linear algebra each: more threads would only compete for cores.
 PARALLEL = ["-n", "auto", "--dist", "worksteal"]
@@ -101,7 +106,7 @@ def ci(session: nox.Session) -> None:
     groups = ("test", "strangers", "cuda-text", "docs")
     install(session, *groups, extras=f"{EXTRAS},jax", packages=(TORCH, *BESIDE_KERAS))
     build_site(session)
-    run_on_expressions(session)
+    run_on_expressions(session, *ON_EXPRESSIONS)
     run_clients(session, "-m", "not slow")
     pytest(session, "-m", "not slow")
 
