@@ -33,6 +33,7 @@ from nbm_xp.namespace import (
     to_numpy,
     use_backend,
 )
+from nbm_xp.namespace.batches import block_namespace
 
 from .recording import Form, Recorded, record_start, record_sweep
 from .state import MachineState
@@ -128,16 +129,19 @@ def machine_and_seed(
     """Return the machine of a model in a library, the seed of its chains, and the name of a lazy library of results.
 
     The default library is that of the first array of `given` that is not in host memory, else the model's. Without
-    `random_state`, the seed is the next one of the model's streams. The lazy library is None if results are not lazy.
+    `random_state`, the seed is the next one of the model's streams. The lazy library is None if results are not lazy;
+    the machine of lazy results has the library of the blocks.
     """
     machine, host = Machine.of(model), library_name(host_namespace())
     if library is None:
         library = next((name for name in map(library_name, given) if name != host), machine.library)
-    lazy = is_lazy(get_namespace(library))
+    xp = get_namespace(library)
     seed = next_seed(model.state_.rng) if random_state is None else entropy_of(random_state)
-    if not lazy:
+    if not is_lazy(xp):
         return machine.to(library), seed, None
-    return (machine, seed, None) if machine.is_lazy else (machine.to(host), seed, library)
+    blocks = block_namespace(xp, given)
+    home = host if is_lazy(blocks) else library_name(blocks)
+    return (machine, seed, None) if machine.is_lazy else (machine.to(home), seed, library)
 
 
 def checked_layer(topology: Topology, layer: Any, name: str = "layer") -> int:
@@ -355,17 +359,18 @@ class Chains:
             found = self.collect(0, n_chains, n_sweeps)
         else:
             xp, most = get_namespace(library), max([sum(widths), *(int(part.shape[1]) for part in lazy.values())])
-            whole = copy.copy(self)
+            whole, dtype = copy.copy(self), self.result_dtype or self.machine.dtype
             whole.given = {layer: part for layer, part in self.given.items() if layer not in lazy}
             found = from_blocks(
                 xp,
                 _collected,
                 (n_chains, most),
-                self.result_dtype or self.machine.dtype,
+                dtype,
                 (chunks, -1),
                 args=(whole, tuple(lazy), n_sweeps),
                 blocks=[_padded(xp, part, most) for part in lazy.values()],
                 name=self.purpose.replace(" ", "-"),
+                meta=asarray([[]], self.xp, dtype),
             )
         return divided(found, widths)
 
@@ -417,7 +422,8 @@ def _transposed(offset: tuple[int, int], shape: tuple[int, int], values: Array, 
 def _padded(xp: Namespace, values: Array, width: int) -> Array:
     """Pad rows with zeros to a width."""
     rest = width - int(values.shape[1])
-    return xp.concat([values, xp.zeros((values.shape[0], rest), dtype=values.dtype)], axis=1) if rest else values
+    none = xp.zeros_like(values[:, :1])  # in blocks of the same library
+    return xp.concat([values, xp.broadcast_to(none, (values.shape[0], rest))], axis=1) if rest else values
 
 
 def _collected(offset: tuple[int, int], shape: tuple[int, int], *arguments: Any) -> Array:

@@ -22,8 +22,7 @@ from .output import Bar, answer, signed, work_bar
 
 __all__ = ["Found", "compute_run"]
 
-Found: TypeAlias = Mapping[str, Any]
-"""Results of a run, as JSON values."""
+Found: TypeAlias = Mapping[str, Any]  # results of a run, as JSON values
 
 
 def compute_run(

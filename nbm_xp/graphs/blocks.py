@@ -22,11 +22,9 @@ from .observables import StateMeans, Variables, about
 
 __all__ = ["Block", "Division", "Index", "Shown", "blocked_chains"]
 
-Index: TypeAlias = tuple[int, ...]
-"""Index of a block along each axis of the division."""
+Index: TypeAlias = tuple[int, ...]  # index of a block along each axis of the division
 
-Shown: TypeAlias = dict[Index, Array]
-"""Halo states that a block sends to, or receives from, each of its neighbours."""
+Shown: TypeAlias = dict[Index, Array]  # halo states that a block sends to, or receives from, each of its neighbours
 
 
 class Block:

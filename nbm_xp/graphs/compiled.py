@@ -27,12 +27,9 @@ __all__ = [
 
 RULES: Final = {"heat_bath": 0, "metropolis": 1}
 _ALL_FREE, NO_MULTIPLES, _NO_RUNS, NO_LEVELS = (np.empty(0, kind) for kind in ("bool", "int8", "int64", "int32"))
-_WORTH_A_RUN: Final = 8
-"""Least average length of runs, in slots, for which runs are used."""
-MOST_SUM: Final = 2000
-"""Largest sum of multiples for which a table is made."""
-_FEW_LEVELS: Final = 8
-"""Largest number of levels that are compared in sequence; with more, the table is indexed."""
+_WORTH_A_RUN: Final = 8  # least average length of runs, in slots, for which runs are used
+MOST_SUM: Final = 2000  # largest sum of multiples for which a table is made
+_FEW_LEVELS: Final = 8  # largest number of levels that are compared in sequence; with more, the table is indexed
 
 
 def rows(units: int, first: Array, second: Array) -> Array:

@@ -19,8 +19,7 @@ from .layout import Layout, components, laid_out, resolution_of, reweighed, roun
 
 __all__ = ["Clamp", "ClampWarning", "EnergyModel", "check_machine", "checked_clamp", "checked_states", "units_of"]
 
-Clamp = tuple[Array, Array]
-"""Clamped units, int64, in increasing order, and their values, int8."""
+Clamp = tuple[Array, Array]  # clamped units, int64, in increasing order, and their values, int8
 
 
 class ClampWarning(UserWarning):

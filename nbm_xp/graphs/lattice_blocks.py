@@ -32,11 +32,9 @@ __all__ = [
 ]  # fmt: skip
 
 MOST_AT_ONCE: Final = 16
-SHORTEST: Final = 128
-"""Length of a block per sweep of a task: a few hundredths of the drawn units are then in the halo."""
+SHORTEST: Final = 128  # length of a block per sweep of a task: a few hundredths of the drawn units are then in the halo
 
-Place: TypeAlias = tuple[slice, ...]
-"""Part of a block: a slice along each axis of the lattice."""
+Place: TypeAlias = tuple[slice, ...]  # part of a block: a slice along each axis of the lattice
 
 
 @dataclass(frozen=True)

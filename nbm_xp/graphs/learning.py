@@ -34,15 +34,12 @@ from .tempering import Tempering, placed_ladder
 
 __all__ = ["TRAININGS", "Learning"]
 
-TRAININGS: Final = ("pseudo_likelihood", "pcd", "ptt", "exact")
-"""Values of `training`."""
+TRAININGS: Final = ("pseudo_likelihood", "pcd", "ptt", "exact")  # values of `training`
 
 LEAST_STEPS: Final = 200
 """Least iteration limit of the maximisation of the pseudo-likelihood from which training with chains starts."""
-TINY: Final = 1e-12
-"""Frequencies below this value are rounding errors of 0."""
-SETTLING: Final = 20
-"""Sweeps before the first step."""
+TINY: Final = 1e-12  # frequencies below this value are rounding errors of 0
+SETTLING: Final = 20  # sweeps before the first step
 OUT_OF_STEPS: Final = 1
 """Status of SciPy's optimizers at the iteration limit; it is 2 where rounding prevents further progress."""
 

@@ -46,14 +46,10 @@ from .layout import neighbour_rows
 
 __all__ = ["MOST_STATES", "Objective", "fields_of", "joined"]
 
-AT_ONCE: Final = 2**22
-"""Number of float64 values per batch of rows."""
-MOST_STATES: Final = 2**18
-"""Largest number of states for training by enumeration."""
-TURNS: Final = 12
-"""Number of power iterations for the largest curvature."""
-FEW_UNITS = 2048
-"""Largest number of units with a dense table: one matrix product is faster than many sums."""
+AT_ONCE: Final = 2**22  # number of float64 values per batch of rows
+MOST_STATES: Final = 2**18  # largest number of states for training by enumeration
+TURNS: Final = 12  # number of power iterations for the largest curvature
+FEW_UNITS = 2048  # largest number of units with a dense table: one matrix product is faster than many sums
 MOST_ENTRIES = 2**28
 
 Moments = tuple[Array, Array]

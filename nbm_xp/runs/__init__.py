@@ -12,9 +12,9 @@ from nbm_xp.package import public_names
 if TYPE_CHECKING:
     from .directory import RunDirectory, RunError
     from .evaluation import Evaluation, evaluate, read_evaluation
-    from .execution import read_result, resume
+    from .execution import resume
     from .graph_runs import projected, sample_graph
-    from .reading import diagnose, open_dataset, open_samples
+    from .reading import diagnose, open_dataset, open_samples, read_result
     from .sampling import sample
     from .training import train, trained_model
     from .transitions import measure_lattice, read_transition
@@ -29,9 +29,9 @@ __all__ = [
 _CHAPTERS = {
     "directory": ["RunDirectory", "RunError"],
     "evaluation": ["Evaluation", "evaluate", "read_evaluation"],
-    "execution": ["read_result", "resume"],
+    "execution": ["resume"],
     "graph_runs": ["projected", "sample_graph"],
-    "reading": ["diagnose", "open_dataset", "open_samples"],
+    "reading": ["diagnose", "open_dataset", "open_samples", "read_result"],
     "sampling": ["sample"],
     "training": ["train", "trained_model"],
     "transitions": ["measure_lattice", "read_transition"],

@@ -25,7 +25,7 @@ from .directory import RunDirectory
 from .evaluation_jobs import LADDER_ARRAYS, AnnealingJob, FreeEnergyJob, LadderJob, ReverseAnnealingJob
 from .execution import Kind, Progress, Warn, begin, check_begin, finished
 from .inputs import digest_of, digest_of_ladder, digest_of_model, fitted_model, library_for, save_rows
-from .job import Job, block_length
+from .job import block_length
 from .workers import Workers
 
 __all__ = ["Evaluation", "evaluate", "read_evaluation"]
@@ -143,8 +143,7 @@ def evaluate(
         rows = known_length(X)
     elif log_z is not None:
         raise ValueError("X must be given where log_z is: there would be nothing to do")
-    if checkpoint_every is not None:
-        positive_int(checkpoint_every, "checkpoint_every")
+    every = positive_int(_STEPS_IN_A_SEGMENT if checkpoint_every is None else checkpoint_every, "checkpoint_every")
     if temperatures is None:
         temperatures = adaptive_temperatures(Machine.of(model))
     first = "the ladder" if laddered else "chains"
@@ -153,7 +152,7 @@ def evaluate(
         "betas": temperatures,
         "log_z": known,
         "chunks": block_length(chunks, chains),
-        "checkpoint_every": checkpoint_every or _STEPS_IN_A_SEGMENT,
+        "checkpoint_every": every,
         "library": library_for(model, library),
         "model": digest_of_model(model),
         "n_rows": rows,
@@ -173,14 +172,7 @@ class Evaluating(Kind):
     """Runs of `evaluate`."""
 
     name, results, stored, document = "evaluate", (ARRAYS, RESULT), ARRAYS, RESULT
-
-    @functools.cached_property
-    def jobs(self) -> list[Job]:
-        """The jobs: annealing, chains on the ladder, annealing in reverse, free energies of rows."""
-        kinds: dict[str, type[Job]] = {
-            "betas": AnnealingJob, "ladder": LadderJob, "reverse": ReverseAnnealingJob, "n_rows": FreeEnergyJob,
-        }  # fmt: skip
-        return [kind.of(self.run) for name, kind in kinds.items() if self.run.configuration[name]]
+    job_kinds = AnnealingJob, LadderJob, ReverseAnnealingJob, FreeEnergyJob
 
     def finish(self, unfinished: pathlib.Path) -> Warn | None:
         """Write the estimates, without the weights of the chains, which are stored in an array."""

@@ -29,7 +29,7 @@ class AnnealingJob(SweepsJob):
 
     betas: tuple[float, ...]
 
-    part, weights = "annealing", "log_weight"
+    part, asked_by, weights = "annealing", "betas", "log_weight"
 
     @property
     def stages(self) -> Sequence[Sweeps]:
@@ -61,7 +61,7 @@ class ReverseAnnealingJob(AnnealingJob):
     reverse: str
     n_sweeps: int
 
-    part, weights = "reverse", "reverse_log_weight"
+    part, asked_by, weights = "reverse", "reverse", "reverse_log_weight"
 
     @property
     def stages(self) -> Sequence[Sweeps]:
@@ -99,7 +99,7 @@ class LadderJob(SweepsJob):
 
     ladder_steps: int
 
-    part = "ladder"
+    part = asked_by = "ladder"
 
     @property
     def stages(self) -> Sequence[Sweeps]:
@@ -138,7 +138,7 @@ class FreeEnergyJob(MachineJob):
 
     n_rows: int
 
-    part, n_segments = "rows", 1
+    part, asked_by, n_segments = "rows", "n_rows", 1
 
     @property
     def blocks(self) -> list[Block]:

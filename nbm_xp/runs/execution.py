@@ -9,6 +9,7 @@ times in a row; any other failure ends the run with an error message and keeps t
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import os
 import pathlib
@@ -27,15 +28,13 @@ from .job import Job, read_checkpoint
 from .store import Stored
 from .workers import Pool, WorkerLostError, Workers
 
-__all__ = ["Kind", "Progress", "Warn", "begin", "carry_out", "check_begin", "finished", "read_result", "resume"]
+__all__ = ["Kind", "Progress", "Warn", "begin", "carry_out", "check_begin", "finished", "kind_of", "resume"]
 
 Progress: TypeAlias = Callable[[int, int], object]
 
-Warn: TypeAlias = Callable[[int], object]
-"""Issues the warnings of a finished run, at the given stack level."""
+Warn: TypeAlias = Callable[[int], object]  # issues the warnings of a finished run, at the given stack level
 
-TRIES = 5
-"""Number of times in a row that a segment may lose its worker before the run ends."""
+TRIES = 5  # number of times in a row that a segment may lose its worker before the run ends
 
 _KINDS = {
     "sample": ("sampling", "Sampling"),
@@ -60,6 +59,8 @@ class Kind:
         Name of the Zarr group among `results` whose chunks tasks write; "" for none.
     document : str
         Name of the JSON file among `results`, which is written last; "" for none.
+    job_kinds : tuple of subclasses of Job
+        The kinds of jobs, in order of execution.
     in_tasks : bool
         Whether the run is divided into tasks for workers.
     """
@@ -68,15 +69,17 @@ class Kind:
     results: ClassVar[tuple[str, ...]]
     stored: ClassVar[str] = ""
     document: ClassVar[str] = ""
+    job_kinds: ClassVar[tuple[type[Job], ...]] = ()
     in_tasks: ClassVar[bool] = True
 
     def __init__(self, run: RunDirectory, **options: Any) -> None:
         self.run = run
 
-    @property
-    def jobs(self) -> Sequence[Job]:
-        """The jobs, in order of execution."""
-        raise NotImplementedError
+    @functools.cached_property
+    def jobs(self) -> list[Any]:
+        """The jobs that the configuration asks for, in order of execution."""
+        asked = self.run.configuration
+        return [kind.of(self.run) for kind in self.job_kinds if not kind.asked_by or asked[kind.asked_by]]
 
     @property
     def arrays(self) -> Sequence[Stored]:
@@ -86,7 +89,7 @@ class Kind:
     @property
     def coordinates(self) -> Mapping[str, Sequence[int]]:
         """The coordinates of the arrays."""
-        return {}
+        return {name: values for job in self.jobs for name, values in job.coordinates.items()}
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -158,37 +161,11 @@ def kind_of(name: str) -> type[Kind]:
 
 
 def finished(directory: str | os.PathLike[str], *kinds: str) -> RunDirectory:
-    """Return the directory of a run of one of these kinds; raise `RunError` if the run is not finished."""
+    """Return the directory of a run of one of these kinds, or of any; raise `RunError` if the run is not finished."""
     run = RunDirectory.open(directory, *kinds)
     if not kind_of(run.kind)(run).is_finished:
         raise RunError(f"the run in {run.path} is not finished: resume it by {resuming(run.path)}")
     return run
-
-
-def read_result(directory: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the results of a finished run of any kind, except arrays.
-
-    Parameters
-    ----------
-    directory : path-like
-        The run's directory.
-
-    Returns
-    -------
-    dict
-        ``run`` (the directory), ``kind`` and ``seed``, and the results of the kind of run: for a training, the
-        diagnostics of the last epoch; for an evaluation, the fields of `Evaluation`; for a transition, its measurements
-        at each temperature.
-
-    Raises
-    ------
-    RunError
-        If the run is not finished.
-    ValueError
-        If its results are damaged.
-    """
-    run = finished(directory, *_KINDS)
-    return {"run": str(run.path), "kind": run.kind, "seed": run.seed, **kind_of(run.kind)(run).result()}
 
 
 def check_begin(directory: str | os.PathLike[str], progress: Any) -> None:
@@ -339,7 +316,8 @@ def carry_out(run: RunDirectory, jobs: Sequence[Job], pool: Pool, progress: Prog
 def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Progress, before: int, total: int) -> None:
     """Execute all remaining tasks of a job; `before` is the work of earlier jobs, part of `total`."""
     folder, blocks = run.checkpoints / job.part, {block.number: block for block in job.blocks}
-    folder.mkdir(exist_ok=True)
+    for part in (job.part, *job.other_parts):
+        (run.checkpoints / part).mkdir(exist_ok=True)
     kept = {number: read_checkpoint(folder, job.run, number) for number in blocks}
     at = {number: 0 if found is None else found.done for number, found in kept.items()}
     done = sum(job.steps(block, segment) for block in blocks.values() for segment in range(at[block.number]))

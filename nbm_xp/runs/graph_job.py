@@ -36,8 +36,7 @@ from .store import Stored
 __all__ = ["AT_HAND", "GRAPH", "GraphJob", "save_blocks"]
 
 GRAPH = "graph.zarr"
-AT_HAND = 8
-"""Number of shards that a process caches in memory."""
+AT_HAND = 8  # number of shards that a process caches in memory
 UNITS_IN_A_CHUNK = 2**24
 
 
@@ -76,6 +75,7 @@ class GraphJob(Job):
     checkpoint_every: int | None
 
     part, shown = "blocks", "shown"
+    other_parts = (shown,)
 
     @property
     def division(self) -> Division:

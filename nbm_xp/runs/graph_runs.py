@@ -7,7 +7,7 @@ import math
 import os
 import pathlib
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,45 +29,23 @@ from .directory import RunDirectory, RunError
 from .execution import Kind, Progress, Warn, begin, check_begin
 from .graph_job import AT_HAND, GRAPH, GraphJob, save_blocks
 from .inputs import digest_of
-from .workers import Pool, Workers
+from .workers import Workers
 
 __all__ = ["GraphRun", "Projected", "projected", "sample_graph"]
 
-_PROCESS = 3 * 10**8
-"""Memory of an idle process, in bytes."""
-_AT_WORK = {True: 150, False: 8}
-"""Memory of a task per unit of its block, in bytes: of Potts units, and of others."""
+_PROCESS = 3 * 10**8  # memory of an idle process, in bytes
+_AT_WORK = {True: 150, False: 8}  # memory of a task per unit of its block, in bytes: of Potts units, and of others
 _UNITS_IN_A_SHARD = 2**18
 
 
 class GraphRun(Kind):
     """Runs of `sample_graph`."""
 
-    name, results, stored = "graph", (GRAPH,), GRAPH
-
-    @functools.cached_property
-    def job(self) -> GraphJob:
-        """The chains."""
-        return GraphJob.of(self.run)
-
-    @property
-    def jobs(self) -> list[GraphJob]:
-        """The job of the run."""
-        return [self.job]
-
-    @property
-    def coordinates(self) -> Mapping[str, Sequence[int]]:
-        """The chain and draw indices, and the number of sweeps before each draw."""
-        return self.job.coordinates
-
-    def complete(self, pool: Pool, progress: Progress) -> Warn | None:
-        """Compute the remaining tasks, and write the results."""
-        (self.run.checkpoints / self.job.shown).mkdir(exist_ok=True)
-        return super().complete(pool, progress)
+    name, results, stored, job_kinds = "graph", (GRAPH,), GRAPH, (GraphJob,)
 
     def finish(self, unfinished: pathlib.Path) -> Warn:
         """Write the measurements."""
-        return functools.partial(self.job.finish(unfinished).warn, HELPS)
+        return functools.partial(self.jobs[0].finish(unfinished).warn, HELPS)
 
 
 @dataclass(frozen=True)
@@ -135,8 +113,9 @@ def projected(
     graph = layout.begins.nbytes + layout.neighbours.nbytes + layout.couplings.nbytes + layout.fields.nbytes
     divided_graph = graph + 40 * layout.units + 12 * layout.neighbours.shape[0]  # with halos
     share = min(1.0, (AT_HAND + workers) / count)  # of shards, in memory at a time
-    memory = 3 * graph + divided_graph * (1 + 2 * share) + 6 * share * layout.units * together + layout.units * together
-    return Projected(int(_PROCESS + memory), int(states + 4 * states * bytes_saved + divided_graph))
+    at_work = divided_graph * (1 + 2 * share) + (1 + 6 * share) * layout.units * together
+    memory = _PROCESS + 3 * graph + layout.edges.nbytes + at_work
+    return Projected(int(memory), int(states + 4 * states * bytes_saved + divided_graph))
 
 
 def _divided(graph: Lattice, chunks: Any, checkpoint_every: int | None = None) -> LatticeDivision:

@@ -19,7 +19,7 @@ import itertools
 import os
 import pathlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
@@ -40,14 +40,11 @@ __all__ = [
     "blocks_of", "chains_of", "one_thread", "read_checkpoint", "run_segment", "write_checkpoint",
 ]  # fmt: skip
 
-Arrays: TypeAlias = tuple[Array, ...]
-"""Input of a segment, in host memory."""
+Arrays: TypeAlias = tuple[Array, ...]  # input of a segment, in host memory
 
-Stopping: TypeAlias = Callable[[], bool]
-"""Returns whether a task should stop; called between sweeps."""
+Stopping: TypeAlias = Callable[[], bool]  # returns whether a task should stop; called between sweeps
 
-CHAINS_IN_A_BLOCK = 128
-"""Default size of a block: enough for fast matrix products, few enough to stay in a core's cache."""
+CHAINS_IN_A_BLOCK = 128  # by default: enough for fast matrix products, few enough to stay in a core's cache
 
 
 @dataclass(frozen=True)
@@ -91,6 +88,10 @@ class Job:
         Identity of the run.
     part : str
         Name of the folder of the job's checkpoints.
+    other_parts : tuple of str
+        Names of further folders of checkpoints.
+    asked_by : str
+        Name of the entry of the configuration that asks for the job; "" if every run has it.
     """
 
     directory: str
@@ -98,18 +99,25 @@ class Job:
     run: str
 
     part: ClassVar[str]
+    other_parts: ClassVar[tuple[str, ...]] = ()
+    asked_by: ClassVar[str] = ""
 
     @classmethod
-    def of(cls, run: RunDirectory, **more: Any) -> Self:
-        """Return the job of a run, with fields from its configuration except those passed in `more`."""
+    def of(cls, run: RunDirectory) -> Self:
+        """Return the job of a run, with fields from its configuration."""
         asked = {field.name: run.configuration.get(field.name) for field in dataclasses.fields(cls)}
         known = {"directory": os.fspath(run.path.resolve()), "seed": run.seed, "run": run.identity}
-        return cls(**{name: _hashable(value) for name, value in asked.items()} | known | more)
+        return cls(**{name: _hashable(value) for name, value in asked.items()} | known)
 
     @property
     def stored(self) -> Sequence[Stored]:
         """The arrays that tasks write."""
         return ()
+
+    @property
+    def coordinates(self) -> Mapping[str, Sequence[int]]:
+        """The coordinates of these arrays."""
+        return {}
 
     @property
     def blocks(self) -> list[Block]:
@@ -249,9 +257,6 @@ def one_thread() -> Iterator[None]:
             _inside -= 1
             if not _inside:
                 _limits.restore_original_limits()
-
-
-# Chains of machines with layers
 
 
 class Sweeps(NamedTuple):

@@ -1,4 +1,4 @@
-"""Lazy reading of the results of runs, and diagnostics of the chains of sampling runs."""
+"""Reading of the results of runs, lazily if they are arrays, and diagnostics of the chains of sampling runs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,35 @@ from .execution import finished, kind_of
 from .job import one_thread
 from .sampling import SAMPLES
 
-__all__ = ["diagnose", "open_dataset", "open_samples"]
+__all__ = ["diagnose", "open_dataset", "open_samples", "read_result"]
 
 _UNITS = 16
+
+
+def read_result(directory: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the results of a finished run of any kind, except arrays.
+
+    Parameters
+    ----------
+    directory : path-like
+        The run's directory.
+
+    Returns
+    -------
+    dict
+        ``run`` (the directory), ``kind`` and ``seed``, and the results of the kind of run: for a training, the
+        diagnostics of the last epoch; for an evaluation, the fields of `Evaluation`; for a transition, its measurements
+        at each temperature.
+
+    Raises
+    ------
+    RunError
+        If the run is not finished.
+    ValueError
+        If its results are damaged.
+    """
+    run = finished(directory)
+    return {"run": str(run.path), "kind": run.kind, "seed": run.seed, **kind_of(run.kind)(run).result()}
 
 
 def open_samples(directory: str | os.PathLike[str], name: str = "visible") -> Any:

@@ -247,6 +247,12 @@ class SampleJob(SweepsJob):
         return Chains(self.machine, self.seed, layers=self.layers, means=self.probabilities, clamp=self.clamped)
 
     @property
+    def coordinates(self) -> dict[str, range]:
+        """The chain and draw indices, and the number of sweeps before each draw."""
+        sweeps = range(self.burn_in + self.thin, self.burn_in + self.n_draws * self.thin + 1, self.thin)
+        return {"chain": range(self.n_chains), "draw": range(self.n_draws), "sweep": sweeps}
+
+    @property
     def stored(self) -> list[Stored]:
         """An array for each stored layer."""
         machine, found = chains_of(self, 1).machine, []
@@ -277,19 +283,7 @@ class SampleJob(SweepsJob):
 class Sampling(Kind):
     """Runs of `sample`."""
 
-    name, results, stored = "sample", (SAMPLES,), SAMPLES
-
-    @functools.cached_property
-    def jobs(self) -> list[SampleJob]:
-        """The chains."""
-        return [SampleJob.of(self.run)]
-
-    @property
-    def coordinates(self) -> dict[str, Sequence[int]]:
-        """The chain and draw indices, and the number of sweeps before each draw."""
-        (job,) = self.jobs
-        sweeps = range(job.burn_in + job.thin, job.burn_in + job.n_draws * job.thin + 1, job.thin)
-        return {"chain": range(job.n_chains), "draw": range(job.n_draws), "sweep": sweeps}
+    name, results, stored, job_kinds = "sample", (SAMPLES,), SAMPLES, (SampleJob,)
 
     @property
     def attributes(self) -> dict[str, Any]:

@@ -58,8 +58,7 @@ class Stored:
     about: Mapping[str, Any]
 
 
-UNFINISHED = "unfinished.zarr"
-"""Name of a store until its run is finished."""
+UNFINISHED = "unfinished.zarr"  # name of a store until its run is finished
 
 
 def create(

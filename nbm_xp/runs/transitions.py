@@ -241,12 +241,7 @@ def measure_lattice(
 class TransitionRun(Kind):
     """Runs of `measure_lattice`."""
 
-    name, results, document = "transition", (TRANSITION, SPINS), TRANSITION
-
-    @functools.cached_property
-    def jobs(self) -> list[TransitionJob]:
-        """The job of the run."""
-        return [TransitionJob.of(self.run)]
+    name, results, document, job_kinds = "transition", (TRANSITION, SPINS), TRANSITION, (TransitionJob,)
 
     def finish(self, unfinished: pathlib.Path) -> None:
         """Write the measurements and the last spins."""

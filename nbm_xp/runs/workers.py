@@ -30,11 +30,9 @@ from .job import Block, Job, run_segment
 
 __all__ = ["ClusterPool", "Pool", "ThreadPool", "WorkerLostError", "Workers"]
 
-ASKED = 3
-"""Number of times that a cluster is asked for workers that respond."""
+ASKED = 3  # number of times that a cluster is asked for workers that respond
 
-Task: TypeAlias = Any
-"""A future of a segment, of `concurrent.futures` or of Dask."""
+Task: TypeAlias = Any  # A future of a segment, of `concurrent.futures` or of Dask
 
 _GO_ON = "resume the run when there is one again"
 
@@ -259,8 +257,7 @@ def _answer(folder: str) -> str:
     return name
 
 
-Pool: TypeAlias = ThreadPool | ClusterPool
-"""An executor of segments."""
+Pool: TypeAlias = ThreadPool | ClusterPool  # an executor of segments
 
 _KINDS = ("threads", "local")
 _OWN_PAGE = "127.0.0.1:0"

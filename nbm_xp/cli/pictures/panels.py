@@ -101,8 +101,7 @@ def draw_states(states: Array, pixels: int, path: pathlib.Path) -> None:
 
 
 _PALETTE = (BLUE, ORANGE, "#3b8f6b", "#8a5aa8", "#b7862a", "#5b7fb8", "#c24d6a", "#6b7280")
-FEW = 25
-"""Largest number of points of a curve that get markers."""
+FEW = 25  # largest number of points of a curve that get markers
 
 _ROWS = 40  # number of chains of a binary unit, one per row
 
