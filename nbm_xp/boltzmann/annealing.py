@@ -25,11 +25,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Chunks, Streams
-from nbm_xp.machines.randomness import ChainFunction, ChainStreams
-from nbm_xp.machines.rows import positive_int, shortened
+from nbm_xp.machines.randomness import ChainFunction, ChainStreams, compiled
+from nbm_xp.machines.rows import shortened
 from nbm_xp.namespace import asarray, host_namespace, library_name, to_numpy
+from nbm_xp.namespace.errors import positive_int
 
-from .chains import Chains, Machine, States, compiled, divided, in_order
+from .chains import Chains, Machine, States, divided, in_order
 from .energy import Parameters, decoded, energy_within, local_field, log_partition_without_weights, sweep
 from .ladder import STEPS, LadderChains
 from .recording import Form, Recorded, State

@@ -12,15 +12,13 @@ libraries, agree except where a uniform and a probability are equal up to roundi
 from __future__ import annotations
 
 import copy
-import functools
 import itertools
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
-from nbm_xp.machines import Array, Chunks, Namespace, RandomState, Rows
-from nbm_xp.machines.randomness import ChainFunction, ChainStreams, entropy_of, next_seed
+from nbm_xp.machines import Array, Chunks, Namespace, RandomState
+from nbm_xp.machines.randomness import ChainFunction, compiled, entropy_of, next_seed
 from nbm_xp.namespace import (
     array_namespace,
     asarray,
@@ -31,7 +29,6 @@ from nbm_xp.namespace import (
     is_lazy,
     library_name,
     to_numpy,
-    use_backend,
 )
 from nbm_xp.namespace.batches import block_namespace
 
@@ -41,8 +38,7 @@ from .storage import LADDER, names
 from .topology import Topology
 
 __all__ = [
-    "Chains", "Draw", "Machine", "States", "beside", "checked_clamp", "checked_layer", "compiled", "divided",
-    "in_order", "machine_and_seed",
+    "Chains", "Draw", "Machine", "States", "beside", "divided", "in_order", "machine_and_seed",
 ]  # fmt: skip
 
 States: TypeAlias = tuple[Array, ...]
@@ -144,24 +140,6 @@ def machine_and_seed(
     return (machine, seed, None) if machine.is_lazy else (machine.to(home), seed, library)
 
 
-def checked_layer(topology: Topology, layer: Any, name: str = "layer") -> int:
-    """Return the checked number of a layer."""
-    if isinstance(layer, bool) or not hasattr(layer, "__index__") or layer not in topology.layers:
-        raise ValueError(f"{name} must be layers from 0 to {topology.layers[-1]}, got {layer!r}")
-    return int(layer)
-
-
-def checked_clamp(topology: Topology, clamp: object, checked: Callable[[int, Rows], Array]) -> dict[int, Array]:
-    """Return the states of clamped layers by layer number; `checked` converts the states of a layer."""
-    if clamp is not None and not isinstance(clamp, Mapping):
-        raise ValueError(f"clamp must map layers to their states, got {type(clamp).__name__}")
-    numbered = ((checked_layer(topology, layer, "clamp"), states) for layer, states in (clamp or {}).items())
-    found = {layer: checked(layer, states) for layer, states in numbered}
-    if len(found) == len(topology.sizes):
-        raise ValueError("clamp must leave a layer to draw, got states of all of them")
-    return found
-
-
 class Draw(NamedTuple):
     """Chains after a sweep: a column for each chain.
 
@@ -217,11 +195,9 @@ class Chains:
     """
 
     default_purpose = "chains"
-    n_machines = 0
-    """Number of machines of chains with replicas, else 0."""
+    n_machines = 0  # number of machines of chains with replicas, else 0
 
-    result_dtype: str | None = None
-    """The dtype of `collect`; None for that of the machine."""
+    result_dtype: str | None = None  # the dtype of `collect`; None for that of the machine
 
     def __init__(
         self,
@@ -373,22 +349,6 @@ class Chains:
                 meta=asarray([[]], self.xp, dtype),
             )
         return divided(found, widths)
-
-
-_compiling = threading.RLock()
-
-
-def compiled(library: str, record: Callable[..., Recorded], form: Form, *options: Any) -> ChainFunction:
-    """Return the compiled function of chains of a recorded formula; it is compiled once, in whichever thread."""
-    with _compiling:
-        return _compile(library, record, form, *options)
-
-
-@functools.lru_cache(maxsize=256)
-def _compile(library: str, record: Callable[..., Recorded], form: Form, *options: Any) -> ChainFunction:
-    streams = ChainStreams()
-    with use_backend(library):
-        return streams.compiled(*record(form, streams, *options), name=record.__name__)
 
 
 def in_order(arrays: Collection[Array]) -> States:

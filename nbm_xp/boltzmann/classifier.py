@@ -10,12 +10,10 @@ H. Larochelle and Y. Bengio, "Classification using discriminative restricted Bol
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from numbers import Real
 from typing import Any, Self
 
 from sklearn.base import ClassifierMixin
@@ -28,6 +26,7 @@ from nbm_xp.machines.estimators import Estimator, check_names, column_names, des
 from nbm_xp.machines.rows import checked_rows
 from nbm_xp.machines.units import Mixed, kind_of
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, to_numpy
+from nbm_xp.namespace.errors import checked_number
 from nbm_xp.tape import Function
 
 from .energy import Parameters, marginalised_layer
@@ -40,8 +39,7 @@ from .training_methods import from_plain, plain_params
 
 __all__ = ["RBMClassifier"]
 
-_OWN = ("visible", "generative")
-"""Hyperparameters that are not passed to the machine."""
+_OWN = ("visible", "generative")  # hyperparameters that are not passed to the machine
 
 
 @dataclass(eq=False, repr=False)
@@ -130,7 +128,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         parts = features.parts if isinstance(features, Mixed) else ((features, int(X.shape[1])),)
         machine = self._machine(Mixed([*parts, (kind_of(f"categorical:{len(known)}"), 1)]).name)
         loss = partial(label_loss, n_classes=len(known))
-        trainer = Trainer(machine, likelihood=_amount(self.generative), also=loss)
+        trainer = Trainer(machine, likelihood=checked_number(self.generative, "generative"), also=loss)
         numbers = {label: float(number) for number, label in enumerate(known)}
         xp, dtype = array_namespace(X), float_dtype(X)
         column = asarray([[numbers[label]] for label in listed], xp, dtype)
@@ -272,12 +270,6 @@ def label_loss(parameters: Parameters, rows: Array, weights: Array, n_classes: i
     scores = class_scores(parameters, rows[:, :features], n_classes)
     of_label = B.sum(scores * rows[:, features:], axis=1)
     return B.sum(weights * (B.logsumexp(scores, axis=1) - of_label))
-
-
-def _amount(generative: Any) -> float:
-    if isinstance(generative, bool) or not isinstance(generative, Real) or not 0 <= float(generative) < math.inf:
-        raise ValueError(f"generative must be a number, at least 0, got {generative!r}")
-    return float(generative)
 
 
 def _labels(y: Rows, rows: int) -> Array:

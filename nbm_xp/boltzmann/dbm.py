@@ -8,12 +8,9 @@ from functools import partial
 from typing import Any, Self
 
 from nbm_xp.machines import Array, RandomState, Rows
-from nbm_xp.machines.randomness import entropy_of
-from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import array_namespace, is_lazy
-from nbm_xp.namespace.errors import name_methods
+from nbm_xp.namespace.errors import checked_number, name_methods, positive_int
 
-from . import storage
 from .model import Model
 from .posterior import compile_mean_field
 from .recording import compile_sweep
@@ -163,19 +160,11 @@ class DBM(Model):
             pairs = zip(model._kinds(len(intercepts)), intercepts, strict=True)
             model.layers = [kind.sites(int(bias.shape[0])) for kind, bias in pairs]
         topology = model.layers_for()
-        names = storage.names(topology)
         if len(coefs) != len(topology.connections):
             raise ValueError(f"coefs must be {len(topology.connections)} arrays, one for each connection of {topology}")
-        given = dict(zip(names, [*coefs, *intercepts], strict=True))
-        labels = {name: f"coefs[{place}]" for place, name in enumerate(names[: len(coefs)])}
-        labels |= {name: f"intercepts[{place}]" for place, name in enumerate(names[len(coefs) :])}
-        labels["base_rate"] = "base_rate"
-        neutral = topology.units[0].neutral_rates(topology.sizes[0])
-        given["base_rate"] = neutral if base_rate is None else base_rate
-        seed = entropy_of(model.random_state)
-        model.state_ = MachineState.of_parameters(
-            cls.__name__, topology, given, labels | {"base_rate": "base_rate"}, seed
-        )
+        given = {f"coefs[{place}]": weights for place, weights in enumerate(coefs)}
+        given |= {f"intercepts[{place}]": biases for place, biases in enumerate(intercepts)}
+        model.state_ = MachineState.of_parameters(cls.__name__, topology, given, base_rate, model.random_state)
         return model
 
     def mean_field(self, X: Rows, *, tolerance: float = _TOLERANCE, max_iterations: int = _SWEEPS) -> list[Array]:
@@ -253,11 +242,9 @@ class DBM(Model):
     def _converge(self, X: Rows, tolerance: float, max_iterations: int) -> list[Array]:
         X = self.state_.checked_rows(X)
         sweeps = positive_int(max_iterations, "max_iterations")
-        if isinstance(tolerance, bool) or not hasattr(tolerance, "__float__") or not 0 <= tolerance < 1:
-            raise ValueError(f"tolerance must be a number, at least 0 and below 1, got {tolerance!r}")
-        lazy = is_lazy(array_namespace(X))
-        build = partial(compile_mean_field, self.state_.parameters, float(tolerance), sweeps, in_blocks=lazy)
-        return list(self.state_.function(("mean_field", float(tolerance), sweeps, lazy), build)(X))
+        lazy, near = is_lazy(array_namespace(X)), checked_number(tolerance, "tolerance", 1)
+        build = partial(compile_mean_field, self.state_.parameters, near, sweeps, in_blocks=lazy)
+        return list(self.state_.function(("mean_field", near, sweeps, lazy), build)(X))
 
     def _layers(self) -> tuple[list[Any], Iterable[Sequence[int]] | None]:
         return list(self.layers), self.connections

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -16,13 +15,14 @@ from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, RandomState, Rows
 from nbm_xp.machines.estimators import NotFittedError, describe_rows
 from nbm_xp.machines.minibatches import in_memory, is_sparse, minibatches
-from nbm_xp.machines.rows import positive_int, sparse_rows
+from nbm_xp.machines.rows import sparse_rows
 from nbm_xp.machines.units import Units, kind_of
 from nbm_xp.namespace import array_namespace, host_namespace, to_numpy
+from nbm_xp.namespace.errors import checked_number, positive_int
 
 from . import storage
 from .negative_phase import TrainingMethod
-from .optimizers import SGD, Schedule, check_flag, check_number, check_schedule, optimizer_of
+from .optimizers import SGD, Schedule, check_flag, check_schedule, optimizer_of
 from .partition import log_partition, log_z_of
 from .state import MachineState
 from .topology import Topology, hidden_kinds
@@ -74,8 +74,7 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
     visible: str = "binary"
     diagnostics: bool | str = "auto"
 
-    is_centred: ClassVar[bool] = False
-    """Whether training uses centred gradients unless `training` specifies it."""
+    is_centred: ClassVar[bool] = False  # whether training uses centred gradients unless `training` specifies it
 
     def fit(
         self,
@@ -175,7 +174,7 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         """Raise `ValueError` for invalid hyperparameters, before any work."""
         for name, least in (("batch_size", 1), ("n_iter", 0), ("n_gibbs", 1)):
             positive_int(getattr(self, name), name, least)
-        check_number(self.learning_rate, "learning_rate", 1e-300, math.inf)
+        checked_number(self.learning_rate, "learning_rate", positive=True)
         training_method(self.training).check()
         optimizer_of(self.optimizer).check()
         check_flag(self.shuffle, "shuffle", True)

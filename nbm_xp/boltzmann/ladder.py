@@ -41,8 +41,7 @@ __all__ = [
     "ladder_of_arrays", "moved", "pairs_in_turn", "shown_of_top",
 ]  # fmt: skip
 
-STEPS = 400
-"""Default number of steps on a ladder, for chains to reach equilibrium and for estimates of log Z."""
+STEPS = 400  # default number of steps on a ladder, for chains to reach equilibrium and for estimates of log Z
 
 Compared: TypeAlias = tuple[Array, Array, Callable[[Array], dict[int, Array]]]
 

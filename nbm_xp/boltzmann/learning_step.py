@@ -164,8 +164,7 @@ def _descent(learner: Learner, slopes: Sequence[Array], offsets: Sequence[Array]
     return updates + list(zip(state.parameters, moved, strict=True))
 
 
-SLIDING = 0.01
-"""Weight of a minibatch in the sliding means."""
+SLIDING = 0.01  # weight of a minibatch in the sliding means
 
 
 def _shifts(parameters: Parameters, weights: Sequence[Array], offsets: Sequence[Array]) -> list[Array]:

@@ -7,20 +7,19 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Chunks, RandomState, Rows
-from nbm_xp.machines.rows import checked_weights, known_length, positive_int
+from nbm_xp.machines.rows import checked_weights, known_length
 from nbm_xp.namespace import to_numpy
+from nbm_xp.namespace.errors import positive_int
 
 from .annealing import AISEstimate, AnnealedChains, ReverseChains, inverse_temperatures
 from .bridging import LadderEstimate
-from .chains import Chains, checked_clamp, checked_layer, machine_and_seed
+from .chains import Chains, machine_and_seed
 from .estimator import BoltzmannEstimator
 from .ladder import STEPS, LadderChains, LadderMeasures
 from .partition import is_enumerable
 from .tempering import TemperingChains, adaptive_replicas, adaptive_temperatures
 
 __all__ = ["Model"]
-
-_SEED = 0  # of the estimates of log Z in `score`
 
 
 class Model(BoltzmannEstimator):
@@ -95,8 +94,8 @@ class Model(BoltzmannEstimator):
         """
         state, rows, sweeps = self.state_, positive_int(n_chains, "n_chains"), positive_int(n_sweeps, "n_sweeps", 0)
         topology = state.topology
-        wanted = tuple(topology.layers) if layer is None else (checked_layer(topology, layer),)
-        fixed = checked_clamp(topology, clamp, lambda k, part: state.checked_states(part, rows, k, f"clamp[{k}]"))
+        wanted = tuple(topology.layers) if layer is None else (topology.checked_layer(layer),)
+        fixed = topology.checked_clamp(clamp, lambda k, part: state.checked_states(part, rows, k, f"clamp[{k}]"))
         if initial is not None and 0 in fixed:
             raise ValueError("initial must be left out where clamp holds the visible layer")
         first = {} if initial is None else {0: state.checked_states(initial, rows, 0, "initial")}
@@ -172,7 +171,7 @@ class Model(BoltzmannEstimator):
         """
         rows, sweeps = positive_int(n_chains, "n_chains"), positive_int(n_sweeps, "n_sweeps")
         topology, known = self.state_.topology, inverse_temperatures(n_temperatures, betas)
-        wanted = tuple(topology.layers) if layer is None else (checked_layer(topology, layer),)
+        wanted = tuple(topology.layers) if layer is None else (topology.checked_layer(layer),)
         machine, seed, lazy = machine_and_seed(self, library, random_state)
         temperatures = adaptive_replicas(machine) if known is None else known
         *found, shares = TemperingChains(machine, seed, temperatures, layers=wanted).last(rows, sweeps, lazy, chunks)
@@ -222,11 +221,11 @@ class Model(BoltzmannEstimator):
         if is_enumerable(topology):
             log_z = self.log_partition()
         elif self.state_.n_pairs:
-            machine, seed, lazy = machine_and_seed(self, None, _SEED)
+            machine, seed, lazy = machine_and_seed(self, None, 0)
             log_z = LadderMeasures(machine, seed).log_partition(100, STEPS, lazy)
             log_z.warn(stacklevel=3)
         elif not topology.is_factorial or topology.radices(0) is None:
-            log_z = self.ais(100, 1000, random_state=_SEED)
+            log_z = self.ais(100, 1000, random_state=0)
         found = self.score_samples(X) if log_z is None else self.log_likelihood(X, log_z)
         return float(to_numpy(B.mean(found))) if weights is None else float(B.mean(weights * to_numpy(found)))
 

@@ -18,8 +18,8 @@ from typing import ClassVar
 from sklearn.base import BaseEstimator
 
 from nbm_xp.machines import Array, Streams, Updates
-from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import array_namespace
+from nbm_xp.namespace.errors import positive_int
 
 from .bridging import LadderEstimate
 from .energy import Parameters, draw_layer, local_field, mean_of, sample_layer, shape_of, sweep
@@ -43,11 +43,9 @@ class NegativePhase:
         Number of Gibbs sweeps in each step.
     """
 
-    needs_rows = False
-    """Whether states are drawn for each row, so that a compiled step is for one number of rows."""
+    needs_rows = False  # whether states are drawn for each row, so that a compiled step is for one number of rows
 
-    pace: Array = 1.0
-    """Factor of the learning rate, a Tensor, or 1."""
+    pace: Array = 1.0  # factor of the learning rate, a Tensor, or 1
 
     def __init__(self, state: MachineState, method: TrainingMethod, n_gibbs: int) -> None:
         self.state, self.method, self.n_gibbs = state, method, n_gibbs

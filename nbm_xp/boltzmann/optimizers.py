@@ -20,21 +20,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import ClassVar, TypeAlias
 
 from sklearn.base import BaseEstimator
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Updates
+from nbm_xp.namespace.errors import checked_number
 from nbm_xp.tape import Function
 
 from .state import MachineState
 from .storage import MEAN
 
 __all__ = [
-    "OPTIMIZERS", "SCHEDULES", "SGD", "Adam", "Schedule", "averaging_step", "check_flag", "check_number",
-    "check_schedule", "end_averaging", "first_averaged", "optimizer_of", "rate_after",
+    "OPTIMIZERS", "SCHEDULES", "SGD", "Adam", "Schedule", "averaging_step", "check_flag", "check_schedule",
+    "end_averaging", "first_averaged", "optimizer_of", "rate_after",
 ]  # fmt: skip
 
 _SECOND, _TINY = 0.999, 1e-8
@@ -79,8 +79,8 @@ class SGD(BaseEstimator):  # type: ignore[misc]
     def check(self) -> None:
         """Raise `ValueError` for invalid parameters."""
         if self.momentum is not None:
-            check_number(self.momentum, "momentum", 0, 1)
-        check_number(self.weight_decay, "weight_decay", 0, math.inf)
+            checked_number(self.momentum, "momentum", 1)
+        checked_number(self.weight_decay, "weight_decay")
 
     in_proportion: ClassVar[bool] = True
     """Whether steps are proportional to gradients, so that the learning rate can be a factor of the loss.
@@ -158,8 +158,7 @@ class Adam(SGD):
         return self._decayed(state, rate, steps), updates
 
 
-OPTIMIZERS: dict[str, type[SGD]] = {"sgd": SGD, "adam": Adam}
-"""The optimizers by their names in `optimizer`."""
+OPTIMIZERS: dict[str, type[SGD]] = {"sgd": SGD, "adam": Adam}  # the optimizers by their names in `optimizer`
 
 
 def optimizer_of(optimizer: str | SGD) -> SGD:
@@ -175,13 +174,6 @@ def optimizer_of(optimizer: str | SGD) -> SGD:
     if isinstance(optimizer, str) and optimizer in OPTIMIZERS:
         return OPTIMIZERS[optimizer]()
     raise ValueError(f"optimizer must be one of {list(OPTIMIZERS)} or an SGD or Adam object, got {optimizer!r}")
-
-
-def check_number(value: object, name: str, low: float, high: float) -> None:
-    """Raise `ValueError` unless `value` is a number, at least `low` and less than `high`."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) < high:
-        above = "above 0" if low else "at least 0"
-        raise ValueError(f"{name} must be a number, {above} and below {high}, got {value!r}")
 
 
 def check_flag(value: object, name: str, default: object) -> None:

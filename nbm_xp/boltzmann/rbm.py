@@ -11,11 +11,11 @@ from sklearn.utils.metaestimators import available_if
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, RandomState, Rows
-from nbm_xp.machines.randomness import entropy_of, stream
-from nbm_xp.machines.rows import known_length, positive_int
+from nbm_xp.machines.randomness import stream
+from nbm_xp.machines.rows import known_length
 from nbm_xp.machines.units import kind_of
 from nbm_xp.namespace import array_namespace, asarray, to_numpy
-from nbm_xp.namespace.errors import name_methods
+from nbm_xp.namespace.errors import name_methods, positive_int
 from nbm_xp.rng import RandomStreams
 from nbm_xp.tape import Function
 
@@ -184,16 +184,9 @@ class RBM(Model):
             raise ValueError(f"n_components must be the {sites} rows of components, got {model.n_components!r}")
         model.n_components = sites
         topology = model.layers_for(low.sites(int(n_visible)))
-        neutral = topology.units[0].neutral_rates(topology.sizes[0])
-        arrays = {
-            "weights.0-1": transposed(components),
-            "biases.0": intercept_visible,
-            "biases.1": intercept_hidden,
-            "base_rate": neutral if base_rate is None else base_rate,
-        }
-        labels = dict(zip(arrays, ("components", "intercept_visible", "intercept_hidden", "base_rate"), strict=True))
-        seed = entropy_of(model.random_state)
-        model.state_ = MachineState.of_parameters(cls.__name__, topology, arrays, labels, seed)
+        given = {"components": transposed(components), "intercept_visible": intercept_visible}
+        given["intercept_hidden"] = intercept_hidden
+        model.state_ = MachineState.of_parameters(cls.__name__, topology, given, base_rate, model.random_state)
         return model
 
     @property

@@ -20,11 +20,9 @@ __all__ = [
     "repeated", "rows_placeholder", "state_placeholders",
 ]  # fmt: skip
 
-State: TypeAlias = list[Array]
-"""An array for each layer, or None."""
+State: TypeAlias = list[Array]  # an array for each layer, or None
 
-Recorded: TypeAlias = tuple[Sequence[Array], Sequence[Array]]
-"""The inputs and the outputs of a function of chains."""
+Recorded: TypeAlias = tuple[Sequence[Array], Sequence[Array]]  # the inputs and the outputs of a function of chains
 
 _NEVER = 1e30  # subtracted from the log-probability of impossible states
 

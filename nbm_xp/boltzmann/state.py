@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines import Array
+from nbm_xp.machines import Array, RandomState, Rows
 from nbm_xp.machines.estimators import check_names
-from nbm_xp.machines.randomness import stream
+from nbm_xp.machines.randomness import entropy_of, stream
 from nbm_xp.machines.rows import checked_rows, checked_values, known_length, numbers
 from nbm_xp.namespace import (
     array_namespace,
@@ -281,22 +281,23 @@ class MachineState:
 
     @classmethod
     def of_parameters(
-        cls, kind: str, topology: Topology, arrays: Mapping[str, Array], labels: Mapping[str, str], seed: int
+        cls, kind: str, topology: Topology, parameters: dict[str, Array], base_rate: Rows, random_state: RandomState
     ) -> MachineState:
         """Return a state with given parameters, converted to the library (or Dask) and the dtype of the first one.
 
-        The dtype is that of `float_dtype`. `labels` are the names of the arrays in messages. Values of lazy arrays are
-        not checked.
+        The dtype is that of `float_dtype`. Parameters are in the order of `storage.names`, by their names in messages.
+        Values of lazy arrays are not checked.
         """
-        shapes, label, units = storage.shapes(topology), next(iter(labels.values())), topology.units[0]
-        first = next(iter(arrays.values()))
+        shapes, units = storage.shapes(topology), topology.units[0]
+        rates = units.neutral_rates(topology.sizes[0]) if base_rate is None else base_rate
+        labelled = list((parameters | {"base_rate": rates}).items())
+        label, first = labelled[0]
         first = numbers(first, label)
         if is_complex(first):
             raise ValueError(f"{label} must hold real numbers, got complex ones")
-        lazy = [value for value in arrays.values() if is_array(value) and is_lazy(array_namespace(value))]
+        lazy = [value for _, value in labelled if is_array(value) and is_lazy(array_namespace(value))]
         xp, dtype, converted = array_namespace(first, *lazy), float_dtype(first), {}
-        for name, value in arrays.items():
-            label = labels[name]
+        for name, (label, value) in zip(shapes, labelled, strict=True):
             array = converted[name] = numbers(value, label, xp, dtype)
             if tuple(array.shape) != shapes[name]:
                 raise ValueError(f"{label} must have shape {shapes[name]}, got {tuple(array.shape)}")
@@ -307,7 +308,7 @@ class MachineState:
                 units.check_bias(array, label)
             elif name.startswith("weights.0-") and not bool(B.all(B.equal(units.unweighted(array, 0), array))):
                 raise ValueError(f"{label} must be 0 for the second unit of each normal site, which has no weights")
-        return cls(kind, topology, converted, seed)
+        return cls(kind, topology, converted, entropy_of(random_state))
 
     def __reduce__(self) -> tuple[Callable[..., MachineState], tuple[object, ...]]:
         return partial(type(self), **self.progress()), (self.kind, self.topology, self.arrays())

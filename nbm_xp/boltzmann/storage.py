@@ -29,20 +29,16 @@ __all__ = [
 ]  # fmt: skip
 
 FORMAT = "nbm_xp.boltzmann 1"
-LADDER = "ladder."
-"""Prefix of the arrays of a training's ladder."""
+LADDER = "ladder."  # prefix of the arrays of a training's ladder
 
-BALANCE = "balance."
-"""Prefix of the arrays of `learning_step.Balance`."""
+BALANCE = "balance."  # prefix of the arrays of `learning_step.Balance`
 
-MEAN = "mean."
-"""Prefix of the arrays of the mean of the parameters over the last steps."""
+MEAN = "mean."  # prefix of the arrays of the mean of the parameters over the last steps
 
 NEGATIVE = ("chain.", LADDER, BALANCE, MEAN)
 """Prefixes of the arrays that training resumes from, except those of optimizers."""
 
-STREAMS = "streams."
-"""Prefix of the states of random streams."""
+STREAMS = "streams."  # prefix of the states of random streams
 
 _OTHERS = (
     ".bin", ".ckpt", ".csv", ".dill", ".feather", ".h5", ".hdf5", ".joblib", ".json", ".keras", ".mat", ".nc", ".npy",
@@ -50,8 +46,7 @@ _OTHERS = (
 )  # fmt: skip
 """Suffixes of other file formats."""
 
-_Lengths: TypeAlias = tuple[int | None, ...]
-"""A shape, with None for any length."""
+_Lengths: TypeAlias = tuple[int | None, ...]  # A shape, with None for any length
 
 _JSON = ("topology", "params", "progress")
 _STRINGS = {"format", "model", "library", "run", *_JSON}

@@ -10,11 +10,11 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nbm_xp.machines import Array
+from nbm_xp.machines import Array, Rows
 from nbm_xp.machines.units import Units, kind_of
 
 __all__ = ["Topology"]
@@ -150,6 +150,22 @@ class Topology:
     def neighbours(self, layer: int) -> list[int]:
         """Return the layers that a layer is connected with, in rising order."""
         return sorted(low + high - layer for low, high in self.connections if layer in (low, high))
+
+    def checked_layer(self, layer: Any, name: str = "layer") -> int:
+        """Return the checked number of a layer."""
+        if isinstance(layer, bool) or not hasattr(layer, "__index__") or layer not in self.layers:
+            raise ValueError(f"{name} must be layers from 0 to {self.layers[-1]}, got {layer!r}")
+        return int(layer)
+
+    def checked_clamp(self, clamp: object, checked: Callable[[int, Rows], Array]) -> dict[int, Array]:
+        """Return the states of clamped layers by layer number; `checked` converts the states of a layer."""
+        if clamp is not None and not isinstance(clamp, Mapping):
+            raise ValueError(f"clamp must map layers to their states, got {type(clamp).__name__}")
+        numbered = ((self.checked_layer(layer, "clamp"), states) for layer, states in (clamp or {}).items())
+        found = {layer: checked(layer, states) for layer, states in numbered}
+        if len(found) == len(self.sizes):
+            raise ValueError("clamp must leave a layer to draw, got states of all of them")
+        return found
 
     def weights_shape(self, connection: int) -> tuple[int, int]:
         """Return the shape of a connection's weights: (units of the lower layer, units of the higher layer)."""

@@ -8,7 +8,6 @@ from typing import Any
 
 from nbm_xp.machines import Array
 from nbm_xp.machines.randomness import entropy_of
-from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import (
     array_namespace,
     asarray,
@@ -21,6 +20,7 @@ from nbm_xp.namespace import (
     to_numpy,
     wide_dtypes,
 )
+from nbm_xp.namespace.errors import positive_int
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS
 from nbm_xp.rng import hashed_seed, jump
 

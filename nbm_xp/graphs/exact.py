@@ -13,8 +13,8 @@ from typing import Final
 
 from nbm_xp.machines import Array
 from nbm_xp.machines.enumeration import Enumeration, state_digits
-from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import host_namespace
+from nbm_xp.namespace.errors import positive_int
 from nbm_xp.tape import Function, function, gradients, placeholder
 from nbm_xp.tape import namespace as xp
 

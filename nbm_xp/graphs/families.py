@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp.machines.randomness import entropy_of
-from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import host_namespace
+from nbm_xp.namespace.errors import positive_int
 from nbm_xp.rng import Generator
 
 from .graph import Graph, Lattice

@@ -22,8 +22,9 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from nbm_xp.machines import Array
-from nbm_xp.machines.rows import numbers, positive_int
+from nbm_xp.machines.rows import numbers
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
+from nbm_xp.namespace.errors import positive_int
 from nbm_xp.package import need
 
 __all__ = ["Graph", "Lattice", "as_graph", "finite", "odd_rings", "row_starts", "uniform_value"]

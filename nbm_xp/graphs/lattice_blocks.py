@@ -19,8 +19,8 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from nbm_xp.machines import Array
-from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import host_namespace
+from nbm_xp.namespace.errors import positive_int
 
 from .blocks import Division, Index, Shown
 from .energy_model import Clamp, EnergyModel

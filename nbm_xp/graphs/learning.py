@@ -13,18 +13,16 @@ Optimization 30 (1992), 838-855.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
-from numbers import Real
 from typing import Any, Final, Self
 
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.estimators import Estimator
 from nbm_xp.machines.randomness import entropy_of
-from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy, wide_dtypes
+from nbm_xp.namespace.errors import checked_number, positive_int
 from nbm_xp.package import need
 
 from .energy_model import EnergyModel
@@ -110,8 +108,6 @@ class Learning(EnergyModel, Estimator):
         ValueError
             If rows are not states of the machine; or if `weight_decay` is 0 and a unit never has one of its values, in
             which case the maximum has an infinite field.
-        ModuleNotFoundError
-            If SciPy is not installed.
 
         Warns
         -----
@@ -128,7 +124,6 @@ class Learning(EnergyModel, Estimator):
         (True, 0.3)
         """
         self._check_learning()
-        need("scipy.optimize")
         aim = Objective(self, X, sample_weight, self.weight_decay)
         if not self.weight_decay:
             self._check_maximum(aim.wanted[1])
@@ -250,13 +245,8 @@ class Learning(EnergyModel, Estimator):
             raise ValueError(f"training must be one of {list(TRAININGS)}, got {self.training!r}")
         for name in ("n_iter", "n_chains", "n_sweeps"):
             positive_int(getattr(self, name), name)
-        for name, open_end in (("learning_rate", True), ("tol", True), ("weight_decay", False)):
-            value = getattr(self, name)
-            fits = not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) < math.inf
-            if not fits or (open_end and not value):
-                raise ValueError(
-                    f"{name} must be a finite number {'above' if open_end else 'of at least'} 0, got {value!r}"
-                )
+        for name in ("learning_rate", "tol", "weight_decay"):
+            checked_number(getattr(self, name), name, positive=name != "weight_decay")
         states = self.kind.count**self.n_units
         if self.training == "exact" and states > MOST_STATES:
             raise ValueError(f"training 'exact' goes through all states, and {states:.3g} are more than {MOST_STATES}")

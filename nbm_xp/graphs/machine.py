@@ -10,8 +10,8 @@ from typing import Any
 
 from nbm_xp.machines import Array
 from nbm_xp.machines.randomness import entropy_of
-from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import host_namespace
+from nbm_xp.namespace.errors import positive_int
 from nbm_xp.package import need
 
 from . import moves

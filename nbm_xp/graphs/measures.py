@@ -10,8 +10,9 @@ from typing import Any
 
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import effective_size, report
-from nbm_xp.machines.rows import numbers, positive_int
+from nbm_xp.machines.rows import numbers
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
+from nbm_xp.namespace.errors import positive_int
 
 __all__ = [
     "HELPS", "autocorrelation_time", "binder", "diagnose", "jackknife_error", "labels_of", "specific_heat",

@@ -14,8 +14,9 @@ from functools import cached_property
 from typing import Any, Final
 
 from nbm_xp.machines import Array
-from nbm_xp.machines.rows import numbers, positive_int
+from nbm_xp.machines.rows import numbers
 from nbm_xp.namespace import array_namespace, host_namespace, is_array, kernel, to_numpy
+from nbm_xp.namespace.errors import positive_int
 from nbm_xp.package import is_there, need
 
 from .blocks import Block, Division, Index, Shown

@@ -14,9 +14,10 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.machines import Array
-from nbm_xp.machines.exchanges import distances, due, exchanged, laid_out, odd_pairs
-from nbm_xp.machines.rows import numbers, positive_int
+from nbm_xp.machines.exchanges import distances, due, laid_out, odd_pairs
+from nbm_xp.machines.rows import numbers
 from nbm_xp.namespace import host_namespace, to_numpy
+from nbm_xp.namespace.errors import positive_int
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS
 from nbm_xp.rng import jump
 from nbm_xp.rng.elementary import exp
@@ -123,7 +124,9 @@ class Tempering:
         turn = due(self._odd, self.turn)
         swap = (u < chance) * turn
         self.tried, self.made = self.tried + turn * self.sets, self.made + host.sum(swap, axis=0)
-        self.order = exchanged(self.order, swap, axis=1)
+        none = swap[:, :1] * 0.0
+        partners = host.arange(now.shape[1]) + host.concat([swap, none], axis=1) - host.concat([none, swap], axis=1)
+        self.order = host.take_along_axis(self.order, host.astype(partners, host.int64), axis=1)
         self.turn = 1 - self.turn
         place = host.argsort(host.reshape(self.order, (-1,)))
         self.running.set_betas(host.tile(self.betas, self.sets)[place])

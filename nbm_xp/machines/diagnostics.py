@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from nbm_xp.machines import Array
 from nbm_xp.namespace import host_namespace
+from nbm_xp.package import need
 from nbm_xp.special import ndtri
 
 __all__ = [
@@ -338,21 +339,9 @@ def _halves(values: Array) -> Array:
 
 def _normal_scores(values: Array) -> Array:
     """Return the normal scores of the ranks among all chains and draws; equal values have the mean of their ranks."""
-    host = host_namespace()
-    flat = host.reshape(values, (*values.shape[:-2], -1))
-    count = flat.shape[-1]
-    order = host.argsort(flat, axis=-1)
-    rising = host.take_along_axis(flat, order, axis=-1)
-    places = host.broadcast_to(host.arange(count), flat.shape)
-    step = rising[..., 1:] != rising[..., :-1]
-    end = host.ones((*flat.shape[:-1], 1), dtype=host.bool)
-    first = host.maximum.accumulate(host.where(host.concat([end, step], axis=-1), places, 0), axis=-1)
-    last = host.where(host.concat([step, end], axis=-1), places, count)
-    last = host.flip(host.minimum.accumulate(host.flip(last, axis=-1), axis=-1), axis=-1)
-    scores = ndtri((host.arange(1.0, count + 0.5, 0.5) - 0.375) / (count + 0.25))  # scores of all ranks and half-ranks
-    found = host.empty_like(flat)
-    host.put_along_axis(found, order, scores[first + last], axis=-1)
-    return host.reshape(found, values.shape)
+    flat = host_namespace().reshape(values, (*values.shape[:-2], -1))
+    ranks = need("scipy.stats").rankdata(flat, axis=-1)
+    return host_namespace().reshape(ndtri((ranks - 0.375) / (flat.shape[-1] + 0.25)), values.shape)
 
 
 def _effective(chains: Array) -> Array:

@@ -1,6 +1,6 @@
-"""Replica exchange: which pairs exchange in a step, the exchange itself, and the placement of temperatures.
+"""Replica exchange: which pairs exchange in a step, and the placement of temperatures.
 
-Contract: `due` and `exchanged` give bit-identical results for arrays and for recorded Tensors.
+Contract: `due` gives bit-identical results for arrays and for recorded Tensors.
 
 Temperatures are placed such that all pairs of neighbours have the same acceptance rate. At a temperature, energies are
 approximately normal with variance σ²; then the acceptance rate of neighbours at a distance Δβ is erfc(Δβ σ / 2). So σ,
@@ -15,12 +15,11 @@ Physical Society of Japan 65 (1996), 1604-1608.
 
 from __future__ import annotations
 
-from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
-from nbm_xp.namespace import array_namespace, host_namespace
+from nbm_xp.namespace import host_namespace
 from nbm_xp.special import erfinv
 
-__all__ = ["distances", "due", "exchanged", "laid_out", "odd_pairs"]
+__all__ = ["distances", "due", "laid_out", "odd_pairs"]
 
 
 def odd_pairs(count: int) -> list[float]:
@@ -45,34 +44,6 @@ def due(odd: Array, turn: Array) -> Array:
     [1.0, 0.0, 1.0, 0.0]
     """
     return odd * turn + (1 - odd) * (1 - turn)
-
-
-def exchanged(values: Array, swap: Array, axis: int) -> Array:
-    """Exchange neighbours along an axis.
-
-    Parameters
-    ----------
-    values : array
-    swap : array
-        1 for each pair of neighbours along the axis that is exchanged, else 0; exchanged pairs must not overlap.
-    axis : int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> exchanged(np.asarray([5, 6, 7]), np.asarray([0, 1]), 0).tolist()
-    [5, 7, 6]
-    """
-
-    def along(array: Array, *place: int | None) -> Array:
-        return array[(*[slice(None)] * axis, slice(*place), ...)]
-
-    end = along(swap, 0, 1) * 0
-    after, before = B.concatenate([swap, end], axis=axis) > 0, B.concatenate([end, swap], axis=axis) > 0
-    following = B.concatenate([along(values, 1, None), along(values, 0, 1)], axis=axis)
-    preceding = B.concatenate([along(values, -1, None), along(values, 0, -1)], axis=axis)
-    xp = array_namespace(values)
-    return xp.where(after, following, xp.where(before, preceding, values))
 
 
 def distances(shares: Array) -> Array:

@@ -17,19 +17,20 @@ import hashlib
 import math
 import operator
 import secrets
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, DType, Namespace, Shape, Streams
-from nbm_xp.namespace import asarray, dtype_name
+from nbm_xp.namespace import asarray, dtype_name, use_backend
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, STREAM_STEPS
 from nbm_xp.rng import RandomStreams, jump, substreams
 from nbm_xp.rng import recorded as draws
 from nbm_xp.tape import Function
 
-__all__ = ["ChainFunction", "ChainStreams", "entropy_of", "next_seed", "stream"]
+__all__ = ["ChainFunction", "ChainStreams", "compiled", "entropy_of", "next_seed", "stream"]
 
 _LARGEST = 2147462578  # the six words of a state are from 1 to this number, less than the smaller modulus of MRG31k3p
 
@@ -203,6 +204,33 @@ class ChainFunction:
         """Return the outputs, and the states of the streams after the draws."""
         found = self.function(*inputs, *states)
         return found[: self.n_outputs], found[self.n_outputs :]
+
+
+_compiling = threading.RLock()
+
+
+def compiled(library: str, record: Callable[..., Any], *options: Any) -> ChainFunction:
+    """Return the compiled function of chains of a recorded formula; it is compiled once, in whichever thread.
+
+    Parameters
+    ----------
+    library : str
+        The library to compile for.
+    record : callable
+        Function of the first of the options, of a `ChainStreams` and of the other options, which returns the inputs and
+        the outputs of the formula.
+    *options : hashable
+    """
+    with _compiling:
+        return _compile(library, record, *options)
+
+
+@functools.lru_cache(maxsize=256)
+def _compile(library: str, record: Callable[..., Any], form: Any, *options: Any) -> ChainFunction:
+    streams = ChainStreams()
+    with use_backend(library):
+        inputs, outputs = record(form, streams, *options)
+        return streams.compiled(inputs, outputs, name=record.__name__)
 
 
 def _ones_and_zeros(chances: Array, state: Array, **options: Any) -> Array:

@@ -1,4 +1,4 @@
-"""Validation of data: rows, weights of rows, and numbers.
+"""Validation of data: rows, and weights of rows.
 
 Arrays in memory are checked immediately. Lazy arrays are checked block by block when they are computed; training
 computes them a window of rows at a time.
@@ -6,7 +6,6 @@ computes them a window of rows at a time.
 
 from __future__ import annotations
 
-import operator
 import sys
 import warnings
 from functools import partial
@@ -36,8 +35,8 @@ from nbm_xp.namespace.compiling import is_traced
 from .minibatches import WINDOW, in_memory, is_sparse, minibatches
 
 __all__ = [
-    "Values", "checked_rows", "checked_values", "checked_weights", "known_length", "numbers", "positive_int",
-    "shortened", "sparse_rows",
+    "Values", "checked_rows", "checked_values", "checked_weights", "known_length", "numbers", "shortened",
+    "sparse_rows",
 ]  # fmt: skip
 
 _ROUNDING = 1e-6  # scalers may exceed their range by this
@@ -64,28 +63,6 @@ class Values(NamedTuple):
 
 
 _SHARES, _FINITE = Values(0.0, 1.0), Values(-sys.float_info.max, sys.float_info.max)
-
-
-def positive_int(value: Array, name: str, least: int = 1) -> int:
-    """Return `value` as an int, at least `least`.
-
-    Raises
-    ------
-    ValueError
-        If it is not such a whole number; the message names the argument.
-
-    Examples
-    --------
-    >>> positive_int(3, "n_steps")
-    3
-    """
-    try:
-        found = least - 1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        found = least - 1
-    if found < least:
-        raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
-    return found
 
 
 def numbers(values: Array, name: str, xp: Namespace | None = None, dtype: DType = None) -> Array:

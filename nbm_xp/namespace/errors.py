@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
+import operator
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from numbers import Real
 from types import CodeType, FrameType
 from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin
 
@@ -20,8 +23,8 @@ from . import libraries
 from .dispatch import is_array, is_registered
 
 __all__ = [
-    "FAILURES", "NOTED", "check_choice", "check_flag", "described", "name_errors", "name_methods", "named",
-    "naming", "reraise_call", "say_lack",
+    "FAILURES", "NOTED", "check_choice", "check_flag", "checked_number", "described", "name_errors", "name_methods",
+    "named", "naming", "positive_int", "reraise_call", "say_lack",
 ]  # fmt: skip
 
 C = TypeVar("C")
@@ -121,6 +124,52 @@ def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
     if not isinstance(value, str) or value not in choices:
         error = ValueError if isinstance(value, str) else TypeError
         raise error(f"{name} must be {' or '.join(map(repr, choices))}, got {described(value)}")
+
+
+def positive_int(value: Any, name: str, least: int = 1) -> int:
+    """Return `value` as an int, at least `least`.
+
+    Raises
+    ------
+    ValueError
+        If it is not such a whole number; the message names the argument.
+
+    Examples
+    --------
+    >>> positive_int(3, "n_steps")
+    3
+    """
+    try:
+        found = least - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        found = least - 1
+    if found < least:
+        raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
+    return found
+
+
+def checked_number(value: Any, name: str, below: float = math.inf, *, positive: bool = False) -> float:
+    """Return `value` as a float, at least 0, or above 0, and less than `below`.
+
+    Raises
+    ------
+    ValueError
+        If it is not such a number; the message names the argument.
+
+    Examples
+    --------
+    >>> checked_number(1, "weight_decay")
+    1.0
+    >>> checked_number(1, "momentum", 1)
+    Traceback (most recent call last):
+    ...
+    ValueError: momentum must be a number, at least 0 and below 1, got 1
+    """
+    found = -1.0 if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    if not 0 <= found < below or (positive and not found):
+        kind, end = ("a finite number", "") if below == math.inf else ("a number", f" and below {below:,}")
+        raise ValueError(f"{name} must be {kind}, {'above' if positive else 'at least'} 0{end}, got {value!r}")
+    return found
 
 
 def name_errors(surface: dict[str, Any], but: Collection[str] = ()) -> None:

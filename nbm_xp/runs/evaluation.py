@@ -18,7 +18,8 @@ from nbm_xp.boltzmann.ladder import estimate as ladder_estimate
 from nbm_xp.boltzmann.partition import is_enumerable, log_z_of
 from nbm_xp.boltzmann.tempering import adaptive_temperatures
 from nbm_xp.machines.estimators import check_names
-from nbm_xp.machines.rows import checked_rows, known_length, positive_int
+from nbm_xp.machines.rows import checked_rows, known_length
+from nbm_xp.namespace.errors import positive_int
 
 from . import store
 from .directory import RunDirectory

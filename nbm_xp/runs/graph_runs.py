@@ -22,8 +22,8 @@ from nbm_xp.graphs.measures import HELPS
 from nbm_xp.graphs.moves import check_local
 from nbm_xp.graphs.observables import checked_names
 from nbm_xp.graphs.shards import ShardDivision, sharded
-from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import is_array
+from nbm_xp.namespace.errors import positive_int
 
 from .directory import RunDirectory, RunError
 from .execution import Kind, Progress, Warn, begin, check_begin

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from nbm_xp.boltzmann.chains import checked_clamp
 from nbm_xp.boltzmann.model import Model
 from nbm_xp.boltzmann.storage import LADDER
 from nbm_xp.boltzmann.topology import Topology
@@ -112,7 +111,7 @@ def clamped_arrays(clamp: Mapping[int, Any] | None, rows: int, topology: Topolog
             raise ValueError(f"clamp must hold, for layer {layer}, {wanted}")
         return host
 
-    return checked_clamp(topology, clamp, checked)
+    return topology.checked_clamp(clamp, checked)
 
 
 def save_clamped(clamp: Mapping[int, Any], folder: pathlib.Path) -> None:

@@ -26,8 +26,8 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 from nbm_xp.boltzmann.chains import Chains, Draw, Machine
 from nbm_xp.boltzmann.model import Model
 from nbm_xp.machines import Array
-from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy
+from nbm_xp.namespace.errors import positive_int
 from nbm_xp.package import need
 from nbm_xp.storage.arrays import load_tensors, save_tensors
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from nbm_xp.boltzmann.model import Model
 from nbm_xp.machines.diagnostics import effective_size, monte_carlo_error, r_hat, tail_size
-from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
+from nbm_xp.namespace.errors import positive_int
 from nbm_xp.package import need
 
 from . import store

@@ -15,7 +15,7 @@ from nbm_xp.boltzmann.chains import Chains, Draw
 from nbm_xp.boltzmann.ladder import LadderChains
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import report
-from nbm_xp.machines.rows import positive_int
+from nbm_xp.namespace.errors import positive_int
 
 from . import store
 from .directory import RunDirectory

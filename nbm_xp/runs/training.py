@@ -8,7 +8,6 @@ import os
 import pathlib
 import time
 from collections.abc import Callable, Mapping
-from numbers import Real
 from typing import Any
 
 from nbm_xp import boltzmann
@@ -18,8 +17,9 @@ from nbm_xp.files import read_record, replacing, sealed, unsealed, write_json
 from nbm_xp.machines import Array
 from nbm_xp.machines.estimators import check_names, column_names
 from nbm_xp.machines.minibatches import in_memory
-from nbm_xp.machines.rows import checked_rows, checked_weights, known_length, positive_int
+from nbm_xp.machines.rows import checked_rows, checked_weights, known_length
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_lazy, library_name, to_numpy
+from nbm_xp.namespace.errors import checked_number, positive_int
 from nbm_xp.storage.chunked import open_array
 
 from .directory import RunDirectory, RunError
@@ -120,9 +120,8 @@ def train(
         known_length(arrays["held_out"], "held_out")
     if checked_weights(sample_weight, X) is not None:  # stored unscaled: `fit` scales them, once
         arrays["sample_weight"] = asarray(to_numpy(sample_weight), host_namespace(), "float64")
-    duration: Any = hours
-    if hours is not None and (isinstance(duration, bool) or not isinstance(duration, Real) or not 0 < hours < 1e6):
-        raise ValueError(f"hours must be a number above 0, got {hours!r}")
+    if hours is not None:
+        checked_number(hours, "hours", 1_000_000, positive=True)
     if checkpoint_every is not None:
         positive_int(checkpoint_every, "checkpoint_every")
     params = {name: value for name, value in model.plain_params().items() if name not in ("random_state", "verbose")}

@@ -27,8 +27,8 @@ from nbm_xp.graphs.chain_groups import ChainGroup, Schedule, Step
 from nbm_xp.graphs.chains import Chains, Start
 from nbm_xp.graphs.graph import Lattice, finite
 from nbm_xp.machines import Array
-from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import default_namespace, library_name, to_numpy
+from nbm_xp.namespace.errors import positive_int
 from nbm_xp.rng import hashed_seed
 
 from .directory import RunDirectory

@@ -22,7 +22,7 @@ from typing import Any, Self, TypeAlias
 import dask
 
 from nbm_xp.files import leftover_name
-from nbm_xp.machines.rows import positive_int
+from nbm_xp.namespace.errors import positive_int
 from nbm_xp.package import need
 
 from .directory import RunError

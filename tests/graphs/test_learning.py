@@ -239,9 +239,9 @@ WRONG: list[tuple[dict[str, Any], Any, str]] = [
     ({"n_iter": 0}, GOOD, "n_iter must be a whole number, at least 1, got 0"),
     ({"n_chains": 0}, GOOD, "n_chains must be a whole number, at least 1, got 0"),
     ({"n_sweeps": 1.5}, GOOD, "n_sweeps must be a whole number, at least 1, got 1.5"),
-    ({"learning_rate": 0}, GOOD, "learning_rate must be a finite number above 0, got 0"),
-    ({"weight_decay": -1.0}, GOOD, "weight_decay must be a finite number of at least 0, got -1.0"),
-    ({"tol": math.inf}, GOOD, "tol must be a finite number above 0, got inf"),
+    ({"learning_rate": 0}, GOOD, "learning_rate must be a finite number, above 0, got 0"),
+    ({"weight_decay": -1.0}, GOOD, "weight_decay must be a finite number, at least 0, got -1.0"),
+    ({"tol": math.inf}, GOOD, "tol must be a finite number, above 0, got inf"),
 ]
 
 

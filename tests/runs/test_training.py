@@ -111,7 +111,7 @@ def test_rows_of_dask_come_back_in_their_blocks(tmp_path: pathlib.Path) -> None:
         ({"held_out": ROWS[:0]}, "held_out must have at least one row"),
         ({"held_out": ROWS[:, :5]}, "held_out has 5 features, but the model"),
         ({"sample_weight": [1.0]}, "sample_weight must have one axis, a weight for each of"),
-        ({"hours": 0}, "hours must be a number above 0, got 0"),
+        ({"hours": 0}, "hours must be a number, above 0 and below 1,000,000, got 0"),
         ({"callback": 3}, "callback must be callable, got 3"),
         ({"checkpoint_every": 1.5}, "checkpoint_every must be a whole number, at least 1, got 1.5"),
     ],

@@ -10,8 +10,9 @@ import math
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
-from nbm_xp.machines.rows import numbers, positive_int
+from nbm_xp.machines.rows import numbers
 from nbm_xp.namespace import array_namespace, asarray, is_bool, is_integer, is_lazy
+from nbm_xp.namespace.errors import positive_int
 
 __all__ = [
     "checked_states", "connected_correlations", "one_hot", "pair_frequencies", "pearson", "sequence_weights",

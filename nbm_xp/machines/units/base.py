@@ -17,11 +17,9 @@ from ..rows import Values
 
 __all__ = ["RAREST", "TINY", "Units", "Values", "softplus"]
 
-TINY = 1e-30
-"""Lower bound of probabilities in logarithms of entropies."""
+TINY = 1e-30  # lower bound of probabilities in logarithms of entropies
 
-RAREST = 2.0**-23
-"""Lower bound of probabilities in base rates; 1 minus it differs from 1 in float32."""
+RAREST = 2.0**-23  # lower bound of probabilities in base rates; 1 minus it differs from 1 in float32
 
 
 def softplus(x: Any) -> Array:

@@ -28,8 +28,7 @@ from .base import Units, Values
 
 __all__ = ["GAUSSIAN", "NORMAL", "RECTIFIED", "Gaussian", "Normal", "Rectified"]
 
-_LEAST = 1e-6
-"""Smallest variance."""
+_LEAST = 1e-6  # smallest variance
 _OFF, _WIDE = 4.0, 5.0
 """Largest absolute mean and standard deviation of data that train well at the usual learning rates, empirically."""
 _ROOT_HALF = math.sqrt(0.5)
