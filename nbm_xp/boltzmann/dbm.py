@@ -43,7 +43,7 @@ class DBM(Model):
     hidden : str, or sequence of str, optional
         The kind of hidden units, or a list with the kind of each hidden layer, as for `RBM`; "relu" only in layers that
         a sweep draws first, such as the first and the third hidden layer of a plain stack.
-    training : {"pcd", "cd", "ptt"} or TrainingMethod, optional
+    training : str or TrainingMethod, optional
         As for `RBM`. All methods use centred gradients unless the object says otherwise, so that all layers learn
         together. The object also chooses between mean-field and Gibbs sampling in the positive phase.
     n_gibbs, optimizer, schedule, shuffle, diagnostics

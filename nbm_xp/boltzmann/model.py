@@ -150,11 +150,6 @@ class Model(BoltzmannEstimator):
         array of shape (n_chains, units), or list of array
             With `exchanges`, a tuple of this and the acceptance rates.
 
-        Raises
-        ------
-        ValueError
-            If an argument is invalid.
-
         References
         ----------
         G. Desjardins, A. Courville, Y. Bengio, P. Vincent and O. Delalleau, "Parallel tempering for training of
@@ -376,11 +371,6 @@ class Model(BoltzmannEstimator):
         Returns
         -------
         AISEstimate
-
-        Raises
-        ------
-        ValueError
-            If an argument is invalid.
 
         References
         ----------

@@ -47,11 +47,10 @@ class RBM(Model):
         Whether `fit` writes a line after each epoch.
     random_state : int, None, or generator, optional
         The seed: the same seed gives the same model and the same chains. None draws a new seed for each training.
-    training : {"pcd", "cd", "ptt"} or TrainingMethod, optional
-        The chains of the negative phase: they continue from step to step (persistent contrastive divergence), start at
-        the minibatch in each step (contrastive divergence), or continue and exchange states along a ladder of the
-        machines of earlier steps (parallel trajectory tempering), which crosses between modes and also estimates log Z.
-        `PCD`, `CD` and `PTT` objects have parameters of their own.
+    training : str or TrainingMethod, optional
+        The training method: a name in `nbm_xp.boltzmann.training_methods.METHODS`, or an object of one of its classes,
+        which describe the chains of their negative phases and have parameters of their own. ``"pcd"`` is `PCD`,
+        ``"cd"`` is `CD`; ``"ptt"``, `PTT`, crosses between modes and also estimates log Z.
     n_gibbs : int, optional
         Number of Gibbs sweeps in each step: k of CD-k and PCD-k.
     optimizer : {"sgd", "adam"} or SGD or Adam, optional

@@ -22,7 +22,7 @@ from nbm_xp.machines import Array
 from nbm_xp.namespace import host_namespace
 from nbm_xp.namespace.errors import positive_int
 
-from .blocks import Division, Index, Shown
+from .chains import Division, Index, Shown
 from .energy_model import Clamp, EnergyModel
 from .graph import Lattice, odd_rings, row_starts, uniform_value
 from .layout import multiples_of

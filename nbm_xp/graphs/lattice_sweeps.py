@@ -14,13 +14,13 @@ from typing import Any
 from nbm_xp.machines import Array
 from nbm_xp.namespace import host_namespace, kernel
 
-from .blocks import Block, Index, Shown
 from .chain_groups import ChainGroup, Schedule, Step
-from .energy_model import Clamp, EnergyModel
+from .chains import Block, Index, Shown, Start
+from .energy_model import EnergyModel
 from .lattice_blocks import Couplings, LatticeDivision, LatticeMemory, SlotRuns, check_lattice, couplings_of, divided
 from .layout import Colour
 from .moves import MOVES
-from .observables import totals
+from .observables import STATES, totals
 
 __all__ = ["LatticeBlock", "lattice_block", "lattice_blocks"]
 
@@ -176,14 +176,11 @@ def lattice_block(division: LatticeDivision, index: Index, whole: Couplings) -> 
 
 
 def lattice_blocks(
-    machine: EnergyModel, chunks: Any, clamp: Clamp | None, schedule: Schedule | None = None
+    machine: EnergyModel, chunks: Any, start: Start, schedule: Schedule
 ) -> tuple[LatticeDivision, dict[Index, LatticeBlock]]:
     """Return the division of a machine's lattice into blocks, and the blocks; see `GraphMachine.sample`.
 
-    Parameters
-    ----------
-    schedule : Schedule, optional
-        Schedule of chains whose states are observed: each measured sweep is then the last sweep of a task.
+    If means of states are observed, each measured sweep is the last sweep of a task.
 
     Raises
     ------
@@ -192,8 +189,8 @@ def lattice_blocks(
     """
     graph = check_lattice(machine)
     division = divided(graph.shape, graph.periodic, chunks)
-    if schedule is not None:
+    if set(start.group.names) & set(STATES):
         most, whole = division.sweeps_at_once, math.gcd(schedule.burn_in, schedule.thin)
         division = replace(division, at_once=max(k for k in range(1, most + 1) if whole % k == 0))
-    couplings = couplings_of(machine, clamp)
+    couplings = couplings_of(machine, start.clamp)
     return division, {index: lattice_block(division, index, couplings) for index in division.blocks}

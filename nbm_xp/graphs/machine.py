@@ -14,16 +14,14 @@ from nbm_xp.namespace import host_namespace
 from nbm_xp.namespace.errors import positive_int
 from nbm_xp.package import need
 
-from . import moves
-from .blocks import blocked_chains
 from .chain_groups import ChainGroup, Schedule
-from .chains import Chains, started
+from .chains import Chains, blocked_chains, started
 from .energy_model import checked_states
 from .lattice_sweeps import lattice_blocks
 from .learning import Learning
 from .measures import diagnose
-from .moves import check_local
-from .observables import INVERSE_TEMPERATURE, STATES, SWEEPS, about, coordinates_of
+from .moves import check_local, energies
+from .observables import INVERSE_TEMPERATURE, SWEEPS, about, coordinates_of
 from .shards import sharded
 from .tempering import LowestStates, Tempering, checked_betas, placed_ladder
 
@@ -120,7 +118,7 @@ class GraphMachine(Learning):
         host = host_namespace()
         rows = checked_states(self, states)
         slots = host.take(rows, self.layout.order, axis=1).T
-        return moves.energies(host, self.layout, self.kind, host.ascontiguousarray(slots))
+        return energies(host, self.layout, self.kind, host.ascontiguousarray(slots))
 
     def sample(
         self,
@@ -213,30 +211,23 @@ class GraphMachine(Learning):
         """
         xarray = need("xarray")
         n_sweeps, thin = positive_int(n_sweeps, "n_sweeps"), positive_int(thin, "thin")
-        burn_in, where = positive_int(burn_in, "burn_in", 0), "shards" if chunks is None else "chunks"
-        if chunks is not None and shards is not None:
-            raise ValueError("shards must be None where there are chunks")
-        in_blocks = chunks is not None or shards is not None
-        if in_blocks:
-            check_local(rule, where)
-            if library is not None:
-                raise ValueError(f"library must be None where there are {where}")
+        burn_in, where = positive_int(burn_in, "burn_in", 0), check_local(rule, chunks, shards)
+        if where is not None and library is not None:
+            raise ValueError(f"library must be None where there are {where}")
         start = started(
             self, n_chains, beta, random_state, initial=initial, rule=rule, observe=observe, clamp=clamp,
             first_chain=first_chain,
         )  # fmt: skip
         group, schedule = start.group, Schedule(start.sweep, burn_in, n_sweeps, thin)
         if chunks is not None:
-            of_states = set(group.names) & set(STATES)
-            in_chunks = lattice_blocks(self, chunks, start.clamp, schedule if of_states else None)
-            found = blocked_chains(self, *in_chunks, start, schedule)
+            found = blocked_chains(self, *lattice_blocks(self, chunks, start, schedule), start, schedule)
         elif shards is not None:
             found = blocked_chains(self, *sharded(self, shards, start.clamp), start, schedule)
         else:
             found = Chains(self, start, library).observed(schedule)
         attributes = self._attributes(group) | {"sweeps": start.sweep + schedule.total}
         draws = xarray.Dataset(found, coordinates_of(group.first_chain, group.betas, schedule.seen), attributes)
-        return draws if in_blocks else draws.assign_attrs(diagnose(draws, stacklevel=3))
+        return draws if where is not None else draws.assign_attrs(diagnose(draws, stacklevel=3))
 
     def chains(
         self,

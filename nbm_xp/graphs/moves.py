@@ -38,8 +38,7 @@ __all__ = [
     "move_of",
 ]  # fmt: skip
 
-LANES: Final = 64
-"""Number of random streams of a chain: enough to fill vector instructions, few enough for the L1 cache."""
+LANES: Final = 64  # streams of a chain: enough to fill vector instructions, few enough for the L1 cache
 
 
 class MovingChains(Protocol):
@@ -308,9 +307,8 @@ class MultiSpin(Move):
         own = kernel(self.kernel, chains.xp)
         if own is None:
             return None
-        states, shared = own(
-            chains.machine.layout, chains.states, streams[1], streams[0], self._thresholds(chains), count
-        )  # fmt: skip
+        layout, bounds = chains.machine.layout, self._thresholds(chains)
+        states, shared = own(layout, chains.states, streams[1], streams[0], bounds, count)
         return states, [chains.numbers[0].after(streams[0], count), shared]
 
     def sweep(self, chains: MovingChains, uniforms: list[Array]) -> Array:
@@ -348,7 +346,7 @@ def _raise(name: str, reasons: dict[str, Any]) -> None:
             raise ValueError(f"rule {name!r} {reason}")
 
 
-MOVES: Final[dict[str, Move]] = {
+MOVES: Final[dict[str, Move]] = {  # by name, which is the value of `rule`
     move.name: move
     for move in (
         LocalMove("heat_bath", _heat_bath, _heat_bath_potts, compiled=True),
@@ -358,7 +356,6 @@ MOVES: Final[dict[str, Move]] = {
         ClusterMove("wolff", _wolff),
     )
 }
-"""Moves by name: the values of `rule`."""
 
 
 def move_of(rule: str) -> Move:
@@ -368,14 +365,18 @@ def move_of(rule: str) -> Move:
     return MOVES[rule]
 
 
-def check_local(rule: str, where: str) -> None:
-    """Raise `ValueError` for a move that cannot run on blocks; `where` names the argument that defines the blocks."""
+def check_local(rule: str, chunks: Any, shards: Any) -> str | None:
+    """Return which argument defines blocks, or None; raise `ValueError` for both, or if the move runs on no blocks."""
+    if chunks is not None and shards is not None:
+        raise ValueError("shards must be None where there are chunks")
+    where = None if chunks is None and shards is None else "shards" if chunks is None else "chunks"
     local = [name for name, move in MOVES.items() if isinstance(move, LocalMove)]
-    if rule not in local:
+    if where is not None and rule not in local:
         raise ValueError(
             f"rule must be one of {', '.join(local)} where there are {where}, got {rule!r}: "
             f"the others need the undivided graph ({where}=None)"
         )
+    return where
 
 
 def energies(xp: Namespace, layout: Layout, values: Units, states: Array) -> Array:

@@ -19,8 +19,8 @@ from nbm_xp.namespace import array_namespace, host_namespace, is_array, kernel, 
 from nbm_xp.namespace.errors import positive_int
 from nbm_xp.package import is_there, need
 
-from .blocks import Block, Division, Index, Shown
 from .chain_groups import ChainGroup, Step
+from .chains import Block, Division, Index, Shown
 from .energy_model import Clamp, EnergyModel
 from .layout import Layout, entries_of
 from .moves import MOVES, energies

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.graphs.blocks import Block as GraphBlock
-from nbm_xp.graphs.blocks import Division, Index
 from nbm_xp.graphs.chain_groups import ChainGroup, Schedule, series_variables
+from nbm_xp.graphs.chains import Block as GraphBlock
+from nbm_xp.graphs.chains import Division, Index
 from nbm_xp.graphs.lattice_blocks import Couplings, LatticeDivision, divided
 from nbm_xp.graphs.lattice_sweeps import LatticeBlock
 from nbm_xp.graphs.measures import labels_of

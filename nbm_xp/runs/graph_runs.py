@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.graphs.blocks import Block, Division
+from nbm_xp.graphs.chains import Block, Division
 from nbm_xp.graphs.energy_model import checked_clamp
 from nbm_xp.graphs.graph import Lattice, finite
 from nbm_xp.graphs.lattice_blocks import LatticeDivision, check_lattice, couplings_of, divided
@@ -232,9 +232,9 @@ def sample_graph(
     """
     check_begin(directory, progress)
     in_chunks = chunks is not None or (shards is None and isinstance(machine.graph, Lattice))
-    if chunks is not None and shards is not None:
-        raise ValueError("shards must be None where there are chunks")
-    check_local(rule, "chunks" if in_chunks else "shards")
+    if not in_chunks and shards is None:
+        shards = max(1, machine.n_units // _UNITS_IN_A_SHARD)
+    check_local(rule, in_chunks or None, shards)
     clamped = checked_clamp(machine, clamp)
     configuration = {
         "units": machine.kind.name,
@@ -261,7 +261,6 @@ def sample_graph(
         needed = functools.partial(projected, machine, chunks, n_chains=n_chains, checkpoint_every=checkpoint_every)
     else:
         layout = machine.layout
-        shards = max(1, layout.units // _UNITS_IN_A_SHARD) if shards is None else shards
         division, made = sharded(machine, shards, clamped)
         blocks, inputs = made.values(), [layout.neighbours, layout.couplings, layout.fields, division.order]
         needed = functools.partial(projected, machine, shards=len(made), n_chains=n_chains)

@@ -12,7 +12,7 @@ import typer
 from nbm_xp import runs
 from nbm_xp.boltzmann import DBM, RBM, SGD, TrainingMethod
 from nbm_xp.boltzmann.sequences import sequence_weights
-from nbm_xp.boltzmann.training_methods import training_method
+from nbm_xp.boltzmann.training_methods import METHODS, training_method
 from nbm_xp.machines.units import kind_of
 
 from .. import inputs
@@ -37,7 +37,7 @@ _model_option, _learning_option, _run_option = map(options.panel, (_MODEL, _LEAR
 
 @options.with_options_of(RBM, "n_components", "visible", "hidden", title=_MODEL)
 @options.with_options_of(
-    RBM, "n_iter", "batch_size", "learning_rate", "schedule", "n_gibbs", "training",
+    RBM, "n_iter", "batch_size", "learning_rate", "schedule", "n_gibbs",
     title=_LEARNING, n_iter=100, batch_size=20, schedule="linear",
 )  # fmt: skip
 @options.with_options_of(SGD, "momentum", "weight_decay", title=_LEARNING)
@@ -55,6 +55,7 @@ def train(
     layers: Annotated[
         str | None, _model_option("In place of --n-components, all layers of a deep Boltzmann machine: 784,500,1000.")
     ] = None,
+    training: Annotated[str, _learning_option(f"The training method. One of {', '.join(METHODS)}.")] = "pcd",
     hours: Annotated[float | None, _learning_option("Learn for so long, in place of --n-iter.", min=1e-6)] = None,
     identity: Annotated[
         float | None,
@@ -97,7 +98,7 @@ def train(
         raise InputError("--identity is for sequences, and --data has none")
     if letters is not None and identity is None:
         identity = _IDENTITY
-    model = _machine(learning, rows, layers, hours, seed, given("schedule"))
+    model = _machine(learning | {"training": training}, rows, layers, hours, seed, given("schedule"))
     notes = {
         "data": inputs.absolute(data),
         "held_out": inputs.absolute(held_out),
