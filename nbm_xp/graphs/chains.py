@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from nbm_xp.machines import Array
 from nbm_xp.machines.randomness import entropy_of
@@ -209,7 +209,7 @@ class Chains:
 
     def energies(self) -> Array:
         """Compute the energy of each chain, float64 of shape (chains,)."""
-        return moves.energies(self.xp, self.machine.layout, self.machine.kind, self.states)
+        return moves.energies(self.states, self.machine.layout, self.machine.kind)
 
     def by_unit(self, which: Array = None) -> Array:
         """Return the states of all chains, or of the chains `which`, in the order of units: (units, chains)."""
@@ -229,7 +229,7 @@ Index: TypeAlias = tuple[int, ...]  # index of a block along each axis of the di
 Shown: TypeAlias = dict[Index, Array]  # halo states that a block sends to, or receives from, each of its neighbours
 
 
-class Block:
+class Block(Protocol):
     """A block of a graph with its halo; its methods are pure functions of the states."""
 
     def begin(self, group: ChainGroup, states: Array = None) -> tuple[Array, Shown]:
@@ -237,22 +237,18 @@ class Block:
 
         States are random if None, else given with the shape (chains, block's shape).
         """
-        raise NotImplementedError
 
     def step(self, group: ChainGroup, states: Array, shown: Shown, step: Step) -> tuple[Array, Shown, Array]:
         """Make a step; return states, what is shown to neighbours, and measurements of shape (measured, columns)."""
-        raise NotImplementedError
 
     def array(self, group: ChainGroup, states: Array) -> Array:
         """Return the states of the block's own units, of shape (chains, block's shape)."""
-        raise NotImplementedError
 
     def arrays(self) -> dict[str, Array]:
         """Return the block's arrays by name, as they are stored in files."""
-        raise NotImplementedError
 
 
-class Division:
+class Division(Protocol):
     """A division of a graph into blocks.
 
     Attributes
@@ -283,7 +279,6 @@ class Division:
 
     def neighbours(self, block: Index) -> list[Index]:
         """Return the blocks with which a block exchanges halos."""
-        raise NotImplementedError
 
     def n_steps(self, schedule: Schedule) -> int:
         """Return the number of steps of a schedule."""

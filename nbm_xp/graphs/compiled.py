@@ -18,7 +18,7 @@ from nbm_xp.namespace.mrg31k3p.numpy_draws import number_by_number
 
 from .chain_groups import ChainGroup, Step
 from .lattice_blocks import Couplings, LatticeMemory, SlotRuns
-from .layout import Layout, multiples_of
+from .layout import Layout, Rows, multiples_of
 from .shards import Shard
 
 __all__ = [
@@ -41,10 +41,10 @@ def rows(units: int, first: Array, second: Array) -> Array:
     return begins, neighbours, edges
 
 
-def reordered(order: Array, slots: Array, begins: Array, neighbours: Array, edges: Array) -> Array:
+def reordered(order: Array, slots: Array, rows: Rows, first: Array, second: Array) -> Array:
     """See `nbm_xp.graphs.layout.reordered_rows`."""
-    found = np.empty_like(begins), np.empty_like(neighbours), np.empty_like(edges)
-    functions["graph_reordered"](order, slots, begins, neighbours, edges, *found)
+    found = tuple(map(np.empty_like, rows))
+    functions["graph_reordered"](order, slots, *rows, *found)
     return found
 
 
@@ -161,7 +161,7 @@ def sweeps(
     return spins, numbers.view(np.int32).T
 
 
-def energies(layout: Layout, values: Units, states: Array) -> Array:
+def energies(states: Array, layout: Layout, values: Units) -> Array:
     """See `nbm_xp.graphs.moves.energies`."""
     found = np.empty(states.shape[1])
     given = (layout.begins, layout.neighbours, layout.couplings, layout.fields, np.ascontiguousarray(states), found)
@@ -172,7 +172,7 @@ def energies(layout: Layout, values: Units, states: Array) -> Array:
     return found
 
 
-def roots(layout: Layout, joined: Array) -> Array:
+def roots(joined: Array, layout: Layout) -> Array:
     """See `nbm_xp.graphs.layout.roots_of`."""
     found, one = np.empty((layout.units, joined.shape[1]), np.int32), np.empty(layout.units, np.int32)
     for chain in range(joined.shape[1]):

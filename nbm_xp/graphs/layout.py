@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nbm_xp.machines import Array, Namespace
-from nbm_xp.namespace import asarray, convert, host_namespace, kernel, wide_dtypes
+from nbm_xp.namespace import array_namespace, asarray, convert, host_namespace, wide_dtypes
+from nbm_xp.namespace.kernels import or_kernel
 
 from .graph import Graph, uniform_value
 
@@ -139,6 +140,7 @@ Rows = tuple[Array, Array, Array]
 """Adjacency in compressed rows: row bounds (int64, of shape (units + 1,)), neighbours (int32) and edges (int32)."""
 
 
+@or_kernel("graphs.rows", 2)
 def neighbour_rows(units: int, first: Array, second: Array) -> Rows:
     """Return the neighbours of each unit: first by the edges of which it is the first unit, then by the other edges.
 
@@ -150,10 +152,6 @@ def neighbour_rows(units: int, first: Array, second: Array) -> Rows:
     ([0, 1, 3, 4], [1, 0, 2, 1], [0, 0, 1, 1])
     """
     host = host_namespace()
-    own = kernel("graphs.rows", host)
-    if own is not None:
-        found: Rows = own(units, first, second)
-        return found
     both = host.concat([first, second])
     order = host.argsort(both, stable=True)
     counts = host.bincount(both, minlength=units)
@@ -163,6 +161,7 @@ def neighbour_rows(units: int, first: Array, second: Array) -> Rows:
     return begins, host.astype(neighbours, host.int32), host.astype(edges, host.int32)
 
 
+@or_kernel("graphs.reordered")
 def reordered_rows(order: Array, slots: Array, rows: Rows, first: Array, second: Array) -> Rows:
     """Reorder rows of units to rows of slots; equal to `neighbour_rows` of the slots, but faster.
 
@@ -177,11 +176,7 @@ def reordered_rows(order: Array, slots: Array, rows: Rows, first: Array, second:
     first, second : arrays
         The two slots of each edge.
     """
-    own = kernel("graphs.reordered", host_namespace())
-    if own is None:
-        return neighbour_rows(order.shape[0], first, second)
-    found: Rows = own(order, slots, *rows)
-    return found
+    return neighbour_rows(order.shape[0], first, second)
 
 
 def colours_of(rows: Rows) -> Array:
@@ -198,14 +193,13 @@ def colours_of(rows: Rows) -> Array:
     >>> colours_of(neighbour_rows(4, np.asarray([0, 1, 2]), np.asarray([1, 2, 3]))).tolist()
     [0, 1, 0, 1]
     """
-    begins, neighbours, _ = rows
-    own = kernel("graphs.colours", host_namespace())
-    colours, twice = (own or _in_turn)(begins, neighbours)
+    colours, twice = _in_turn(*rows[:2])
     if twice is not None:
         raise ValueError(f"edges must name each pair once, got {twice} twice")
     return colours
 
 
+@or_kernel("graphs.colours")
 def _in_turn(begins: Array, neighbours: Array) -> tuple[Array, tuple[int, int] | None]:
     """Colour units greedily; return the colours, and the units of a repeated edge or None."""
     host, ends = host_namespace(), begins.tolist()
@@ -351,22 +345,20 @@ def components(layout: Layout) -> Array:
     if "components" not in layout.kept:
         host = host_namespace()
         joined = host.ones((layout.first.shape[0], 1), dtype=host.bool)
-        layout.kept["components"] = roots_of(host, layout, joined)[:, 0]
+        layout.kept["components"] = roots_of(joined, layout)[:, 0]
     return layout.kept["components"]
 
 
-def roots_of(xp: Namespace, layout: Layout, joined: Array) -> Array:
+@or_kernel("graphs.roots")
+def roots_of(joined: Array, layout: Layout) -> Array:
     """Return the first slot of each unit's cluster in each chain, an integer array of shape (units, chains).
 
     This is a union-find on arrays: while edges join different trees, each root is linked to the least smaller root that
     an edge joins it with, and paths are then compressed until each unit points to its root. Array shapes do not depend
     on `joined`, so a library that compiles for each shape compiles once.
     """
-    own = kernel("graphs.roots", xp)
-    if own is not None:
-        return own(layout, joined)
-    chains, placed = int(joined.shape[1]), layout.on(xp)
-    count = layout.units * chains
+    xp, chains = array_namespace(joined), int(joined.shape[1])
+    placed, count = layout.on(xp), layout.units * chains
     roots = each = asarray(host_namespace().arange(count), xp, "int64")
     none = asarray(host_namespace().asarray([count * count]), xp, "int64")
     a, b = (

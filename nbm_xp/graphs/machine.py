@@ -115,10 +115,9 @@ class GraphMachine(Learning):
         >>> GraphMachine([[0, 1]], couplings=0.5).energy([[1, 1], [1, -1]])
         array([-0.5,  0.5])
         """
-        host = host_namespace()
-        rows = checked_states(self, states)
+        host, rows = host_namespace(), checked_states(self, states)
         slots = host.take(rows, self.layout.order, axis=1).T
-        return energies(host, self.layout, self.kind, host.ascontiguousarray(slots))
+        return energies(host.ascontiguousarray(slots), self.layout, self.kind)
 
     def sample(
         self,

@@ -26,8 +26,8 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from nbm_xp.machines import Array, Namespace
 from nbm_xp.machines.units import Units
-from nbm_xp.namespace import asarray, dtype_of, host_namespace, wide_dtypes
-from nbm_xp.namespace.kernels import kernel
+from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace, wide_dtypes
+from nbm_xp.namespace.kernels import kernel, or_kernel
 from nbm_xp.rng.elementary import exp
 
 from .energy_model import EnergyModel
@@ -238,7 +238,7 @@ class ClusterMove(Move):
         with wide_dtypes(xp):
             ends = [xp.take(states, ends, axis=0) for ends in (placed.first, placed.second)]
             bonds = 1.0 - exp(-(chains.beta * values.step) * _weights(xp, layout))
-            roots = roots_of(xp, layout, (ends[0] == ends[1]) & (uniforms[0][:edges, :] < bonds))
+            roots = roots_of((ends[0] == ends[1]) & (uniforms[0][:edges, :] < bonds), layout)
             return self._change(xp, values, states, roots, uniforms[0][edges:, :])
 
 
@@ -379,12 +379,10 @@ def check_local(rule: str, chunks: Any, shards: Any) -> str | None:
     return where
 
 
-def energies(xp: Namespace, layout: Layout, values: Units, states: Array) -> Array:
+@or_kernel("graphs.energies")
+def energies(states: Array, layout: Layout, values: Units) -> Array:
     """Compute the energy of each chain, float64 of shape (chains,); sums are exact."""
-    own = kernel("graphs.energies", xp)
-    found = None if own is None else own(layout, values, states)
-    if found is not None:
-        return found
+    xp = array_namespace(states)
     placed = layout.on(xp)
     with wide_dtypes(xp):
         float64 = dtype_of(xp, "float64")

@@ -188,7 +188,7 @@ class Shard(Block):
         self._clamp(whole, here)  # units of a colour are not neighbours
         measured = host.zeros((0, group.columns))
         if step.seen:
-            measured = group.measured(energies(host, self.lower, group.kind, whole), whole[: self.units])
+            measured = group.measured(energies(whole, self.lower, group.kind), whole[: self.units])
         return whole, self._shows(whole, colour), measured
 
     def array(self, group: ChainGroup, states: Array) -> Array:

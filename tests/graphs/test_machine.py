@@ -32,6 +32,7 @@ from nbm_xp.graphs import (
 )
 from nbm_xp.graphs import layout as layout_chapter
 from nbm_xp.graphs import moves as moves_chapter
+from nbm_xp.namespace import kernels as kernels_chapter
 from tests.helpers.libraries import EAGER, Library
 
 GLASS = edwards_anderson((4, 6), "normal", random_state=3)
@@ -231,7 +232,7 @@ def test_files_of_the_g_set_are_read(tmp_path: Any) -> None:
 def test_colours_are_those_of_units_in_their_turn(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = layout_chapter.neighbour_rows(graph.units, graph.first, graph.second)
     colours = layout_chapter.colours_of(rows)
-    monkeypatch.setattr(layout_chapter, "kernel", lambda *_: None)
+    monkeypatch.setattr(kernels_chapter, "kernel", lambda *_: None)
     portable = layout_chapter.neighbour_rows(graph.units, graph.first, graph.second)
     for a, b in zip(rows, portable, strict=True):
         np.testing.assert_array_equal(a, b)
@@ -249,7 +250,7 @@ def test_colours_are_those_of_units_in_their_turn(graph: Graph, monkeypatch: pyt
         again = layout_chapter.reordered_rows(order, slots, rows, slots[graph.first], slots[graph.second])
         for a, b in zip(again, moved, strict=True):
             np.testing.assert_array_equal(a, b)
-    monkeypatch.setattr(layout_chapter, "kernel", lambda *_: None)
+    monkeypatch.setattr(kernels_chapter, "kernel", lambda *_: None)
     twice = layout_chapter.neighbour_rows(3, np.asarray([0, 2, 1]), np.asarray([1, 1, 0]))
     with pytest.raises(ValueError, match=r"got \(0, 1\) twice"):
         layout_chapter.colours_of(twice)
@@ -314,6 +315,7 @@ def test_loops_and_arrays_give_the_same_bits(name: str, rule: str, monkeypatch: 
         for kernel in (moves_chapter.kernel, lambda *_: None):
             with monkeypatch.context() as patched:
                 patched.setattr(moves_chapter, "kernel", kernel)
+                patched.setattr(kernels_chapter, "kernel", kernel)
                 running = machine.chains(chains, beta, 1, rule=rule, clamp=clamp)
                 running.step(4)
                 found.append((running.rows(), running.energies()))
