@@ -117,12 +117,7 @@ class DBM(Model):
 
     @classmethod
     def from_parameters(
-        cls,
-        coefs: Sequence[Array],
-        intercepts: Sequence[Array],
-        *,
-        base_rate: Rows = None,
-        **params: Any,
+        cls, coefs: Sequence[Array], intercepts: Sequence[Array], *, base_rate: Rows = None, **params: Any
     ) -> Self:
         """Create a model with given parameters.
 

@@ -43,6 +43,8 @@ _STEPS = f"{MEAN}steps"
 
 Schedule: TypeAlias = Callable[[int, int], float]
 
+# Factors of the learning rate as functions of the numbers of epochs done and in total: constant; linear or quadratic
+# to 0; exponential to a hundredth; or a tenth after half and a hundredth after three quarters of the epochs
 SCHEDULES: dict[str, Schedule] = {
     "constant": lambda done, total: 1.0,
     "linear": lambda done, total: 1.0 - done / total,
@@ -50,8 +52,6 @@ SCHEDULES: dict[str, Schedule] = {
     "exponential": lambda done, total: 0.01 ** (done / total),
     "step": lambda done, total: 0.1 ** ((2 * done >= total) + (4 * done >= 3 * total)),
 }
-"""Factors of the learning rate as functions of the numbers of epochs done and in total: constant; linear or quadratic
-to 0; exponential to a hundredth; or a tenth after half and a hundredth after three quarters of the epochs."""
 
 
 @dataclass(eq=False, repr=False)

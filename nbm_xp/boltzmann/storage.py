@@ -35,16 +35,16 @@ BALANCE = "balance."  # prefix of the arrays of `learning_step.Balance`
 
 MEAN = "mean."  # prefix of the arrays of the mean of the parameters over the last steps
 
+# Prefixes of the arrays that training resumes from, except those of optimizers
 NEGATIVE = ("chain.", LADDER, BALANCE, MEAN)
-"""Prefixes of the arrays that training resumes from, except those of optimizers."""
 
 STREAMS = "streams."  # prefix of the states of random streams
 
+# Suffixes of other file formats
 _OTHERS = (
     ".bin", ".ckpt", ".csv", ".dill", ".feather", ".h5", ".hdf5", ".joblib", ".json", ".keras", ".mat", ".nc", ".npy",
     ".npz", ".onnx", ".parquet", ".pb", ".pickle", ".pkl", ".pt", ".pth", ".txt", ".yaml", ".yml", ".zip",
 )  # fmt: skip
-"""Suffixes of other file formats."""
 
 _Lengths: TypeAlias = tuple[int | None, ...]  # A shape, with None for any length
 
@@ -72,11 +72,7 @@ def shapes(topology: Topology) -> dict[str, Shape]:
 
 
 def write(
-    path: str | os.PathLike[str],
-    model: str,
-    topology: Topology,
-    arrays: Mapping[str, Array],
-    about: Mapping[str, Any],
+    path: str | os.PathLike[str], model: str, topology: Topology, arrays: Mapping[str, Array], about: Mapping[str, Any]
 ) -> None:
     """Write a model, completely or not at all.
 

@@ -30,13 +30,7 @@ from .diagnostics import Diagnostics
 from .energy import gauged_weights
 from .learning_step import Balance, Learner, compile_step
 from .negative_phase import NegativePhase
-from .optimizers import (
-    averaging_step,
-    end_averaging,
-    first_averaged,
-    optimizer_of,
-    rate_after,
-)
+from .optimizers import averaging_step, end_averaging, first_averaged, optimizer_of, rate_after
 from .state import MachineState, float_dtype, transposed
 from .training_diagnostics import TrainingDiagnostics
 from .training_methods import PTT, training_method

@@ -68,8 +68,8 @@ class PTT(TrainingMethod):
     is_centred = is_averaged = True
 
 
+# The methods by their names in `training`
 METHODS: dict[str, type[TrainingMethod]] = {method.name: method for method in (PCD, CD, PTT)}
-"""The methods by their names in `training`."""
 
 
 def training_method(training: str | TrainingMethod) -> TrainingMethod:

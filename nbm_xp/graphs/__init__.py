@@ -12,23 +12,10 @@ from nbm_xp.package import public_names
 from .cuts import cut_value, max_cut
 from .energy_model import ClampWarning
 from .exact import enumerated, onsager, strip_energy, strip_log_partition
-from .families import (
-    edwards_anderson,
-    erdos_renyi,
-    lattice,
-    random_regular,
-    read_gset,
-    sherrington_kirkpatrick,
-)
+from .families import edwards_anderson, erdos_renyi, lattice, random_regular, read_gset, sherrington_kirkpatrick
 from .graph import Graph, as_graph
 from .machine import GraphMachine
-from .measures import (
-    autocorrelation_time,
-    binder,
-    diagnose,
-    jackknife_error,
-    specific_heat,
-)
+from .measures import autocorrelation_time, binder, diagnose, jackknife_error, specific_heat
 from .tempering import placed_ladder
 
 __all__ = [

@@ -27,8 +27,8 @@ MOST_STATES: Final = 2**25
 WIDEST: Final = 16
 WIDEST_JOINED: Final = 10
 _STEP = 1e-30
+# Above this value of β times the coupling, only the two ground states contribute at float64 precision
 _FROZEN: Final = 100.0
-"""Above this value of β times the coupling, only the two ground states contribute at float64 precision."""
 
 
 def enumerated(machine: EnergyModel) -> Enumeration:

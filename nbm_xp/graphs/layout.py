@@ -136,8 +136,8 @@ class Colour:
         return ends[1:, :] - ends[:-1, :]
 
 
+# Adjacency in compressed rows: row bounds (int64, of shape (units + 1,)), neighbours (int32) and edges (int32)
 Rows = tuple[Array, Array, Array]
-"""Adjacency in compressed rows: row bounds (int64, of shape (units + 1,)), neighbours (int32) and edges (int32)."""
 
 
 @or_kernel("graphs.rows", 2)

@@ -34,12 +34,12 @@ __all__ = ["TRAININGS", "Learning"]
 
 TRAININGS: Final = ("pseudo_likelihood", "pcd", "ptt", "exact")  # values of `training`
 
+# Least iteration limit of the maximisation of the pseudo-likelihood from which training with chains starts
 LEAST_STEPS: Final = 200
-"""Least iteration limit of the maximisation of the pseudo-likelihood from which training with chains starts."""
 TINY: Final = 1e-12  # frequencies below this value are rounding errors of 0
 SETTLING: Final = 20  # sweeps before the first step
+# Status of SciPy's optimizers at the iteration limit; it is 2 where rounding prevents further progress
 OUT_OF_STEPS: Final = 1
-"""Status of SciPy's optimizers at the iteration limit; it is 2 where rounding prevents further progress."""
 
 
 class Learning(EnergyModel, Estimator):

@@ -52,8 +52,8 @@ TURNS: Final = 12  # number of power iterations for the largest curvature
 FEW_UNITS = 2048  # largest number of units with a dense table: one matrix product is faster than many sums
 MOST_ENTRIES = 2**28
 
+# Moments: sums of the factors of couplings, (edges,), and of fields, (channels, units), in the negative energy
 Moments = tuple[Array, Array]
-"""Moments: sums of the factors of couplings, (edges,), and of fields, (channels, units), in the negative energy."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,8 +24,8 @@ __all__ = [
 INVERSE_TEMPERATURE: Final = "inverse temperature"
 SWEEPS: Final = "sweeps made"
 
+# Variables of a dataset by name: dimensions, array and attributes
 Variables = dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]
-"""Variables of a dataset by name: dimensions, array and attributes."""
 
 
 def about(name: str) -> dict[str, str]:
@@ -49,13 +49,13 @@ def coordinates_of(first_chain: int, betas: Any, sweeps: Any) -> dict[str, Any]:
     }
 
 
+# Observables with a number for each chain (or pair of chains) and sweep, and their long names
 SERIES: Final = {
     "energy": "energy a unit",
     "magnetisation": "mean value of a unit",
     "abs_magnetisation": "size of the mean value of a unit",
     "overlap": "mean product with the other chain of a pair",
 }
-"""Observables with a number for each chain (or pair of chains) and sweep, and their long names."""
 
 
 def totals(xp: Namespace, kind: Units, states: Array) -> Array:
@@ -157,8 +157,8 @@ class Means:
         }
 
 
+# Classes of observables that are means of states, by name
 STATES: Final[dict[str, Any]] = {"correlations": Correlations, "means": Means}
-"""Classes of observables that are means of states, by name."""
 
 
 class StateMeans:

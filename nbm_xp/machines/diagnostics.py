@@ -32,8 +32,8 @@ __all__ = [
     "report", "scale_reduction", "tail_size",
 ]  # fmt: skip
 
+# Inverse temperature of each chain
 Labels: TypeAlias = Sequence[float]
-"""Inverse temperature of each chain."""
 
 _R_HAT = 1.05  # largest R-hat of chains that agree
 _SIGMAS = 4.0  # normal quantile for the limit of R-hat of few independent draws

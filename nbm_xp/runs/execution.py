@@ -36,6 +36,7 @@ Warn: TypeAlias = Callable[[int], object]  # issues the warnings of a finished r
 
 TRIES = 5  # number of times in a row that a segment may lose its worker before the run ends
 
+# The module and the class of each kind of run
 _KINDS = {
     "sample": ("sampling", "Sampling"),
     "evaluate": ("evaluation", "Evaluating"),
@@ -43,7 +44,6 @@ _KINDS = {
     "transition": ("transitions", "TransitionRun"),
     "train": ("training", "TrainingRun"),
 }
-"""The module and the class of each kind of run."""
 
 
 class Kind:
@@ -214,10 +214,7 @@ def begin(
 
 
 def resume(
-    directory: str | os.PathLike[str],
-    *,
-    scheduler: str | Workers = "threads",
-    progress: Progress | None = None,
+    directory: str | os.PathLike[str], *, scheduler: str | Workers = "threads", progress: Progress | None = None
 ) -> RunDirectory:
     """Resume a run of any kind, started from Python or at the command line.
 

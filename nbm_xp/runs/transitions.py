@@ -38,10 +38,10 @@ from .workers import Workers
 
 __all__ = ["SERIES", "SPINS", "TRANSITION", "measure_lattice", "measured_at", "read_transition"]
 
+# The files of the measurements, and of the last spins at each temperature
 TRANSITION, SPINS = "lattice.json", "spins.npy"
-"""The files of the measurements, and of the last spins at each temperature."""
+# The observables. The magnetisation is absolute: its sign rarely changes at low temperatures and differs by chain.
 SERIES = "energy", "abs_magnetisation"
-"""The observables. The magnetisation is absolute: its sign rarely changes at low temperatures and differs by chain."""
 
 FLIPS_IN_A_SEGMENT = 2**30
 

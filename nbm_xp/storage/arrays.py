@@ -23,11 +23,11 @@ from nbm_xp.namespace.conversion import to_numpy
 
 __all__ = ["check_claims", "load_arrays", "load_tensors", "map_array", "save_arrays", "save_tensors"]
 
+# Limits of the uncompressed size, in bytes and as a multiple of the file's size; files may exceed one, not both
 _UNPACKED, _RATIO = 2**28, 100
-"""Limits of the uncompressed size, in bytes and as a multiple of the file's size; files may exceed one, not both."""
 
+# NumPy reads headers by `ast.literal_eval`; two calls at once may fail on Python 3.11, with a SystemError
 _ONE_READER = threading.Lock()
-"""NumPy reads headers by `ast.literal_eval`; two calls at once may fail on Python 3.11, with a SystemError."""
 
 _TENSORS = {"bool": "BOOL", **{f"float{bits}": f"F{bits}" for bits in (16, 32, 64)}}
 _TENSORS |= {f"{sign}int{bits}": f"{sign or 'i'}{bits}".upper() for sign in ("", "u") for bits in (8, 16, 32, 64)}
@@ -95,8 +95,8 @@ def map_array(path: str | os.PathLike[str]) -> Any:
         return np.lib.format.open_memmap(path, mode="r")
 
 
+# Errors of reading an .npz file that is damaged, encrypted, or compressed by an unknown method
 _NO_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
-"""Errors of reading an .npz file that is damaged, encrypted, or compressed by an unknown method."""
 
 
 def check_claims(file: IO[bytes]) -> None:

@@ -23,8 +23,8 @@ __all__ = [
 ]  # fmt: skip
 
 HEADER = "zarr.json"
+# The codecs of Zarr's specification, which only convert between bytes and numbers
 CODECS = frozenset({"bytes", "transpose", "blosc", "gzip", "zstd", "crc32c", "sharding_indexed"})
-"""The codecs of Zarr's specification, which only convert between bytes and numbers."""
 
 DTYPES = frozenset(
     {"bool", "float16", "float32", "float64", "complex64", "complex128"}

@@ -32,8 +32,8 @@ EXAMPLES = (
     "[bold]nbm-xp resume chains --scheduler tcp://10.0.0.5:8786[/bold]"
 )
 _FILES = (".npy", ".npz", ".png")
+# Endings of files that cannot be written; they are not accepted as names of run directories
 _NOT_OURS = (".csv", ".gif", ".h5", ".hdf5", ".jpeg", ".jpg", ".json", ".mat", ".nc", ".parquet", ".pdf", ".svg")
-"""Endings of files that cannot be written; they are not accepted as names of run directories."""
 _FILE, _RUN = "To a file: the last states", "To a folder: a run that keeps all draws"
 _to_file, _to_run = map(options.panel, (_FILE, _RUN))
 

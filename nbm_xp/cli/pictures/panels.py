@@ -125,12 +125,7 @@ def strongest(weights: Array, count: int = 100) -> Array:
 
 
 def filters(
-    axes: Axes,
-    weights: Array,
-    side: int | None,
-    *,
-    columns: int = 10,
-    words: str = "blue: positive, orange: negative",
+    axes: Axes, weights: Array, side: int | None, *, columns: int = 10, words: str = "blue: positive, orange: negative"
 ) -> None:
     """Draw the weights of the hidden units with the largest norms; blue is positive, orange negative."""
     shown = strongest(weights)

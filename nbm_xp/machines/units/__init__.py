@@ -18,8 +18,8 @@ __all__ = [
     "Mixed", "Normal", "Rectified", "Units", "Values", "kind_of", "softplus",
 ]  # fmt: skip
 
+# Kinds of units by name, except categorical and mixed ones
 KINDS: dict[str, Units] = {kind.name: kind for kind in (BINARY, GAUSSIAN, SPIN, RECTIFIED, NORMAL)}
-"""Kinds of units by name, except categorical and mixed ones."""
 
 MOST_STATES = 65_536
 

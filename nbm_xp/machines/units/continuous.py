@@ -29,8 +29,8 @@ from .base import Units, Values
 __all__ = ["GAUSSIAN", "NORMAL", "RECTIFIED", "Gaussian", "Normal", "Rectified"]
 
 _LEAST = 1e-6  # smallest variance
+# Largest absolute mean and standard deviation of data that train well at the usual learning rates, empirically
 _OFF, _WIDE = 4.0, 5.0
-"""Largest absolute mean and standard deviation of data that train well at the usual learning rates, empirically."""
 _ROOT_HALF = math.sqrt(0.5)
 _DENSITY = math.sqrt(2 / math.pi)
 _FAR = 30.0  # for local fields below -30, means are computed by an asymptotic series
