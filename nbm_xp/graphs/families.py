@@ -170,13 +170,11 @@ def edwards_anderson(
     rng = Generator(entropy_of(random_state), library=host_namespace())
     if disorder not in ("signs", "normal"):
         raise ValueError(f"disorder must be 'signs' or 'normal', got {disorder!r}")
-    weights = (
-        2.0 * rng.integers(0, 2, found.edges) - 1.0
-        if disorder == "signs"
-        else rng.normal(0.0, 1.0, found.edges, "float64")
-    )
-    name = f"Edwards–Anderson glass, {found.name}"
-    return Lattice(found.shape, found.periodic, weights, name)
+    if disorder == "signs":
+        weights = 2.0 * rng.integers(0, 2, found.edges) - 1.0
+    else:
+        weights = rng.normal(0.0, 1.0, found.edges, "float64")
+    return Lattice(found.shape, found.periodic, weights, f"Edwards–Anderson glass, {found.name}")
 
 
 def sherrington_kirkpatrick(units: int, random_state: Any = None) -> Graph:

@@ -38,8 +38,6 @@ TRAININGS: Final = ("pseudo_likelihood", "pcd", "ptt", "exact")  # values of `tr
 LEAST_STEPS: Final = 200
 TINY: Final = 1e-12  # frequencies below this value are rounding errors of 0
 SETTLING: Final = 20  # sweeps before the first step
-# Status of SciPy's optimizers at the iteration limit; it is 2 where rounding prevents further progress
-OUT_OF_STEPS: Final = 1
 
 
 class Learning(EnergyModel, Estimator):
@@ -135,7 +133,7 @@ class Learning(EnergyModel, Estimator):
         if by_chains:
             self._take(aim, self._followed(aim, found.x), self.n_iter)
             return self
-        if found.status == OUT_OF_STEPS:
+        if found.status == 1:  # at the iteration limit; 2 is SciPy's where rounding prevents further progress
             warnings.warn(
                 f"learning stopped after {found.nit} steps, before the gradient was below {self.tol:g}: "
                 "more of them (n_iter) or weight_decay lead there",

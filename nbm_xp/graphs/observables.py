@@ -188,10 +188,8 @@ class StateMeans:
         found: Variables = {}
         for each, sums in zip(self.observables, self.sums, strict=False):  # there are no sums if no sweep is observed
             xp = array_namespace(*sums)
-            if is_lazy(xp):
-                found |= each.variables(xp, sums, self.count, axes)
-            else:
-                found |= each.variables(host_namespace(), [to_numpy(total) for total in sums], self.count, axes)
+            home, known = (xp, sums) if is_lazy(xp) else (host_namespace(), [to_numpy(total) for total in sums])
+            found |= each.variables(home, known, self.count, axes)
         return found
 
 
