@@ -6,7 +6,6 @@ cheaper chain, of sums and products alone, shows what memory costs.
 
 import importlib
 import importlib.util
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -129,8 +128,6 @@ def jitted(library, chain, host, *, with_gradient=False, at_most=None):
         return missing
     if library.name != "numpy":
         return elsewhere("jax.jit", library)
-    if library.threads == 1:  # read when JAX is first used
-        os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
     jax = importlib.import_module("jax")
     jnp = importlib.import_module("jax.numpy")
 

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -63,6 +64,8 @@ def open_library(name: str, threads: int, smaller: int = 1) -> Library:
     set_backend(known)
     if importlib.util.find_spec("torch"):
         importlib.import_module("torch").set_num_threads(threads)
+    if importlib.util.find_spec("jax"):
+        _start_jax(threads)
     device = ""
     if known == "cupy":
         cuda = importlib.import_module("cupy").cuda
@@ -71,6 +74,17 @@ def open_library(name: str, threads: int, smaller: int = 1) -> Library:
     elif known != "numpy":
         device = f"; ours on {known}"
     return Library(known, xp, threads, device, smaller)
+
+
+def _start_jax(threads: int) -> None:
+    """Start JAX, which has no setting of its threads: it makes one for each processor that it may use when it starts."""
+    jnp = importlib.import_module("jax.numpy")
+    if not hasattr(os, "sched_setaffinity"):
+        return
+    processors = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(processors)[:threads])
+    jnp.zeros(())
+    os.sched_setaffinity(0, processors)
 
 
 def absent(name: str, package: str, install: str = "") -> Contender | None:
