@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pathlib
+import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nbm_xp.graphs import GraphMachine, MixingWarning, diagnose, lattice, onsager
@@ -69,3 +71,21 @@ def test_a_run_that_warns_is_finished(tmp_path: pathlib.Path) -> None:
         sample_graph(SQUARE, tmp_path / "run", **asked)
     assert told(open_dataset(tmp_path / "run"))["magnetisation_r_hat"] > 1.05
     resume(tmp_path / "run")  # finished: nothing is left to warn of
+
+
+@pytest.mark.slow
+def test_stripes_are_told() -> None:
+    """Random starts far below the critical temperature: the energy is off by far more than draws of one place tell."""
+    machine = GraphMachine(lattice((64, 64)))
+    asked: dict[str, Any] = {"n_chains": 64, "beta": 0.55, "n_sweeps": 500, "random_state": 1}
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        striped = machine.sample(**asked, burn_in=1000)
+    (only,) = found
+    assert only.category is MixingWarning
+    assert all(what in str(only.message) for what in ("energy (R-hat", "burn_in", "cluster moves", "tempering"))
+    clusters = machine.sample(**asked, burn_in=100, rule="swendsen_wang", observe="energy")
+    exact = onsager((64, 64), 0.55).energy
+    assert abs(float(clusters["energy"].mean()) - exact) < 4 * clusters.attrs["energy_mcse"]
+    assert float(striped["energy"].mean()) - exact > 0.01
+    assert np.isclose(striped.attrs["energy_mcse"], striped["energy"].mean("sweep").std() / 8, rtol=0.2)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from nbm_xp.namespace import (
     asarray,
+    core,
     get_namespace,
     installed_libraries,
     kernels,
@@ -233,6 +234,25 @@ def test_blocks_of_kernels(seed: int, rows: int, columns: int, data: st.DataObje
     ):
         want = np.reshape(make(whole), (rows, columns))[top:, left:]
         np.testing.assert_array_equal(make(part), want.ravel(), strict=True)
+
+
+@pytest.mark.skipif(not core.functions, reason="installed without a compiler: the portable searches ask")
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda g: g.gamma(np.asarray([0.0, 0.5, 2.5, 2.0**70]), np.asarray([1.0, 2.0, 1.0, 3.0])),
+        lambda g: g.beta(np.asarray([0.5, 3.0]), 2.0),
+        lambda g: g.poisson(np.asarray([0.0, 3.0, 60.0])),
+        lambda g: g.binomial(np.asarray([20, 1000]), 0.5),
+    ],
+)
+def test_parameters_are_asked_together(draw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each question would be a copy from a device to the host."""
+    asked: list[Any] = []
+    answer = sampling.concrete_int
+    monkeypatch.setattr(sampling, "concrete_int", lambda x: asked.append(x) or answer(x))
+    draw(Generator(5))
+    assert len(asked) == 1
 
 
 def test_an_element_that_nothing_becomes_of_is_an_error() -> None:

@@ -179,6 +179,26 @@ def _psi(order: int, x: float) -> float:
     return float(special_of(np.ones(1)).polygamma(order, np.asarray([x]))[0])
 
 
+@pytest.mark.parametrize("n", [100_000, pytest.param(3_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("a", SHAPES)
+def test_expectations_of_gamma_and_beta_numbers(a: float, n: int) -> None:
+    x, slopes = numbers_and_slopes("standard_gamma", n, "shape", shape=a)
+    assert_mean(slopes, 1.0)
+    some = x > 1e-290
+    assert_mean(np.where(some, slopes / np.where(some, x, 1.0), _psi(1, a)), _psi(1, a))
+    for b in (0.5, 3.0):
+        for within, other in (("a", b), ("b", a)):
+            x, slopes = numbers_and_slopes("beta", n, within, a=a, b=b)
+            sign = 1.0 if within == "a" else -1.0
+            assert_mean(slopes, sign * other / (a + b) ** 2)
+            below, above = slopes / x, -slopes / (1.0 - x)
+            both = -_psi(1, a + b)
+            assert_mean(below, both + (_psi(1, a) if within == "a" else 0.0))
+            finite = x < 1.0 - 1e-12
+            if a < 2.0 or b > 1.0:
+                assert_mean(above[finite], both + (_psi(1, b) if within == "b" else 0.0))
+
+
 @pytest.mark.parametrize("df", [0.5, 3.0])
 def test_expectations_of_ratios(df: float) -> None:
     n, trigamma = 200_000, _psi(1, 0.5 * df)

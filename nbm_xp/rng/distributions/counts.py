@@ -129,12 +129,12 @@ def binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
         found = _searched("binomial_search", u, first, lambda k, n, odds: (n + 1.0 - k) / k * odds, n, odds)
         return xp.minimum(found, n)
 
-    def many() -> Any:
+    def many(some_many: bool) -> Any:
         constants = _binomial_constants(xp.where(small, 20.0, n), xp.where(small, 0.5, p))
-        own = "" if any_of(xp, n >= MANY_EVENTS) else "binomial"
+        own = "" if some_many else "binomial"
         return until_accepted(uniforms, 2, _binomial_attempt, *constants, own=own)
 
-    value = either(xp, small, few, many)
+    value = either(xp, small, few, many, n >= MANY_EVENTS)
     return xp.where(flipped, n - value, value)
 
 

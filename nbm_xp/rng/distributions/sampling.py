@@ -201,12 +201,15 @@ def any_of(xp: Any, condition: Any) -> bool:
     return which_of(xp, condition)[0]
 
 
-def either(xp: Any, condition: Any, first: Callable[[], Any], second: Callable[[], Any]) -> Any:
-    """Return ``where(condition, first(), second())``; a method that no element needs is not called."""
-    some, others = which_of(xp, condition, ~condition)
+def either(xp: Any, condition: Any, first: Callable[..., Any], second: Callable[..., Any], *asked: Any) -> Any:
+    """Return ``where(condition, first(), second(*answers))``; a method that no element needs is not called.
+
+    The answers say of each condition in `asked` whether it holds anywhere.
+    """
+    some, others, *answers = which_of(xp, condition, ~condition, *asked)
     if not (some and others):
-        return first() if some else second()
-    return xp.where(condition, first(), second())
+        return first() if some else second(*answers)
+    return xp.where(condition, first(), second(*answers))
 
 
 def until_accepted(
