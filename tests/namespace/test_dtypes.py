@@ -79,23 +79,6 @@ def test_names_of_python_and_numpy_types() -> None:
     assert [kind(value) for value in (True, 1, 1.0, 1j)] == ["b", "i", "f", "c"]
 
 
-class Name(str):
-    """A dtype that is a string, like the tape's."""
-
-    __slots__ = ()
-
-
-def test_names_may_be_strings_of_a_class() -> None:
-    class Recorded:
-        dtype = Name("float32")
-
-    assert dtype_name(Recorded()) == dtype_name(Name("float32")) == "float32"
-    assert type(dtype_name(Recorded())) is str
-    recorded = Recorded()
-    assert to_floating(recorded) is recorded
-    assert promote(recorded, 1.0) == (recorded, 1.0)
-
-
 @pytest.mark.parametrize(
     "wrong", ["beerfloat", "", "float", "float128", "f4", 123, 1.0, None, [1], np.dtype("U3"), object, str, object()]
 )
@@ -109,8 +92,6 @@ def test_unknown_dtypes(wrong: object) -> None:
 def test_promotion_is_numpys() -> None:
     for a, b in itertools.product(DTYPE_NAMES, repeat=2):
         assert promote_types(a, b) == np.promote_types(a, b).name
-    for names in (("int8", "uint8", "float16"), ("int8", "uint16", "float32"), ("float16", "int8", "uint8", "bool")):
-        assert promote_types(*names) == np.result_type(*map(np.dtype, names)).name
     assert promote_types(np.ones(2), "complex64") == "complex128"
     assert promote_types(np.int8, np.dtype("uint8")) == "int16"
     with pytest.raises(TypeError, match="at least one"):
@@ -222,13 +203,9 @@ def test_asarray_copies_from_the_host(library: Library) -> None:
     for value in (np.zeros(64), np.zeros(3, dtype="float32")):
         x = asarray(value, library.xp)
         value[0] = 7
+        value.flags.writeable = False
         assert library.numpy(x)[0] == 0
-
-
-def test_asarray_of_a_read_only_array(library: Library) -> None:
-    value = np.ones(3)
-    value.flags.writeable = False
-    np.testing.assert_array_equal(library.numpy(asarray(value, library.xp)), value)
+        np.testing.assert_array_equal(library.numpy(asarray(value, library.xp)), value)
 
 
 def test_same_library(library: Library) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nbm_xp.namespace import asarray, get_namespace, to_numpy, use_backend
+from nbm_xp.namespace import get_namespace, to_numpy, use_backend
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2
 from nbm_xp.rng import Generator, RandomStreams, bernoulli, draw, draws, recurrence, substreams
 from nbm_xp.rng.draws import binomial_of_affine, binomial_of_sigmoid, normal
@@ -158,16 +158,6 @@ def test_fused_bernoulli_is_a_comparison(
         np.testing.assert_array_equal(new, following)
 
 
-def test_a_lost_worker_s_block_comes_back_the_same_in_another_process() -> None:
-    import pickle
-
-    states = substreams((5,) * 6, 7)
-    task = pickle.loads(pickle.dumps(Draw(draws.uniforms, None, (20, 30), "float32", "numpy")))
-    whole, _ = draw(NP, states, (20, 30), "float32")
-    np.testing.assert_array_equal(task((3, 4), (5, 6), states), whole[3:8, 4:10], strict=True)
-    assert len(pickle.dumps(task)) < 400
-
-
 def test_a_dask_draw_computes_nothing() -> None:
     with guard():
         u = Generator((1,) * 6, "dask").random((10**6, 10**4), chunks=(10**4, 10**3))
@@ -176,18 +166,6 @@ def test_a_dask_draw_computes_nothing() -> None:
     places = np.arange(123_456, 123_460)[:, None] * 10**4 + np.arange(5000, 5003)
     integers = integers_at(NP, substreams((1,) * 6, 15360), places, (int(places.min()), int(places.max())))
     np.testing.assert_array_equal(tile, from_integers(NP, integers, "float32"), strict=True)
-
-
-def test_read_only_states_and_probabilities() -> None:
-    first = substreams((5,) * 6, 7)
-    p = np.full((50,), 0.5, dtype=np.float32)
-    want = bernoulli(NP, first, p, (50,), "float32", "float32")
-    frozen = np.array(first, order="C")
-    frozen.flags.writeable = p.flags.writeable = False
-    for got, wanted in zip(bernoulli(NP, frozen, p, (50,), "float32", "float32"), want, strict=True):
-        np.testing.assert_array_equal(got, wanted, strict=True)
-    np.testing.assert_array_equal(draw(NP, frozen, (50,), "float32")[0], draw(NP, first, (50,), "float32")[0])
-    assert asarray(first, NP) is first
 
 
 @pytest.mark.parametrize(("count", "n"), [(1, 7), (7, 1), (106, 640), (2049, 15_000), (2500, 30_001)])

@@ -22,7 +22,6 @@ from nbm_xp.namespace import (
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2
 from nbm_xp.rng import Generator, elementary
-from nbm_xp.rng.distributions import sampling
 from nbm_xp.rng.distributions.counts import binomial, poisson
 from nbm_xp.rng.distributions.gammas import gamma
 from nbm_xp.rng.distributions.integers import integers
@@ -100,28 +99,6 @@ def test_uniforms_of_some_elements_are_those_of_all(seed: int, j: int, data: st.
     np.testing.assert_array_equal(to_numpy(uniforms.uniform(j)), part)
     some = asarray(places, get_namespace(library))
     np.testing.assert_array_equal(to_numpy(uniforms.uniform(j, some)), part[places])
-
-
-@pytest.mark.parametrize("compiled", ["rng.runs", None])
-def test_those_that_fail_are_tried_again_alone(monkeypatch: pytest.MonkeyPatch, compiled: str | None) -> None:
-    def drawn() -> list[Any]:
-        return [
-            Generator(5).gamma(1.1, size=3000, dtype="float64"),
-            Generator(5).poisson(12.0, 3000),
-            Generator(5).binomial(100, 0.4, 3000),
-            Generator(5).integers(0, 3 * 2**29, 3000),
-        ]
-
-    want = drawn()
-    for name in ("sampled", "runs"):
-        if f"rng.{name}" != compiled:
-            assert kernel(f"rng.{name}", "numpy") is not None
-            monkeypatch.delitem(kernels._KERNELS, (f"rng.{name}", "numpy"))
-    together = drawn()
-    monkeypatch.setattr(sampling, "_FEW", 10)
-    for numbers in zip(want, together, drawn(), strict=True):
-        for got in numbers[1:]:
-            np.testing.assert_array_equal(got, numbers[0])
 
 
 FUNCTIONS = [

@@ -147,23 +147,6 @@ def test_streams_stay_where_they_are(library: Library) -> None:
     assert count > 80
 
 
-REPORTED: list[tuple[Any, str]] = [
-    (lambda: Generator(5, "dask").choice(np.arange(5.0), 3, chunks=0), "chunks must say how Dask is to split"),
-    (lambda: RandomStreams(5).normal((3,), nstreams=2**60), r"nstreams must be at most 2\*\*31, got"),
-    (lambda: RandomStreams(5).uniform((3,), high=10**400), "high must be within what float64 holds"),
-    (lambda: RandomStreams(5).choice(3, a=2**60), r"a must be at most 2\*\*31"),
-    (lambda: RandomStreams(5).get_substream_rstates(2**60, "float32"), r"n_streams must be at most 2\*\*31"),
-]
-
-
-@pytest.mark.parametrize(("call", "message"), REPORTED)
-def test_what_is_too_much_says_so(call: Callable[[], Any], message: str) -> None:
-    if "chunks" in message:
-        pytest.importorskip("dask.array")
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
 def test_what_a_double_holds_is_no_error() -> None:
     want = RandomStreams(5).uniform((3,), high=2.0**64).eval()
     np.testing.assert_array_equal(RandomStreams(5).uniform((3,), high=2**64).eval(), want)

@@ -220,14 +220,6 @@ def test_expectations_of_ratios(df: float) -> None:
     assert_mean(slopes, mean * (1.0 / 20.0 - 1.0 / 18.0))
 
 
-def test_dirichlet_in_expectation() -> None:
-    alpha = Variable(np.asarray([0.3, 1.0, 5.0]))
-    x = Generator(SEED).dirichlet(alpha, size=200_000, dtype="float64")
-    found = gradients(recorded.mean(x[:, 0]), alpha).eval()
-    total, own = 6.3, 0.3
-    np.testing.assert_allclose(found, np.where([True, False, False], total - own, -own) / total**2, rtol=0.02)
-
-
 def test_normal_vectors_move_with_their_factor() -> None:
     torch = pytest.importorskip("torch")
     mean = torch.tensor([1.0, -1.0], dtype=torch.float64, requires_grad=True)

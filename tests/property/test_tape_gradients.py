@@ -127,16 +127,3 @@ def test_what_lets_nothing_through_is_in_the_list() -> None:
         if name in standard and isinstance(op.gradient, tuple) and all(rule is None for rule in op.gradient)
     }
     assert closed <= FLAT | CREATED
-
-
-def test_operations_without_a_rule_are_known() -> None:
-    missing = {
-        name for name, op in OPERATIONS.items() if op.gradient is None and not name.startswith(("doctest", "test_"))
-    }
-    by_the_driver = {"ifelse"}  # branch by branch
-    # what a graph is translated to where it runs block by block: its derivatives were taken before
-    in_blocks = {
-        "share", "max_of_block", "min_of_block", "of_first_block", "random_block", "random_block_of_counts",
-        "random_states_after",
-    }  # fmt: skip
-    assert missing <= by_the_driver | in_blocks

@@ -51,16 +51,20 @@ def test_ten_thousand_blocks_hold_a_kilobyte_each_at_most(name: str) -> None:
     assert max(len(pickle.dumps(task)) for task in tasks.values()) <= 1024
 
 
+def drawn(name: str) -> tuple[Any, int]:
+    """A draw on Dask, and the number of arrays that are its parameters."""
+    given: list[Any] = []
+    with guard():
+        if name in DRAWS:
+            return DRAWS[name](Generator(5, "dask")), 0
+        return WITH_ARRAYS[name](Generator(5), lambda x: given.append(da.from_array(x)) or given[-1]), len(given)
+
+
 @pytest.mark.parametrize("name", [*DRAWS, *(name for name in WITH_ARRAYS if name not in MORE_TASKS)])
 def test_a_block_is_one_task(name: str) -> None:
     """After Dask has optimised the graph, and whatever it fuses or does not: no draw is told from its parameters."""
+    lazy, parameters = drawn(name)
     with guard():
-        if name in DRAWS:
-            lazy, parameters = DRAWS[name](Generator(5, "dask")), 0
-        else:
-            given: list[Any] = []
-            lazy = WITH_ARRAYS[name](Generator(5), lambda x: given.append(da.from_array(x)) or given[-1])
-            parameters = len(given)
         graph = lazy.optimize().__dask_graph__() if hasattr(lazy, "optimize") else dask.optimize(lazy)[0].dask
     tasks = [task for task in dict(graph).values() if type(task).__name__ not in ("Alias", "DataNode", "ndarray")]
     assert math.prod(lazy.numblocks) == 1
@@ -136,11 +140,7 @@ def test_chunks_of_other_axes_than_there_are_are_refused(size: Any, chunks: Any)
 
 @pytest.mark.parametrize("name", [*DRAWS, *WITH_ARRAYS])
 def test_the_meta_says_what_the_blocks_are(name: str) -> None:
-    with guard():
-        if name in DRAWS:
-            lazy = DRAWS[name](Generator(5, "dask"))
-        else:
-            lazy = WITH_ARRAYS[name](Generator(5), lambda x: da.from_array(x))
+    lazy, _ = drawn(name)
     assert lazy.dtype == lazy.compute(scheduler="synchronous").dtype == lazy._meta.dtype
 
 

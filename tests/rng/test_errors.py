@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.rng import Generator, RandomStreams
+from nbm_xp.rng import Generator
 from tests.helpers.libraries import Library, guard, libraries
 
 NAN = float("nan")
@@ -164,10 +164,3 @@ def test_dask_shapes_must_be_known(library: Library) -> None:
         with guard(), pytest.raises(ValueError, match=r"chunks must say how .* Chunks do not add up to shape"):
             draw(size=3, chunks=((1, 1),))
     assert generator == Generator(5, "dask")
-
-
-@pytest.mark.parametrize("wrong", [None, "abc", 0.5, [None]])
-def test_choices_from_rows_name_pvals(wrong: Any) -> None:
-    streams = RandomStreams(5)
-    with pytest.raises(TypeError, match=r"^pvals must"):
-        streams.multinomial_wo_replacement(n=1, pvals=wrong)

@@ -14,10 +14,8 @@ from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, ONE_STEP, OUTPUT_STEP
 from nbm_xp.rng import M1, M2, Generator, RandomStreams, check_seed, jump, stream_count, substreams
 from tests.helpers.streams import starts, step
 
-# what Theano 1.0.5 gives for the seed 12345 and for [12345, 1, 2, 3, 4, 5]
-AFTER_ONE_DRAW = {
-    12345: (336690377, 597094797, 1245771585, 85196284, 523477687, 2094976052),
-}
+# what Theano 1.0.5 gives for the seed 12345
+AFTER_ONE_DRAW = (336690377, 597094797, 1245771585, 85196284, 523477687, 2094976052)
 
 
 def test_moduli_and_multipliers_are_those_of_the_article() -> None:
@@ -26,10 +24,9 @@ def test_moduli_and_multipliers_are_those_of_the_article() -> None:
     assert ONE_STEP[1][0] == (2**15, 0, 2**15 + 1)
 
 
-@pytest.mark.parametrize("seed", AFTER_ONE_DRAW)
-def test_one_draw_moves_the_state_on_by_two_to_the_134(seed: int) -> None:
-    assert jump(check_seed(seed), DRAW_STEPS) == AFTER_ONE_DRAW[seed]
-    assert Generator((seed,) * 6).jumped().state == (*AFTER_ONE_DRAW[seed], 0)
+def test_one_draw_moves_the_state_on_by_two_to_the_134() -> None:
+    assert jump(check_seed(12345), DRAW_STEPS) == AFTER_ONE_DRAW
+    assert Generator((12345,) * 6).jumped().state == (*AFTER_ONE_DRAW, 0)
 
 
 def test_the_jumps_are_those_of_the_layout() -> None:

@@ -169,6 +169,10 @@ def test_size_may_be_an_integer_tensor() -> None:
         (lambda s: s.choice((2, 2), a=3), TypeError, r"size must be an int or an integer Tensor, got \(2, 2\)"),
         (lambda s: s.normal((0,)), ValueError, "size must hold lengths of 1 or more"),
         (lambda s: s.normal((2**28, 2**28)), ValueError, r"size must hold at most 2\*\*55 elements"),
+        (lambda s: s.normal((3,), nstreams=2**60), ValueError, r"nstreams must be at most 2\*\*31, got"),
+        (lambda s: s.uniform((3,), high=10**400), ValueError, "high must be within what float64 holds"),
+        (lambda s: s.choice(3, a=2**60), ValueError, r"a must be at most 2\*\*31"),
+        (lambda s: s.get_substream_rstates(2**60, "float32"), ValueError, r"n_streams must be at most 2\*\*31"),
         (lambda s: s.multinomial(), TypeError, "pvals must be given"),
         (lambda s: s.multinomial(size=(2,), pvals=[[1.0]]), ValueError, "size must not be given"),
         (lambda s: s.multinomial(ndim=2, pvals=[[1.0]]), ValueError, "ndim must not be given"),
@@ -185,7 +189,10 @@ def test_size_may_be_an_integer_tensor() -> None:
         (lambda s: s.choice(replace=False, p=[[1.0]], ndim=2), ValueError, "ndim must not be given"),
         (lambda s: s.choice(5, replace=False, p=[[0.5, 0.5]]), ValueError, "size must be at most 2"),
         (lambda s: s.multinomial_wo_replacement(size=(2,), pvals=[[1.0]]), ValueError, "size must not be given"),
-        (lambda s: s.multinomial_wo_replacement(), TypeError, "pvals must be"),
+        *(
+            (lambda s, p=p: s.multinomial_wo_replacement(pvals=p), TypeError, "^pvals must be")
+            for p in (None, "abc", 0.5, [None])
+        ),
         (lambda s: s.get_substream_rstates(0, "float32"), ValueError, "n_streams must be 1 or more"),
         (lambda s: s.get_substream_rstates(2, None), TypeError, "dtype must be one of"),
     ],

@@ -43,14 +43,6 @@ def test_whatever_is_taken_at_once_a_draw_is_the_same(name: str, n: int, streams
             np.testing.assert_array_equal(got, wanted, strict=True)
 
 
-def test_what_others_took_is_left_to_them() -> None:
-    whole, _ = filled("draw_float32", 10_000, 1000)
-    part, after = filled("draw_float32", 10_000, 1000, 400, 150)
-    np.testing.assert_array_equal(part.reshape(10, 1000)[:, 400:], whole.reshape(10, 1000)[:, 400:])
-    assert not part.reshape(10, 1000)[:, :400].any()
-    assert not after[:, :400].any()
-
-
 def test_a_thread_that_never_starts_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
     with ThreadPoolExecutor(1) as busy:

@@ -35,14 +35,6 @@ class TestAssignment:
         array[0, 0] = 7.0
         assert (float(own[0, 0]), float(shared[0, 0])) == (0.0, 7.0)
 
-    def test_gradients_pass_what_is_left_and_what_is_put(self) -> None:
-        x, v = Variable(A), Variable(np.asarray([1.0, 2.0]))
-        y = x * x
-        y[:, 1] = v * 10.0
-        by_x, by_v = gradients(xp.sum(y), [x, v])
-        np.testing.assert_array_equal(evaluate(by_x), 2 * A * [1, 0, 1])
-        np.testing.assert_array_equal(evaluate(by_v), [10.0, 10.0])
-
     @pytest.mark.parametrize("key", [..., slice(None), (), "mask", "mask of rows", "row and mask"])
     def test_nothing_flows_to_what_is_replaced_as_a_whole(self, key: Any) -> None:
         x, v = Variable(A), Variable(A + 1.0)
@@ -54,14 +46,6 @@ class TestAssignment:
             by_x, by_v = evaluate(gradients(xp.sum(y * x), [x, v]))
         np.testing.assert_array_equal(by_x, (A + 1.0) ** 2)
         np.testing.assert_array_equal(by_v, 2 * (A + 1.0) * A)
-
-    def test_a_mask_may_leave_something(self) -> None:
-        x, v = Variable(A), Variable(A.reshape(-1)[1:])
-        y = x * x
-        y[x > 0.0] = v * 3.0
-        by_x, by_v = evaluate(gradients(xp.sum(y * x), [x, v]))
-        np.testing.assert_array_equal(by_x, evaluate(y))
-        np.testing.assert_array_equal(by_v, 3.0 * A.reshape(-1)[1:])
 
     def test_of_an_unknown_length(self) -> None:
         x, rows = placeholder((None, None), dtype="float64"), placeholder((None,), dtype="int64")

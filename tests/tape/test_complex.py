@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,7 @@ import pytest
 from nbm_xp.tape import Variable, evaluate, gradients, ifelse, scan
 from nbm_xp.tape import namespace as xp
 from tests.helpers.gradcheck import check_gradient
-from tests.helpers.libraries import libraries, why_not
+from tests.helpers.libraries import libraries
 from tests.helpers.tables.case import complex_values, values
 
 Z = complex_values(3, 3)
@@ -94,41 +92,6 @@ def test_through_a_loop_and_a_branch() -> None:
         return ifelse(xp.abs(b) > 0, outputs[-1] * 2, outputs[-1])
 
     check_gradient(looped, complex_values(4) * 0.5, np.asarray(0.3 + 0.4j))
-
-
-def by_jax(fn: Callable[[Any, Any], Any], *arrays: Any) -> Any:
-    jax: Any = importlib.import_module("jax")
-    jnp: Any = importlib.import_module("jax.numpy")
-    return [np.asarray(g) for g in jax.grad(lambda *a: fn(jnp, *a), argnums=tuple(range(len(arrays))))(*arrays)]
-
-
-def adjoint(there: Any, a: Any) -> Any:
-    return there.conj(there.matrix_transpose(a))
-
-
-SAME: dict[str, Callable[..., Any]] = {
-    "holomorphic": lambda there, a: there.sum(there.real(there.exp(a) * there.sin(a) / (a + 3))),
-    "abs": lambda there, a: there.sum(there.abs(a @ a)),
-    "conj": lambda there, a: there.real(there.sum(there.conj(a) * a * a)),
-    "fft": lambda there, a: there.sum(there.abs(there.fft.fft(a, n=4)) ** 2),
-    "irfft": lambda there, a: there.sum(there.fft.irfft(a) ** 3),
-    "det": lambda there, a: there.abs(there.linalg.det(a)),
-    "slogdet": lambda there, a: there.linalg.slogdet(a)[1] + there.real(there.linalg.slogdet(a)[0]),
-    "cholesky": lambda there, a: there.sum(
-        there.abs(there.linalg.cholesky(a @ adjoint(there, a) + there.eye(3, dtype=a.dtype)))
-    ),
-    "eigvals": lambda there, a: there.sum(there.abs(there.linalg.eigvals(a)) ** 2),
-}
-
-
-@pytest.mark.skipif(why_not("jax") is not None, reason=str(why_not("jax")))
-@pytest.mark.parametrize("name", SAME)
-def test_gradients_are_those_of_jax(name: str) -> None:
-    fn = SAME[name]
-    for array in (Z, np.real(Z).copy()):
-        x = Variable(array, dtype=str(array.dtype))
-        found = evaluate(gradients(fn(xp, x), x, disconnected="zero"))
-        np.testing.assert_allclose(found, by_jax(fn, array)[0], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("library", libraries("array_api_strict", "dask-halves", "torch", "jax", "cupy"), indirect=True)

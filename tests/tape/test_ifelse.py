@@ -8,7 +8,6 @@ import pytest
 from nbm_xp.tape import Tensor, Variable, evaluate, function, gradients, ifelse, placeholder
 from nbm_xp.tape import namespace as xp
 from tests.helpers.calls import counted, runs_of
-from tests.helpers.gradcheck import check_gradient
 from tests.helpers.libraries import Library
 
 
@@ -114,22 +113,6 @@ class TestForms:
             ifelse(flag, x, xp.sum(x))
         with pytest.raises(ValueError, match="2 and 1"):
             ifelse(flag, [x, x], [x])
-
-
-class TestGradients:
-    def test_of_first_and_second_order(self) -> None:
-        for sign in (1.0, -1.0):
-            array = np.asarray([0.5, 1.5, 2.5]) * sign
-            check_gradient(lambda x: ifelse(xp.sum(x) > 0, xp.exp(x) * x, xp.sin(x) ** 2) * x, array)
-            check_gradient(lambda x: ifelse(xp.sum(x) > 0, [x * x, x], [xp.sin(x), x**3]), array)
-
-    def test_of_a_value_used_inside_and_outside(self) -> None:
-        def fn(x: Tensor) -> Tensor:
-            y = xp.exp(x)
-            return ifelse(x[0] > 0, y * y, xp.sqrt(y)) + y
-
-        check_gradient(fn, np.asarray([0.5, -0.5]))
-        check_gradient(fn, np.asarray([-0.5, 0.5]))
 
 
 def test_on_every_library(library: Library) -> None:

@@ -49,9 +49,11 @@ def test_what_is_recorded_follows_the_variable(x: Variable) -> None:
         xp.reshape(x, (rows * columns,)),
         x[: rows - 1],
         xp.sum(x) / rows,
+        gradients(xp.mean(x * x), x),
     ]
     x.set_value(np.full((6, 2), 3.0))
-    zeros, ones, flat, part, mean = map(np.asarray, evaluate(recorded))
+    zeros, ones, flat, part, mean, slope = map(np.asarray, evaluate(recorded))
+    np.testing.assert_allclose(slope, np.full((6, 2), 0.5))
     assert (zeros.shape, ones.shape, flat.shape, part.shape, mean) == ((6, 2), (12,), (12,), (5, 2), 6.0)
 
 
@@ -112,6 +114,8 @@ def test_a_variables_number_is_one_of_each_run(use: tuple[Callable[[Any, Any], A
     call, shape = use
     number = Variable(np.asarray(1))
     made = call(Variable(X), number + 0)
+    count = placeholder((), dtype="int64")
+    assert function([count], call(Variable(X), count + 0))(2).shape == shape
     assert any(isinstance(length, Length) for length in made.shape)
     for value in (1, 2):
         number.set_value(value)

@@ -69,17 +69,10 @@ IN_A_LOOP: list[tuple[str, Callable[..., Any], tuple[Any, ...], tuple[int | None
 ]
 
 
-@pytest.mark.parametrize(("fn", "arrays", "axes"), [pytest.param(*case[1:], id=case[0]) for case in BATCHED])
-def test_as_in_turn(
-    fn: Any, arrays: tuple[Any, ...], axes: tuple[int | None, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vmapping, "loop", None)  # each operation has a batching rule
-    for got, want in zip(flat_list(vmap(fn, axes)(*arrays)), in_turn(fn, arrays, axes), strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize(("fn", "arrays", "axes"), [pytest.param(*case[1:], id=case[0]) for case in IN_A_LOOP])
-def test_what_has_no_rule_runs_in_a_loop(fn: Any, arrays: tuple[Any, ...], axes: tuple[int | None, ...]) -> None:
+@pytest.mark.parametrize(("name", "fn", "arrays", "axes"), [*BATCHED, *IN_A_LOOP])
+def test_as_in_turn(name: str, fn: Any, arrays: Any, axes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not any(name == other[0] for other in IN_A_LOOP):
+        monkeypatch.setattr(vmapping, "loop", None)  # each operation has a batching rule
     for got, want in zip(flat_list(vmap(fn, axes)(*arrays)), in_turn(fn, arrays, axes), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
 
