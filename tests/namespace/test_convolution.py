@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ from nbm_xp.namespace import convolution as sliding
 from nbm_xp.namespace import core
 from nbm_xp.namespace.convolution import numpy_kernels, winograd
 from nbm_xp.namespace.convolution.portable import correlate_in_groups
+from tests.helpers.calls import memory_of
 from tests.helpers.known import told
 from tests.helpers.libraries import Library, libraries
 
@@ -210,14 +210,7 @@ def test_workspace_is_less_than_the_patches_of_two_images(size: int) -> None:
         lambda: sliding.correlate_outer(x, y, lengths=(size, size), groups=1, **how),
     ]
     for call in calls:
-        call()  # compiles
-        tracemalloc.start()
-        try:
-            result = call()
-            peak = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-        assert peak - result.nbytes <= 2 * patches
+        assert memory_of(call) - call().nbytes <= 2 * patches
 
 
 def test_many_images_are_worked_on_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:

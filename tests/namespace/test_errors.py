@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbm_xp import keras2, natural_bm
-from nbm_xp.namespace.errors import described, naming
+from nbm_xp.namespace.errors import naming
 from nbm_xp.tape import Variable, evaluate
 
 Array = Any
@@ -65,19 +65,7 @@ def test_what_a_callable_raises_stays_as_it_is() -> None:
         K.map_fn(step, ONES)
 
 
-def test_the_cause_is_at_hand() -> None:
-    with pytest.raises(TypeError) as caught:
-        NAMED(object())
-    assert isinstance(caught.value.__cause__, AttributeError)
-
-
 def test_is_found_where_it_is_public() -> None:
     assert pickle.loads(pickle.dumps(K.dot)) is K.dot
     assert K.dot.__name__ == "dot"
     assert "Examples" in (K.dot.__doc__ or "")
-
-
-def test_a_value_in_words() -> None:
-    assert described(ONES) == "float64[2, 3]"
-    assert described([ONES, (1, "a")]) == "[float64[2, 3], (1, 'a')]"
-    assert len(described("a" * 1000)) < 100

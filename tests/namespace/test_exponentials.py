@@ -11,7 +11,7 @@ import pytest
 from nbm_xp.functions.activations import log_softmax, softmax
 from nbm_xp.functions.neural import logsumexp
 from nbm_xp.namespace import core, exponentials
-from nbm_xp.tape import Variable, evaluate, function, gradients, placeholder, softplus
+from nbm_xp.tape import Variable, evaluate, gradients
 from nbm_xp.tape import namespace as xp
 
 pytestmark = pytest.mark.skipif(not core.functions, reason="there is no compiled core, or it is not used")
@@ -73,13 +73,3 @@ def test_gradients_go_by_the_same_rules(x: Any) -> None:
     variable = Variable(x)
     got = evaluate(gradients(xp.sum(logsumexp(variable, axis=1)), variable))
     np.testing.assert_allclose(got, wide(x)[0], rtol=2e-5, atol=1e-37)
-
-
-def test_softplus_in_blocks(x: Any) -> None:
-    """For an array, and for an expression."""
-    whole = softplus(x)
-    given = placeholder((None, None), dtype="float32")
-    large = np.tile(x, (5, 1))
-    alone, within = function([given], [softplus(given), softplus(given * 0.5) + 1.0])(large.T)
-    np.testing.assert_array_equal(alone, np.tile(whole, (5, 1)).T)
-    np.testing.assert_array_equal(within, softplus(large.T * np.float32(0.5)) + np.float32(1.0))

@@ -115,15 +115,6 @@ def test_each_thread_holds_one_tile_at_a_time(threads: int) -> None:
     assert held.reads == 2 * 10 * 6
 
 
-def test_rows_in_blocks_read_the_matrix_once_for_each_block() -> None:
-    held = Watched(whole((12, 8)))
-    with small_blocks():
-        product = XP.matmul(da.from_array(whole((6, 12), 1), chunks=(2, 12)), da.from_array(held, chunks=4))
-    with dask.config.set(scheduler="synchronous"):
-        product.compute()
-    assert held.reads == 3 * 3 * 2
-
-
 @pytest.mark.parametrize(
     "change",
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbm_xp.namespace import to_numpy
 from nbm_xp.rng import Generator
 from tests.helpers.distributions import LONG
-from tests.helpers.libraries import Library, libraries
 from tests.testu01.sources import FEW, SOURCES
 
 STREAMS = 15_360
@@ -27,6 +26,9 @@ LENGTHS = st.one_of(st.integers(0, 60), st.integers(STREAMS - 2, STREAMS + 2), s
 def test_a_draw_begins_as_a_longer_one_does(name: str, lengths: tuple[int, int], seed: int) -> None:
     short, long = (LONG[name](Generator(seed, "numpy"), n) for n in sorted(lengths))
     np.testing.assert_array_equal(long[: len(short)], short, strict=True)
+    rows: Any = (2, len(short) // 2)
+    drawn = LONG[name](Generator(seed, "numpy"), rows)
+    np.testing.assert_array_equal(drawn.reshape(-1, *short.shape[1:]), short[: math.prod(rows)], strict=True)
 
 
 @pytest.mark.parametrize("name", LONG)
@@ -39,17 +41,6 @@ def test_two_draws_of_whole_steps_are_one(name: str, steps: int, rest: int, seed
     twice = np.concatenate([LONG[name](parts, n) for n in (first, rest)])
     np.testing.assert_array_equal(twice, once, strict=True)
     assert whole == parts
-
-
-@pytest.mark.parametrize("library", libraries(without=("numpy-readonly", "jax")))
-@pytest.mark.parametrize("name", LONG)
-def test_a_draw_begins_as_a_longer_one_does_on_every_library(library: Library, name: str) -> None:
-    wanted = LONG[name](Generator(5, "numpy"), STREAMS + 500)
-    for shape in ((130,), (9, 13)):
-        size: Any = shape if len(shape) > 1 else shape[0]
-        drawn = to_numpy(LONG[name](Generator(5, library.name), size))
-        rows = int(np.prod(shape))
-        np.testing.assert_array_equal(drawn.reshape(rows, -1), wanted[:rows].reshape(rows, -1))
 
 
 def test_what_testu01_is_fed_are_the_draws_that_it_is_said_to_be() -> None:

@@ -43,11 +43,6 @@ def test_a_jump_is_as_many_steps() -> None:
         state, _ = step(state)
 
 
-def test_transition_refuses_steps_backwards() -> None:
-    with pytest.raises(ValueError, match="steps must be zero or more, got -1"):
-        transition(-1)
-
-
 @pytest.mark.parametrize("count", [1, 2, 3, 9])
 def test_streams_start_two_to_the_72_apart(count: int) -> None:
     np.testing.assert_array_equal(substreams((12345,) * 6, count), starts([12345] * 6, count))

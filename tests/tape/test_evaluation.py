@@ -16,9 +16,7 @@ from nbm_xp.tape import (
     as_tensor,
     evaluate,
     gradients,
-    ifelse,
     placeholder,
-    scan,
 )
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.evaluation import BUDGET, look
@@ -139,15 +137,6 @@ class TestOthers:
         x = placeholder((2,), name="x")
         with pytest.raises(ValueError, match="missing: x"):
             (x * 2.0).eval()
-
-    def test_several_results_branches_and_loops(self) -> None:
-        a = as_tensor(np.asarray([[2.0, 0.0], [0.0, 3.0]]))
-        values, vectors = xp.linalg.eigh(a)
-        assert evaluate([values])[0].tolist() == [2.0, 3.0]
-        assert np.abs(vectors.eval()).tolist() == [[1.0, 0.0], [0.0, 1.0]]
-        assert float(ifelse(xp.sum(a) > 1, xp.sum(a), a[0, 0])) == 5.0
-        last = scan(lambda row, total: total + row, sequences=a, outputs_info=xp.zeros(2, dtype="float64"))[0][-1]
-        assert last.eval().tolist() == [2.0, 3.0]
 
     def test_of_nothing_recorded(self) -> None:
         assert evaluate([]) == []
