@@ -88,4 +88,4 @@ def test_stripes_are_told() -> None:
     exact = onsager((64, 64), 0.55).energy
     assert abs(float(clusters["energy"].mean()) - exact) < 4 * clusters.attrs["energy_mcse"]
     assert float(striped["energy"].mean()) - exact > 0.01
-    assert np.isclose(striped.attrs["energy_mcse"], striped["energy"].mean("sweep").std() / 8, rtol=0.2)
+    assert np.isclose(striped.attrs["energy_mcse"], striped["energy"].mean("sweep").std() / 8, rtol=0.35)
