@@ -77,7 +77,7 @@ def open_library(name: str, threads: int, smaller: int = 1) -> Library:
 
 
 def _start_jax(threads: int) -> None:
-    """Start JAX, which has no setting of its threads: it makes one for each processor that it may use when it starts."""
+    """Start JAX, which has no setting of threads: it makes one for each processor that it may use when it starts."""
     jnp = importlib.import_module("jax.numpy")
     if not hasattr(os, "sched_setaffinity"):
         return

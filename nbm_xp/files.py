@@ -21,12 +21,6 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-__all__ = [
-    "DIGEST", "crc32c", "digest_of_file", "digest_of_record", "finite_json", "flush_folder", "leftover_name",
-    "leftovers", "local_path", "parsed", "read_record", "replacing", "replacing_folder", "sealed", "sweep", "unsealed",
-    "write_json", "write_whole",
-]  # fmt: skip
-
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(/|:)")  # Windows drives have one letter
 
 

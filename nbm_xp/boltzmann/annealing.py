@@ -35,11 +35,6 @@ from .energy import Parameters, decoded, energy_within, local_field, log_partiti
 from .ladder import STEPS, LadderChains
 from .recording import Form, Recorded, State
 
-__all__ = [
-    "AISEstimate", "AnnealedChains", "BaseModel", "Path", "ReverseChains", "base_model", "estimate",
-    "inverse_temperatures",
-]  # fmt: skip
-
 _MIXING = 1000  # default number of Gibbs sweeps to states of a machine
 
 Fields: TypeAlias = tuple[Array, Array]

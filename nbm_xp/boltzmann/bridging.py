@@ -28,8 +28,6 @@ from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
 from nbm_xp.namespace import array_namespace
 
-__all__ = ["LadderEstimate", "LadderWarning", "bennett", "cut_off", "parting"]
-
 _HALVINGS = 60
 _NEVER = -10.0  # nats: states of a lower log-ratio are very improbable in the lower machine of a pair
 _FEW = 0.02  # largest acceptable fraction of such states

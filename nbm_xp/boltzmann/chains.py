@@ -37,10 +37,6 @@ from .state import MachineState
 from .storage import LADDER, names
 from .topology import Topology
 
-__all__ = [
-    "Chains", "Draw", "Machine", "States", "beside", "divided", "in_order", "machine_and_seed",
-]  # fmt: skip
-
 States: TypeAlias = tuple[Array, ...]
 
 

@@ -37,8 +37,6 @@ from .state import MachineState, float_dtype
 from .trainer import Trainer
 from .training_methods import from_plain, plain_params
 
-__all__ = ["RBMClassifier"]
-
 _OWN = ("visible", "generative")  # hyperparameters that are not passed to the machine
 
 

@@ -16,8 +16,6 @@ from .posterior import compile_mean_field
 from .recording import compile_sweep
 from .state import MachineState, set_values
 
-__all__ = ["DBM"]
-
 _TOLERANCE, _SWEEPS = 1e-4, 100
 
 

@@ -18,8 +18,6 @@ from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, to_numpy
 
-__all__ = ["Diagnostics", "Sides", "warning_text"]
-
 _MIXED = 1.2  # largest nested R-hat of chains that have mixed
 _LARGE = 15.0  # a larger weight between units of 0 and 1 indicates divergence
 

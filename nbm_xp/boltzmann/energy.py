@@ -32,12 +32,6 @@ from nbm_xp.namespace import dtype_name, library_name, use_backend
 
 from .topology import Topology
 
-__all__ = [
-    "Parameters", "draw_layer", "energy", "energy_within", "expectation", "free_energy", "gauged", "gauged_weights",
-    "mean_of", "encoded", "local_field", "log_partition_without_weights", "sample_layer", "shape_of", "start_layer",
-    "marginalised_layer", "sweep", "decoded", "variable",
-]  # fmt: skip
-
 State = Sequence[Array]
 
 

@@ -29,8 +29,6 @@ from .topology import Topology, hidden_kinds
 from .trainer import Trainer
 from .training_methods import from_plain, plain_params, training_method
 
-__all__ = ["BoltzmannEstimator", "load"]
-
 _AT_ONCE = 4096  # rows of a sparse matrix transformed at a time
 
 

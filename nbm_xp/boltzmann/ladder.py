@@ -36,11 +36,6 @@ from .partition import constant, log_partition_of_biases
 from .recording import Form, Recorded, State
 from .storage import LADDER, names
 
-__all__ = [
-    "STEPS", "Compared", "Ladder", "LadderChains", "LadderMeasures", "Move", "ReplicaChains", "Replicas", "estimate",
-    "ladder_of_arrays", "moved", "pairs_in_turn", "shown_of_top",
-]  # fmt: skip
-
 STEPS = 400  # default number of steps on a ladder, for chains to reach equilibrium and for estimates of log Z
 
 Compared: TypeAlias = tuple[Array, Array, Callable[[Array], dict[int, Array]]]

@@ -49,8 +49,6 @@ from .recording import State, rows_placeholder
 from .state import MachineState
 from .storage import BALANCE
 
-__all__ = ["Balance", "Learner", "centred", "compile_step", "gradients", "plain_steps", "sliding_means", "with_means"]
-
 
 @dataclass(frozen=True)
 class Learner:

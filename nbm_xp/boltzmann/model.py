@@ -19,8 +19,6 @@ from .ladder import STEPS, LadderChains, LadderMeasures
 from .partition import is_enumerable
 from .tempering import TemperingChains, adaptive_replicas, adaptive_temperatures
 
-__all__ = ["Model"]
-
 
 class Model(BoltzmannEstimator):
     """A Boltzmann machine of layers, with methods for sampling and evaluation."""

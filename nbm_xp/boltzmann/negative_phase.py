@@ -28,8 +28,6 @@ from .recording import State, repeated
 from .state import MachineState
 from .topology import Topology
 
-__all__ = ["ContrastiveDivergence", "NegativePhase", "PersistentChains", "TrainingMethod", "chain_layers"]
-
 
 class NegativePhase:
     """The source of a model's states in training steps.

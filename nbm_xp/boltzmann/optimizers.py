@@ -32,11 +32,6 @@ from nbm_xp.tape import Function
 from .state import MachineState
 from .storage import MEAN
 
-__all__ = [
-    "OPTIMIZERS", "SCHEDULES", "SGD", "Adam", "Schedule", "averaging_step", "check_flag", "check_schedule",
-    "end_averaging", "first_averaged", "optimizer_of", "rate_after",
-]  # fmt: skip
-
 _SECOND, _TINY = 0.999, 1e-8
 _PART = 4  # the mean is over the last quarter of the steps
 _STEPS = f"{MEAN}steps"

@@ -18,8 +18,6 @@ from nbm_xp.namespace import asarray, host_namespace, to_numpy, use_backend, wid
 from .energy import Parameters, free_energy, log_partition_without_weights
 from .topology import Topology
 
-__all__ = ["constant", "is_enumerable", "log_partition", "log_partition_of_biases", "log_z_of"]
-
 _LARGEST = 20  # bits of the enumerated states
 _AT_ONCE = 2**12  # states in one matrix product
 

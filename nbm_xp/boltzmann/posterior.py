@@ -22,8 +22,6 @@ from nbm_xp.tape import Function, function
 from .energy import Parameters, expectation, free_energy, sweep
 from .recording import State, repeated, rows_placeholder
 
-__all__ = ["compile_mean_field", "mean_sweep", "posterior"]
-
 
 def mean_sweep(parameters: Parameters, state: State) -> State:
     """Do a mean-field sweep: compute the means of each group of hidden layers from those of all the others."""

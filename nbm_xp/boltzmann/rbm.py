@@ -24,8 +24,6 @@ from .model import Model
 from .recording import compile_sweep, pseudo_likelihood, rows_placeholder
 from .state import MachineState, set_values, transposed
 
-__all__ = ["RBM"]
-
 
 @name_methods
 @dataclass(eq=False, repr=False)

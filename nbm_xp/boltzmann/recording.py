@@ -15,11 +15,6 @@ from .energy import Parameters, decoded, draw_layer, encoded, free_energy, start
 from .partition import constant
 from .topology import Topology
 
-__all__ = [
-    "Form", "Recorded", "State", "compile_sweep", "pseudo_likelihood", "record_start", "record_sweep",
-    "repeated", "rows_placeholder", "state_placeholders",
-]  # fmt: skip
-
 State: TypeAlias = list[Array]  # an array for each layer, or None
 
 Recorded: TypeAlias = tuple[Sequence[Array], Sequence[Array]]  # the inputs and the outputs of a function of chains

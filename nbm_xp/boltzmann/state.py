@@ -40,8 +40,6 @@ from .diagnostics import Diagnostics
 from .energy import Parameters, variable
 from .topology import Topology
 
-__all__ = ["MachineState", "float_dtype", "set_values", "transposed"]
-
 Built = TypeVar("Built")
 
 

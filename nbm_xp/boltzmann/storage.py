@@ -23,11 +23,6 @@ from nbm_xp.storage.chunked import is_group, open_group, save_group
 
 from .topology import Topology
 
-__all__ = [
-    "BALANCE", "FORMAT", "LADDER", "MEAN", "NEGATIVE", "STREAMS", "kind_of", "names", "read", "run_of", "shapes",
-    "write",
-]  # fmt: skip
-
 FORMAT = "nbm_xp.boltzmann 1"
 LADDER = "ladder."  # prefix of the arrays of a training's ladder
 

@@ -37,8 +37,6 @@ from .energy import Parameters
 from .ladder import Compared, ReplicaChains, moved, shown_of_top
 from .recording import Form, Recorded, State
 
-__all__ = ["TemperingChains", "adaptive_replicas", "adaptive_temperatures"]
-
 _STAGE = 10  # steps of a stage of adaptive temperatures
 _CHAINS, _LEFT = 100, 0.9  # chains of the pilot run; effective sample size after a stage, as a fraction of the chains
 _SWEEPS = 3  # sweeps of the pilot run in each stage

@@ -17,8 +17,6 @@ from typing import Any
 from nbm_xp.machines import Array, Rows
 from nbm_xp.machines.units import Units, kind_of
 
-__all__ = ["Topology"]
-
 MOST_LAYERS = 1000
 
 

@@ -35,8 +35,6 @@ from .state import MachineState, float_dtype, transposed
 from .training_diagnostics import TrainingDiagnostics
 from .training_methods import PTT, training_method
 
-__all__ = ["Trainer"]
-
 
 class Trainer:
     """The training of a model.

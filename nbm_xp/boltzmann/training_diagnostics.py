@@ -36,8 +36,6 @@ from .energy import expectation, marginalised_layer
 from .partition import constant
 from .training_methods import PTT, training_method
 
-__all__ = ["TrainingDiagnostics"]
-
 _SHARE = 50  # training steps for each step of the diagnostics
 _SHORTEST, _LONGEST, _USUAL = 50, 600, 150  # steps of one diagnosis: temperatures, then sweeps
 _SWEEPS = 1 / 3  # fraction of the steps of a diagnosis that are sweeps

@@ -17,8 +17,6 @@ from .negative_phase import ContrastiveDivergence, PersistentChains, TrainingMet
 from .optimizers import OPTIMIZERS
 from .trajectory_tempering import TemperedChains
 
-__all__ = ["CD", "METHODS", "PCD", "PTT", "as_plain", "from_plain", "plain_params", "training_method"]
-
 
 class PCD(TrainingMethod):
     """Persistent contrastive divergence: chains continue from step to step (Tieleman 2008).

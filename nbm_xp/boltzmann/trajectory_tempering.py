@@ -47,8 +47,6 @@ from .recording import State, repeated
 from .storage import LADDER
 from .topology import Topology
 
-__all__ = ["TemperedChains"]
-
 _CHAINS = 100  # smallest number of chains of each machine: they estimate the probabilities of distant modes
 _LEAST = 0.25  # smallest acceptance rate with the last machine of the ladder
 _FAR = 0.15  # smallest acceptance rate of other neighbours

@@ -14,8 +14,6 @@ from typer.core import TyperCommand, TyperGroup
 from nbm_xp.package import how_to_install
 from nbm_xp.runs import RunError
 
-__all__ = ["BrokenOffError", "Command", "Group", "InputError", "resumable"]
-
 # Base class of typer's own errors (a missing option, a value that is not a number), independent of its parser.
 _UsageError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 _INTERRUPTED = "interrupted; nothing half-written is left"

@@ -26,12 +26,6 @@ from nbm_xp.storage.arrays import check_claims
 
 from .errors import InputError
 
-__all__ = [
-    "DATA_NAMES", "absolute", "alphabet_in", "alphabet_of", "check_file", "check_new_run", "digits",
-    "input_errors", "is_alignment", "library", "notes_of", "on_library", "read_model", "read_rows", "rows_for",
-    "run_at", "side", "values_of", "weights_of", "whole_numbers",
-]  # fmt: skip
-
 DATA_NAMES = ("digits", "digits:train", "digits:test")
 _USUAL_KEYS = {
     "train": ("X", "x_train", "X_train", "train.data", "train_data", "data", "train"),

@@ -17,8 +17,6 @@ from threadpoolctl import threadpool_limits
 
 from nbm_xp.files import finite_json
 
-__all__ = ["Bar", "answer", "console", "signed", "threads_for", "work_bar"]
-
 _WORTH_THREADS = 10_000_000
 
 

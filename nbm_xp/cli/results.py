@@ -20,8 +20,6 @@ from .errors import resumable
 from .inputs import input_errors
 from .output import Bar, answer, signed, work_bar
 
-__all__ = ["Found", "compute_run"]
-
 Found: TypeAlias = Mapping[str, Any]  # results of a run, as JSON values
 
 

@@ -14,8 +14,6 @@ import numpy as np
 from . import views
 from .views import View
 
-__all__ = ["amend"]
-
 
 def amend(module: ModuleType, place: str) -> None:
     """Apply the changes to a module of Keras.

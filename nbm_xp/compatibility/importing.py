@@ -23,8 +23,6 @@ from typing import Any, TypeAlias
 
 from .views import moved, view
 
-__all__ = ["attend", "attend_folder", "builtins_then", "main", "release_of", "why_not"]
-
 Amend: TypeAlias = Callable[[ModuleType, str], None]
 
 

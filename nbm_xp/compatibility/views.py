@@ -20,8 +20,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["THEN", "Text", "View", "global_integer", "h5py_names", "moved", "numpy_load", "numpy_names", "view"]
-
 PYTHONS = {"complex": complex, "float": float, "int": int, "object": object, "str": str, "unicode": str}
 """Names of Python's own classes, until NumPy 1.24."""
 

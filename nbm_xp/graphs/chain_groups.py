@@ -30,8 +30,6 @@ from .layout import Colour
 from .moves import LANES
 from .observables import SERIES, Variables, about, products, totals
 
-__all__ = ["ChainGroup", "Numbers", "Schedule", "Step", "series_variables"]
-
 
 @dataclass(frozen=True)
 class Numbers:

@@ -38,8 +38,6 @@ from .energy_model import Clamp, EnergyModel, check_machine, checked_clamp, chec
 from .graph import finite
 from .observables import SERIES, StateMeans, Variables, about, checked_names
 
-__all__ = ["Block", "Chains", "Division", "Index", "Shown", "Start", "blocked_chains", "started"]
-
 
 @dataclass(frozen=True)
 class Start:

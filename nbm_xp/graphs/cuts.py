@@ -9,8 +9,6 @@ from nbm_xp.namespace import host_namespace
 from .graph import as_graph
 from .machine import GraphMachine
 
-__all__ = ["cut_value", "max_cut"]
-
 
 def cut_value(graph: Any, sides: Any) -> float:
     """Return the total weight of the edges between the two sides of a cut.

@@ -17,8 +17,6 @@ from nbm_xp.namespace import host_namespace, is_array, to_numpy
 from .graph import Lattice, as_graph, finite
 from .layout import Layout, components, laid_out, resolution_of, reweighed, rounded
 
-__all__ = ["Clamp", "ClampWarning", "EnergyModel", "check_machine", "checked_clamp", "checked_states", "units_of"]
-
 Clamp = tuple[Array, Array]  # clamped units, int64, in increasing order, and their values, int8
 
 

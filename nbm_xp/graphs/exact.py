@@ -21,8 +21,6 @@ from nbm_xp.tape import namespace as xp
 from .energy_model import EnergyModel, check_machine
 from .graph import Lattice
 
-__all__ = ["SquareLattice", "enumerated", "onsager", "strip_energy", "strip_log_partition"]
-
 MOST_STATES: Final = 2**25
 WIDEST: Final = 16
 WIDEST_JOINED: Final = 10

@@ -17,10 +17,6 @@ from nbm_xp.rng import Generator
 
 from .graph import Graph, Lattice
 
-__all__ = [
-    "edwards_anderson", "erdos_renyi", "lattice", "random_regular", "read_gset", "sherrington_kirkpatrick",
-]  # fmt: skip
-
 
 def lattice(shape: int | Sequence[int], periodic: bool | Sequence[bool] = True) -> Lattice:
     """Return a hypercubic lattice with edges between nearest neighbours.

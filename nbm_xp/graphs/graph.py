@@ -27,8 +27,6 @@ from nbm_xp.namespace import host_namespace, is_array, to_numpy
 from nbm_xp.namespace.errors import positive_int
 from nbm_xp.package import need
 
-__all__ = ["Graph", "Lattice", "as_graph", "finite", "odd_rings", "row_starts", "uniform_value"]
-
 MOST_UNITS = 2**31 - 1
 
 

@@ -27,10 +27,6 @@ from .energy_model import Clamp, EnergyModel
 from .graph import Lattice, odd_rings, row_starts, uniform_value
 from .layout import multiples_of
 
-__all__ = [
-    "Couplings", "LatticeDivision", "LatticeMemory", "SlotRuns", "check_lattice", "couplings_of", "divided",
-]  # fmt: skip
-
 MOST_AT_ONCE: Final = 16
 SHORTEST: Final = 128  # length of a block per sweep of a task: a few hundredths of the drawn units are then in the halo
 

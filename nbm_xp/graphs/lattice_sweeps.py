@@ -22,8 +22,6 @@ from .layout import Colour
 from .moves import MOVES
 from .observables import STATES, totals
 
-__all__ = ["LatticeBlock", "lattice_block", "lattice_blocks"]
-
 
 @dataclass(frozen=True)
 class LatticeBlock(Block):

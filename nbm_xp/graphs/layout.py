@@ -20,11 +20,6 @@ from nbm_xp.namespace.kernels import or_kernel
 
 from .graph import Graph, uniform_value
 
-__all__ = [
-    "Colour", "Layout", "LayoutArrays", "colours_of", "components", "entries_of", "laid_out", "multiples_of",
-    "neighbour_rows", "reordered_rows", "resolution_of", "reweighed", "roots_of", "rounded",
-]  # fmt: skip
-
 
 @dataclass(frozen=True, eq=False)
 class Layout:

@@ -30,8 +30,6 @@ from .exact import enumerated
 from .likelihoods import MOST_STATES, Neighbourhood, Objective, fields_of, joined
 from .tempering import Tempering, placed_ladder
 
-__all__ = ["TRAININGS", "Learning"]
-
 TRAININGS: Final = ("pseudo_likelihood", "pcd", "ptt", "exact")  # values of `training`
 
 # Least iteration limit of the maximisation of the pseudo-likelihood from which training with chains starts

@@ -44,8 +44,6 @@ from .exact import enumerated, states_of
 from .graph import Graph
 from .layout import neighbour_rows
 
-__all__ = ["MOST_STATES", "Objective", "fields_of", "joined"]
-
 AT_ONCE: Final = 2**22  # number of float64 values per batch of rows
 MOST_STATES: Final = 2**18  # largest number of states for training by enumeration
 TURNS: Final = 12  # number of power iterations for the largest curvature

@@ -25,8 +25,6 @@ from .observables import INVERSE_TEMPERATURE, SWEEPS, about, coordinates_of
 from .shards import sharded
 from .tempering import LowestStates, Tempering, checked_betas, placed_ladder
 
-__all__ = ["GraphMachine"]
-
 
 class GraphMachine(Learning):
     """A Boltzmann machine of discrete units on a graph.

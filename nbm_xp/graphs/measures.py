@@ -14,10 +14,6 @@ from nbm_xp.machines.rows import numbers
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
 from nbm_xp.namespace.errors import positive_int
 
-__all__ = [
-    "HELPS", "autocorrelation_time", "binder", "diagnose", "jackknife_error", "labels_of", "specific_heat",
-]  # fmt: skip
-
 HELPS = (
     'a longer burn_in, more sweeps, cluster moves (rule="swendsen_wang" or "wolff", where fields and couplings allow '
     "them) or parallel tempering (temper)"

@@ -33,11 +33,6 @@ from nbm_xp.rng.elementary import exp
 from .energy_model import EnergyModel
 from .layout import Colour, Layout, roots_of
 
-__all__ = [
-    "LANES", "MOVES", "ClusterMove", "LocalMove", "Move", "Source", "check_local", "energies", "local_fields",
-    "move_of",
-]  # fmt: skip
-
 LANES: Final = 64  # streams of a chain: enough to fill vector instructions, few enough for the L1 cache
 
 

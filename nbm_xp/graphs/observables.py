@@ -16,11 +16,6 @@ from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace,
 from .energy_model import EnergyModel
 from .graph import Lattice
 
-__all__ = [
-    "INVERSE_TEMPERATURE", "SERIES", "STATES", "SWEEPS", "StateMeans", "Variables", "about", "checked_names",
-    "coordinates_of", "products", "totals",
-]  # fmt: skip
-
 INVERSE_TEMPERATURE: Final = "inverse temperature"
 SWEEPS: Final = "sweeps made"
 

@@ -25,8 +25,6 @@ from .energy_model import Clamp, EnergyModel
 from .layout import Layout, entries_of
 from .moves import MOVES, energies
 
-__all__ = ["Shard", "ShardDivision", "shard_numbers", "sharded", "shards_of"]
-
 AT_ONCE: Final = 2**20  # number of initial states drawn at a time, which bounds the memory of temporary arrays
 FREE: Final = -128  # marks a unit that is not clamped in `Shard.clamped`
 

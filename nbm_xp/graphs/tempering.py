@@ -26,8 +26,6 @@ from .chain_groups import Numbers
 from .chains import Chains, started
 from .energy_model import EnergyModel
 
-__all__ = ["LowestStates", "Tempering", "checked_betas", "placed_ladder"]
-
 
 class LowestStates:
     """The lowest energy that each chain has found, and its state.

@@ -27,11 +27,6 @@ from nbm_xp.namespace import host_namespace
 from nbm_xp.package import need
 from nbm_xp.special import ndtri
 
-__all__ = [
-    "Mixing", "MixingWarning", "Report", "TrainingWarning", "effective_size", "mixing", "monte_carlo_error", "r_hat",
-    "report", "scale_reduction", "tail_size",
-]  # fmt: skip
-
 # Inverse temperature of each chain
 Labels: TypeAlias = Sequence[float]
 

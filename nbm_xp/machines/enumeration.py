@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from nbm_xp.machines import Array
 from nbm_xp.namespace import array_namespace, host_namespace
 
-__all__ = ["Enumeration", "state_digits"]
-
 
 def state_digits(numbers: Array, radices: Sequence[int]) -> Array:
     """Return the values of all sites, from 0, in the states with these indices.

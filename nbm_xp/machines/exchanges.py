@@ -19,8 +19,6 @@ from nbm_xp.machines import Array
 from nbm_xp.namespace import host_namespace
 from nbm_xp.special import erfinv
 
-__all__ = ["distances", "due", "laid_out", "odd_pairs"]
-
 
 def odd_pairs(count: int) -> list[float]:
     """Return 1 for pairs with odd indices, 0 for the others."""

@@ -11,8 +11,6 @@ from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
 from nbm_xp.namespace import array_namespace, asarray, is_lazy, running_dtype
 
-__all__ = ["WINDOW", "in_memory", "is_sparse", "minibatches", "observed"]
-
 _FEW = 1024  # rows of a sparse matrix made dense at a time
 # Number of rows that are loaded and shuffled at a time
 WINDOW = 16_384

@@ -30,8 +30,6 @@ from nbm_xp.rng import RandomStreams, jump, substreams
 from nbm_xp.rng import recorded as draws
 from nbm_xp.tape import Function
 
-__all__ = ["ChainFunction", "ChainStreams", "compiled", "entropy_of", "next_seed", "stream"]
-
 _LARGEST = 2147462578  # the six words of a state are from 1 to this number, less than the smaller modulus of MRG31k3p
 
 

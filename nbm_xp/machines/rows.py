@@ -34,11 +34,6 @@ from nbm_xp.namespace.compiling import is_traced
 
 from .minibatches import WINDOW, in_memory, is_sparse, minibatches
 
-__all__ = [
-    "Values", "checked_rows", "checked_values", "checked_weights", "known_length", "numbers", "shortened",
-    "sparse_rows",
-]  # fmt: skip
-
 _ROUNDING = 1e-6  # scalers may exceed their range by this
 
 

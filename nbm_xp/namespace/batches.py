@@ -8,8 +8,6 @@ from typing import Any
 
 from .kernels import kernel
 
-__all__ = ["BatchResult", "block_namespace", "in_blocks"]
-
 
 @dataclass(frozen=True)
 class BatchResult:

@@ -17,10 +17,6 @@ from .conversion import concrete_int
 from .kernels import kernel
 from .libraries import maps_blocks
 
-__all__ = [
-    "chunks_said", "falling_into", "from_blocks", "made", "put", "replaced", "split_alike", "stepped",
-]  # fmt: skip
-
 
 def from_blocks(
     xp: Any,

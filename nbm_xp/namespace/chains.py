@@ -25,8 +25,6 @@ import numpy as np
 from .core import functions
 from .libraries import host_namespace
 
-__all__ = ["BLOCK", "LARGE", "Reduction", "block_functions", "in_blocks", "threads"]
-
 BLOCK = 1 << 16
 """How many elements a block has at most: so many that calls cost little, so few that all its values fit into caches."""
 

@@ -16,11 +16,6 @@ from .dispatch import array_namespace
 from .kernels import kernel
 from .libraries import HOST, built, host_namespace
 
-__all__ = [
-    "Derivatives", "as_rounded", "at_home", "compiled", "current_trace", "how_run", "is_traced", "register_pytree",
-    "register_waiting", "repeated", "require_eager", "running_namespace", "strictly_rounded", "with_derivatives",
-]  # fmt: skip
-
 
 def compiled(plan: Callable[..., tuple[Any, ...]], xp: Any) -> Callable[..., tuple[Any, ...]]:
     """Compile a function of arrays by their library, if it has a compiler; else return it unchanged.

@@ -19,12 +19,6 @@ from nbm_xp.files import local_path, write_json
 
 from . import libraries
 
-__all__ = [
-    "backend", "configuration", "epsilon", "floatx", "image_data_format", "intx", "reset_configuration",
-    "save_configuration", "set_backend", "set_epsilon", "set_floatx", "set_image_data_format", "set_intx",
-    "use_backend",
-]  # fmt: skip
-
 _FLOATS = ("float16", "float32", "float64")
 _INTEGERS = ("int16", "int32", "int64")
 _LAYOUTS = ("channels_last", "channels_first")

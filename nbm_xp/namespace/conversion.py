@@ -19,10 +19,6 @@ from .dtypes import INEXACT, KINDS, SCALAR_KINDS, WEAK_REALS, cast, dtype_name, 
 from .kernels import kernel
 from .libraries import is_lazy
 
-__all__ = [
-    "asarray", "brought", "compute", "concrete_int", "convert", "device_of", "in_one_library", "promote", "to_numpy",
-]  # fmt: skip
-
 
 def to_numpy(x: Any, *, copy: bool = False) -> Any:
     """Convert an array of any library to NumPy: arrays on a device are copied to the host, Dask arrays are computed.

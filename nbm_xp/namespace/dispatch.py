@@ -13,12 +13,6 @@ from . import config, libraries
 from .libraries import host_namespace, is_lazy
 from .overlay import Namespace
 
-__all__ = [
-    "array_namespace", "default_namespace", "forget_those", "is_array", "is_registered", "kept_by_type", "library_name",
-    "library_of", "register_array_type", "recording_namespace",
-    "stay_as_they_are",
-]  # fmt: skip
-
 _TABLES: list[dict[type, Any]] = []
 
 

@@ -15,11 +15,6 @@ import numpy as np
 
 from . import config, dispatch, libraries
 
-__all__ = [
-    "DTYPE_NAMES", "dtype_name", "dtype_of", "floating_dtype", "is_bool", "is_complex", "is_floating", "is_integer",
-    "jax_is_wide", "kind", "promote_types", "running_dtype", "to_floating", "weak_dtype", "wide_dtypes", "wide_jax",
-]  # fmt: skip
-
 KINDS: dict[str, str] = {
     "bool": "b",
     **dict.fromkeys(("int8", "int16", "int32", "int64"), "i"),

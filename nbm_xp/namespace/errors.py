@@ -22,11 +22,6 @@ from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin
 from . import libraries
 from .dispatch import is_array, is_registered
 
-__all__ = [
-    "FAILURES", "NOTED", "check_choice", "check_flag", "checked_number", "described", "name_errors", "name_methods",
-    "named", "naming", "positive_int", "reraise_call", "say_lack",
-]  # fmt: skip
-
 C = TypeVar("C")
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -16,8 +16,6 @@ from typing import Any, TypeVar, cast
 from . import core, libraries
 from .dispatch import array_namespace
 
-__all__ = ["OPERATIONS", "kernel", "or_kernel", "register_core_kernels", "register_kernel"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PARTS: dict[str, str] = {

@@ -18,12 +18,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-__all__ = [
-    "ALIASES", "HOST", "LIBRARIES", "Library", "WRONG", "also_named", "built", "canonical_library", "enter", "entered",
-    "follows_the_standard", "get_namespace", "host_namespace", "imported", "installed_libraries", "is_lazy",
-    "library_of_type", "maps_blocks", "name_of_namespace", "namespaces", "owner_of",
-]  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class Library:

@@ -12,8 +12,6 @@ from typing import Any
 from . import dispatch, dtypes
 from .kernels import kernel
 
-__all__ = ["address", "assign", "can_be_owned", "joined", "may_overlap", "reshaped_view", "unshared", "writes_in_place"]
-
 _UNCHANGING = frozenset({"dask", "jax"})
 _OVERLAPS: dict[type, tuple[Any, bool]] = dispatch.kept_by_type()
 """How two arrays of a type are compared, and whether those of its library never change."""

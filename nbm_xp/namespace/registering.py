@@ -14,8 +14,6 @@ from .kernels import OPERATIONS, register_kernel
 from .libraries import host_namespace
 from .overlay import overlay
 
-__all__ = ["register_library"]
-
 _EXTENSIONS = ("linalg", "fft")
 
 

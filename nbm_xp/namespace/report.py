@@ -12,7 +12,6 @@ from nbm_xp.package import __version__
 
 from . import config, core, libraries
 
-__all__ = ["format_info", "info"]
 _PACKAGES = ("numpy", "array-api-compat")
 
 

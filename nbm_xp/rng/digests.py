@@ -21,8 +21,6 @@ from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS
 from .distributions import DISTRIBUTIONS
 from .generator import Generator
 
-__all__ = ["DRAWS", "FILE", "LENGTHS", "REAL", "ROWS", "SEED", "VECTORS", "digests", "draw", "recorded"]
-
 SEED: Final = 2026
 
 AT_ONCE: Final = 256 * MAX_STREAMS

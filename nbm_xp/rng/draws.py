@@ -30,11 +30,6 @@ from nbm_xp.namespace.mrg31k3p import kernel
 from .tasks import Draw, library_of_blocks, made
 from .uniforms import HOST, Shape, advance, block_runs, elements, normal_of_pairs, numbers, paired, substreams
 
-__all__ = [
-    "after", "bernoulli", "binomial", "binomial_of_affine", "binomial_of_sigmoid", "by_kernel", "compared", "draw",
-    "less", "normal", "normals", "uniforms",
-]  # fmt: skip
-
 
 def after(states: Any, n: int) -> Any:
     """Return the states after a draw of `n` elements, without making the draw.

@@ -17,11 +17,6 @@ from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace
 from nbm_xp.namespace.mrg31k3p import approximations as parts
 from nbm_xp.namespace.mrg31k3p import kernel
 
-__all__ = [
-    "arctan", "cos", "exp", "expm1", "log", "log1p", "log_factorial", "normal_quantile", "quotient", "series_in",
-    "sin", "sqrt", "stirling_error", "truncated_normal",
-]  # fmt: skip
-
 _BEYOND_TWO_SIGMA: Final = 0.022750131948179207  # one-sided probability of more than two standard deviations
 _LOWEST: Final = -1022
 _LEAST, _MOST = -708.0, 709.0

@@ -32,13 +32,6 @@ from nbm_xp.namespace.dispatch import is_registered
 
 from .uniforms import DTYPES, Shape
 
-__all__ = [
-    "COUNTING", "INTEGERS", "LARGEST", "MOST_ELEMENTS", "Size", "any_tensor", "as_scale_and_shift", "bounds_of",
-    "checked", "chunks_of", "count_of", "countable", "counting_dtype", "counts_on", "dtype_among", "fill", "form_of",
-    "is_double", "is_number", "known_integer", "line_between", "real_dtype", "require_writable", "rounded",
-    "scaled_and_shifted", "shape_of", "with_whole_axis",
-]  # fmt: skip
-
 Size: TypeAlias = int | Sequence[int] | None
 
 INTEGERS: Final = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")

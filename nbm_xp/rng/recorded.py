@@ -44,11 +44,6 @@ from .distributions import DISTRIBUTIONS, derivatives, differentiated, line_of
 from .parameters import count_of, countable, is_double, is_number, known_integer, scaled_and_shifted
 from .tasks import Draw, library_of_blocks, made
 
-__all__ = [
-    "Lengths", "as_parameter", "as_parameters", "binomial", "choice", "equal_chances", "multinomial", "normal",
-    "recorded_count", "recorded_draw", "recorded_shape", "rounded_product", "things_of", "uniform",
-]  # fmt: skip
-
 Lengths: TypeAlias = tuple["int | Length", ...]
 
 

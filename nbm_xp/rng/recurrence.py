@@ -19,10 +19,6 @@ from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2, STREAM_STEPS, Followed, Transition, centred, row_of, transition
 from nbm_xp.namespace.mrg31k3p.integers import jump as jump_of_ints
 
-__all__ = [
-    "Six", "advance", "integers", "integers_at", "jumped", "moved", "orbit", "rows_at", "rows_of", "substreams",
-]  # fmt: skip
-
 Six: TypeAlias = tuple[Any, ...]
 
 ELEMENTS_AT_ONCE: Final = 2**20

@@ -31,12 +31,6 @@ from nbm_xp.namespace.compiling import is_traced
 
 from .parameters import LARGEST, bounds_of, checked, is_double, is_number, known_integer
 
-__all__ = [
-    "ABOVE_ONE", "BELOW_ONE", "FINITE", "LARGEST_MEAN", "MOST_TRIALS", "NOT_NEGATIVE", "POSITIVE", "PROBABILITY",
-    "RATE", "Rule", "SOME_PROBABILITY", "TRIALS", "integer", "interval", "require", "require_enough",
-    "require_finite_in", "require_held", "require_together", "require_weights",
-]  # fmt: skip
-
 MOST_TRIALS: Final = 2**53
 LARGEST_MEAN: Final = 9.2e18
 _SLACK: Final = {"float16": 2.0**-5, "float32": 2.0**-11.5}

@@ -16,8 +16,6 @@ from typing import Any, Final
 from nbm_xp.namespace import array_namespace, concrete_int, is_array, is_lazy
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2, State
 
-__all__ = ["check_seed", "from_words", "hashed", "hashed_seed"]
-
 _POOL, _WORD, _MASK = 4, 32, 2**32 - 1
 _INIT_A, _MULTIPLIER_A = 0x43B0D7E5, 0x931E8875
 _INIT_B, _MULTIPLIER_B = 0x8B51F9DD, 0x58F38DED

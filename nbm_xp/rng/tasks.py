@@ -55,8 +55,6 @@ from .uniforms import (
     two_draws,
 )
 
-__all__ = ["Draw", "ElementUniforms", "library_of_blocks", "made", "of_block"]
-
 _STRETCH: Final = 2**17  # largest number of elements computed at once; in float64 they take a mebibyte
 
 

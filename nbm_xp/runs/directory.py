@@ -36,8 +36,6 @@ from nbm_xp.files import (
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.package import __version__
 
-__all__ = ["RunDirectory", "RunError", "as_json", "check_new", "disk_errors", "resuming"]
-
 FORMAT = "nbm_xp.run 2"
 
 _ABOUT, _LOCK, _LOG, _MODEL = "run.json", "run.lock", "run.log", "model.safetensors"

@@ -29,8 +29,6 @@ from .inputs import digest_of, digest_of_ladder, digest_of_model, fitted_model, 
 from .job import block_length
 from .workers import Workers
 
-__all__ = ["Evaluation", "evaluate", "read_evaluation"]
-
 _STEPS_IN_A_SEGMENT = 250
 RESULT = "evaluation.json"
 ARRAYS = "evaluation.zarr"

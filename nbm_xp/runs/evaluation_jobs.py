@@ -17,8 +17,6 @@ from .inputs import rows_of
 from .job import Arrays, Block, MachineJob, Stopping, Sweeps, SweepsJob, blocks_of, chains_of, read_checkpoint
 from .store import Stored
 
-__all__ = ["LADDER_ARRAYS", "AnnealingJob", "FreeEnergyJob", "LadderJob", "ReverseAnnealingJob"]
-
 LADDER_ARRAYS = ("ladder_up", "ladder_down")
 _ROWS_IN_A_BLOCK = 4096
 

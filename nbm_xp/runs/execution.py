@@ -28,8 +28,6 @@ from .job import Job, read_checkpoint
 from .store import Stored
 from .workers import Pool, WorkerLostError, Workers
 
-__all__ = ["Kind", "Progress", "Warn", "begin", "carry_out", "check_begin", "finished", "kind_of", "resume"]
-
 Progress: TypeAlias = Callable[[int, int], object]
 
 Warn: TypeAlias = Callable[[int], object]  # issues the warnings of a finished run, at the given stack level

@@ -33,8 +33,6 @@ from . import store
 from .job import Arrays, Block, Checkpoint, Job, Stopping, read_checkpoint, write_checkpoint
 from .store import Stored
 
-__all__ = ["AT_HAND", "GRAPH", "GraphJob", "save_blocks"]
-
 GRAPH = "graph.zarr"
 AT_HAND = 8  # number of shards that a process caches in memory
 UNITS_IN_A_CHUNK = 2**24

@@ -31,8 +31,6 @@ from .graph_job import AT_HAND, GRAPH, GraphJob, save_blocks
 from .inputs import digest_of
 from .workers import Workers
 
-__all__ = ["GraphRun", "Projected", "projected", "sample_graph"]
-
 _PROCESS = 3 * 10**8  # memory of an idle process, in bytes
 _AT_WORK = {True: 150, False: 8}  # memory of a task per unit of its block, in bytes: of Potts units, and of others
 _UNITS_IN_A_SHARD = 2**18

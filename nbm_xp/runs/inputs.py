@@ -30,11 +30,6 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.storage.arrays import load_arrays, map_array, save_arrays
 
-__all__ = [
-    "ROWS", "clamped_arrays", "digest_of", "digest_of_ladder", "digest_of_model", "library_for", "fitted_model",
-    "rows_of", "save_clamped", "save_rows", "saved_clamped",
-]  # fmt: skip
-
 _CLAMPED = "clamped.npz"
 ROWS = "rows.npy"
 _ROWS_AT_ONCE = 16_384

@@ -35,11 +35,6 @@ from . import store
 from .directory import RunDirectory
 from .store import Stored
 
-__all__ = [
-    "Arrays", "Block", "Checkpoint", "Job", "MachineJob", "Stopping", "Sweeps", "SweepsJob", "block_length",
-    "blocks_of", "chains_of", "one_thread", "read_checkpoint", "run_segment", "write_checkpoint",
-]  # fmt: skip
-
 Arrays: TypeAlias = tuple[Array, ...]  # input of a segment, in host memory
 
 Stopping: TypeAlias = Callable[[], bool]  # returns whether a task should stop; called between sweeps

@@ -21,8 +21,6 @@ from .execution import finished, kind_of
 from .job import one_thread
 from .sampling import SAMPLES
 
-__all__ = ["diagnose", "open_dataset", "open_samples", "read_result"]
-
 _UNITS = 16
 
 

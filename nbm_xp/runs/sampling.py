@@ -34,8 +34,6 @@ from .job import Arrays, Block, Sweeps, SweepsJob, block_length, chains_of
 from .store import Stored
 from .workers import Workers
 
-__all__ = ["SAMPLES", "SampleJob", "Sampling", "sample"]
-
 SAMPLES = "samples.zarr"
 _HELPS = (
     'a longer burn_in, more draws further apart (thin), or a model that learned with training="ptt", whose ladder '

@@ -27,10 +27,6 @@ from nbm_xp.storage import zarr_headers
 from nbm_xp.storage.chunked import create_array
 from nbm_xp.storage.zarr_headers import HEADER, Header, array_header, check_chunks, files_of, group_header
 
-__all__ = [
-    "UNFINISHED", "Stored", "annotate", "check", "checked_store", "create", "finish", "open_arrays", "write_chunk",
-]  # fmt: skip
-
 _DRAWS = ("bytes", "blosc", "crc32c")
 
 

@@ -27,8 +27,6 @@ from .execution import Kind, Progress, begin, check_begin
 from .inputs import digest_of, rows_of, save_rows
 from .workers import Pool
 
-__all__ = ["MODEL", "RESULT", "TrainingRun", "train", "trained_model"]
-
 MODEL, RESULT, CLOCK = "model.safetensors", "result.json", "clock.json"
 _PATIENCE = 60.0  # seconds between checkpoints, unless a number of epochs is given
 

@@ -36,8 +36,6 @@ from .execution import Kind, Progress, begin, check_begin, finished
 from .job import Arrays, Block, Job, Stopping
 from .workers import Workers
 
-__all__ = ["SERIES", "SPINS", "TRANSITION", "measure_lattice", "measured_at", "read_transition"]
-
 # The files of the measurements, and of the last spins at each temperature
 TRANSITION, SPINS = "lattice.json", "spins.npy"
 # The observables. The magnetisation is absolute: its sign rarely changes at low temperatures and differs by chain.

@@ -28,8 +28,6 @@ from nbm_xp.package import need
 from .directory import RunError
 from .job import Block, Job, run_segment
 
-__all__ = ["ClusterPool", "Pool", "ThreadPool", "WorkerLostError", "Workers"]
-
 ASKED = 3  # number of times that a cluster is asked for workers that respond
 
 Task: TypeAlias = Any  # A future of a segment, of `concurrent.futures` or of Dask

@@ -21,8 +21,6 @@ import safetensors
 from nbm_xp.files import DIGEST, replacing
 from nbm_xp.namespace.conversion import to_numpy
 
-__all__ = ["check_claims", "load_arrays", "load_tensors", "map_array", "save_arrays", "save_tensors"]
-
 # Limits of the uncompressed size, in bytes and as a multiple of the file's size; files may exceed one, not both
 _UNPACKED, _RATIO = 2**28, 100
 

@@ -25,8 +25,6 @@ from nbm_xp.package import need
 from .arrays import map_array
 from .zarr_headers import HEADER, array_header, checked_seal, group_header, seal_of
 
-__all__ = ["create_array", "is_group", "open_array", "open_group", "save_group"]
-
 _ABOUT = "nbm_xp"  # the attribute that describes the arrays
 Shape: TypeAlias = tuple[int, ...]
 _CODECS = ("bytes", "crc32c")  # of folders written here

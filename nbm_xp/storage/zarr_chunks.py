@@ -17,8 +17,6 @@ from nbm_xp.files import crc32c
 
 from .zarr_headers import HEADER, Header, check_chunks
 
-__all__ = ["open_whole", "whole_store"]
-
 _CHECKSUM = 4  # bytes at the end of a chunk
 
 

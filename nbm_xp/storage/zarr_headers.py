@@ -18,10 +18,6 @@ import numpy as np
 
 from nbm_xp.files import DIGEST, digest_of_file, digest_of_record, read_record
 
-__all__ = [
-    "CODECS", "HEADER", "Header", "array_header", "check_chunks", "checked_seal", "files_of", "group_header", "seal_of",
-]  # fmt: skip
-
 HEADER = "zarr.json"
 # The codecs of Zarr's specification, which only convert between bytes and numbers
 CODECS = frozenset({"bytes", "transpose", "blosc", "gzip", "zstd", "crc32c", "sharding_indexed"})

@@ -23,8 +23,6 @@ from .plans.plan import compile_plan
 from .printing import recorded_at
 from .standard.shapes import named_axes
 
-__all__ = ["Batches", "batch_axes"]
-
 _REDUCTIONS = frozenset({"sum", "prod", "max", "min", "mean", "any", "all"})
 
 

@@ -15,8 +15,6 @@ from .operations import declare
 from .standard.data_types import astype
 from .tensor import Tensor, as_tensor, output
 
-__all__ = ["BranchPath", "IFELSE", "Until", "branch_paths", "ifelse", "recorded_paths", "until"]
-
 
 def _run_both(xp: Any, condition: Any, taken: tuple[Any, ...], otherwise: tuple[Any, ...]) -> tuple[Any, ...]:
     """Compute both branches and select one, for conditions without a concrete value."""

@@ -9,11 +9,6 @@ from typing import Any, TypeAlias
 
 from nbm_xp.namespace import DTYPE_NAMES, dtype_name, dtype_of, dtypes, host_namespace
 
-__all__ = [
-    "bool", "complex64", "complex128", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8",
-    "uint16", "uint32", "uint64",
-]  # fmt: skip
-
 DType: TypeAlias = Any
 """A dtype of the host library, with a `name` and a `kind`: ``'b'``, ``'i'``, ``'u'``, ``'f'`` or ``'c'``."""
 

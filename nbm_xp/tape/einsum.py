@@ -19,8 +19,6 @@ from .lengths import Size, known, product
 from .standard.data_types import cast
 from .tensor import as_tensor, is_tensor
 
-__all__ = ["einsum"]
-
 Label: TypeAlias = Hashable
 Labels: TypeAlias = tuple[Label, ...]
 Part: TypeAlias = tuple[Any, Labels]

@@ -41,11 +41,6 @@ from .plans.plan import compile_plan, may_share, number_arguments, structural_ke
 from .plans.writer import keep
 from .tensor import Tensor, as_tensor
 
-__all__ = [
-    "Plan", "computed", "concrete", "evaluate", "held", "is_lasting", "lasting_number", "look", "made_for_structure",
-    "planned",
-]  # fmt: skip
-
 T = TypeVar("T")
 
 BUDGET = 32 * 2**20

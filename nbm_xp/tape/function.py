@@ -39,8 +39,6 @@ from .standard.data_types import cast as as_kind
 from .tensor import Tensor, as_tensor
 from .variable import Variable, automatic_updates, checked_updates, pairs_of
 
-__all__ = ["Function", "function"]
-
 
 def _checked_givens(givens: Any) -> dict[Node, Node]:
     """Return the mapping from replaced nodes to their replacements."""

@@ -24,8 +24,6 @@ from .standard.manipulation import reshape
 from .standard.sums import broadcast_to, sum_to
 from .tensor import Tensor, as_tensor, is_tensor, record, result
 
-__all__ = ["differentiable", "gradients", "pull_back", "stop_gradient"]
-
 _Zeros = list[tuple[Node, bool]]
 """Conditions, outermost first, each with whether the zeros are where the condition is true."""
 

@@ -24,12 +24,6 @@ from .dtypes import DTYPE_CLASSES, DType, as_dtype
 from .lengths import Length, axis_length
 from .operations import ELEMENTWISE_TAG, IDENTITY_TAG, Operation, Shape, declare, same_as_first
 
-__all__ = [
-    "ARGUMENT", "CONSTANT", "ChainStep", "IN_PROGRESS", "LEAVES", "Node", "OUTPUT", "PLACEHOLDER", "Result", "STOP",
-    "SourceLocation", "VARIABLE", "call_of", "inner_placeholder", "is_differentiated", "leaf", "nodes_in", "reachable",
-    "recording", "refuse_cut", "walk",
-]  # fmt: skip
-
 _serials = itertools.count()
 
 SourceLocation: TypeAlias = tuple[CodeType, int, str | None, str]

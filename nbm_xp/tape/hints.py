@@ -12,11 +12,6 @@ from nbm_xp.namespace import host_namespace
 
 from .trees import leaves
 
-__all__ = [
-    "ArrayUfunc", "is_operator", "look_up_by_identity", "looked_up_by_identity", "no_attribute", "refuse_jax_function",
-    "refuse_torch_function",
-]  # fmt: skip
-
 _NAMES = {
     "absolute": "abs", "amax": "max", "amin": "min", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
     "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "cat": "concat",

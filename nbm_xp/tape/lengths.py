@@ -18,12 +18,6 @@ from typing import Any, TypeAlias, cast
 
 from nbm_xp.namespace import floatx, is_array, recording_namespace
 
-__all__ = [
-    "KnownLength", "Length", "Size", "as_length", "atom_length", "axis_length", "broadcast_length", "is_number",
-    "is_size", "kind_of_number", "known", "maximum_length", "minimum_length", "operands_of", "product", "public_length",
-    "quotient", "remainder", "same_length", "same_shape", "substituted", "value_length",
-]  # fmt: skip
-
 Size: TypeAlias = "int | Length"
 Atom: TypeAlias = tuple[Any, ...]
 Monomial: TypeAlias = frozenset[tuple[Atom, int]]

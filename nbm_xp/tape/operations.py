@@ -10,12 +10,6 @@ from typing import Any, TypeAlias
 from .dtypes import DType
 from .lengths import Size
 
-__all__ = [
-    "ALONG_AXES_TAG", "COMPOSITE_TAG", "ELEMENTWISE_TAG", "FLAT", "IDENTITY_TAG", "Joint", "LINEAR_TAG",
-    "MATRICES_TAG", "OPERATIONS", "Operation", "Rule", "SUBGRAPH_TAG", "Shape", "Spec", "declare",
-    "register_gradient", "rules_version", "same_as_first",
-]  # fmt: skip
-
 Shape: TypeAlias = tuple[Size, ...]
 Spec: TypeAlias = tuple[Shape, DType]
 Rule: TypeAlias = "Callable[..., Any] | None"

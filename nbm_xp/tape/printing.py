@@ -23,10 +23,6 @@ from .lengths import Length, Size, known
 from .operations import SUBGRAPH_TAG, Shape
 from .trees import leaves
 
-__all__ = [
-    "Call", "LineTable", "call_name", "described", "described_kind", "described_location", "expression", "recorded_at",
-]  # fmt: skip
-
 _RECORDED_BY = {"loop": "scan"}
 _DEEPEST = 6
 _MOST_CALLS = 16

@@ -25,11 +25,6 @@ from .lengths import KnownLength, Length, Size, axis_length, is_number, known, p
 from .operations import Operation
 from .printing import described
 
-__all__ = [
-    "API_VERSIONS", "Tensor", "View", "as_tensor", "is_tensor", "public_shape", "record", "record_several",
-    "with_attributes",
-]  # fmt: skip
-
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 """Versions of the standard that Tensors support; the last is the default."""
 

@@ -9,8 +9,6 @@ import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["leaves", "leaves_as", "mapped", "rebuilt"]
-
 
 def leaves(tree: Any) -> list[Any]:
     """Return the leaves of a tree, from left to right.

@@ -24,8 +24,6 @@ from .operations import SUBGRAPH_TAG
 from .standard.data_types import cast as cast_to
 from .tensor import Tensor, as_tensor, with_attributes
 
-__all__ = ["Variable", "automatic_updates", "checked_updates", "new_value", "pairs_of", "placeholder"]
-
 
 class Variable(Tensor):
     """A Tensor that holds an array; it can be read, set, and updated by a compiled function.

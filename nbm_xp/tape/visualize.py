@@ -14,8 +14,6 @@ from .graph import CONSTANT, OUTPUT, PLACEHOLDER, VARIABLE, Node, reachable
 from .printing import described_kind, expression, recorded_at
 from .tensor import Tensor
 
-__all__ = ["visualize"]
-
 _COLOURS = {PLACEHOLDER: "#e4effd", VARIABLE: "#e5f5e8", CONSTANT: "#f3f2ef"}
 
 

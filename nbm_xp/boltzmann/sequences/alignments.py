@@ -17,8 +17,6 @@ from typing import Any
 from nbm_xp.files import local_path, replacing
 from nbm_xp.namespace import asarray, host_namespace, to_numpy
 
-__all__ = ["ALPHABETS", "Alignment", "Alphabet", "DNA", "PROTEIN", "RNA", "alphabet_of", "read_fasta", "write_fasta"]
-
 _GAPS = "-."
 _NONE = 255  # marks bytes that are not letters
 

@@ -21,8 +21,6 @@ from nbm_xp.namespace import array_namespace
 
 from .statistics import checked_states, one_hot
 
-__all__ = ["average_product_correction", "contact_scores", "effective_couplings", "zero_sum"]
-
 _BLOCK = 4096  # sequences processed at a time
 
 

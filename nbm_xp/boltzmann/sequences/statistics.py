@@ -14,11 +14,6 @@ from nbm_xp.machines.rows import numbers
 from nbm_xp.namespace import array_namespace, asarray, is_bool, is_integer, is_lazy
 from nbm_xp.namespace.errors import positive_int
 
-__all__ = [
-    "checked_states", "connected_correlations", "one_hot", "pair_frequencies", "pearson", "sequence_weights",
-    "site_frequencies", "site_pairs",
-]  # fmt: skip
-
 
 def checked_states(states: Array, n_states: int | None = None, name: str = "states") -> tuple[Array, int]:
     """Return rows of whole numbers as an array, and the number of states of a site.

@@ -13,8 +13,6 @@ from ..errors import InputError
 from ..output import answer, work_bar
 from . import options
 
-__all__ = ["EXAMPLES", "check_bits"]
-
 EXAMPLES = (
     "Examples: [bold]nbm-xp check-bits[/bold]\n\n[bold]nbm-xp check-bits normal gamma --library cupy[/bold]\n\n"
     "[bold]nbm-xp check-bits --numbers 1e9 --threads 8[/bold]"

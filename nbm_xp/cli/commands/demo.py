@@ -25,8 +25,6 @@ from .. import inputs
 from ..output import console, signed, threads_for, work_bar
 from . import options
 
-__all__ = ["EXAMPLES", "demo"]
-
 EXAMPLES = "Example: [bold]nbm-xp demo --out demo[/bold] (well under a minute on two cores)"
 EPOCHS = 400
 SETTINGS: dict[str, dict[str, Any]] = {

@@ -16,8 +16,6 @@ from ..output import Bar
 from ..results import compute_run
 from . import options
 
-__all__ = ["EXAMPLES", "evaluate"]
-
 EXAMPLES = (
     "Examples: [bold]nbm-xp evaluate --model run --data digits:test[/bold]\n\n"
     "[bold]nbm-xp evaluate --model mnist --data mnist.npz --n-temperatures 20000 --out evaluated --scheduler local"

@@ -17,8 +17,6 @@ from .. import inputs
 from ..output import answer
 from . import options
 
-__all__ = ["EXAMPLES", "info"]
-
 EXAMPLES = "Examples: [bold]nbm-xp info[/bold]\n\n[bold]nbm-xp info run --json[/bold]"
 _LAST_LINES = 5
 

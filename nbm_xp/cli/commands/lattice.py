@@ -14,8 +14,6 @@ from ..errors import InputError
 from ..results import compute_run
 from . import options
 
-__all__ = ["EXAMPLES", "lattice"]
-
 EXAMPLES = (
     "Examples: [bold]nbm-xp lattice --size 64 --temperatures 2.0:2.6:13 --n-sweeps 2000 --out ising[/bold]\n\n"
     "[bold]nbm-xp plot ising[/bold]\n\n[bold]nbm-xp lattice --size 16,16,16 --temperatures 4,4.5,5 --out cubic[/bold]"

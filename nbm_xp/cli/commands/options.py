@@ -17,10 +17,6 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = [
-    "Chunks", "Data", "Json", "Library", "Model", "Seed", "Threshold", "Where", "is_given", "panel", "with_options_of",
-]  # fmt: skip
-
 
 def panel(title: str) -> Callable[..., Any]:
     """Return a function that declares options under a heading of the help: ``option(help, flags=(), **limits)``."""

@@ -12,8 +12,6 @@ from ..errors import InputError
 from ..output import answer
 from . import options
 
-__all__ = ["EXAMPLES", "plot"]
-
 EXAMPLES = (
     "Examples: [bold]nbm-xp plot run[/bold]\n\n[bold]nbm-xp plot run --what filters --out filters.png[/bold]\n\n"
     "[bold]nbm-xp plot chains --what traces --units 3,17[/bold]"

@@ -15,8 +15,6 @@ from ..output import Bar
 from ..results import compute_run
 from . import options
 
-__all__ = ["EXAMPLES", "resume"]
-
 EXAMPLES = (
     "Examples: [bold]nbm-xp resume mnist[/bold]\n\n[bold]nbm-xp resume chains --scheduler tcp://10.0.0.5:8786[/bold]"
 )

@@ -24,8 +24,6 @@ from ..output import Bar, answer
 from ..results import compute_run
 from . import options
 
-__all__ = ["EXAMPLES", "sample"]
-
 EXAMPLES = (
     "Examples: [bold]nbm-xp sample --model run --out fantasies.png[/bold]\n\n"
     "[bold]nbm-xp sample --model run --out chains --n-chains 1000 --n-draws 500 --thin 10 --burn-in 1000[/bold]\n\n"

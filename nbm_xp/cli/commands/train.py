@@ -21,8 +21,6 @@ from ..output import Bar, threads_for
 from ..results import compute_run
 from . import options
 
-__all__ = ["EXAMPLES", "train"]
-
 EXAMPLES = (
     "Examples: [bold]nbm-xp train --data digits --out run[/bold]\n\n"
     "[bold]nbm-xp train --data mnist.npz --held-out mnist.npz --n-components 500 --batch-size 100 --hours 1 --out mnist"

@@ -23,8 +23,6 @@ from .panels import BLUE, GREY, ORANGE, SUBTLE, along_epochs, drawn
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_diagnostics"]
-
 _GREEN = "#3b8f6b"
 _BAR = 3  # standard errors
 _WANTED, _MIXED = 0.25, 1.2  # acceptance of exchanges; R-hat of chains that are independent of their first states

@@ -38,8 +38,6 @@ from . import panels
 from .diagnostics import draw_diagnostics
 from .panels import BLUE, GREY, INK, ORANGE, SUBTLE, drawn
 
-__all__ = ["PICTURES", "Source", "draw_filters"]
-
 PICTURES = (
     "filters", "samples", "diagnostics", "convergence", "traces", "frequencies", "contacts", "transition",
     "spins",

@@ -28,12 +28,6 @@ from ..output import signed
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "BLUE", "FEW", "GREY", "INK", "ORANGE", "STYLE", "SUBTLE", "agreement", "along_epochs", "contacts", "convergence",
-    "draw_states", "drawn", "filters", "images", "learning_curve", "sheet", "strongest", "traces", "weights",
-    "whole_numbers", "write",
-]  # fmt: skip
-
 BLUE, ORANGE, GREY, INK, SUBTLE = "#1f5f99", "#d9622b", "#8a8f98", "#20242c", "#4a4f59"
 STYLE: Any = {
     "font.family": "DejaVu Sans",

@@ -26,8 +26,6 @@ from nbm_xp.special import erfcx, log_ndtr, ndtr, ndtri
 
 from .base import Units, Values
 
-__all__ = ["GAUSSIAN", "NORMAL", "RECTIFIED", "Gaussian", "Normal", "Rectified"]
-
 _LEAST = 1e-6  # smallest variance
 # Largest absolute mean and standard deviation of data that train well at the usual learning rates, empirically
 _OFF, _WIDE = 4.0, 5.0

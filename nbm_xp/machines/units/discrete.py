@@ -16,8 +16,6 @@ from nbm_xp.namespace import array_namespace
 
 from .base import RAREST, TINY, Units, Values, softplus
 
-__all__ = ["BINARY", "SPIN", "Binary", "Categorical"]
-
 
 class Binary(Units):
     """Units with two states.

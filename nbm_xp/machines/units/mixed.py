@@ -10,8 +10,6 @@ from nbm_xp.machines import Array, Shape, Streams
 
 from .base import Units, Values
 
-__all__ = ["Mixed"]
-
 
 def _by_part(name: str, sites: bool = False) -> Array:
     """Return a method that applies the method `name` of each part to the part's own units, or sites."""

@@ -34,8 +34,6 @@ from ..tasks import ElementUniforms
 from ..uniforms import two_draws
 from .sampling import any_of, distribution, either, exponential_number, until_accepted
 
-__all__ = ["binomial", "geometric", "hypergeometric", "logseries", "poisson", "zipf"]
-
 MOST: Final = 2.0**63 - 1024.0
 """Largest float64 integer that int64 holds; larger counts are clipped to it."""
 

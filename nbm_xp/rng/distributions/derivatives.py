@@ -22,10 +22,6 @@ from nbm_xp.namespace import array_namespace
 from nbm_xp.namespace.special import special_of
 from nbm_xp.namespace.special.forms import legendre
 
-__all__ = [
-    "log_gamma_in_shape", "logit_beta_in_a", "noncentral_chi_squared_in_nonc", "vonmises_in_kappa", "wald_in_mean",
-]  # fmt: skip
-
 _NEGLIGIBLE: Final = 33.0  # exp(-33) is 5e-15
 _SERIES_BELOW: Final = 0.6
 _TERMS: Final = 15

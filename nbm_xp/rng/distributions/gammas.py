@@ -31,11 +31,6 @@ from .counts import poisson
 from .derivatives import log_gamma_in_shape, logit_beta_in_a, noncentral_chi_squared_in_nonc
 from .sampling import any_of, distribution, grown, normal_number, root, until_accepted, which_of
 
-__all__ = [
-    "beta", "chisquare", "f", "gamma", "log_gamma", "negative_binomial", "noncentral_chisquare", "noncentral_f",
-    "standard_t",
-]  # fmt: skip
-
 _FARTHEST_LOG: Final = 708.0  # logarithms this far apart give no subnormal numbers, which JAX flushes to 0
 _LEAST, _LARGE = 2.0**-1000, 2.0**800
 _TINY: Final = 2.0**-800

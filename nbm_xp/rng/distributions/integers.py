@@ -30,11 +30,6 @@ from ..uniforms import Shape
 from .counts import binomial
 from .sampling import any_of, either, until_accepted
 
-__all__ = [
-    "SPAN_OF_TWO", "integers", "integers_of_draw", "multinomial", "order_of_rows", "outcomes", "random_order",
-    "require_bounds", "successes",
-]  # fmt: skip
-
 _ONE: Final = 2**52  # probability 1 as an integer
 _LEAST: Final = 2.0**-1000  # smallest probability used, to keep exponential keys finite
 

@@ -29,11 +29,6 @@ from ..uniforms import two_draws
 from .derivatives import vonmises_in_kappa, wald_in_mean
 from .sampling import distribution, exponential_number, folded, grown, normal_number, ones, root, scaled, until_accepted
 
-__all__ = [
-    "exponential", "gumbel", "laplace", "logistic", "lognormal", "pareto", "power", "rayleigh", "standard_cauchy",
-    "triangular", "truncated_normal", "vonmises", "wald", "weibull",
-]  # fmt: skip
-
 _LEAST, _MOST = 2.0**-1000, 2.0**1000
 _LEAST_RATIO: Final = 2.0**-800
 _SMALLEST: Final = 1e-100

@@ -23,11 +23,6 @@ from ..rules import NOT_NEGATIVE, Rule, require, require_finite_in, require_toge
 from ..tasks import ElementUniforms
 from ..uniforms import two_draws
 
-__all__ = [
-    "DISTRIBUTIONS", "Distribution", "any_of", "distribution", "either", "exponential_number", "folded", "grown",
-    "normal_number", "ones", "root", "scaled", "until_accepted", "which_of",
-]  # fmt: skip
-
 Sampler: TypeAlias = Callable[..., Any]
 Kind: TypeAlias = Literal["real", "share", "tail", "count"]
 

@@ -28,8 +28,6 @@ from .derivatives import logit_beta_in_a
 from .gammas import log_gamma
 from .sampling import normal_number, root
 
-__all__ = ["cholesky", "dirichlet", "hypergeometrics", "normal_vectors", "require_sample", "standard_normal_vectors"]
-
 _LEAST: Final = 2.0**-1000
 _FARTHEST: Final = 700.0
 _ROUNDING: Final = 2.0**-50

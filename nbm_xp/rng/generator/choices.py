@@ -21,8 +21,6 @@ from ..rules import integer, require_enough, require_weights
 from ..uniforms import Shape
 from .state import GeneratorState
 
-__all__ = ["Choices"]
-
 
 class Choices(GeneratorState):
     """See `nbm_xp.rng.Generator`."""

@@ -16,8 +16,6 @@ from ..rules import TRIALS, integer, interval, require, require_weights
 from ..uniforms import DTYPES
 from .state import GeneratorState
 
-__all__ = ["Counts"]
-
 _FEW_TRIALS: Final = 16  # largest number of trials drawn one by one, as in `RandomStreams`
 
 

@@ -15,8 +15,6 @@ from ..parameters import Size
 from ..uniforms import HOST
 from .state import FEW, GeneratorState
 
-__all__ = ["RealNumbers"]
-
 _TABLES = ("float32", "float64")
 
 

@@ -57,8 +57,6 @@ from ..seeds import from_words, hashed_seed
 from ..tasks import Draw, library_of_blocks, made
 from ..uniforms import HOST, Shape, numbers, substreams
 
-__all__ = ["FEW", "GeneratorState"]
-
 FEW: Final = 64
 """Largest number of elements of a draw from a table made in advance."""
 

@@ -10,8 +10,6 @@ from typing import Any
 from ..parameters import Size
 from .state import GeneratorState
 
-__all__ = ["TailedNumbers"]
-
 
 class TailedNumbers(GeneratorState):
     """See `nbm_xp.rng.Generator`."""

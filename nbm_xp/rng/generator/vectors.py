@@ -19,8 +19,6 @@ from ..parameters import Size, any_tensor, chunks_of, counting_dtype, is_number,
 from ..rules import FINITE, NOT_NEGATIVE, TRIALS, integer, require, require_weights
 from .state import GeneratorState
 
-__all__ = ["Vectors"]
-
 
 class Vectors(GeneratorState):
     """See `nbm_xp.rng.Generator`."""

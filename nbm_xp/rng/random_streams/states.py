@@ -29,8 +29,6 @@ from ..parameters import count_of
 from ..seeds import check_seed
 from ..uniforms import stream_count, substreams
 
-__all__ = ["StreamStates"]
-
 _advancing = threading.RLock()
 """Lock held while a state advances, so that no two draws, in any threads, use the same streams."""
 

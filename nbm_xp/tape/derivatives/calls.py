@@ -27,8 +27,6 @@ from ..graph import ARGUMENT, IN_PROGRESS, PLACEHOLDER, VARIABLE, Node, reachabl
 from ..tensor import Tensor, as_tensor, is_tensor, record
 from ..trees import leaves, mapped
 
-__all__ = ["Call", "argument", "called", "is_foreign", "is_output", "is_settled"]
-
 Build: TypeAlias = "Callable[[], Sequence[Tensor]]"
 
 

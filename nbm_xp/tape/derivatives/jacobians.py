@@ -19,8 +19,6 @@ from .calls import called
 from .transforms import argument_numbers, is_smooth, pulled, pushed
 from .vmapping import for_each
 
-__all__ = ["hessian", "jacobian"]
-
 Mode = Literal["forward", "reverse"]
 Linear = Callable[[Tensor], Sequence[Tensor]]
 

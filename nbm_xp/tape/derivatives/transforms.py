@@ -35,8 +35,6 @@ from ..tensor import Tensor, as_tensor, is_tensor
 from ..trees import leaves, leaves_as, rebuilt
 from .calls import Call, argument, called, is_output
 
-__all__ = ["as_like", "grad", "hvp", "is_smooth", "jvp", "pulled", "pushed", "value_and_grad", "vjp"]
-
 
 def is_smooth(tensor: Tensor) -> bool:
     """Return whether a value has a derivative: its dtype is floating or complex."""

@@ -27,8 +27,6 @@ from ..tensor import Tensor, as_tensor, is_tensor, record, record_several, resul
 from ..trees import leaves, mapped
 from .calls import argument, is_foreign, is_output
 
-__all__ = ["batched", "for_each", "vmap"]
-
 Many = dict[Node, Tensor]
 """Nodes with the new axis, mapped to their values for all examples."""
 

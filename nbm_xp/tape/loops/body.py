@@ -28,8 +28,6 @@ from ..plans.plan import compile_plan
 from ..tensor import Tensor, result
 from ..variable import Variable
 
-__all__ = ["LoopBody", "loop_runner", "varying_in"]
-
 
 def varying_in(results: Sequence[Node], inner: Sequence[Node]) -> tuple[list[Node], set[Node]]:
     """Return the nodes of a step, inputs first, and those that change from step to step."""

@@ -23,9 +23,6 @@ from ..tensor import Tensor, result
 from ..trees import leaves, mapped
 from ..variable import Variable, automatic_updates
 
-__all__ = ["checkpoint"]
-
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

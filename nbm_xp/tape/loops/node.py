@@ -24,8 +24,6 @@ from ..standard.sums import sum_to, tensordot
 from ..tensor import Tensor, record, result
 from .body import LoopBody, loop_runner, varying_in
 
-__all__ = ["captured_by", "loop", "results_of"]
-
 VIEWS = frozenset({"broadcast_to", "permute_dims", "reshape", "transpose"})
 """Operations without computation, which are repeated instead of stored."""
 

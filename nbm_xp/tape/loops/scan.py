@@ -16,8 +16,6 @@ from ..variable import Variable, automatic_updates, new_value
 from .body import LoopBody
 from .node import loop, results_of
 
-__all__ = ["scan"]
-
 
 class _Recurrence(NamedTuple):
     """A recurrent output of the step: its taps, its initial values, and the step's placeholders for past values."""

@@ -19,8 +19,6 @@ from ..lengths import Length
 from ..operations import IDENTITY_TAG, SUBGRAPH_TAG
 from .chains import Chain, chains_of, crosses, in_chains
 
-__all__ = ["Arrangement", "frozen"]
-
 _DEEPEST_EXPRESSION = 12
 
 

@@ -23,8 +23,6 @@ from ..graph import LEAVES, ChainStep, Node, nodes_in, walk
 from ..lengths import Length, is_number, known
 from ..operations import ELEMENTWISE_TAG, Shape
 
-__all__ = ["Block", "Chain", "block_of", "chains_of", "crosses", "in_chains"]
-
 _SUMMED = frozenset({"float32", "float64", "int64", "uint64"})
 """Dtypes that a library sums in an order that blocks can reproduce."""
 

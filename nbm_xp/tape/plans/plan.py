@@ -14,8 +14,6 @@ from ..lengths import known
 from .arrangement import frozen
 from .writer import PlanWriter, link_plan
 
-__all__ = ["Exclusive", "compile_plan", "described_plan", "may_share", "number_arguments", "structural_key"]
-
 _LOCKS = tuple(threading.RLock() for _ in range(61))
 
 

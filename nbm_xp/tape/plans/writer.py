@@ -33,8 +33,6 @@ from ..printing import Call, LineTable, call_name
 from .arrangement import Arrangement
 from .chains import Block, Chain, block_of
 
-__all__ = ["PlanWriter", "keep", "link_plan"]
-
 
 class BoundRun(partial[Any]):
     """A `run` function bound to its library, compared by both, so that equal plans are found in the cache."""
