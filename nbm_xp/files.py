@@ -248,8 +248,8 @@ def sweep(folder: pathlib.Path) -> int:
     return len(found)
 
 
+# Name of the entry of a record that holds its digest.
 DIGEST = "digest"
-"""Name of the entry of a record that holds its digest."""
 
 _MOST_TEXT = 2**28
 

@@ -77,11 +77,10 @@ class SGD(BaseEstimator):  # type: ignore[misc]
             checked_number(self.momentum, "momentum", 1)
         checked_number(self.weight_decay, "weight_decay")
 
+    # Whether steps are proportional to gradients, so that the learning rate can be a factor of the loss.
+    #
+    # This saves the product of the rate with the gradients of all parameters.
     in_proportion: ClassVar[bool] = True
-    """Whether steps are proportional to gradients, so that the learning rate can be a factor of the loss.
-
-    This saves the product of the rate with the gradients of all parameters.
-    """
 
     def steps(
         self, state: MachineState, rate: Array, gradients: Sequence[Array], momentum: float

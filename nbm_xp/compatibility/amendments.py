@@ -108,6 +108,7 @@ def _tags(self: Any) -> Any:
     return tags
 
 
+# Changes by the module's name relative to the package.
 AMENDMENTS: dict[str, Callable[[ModuleType], None]] = {
     ".applications.mobilenet": _as_on_tensorflow,
     ".applications.xception": _as_on_tensorflow,
@@ -119,4 +120,3 @@ AMENDMENTS: dict[str, Callable[[ModuleType], None]] = {
     ".utils.conv_utils": _kernels,
     ".wrappers.scikit_learn": _estimators,
 }
-"""Changes by the module's name relative to the package."""

@@ -137,8 +137,8 @@ def _station() -> None:
         sys.meta_path.insert(0, _ATTENDANT)
 
 
+# Further modules that Keras imports, and their names on the package index.
 NEEDED = {"six": "six", "yaml": "pyyaml"}
-"""Further modules that Keras imports, and their names on the package index."""
 
 
 def release_of(package: str) -> str | None:

@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
+# Names of Python's own classes, until NumPy 1.24.
 PYTHONS = {"complex": complex, "float": float, "int": int, "object": object, "str": str, "unicode": str}
-"""Names of Python's own classes, until NumPy 1.24."""
 
+# Names that NumPy 1.25 to 2.4 dropped, and those that stayed.
 TODAYS = {
     "Inf": "inf", "Infinity": "inf", "infty": "inf", "PINF": "inf", "NaN": "nan", "NAN": "nan",
     "bool8": "bool_", "float_": "float64", "complex_": "complex128", "cfloat": "complex128",
@@ -31,7 +32,6 @@ TODAYS = {
     "in1d": "isin", "mat": "asmatrix", "rank": "ndim", "round_": "round", "row_stack": "vstack", "sometrue": "any",
     "trapz": "trapezoid",
 }  # fmt: skip
-"""Names that NumPy 1.25 to 2.4 dropped, and those that stayed."""
 
 
 def numpy_names(module: ModuleType) -> dict[str, Any]:
@@ -307,6 +307,7 @@ def _ndimage(module: ModuleType) -> dict[str, Any]:
     return dict.fromkeys(rooms, module)  # its functions are now shared by all of them
 
 
+# What is in the place of a module's own names, made of the module when it is first imported.
 THEN: dict[str, Callable[[ModuleType], dict[str, Any]]] = {
     "collections": _collections,
     "fractions": lambda module: {} if hasattr(module, "gcd") else {"gcd": math.gcd},
@@ -319,13 +320,12 @@ THEN: dict[str, Callable[[ModuleType], dict[str, Any]]] = {
     "time": lambda module: {} if hasattr(module, "clock") else {"clock": time.process_time},
     "yaml": _yaml,
 }
-"""What is in the place of a module's own names, made of the module when it is first imported."""
 
+# Modules that are gone, and where their contents are today.
 MOVED = {
     "sklearn.cross_validation": "sklearn.model_selection",
     "sklearn.grid_search": "sklearn.model_selection",
 }
-"""Modules that are gone, and where their contents are today."""
 
 _VIEWED = {
     ".".join(steps[:length]) for name in (*THEN, *MOVED) for steps in [name.split(".")] for length in range(1, 3)

@@ -37,19 +37,19 @@ __all__ = [
     "of_pair", "pair", "promoted_pair", "sizes", "spread",
 ]  # fmt: skip
 
+# An array of a supported library or a Tensor; Python numbers stand for arrays without axes.
 Array: TypeAlias = Any
-"""An array of a supported library or a Tensor; Python numbers stand for arrays without axes."""
 
 Axis: TypeAlias = "int | Sequence[int] | None"
 
+# A length, a sequence of lengths, or an integer vector; unknown lengths of Tensors are lengths.
 Shape: TypeAlias = Any
-"""A length, a sequence of lengths, or an integer vector; unknown lengths of Tensors are lengths."""
 
+# The namespace, by type of array and by dtype object, of floating-point arrays: those that `floats` leaves alone.
 floating: dict[type, dict[Any, Any]] = kept_by_type()
-"""The namespace, by type of array and by dtype object, of floating-point arrays: those that `floats` leaves alone."""
 
+# The same for arrays of any numbers: what `numbers` has nothing to do for.
 numeric: dict[type, dict[Any, Any]] = kept_by_type()
-"""The same for arrays of any numbers: what `numbers` has nothing to do for."""
 
 _arrays: set[type] = set()
 _REAL = frozenset((int, float))

@@ -230,9 +230,9 @@ def _patches(x: Any, *, sizes: Any, lengths: Any, **how: Any) -> Any:
     return (x.shape[0], *lengths, product(sizes), x.shape[-1]), x.dtype
 
 
+# The elements of each window side by side; and these, added up where they lie in an array of spatial `lengths`.
 gather_windows, scatter_windows = adjoint_pair(
     Adjoint("gather_windows", sliding.gather_windows, _patches),
     Adjoint("scatter_windows", sliding.scatter_windows, positions=slice(1, -2)),
     may_overlap=False,
 )
-"""The elements of each window side by side; and these, added up where they lie in an array of spatial `lengths`."""

@@ -29,8 +29,8 @@ __all__ = [
 
 Padding: TypeAlias = "str | int | Sequence[int | tuple[int, int]]"
 
+# ``"channels_last"``, ``"channels_first"``, or None for the configured one.
 DataFormat: TypeAlias = "str | None"
-"""``"channels_last"``, ``"channels_first"``, or None for the configured one."""
 
 _NAMED = ("valid", "same", "half", "leading", "full", "causal")
 
@@ -336,10 +336,10 @@ def _back_to_kernel(g: Array, out: Array, x: Array, kernel: Array, *, lengths: A
     return correlate_outer(x, g, lengths=kernel.node.shape[:-3], groups=_groups(kernel), **how)
 
 
+# Every window of an array times a kernel.
 correlate = composite(arrays=2, infer=_infer, gradient=(_back_to_array, _back_to_kernel), may_overlap=False)(
     checked(sliding.correlate, "kernel")
 )
-"""Every window of an array times a kernel."""
 
 
 def _again_to_results(g: Array, out: Array, y: Array, kernel: Array, *, lengths: Any, **how: Any) -> Array:
@@ -350,10 +350,10 @@ def _again_to_kernel(g: Array, out: Array, y: Array, kernel: Array, *, lengths: 
     return correlate_outer(g, y, lengths=kernel.node.shape[:-3], groups=_groups(kernel), **how)
 
 
+# Results handed back to the array of spatial `lengths` that their windows lie in: a transposed convolution.
 correlate_back = composite(
     arrays=2, infer=_infer_back, gradient=(_again_to_results, _again_to_kernel), may_overlap=False
 )(sliding.correlate_back)
-"""Results handed back to the array of spatial `lengths` that their windows lie in: a transposed convolution."""
 
 
 def _outer_to_array(g: Array, out: Array, x: Array, y: Array, *, lengths: Any, groups: Any, **how: Any) -> Array:
@@ -364,7 +364,7 @@ def _outer_to_results(g: Array, out: Array, x: Array, y: Array, *, lengths: Any,
     return correlate(x, g, lengths=_spatial(y), **how)
 
 
+# The products of windows and results, summed over all windows: a kernel of spatial `lengths`.
 correlate_outer = composite(
     arrays=2, infer=_infer_outer, gradient=(_outer_to_array, _outer_to_results), may_overlap=False
 )(sliding.correlate_outer)
-"""The products of windows and results, summed over all windows: a kernel of spatial `lengths`."""

@@ -24,8 +24,8 @@ from .recurrence import at_once
 
 __all__ = ["SparseLabels", "ctc_batch_cost", "ctc_label_dense_to_sparse", "frame_logits"]
 
+# The logarithm of what cannot be: finite, so that differences of it are 0 and not nan.
 _NEVER = -1e30
-"""The logarithm of what cannot be: finite, so that differences of it are 0 and not nan."""
 
 _FLOOR = 1e-8
 

@@ -30,8 +30,8 @@ __all__ = [
     "tile",
 ]  # fmt: skip
 
+# Dtypes of indices for which JAX needs no 64-bit types.
 _IN_INT32 = frozenset({"int8", "int16", "int32", "uint8", "uint16"})
-"""Dtypes of indices for which JAX needs no 64-bit types."""
 
 
 def concatenate(tensors: Sequence[Array], axis: int = -1) -> Array:

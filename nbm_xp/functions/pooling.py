@@ -185,31 +185,31 @@ def maxima(x: Array, *, sizes: Any, starts: Any, strides: Any, lengths: Any, tie
 
 
 _maxima = checked(sliding.maxima, "pool_size")
+# Numbers for each window, handed to its largest elements.
 place_maxima = composite(
     arrays=3,
     infer=lambda g, x, largest, **how: (x.shape, g.dtype),
     gradient=(lambda g, out, _, x, largest, **how: pick_maxima(g, x, largest, **how), None, None),
     may_overlap=False,
 )(sliding.place_maxima)
-"""Numbers for each window, handed to its largest elements."""
+# The elements of one array where another is largest.
 pick_maxima: Callable[..., Array] = composite(
     arrays=3,
     infer=lambda v, x, largest, **how: (largest.shape, v.dtype),
     gradient=(lambda g, out, _, x, largest, **how: place_maxima(g, x, largest, **how), None, None),
     may_overlap=False,
 )(sliding.pick_maxima)
-"""The elements of one array where another is largest."""
 
+# The sum of each window; and a number for each window, added to each of its elements.
 sums, spread_sums = adjoint_pair(
     Adjoint("window_sums", checked(sliding.sum_windows, "pool_size")),
     Adjoint("spread_window_sums", sliding.spread_windows),
 )
-"""The sum of each window; and a number for each window, added to each of its elements."""
+# The mean of each window's elements that are no padding; and a number for each window, shared by these elements.
 means, spread_means = adjoint_pair(
     Adjoint("window_means", checked(sliding.mean_windows, "pool_size")),
     Adjoint("spread_window_means", sliding.spread_means),
 )
-"""The mean of each window's elements that are no padding; and a number for each window, shared by these elements."""
 
 
 def _unroot(g: Array, out: Array, x: Array) -> Array:

@@ -7,28 +7,28 @@ from typing import Any, TypeAlias
 
 __all__ = ["Array", "Chunks", "DType", "Namespace", "RandomState", "Rows", "Shape", "Streams", "Updates"]
 
+# An array of any library, or a Tensor.
 Array: TypeAlias = Any
-"""An array of any library, or a Tensor."""
 
+# Blocks of a Dask array or of one of its axes: any value that Dask accepts.
 Chunks: TypeAlias = Any
-"""Blocks of a Dask array or of one of its axes: any value that Dask accepts."""
 
+# A seed, a generator that a seed is drawn from, or None.
 RandomState: TypeAlias = Any
-"""A seed, a generator that a seed is drawn from, or None."""
 
+# Rows of data in any form: an array, a table, a nested list or a sparse matrix.
 Rows: TypeAlias = Any
-"""Rows of data in any form: an array, a table, a nested list or a sparse matrix."""
 
+# A dtype of any library, or its name.
 DType: TypeAlias = Any
-"""A dtype of any library, or its name."""
 
+# An array API namespace.
 Namespace: TypeAlias = Any
-"""An array API namespace."""
 
 Shape: TypeAlias = tuple[int, ...]
 
+# A `RandomStreams`, or an object with the same methods for draws.
 Streams: TypeAlias = Any
-"""A `RandomStreams`, or an object with the same methods for draws."""
 
+# Pairs of a Variable and its value after a call of a compiled function.
 Updates: TypeAlias = list[tuple[Array, Array]]
-"""Pairs of a Variable and its value after a call of a compiled function."""

@@ -95,11 +95,11 @@ class _Block:
     starts: tuple[tuple[int, ...], ...]
     split: int
     args: tuple[Any, ...]
+    # The places of the whole arrays among `args`, and their shapes.
     wholes: tuple[tuple[int, tuple[int, ...]], ...]
-    """The places of the whole arrays among `args`, and their shapes."""
 
+    # How many axes the wished-for array has.
     axes: int
-    """How many axes the wished-for array has."""
 
     def __call__(self, empty: Any, *arrays: Any, block_id: Any = None) -> Any:
         offset = tuple(starts[i] for starts, i in zip(self.starts, block_id, strict=True))[: self.axes]

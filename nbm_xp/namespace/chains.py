@@ -25,18 +25,18 @@ import numpy as np
 from .core import functions
 from .libraries import host_namespace
 
+# How many elements a block has at most: so many that calls cost little, so few that all its values fit into caches.
 BLOCK = 1 << 16
-"""How many elements a block has at most: so many that calls cost little, so few that all its values fit into caches."""
 
 _LEAST = 1 << 13
+# How small a part of the arrays a block is, if that has as many elements as `_LEAST`.
 _PART = 100
-"""How small a part of the arrays a block is, if that has as many elements as `_LEAST`."""
 
+# A line of so many numbers NumPy adds up without taking halves.
 _AT_ONCE = 128
-"""A line of so many numbers NumPy adds up without taking halves."""
 
+# From how many elements on arrays are taken in blocks; below, nothing is won.
 LARGE = 1 << 18
-"""From how many elements on arrays are taken in blocks; below, nothing is won."""
 
 
 @dataclass(frozen=True)
@@ -239,8 +239,8 @@ class _Rows(_Kept):
         return self.reduction.finished(self.out, self.cut.shape)
 
 
+# The dtypes of which parts are added up as numbers, in the order that NumPy has.
 _ADDED = (np.dtype("float32"), np.dtype("float64"))
-"""The dtypes of which parts are added up as numbers, in the order that NumPy has."""
 
 
 def _half(n: int) -> int:

@@ -30,14 +30,14 @@ def kept_by_type() -> dict[type, Any]:
 
 _BY_TYPE: dict[type, Any] = kept_by_type()
 _LIBRARY_BY_TYPE: dict[type, str | None] = kept_by_type()
+# Types of values that need no conversion beside host arrays: see `nbm_xp.namespace.conversion`.
 stay_as_they_are: dict[type, None] = kept_by_type()
-"""Types of values that need no conversion beside host arrays: see `nbm_xp.namespace.conversion`."""
 
 _SCALARS: set[type] = {bool, int, float, complex, type(None)}
 _REGISTERED: dict[type, Any] = {}
 _ABSORBING: list[Any] = []
+# Libraries that create their arrays where those belong without a `device` argument.
 _ONE_PLACE = frozenset({None, "numpy", "dask", "jax"})
-"""Libraries that create their arrays where those belong without a `device` argument."""
 
 
 def array_namespace(x: Any = None, /, *others: Any) -> Any:

@@ -22,8 +22,8 @@ KINDS: dict[str, str] = {
     **dict.fromkeys(("float16", "float32", "float64"), "f"),
     **dict.fromkeys(("complex64", "complex128"), "c"),
 }
+# The names of the dtypes that the library knows.
 DTYPE_NAMES: tuple[str, ...] = tuple(KINDS)
-"""The names of the dtypes that the library knows."""
 
 _NUMPY_LIKE = frozenset({"numpy", "cupy", "dask", "jax"})
 _PYTHON_TYPES: dict[Any, str] = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}

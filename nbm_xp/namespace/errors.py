@@ -25,17 +25,17 @@ from .dispatch import is_array, is_registered
 C = TypeVar("C")
 F = TypeVar("F", bound=Callable[..., Any])
 
+# What a bad argument can end in; errors of files, of imports and of warnings are about something else.
 FAILURES = (
     ArithmeticError, AssertionError, AttributeError, BufferError, LookupError, MemoryError, NameError, RuntimeError,
     StopIteration, SystemError, TypeError, ValueError,
 )  # fmt: skip
-"""What a bad argument can end in; errors of files, of imports and of warnings are about something else."""
 
+# What only an argument of a wrong kind brings about: no answer to a user, who gets a TypeError instead.
 _ACCIDENTS = (AttributeError, KeyError, NameError, AssertionError, RecursionError, StopIteration, SystemError)
-"""What only an argument of a wrong kind brings about: no answer to a user, who gets a TypeError instead."""
 
+# The attribute of an error whose notes say which recorded call failed, of what arguments and where: they say more.
 NOTED = "is_noted"
-"""The attribute of an error whose notes say which recorded call failed, of what arguments and where: they say more."""
 
 _LONGEST = 80
 _NAMED: dict[Any, Any] = {}  # functions, and their public wrappers
@@ -337,6 +337,7 @@ _SETTINGS: dict[Any, type] = {
 _NUMERIC = frozenset({"bool", "int", "uint", "float", "bfloat", "complex"})
 _Kind = tuple[Callable[[Any], bool], str]
 _INTEGERS: _Kind = (_are_integers, "a sequence of integers")
+# What an annotation of a public function declares: how it is recognised, and in words.
 _KINDS: dict[str, _Kind] = {
     "Array": (_is_numeric, "an array, a Tensor, a number or a nested list of numbers"),
     "Axis": (lambda x: x is None or _is_integer(x) or _are_integers(x), "an integer, a sequence of integers or None"),
@@ -350,4 +351,3 @@ _KINDS: dict[str, _Kind] = {
     "str": (lambda x: isinstance(x, str), "a string"),
     "None": (lambda x: x is None, "None"),
 }
-"""What an annotation of a public function declares: how it is recognised, and in words."""

@@ -45,12 +45,12 @@ exp, expm1, log1p, sigmoid, softplus, tanh = (
     ufunc(name, core.level()) for name in ("exp", "expm1", "log1p", "sigmoid", "softplus", "tanh")
 )
 
+# The functions that the array API standard has, by name.
 FUNCTIONS = {"exp": exp, "expm1": expm1, "log1p": log1p, "tanh": tanh}
-"""The functions that the array API standard has, by name."""
 
 
+# Number of elements above which it is worth checking whether the core's loops support an array.
 _LARGE = 1 << 12
-"""Number of elements above which it is worth checking whether the core's loops support an array."""
 
 
 def _rows(x: Any, axis: Any) -> Any:

@@ -41,18 +41,18 @@ _REGISTERED: dict[str, str] = {
         "substreams whole_digits"
     ),
 }
+# The operations for which bodies ask for a kernel.
 OPERATIONS: frozenset[str] = frozenset(
     f"{part}.{name}".lstrip(".") for part, names in (_PARTS | _REGISTERED).items() for name in names.split()
 )
-"""The operations for which bodies ask for a kernel."""
 
+# Where a library has the operations of a part, if not in the module that builds its namespace.
 _MODULES: dict[tuple[str, str], str] = {
     ("dask", "convolution"): "nbm_xp.namespace.compat.dask_blocks",
     ("dask", "exponentials"): "nbm_xp.namespace.compat.dask_blocks",
     ("jax", "compiling"): "nbm_xp.namespace.compat.jax_functions",
     ("numpy", "convolution"): "nbm_xp.namespace.convolution.numpy_kernels",
 }
-"""Where a library has the operations of a part, if not in the module that builds its namespace."""
 
 _KERNELS: dict[tuple[str, str], Callable[..., Any] | str | None] = {}
 _WITHOUT_CORE: set[tuple[str, str]] = set()

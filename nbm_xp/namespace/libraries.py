@@ -65,6 +65,7 @@ def _library(
     )
 
 
+# The libraries by name, in the order in which they are listed to users; at the end those met or registered later.
 LIBRARIES: dict[str, Library] = {
     library.name: library
     for library in (
@@ -84,15 +85,14 @@ LIBRARIES: dict[str, Library] = {
         ),
     )
 }
-"""The libraries by name, in the order in which they are listed to users; at the end those met or registered later."""
 
 _LISTED = tuple(LIBRARIES)
 
+# Unlisted namespaces in which some functions are wrong, by name: where the corrected ones are made.
 WRONG: dict[str, str] = {"cubed": "nbm_xp.namespace.compat.cubed:build"}
-"""Unlisted namespaces in which some functions are wrong, by name: where the corrected ones are made."""
 
+# Further names for a library.
 ALIASES: dict[str, str] = {"cpu": "numpy", "gpu": "cupy"}
-"""Further names for a library."""
 
 _NAMESPACES: dict[str, Any] = {}
 _NAMES: dict[Any, str] = {}

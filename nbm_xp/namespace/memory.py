@@ -13,8 +13,8 @@ from . import dispatch, dtypes
 from .kernels import kernel
 
 _UNCHANGING = frozenset({"dask", "jax"})
+# How two arrays of a type are compared, and whether those of its library never change.
 _OVERLAPS: dict[type, tuple[Any, bool]] = dispatch.kept_by_type()
-"""How two arrays of a type are compared, and whether those of its library never change."""
 
 
 def writes_in_place(xp: Any) -> bool:

@@ -23,11 +23,11 @@ from .generator import Generator
 
 SEED: Final = 2026
 
+# Number of elements of a draw: an even number of steps, as normal numbers need.
 AT_ONCE: Final = 256 * MAX_STREAMS
-"""Number of elements of a draw: an even number of steps, as normal numbers need."""
 
+# Numbers of elements for which digests are recorded.
 LENGTHS: Final = (10**6, 10**7, 10**8, 10**9)
-"""Numbers of elements for which digests are recorded."""
 
 FILE: Final = pathlib.Path(__file__).with_name("digests.json")
 
@@ -35,6 +35,7 @@ Row: TypeAlias = tuple[str, tuple[Any, ...], dict[str, Any], tuple[str, ...]]
 
 _REAL_DTYPES = ("float16", "float32", "float64")
 
+# Real numbers: a method of `Generator` and its parameters before the size.
 REAL: Final[dict[str, tuple[str, tuple[Any, ...]]]] = {
     "random": ("random", ()),
     "standard_normal": ("standard_normal", ()),
@@ -47,7 +48,6 @@ REAL: Final[dict[str, tuple[str, tuple[Any, ...]]]] = {
     "multivariate_normal": ("multivariate_normal", ([0.5, 1.5], [[2.0, 1.0], [1.0, 3.0]])),
     **{name: (name, found.example) for name, found in DISTRIBUTIONS.items() if found.kind != "count"},
 }
-"""Real numbers: a method of `Generator` and its parameters before the size."""
 
 _INTEGERS: Final[dict[str, tuple[str, tuple[Any, ...]]]] = {
     "integers, two outputs": ("integers", (-(2**40), 2**60)),
@@ -76,11 +76,11 @@ _OTHER: Final[dict[str, Row]] = {
     **{name: (*found, {}, ("int64",)) for name, found in _INTEGERS.items()},
 }
 
+# All draws: a method, its parameters before the size, its keywords, and the recorded dtypes.
 DRAWS: Final[dict[str, Row]] = {name: (*found, {}, _REAL_DTYPES) for name, found in REAL.items()} | _OTHER
-"""All draws: a method, its parameters before the size, its keywords, and the recorded dtypes."""
 
+# Draws with a last axis that is not part of the size.
 VECTORS: Final = {"dirichlet", "multinomial", "multivariate_hypergeometric", "multivariate_normal"}
-"""Draws with a last axis that is not part of the size."""
 
 ROWS: Final = [(name, dtype) for name, (*_, dtypes) in DRAWS.items() for dtype in dtypes]
 

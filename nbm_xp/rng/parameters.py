@@ -36,14 +36,14 @@ Size: TypeAlias = int | Sequence[int] | None
 
 INTEGERS: Final = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
+# dtypes of counts.
 COUNTING: Final = (*INTEGERS, *DTYPES)
-"""dtypes of counts."""
 
+# Largest finite number of each dtype.
 LARGEST: Final = {"float16": 65504.0, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
-"""Largest finite number of each dtype."""
 
+# Largest number of elements of a draw; indices, also of later draws, fit 64 bits.
 MOST_ELEMENTS: Final = 2**55
-"""Largest number of elements of a draw; indices, also of later draws, fit 64 bits."""
 
 
 def is_number(value: Any) -> bool:

@@ -21,11 +21,11 @@ from nbm_xp.namespace.mrg31k3p.integers import jump as jump_of_ints
 
 Six: TypeAlias = tuple[Any, ...]
 
+# Number of elements computed at once, to limit the memory of intermediate values.
 ELEMENTS_AT_ONCE: Final = 2**20
-"""Number of elements computed at once, to limit the memory of intermediate values."""
 
+# Largest number of rows in a table.
 LONGEST_TABLE: Final = 1024
-"""Largest number of rows in a table."""
 
 
 def split(xp: Any, states: Any) -> Six:

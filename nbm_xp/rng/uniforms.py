@@ -41,11 +41,11 @@ __all__ = [
 
 Shape: TypeAlias = tuple[int, ...]
 
+# Largest number of elements of a compiled draw; the size of its source grows with them.
 MOST_COMPILED: Final = 2**24
-"""Largest number of elements of a compiled draw; the size of its source grows with them."""
 
+# dtypes of uniforms.
 DTYPES: Final = ("float16", "float32", "float64")
-"""dtypes of uniforms."""
 
 
 def stream_count(size: object) -> int:

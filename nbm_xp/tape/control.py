@@ -88,11 +88,10 @@ def _merged(call: Node, index: int, a: Node, b: Node) -> Node:
     return node
 
 
+# A path into nested branches, outermost first: pairs of a condition and the index of its branch.
+#
+# Calls with the same condition share their branches.
 BranchPath: TypeAlias = tuple[tuple[Node, int], ...]
-"""A path into nested branches, outermost first: pairs of a condition and the index of its branch.
-
-Calls with the same condition share their branches.
-"""
 
 
 def _common_path(a: BranchPath, b: BranchPath) -> BranchPath:

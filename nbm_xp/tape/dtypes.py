@@ -9,16 +9,16 @@ from typing import Any, TypeAlias
 
 from nbm_xp.namespace import DTYPE_NAMES, dtype_name, dtype_of, dtypes, host_namespace
 
+# A dtype of the host library, with a `name` and a `kind`: ``'b'``, ``'i'``, ``'u'``, ``'f'`` or ``'c'``.
 DType: TypeAlias = Any
-"""A dtype of the host library, with a `name` and a `kind`: ``'b'``, ``'i'``, ``'u'``, ``'f'`` or ``'c'``."""
 
 
 (
     bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, complex64, complex128,
 ) = (dtype_of(host_namespace(), name) for name in DTYPE_NAMES)  # fmt: skip
 
+# The classes of the host library's dtypes.
 DTYPE_CLASSES = frozenset(type(dtype_of(host_namespace(), name)) for name in DTYPE_NAMES)
-"""The classes of the host library's dtypes."""
 
 
 def as_dtype(dtype: object) -> DType:

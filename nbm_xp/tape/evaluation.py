@@ -43,14 +43,14 @@ from .tensor import Tensor, as_tensor
 
 T = TypeVar("T")
 
+# Largest total size of the cached values, in bytes.
 BUDGET = 32 * 2**20
-"""Largest total size of the cached values, in bytes."""
 
+# Number of elements of the largest cached value.
 _LARGEST = 2**20
-"""Number of elements of the largest cached value."""
 
+# Overhead of a cached value, in bytes.
 _ENTRY = 512
-"""Overhead of a cached value, in bytes."""
 
 
 def evaluate(value: Any, inputs: Mapping[Tensor, Any] | None = None) -> Any:
@@ -199,8 +199,8 @@ def _is_worth_keeping(node: Node) -> bool:
     return size is not None and size <= _LARGEST
 
 
+# Nodes with cached values and the sizes of these in bytes, oldest first.
 _kept: deque[tuple[weakref.ref[Node], int]] = deque()
-"""Nodes with cached values and the sizes of these in bytes, oldest first."""
 _keeping = threading.Lock()
 _room = BUDGET
 

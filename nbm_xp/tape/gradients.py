@@ -24,8 +24,8 @@ from .standard.manipulation import reshape
 from .standard.sums import broadcast_to, sum_to
 from .tensor import Tensor, as_tensor, is_tensor, record, result
 
+# Conditions, outermost first, each with whether the zeros are where the condition is true.
 _Zeros = list[tuple[Node, bool]]
-"""Conditions, outermost first, each with whether the zeros are where the condition is true."""
 
 
 def _before_zeros(cotangent: Tensor) -> tuple[Tensor, _Zeros]:

@@ -26,8 +26,8 @@ from .operations import ELEMENTWISE_TAG, IDENTITY_TAG, Operation, Shape, declare
 
 _serials = itertools.count()
 
+# Code object, position in it, description of the gradient (only for nodes of gradient rules), name of the function.
 SourceLocation: TypeAlias = tuple[CodeType, int, str | None, str]
-"""Code object, position in it, description of the gradient (only for nodes of gradient rules), name of the function."""
 
 _PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir)) + os.sep
 _USERS = tuple(os.path.join(_PACKAGE, part) for part in ("boltzmann", "cli"))
@@ -214,8 +214,8 @@ def leaf(
     return node
 
 
+# A result of a plan.
 Result: TypeAlias = "Node | Length | None"
-"""A result of a plan."""
 
 _inputs_of: Callable[[Node], Sequence[Node]] = attrgetter("inputs")
 
@@ -263,9 +263,10 @@ def inner_placeholder(shape: Shape, dtype: Any, name: str | None = None) -> Node
     return leaf(PLACEHOLDER, shape, len(shape), as_dtype(dtype), name)  # type: ignore[arg-type]
 
 
+# Identity, through which no gradient flows.
 STOP = declare("stop_gradient", same_as_first, gradient=(None,), tags=frozenset({IDENTITY_TAG}), may_overlap=True)
-"""Identity, through which no gradient flows."""
 
+# Identity; marks a value as an argument of one derivative, which ignores other uses of the value.
 ARGUMENT = declare(
     "argument",
     same_as_first,
@@ -273,10 +274,9 @@ ARGUMENT = declare(
     tags=frozenset({IDENTITY_TAG, ELEMENTWISE_TAG}),
     may_overlap=True,
 )
-"""Identity; marks a value as an argument of one derivative, which ignores other uses of the value."""
 
+# Arguments of the derivatives being recorded, in all threads.
 IN_PROGRESS: set[Node] = set()
-"""Arguments of the derivatives being recorded, in all threads."""
 
 
 def refuse_cut(node: Node, name: str) -> None:

@@ -12,6 +12,7 @@ from nbm_xp.namespace import host_namespace
 
 from .trees import leaves
 
+# Names in other libraries, mapped to the names in the standard.
 _NAMES = {
     "absolute": "abs", "amax": "max", "amin": "min", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
     "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "cat": "concat",
@@ -23,8 +24,8 @@ _NAMES = {
     "right_shift": "bitwise_right_shift", "rint": "round", "sub": "subtract", "swapaxes": "moveaxis",
     "transpose": "permute_dims", "true_divide": "divide",
 }  # fmt: skip
-"""Names in other libraries, mapped to the names in the standard."""
 
+# Names in other libraries, mapped to replacement expressions.
 _WRITTEN = {
     "clone": "xp.asarray(x, copy=True)", "copy": "xp.asarray(x, copy=True)", "detach": "stop_gradient(x)",
     "backward": "gradients(x, variables)", "float": "xp.astype(x, xp.float32)", "fill": "xp.full_like(x, value)",
@@ -32,26 +33,25 @@ _WRITTEN = {
     "ravel": "xp.reshape(x, (-1,))", "tolist": "evaluate(x).tolist()", "unsqueeze": "xp.expand_dims(x, axis=…)",
     "view": "xp.reshape(x, …)", **dict.fromkeys(("cpu", "values"), "numpy.asarray(evaluate(x))"),
 }  # fmt: skip
-"""Names in other libraries, mapped to replacement expressions."""
 _WRITTEN.update(numpy=_WRITTEN["cpu"])  # the method of that name
 
+# Ufunc methods and ufuncs, mapped to the equivalent functions of the standard.
 _REDUCED = {
     "reduce": {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
                "logical_or": "any"},
     "accumulate": {"add": "cumulative_sum", "multiply": "cumulative_prod"},
 }  # fmt: skip
-"""Ufunc methods and ufuncs, mapped to the equivalent functions of the standard."""
 
+# Functions of the standard, mapped to the names of their Python operators.
 _BINARY = {
     "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv",
     "remainder": "mod", "pow": "pow", "matmul": "matmul", "bitwise_and": "and", "bitwise_or": "or",
     "bitwise_xor": "xor", "bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift", "equal": "eq",
     "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge",
 }  # fmt: skip
-"""Functions of the standard, mapped to the names of their Python operators."""
 
+# NumPy predicates that accept Tensors.
 _QUESTIONS = frozenset({"isfinite", "isinf", "isnan", "signbit"})
-"""NumPy predicates that accept Tensors."""
 
 _MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 

@@ -57,8 +57,8 @@ class Length:
 
     __slots__ = ("_hash", "_nodes", "terms", "weight")
     terms: dict[Monomial, int]
+    # Complexity of the expression: number of axes, values and operations.
     weight: int
-    """Complexity of the expression: number of axes, values and operations."""
 
     def __init__(self, terms: dict[Monomial, int]) -> None:
         self.terms = terms
@@ -321,6 +321,7 @@ def _folded(
     )
 
 
+# Functions that compute the operations of lengths, as lengths or integers.
 _SIZES: dict[str, Callable[..., Size]] = {
     "+": lambda *terms: sum(terms),
     "*": lambda *factors: product(factors),
@@ -330,8 +331,8 @@ _SIZES: dict[str, Callable[..., Size]] = {
     "max": lambda *sizes: maximum_length(sizes),
     "broadcast": lambda *sizes: broadcast_length(sizes),
 }
-"""Functions that compute the operations of lengths, as lengths or integers."""
 _NODES = dict.fromkeys(_SIZES, lambda *parts: tuple(itertools.chain(*parts)))
+# Functions that return the Python source of the operations.
 _SOURCES: dict[str, Callable[..., str]] = {
     "+": lambda *terms: f"({' + '.join(terms)})",
     "*": lambda first, *rest: " * ".join([first] * (first != "1" or not rest) + sorted(rest)),
@@ -341,7 +342,6 @@ _SOURCES: dict[str, Callable[..., str]] = {
     "max": lambda *sizes: f"max({', '.join(sorted(sizes))})",
     "broadcast": lambda *sizes: "(max({0}) if min({0}) else 0)".format(", ".join(sorted(sizes))),
 }
-"""Functions that return the Python source of the operations."""
 
 
 def _only_atom(kind: str, size: Size) -> Iterable[Size] | None:

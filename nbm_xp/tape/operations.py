@@ -24,8 +24,8 @@ class Joint:
         self.rule = rule
 
 
+# Gradient rule of a function that is constant almost everywhere: the gradient is zero.
 FLAT = Joint(lambda g, out, *args, **attributes: [None] * len(args))
-"""Gradient rule of a function that is constant almost everywhere: the gradient is zero."""
 
 
 @dataclass(eq=False, slots=True)
@@ -83,25 +83,24 @@ class Operation:
         return f"<operation {self.name}>"
 
 
+# The payload is a graph with several results, of which only the needed ones are computed.
+#
+# The payload's method `within` returns the graph, `n_results` and `spec` describe its results, and `state_updates`
+# returns the new states of random generators used in it.
 SUBGRAPH_TAG = "subgraph"
-"""The payload is a graph with several results, of which only the needed ones are computed.
-
-The payload's method `within` returns the graph, `n_results` and `spec` describe its results, and `state_updates`
-returns the new states of random generators used in it.
-"""
 IDENTITY_TAG = "identity"
 COMPOSITE_TAG = "made-of-parts"
 ELEMENTWISE_TAG = "elementwise"
+# Works along the axes in its option `axis` or `axes`, independently for each index of the other axes.
 ALONG_AXES_TAG = "along-axes"
-"""Works along the axes in its option `axis` or `axes`, independently for each index of the other axes."""
+# Works on the matrices in the last two axes, independently for each matrix.
 MATRICES_TAG = "of-matrices"
-"""Works on the matrices in the last two axes, independently for each matrix."""
+# Linear in the first argument.
 LINEAR_TAG = "linear"
-"""Linear in the first argument."""
 
 
+# All declared operations by name.
 OPERATIONS: dict[str, Operation] = {}
-"""All declared operations by name."""
 
 _rule_changes = itertools.count()
 _rules_version = next(_rule_changes)

@@ -25,8 +25,8 @@ from .lengths import KnownLength, Length, Size, axis_length, is_number, known, p
 from .operations import Operation
 from .printing import described
 
+# Versions of the standard that Tensors support; the last is the default.
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
-"""Versions of the standard that Tensors support; the last is the default."""
 
 
 @dataclass(slots=True)
@@ -144,11 +144,11 @@ class Tensor(Operators):
     __slots__ = ("__dict__", "__weakref__", "node", "viewed")  # users may set attributes
     __array_priority__ = 1000
     __array_ufunc__ = hints.ArrayUfunc()
+    # Whether the Tensor is a variable, which holds an array.
     holds_array: ClassVar[bool] = False
-    """Whether the Tensor is a variable, which holds an array."""
     node: Node
+    # The Tensor of which this one is a view, if any; assignments to a view change its base.
     viewed: View | None
-    """The Tensor of which this one is a view, if any; assignments to a view change its base."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -421,8 +421,8 @@ def output(call: Node, index: int, shape: tuple[Size, ...], dtype: DType) -> Nod
     return _with_short_lengths(Node(OUTPUT, (call, index), {}, shape, dtype))
 
 
+# Largest weight of a length in the shape of a recorded node.
 _LONGEST = 32
-"""Largest weight of a length in the shape of a recorded node."""
 
 
 def _with_short_lengths(node: Node) -> Node:

@@ -121,8 +121,8 @@ class Alphabet:
 PROTEIN = Alphabet("protein", "-ACDEFGHIKLMNPQRSTVWY", unknown="BJOUXZ*")
 RNA = Alphabet("rna", "-ACGU", unknown="RYSWKMBDHVN", same=(("T", "U"),))
 DNA = Alphabet("dna", "-ACGT", unknown="RYSWKMBDHVN", same=(("U", "T"),))
+# The alphabets by name.
 ALPHABETS = {alphabet.name: alphabet for alphabet in (PROTEIN, RNA, DNA)}
-"""The alphabets by name."""
 
 
 def alphabet_of(sequences: Iterable[str]) -> Alphabet:

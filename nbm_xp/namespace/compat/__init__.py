@@ -22,8 +22,8 @@ __all__ = ["TWICE_ROUNDED", "ranked", "to_odd"]
 _BITS: Final = 29
 _LOWER: Final = (1 << _BITS) - 1
 
+# A number that becomes 1 when it is rounded twice, and the next float16 when it is rounded once.
 TWICE_ROUNDED: Final = 1.0 + 2.0**-11 + 2.0**-40
-"""A number that becomes 1 when it is rounded twice, and the next float16 when it is rounded once."""
 
 
 def to_odd(bits: Any) -> Any:

@@ -63,8 +63,8 @@ def _extremum(name: str) -> Callable[..., Any]:
     return corrected
 
 
+# By name.
 EXTREMA = {name: _extremum(name) for name in ("max", "min")}
-"""By name."""
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -180,6 +180,7 @@ def _found(part: str, name: str) -> Any:
     return getattr(getattr(xp, part) if part else xp, name)
 
 
+# What stands over Dask's functions, by name.
 _REPLACEMENTS: dict[str, Any] = {
     "broadcast_shapes": dask_shaping.broadcast_shapes,
     **{
@@ -193,7 +194,6 @@ _REPLACEMENTS: dict[str, Any] = {
         )
     },
 }  # fmt: skip
-"""What stands over Dask's functions, by name."""
 
 
 def build() -> Any:

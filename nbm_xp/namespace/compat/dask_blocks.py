@@ -126,8 +126,8 @@ def _replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:
     return out
 
 
+# See `nbm_xp.namespace.indexing.replaced`.
 replaced = on_expressions(_replaced)
-"""See `nbm_xp.namespace.indexing.replaced`."""
 
 
 def put(x: Any, places: Any, values: Any, axis: int) -> Any:

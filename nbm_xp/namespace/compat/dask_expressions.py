@@ -146,9 +146,9 @@ _GIVEN = {
     "std": lambda x, **options: da.sqrt(da.var(x, **options)),
     "var": lambda x, **options: dask.array.var(x, dtype={"c": None, "f": x.dtype}.get(x.dtype.kind, float), **options),
 }  # fmt: skip
+# As `dask.array`.
 da: Any = SimpleNamespace(**vars(dask.array) | _WRITTEN | _GIVEN)
-"""As `dask.array`."""
+# As `array_api_compat.dask.array`.
 original: Any = _bound(_compat)
-"""As `array_api_compat.dask.array`."""
 original.linalg, original.fft = _bound(_compat.linalg), _bound(_compat.fft)
 original.astype = lambda x, dtype, *, copy=True, device=None: x.astype(dtype)

@@ -274,6 +274,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     return result[..., None, None] if keepdims else result
 
 
+# What stands over Dask's linear algebra, by name.
 LINALG: dict[str, Any] = {
     **{name: _of_matrices(name) for name in _OF_MATRICES},
     "matrix_rank": ranked(original, svdvals),
@@ -284,7 +285,6 @@ LINALG: dict[str, Any] = {
         )
     },
 }  # fmt: skip
-"""What stands over Dask's linear algebra, by name."""
 
 
 _FROM_REAL = ("ihfft", "rfft", "rfftn")
@@ -340,8 +340,8 @@ def _axis(axis: int, ndim: int) -> int:
     return axis % ndim
 
 
+# What stands over Dask's transforms, by name.
 FFT: dict[str, Callable[..., Any]] = {
     name: _transform(name)
     for name in ("fft", "fftn", "hfft", "ifft", "ifftn", "ihfft", "irfft", "irfftn", "rfft", "rfftn")
 }
-"""What stands over Dask's transforms, by name."""

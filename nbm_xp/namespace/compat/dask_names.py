@@ -34,8 +34,8 @@ def _as_it_is(x: Any) -> Any:
     return x
 
 
+# What makes a function that lays out a graph one of the arrays that this process has.
 on_expressions: Any = _as_it_is
-"""What makes a function that lays out a graph one of the arrays that this process has."""
 
 
 def layers_of(x: Any) -> Any:

@@ -130,8 +130,8 @@ def _in_step(arrays: Mapping[int, Any], axes: Mapping[int, int]) -> tuple[dict[i
     return stepped, common
 
 
+# So many blocks' sums one task adds.
 TOGETHER = 16
-"""So many blocks' sums one task adds."""
 
 
 def _stepped(

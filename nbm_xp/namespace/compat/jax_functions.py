@@ -20,14 +20,14 @@ __all__ = [
 jax: Any = importlib.import_module("jax")
 _extended: Any = importlib.import_module("jax.extend.core")
 
+# From how many steps on a loop is compiled even the first time.
 _MANY_STEPS = 32
-"""From how many steps on a loop is compiled even the first time."""
 _MANY_SHAPES = 256
+# The bytecode of a plan, in bytes, from which on compiling takes longer than is bearable: some 5,000 operations.
 _LARGE_PLAN = 200_000
-"""The bytecode of a plan, in bytes, from which on compiling takes longer than is bearable: some 5,000 operations."""
 _Tracer: type = jax.core.Tracer
+# The operations that XLA fuses or reorders with those around them.
 _FUSED = frozenset({"add", "add_any", "div", "mul", "sqrt", "sub"})
-"""The operations that XLA fuses or reorders with those around them."""
 
 _trace_state: Any = getattr(_extended, "get_opaque_trace_state", None)
 with jax.core.eval_context():
@@ -38,6 +38,7 @@ class _UncompilableError(TypeError):
     """Raised for what JAX has no compiled form for."""
 
 
+# What JAX raises where a function that it compiles asks for a value.
 _NEEDS_VALUES = (
     _UncompilableError,
     jax.errors.ConcretizationTypeError,
@@ -46,7 +47,6 @@ _NEEDS_VALUES = (
     jax.errors.TracerBoolConversionError,
     jax.errors.TracerIntegerConversionError,
 )
-"""What JAX raises where a function that it compiles asks for a value."""
 
 
 def is_traced(array: Any) -> bool:

@@ -21,12 +21,12 @@ from nbm_xp.namespace.overlay import Namespace
 __all__ = ["address", "build", "is_plain", "may_overlap", "reshaped_view", "scatter_add", "scattered", "to_numpy"]
 
 _NAME = "array_api_compat.numpy"
+# Functions that array-api-compat corrects. It is imported when the first of these is used: with it come all parts of
+# NumPy (f2py, testing, ma and others), which take as long as NumPy itself.
 _FROM_COMPAT = frozenset({
     "argsort", "count_nonzero", "fft", "finfo", "iinfo", "linalg", "sort", "take_along_axis", "unique_all",
     "unique_counts", "unique_inverse", "unique_values",
 })  # fmt: skip
-"""Functions that array-api-compat corrects. It is imported when the first of these is used: with it come all parts of
-NumPy (f2py, testing, ma and others), which take as long as NumPy itself."""
 
 to_numpy = np.asarray
 

@@ -29,8 +29,8 @@ _FILTERS = 64  # bytes of filters that the core sums at once
 _MANY_FILTERS = 128  # a matrix product is as fast from here on
 _TIES = {"share": 0, "first": 1, "whole": 2}  # as the core has them
 
+# Infinities and what comes of them are answers here, as they are to every other library.
 _QUIET: dict[str, Any] = {"over": "ignore", "invalid": "ignore"}
-"""Infinities and what comes of them are answers here, as they are to every other library."""
 
 
 def core_function(name: str, *arrays: Any) -> Callable[..., Any] | None:

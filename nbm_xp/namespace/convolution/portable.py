@@ -82,8 +82,8 @@ def _first(starts: Lengths, tap: Lengths, dilation: Lengths) -> Lengths:
     return tuple(start + i * step for start, i, step in zip(starts, tap, dilation, strict=True))
 
 
+# How many bytes of products one group of images may take; a single image takes what it needs.
 _BUDGET = 2**25
-"""How many bytes of products one group of images may take; a single image takes what it needs."""
 
 
 @or_kernel("convolution.correlate", 2)

@@ -55,22 +55,22 @@ def _loaded() -> tuple[Any, str]:
 _found, _reason = _loaded()
 compiled: Final = _found
 
+# The environment variable that picks a level.
 VARIABLE: Final = "NBM_XP_LEVEL"
-"""The environment variable that picks a level."""
 
 NONE: Final = "none"
 
+# The levels that this machine has, from the least on.
 levels: Final[tuple[str, ...]] = () if compiled is None else compiled.levels
-"""The levels that this machine has, from the least on."""
 
+# The functions of the level in use, by name: they take contiguous arrays and integers, and hold no lock.
 functions: Final[dict[str, Callable[..., Any]]] = {}
-"""The functions of the level in use, by name: they take contiguous arrays and integers, and hold no lock."""
 
+# Gives memory, as a buffer of `ROOM` bytes, that is kept for the next when nothing lies in it any more.
 room: Final[Callable[[], Any] | None] = getattr(compiled, "room", None)
-"""Gives memory, as a buffer of `ROOM` bytes, that is kept for the next when nothing lies in it any more."""
 
+# How many bytes a room has.
 ROOM: Final[int] = getattr(compiled, "ROOM", 0)
-"""How many bytes a room has."""
 
 _in_use = [NONE]
 _warned: list[str] = []

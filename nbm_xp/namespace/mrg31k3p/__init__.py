@@ -13,8 +13,8 @@ __all__ = ["ON_DEVICES", "kernel"]
 
 _BOTH = ("advance", "box_muller", "draw", "elementwise", "normals", "runs", "sampled")
 
+# What CUDA devices have kernels for.
 ON_DEVICES = (*_BOTH, "bernoulli")
-"""What CUDA devices have kernels for."""
 
 register_core_kernels("rng", f"{__name__}.numpy_draws", (*_BOTH, "rows", "substreams", "whole_digits"))
 register_core_kernels("rng", f"{__name__}.numpy_trials", ("bernoulli", "bernoulli_of_sigmoid"))

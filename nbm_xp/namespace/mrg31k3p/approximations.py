@@ -26,42 +26,42 @@ __all__ = [
 ]  # fmt: skip
 
 LN2_HIGH: Final = 6.93147180369123816490e-01
+# The logarithm of 2 in two parts, the first of few enough digits that a product with an exponent is exact.
 LN2_LOW: Final = 1.90821492927058770002e-10
-"""The logarithm of 2 in two parts, the first of few enough digits that a product with an exponent is exact."""
 
 HALF_PI_HIGH: Final = 1.57079632673412561417e00
+# A quarter of a turn, likewise.
 HALF_PI_LOW: Final = 6.07710050650619224932e-11
-"""A quarter of a turn, likewise."""
 
 ROOT_TWO: Final = 1.4142135623730951
 HALF_LOG_TWO_PI: Final = 0.9189385332046727
 
+# The logarithms of 0!, 1!, … 9!.
 LOG_FACTORIALS: Final = (
     0.0, 0.0, 0.6931471805599453, 1.791759469228055, 3.1780538303479458, 4.787491742782046, 6.579251212010101,
     8.525161361065415, 10.60460290274525, 12.801827480081469,
 )  # fmt: skip
-"""The logarithms of 0!, 1!, … 9!."""
 
+# What Stirling's formula lacks for 0!, 1!, … 9!, written about 1, 2, … 10.
 STIRLING_ERRORS: Final = (
     0.08106146679532726, 0.0413406959554093, 0.02767792568499834, 0.020790672103765093, 0.016644691189821193,
     0.013876128823070748, 0.01189670994589177, 0.010411265261972096, 0.009255462182712733, 0.00833056343336287,
 )  # fmt: skip
-"""What Stirling's formula lacks for 0!, 1!, … 9!, written about 1, 2, … 10."""
 
+# How many events or trials are so many that logarithms of factorials would lose the digits that decide.
 MANY_EVENTS: Final = 2.0**30
-"""How many events or trials are so many that logarithms of factorials would lose the digits that decide."""
 
+# The shape of gamma numbers above which fewer than one in 10**10 is refused.
 SURELY_ACCEPTED: Final = 2.0**40
-"""The shape of gamma numbers above which fewer than one in 10**10 is refused."""
 
+# How far from a half a probability may be whose normal number is `central_quantile`'s.
 HALF_WIDTH: Final = 0.425
-"""How far from a half a probability may be whose normal number is `central_quantile`'s."""
 
+# The least probability that has a normal number here: lesser ones have the same.
 LEAST_TAIL: Final = 2.0**-1000
-"""The least probability that has a normal number here: lesser ones have the same."""
 
+# Where ``sqrt(-log(p))`` is more, the normal number is `far_quantile`'s.
 FAR_TAIL: Final = 5.0
-"""Where ``sqrt(-log(p))`` is more, the normal number is `far_quantile`'s."""
 
 
 def log_from_parts(f: Any, k: Any) -> Any:

@@ -32,22 +32,22 @@ __all__ = [
     "every_text", "normals", "pieces", "runs", "sampled", "source",
 ]  # fmt: skip
 
+# The compiler's options: a product is rounded before anything is added.
 OPTIONS: Final = ("--fmad=false",)
-"""The compiler's options: a product is rounded before anything is added."""
 
+# How many threads a block has.
 THREADS: Final = 256
-"""How many threads a block has."""
 
 _FLOAT: Final = {"REAL": "float", "UNIFORM": "uniform_float", "ROOT": "rootf_of"}
 _DOUBLE: Final = {"REAL": "double", "UNIFORM": "uniform_double", "ROOT": "root_of"}
+# What stands for each dtype of uniforms in the texts.
 REALS: Final = {"float16": {"REAL": "u16", "UNIFORM": "uniform_half"}, "float32": _FLOAT, "float64": _DOUBLE}
-"""What stands for each dtype of uniforms in the texts."""
 
+# The dtypes of ones and zeros, and their types in the texts.
 SAMPLES: Final = {"bool": "bool", "int8": "i8", "int32": "i32", "int64": "i64", "float32": "float", "float64": "double"}
-"""The dtypes of ones and zeros, and their types in the texts."""
 
+# The dtypes of probabilities, and their types in the texts.
 P_TYPES: Final = {"float32": "float", "float64": "double"}
-"""The dtypes of probabilities, and their types in the texts."""
 
 
 @lru_cache(maxsize=64)

@@ -30,10 +30,10 @@ __all__ = [
 M1: Final = 2**31 - 1
 M2: Final = 2**31 - 21069
 
+# Six ints.
 State: TypeAlias = tuple[int, ...]
-"""Six ints."""
+# A state of six ints, or of six arrays without axes whose values a compiler follows.
 Followed: TypeAlias = tuple[Any, ...]
-"""A state of six ints, or of six arrays without axes whose values a compiler follows."""
 
 Matrix: TypeAlias = tuple[tuple[int, ...], ...]
 Transition: TypeAlias = tuple[Matrix, Matrix]
@@ -43,17 +43,17 @@ ONE_STEP: Final[Transition] = (
     ((2**15, 0, 2**15 + 1), (1, 0, 0), (0, 1, 0)),
 )
 
+# Steps from the start of one stream to the start of the next.
 STREAM_STEPS: Final = 2**72
-"""Steps from the start of one stream to the start of the next."""
 
+# Steps from one output of an element of a `Generator`'s draw to its next output, in the same stream.
 OUTPUT_STEPS: Final = 2**56
-"""Steps from one output of an element of a `Generator`'s draw to its next output, in the same stream."""
 
+# Steps from the first stream of one draw of `RandomStreams` to the first stream of its next draw.
 DRAW_STEPS: Final = 2**134
-"""Steps from the first stream of one draw of `RandomStreams` to the first stream of its next draw."""
 
+# The largest number of streams that a draw takes by default.
 MAX_STREAMS: Final = 60 * 256
-"""The largest number of streams that a draw takes by default."""
 
 
 def _product(a: Matrix, b: Matrix, modulus: int) -> Matrix:

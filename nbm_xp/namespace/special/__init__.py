@@ -38,8 +38,8 @@ _NAMES = (
     ),
     "betainc beta_moment",
 )
+# How many arrays each function takes; what is no array (`n`, `k`) follows by keyword.
 ARITY: dict[str, int] = {name: count for count, names in enumerate(_NAMES, start=1) for name in names.split()}
-"""How many arrays each function takes; what is no array (`n`, `k`) follows by keyword."""
 
 _MODULES = {"numpy": "scipy.special", "cupy": "cupyx.scipy.special", "torch": "torch.special",
             "jax": "jax.scipy.special"}  # fmt: skip

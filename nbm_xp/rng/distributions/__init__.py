@@ -93,13 +93,13 @@ def _bounded(sample: Sampler, dtype: str, *given: Any) -> Any:
     return xp.where(x > most, xp.inf, xp.where(x < -most, -xp.inf, x))
 
 
+# Draws without derivatives: the distribution and its parameters.
 _WITHOUT: Final = {
     successes: ("the binomial distribution", ("p",)),
     multinomial: ("the multinomial distribution", ("n", "pvals")),
     outcomes: ("the categorical distribution", ("pvals",)),
     random_order: ("a choice without replacement", ("p",)),
 }
-"""Draws without derivatives: the distribution and its parameters."""
 
 
 def _of_arrays(draw: Draw) -> tuple[Distribution, tuple[str, ...]]:

@@ -34,8 +34,8 @@ from ..tasks import ElementUniforms
 from ..uniforms import two_draws
 from .sampling import any_of, distribution, either, exponential_number, until_accepted
 
+# Largest float64 integer that int64 holds; larger counts are clipped to it.
 MOST: Final = 2.0**63 - 1024.0
-"""Largest float64 integer that int64 holds; larger counts are clipped to it."""
 
 _SEARCHED: Final = 10.0  # mean below which the distribution function is searched from 0 on
 _NEAR: Final = 0.1

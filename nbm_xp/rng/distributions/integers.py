@@ -35,8 +35,8 @@ _LEAST: Final = 2.0**-1000  # smallest probability used, to keep exponential key
 
 _FEW: Final = 1000  # keys, whose stable order takes less time than looking for equal ones
 
+# Number of values of two outputs of the recurrence.
 SPAN_OF_TWO: Final = M1 * M1
-"""Number of values of two outputs of the recurrence."""
 
 
 def _integer(xp: Any, u: Any) -> Any:

@@ -32,8 +32,8 @@ _FARTHEST: Final = 700.0
 _LARGE, _SMALL, _SCALE = 2.0**800, 2.0**-800, 2.0**400
 
 
+# Distributions by the name of their method of `Generator`.
 DISTRIBUTIONS: Final[dict[str, Distribution]] = {}
-"""Distributions by the name of their method of `Generator`."""
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ __all__ = ["Generator"]
 
 _WORKER_STEPS: Final = 2**160  # steps between consecutive generators of `substreams`
 _MOST_BITS: Final = 25  # log2 of the largest number of generators: 2**25 `substreams` fit the period, close to 2**185
+# Tags hashed with the state: an integer or a text of `fold_in`, a child of `spawn`, a part of `split`.
 _NUMBER, _TEXT, _CHILD, _PART = range(4)
-"""Tags hashed with the state: an integer or a text of `fold_in`, a child of `spawn`, a part of `split`."""
 
 
 class Generator(RealNumbers, TailedNumbers, Counts, Vectors, Choices):

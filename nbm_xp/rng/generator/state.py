@@ -57,8 +57,8 @@ from ..seeds import from_words, hashed_seed
 from ..tasks import Draw, library_of_blocks, made
 from ..uniforms import HOST, Shape, numbers, substreams
 
+# Largest number of elements of a draw from a table made in advance.
 FEW: Final = 64
-"""Largest number of elements of a draw from a table made in advance."""
 
 _MOST_AHEAD: Final = 512  # largest number of steps in such a table
 _NOTHING: Final[tuple[str, Iterator[Any]]] = ("", iter(()))  # no table, for no dtype

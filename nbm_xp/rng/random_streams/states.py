@@ -29,8 +29,8 @@ from ..parameters import count_of
 from ..seeds import check_seed
 from ..uniforms import stream_count, substreams
 
+# Lock held while a state advances, so that no two draws, in any threads, use the same streams.
 _advancing = threading.RLock()
-"""Lock held while a state advances, so that no two draws, in any threads, use the same streams."""
 
 
 def _look(tensor: Tensor, state: Variable) -> Callable[[], Any]:

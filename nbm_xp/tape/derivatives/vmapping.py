@@ -27,8 +27,8 @@ from ..tensor import Tensor, as_tensor, is_tensor, record, record_several, resul
 from ..trees import leaves, mapped
 from .calls import argument, is_foreign, is_output
 
+# Nodes with the new axis, mapped to their values for all examples.
 Many = dict[Node, Tensor]
-"""Nodes with the new axis, mapped to their values for all examples."""
 
 
 Rule = Callable[[Node, Many], "Tensor | None"]
@@ -233,8 +233,8 @@ def _as_is(node: Node, many: Many) -> Tensor | None:
     return record(node.op, x, *node.args[1:], **node.attributes)
 
 
+# Rules, by tag, for operations without a rule of their own; the first matching tag applies.
 _BY_TAG = {ELEMENTWISE_TAG: _elementwise, ALONG_AXES_TAG: _along_axes, MATRICES_TAG: _as_is, COMPOSITE_TAG: _by_parts}
-"""Rules, by tag, for operations without a rule of their own; the first matching tag applies."""
 
 Axes = int | Sequence[Any] | dict[Any, Any] | None
 

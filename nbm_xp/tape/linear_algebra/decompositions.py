@@ -67,8 +67,8 @@ def rounding(values: Tensor) -> Tensor:
     return total * float(8 * finfo(values).eps)
 
 
+# Power of eps, relative to the values, below which the limit is more accurate than the quotient.
 _NEAR = 0.625
-"""Power of eps, relative to the values, below which the limit is more accurate than the quotient."""
 
 
 def over_difference(numerator: Tensor, values: Tensor, tolerance: Tensor, of: Sequence[Tensor]) -> Tensor:
@@ -106,6 +106,7 @@ def _depends_on_values(of: Sequence[Tensor], values: Node) -> bool:
     return not own.isdisjoint(walk([part.node for part in of], operands))
 
 
+# The factor 1, whose derivative in the values is NaN where a condition is true.
 _KNOWN_HERE = declare(
     "known_here",
     lambda values, where: (values.shape, values.dtype),
@@ -113,7 +114,6 @@ _KNOWN_HERE = declare(
     run=lambda xp, values, where: xp.ones_like(values),
     tags=frozenset({ELEMENTWISE_TAG}),
 )
-"""The factor 1, whose derivative in the values is NaN where a condition is true."""
 
 
 def _turned(numerator: Tensor, values: Tensor, of: Tensor) -> Tensor:

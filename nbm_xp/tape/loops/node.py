@@ -24,8 +24,8 @@ from ..standard.sums import sum_to, tensordot
 from ..tensor import Tensor, record, result
 from .body import LoopBody, loop_runner, varying_in
 
+# Operations without computation, which are repeated instead of stored.
 VIEWS = frozenset({"broadcast_to", "permute_dims", "reshape", "transpose"})
-"""Operations without computation, which are repeated instead of stored."""
 
 
 def residuals_of(body: LoopBody, results: Sequence[Node]) -> list[Node]:
@@ -63,8 +63,8 @@ def _sum_of_outer_products(x: Tensor, y: Tensor) -> Tensor:
     return tensordot(x, y, axes=(leading, leading))
 
 
+# Number of elements per step from which on factors are not stored for a sum after the loop.
 _LARGE_FACTOR = 2**17
-"""Number of elements per step from which on factors are not stored for a sum after the loop."""
 
 
 class Term(NamedTuple):

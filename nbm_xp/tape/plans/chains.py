@@ -23,8 +23,8 @@ from ..graph import LEAVES, ChainStep, Node, nodes_in, walk
 from ..lengths import Length, is_number, known
 from ..operations import ELEMENTWISE_TAG, Shape
 
+# Dtypes that a library sums in an order that blocks can reproduce.
 _SUMMED = frozenset({"float32", "float64", "int64", "uint64"})
-"""Dtypes that a library sums in an order that blocks can reproduce."""
 
 
 @dataclass(eq=False)

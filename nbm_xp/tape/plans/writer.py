@@ -70,8 +70,8 @@ class BoundBlock:
 
 
 Line: TypeAlias = tuple[str, Sequence[Call]]
+# The indentation and the lines of one step.
 Group: TypeAlias = tuple[str, list[Line]]
-"""The indentation and the lines of one step."""
 
 
 class PlanWriter:

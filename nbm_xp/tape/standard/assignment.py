@@ -116,6 +116,7 @@ def _written_getitem(part: Tensor, x: Tensor, index: tuple[Any, ...]) -> Tensor:
     return setitem(x, plain, part)
 
 
+# Functions that return the base of a view after a write to the view; other views are read-only.
 _WRITTEN: dict[str, Callable[..., Tensor]] = {
     "getitem": _written_getitem,
     "reshape": lambda part, x, shape: reshape(part, x.node.shape),
@@ -123,7 +124,6 @@ _WRITTEN: dict[str, Callable[..., Tensor]] = {
     "transpose": lambda part, x: matrix_transpose(part),
     "flip": lambda part, x, *, axis: flip(part, axis=axis),
 }
-"""Functions that return the base of a view after a write to the view; other views are read-only."""
 
 
 def assign(x: Tensor, key: Any, value: Any) -> Tensor:
@@ -195,8 +195,8 @@ def _is_input(x: Tensor) -> bool:
     return node_of(x).op is PLACEHOLDER
 
 
+# Stored node of a Tensor, without pending writes of NumPy arrays that share its value.
 node_of: Callable[[Tensor], Node] = Tensor.node.__get__  # type: ignore[attr-defined]
-"""Stored node of a Tensor, without pending writes of NumPy arrays that share its value."""
 
 
 def _has_shape_of(value: Tensor, x: Tensor) -> bool:

@@ -119,8 +119,8 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     return as_tensor(library_asarray(host.asarray(obj, dtype=wanted), library))
 
 
+# A Python number of each kind of dtype.
 _EXAMPLES = {"b": True, "i": 1, "u": 1, "f": 1.0, "c": 1j}
-"""A Python number of each kind of dtype."""
 
 
 def _of_array(obj: Any, dtype: DType | None, copy: bool | None) -> Tensor:

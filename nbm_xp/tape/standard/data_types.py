@@ -89,8 +89,8 @@ def iinfo(type: Any, /) -> SimpleNamespace:
     return SimpleNamespace(bits=int(found.bits), dtype=dtype, max=int(found.max), min=int(found.min))
 
 
+# The only device of Tensors; the device of their values is determined when they are computed.
 DEVICE = "recorded"
-"""The only device of Tensors; the device of their values is determined when they are computed."""
 
 
 def check_device(device: Any) -> None:

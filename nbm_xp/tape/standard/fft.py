@@ -29,8 +29,8 @@ __all__ = [
     "rfftfreq", "rfftn",
 ]  # fmt: skip
 
+# Normalization of the transform with the opposite sign in the exponent.
 _CONJUGATE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
-"""Normalization of the transform with the opposite sign in the exponent."""
 
 
 def _to_length(x: Tensor, axis: int, length: Size) -> Tensor:

@@ -29,8 +29,8 @@ __all__ = [
     "reduced_shape", "sizes_of", "slice_length", "written",
 ]  # fmt: skip
 
+# Exclusive upper bound of lengths.
 LONGEST = 2**63
-"""Exclusive upper bound of lengths."""
 
 
 def broadcast(*shapes: Shape) -> Shape:
@@ -230,11 +230,11 @@ def _may_count_from_end(bound: Length) -> bool:
     return (hint is not None and hint < 0) or any(not node.shape for node in bound.nodes())
 
 
+# Declare a function that works along the axes in its option `axis` or `axes`; for parameters, see `Operation`.
 along_axes = functools.partial(declare, tags=frozenset({ALONG_AXES_TAG}))
-"""Declare a function that works along the axes in its option `axis` or `axes`; for parameters, see `Operation`."""
 
+# Declare a function of the matrices in the last two axes.
 of_matrices = functools.partial(declare, tags=frozenset({MATRICES_TAG}))
-"""Declare a function of the matrices in the last two axes."""
 
 
 def published(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
