@@ -109,7 +109,7 @@ def test_its_machine_makes_rows_of_a_label_up() -> None:
         ({}, {"y": [float("nan")] * 150}, "Input y contains NaN"),
         ({}, {"y": np.zeros((150, 2))}, "y should be a 1d array"),
         *(({}, {"sample_weight": w}, "sample_weight") for w in ([1.0], [-1.0] * 150, [0.0] * 150, ["a"] * 150)),
-        *(({"generative": g}, {}, "generative must be a number, at least 0") for g in (-1, float("inf"), True, "much")),
+        *(({"generative": g}, {}, "generative must be a finite number") for g in (-1, float("inf"), True, "much")),
     ],
 )
 def test_arguments_are_checked_first(settings: dict[str, Any], given: dict[str, Any], message: str) -> None:

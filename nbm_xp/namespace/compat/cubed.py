@@ -1,8 +1,9 @@
 """Of cubed, what gives wrong values; all else is as it is.
 
-`concat` cuts what it reads by the blocks of its result: an array in one block longer than the blocks of another gives
-wrong elements, or an error inside a task. `stack` takes all arrays to be split as the first is. Here they get arrays
-with equal blocks. `all` and `any` of an array without elements are without axes, whatever was given.
+`concat` takes no negative axis, and cuts what it reads by the blocks of its result: an array in one block longer than
+the blocks of another gives wrong elements, or an error inside a task. `stack` takes all arrays to be split as the first
+is. Here they get arrays with equal blocks. `all` and `any` of an array without elements are without axes, whatever was
+given.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ def concat(arrays: Any, /, *, axis: int | None = 0, chunks: Any = None) -> Any:
     if axis is None:
         arrays, axis = [cubed.reshape(array, (-1,)) for array in arrays], 0
     if len({array.ndim for array in arrays}) == 1 and -arrays[0].ndim <= axis < arrays[0].ndim:
+        axis %= arrays[0].ndim
         length = max((array.chunksize[axis] for array in arrays if array.numblocks[axis] > 1), default=0)
         arrays = [_split(array, axis, length) if 0 < length < array.shape[axis] else array for array in arrays]
     return cubed.concat(arrays, axis=axis, chunks=chunks)
