@@ -15,7 +15,7 @@ from nbm_xp.tape import function, gradients, placeholder, threads
 from nbm_xp.tape import namespace as recorded
 
 from .harness import Contender, Row, power
-from .libraries import Library, absent, elsewhere
+from .libraries import Library, absent, elsewhere, start_jax
 
 SIZE, BLOCK = 10**7, 1 << 14
 OVER_COMPILED, OVER_COMPILED_GRADIENT = 1.10, 1.20
@@ -128,6 +128,7 @@ def jitted(library, chain, host, *, with_gradient=False, at_most=None):
         return missing
     if library.name != "numpy":
         return elsewhere("jax.jit", library)
+    start_jax(library.threads)
     jax = importlib.import_module("jax")
     jnp = importlib.import_module("jax.numpy")
 

@@ -13,7 +13,7 @@ import numpy as np
 from nbm_xp.graphs import GraphMachine, edwards_anderson, random_regular
 
 from .harness import Contender, Row, power
-from .libraries import Library, absent, elsewhere
+from .libraries import Library, absent, elsewhere, start_jax
 
 SIDE, REGULAR, EDGES = 256, 10**6, 10**7
 OVER_THRML, OVER_THRML_IN_WORDS, OVER_THRML_REGULAR = 1 / 10, 1 / 100, 1 / 5
@@ -79,6 +79,7 @@ def thrml(library: Library, machine: GraphMachine, chains: int, sweeps: int, at_
         return elsewhere(name, library)
     if gone := absent(name, "thrml"):
         return gone
+    start_jax(library.threads)
     jax, peer, models = (importlib.import_module(module) for module in ("jax", "thrml", "thrml.models"))
     jnp, layout = jax.numpy, machine.layout
     nodes = [peer.SpinNode() for _ in range(machine.n_units)]

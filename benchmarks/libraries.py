@@ -64,8 +64,8 @@ def open_library(name: str, threads: int, smaller: int = 1) -> Library:
     set_backend(known)
     if importlib.util.find_spec("torch"):
         importlib.import_module("torch").set_num_threads(threads)
-    if importlib.util.find_spec("jax"):
-        _start_jax(threads)
+    if known == "jax":
+        start_jax(threads)
     device = ""
     if known == "cupy":
         cuda = importlib.import_module("cupy").cuda
@@ -76,7 +76,7 @@ def open_library(name: str, threads: int, smaller: int = 1) -> Library:
     return Library(known, xp, threads, device, smaller)
 
 
-def _start_jax(threads: int) -> None:
+def start_jax(threads: int) -> None:
     """Start JAX, which has no setting of threads: it makes one for each processor that it may use when it starts."""
     jnp = importlib.import_module("jax.numpy")
     if not hasattr(os, "sched_setaffinity"):
