@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 
-from nbm_xp.rng.digests import FILE, LENGTHS, ROWS, digests, recorded
+from nbm_xp.cli.digests import FILE, LENGTHS, ROWS, digests, recorded
 
 
 def main(arguments: list[str]) -> int:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from nbm_xp import tape
-from nbm_xp.namespace import dtype_name, dtype_of, floatx
-from nbm_xp.rng import RandomStreams, elementary, hashed_seed
+from nbm_xp.namespace import dtype_name, dtype_of, elementary, floatx
+from nbm_xp.rng import RandomStreams, hashed_seed
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, Shape, floats, sizes

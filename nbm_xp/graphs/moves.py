@@ -1,8 +1,8 @@
 """Moves: the update rules of a sweep. To add a move, add an entry to `MOVES`.
 
 Contract: the same bits on every library. Sums are exact (see `layout`), exponentials are computed by
-`nbm_xp.rng.elementary`, and all other operations are correctly rounded under IEEE 754. The size of a cluster depends on
-the data, so cluster moves synchronise with a device several times per sweep.
+`nbm_xp.namespace.elementary`, and all other operations are correctly rounded under IEEE 754. The size of a cluster
+depends on the data, so cluster moves synchronise with a device several times per sweep.
 
 In a multi-spin sweep, a spin is set against its local field, of absolute value f, with the probability
 q = 1 / (1 + exp(2 β f)), namely if ``u < ceil(q 2**41)``. The 10 high bits of the integer u come from random numbers
@@ -27,8 +27,8 @@ from typing import Any, Final, NamedTuple, Protocol
 from nbm_xp.machines import Array, Namespace
 from nbm_xp.machines.units import Units
 from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace, wide_dtypes
+from nbm_xp.namespace.elementary import exp
 from nbm_xp.namespace.kernels import kernel, or_kernel
-from nbm_xp.rng.elementary import exp
 
 from .energy_model import EnergyModel
 from .layout import Colour, Layout, roots_of

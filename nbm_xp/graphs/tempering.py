@@ -17,10 +17,10 @@ from nbm_xp.machines import Array
 from nbm_xp.machines.exchanges import distances, due, laid_out, odd_pairs
 from nbm_xp.machines.rows import numbers
 from nbm_xp.namespace import host_namespace, to_numpy
+from nbm_xp.namespace.elementary import exp
 from nbm_xp.namespace.errors import positive_int
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS
 from nbm_xp.rng import jump
-from nbm_xp.rng.elementary import exp
 
 from .chain_groups import Numbers
 from .chains import Chains, started

@@ -26,12 +26,12 @@ from typing import Any, Final, TypeAlias
 
 from nbm_xp.namespace import array_namespace, asarray, dtype_name, dtype_of, get_namespace, host_namespace, wide_dtypes
 from nbm_xp.namespace.compiling import compiled
+from nbm_xp.namespace.elementary import cos, log, sin, sqrt
 from nbm_xp.namespace.libraries import HOST
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, State
 
 from . import recurrence
-from .elementary import cos, log, sin, sqrt
 
 __all__ = [
     "DTYPES", "HOST", "Shape", "advance", "at_places", "block_runs", "elements", "from_integers", "normal_of_pairs",

@@ -21,7 +21,7 @@ from nbm_xp.boltzmann import RBM
 from nbm_xp.cli import inputs
 from nbm_xp.cli.commands import check_bits
 from nbm_xp.cli.commands import sample as sampling
-from nbm_xp.rng.digests import LENGTHS, ROWS, recorded
+from nbm_xp.cli.digests import LENGTHS, ROWS, recorded
 from tests.helpers.command import PNG, ran, refused, run, told
 
 MODEL = "model.safetensors"

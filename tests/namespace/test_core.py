@@ -23,9 +23,9 @@ import pytest
 import nbm_xp
 from nbm_xp import keras2 as K
 from nbm_xp.graphs import GraphMachine, edwards_anderson, lattice
-from nbm_xp.namespace import core, exponentials, host_namespace
+from nbm_xp.namespace import core, elementary, exponentials, host_namespace
 from nbm_xp.namespace.convolution import winograd
-from nbm_xp.rng import Generator, bernoulli, elementary, substreams
+from nbm_xp.rng import Generator, bernoulli, substreams
 from nbm_xp.rng.draws import binomial_of_sigmoid, normal
 from nbm_xp.rng.uniforms import advance
 from nbm_xp.tape import value_and_grad

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nbm_xp.namespace import (
     asarray,
     core,
+    elementary,
     get_namespace,
     installed_libraries,
     kernels,
@@ -21,7 +22,7 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2
-from nbm_xp.rng import Generator, elementary
+from nbm_xp.rng import Generator
 from nbm_xp.rng.distributions import sampling
 from nbm_xp.rng.distributions.counts import binomial, poisson
 from nbm_xp.rng.distributions.gammas import gamma

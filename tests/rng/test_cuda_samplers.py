@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import to_numpy
+from nbm_xp.namespace.elementary import exp, log, normal_quantile, sqrt, truncated_normal
 from nbm_xp.namespace.mrg31k3p import cuda_draws as cuda
 from nbm_xp.rng import Generator
 from nbm_xp.rng.distributions.counts import _poisson_constants
-from nbm_xp.rng.elementary import exp, log, normal_quantile, sqrt, truncated_normal
 from nbm_xp.rng.tasks import of_block
 from tests.helpers.host_kernels import InPlace
 from tests.helpers.libraries import Library, libraries

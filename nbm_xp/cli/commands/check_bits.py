@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from nbm_xp.rng.digests import DRAWS, LENGTHS, digests, recorded
-
 from .. import inputs
+from ..digests import DRAWS, LENGTHS, digests, recorded
 from ..errors import InputError
 from ..output import answer, work_bar
 from . import options

@@ -1,7 +1,7 @@
 """MRG31k3p for NumPy arrays: the states and numbers that the compiled core makes.
 
-Contract: the bits of `nbm_xp.rng.recurrence`, `uniforms`, `elementary` and `distributions`; no lock is held, so that
-threads run side by side.
+Contract: the bits of `nbm_xp.rng.recurrence`, `uniforms` and `distributions`, and of `nbm_xp.namespace.elementary`; no
+lock is held, so that threads run side by side.
 """
 
 from __future__ import annotations

@@ -25,10 +25,10 @@ from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace
 from nbm_xp.namespace.compiling import repeated
+from nbm_xp.namespace.elementary import exp, expm1, log, log1p, log_factorial, quotient, series_in, sqrt, stirling_error
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.approximations import HALF_LOG_TWO_PI, MANY_EVENTS, large_poisson_deviance
 
-from ..elementary import exp, expm1, log, log1p, log_factorial, quotient, series_in, sqrt, stirling_error
 from ..rules import ABOVE_ONE, BELOW_ONE, PROBABILITY, RATE, SOME_PROBABILITY, TRIALS, Rule
 from ..tasks import ElementUniforms
 from ..uniforms import two_draws

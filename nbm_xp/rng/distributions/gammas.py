@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace
+from nbm_xp.namespace.elementary import exp, log, normal_quantile, quotient, sqrt
 from nbm_xp.namespace.mrg31k3p.approximations import SURELY_ACCEPTED
 
-from ..elementary import exp, log, normal_quantile, quotient, sqrt
 from ..rules import LARGEST_MEAN, NOT_NEGATIVE, POSITIVE, SOME_PROBABILITY, Rule
 from ..tasks import ElementUniforms
 from ..uniforms import two_draws

@@ -19,11 +19,11 @@ from functools import partial, reduce
 from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace, asarray, dtype_of, is_array
+from nbm_xp.namespace.elementary import log
 from nbm_xp.namespace.kernels import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1
 
 from ..draws import by_kernel, less
-from ..elementary import log
 from ..rules import PROBABILITY, TRIALS, Rule, interval, require, require_enough, require_held, require_weights
 from ..tasks import Draw, ElementUniforms, of_block
 from ..uniforms import Shape

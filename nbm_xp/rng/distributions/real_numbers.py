@@ -19,10 +19,9 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from nbm_xp.namespace import array_namespace
+from nbm_xp.namespace import array_namespace, elementary
+from nbm_xp.namespace.elementary import arctan, cos, exp, expm1, log, log1p, normal_quantile, quotient, sin, sqrt
 
-from .. import elementary
-from ..elementary import arctan, cos, exp, expm1, log, log1p, normal_quantile, quotient, sin, sqrt
 from ..rules import FINITE, NOT_NEGATIVE, POSITIVE, Rule
 from ..tasks import ElementUniforms
 from ..uniforms import two_draws

@@ -15,10 +15,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 from nbm_xp.namespace import array_namespace, asarray, concrete_int, dtype_of, put
 from nbm_xp.namespace.compiling import is_traced, repeated
+from nbm_xp.namespace.elementary import cos, exp, log, log1p, sqrt
 from nbm_xp.namespace.mrg31k3p.integers import OUTPUT_STEPS
 
 from .. import recurrence
-from ..elementary import cos, exp, log, log1p, sqrt
 from ..rules import NOT_NEGATIVE, Rule, require, require_finite_in, require_together
 from ..tasks import ElementUniforms
 from ..uniforms import two_draws

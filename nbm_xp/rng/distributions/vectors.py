@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace, asarray, concrete_int, dtype_of, wide_dtypes
 from nbm_xp.namespace.compiling import is_traced
+from nbm_xp.namespace.elementary import exp, log, quotient
 
-from ..elementary import exp, log, quotient
 from ..rules import FINITE, NOT_NEGATIVE, TRIALS, Rule, require, require_held
 from ..tasks import Draw
 from ..uniforms import Shape

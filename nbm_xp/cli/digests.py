@@ -1,4 +1,4 @@
-"""Digests of long draws, to compare machines, libraries and kernels.
+"""Digests of long draws, which `check-bits` compares machines, libraries and kernels by.
 
 Contract: a row is a distribution, its parameters and a dtype. Its digest for ``n`` numbers is the first 32 hexadecimal
 digits of the SHA-256 of their little-endian bytes, in C order. They are the first ``n`` numbers that `Generator(SEED)`
@@ -17,9 +17,8 @@ from typing import Any, Final, TypeAlias
 
 from nbm_xp.namespace import to_numpy
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS
-
-from .distributions import DISTRIBUTIONS
-from .generator import Generator
+from nbm_xp.rng import Generator
+from nbm_xp.rng.distributions import DISTRIBUTIONS
 
 SEED: Final = 2026
 
