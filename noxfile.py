@@ -101,9 +101,9 @@ def tests(session: nox.Session) -> None:
 def ci(session: nox.Session) -> None:
     """All of the continuous integration in one environment: documentation, Dask's expressions, Keras, then the suite.
 
-    The suite combines `tests`, `libraries`, `strangers` and `cuda_text`, so that tests are collected once.
+    The suite combines `tests`, `libraries`, `unregistered` and `cuda_text`, so that tests are collected once.
     """
-    groups = ("test", "strangers", "cuda-text", "docs")
+    groups = ("test", "unregistered", "cuda-text", "docs")
     install(session, *groups, extras=f"{EXTRAS},jax", packages=(TORCH, *BESIDE_KERAS))
     build_site(session)
     run_on_expressions(session, *ON_EXPRESSIONS)
@@ -142,10 +142,10 @@ def libraries(session: nox.Session) -> None:
 
 
 @nox.session
-def strangers(session: nox.Session) -> None:
+def unregistered(session: nox.Session) -> None:
     """Tests on unregistered array API libraries: cubed, marray, and ndonnx with its ONNX models."""
-    install(session, "test", "strangers")
-    names = ("test_strangers", "test_namespace_mixed", "test_onnx")
+    install(session, "test", "unregistered")
+    names = ("test_unregistered", "test_namespace_mixed", "test_onnx")
     pytest(session, *(f"tests/property/{name}.py" for name in names), "-m", "not slow")
 
 

@@ -29,9 +29,9 @@ from nbm_xp.machines import Array
 from nbm_xp.namespace import array_namespace
 
 _HALVINGS = 60
-_NEVER = -10.0  # nats: states of a lower log-ratio are very improbable in the lower machine of a pair
-_FEW = 0.02  # largest acceptable fraction of such states
-_NEWS = 0.5  # nats: largest acceptable difference of the estimates
+_IMPROBABLE = -10.0  # nats: states of a lower log-ratio are very improbable in the lower machine of a pair
+_LEAST_OVERLAP = 0.98  # smallest acceptable fraction of the other states
+_MOST_DISAGREEMENT = 0.5  # nats: largest acceptable difference of the estimates
 
 
 class LadderWarning(RuntimeWarning):
@@ -53,12 +53,12 @@ class LadderEstimate:
         Effective sample size of the last machine's chains, by the difference of free energies to the machine below.
     r_hat : float
         R-hat of the same differences.
-    parting : float
+    disagreement : float
         Difference in nats, beyond chance, between the estimates of log Z by the lower and by the higher machines, and
         by earlier and by later steps. `standard_error` includes it.
-    cut_off : float
-        Largest share of a machine's states that are very improbable in the machine below: exchanges do not determine
-        their probability.
+    overlap : float
+        Smallest share of a machine's states that are not very improbable in the machine below: exchanges do not
+        determine the probability of the others.
     """
 
     log_z: float
@@ -66,29 +66,29 @@ class LadderEstimate:
     acceptance: tuple[float, ...]
     effective: float = math.nan
     r_hat: float = math.nan
-    parting: float = 0.0
-    cut_off: float = 0.0
+    disagreement: float = 0.0
+    overlap: float = 1.0
 
     @property
-    def is_cut(self) -> bool:
-        """Whether more than a few states of a machine are very improbable in the machine below."""
-        return self.cut_off > _FEW
+    def overlaps(self) -> bool:
+        """Whether at most a few states of a machine are very improbable in the machine below."""
+        return self.overlap >= _LEAST_OVERLAP
 
     @property
     def doubts(self) -> str | None:
         """The reason why the estimate may be wrong, if there is one."""
-        if self.is_cut:
-            return f"{self.cut_off:.0%} of a machine's states are such as the machine below it on the ladder never has"
-        if self.parting > max(_NEWS, self.standard_error / 2):
-            told = "what the ladder's chains tell of it, upwards or downwards, early or late"
-            return f"{told}, parts by {self.parting:.1f} nats"
+        if not self.overlaps:
+            return f"{1 - self.overlap:.0%} of a machine's states are very improbable in the machine below it"
+        if self.disagreement > max(_MOST_DISAGREEMENT, self.standard_error / 2):
+            estimates = "estimates from lower and higher machines of the ladder, or from earlier and later steps,"
+            return f"{estimates} differ by {self.disagreement:.1f} nats beyond chance"
         return None
 
     def warn(self, stacklevel: int = 2) -> None:
         """Warn if the error of the estimate may exceed its standard error."""
         if self.doubts is not None:
-            cure = "ais() and reverse_ais() bracket it; a lower learning_rate makes a ladder that holds"
-            warnings.warn(f"log Z may be off: {self.doubts}. {cure}", LadderWarning, stacklevel=stacklevel + 1)
+            advice = "ais() and reverse_ais() bracket it; a lower learning_rate leads to a ladder with more overlap"
+            warnings.warn(f"log Z may be wrong: {self.doubts}. {advice}", LadderWarning, stacklevel=stacklevel + 1)
 
     @property
     def log_z_low(self) -> float:
@@ -142,7 +142,7 @@ def bennett(up: Array, down: Array) -> tuple[float, float]:
     return total, math.sqrt(chains * spread)
 
 
-def parting(up: Array, down: Array) -> float:
+def disagreement(up: Array, down: Array) -> float:
     """Return the differences, beyond three standard errors, of estimates that should agree, summed over all pairs.
 
     Parameters
@@ -152,12 +152,12 @@ def parting(up: Array, down: Array) -> float:
 
     Examples
     --------
-    Half of the higher machine's chains are in states that the lower one never has: log 2, minus three standard errors.
+    Half of the higher machine's chains are in states improbable in the lower one: log 2, minus three standard errors.
 
     >>> import numpy as np
-    >>> from nbm_xp.boltzmann.bridging import parting
+    >>> from nbm_xp.boltzmann.bridging import disagreement
     >>> down = np.concatenate([np.zeros((4, 1, 50)), np.full((4, 1, 50), 30.0)], axis=2)
-    >>> bool(0.3 < parting(np.zeros((4, 1, 100)), down) < np.log(2))
+    >>> bool(0.3 < disagreement(np.zeros((4, 1, 100)), down) < np.log(2))
     True
     """
     xp = array_namespace(up)
@@ -182,8 +182,8 @@ def _alone(exponents: Array) -> tuple[Array, Array]:
     return top + xp.log(mean), spread / mean**2
 
 
-def cut_off(up: Array, down: Array) -> float:
-    """Return the largest fraction, over pairs, of the higher machine's states that are improbable in the lower one.
+def overlap(up: Array, down: Array) -> float:
+    """Return the smallest share, over pairs, of the higher machine's states that are not improbable in the lower one.
 
     Parameters
     ----------
@@ -192,8 +192,8 @@ def cut_off(up: Array, down: Array) -> float:
     """
     xp = array_namespace(down)
     rises, _ = _alone(-up)
-    never = xp.astype(rises[:, None] - down < _NEVER, down.dtype)
-    return float(xp.max(xp.mean(never, axis=(0, 2))))
+    probable = xp.astype(rises[:, None] - down >= _IMPROBABLE, down.dtype)
+    return float(xp.min(xp.mean(probable, axis=(0, 2))))
 
 
 def _forces(up: Array, down: Array, constants: Array) -> tuple[Array, Array]:

@@ -99,7 +99,7 @@ def warning_text(
     if impossible:
         told += ", and one of them a probability above 1: the chains that tell log Z miss places that the machine has"
     if doubts is not None:
-        told += f", which may be off: {doubts}"
+        told += f", which may be wrong: {doubts}"
     if by_ptt:
         return f"{told}. It learns faster than its chains follow: a lower learning_rate helps, or more n_gibbs"
     if now.r_hat is not None and now.r_hat > _MIXED:

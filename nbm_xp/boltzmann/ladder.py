@@ -29,7 +29,7 @@ from nbm_xp.machines.exchanges import due, odd_pairs
 from nbm_xp.machines.randomness import ChainFunction, ChainStreams
 from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespace, to_numpy
 
-from .bridging import LadderEstimate, bennett, cut_off, parting
+from .bridging import LadderEstimate, bennett, disagreement, overlap
 from .chains import Chains, Machine, States, beside, in_order
 from .energy import Parameters, decoded, free_energy, local_field, shape_of, sweep
 from .partition import constant, log_partition_of_biases
@@ -330,10 +330,10 @@ def estimate(machine: Machine, up: Array, down: Array) -> LadderEstimate:
     xp, count = host_namespace(), len(machine.topology.connections)
     up, down = (asarray(to_numpy(part), xp, "float64") for part in (up, down))
     base = log_partition_of_biases(machine.topology, [to_numpy(bias[0, :]) for bias in machine.ladder[count:]])
-    (rise, error), apart = bennett(up, down), parting(up, down)
+    (rise, error), apart = bennett(up, down), disagreement(up, down)
     acceptance = xp.mean(xp.exp(xp.minimum(-(up + down), xp.zeros((), dtype=up.dtype))), axis=(0, 2))
     looks = down[:, -1, :].T
     enough = looks.shape[1] >= 4
     effective, found = (float(of(looks)) if enough else math.nan for of in (effective_size, r_hat))
     shares = tuple(float(share) for share in acceptance)
-    return LadderEstimate(base + rise, math.hypot(error, apart), shares, effective, found, apart, cut_off(up, down))
+    return LadderEstimate(base + rise, math.hypot(error, apart), shares, effective, found, apart, overlap(up, down))

@@ -122,15 +122,15 @@ class TrainingDiagnostics:
         count, total = self._count, int(self.model.n_iter)
         return epoch * count // total > (epoch - 1) * count // total
 
-    def after_epoch(self, epoch: int, weighed: LadderEstimate | None) -> Diagnostics | None:
+    def after_epoch(self, epoch: int, known: LadderEstimate | None) -> Diagnostics | None:
         """Diagnose the machine if the epoch is due or log Z is already estimated; warn of failures."""
         due = self.due(epoch)
-        if weighed is None and not due:
+        if known is None and not due:
             return None
         if not self.model.state_.is_finite:
             return None
         rows = self._followed_rows()
-        found = self._by_ladder(epoch, weighed, rows, due) if weighed is not None else self._by_annealing(epoch, rows)
+        found = self._by_ladder(epoch, known, rows, due) if known is not None else self._by_annealing(epoch, rows)
         self.model.diagnostics_.append(found)
         if due and not self._told:
             trouble, before = self._trouble(), self._in_trouble
@@ -162,9 +162,9 @@ class TrainingDiagnostics:
             self._likeliest = float(to_numpy(B.max(found)))
         if self._weights is None or rows is not self._rows:
             return float(to_numpy(B.mean(found)))
-        return self._weighed(asarray(to_numpy(found), host_namespace(), "float64"))
+        return self._weighted_mean(asarray(to_numpy(found), host_namespace(), "float64"))
 
-    def _weighed(self, values: Array) -> float:
+    def _weighted_mean(self, values: Array) -> float:
         """Return the weighted mean of one number for each of `_followed_rows`, in host memory."""
         if self._weights is None:
             return float(B.mean(values))
@@ -173,29 +173,29 @@ class TrainingDiagnostics:
     def _held_out_mean(self, log_z: Array) -> float | None:
         return None if self._held_out is None else self._mean(self._held_out, log_z)
 
-    def _by_ladder(self, epoch: int, weighed: LadderEstimate, rows: Array, due: bool) -> Diagnostics:
+    def _by_ladder(self, epoch: int, known: LadderEstimate, rows: Array, due: bool) -> Diagnostics:
         """Return diagnostics from the ladder of the training; if due, compare its log Z with a short annealing.
 
         Annealing is unbiased for Z, so it overestimates Z a hundredfold with a probability of at most 1/100. If it
         finds more than the ladder does, the chains of the ladder miss modes of the machine.
         """
-        self._doubts, missed = weighed.doubts, 0.0
+        self._doubts, missed = known.doubts, 0.0
         if due:
             found, _ = self._annealed(epoch, rows)
-            missed = found.log_z - weighed.log_z
-            if missed > 3 * weighed.standard_error + _UNLIKELY:
+            missed = found.log_z - known.log_z
+            if missed > 3 * known.standard_error + _UNLIKELY:
                 self._doubts = f"annealing finds {missed:.1f} nats more of Z than the chains on the ladder"
             else:
                 missed = 0.0
         return Diagnostics(
             epoch,
-            self._mean(rows, weighed),
-            math.hypot(weighed.standard_error, missed),
-            weighed.log_z,
-            weighed.effective,
-            held_out=self._held_out_mean(weighed),
-            r_hat=weighed.r_hat,
-            acceptance=weighed.acceptance,
+            self._mean(rows, known),
+            math.hypot(known.standard_error, missed),
+            known.log_z,
+            known.effective,
+            held_out=self._held_out_mean(known),
+            r_hat=known.r_hat,
+            acceptance=known.acceptance,
         )
 
     @property
@@ -234,7 +234,7 @@ class TrainingDiagnostics:
             pseudo_likelihood=value if measure == "pseudo-likelihood" else None,
             r_hat=float(scale_reduction(B.reshape(sides.along(moved), (_PLACES, -1)))),
             share=sides.weighted_share(visible, found.log_weights),
-            data_share=self._weighed(sides.above(self._states(rows))),
+            data_share=self._weighted_mean(sides.above(self._states(rows))),
             chain_share=self._chain_share(sides),
         )
 
@@ -307,7 +307,7 @@ class TrainingDiagnostics:
         rows = self._states(self._followed_rows())
         energies = B.sum(units.own_energy(rows), axis=1) - B.dot(rows, base)
         log_z = float(B.eval(marginalised_layer(self.model.state_.topology, 0, constant(base, "float64"))))
-        return -self._weighed(energies) - log_z
+        return -self._weighted_mean(energies) - log_z
 
 
 def _purpose(epoch: int) -> str:

@@ -237,7 +237,7 @@ def concrete_int(x: Any) -> int:
     if is_lazy(dispatch.array_namespace(x)):
         title = "a Dask array" if library == "dask" else f"an array of {library}"
         raise TypeError(
-            f"the value of {title} is not known before it is computed, and is never computed unasked: "
+            f"the value of {title} is not known before it is computed, and is never computed implicitly: "
             "pass an int, or int(x.compute())"
         )
     return int(x)

@@ -367,7 +367,7 @@ def _why_unknown(node: Node, *, for_good: bool) -> str | None:
         if needed.op in LEAVES or needed.memo is not None:
             arrays.append(held(needed))
     if is_lazy(_library_of(arrays)):
-        return "it depends on lazy arrays, which are never computed unasked"
+        return "it depends on lazy arrays, which are never computed implicitly"
     return None
 
 

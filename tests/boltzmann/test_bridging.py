@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import RBM, LadderEstimate, LadderWarning, TrainingWarning
-from nbm_xp.boltzmann.bridging import bennett, cut_off, parting
+from nbm_xp.boltzmann.bridging import bennett, disagreement, overlap
 from nbm_xp.boltzmann.training_diagnostics import TrainingDiagnostics
 from tests.boltzmann.test_tempered import on_a_ladder
 
@@ -25,23 +25,23 @@ def two_places(tilt: float) -> RBM:
     return found
 
 
-def test_a_standard_error_counts_that_chains_have_not_found_their_places() -> None:
+def test_the_standard_error_includes_that_chains_have_not_reached_equilibrium() -> None:
     """Of two modes the chains begin in the lesser: within a dozen steps they have not left it, but they agree."""
     model = two_places(8.0)
     exact = model.log_partition()
-    with pytest.warns(LadderWarning, match="log Z may be off: what the ladder's chains tell .* ais"):
+    with pytest.warns(LadderWarning, match="log Z may be wrong: estimates from lower and higher machines .* ais"):
         found = model.ladder_log_partition(100, 12, random_state=1)
-    of_chains_alone = math.sqrt(found.standard_error**2 - found.parting**2)
+    of_chains_alone = math.sqrt(found.standard_error**2 - found.disagreement**2)
     assert exact - found.log_z > 10 * of_chains_alone  # which was all that was told
     assert found.log_z_low < exact < found.log_z_high
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         long = model.ladder_log_partition(100, 400, random_state=1)
-    assert long.parting == long.cut_off == 0.0
+    assert (long.disagreement, long.overlap) == (0.0, 1.0)
     assert abs(long.log_z - exact) < 4 * long.standard_error < 0.2
 
 
-def test_pairs_whose_chains_lie_in_different_places_part() -> None:
+def test_estimates_from_chains_in_different_modes_disagree() -> None:
     """The higher machine's second place, e³ times as probable as the first, is one that its chains do not know."""
     random = np.random.default_rng(0)
     up = np.where(random.random((20, 1, 100)) < 0.5, -3.0, 0.0)
@@ -49,16 +49,16 @@ def test_pairs_whose_chains_lie_in_different_places_part() -> None:
     found, error = bennett(up, down)
     exact = math.log(0.5 + 0.5 * math.exp(3.0))
     assert exact - found > 10 * error
-    assert exact - found < 3 * math.hypot(error, parting(up, down))
+    assert exact - found < 3 * math.hypot(error, disagreement(up, down))
 
 
-def test_states_that_the_machine_below_never_has_are_counted() -> None:
+def test_overlap_counts_the_states_that_are_improbable_in_the_machine_below() -> None:
     down = np.zeros((4, 3, 50))
     down[:, 1, :5] = 40.0
-    assert cut_off(np.zeros((4, 3, 50)), down) == pytest.approx(0.1)
-    cut = LadderEstimate(0.0, 0.01, (0.5,), cut_off=0.1)
-    with pytest.warns(LadderWarning, match="10% of a machine's states are such as the machine below"):
-        cut.warn()
+    assert overlap(np.zeros((4, 3, 50)), down) == pytest.approx(0.9)
+    found = LadderEstimate(0.0, 0.01, (0.5,), overlap=0.9)
+    with pytest.warns(LadderWarning, match="10% of a machine's states are very improbable in the machine below it"):
+        found.warn()
 
 
 def test_warnings_point_to_the_line_that_called_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,13 +67,13 @@ def test_warnings_point_to_the_line_that_called_the_model(monkeypatch: pytest.Mo
     monkeypatch.setattr(LadderEstimate, "doubts", "this and that")
     calls: list[Any] = [lambda: model.ladder_log_partition(5, 4), lambda: model.score(rows)]
     for call in calls:
-        with pytest.warns(LadderWarning, match="log Z may be off: this and that") as told:
+        with pytest.warns(LadderWarning, match="log Z may be wrong: this and that") as told:
             call()
         assert [warning.filename for warning in told] == [__file__]
 
 
 def test_bennetts_ratio_of_two_normal_distributions() -> None:
-    """Of energies ½x² and ½(x-1)² + 3: log Z falls by 3, known from overlapping samples, which part by chance alone."""
+    """Of energies ½x² and ½(x-1)² + 3: log Z falls by 3, known from overlapping samples, which differ by chance."""
     random = np.random.default_rng(0)
     errors = []
     for _ in range(40):
@@ -82,12 +82,12 @@ def test_bennetts_ratio_of_two_normal_distributions() -> None:
         down = 0.5 * high**2 - 0.5 * (high - 1) ** 2 - 3
         found, error = bennett(up, down)
         errors.append((found + 3) / error)
-        assert parting(up, down) < 0.1
-        assert cut_off(up, down) == 0.0
+        assert disagreement(up, down) < 0.1
+        assert overlap(up, down) == 1.0
     assert abs(np.mean(errors)) < 0.6
     assert 0.6 < np.std(errors) < 1.5  # the error bars are as long as they should be
     assert bennett(up[:, :, :1], down[:, :, :1])[1] == np.inf
-    assert parting(up[:, :, :1], down[:, :, :1]) == 0.0  # one chain tells nothing of chance
+    assert disagreement(up[:, :, :1], down[:, :, :1]) == 0.0  # one chain tells nothing of chance
 
 
 def test_annealing_that_finds_more_of_z_than_the_ladder_is_told() -> None:

@@ -1,4 +1,4 @@
-"""What a model refuses, it refuses before any work, naming the argument."""
+"""What a model rejects, it rejects before any work, naming the argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command does what it says; what it cannot use it refuses in one line, with exit code 2 and no file written."""
+"""The command does what it says; what it cannot use it rejects in one line, with exit code 2 and no file written."""
 
 from __future__ import annotations
 

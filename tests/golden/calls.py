@@ -23,7 +23,7 @@ RECORDING = {"normalize_batch_in_training", "rnn"}
 """Programs that only record, and leave what they made to be computed."""
 
 ASK_FOR_VALUES = {"arange", "ctc_decode", "ctc_label_dense_to_sparse", "ifelse", "print_tensor", "scan", "switch"}
-"""What asks for a value, which lazy arrays do not tell unasked."""
+"""What asks for a value, which lazy arrays do not give without a computation."""
 GIVE_NO_ARRAYS = {"dtype", "is_sparse", "ndim", "shape", "to_dense"}
 
 

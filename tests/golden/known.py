@@ -15,7 +15,7 @@ _LAZY = "the length of the result depends on values, which a lazy array has only
 _CLAMPED = "JAX takes the nearest index there is for one out of range, and its traced code cannot raise"
 _WRAPPED = "CuPy wraps an index array that is out of range, and would have to wait for the device to refuse it"
 _SIZE = "a size in a variable is not known before the variable's lazy array is computed"
-_CHOICE = "a Dask array decides only in a recorded computation: at once, it would have to be computed unasked"
+_CHOICE = "a Dask array decides only in a recorded computation: at once, it would have to be computed implicitly"
 
 REMARKED = {
     "natural_bm": "exp/large exp/large64 log/negative log/non-finite pow/negative-base-fraction square/large",

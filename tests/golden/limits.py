@@ -1,4 +1,4 @@
-"""What happens where an original refused what it need not have: ours either refuses it too, or has one known answer.
+"""What happens where an original refused what it need not have: ours either rejects it too, or has one known answer.
 
 Each case named ``limit-…`` has its entry in ``limits.json``; ``RECORD_LIMITS=1 pytest -n 0 tests/golden -k limit-``
 adds those that are not in it yet.
@@ -40,7 +40,7 @@ def hold(key: str, error: Exception | None, answer: Any) -> None:
         FILE.write_text(json.dumps(KNOWN, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     assert key in KNOWN, f"{key} is not in {FILE.name}; it came to {found!r}"
     if backend() != "numpy" and REFUSED in (found, KNOWN[key]):
-        return  # what one library refuses, another may do: places out of range, for one
+        return  # what one library rejects, another may do: places out of range, for one
     assert same(found, KNOWN[key]), f"{key} came to {found!r}, and {FILE.name} has {KNOWN[key]!r}"
 
 

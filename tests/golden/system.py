@@ -187,7 +187,7 @@ class System:
         except REFUSALS as refusal:
             error = refusal
         except RuntimeError as refusal:
-            assert self.library.name == "torch"  # which refuses shapes so
+            assert self.library.name == "torch"  # which rejects shapes so
             error = refusal
         assert error is None or str(error), f"{type(error).__name__} without a message"
         if "/limit-" in case.id:

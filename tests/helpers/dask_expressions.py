@@ -17,7 +17,7 @@ __all__ = ["ERRORS", "KNOWN", "ON_EXPRESSIONS", "expect_error", "mark_known"]
 
 ON_EXPRESSIONS = os.environ.get("DASK_ARRAY__QUERY_PLANNING", "").lower() == "true"
 
-_LENGTHS = "Dask puts blocks together by a rechunk, which refuses unknown lengths: `FinalizeComputeArray`"
+_LENGTHS = "Dask puts blocks together by a rechunk, which rejects unknown lengths: `FinalizeComputeArray`"
 _STEPS = "Dask's rechunk in several steps fails when it is computed: `ones((40, 50), chunks=(7, 11)).rechunk((40, 1))`"
 _NUMBERS = "Dask's operators make an array of a number, which is no part of reading: `x * 2`"
 _DELAYED = "Dask's arrays on expressions have no `to_delayed`, by which a plan gets its blocks"

@@ -13,9 +13,9 @@ from importlib import import_module
 from tests.golden.known import KNOWN as OF_RECORDS
 from tests.helpers.known import reason_of
 from tests.helpers.pages import ROOT
-from tests.helpers.strangers import STRANGERS
 from tests.helpers.tables import CASES
 from tests.helpers.tables.known import KNOWN
+from tests.helpers.unregistered import UNREGISTERED
 
 __all__ = ["TABLES", "with_table"]
 
@@ -61,8 +61,8 @@ def of_the_tape() -> str:
 def of_every_library() -> str:
     """Each documented function of arrays: on libraries with an entry all recorded cases, on others the first call."""
     from tests.golden.test_surfaces import CASES as RECORDED
-    from tests.property.test_strangers import FEW, is_long
-    from tests.property.test_strangers import KNOWN as OF_STRANGERS
+    from tests.property.test_unregistered import FEW, is_long
+    from tests.property.test_unregistered import KNOWN as OF_UNREGISTERED
 
     notes, rows, ways = Notes(), [], ("as_recorded", "of_arrays")
     for call in sorted(FEW, key=lambda call: call.name):
@@ -71,12 +71,12 @@ def of_every_library() -> str:
             notes.mark(reason_of(OF_RECORDS, name, way, case.id) for case in records for way in ways)
             for name in LIBRARIES
         ]
-        for stranger in STRANGERS:
-            tests = () if is_long(call, stranger.name) else ("test_of_arrays", "test_of_variables_and_their_gradients")
-            marks.append(notes.mark(reason_of(OF_STRANGERS, stranger.name, f"{test}-{call}") for test in tests))
+        for each in UNREGISTERED:
+            tests = () if is_long(call, each.name) else ("test_of_arrays", "test_of_variables_and_their_gradients")
+            marks.append(notes.mark(reason_of(OF_UNREGISTERED, each.name, f"{test}-{call}") for test in tests))
         rows.append([f"`{call.name}`", *marks])
-    strangers = [each.id.replace("strict-unlisted", "strict without entry") for each in STRANGERS]
-    return notes.below([*LIBRARIES.values(), *strangers], rows)
+    unregistered_libraries = [each.id.replace("strict-unlisted", "strict without entry") for each in UNREGISTERED]
+    return notes.below([*LIBRARIES.values(), *unregistered_libraries], rows)
 
 
 def of_a_package(module: str) -> str:

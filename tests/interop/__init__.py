@@ -31,7 +31,7 @@ class Foreign:
     name
         The function and what tells the case from its others.
     call
-        ``call(*arrays)``, which finds the namespace of the arrays by itself, as strangers do.
+        ``call(*arrays)``, which finds the namespace of the arrays by itself, as unregistered libraries do.
     arrays
         NumPy arrays, the arguments.
     smooth

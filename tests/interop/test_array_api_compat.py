@@ -30,7 +30,7 @@ def test_sizes() -> None:
         compat.size(placeholder((None, 3)))
 
 
-def test_tensors_do_not_mix_with_arrays_unasked(library: Library) -> None:
+def test_tensors_do_not_mix_with_arrays_implicitly(library: Library) -> None:
     """The standard leaves it to the user to make a Tensor of an array; `nbm_xp.namespace.array_namespace` does."""
     with pytest.raises(TypeError, match="namespace"):
         compat.array_namespace(Variable(np.ones(2)), library.array([1.0]))

@@ -120,7 +120,7 @@ def test_the_gradient_of_dropout_is_its_noise() -> None:
 
 
 @pytest.mark.parametrize("level", [-0.1, 1.0, 2.0])
-def test_dropout_refuses(level: float) -> None:
+def test_dropout_rejects(level: float) -> None:
     with pytest.raises(ValueError, match="level"):
         K.dropout(np.ones(3), level)
     with pytest.raises(ValueError, match="noise_shape"):

@@ -210,7 +210,7 @@ def test_dask_reshape_of_the_batch_stays_in_blocks() -> None:
 
 
 @pytest.mark.parametrize("shape", [(7, -1), (-1, -1), (2, -3), (61,), (-1, 0)], ids=str)
-def test_dask_reshape_refuses_what_does_not_fit(shape: tuple[int, ...]) -> None:
+def test_dask_reshape_rejects_what_does_not_fit(shape: tuple[int, ...]) -> None:
     with guard(), pytest.raises(ValueError, match=r"reshape|one -1"):
         get_namespace("dask").reshape(get_namespace("dask").asarray(TENSOR), shape)
 
@@ -233,7 +233,7 @@ def test_dask_repeats_by_counts_that_are_not_known_yet(library: Library) -> None
 
 
 @pytest.mark.parametrize("library", DASK)
-def test_dask_refuses_what_is_no_matrix(library: Library) -> None:
+def test_dask_rejects_what_is_no_matrix(library: Library) -> None:
     linalg = library.xp.linalg
     with guard():
         for function in (linalg.inv, linalg.det, linalg.slogdet, linalg.cholesky, linalg.eigh, linalg.eig):
@@ -337,7 +337,7 @@ def test_cupy_solves_stacks_that_broadcast(left: tuple[int, ...], right: tuple[i
     np.testing.assert_allclose(result, expected, strict=True)
 
 
-def test_cupy_refuses_stacks_that_do_not_broadcast() -> None:
+def test_cupy_rejects_stacks_that_do_not_broadcast() -> None:
     with pytest.raises(ValueError, match="broadcast"):
         stacked_solve(host, narrow_solve)(np.ones((2, 3, 3)), np.ones((3, 3, 1)))
 

@@ -38,7 +38,7 @@ from nbm_xp.rng import Generator
 from nbm_xp.tape import Variable, evaluate, placeholder, value_and_grad
 from nbm_xp.tape import namespace as recorded
 from tests.helpers.libraries import Library, libraries
-from tests.helpers.strangers import restored
+from tests.helpers.unregistered import restored
 
 INPUT = placeholder((None, 2), dtype="float64")
 

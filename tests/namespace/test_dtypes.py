@@ -218,7 +218,7 @@ def test_same_library(library: Library) -> None:
 
 
 @pytest.mark.parametrize("library", libraries(without=("numpy",)))
-def test_nothing_leaves_a_library_unasked(library: Library) -> None:
+def test_nothing_leaves_a_library_implicitly(library: Library) -> None:
     x = library.array(np.ones(2))
     other = "array_api_strict" if library.name != "array_api_strict" else "dask"
     with guard():

@@ -118,7 +118,7 @@ def test_scatter_add_at_a_mask(library: Library) -> None:
     np.testing.assert_allclose(library.numpy(result), expected, rtol=1e-12)
 
 
-def test_scatter_add_refuses_what_does_not_fit(library: Library) -> None:
+def test_scatter_add_rejects_what_does_not_fit(library: Library) -> None:
     x = library.array(X)
     if library.name in ("numpy", "jax", "cupy"):
         with pytest.raises(IndexError):
@@ -206,13 +206,13 @@ def test_from_blocks_is_built_fast_and_sliced_cheaply() -> None:
 
 
 @pytest.mark.parametrize("shape", [(float("nan"),), (-1,), (2.5,), ("3",)])
-def test_from_blocks_refuses_unknown_lengths(shape: Any) -> None:
+def test_from_blocks_rejects_unknown_lengths(shape: Any) -> None:
     for name in ("numpy", "dask"):
         with pytest.raises(ValueError, match="known lengths"):
             from_blocks(get_namespace(name), coordinates, shape, "int64")
 
 
-def test_from_blocks_refuses_wrong_blocks() -> None:
+def test_from_blocks_rejects_wrong_blocks() -> None:
     def wrong(offset: tuple[int, ...], shape: tuple[int, ...]) -> Any:
         return np.zeros((1, 1))
 

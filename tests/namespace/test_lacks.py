@@ -15,7 +15,7 @@ from nbm_xp.boltzmann import RBM
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Variable, evaluate, function, placeholder, value_and_grad
 from nbm_xp.tape import namespace as recorded
-from tests.helpers.strangers import left_out
+from tests.helpers.unregistered import left_out
 
 strict: Any = pytest.importorskip("array_api_strict", reason="array_api_strict is not installed")
 

@@ -32,7 +32,7 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Variable, evaluate, gradients
-from tests.helpers.strangers import restored
+from tests.helpers.unregistered import restored
 
 ARRAYS = '''
 """Arrays that box NumPy's, and a namespace of the standard that has no sign, and whose maximum is a minimum."""

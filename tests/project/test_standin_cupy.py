@@ -1,4 +1,4 @@
-"""The stand-in for CuPy: it has CuPy's names and no other, and refuses what CuPy refuses."""
+"""The stand-in for CuPy: it has CuPy's names and no other, and rejects what CuPy rejects."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ def test_standin_of_cupy_has_the_names_of_the_record_and_no_other(cp: Any, x: An
         lambda cp, x: np.add.at(x.astype("int8"), cp.asarray([0]), 1),
     ],
 )
-def test_standin_of_cupy_refuses_with_a_type_error(cp: Any, x: Any, wrong: Any) -> None:
+def test_standin_of_cupy_rejects_with_a_type_error(cp: Any, x: Any, wrong: Any) -> None:
     with pytest.raises(TypeError):
         wrong(cp, x)
 
 
 @standing_in
-def test_standin_of_cupy_refuses_values(cp: Any, x: Any) -> None:
+def test_standin_of_cupy_rejects_values(cp: Any, x: Any) -> None:
     with pytest.raises(ValueError, match="size 1"):
         x.item()
     with pytest.raises(ValueError, match="ambiguous"):

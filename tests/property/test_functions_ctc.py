@@ -141,7 +141,7 @@ def test_the_greedy_path_takes_the_best_of_each_frame(seed: int, n_frames: int) 
 
 @pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", without=("numpy-readonly",)), indirect=True)
 def test_a_recorded_beam_wider_than_there_are_labels(library: Library) -> None:
-    """The standard leaves open what a slice beyond the end is, and array_api_strict refuses it."""
+    """The standard leaves open what a slice beyond the end is, and array_api_strict rejects it."""
     chances = np.random.default_rng(4).dirichlet(np.ones(3), size=(2, 5)).astype("float32")
     lengths = np.asarray([5, 4])
     want = ctc_decode(chances, lengths, greedy=False, beam_width=12, top_paths=2)
@@ -150,7 +150,7 @@ def test_a_recorded_beam_wider_than_there_are_labels(library: Library) -> None:
         np.testing.assert_allclose(library.numpy(evaluate(found)), right, rtol=1e-5)
 
 
-def test_what_decoding_refuses() -> None:
+def test_what_decoding_rejects() -> None:
     frames = BATCH[1]
     for options, message in (
         ({"beam_width": 0}, "beam_width must be 1 or more, got 0"),

@@ -22,8 +22,8 @@ from nbm_xp.tape import Variable, evaluate, function, placeholder, value_and_gra
 from tests.golden.calls import OF_ARRAYS, Call, first_of_each
 from tests.helpers.gradcheck import flat_list
 from tests.helpers.libraries import Library, computing, guard, libraries
-from tests.helpers.strangers import Stranger, asked, met, strangers
 from tests.helpers.tables import CASES, Case
+from tests.helpers.unregistered import Unregistered, asked, met, unregistered_libraries
 
 pytestmark = pytest.mark.filterwarnings("ignore:numpy.core:DeprecationWarning")  # cubed's moveaxis imports from there
 
@@ -42,10 +42,10 @@ KNOWN: list[tuple[str, str, str]] = [
 ]
 
 
-@pytest.fixture(params=[*libraries("dask-halves"), *strangers("cubed")])
+@pytest.fixture(params=[*libraries("dask-halves"), *unregistered_libraries("cubed")])
 def library(request: pytest.FixtureRequest) -> Iterator[Library]:
     """Each lazy library, under the guard against hidden computations."""
-    with met(request, KNOWN) if isinstance(request.param, Stranger) else guard():
+    with met(request, KNOWN) if isinstance(request.param, Unregistered) else guard():
         yield request.param
 
 
@@ -89,7 +89,7 @@ def test_the_standards_functions(case: Case, lazy: str, library: Library) -> Non
 
 @pytest.mark.parametrize("default", ["numpy", "array_api_strict"])
 def test_arrays_lists_and_numbers(library: Library, lazy: str, default: str) -> None:
-    """Not left to NumPy's operators, which would compute a lazy array unasked. Lists are of floatx, float32."""
+    """Not left to NumPy's operators, which would compute a lazy array implicitly. Lists are of floatx, float32."""
     x, w = np.arange(12.0).reshape(4, 3), np.linspace(-1.0, 1.0, 6).reshape(3, 2)
     rows, targets = [[1.0, 2.0, 3.0]], np.asarray([0, 2, 1, 1])
     whole = library.array(x)
@@ -156,7 +156,7 @@ def test_a_devices_blocks_stay_apart() -> None:
         array_namespace(da.ones(3), strict.ones(3))
 
 
-@pytest.mark.parametrize("library", strangers("cubed"), indirect=True)
+@pytest.mark.parametrize("library", unregistered_libraries("cubed"), indirect=True)
 def test_a_devices_arrays_stay_apart_from_numpys(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     x = library.array(np.ones((2, 2)))
     monkeypatch.setattr(type(x), "device", property(lambda self: "gpu:0"))

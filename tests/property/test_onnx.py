@@ -17,7 +17,7 @@ from nbm_xp.boltzmann import RBM
 from nbm_xp.namespace import to_numpy
 from nbm_xp.rng import RandomStreams, draw, substreams
 from nbm_xp.tape import function, placeholder, value_and_grad
-from tests.helpers.strangers import missing, restored
+from tests.helpers.unregistered import missing, restored
 
 pytestmark = [pytest.mark.skipif(bool(missing(name)), reason=missing(name)) for name in ("ndonnx", "onnxruntime")]
 

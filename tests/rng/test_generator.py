@@ -95,7 +95,7 @@ def test_dtypes(dtype: str) -> None:
     assert Generator(1).bernoulli(np.full(3, 1)).dtype == dtype
 
 
-def test_jax_without_its_64_bit_types_draws_the_same_bits_and_refuses_float64() -> None:
+def test_jax_without_its_64_bit_types_draws_the_same_bits_and_rejects_float64() -> None:
     jax = pytest.importorskip("jax", reason="jax is not installed")
     with jax.enable_x64(False):
         for dtype in ("float16", "float32"):

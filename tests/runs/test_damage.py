@@ -63,7 +63,7 @@ def files(place: pathlib.Path) -> list[pathlib.Path]:
     return sorted(path for path in place.rglob("*") if path.is_file() and path.name not in LOGS)
 
 
-def refuses(place: pathlib.Path) -> str:
+def rejects(place: pathlib.Path) -> str:
     """What going on with a run, or reading all of it, is refused with."""
     with pytest.raises((ValueError, RunError)) as raised:
         again(place)
@@ -79,7 +79,7 @@ def test_a_flipped_bit_in_any_file_is_told(run: pathlib.Path, tmp_path: pathlib.
             shutil.copytree(run, copy)
             changed = content[:place] + bytes([content[place] ^ 16]) + content[place + 1 :]
             (copy / file.relative_to(run)).write_bytes(changed)
-            assert "copy" in refuses(copy), (file, place)
+            assert "copy" in rejects(copy), (file, place)
             shutil.rmtree(copy)
     shutil.copytree(run, copy)
     again(copy)
@@ -92,7 +92,7 @@ def test_a_folder_in_a_file_s_place_is_told(run: pathlib.Path, tmp_path: pathlib
         place = copy / file.relative_to(run)
         place.unlink()
         place.mkdir()
-        assert "copy" in refuses(copy), file
+        assert "copy" in rejects(copy), file
         shutil.rmtree(copy)
 
 
@@ -104,10 +104,10 @@ def test_a_checkpoint_of_another_run_is_told(tmp_path: pathlib.Path) -> None:
     for number, change in enumerate([{"random_state": 6}, {"thin": 3}, {"checkpoint_every": 4}]):
         other = interrupted(tmp_path / f"{number}", **change)
         shutil.copy(min((other / "checkpoints" / "chains").glob("block-000000.*")), checkpoint)
-        assert "is a checkpoint of another run or block" in refuses(mine)
+        assert "is a checkpoint of another run or block" in rejects(mine)
     assert others
     shutil.copy(others[0], checkpoint)
-    assert "is a checkpoint of another run or block" in refuses(mine)
+    assert "is a checkpoint of another run or block" in rejects(mine)
     checkpoint.write_bytes(kept)
     again(mine)
 

@@ -77,7 +77,7 @@ def _spreads(xp: Any) -> dict[str, Callable[..., Any]]:
 
 def _take_along_axis(xp: Any) -> Callable[..., Any]:
     def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
-        """The standard's `take_along_axis`, by PyTorch's `gather`, which refuses places beyond the axis."""
+        """The standard's `take_along_axis`, by PyTorch's `gather`, which rejects indices beyond the axis."""
         place = axis % x.ndim
         length, chosen = x.shape[place], indices.shape[place]
         ones = ((*t.shape[:place], 1, *t.shape[place + 1 :]) for t in (x, indices))

@@ -3,7 +3,7 @@
 Contract: the bits of `nbm_xp.rng`. One text for processors and devices: what happens to one element stands in the
 core's ``elements/*.h``, the kernels around it in ``devices/*.cuh``; products are rounded before anything is added. A
 kernel runs on the device where its arrays lie, on that device's current stream, and nothing comes back to the host
-unasked, but for how many elements no attempt of a sampler served. CuPy is taken from the namespace of the arrays,
+implicitly, but for how many elements no attempt of a sampler served. CuPy is taken from the namespace of the arrays,
 never imported.
 
 In a whole draw a thread carries one stream over some steps: it jumps to the first by matrices, then takes one after

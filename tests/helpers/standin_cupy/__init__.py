@@ -1,4 +1,4 @@
-"""A stand-in for CuPy where there is no device: a module named cupy over NumPy that refuses what CuPy refuses.
+"""A stand-in for CuPy where there is no device: a module named cupy over NumPy that rejects what CuPy rejects.
 
 ``pytest --standin-cupy -k cupy`` puts it in CuPy's place for one session of tests. What that proves, and what only a
 device proves, is told in docs/cuda_without_a_device.md.

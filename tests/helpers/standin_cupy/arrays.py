@@ -1,8 +1,8 @@
 """`cupy.ndarray` over NumPy, and CuPy's functions on it: memory that NumPy cannot see, and results that never leave it.
 
-An array is never converted to NumPy's unasked and never mixes with one; a result without dimensions is an array still;
-of several values for one place, the first stays; nothing warns of a division by zero. Functions are NumPy's of the same
-name with CuPy's parameters.
+An array is never converted to NumPy's implicitly and never mixes with one; a result without dimensions is an array
+still; of several values for one place, the first stays; nothing warns of a division by zero. Functions are NumPy's
+of the same name with CuPy's parameters.
 """
 
 from __future__ import annotations

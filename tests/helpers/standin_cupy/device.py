@@ -55,7 +55,7 @@ def transfer(how: str) -> None:
 
 
 class CUDARuntimeError(RuntimeError):
-    """What CUDA's runtime refuses."""
+    """What CUDA's runtime rejects."""
 
 
 class _Context:

@@ -10,7 +10,7 @@ from tests.helpers.tables.case import Case
 
 __all__ = ["KNOWN", "KNOWN_IN_NAMESPACE", "hold_today"]
 
-_BOUNDS = "array_api_strict refuses slices beyond the ends of an axis, which the standard leaves open"
+_BOUNDS = "array_api_strict rejects slices beyond the ends of an axis, which the standard leaves open"
 _LAZY = "the length of the result depends on values, which a lazy array has only after it is computed"
 
 KNOWN: list[tuple[str, str, str]] = [

@@ -96,7 +96,7 @@ def _edges() -> list[Case]:
     cases += [
         plain("diff", x, n=0, label="not at all"),
         plain("diff", values(1), label="of length 1"),
-        # an axis found empty only at run time is sliced beyond its end, which array_api_strict refuses
+        # an axis found empty only at run time is sliced beyond its end, which array_api_strict rejects
         plain("diff", x, n=5, label="more often than can be", fields={"unknown": False}),
         Case("diff", lambda xp, a, b: xp.diff(a, prepend=b, append=b), (x, piece), label="prepend, append"),
         Case("diff", lambda xp, a, b: xp.diff(a, axis=0, append=b), (x, values(1, 4, low=-1.0)), label="append"),

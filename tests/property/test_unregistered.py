@@ -34,7 +34,15 @@ from nbm_xp.tape import namespace as recorded
 from tests.golden.calls import OF_ARRAYS, Call, first_of_each
 from tests.helpers.distributions import DRAWS, WITH_ARRAYS
 from tests.helpers.gradcheck import flat_list
-from tests.helpers.strangers import IN_BLOCKS, STRANGERS, Stranger, asked, met, on_strangers, strangers
+from tests.helpers.unregistered import (
+    IN_BLOCKS,
+    UNREGISTERED,
+    Unregistered,
+    asked,
+    met,
+    on_unregistered,
+    unregistered_libraries,
+)
 from tests.property.test_special import ANY, DOMAINS, ELEMENTWISE, called, wanted
 
 pytestmark = pytest.mark.filterwarnings("ignore:numpy.core:DeprecationWarning")  # cubed's moveaxis imports from there
@@ -76,8 +84,8 @@ KNOWN: list[tuple[str, str, str]] = [
 """What a library cannot do, as data: its name, which cases (a pattern of their names), and why."""
 
 
-@pytest.fixture(params=strangers())
-def stranger(request: pytest.FixtureRequest) -> Iterator[Stranger]:
+@pytest.fixture(params=unregistered_libraries())
+def library(request: pytest.FixtureRequest) -> Iterator[Unregistered]:
     """Each library without an entry in turn; one that has an entry is without it meanwhile."""
     with met(request, KNOWN) as found:
         yield found
@@ -94,57 +102,57 @@ def is_long(case: Call | str, library: str) -> bool:
     return library in ("cubed", "ndonnx") and any(word in case.name for word in ("conv", "pool"))
 
 
-def close(stranger: Stranger, case: Call, results: Any) -> None:
+def close(library: Unregistered, case: Call, results: Any) -> None:
     for result, want in zip(flat_list(results), map(np.asarray, flat_list(case.answer)), strict=True):
-        got = stranger.numpy(result)
+        got = library.numpy(result)
         assert (got.dtype.kind, got.shape) == (want.dtype.kind, want.shape)
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-11)
 
 
-def test_what_is_found_out_by_inspection(stranger: Stranger) -> None:
-    x = stranger.array([1.0, 2.0])
+def test_what_is_found_out_by_inspection(library: Unregistered) -> None:
+    x = library.array([1.0, 2.0])
     xp = array_namespace(x)
-    assert (xp is stranger.xp) == (stranger.name not in WRONG)
+    assert (xp is library.xp) == (library.name not in WRONG)
     assert is_array(x)
-    assert get_namespace(library_name(x)) is get_namespace(xp) is get_namespace(stranger.xp) is xp
+    assert get_namespace(library_name(x)) is get_namespace(xp) is get_namespace(library.xp) is xp
     assert library_name(x) == library_name(xp) == xp.__name__
-    assert is_lazy(xp) == stranger.lazy
+    assert is_lazy(xp) == library.lazy
     assert device_of(x) == x.device
     for name in ("bool", "int8", "int64", "uint8", "float32", "float64"):
-        assert dtype_name(getattr(xp, name)) == dtype_name(stranger.array([1, 0], name)) == name
-    narrow, wide = promote(stranger.array([1], "int8"), stranger.array([1.0], "float32"))
+        assert dtype_name(getattr(xp, name)) == dtype_name(library.array([1, 0], name)) == name
+    narrow, wide = promote(library.array([1], "int8"), library.array([1.0], "float32"))
     assert dtype_name(narrow) == dtype_name(wide) == "float32"
     for name in ("rng.draw", "scatter_add", "to_numpy"):
-        assert kernel(name, library_name(x)) is None, "by the stranger's way there is none"
+        assert kernel(name, library_name(x)) is None, "by the way of unregistered libraries there is none"
 
 
-def test_to_it_and_back(stranger: Stranger) -> None:
+def test_to_it_and_back(library: Unregistered) -> None:
     host = np.arange(6.0).reshape(2, 3)
-    x = convert(host, stranger.xp)
+    x = convert(host, library.xp)
     host[...] = 0.0
-    np.testing.assert_array_equal(stranger.numpy(x), np.arange(6.0).reshape(2, 3))
+    np.testing.assert_array_equal(library.numpy(x), np.arange(6.0).reshape(2, 3))
 
 
-def test_beside_another_library(stranger: Stranger) -> None:
+def test_beside_another_library(library: Unregistered) -> None:
     da = pytest.importorskip("dask.array", reason="dask is not installed")
     with pytest.raises(TypeError, match="two array libraries"):
-        array_namespace(stranger.array([1.0]), da.ones(1))
+        array_namespace(library.array([1.0]), da.ones(1))
 
 
-@pytest.mark.parametrize(("case", "stranger"), on_strangers(FEW, is_long), indirect=["stranger"])
-def test_of_arrays(case: Call, stranger: Stranger) -> None:
-    close(stranger, case, case(*map(stranger.array, case.arrays)))
+@pytest.mark.parametrize(("case", "library"), on_unregistered(FEW, is_long), indirect=["library"])
+def test_of_arrays(case: Call, library: Unregistered) -> None:
+    close(library, case, case(*map(library.array, case.arrays)))
 
 
-@pytest.mark.parametrize(("case", "stranger"), on_strangers(FEW, is_long, IN_BLOCKS), indirect=["stranger"])
-def test_of_blocks(case: Call, stranger: Stranger) -> None:
-    close(stranger, case, case(*map(stranger.array, case.arrays)))
+@pytest.mark.parametrize(("case", "library"), on_unregistered(FEW, is_long, IN_BLOCKS), indirect=["library"])
+def test_of_blocks(case: Call, library: Unregistered) -> None:
+    close(library, case, case(*map(library.array, case.arrays)))
 
 
 @pytest.mark.parametrize(
-    ("case", "stranger"), on_strangers(FEW, is_long, seldom=("cubed", "ndonnx")), indirect=["stranger"]
+    ("case", "library"), on_unregistered(FEW, is_long, seldom=("cubed", "ndonnx")), indirect=["library"]
 )
-def test_of_variables_and_their_gradients(case: Call, stranger: Stranger) -> None:
+def test_of_variables_and_their_gradients(case: Call, library: Unregistered) -> None:
     def of(make: Any) -> Any:
         variables = [Variable(make(array)) for array in case.arrays]
         results = flat_list(case(*variables))
@@ -153,116 +161,116 @@ def test_of_variables_and_their_gradients(case: Call, stranger: Stranger) -> Non
         loss = recorded.sum(results[0] * results[0])
         return results, gradients(loss, [v for v in variables if v.dtype == "float64"], disconnected="zero")
 
-    results, slopes = of(stranger.array)
-    close(stranger, case, evaluate(results))
+    results, slopes = of(library.array)
+    close(library, case, evaluate(results))
     for got, want in zip(slopes, of(np.asarray)[1], strict=True):
-        np.testing.assert_allclose(stranger.numpy(evaluate(got)), evaluate(want), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(library.numpy(evaluate(got)), evaluate(want), rtol=1e-10, atol=1e-12)
 
 
-def test_plans_and_functions_of_arrays(stranger: Stranger) -> None:
+def test_plans_and_functions_of_arrays(library: Unregistered) -> None:
     host = np.random.default_rng(0).random((5, 3))
     x = placeholder((None, 3), dtype="float64")
-    weights = Variable(stranger.array(np.ones((3, 2))))
+    weights = Variable(library.array(np.ones((3, 2))))
     step = function([x], recorded.sum(recorded.tanh(x @ weights), axis=0), updates=[(weights, weights * 0.5)])
     for scale in (1.0, 0.5):
         want = np.tanh(host @ np.full((3, 2), scale)).sum(axis=0)
-        np.testing.assert_allclose(stranger.numpy(step(stranger.array(host))), want)
-    value, slope = value_and_grad(lambda a: recorded.sum(recorded.exp(a)))(stranger.array(host))
-    np.testing.assert_allclose(stranger.numpy(value), np.exp(host).sum())
-    np.testing.assert_allclose(stranger.numpy(slope), np.exp(host))
+        np.testing.assert_allclose(library.numpy(step(library.array(host))), want)
+    value, slope = value_and_grad(lambda a: recorded.sum(recorded.exp(a)))(library.array(host))
+    np.testing.assert_allclose(library.numpy(value), np.exp(host).sum())
+    np.testing.assert_allclose(library.numpy(slope), np.exp(host))
 
 
-def test_copies_with_a_part_replaced(stranger: Stranger) -> None:
+def test_copies_with_a_part_replaced(library: Unregistered) -> None:
     host = np.arange(24.0).reshape(4, 6)
-    x, places = stranger.array(host), np.asarray([2, -4, 2])
+    x, places = library.array(host), np.asarray([2, -4, 2])
     want = host.copy()
     want[1:4:2, -2] = 7.0
-    np.testing.assert_array_equal(stranger.numpy(replaced(x, (slice(1, 4, 2), -2), 7.0)), want)
+    np.testing.assert_array_equal(library.numpy(replaced(x, (slice(1, 4, 2), -2), 7.0)), want)
     want = host.copy()
     want[2:, 1:3] = [5.0, 6.0]
-    values = stranger.array([5.0, 6.0])
-    np.testing.assert_array_equal(stranger.numpy(replaced(x, (slice(2, None), slice(1, 3)), values)), want)
+    values = library.array([5.0, 6.0])
+    np.testing.assert_array_equal(library.numpy(replaced(x, (slice(2, None), slice(1, 3)), values)), want)
     want = host.copy()
     want[[2, -4]] = 9.0
-    np.testing.assert_array_equal(stranger.numpy(put(x, stranger.array(places), 9.0, 0)), want)
+    np.testing.assert_array_equal(library.numpy(put(x, library.array(places), 9.0, 0)), want)
     want = host.copy()
     np.add.at(want, places, 1.0)
-    np.testing.assert_array_equal(stranger.numpy(scatter_add(x, stranger.array(places), 1.0)), want)
+    np.testing.assert_array_equal(library.numpy(scatter_add(x, library.array(places), 1.0)), want)
 
 
-@pytest.mark.parametrize(("name", "stranger"), on_strangers(DRAWS, is_long, seldom=()), indirect=["stranger"])
-def test_draws_have_the_same_bits(name: str, stranger: Stranger) -> None:
+@pytest.mark.parametrize(("name", "library"), on_unregistered(DRAWS, is_long, seldom=()), indirect=["library"])
+def test_draws_have_the_same_bits(name: str, library: Unregistered) -> None:
     want = to_numpy(DRAWS[name](Generator(2026, "numpy")))
-    for library in (stranger.xp, stranger.xp.__name__):
-        np.testing.assert_array_equal(stranger.numpy(DRAWS[name](Generator(2026, library))), want, strict=True)
+    for namespace in (library.xp, library.xp.__name__):
+        np.testing.assert_array_equal(library.numpy(DRAWS[name](Generator(2026, namespace))), want, strict=True)
         if name != "random":
             break
 
 
-@pytest.mark.parametrize(("name", "stranger"), on_strangers(WITH_ARRAYS, is_long, seldom=()), indirect=["stranger"])
-def test_draws_with_arrays_as_parameters(name: str, stranger: Stranger) -> None:
+@pytest.mark.parametrize(("name", "library"), on_unregistered(WITH_ARRAYS, is_long, seldom=()), indirect=["library"])
+def test_draws_with_arrays_as_parameters(name: str, library: Unregistered) -> None:
     want = to_numpy(WITH_ARRAYS[name](Generator(2026), np.asarray))
-    got = WITH_ARRAYS[name](Generator(2026), stranger.array)
-    np.testing.assert_array_equal(stranger.numpy(got), want, strict=True)
+    got = WITH_ARRAYS[name](Generator(2026), library.array)
+    np.testing.assert_array_equal(library.numpy(got), want, strict=True)
 
 
-@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
-def test_a_draw_in_blocks(stranger: Stranger) -> None:
+@pytest.mark.parametrize("library", unregistered_libraries("cubed"), indirect=True)
+def test_a_draw_in_blocks(library: Unregistered) -> None:
     """The bits do not depend on the chunks, and no task needs more memory than it may have."""
     want = Generator(7).random((60, 50))
-    probabilities = stranger.xp.asarray(want.copy(), chunks=(25, 30))
+    probabilities = library.xp.asarray(want.copy(), chunks=(25, 30))
     for chunks in [(60, 50), (7, 50), (60, 9), (16, 16), 25, ((20, 20, 20), (50,))]:
         for method in ("random", "normal"):
-            drawn = getattr(Generator(7, stranger.xp), method)(size=(60, 50), chunks=chunks)
-            np.testing.assert_array_equal(stranger.numpy(drawn), getattr(Generator(7), method)(size=(60, 50)))
-    large = Generator(7, stranger.xp).random((20_000, 20_000), chunks=(5_000, 2_000))
+            drawn = getattr(Generator(7, library.xp), method)(size=(60, 50), chunks=chunks)
+            np.testing.assert_array_equal(library.numpy(drawn), getattr(Generator(7), method)(size=(60, 50)))
+    large = Generator(7, library.xp).random((20_000, 20_000), chunks=(5_000, 2_000))
     assert large.chunksize == (5_000, 2_000)
     assert 0 < large.plan().max_projected_mem <= large.spec.allowed_mem
     ones = Generator(8).bernoulli(probabilities)
     assert ones.chunks == probabilities.chunks
-    np.testing.assert_array_equal(stranger.numpy(ones), Generator(8).bernoulli(want))
+    np.testing.assert_array_equal(library.numpy(ones), Generator(8).bernoulli(want))
     with pytest.raises(ValueError, match="chunks must say how cubed is to split an array of shape"):
-        Generator(7, stranger.xp).random(3, chunks=(2, 2))
+        Generator(7, library.xp).random(3, chunks=(2, 2))
 
 
-@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
+@pytest.mark.parametrize("library", unregistered_libraries("cubed"), indirect=True)
 @pytest.mark.parametrize("axis", [0, -1])
-def test_joins_of_any_blocks(stranger: Stranger, axis: int) -> None:
+def test_joins_of_any_blocks(library: Unregistered, axis: int) -> None:
     """Of differing blocks, cubed itself gives other elements, or an error inside a task."""
     host, others = np.arange(12.0).reshape(4, 3), np.full((4, 3), 9.0)
     joined, stacked = np.concatenate([others, host, others], axis), np.stack([others, host], axis)
     for blocks in [(1, 1), (3, 2), (4, 3)]:
-        x = stranger.xp.asarray(host.copy(), chunks=blocks)
-        for other in (stranger.xp.asarray(others.copy(), chunks=chunks) for chunks in [(1, 3), (4, 1), (3, 2)]):
+        x = library.xp.asarray(host.copy(), chunks=blocks)
+        for other in (library.xp.asarray(others.copy(), chunks=chunks) for chunks in [(1, 3), (4, 1), (3, 2)]):
             xp = array_namespace(x, other)
-            np.testing.assert_array_equal(stranger.numpy(xp.concat([other, x, other], axis=axis)), joined)
-            np.testing.assert_array_equal(stranger.numpy(xp.stack([other, x], axis=axis)), stacked)
+            np.testing.assert_array_equal(library.numpy(xp.concat([other, x, other], axis=axis)), joined)
+            np.testing.assert_array_equal(library.numpy(xp.stack([other, x], axis=axis)), stacked)
 
 
-@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
+@pytest.mark.parametrize("library", unregistered_libraries("cubed"), indirect=True)
 @pytest.mark.parametrize("options", [{}, {"axis": 0}, {"axis": (-1,)}, {"keepdims": True}], ids=str)
-def test_truth_of_no_elements(stranger: Stranger, options: dict[str, Any]) -> None:
+def test_truth_of_no_elements(library: Unregistered, options: dict[str, Any]) -> None:
     host = np.zeros((0, 2), dtype="bool")
-    xp, x = get_namespace(stranger.xp), stranger.xp.zeros((0, 2), dtype=stranger.xp.bool)
+    xp, x = get_namespace(library.xp), library.xp.zeros((0, 2), dtype=library.xp.bool)
     for name in ("all", "any"):
         want = np.asarray(getattr(np, name)(host, **options))
-        np.testing.assert_array_equal(stranger.numpy(getattr(xp, name)(x, **options)), want, strict=True)
+        np.testing.assert_array_equal(library.numpy(getattr(xp, name)(x, **options)), want, strict=True)
 
 
-def test_it_may_be_the_default(stranger: Stranger) -> None:
-    for library in (stranger.xp, stranger.xp.__name__):
-        with use_backend(library) as xp:
-            assert xp is get_namespace(stranger.xp)
+def test_it_may_be_the_default(library: Unregistered) -> None:
+    for namespace in (library.xp, library.xp.__name__):
+        with use_backend(namespace) as xp:
+            assert xp is get_namespace(library.xp)
             assert array_namespace(Generator(1).random(3)) is xp
             assert array_namespace(evaluate(recorded.ones(2) + 1.0)) is xp
 
 
-def test_a_machine(stranger: Stranger) -> None:
+def test_a_machine(library: Unregistered) -> None:
     host = (np.random.default_rng(3).random((24, 6)) < 0.4).astype("float64")
     trained = RBM(4, n_iter=2, batch_size=8, random_state=5).fit(host)
-    x = stranger.array(host)
-    np.testing.assert_allclose(stranger.numpy(trained.transform(x)), trained.transform(host), rtol=1e-12)
-    np.testing.assert_allclose(stranger.numpy(trained.free_energy(x)), trained.free_energy(host), rtol=1e-12)
+    x = library.array(host)
+    np.testing.assert_allclose(library.numpy(trained.transform(x)), trained.transform(host), rtol=1e-12)
+    np.testing.assert_allclose(library.numpy(trained.free_energy(x)), trained.free_energy(host), rtol=1e-12)
     with asked():  # learning looks at its data
         there = RBM(4, n_iter=2, batch_size=8, random_state=5).fit(x)
     np.testing.assert_allclose(to_numpy(there.components_), trained.components_, rtol=1e-9)
@@ -289,7 +297,7 @@ def test_masked_tensors_are_written_to_and_differentiated() -> None:
     np.testing.assert_allclose(slope, wanted, atol=1e-12)
 
 
-READ_BY_SCIPY = tuple(each for each in (*STRANGERS, *IN_BLOCKS) if each.name != "ndonnx")
+READ_BY_SCIPY = tuple(each for each in (*UNREGISTERED, *IN_BLOCKS) if each.name != "ndonnx")
 
 
 def slowly(name: str, library: str) -> bool:
@@ -304,30 +312,30 @@ def arguments(name: str, count: int = 6) -> tuple[np.ndarray, ...]:
     return tuple(column.reshape((-1, 1) if place and place % 2 else (1, -1)) for place, column in enumerate(columns))
 
 
-@pytest.mark.parametrize(("name", "stranger"), on_strangers(ELEMENTWISE, slowly, READ_BY_SCIPY), indirect=["stranger"])
-def test_special_functions(name: str, stranger: Stranger) -> None:
+@pytest.mark.parametrize(("name", "library"), on_unregistered(ELEMENTWISE, slowly, READ_BY_SCIPY), indirect=["library"])
+def test_special_functions(name: str, library: Unregistered) -> None:
     arrays = arguments(name)
-    result = called(special, name, tuple(map(stranger.array, arrays)))
-    np.testing.assert_allclose(stranger.numpy(result), wanted(name, arrays), rtol=1e-10, atol=1e-13)
+    result = called(special, name, tuple(map(library.array, arrays)))
+    np.testing.assert_allclose(library.numpy(result), wanted(name, arrays), rtol=1e-10, atol=1e-13)
 
 
-def test_weighted_sums_of_exponentials(stranger: Stranger) -> None:
+def test_weighted_sums_of_exponentials(library: Unregistered) -> None:
     x, b = np.asarray([[1000.0, 999.0], [0.0, 2.0]]), np.asarray([[1.0, -0.5], [0.0, 3.0]])
-    got = special.logsumexp(stranger.array(x), 1, stranger.array(b), return_sign=True)
+    got = special.logsumexp(library.array(x), 1, library.array(b), return_sign=True)
     for found, want in zip(got, special.logsumexp(x, 1, b, return_sign=True), strict=True):
-        np.testing.assert_allclose(stranger.numpy(found), want, rtol=1e-12)
+        np.testing.assert_allclose(library.numpy(found), want, rtol=1e-12)
 
 
-@pytest.mark.parametrize("stranger", strangers("ndonnx"), indirect=True)
-def test_a_library_that_scipy_cannot_read(stranger: Stranger) -> None:
+@pytest.mark.parametrize("library", unregistered_libraries("ndonnx"), indirect=True)
+def test_a_library_that_scipy_cannot_read(library: Unregistered) -> None:
     with pytest.raises(TypeError, match="erf is computed by SciPy, which cannot read arrays of ndonnx"):
-        special.erf(stranger.array([1.0, 2.0]))
+        special.erf(library.array([1.0, 2.0]))
 
 
-@pytest.mark.parametrize("stranger", strangers("cubed", among=IN_BLOCKS), indirect=True)
-def test_blocks_are_made_whole(stranger: Stranger) -> None:
+@pytest.mark.parametrize("library", unregistered_libraries("cubed", among=IN_BLOCKS), indirect=True)
+def test_blocks_are_made_whole(library: Unregistered) -> None:
     """A function is one step of the plan, however many its portable form has."""
-    x = stranger.array(np.linspace(0.1, 0.9, 5))
+    x = library.array(np.linspace(0.1, 0.9, 5))
     result = special.stdtrit(2.5, x)
     assert result.chunks == x.chunks
     assert result.plan().num_tasks < 20

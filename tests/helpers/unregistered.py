@@ -1,7 +1,7 @@
 """Libraries that the package has no entry for: they are taken by the namespace that their arrays bring along.
 
 array_api_strict is one of them while its own entry is left out. The others are installed in a session of their own
-(``nox -s strangers``): marray over NumPy, cubed, ndonnx. One that is there and does not import fails its tests.
+(``nox -s unregistered``): marray over NumPy, cubed, ndonnx. One that is there and does not import fails its tests.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from tests.helpers.libraries import EVERYWHERE, ONE_CASE_IN, Library, halves, on
 __all__ = [
     "ABSENT",
     "IN_BLOCKS",
-    "STRANGERS",
-    "Stranger",
+    "UNREGISTERED",
+    "Unregistered",
     "asked",
     "guarded",
     "left_out",
     "met",
     "missing",
-    "on_strangers",
+    "on_unregistered",
     "restored",
-    "strangers",
+    "unregistered_libraries",
 ]
 
 
@@ -74,17 +74,17 @@ _asked: ContextVar[bool] = ContextVar("asked", default=False)
 
 
 @contextmanager
-def guarded(stranger: Stranger) -> Iterator[None]:
+def guarded(library: Unregistered) -> Iterator[None]:
     """Fail on any computation of lazy arrays that no test asked for."""
-    if not stranger.lazy:
+    if not library.lazy:
         yield
         return
     with pytest.MonkeyPatch.context() as patch:
-        kind = type(stranger.xp.asarray(0.0))
+        kind = type(library.xp.asarray(0.0))
         compute = kind.compute
 
         def checked(self: Any, **options: Any) -> Any:
-            assert _asked.get(), f"a hidden computation of an array of {stranger.name}"
+            assert _asked.get(), f"a hidden computation of an array of {library.name}"
             return compute(self, **options)
 
         patch.setattr(kind, "compute", checked)
@@ -101,7 +101,7 @@ def asked() -> Iterator[None]:
         _asked.reset(token)
 
 
-class Stranger(Library):
+class Unregistered(Library):
     """A library of the standard that has no entry, with the way in which its arrays are made."""
 
     @property
@@ -134,20 +134,20 @@ def _imported(name: str) -> Any:
     return module.masked_namespace(np) if name == "marray" else module
 
 
-STRANGERS = (
-    Stranger("strict-unlisted", "array_api_strict"),
-    Stranger("marray", "marray"),
-    Stranger("cubed", "cubed", one_block),
-    Stranger("ndonnx", "ndonnx"),
+UNREGISTERED = (
+    Unregistered("strict-unlisted", "array_api_strict"),
+    Unregistered("marray", "marray"),
+    Unregistered("cubed", "cubed", one_block),
+    Unregistered("ndonnx", "ndonnx"),
 )
 
-IN_BLOCKS = (Stranger("cubed-halves", "cubed", halves),)
+IN_BLOCKS = (Unregistered("cubed-halves", "cubed", halves),)
 """Those with blocks again, in two along each axis."""
 
 
 @contextmanager
-def met(request: pytest.FixtureRequest, known: Iterable[tuple[str, str, str]]) -> Iterator[Stranger]:
-    """The stranger that a fixture is asked for, without an entry, under the guard.
+def met(request: pytest.FixtureRequest, known: Iterable[tuple[str, str, str]]) -> Iterator[Unregistered]:
+    """The library that a fixture is asked for, without an entry, under the guard.
 
     `known` has what cannot be done, which must fail: the library, which tests (a pattern of their names), and why.
     """
@@ -164,24 +164,24 @@ def missing(name: str) -> str:
     return "" if importlib.util.find_spec(name) is not None else f"{name} is not installed"
 
 
-ABSENT = {each.id: missing(each.name) for each in (*STRANGERS, *IN_BLOCKS) if missing(each.name)}
+ABSENT = {each.id: missing(each.name) for each in (*UNREGISTERED, *IN_BLOCKS) if missing(each.name)}
 """Those that cannot be tested here, with the reasons."""
 
 
-def strangers(*names: str, among: tuple[Stranger, ...] = STRANGERS) -> list[Any]:
-    """Pytest parameters for these strangers (all, if none is named) that are installed."""
+def unregistered_libraries(*names: str, among: tuple[Unregistered, ...] = UNREGISTERED) -> list[Any]:
+    """Pytest parameters for these libraries (all, if none is named) that are installed."""
     return [
         pytest.param(each, id=each.id) for each in among if each.id not in ABSENT and (not names or each.name in names)
     ]
 
 
-def on_strangers(
+def on_unregistered(
     cases: Iterable[Any],
     is_long: Callable[[Any, str], bool],
-    among: tuple[Stranger, ...] = STRANGERS,
+    among: tuple[Unregistered, ...] = UNREGISTERED,
     seldom: tuple[str, ...] = ("ndonnx",),
 ) -> list[Any]:
-    """Pytest parameters, a case and a stranger: every case on each; what takes long, `is_long` says, is slow.
+    """Pytest parameters, a case and a library: every case on each; what takes long, `is_long` says, is slow.
 
     One case in three is run on the libraries in `seldom`, all of them with ``--everywhere``: ndonnx makes an ONNX model
     of each step as long as values are known.
