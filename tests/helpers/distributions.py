@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from nbm_xp.cli import digests
 from nbm_xp.cli.digests import VECTORS
-from nbm_xp.rng import Generator, digests
+from nbm_xp.rng import Generator
 
 __all__ = ["DRAWS", "LONG", "REAL", "VECTORS", "WITH_ARRAYS"]
 

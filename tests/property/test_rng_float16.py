@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbm_xp.cli import digests
 from nbm_xp.namespace import get_namespace, wide_dtypes
 from nbm_xp.namespace.compat import TWICE_ROUNDED
 from nbm_xp.namespace.compat.cupy import astype_once
-from nbm_xp.rng import Generator, digests
+from nbm_xp.rng import Generator
 from tests.helpers.libraries import Library, libraries
 
 pytestmark = pytest.mark.jax_at_night

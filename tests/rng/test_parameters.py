@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbm_xp.cli import digests
 from nbm_xp.namespace import kernels, library_name, to_numpy
-from nbm_xp.rng import Generator, digests
+from nbm_xp.rng import Generator
 from tests.helpers.libraries import Library, guard, libraries
 
 pytestmark = pytest.mark.jax_at_night

@@ -8,7 +8,26 @@
 #include "elements/functions.h"
 
 enum { STRETCH = 1024 }; /* elements of arrays with gaps that are brought together at a time */
-enum { READ_BY_NUMPY = FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID }; /* to clear more takes longer */
+
+/* The exceptions that vectors raise: on x86 in the register of SSE alone, which takes less time to read than all. */
+#if defined(__SSE2__)
+#include <immintrin.h>
+enum { RAISED = _MM_EXCEPT_DIV_ZERO | _MM_EXCEPT_OVERFLOW | _MM_EXCEPT_UNDERFLOW | _MM_EXCEPT_INVALID };
+static unsigned raised(void) { return _mm_getcsr(); }
+static void restore(unsigned before) {
+    if ((_mm_getcsr() ^ before) & RAISED)
+        _mm_setcsr(before);
+}
+#else
+enum { RAISED = FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID }; /* to clear more takes longer */
+static unsigned raised(void) { return (unsigned)fetestexcept(RAISED); }
+static void restore(unsigned before) {
+    if (raised() != before) {
+        feclearexcept(RAISED);
+        feraiseexcept((int)before);
+    }
+}
+#endif
 
 /* The type of ufuncs and PyUFunc_FromFuncAndData, by their places in NumPy's table, and how a ufunc begins: parts of
    NumPy's binary interface. */
@@ -37,7 +56,7 @@ static void report(i64 what) {
 
 static void loop(char **arrays, const Py_ssize_t *sizes, const Py_ssize_t *steps, void *data) {
     const Kernel *kernel = data;
-    int before = fetestexcept(READ_BY_NUMPY);
+    unsigned before = raised();
     i64 what = 0, size = sizes[0], width = kernel->takes[0] == 'f' ? sizeof(float) : sizeof(double);
     if (steps[0] == width && steps[1] == width) {
         Argument whole[2] = {{{arrays[0], size}}, {{arrays[1], size}}};
@@ -53,11 +72,9 @@ static void loop(char **arrays, const Py_ssize_t *sizes, const Py_ssize_t *steps
             for (i64 i = 0; i < count; ++i)
                 memcpy(arrays[1] + (begin + i) * steps[1], (char *)stretch + i * width, (size_t)width);
         }
-    if (fetestexcept(READ_BY_NUMPY) != before) {
-        feclearexcept(READ_BY_NUMPY);
-        feraiseexcept(before);
-    }
-    report(what);
+    restore(before);
+    if (what)
+        report(what);
 }
 
 /* What a ufunc refers to as long as it lives, which is as long as the process does. */
