@@ -124,10 +124,10 @@ def by_kernel(
     xp: Any, states: Any, p: Any, shape: Shape, dtype: str, precision: str, threads: int = 1
 ) -> tuple[Any, Any, int | None] | None:
     """Draw ones and zeros as `bernoulli` does, by the library's kernel, which also checks `p`; None without one."""
-    compiled = kernel("rng.bernoulli", xp)
-    if compiled is None or 0 in shape or (is_array(p) and tuple(p.shape) != shape):
+    compiled, for_each = kernel("rng.bernoulli", xp), is_array(p)
+    if compiled is None or 0 in shape or (for_each and tuple(p.shape) != shape):
         return None
-    bounds = p if is_array(p) else xp.full((1,), p, dtype=dtype_of(xp, precision))
+    bounds = p if for_each else xp.full((1,), p, dtype=dtype_of(xp, precision))
     if type(states) is not type(bounds) and library_name(states) == HOST:
         states = asarray(states, xp)
     if type(states) is not type(bounds):
@@ -180,7 +180,7 @@ def binomial_of_sigmoid(
     """
     shape = tuple(size)
     compiled = kernel("rng.bernoulli_of_sigmoid", xp) if precision == "float32" else None  # float32 only
-    if n == 1 and compiled is not None and 0 not in shape and library_name(states) == library_name(xp):
+    if n == 1 and compiled is not None and 0 not in shape and type(states) is type(terms[0]):
         found: tuple[Any, Any] | None = compiled(states, terms, shape, dtype, sigmoid_for(xp, "float32"), again)
         if found is not None:
             return found

@@ -126,9 +126,11 @@ def bernoulli_of_sigmoid(
     -----
     None in place of both says that this function is not made for these arrays, or that many answers depend on rounding.
     """
-    if sample not in _DECIDED or any(getattr(term, "dtype", None) != _FLOAT32 for term in terms):
+    x, shifts = terms if len(terms) > 1 else (*terms, _NO_SHIFTS)
+    if sample not in _DECIDED or getattr(x, "dtype", None) != _FLOAT32 or getattr(shifts, "dtype", None) != _FLOAT32:
         return None
-    x, shifts = sorted(terms, key=lambda term: term.shape != shape) if len(terms) > 1 else (*terms, _NO_SHIFTS)
+    if x.shape != shape:
+        x, shifts = shifts, x
     rows, columns = shape if len(shape) == 2 else (0, 0)
     along_rows = shifts.shape in ((columns,), (1, columns))
     if x.shape != shape or not (len(terms) == 1 or along_rows or shifts.shape == (rows, 1)):

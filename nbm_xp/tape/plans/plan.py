@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from ..dtypes import float64
 from ..graph import LEAVES, PLACEHOLDER, VARIABLE, Node, Result, leaf, reachable, walk
 from ..lengths import known
+from ..operations import IDENTITY_TAG
 from .arrangement import frozen
 from .writer import PlanWriter, link_plan
 
@@ -37,14 +37,24 @@ class Exclusive:
 
 def may_share(results: Sequence[Result], givens: Mapping[Node, Node] | None = None) -> list[int]:
     """Return the positions of results that may share memory with arguments, variables, constants or other results."""
-    nodes = [(givens or {}).get(result, result) if isinstance(result, Node) else None for result in results]
-    counts = Counter((node.op, node.dtype, len(node.shape)) for node in nodes if node is not None)
+    replaced = givens or {}
+    nodes = [replaced.get(result, result) if isinstance(result, Node) else None for result in results]
+    kinds = [None if node is None else _kind(node, replaced) for node in nodes]
     return [
         position
-        for position, node in enumerate(nodes)
-        if node is not None
-        and (node.op in LEAVES or node.call.op.may_overlap or counts[node.op, node.dtype, len(node.shape)] > 1)
+        for position, (node, kind) in enumerate(zip(nodes, kinds, strict=True))
+        if node is not None and (node.op in LEAVES or node.call.op.may_overlap or kinds.count(kind) > 1)
     ]
+
+
+def _kind(node: Node, givens: Mapping[Node, Node]) -> tuple[Hashable, ...]:
+    """Return what equal calls, which a plan makes once, have in common: operation, dtype, leaves among arguments."""
+
+    def found(arg: Any) -> Node | None:
+        arg = givens.get(arg, arg) if type(arg) is Node else None
+        return found(arg.args[0]) if arg and IDENTITY_TAG in arg.op.tags else arg if arg and arg.op in LEAVES else None
+
+    return node.op, node.dtype, *map(found, node.args)
 
 
 def compile_plan(
