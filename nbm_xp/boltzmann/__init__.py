@@ -15,14 +15,15 @@ from .diagnostics import Diagnostics
 from .estimator import load
 from .negative_phase import TrainingMethod
 from .optimizers import SGD, Adam
+from .outliers import OutlierDetector
 from .rbm import RBM
 from .topology import Topology
 from .training_methods import CD, PCD, PTT
 
 __all__ = [
     "CD", "DBM", "PCD", "PTT", "RBM", "SGD", "AISEstimate", "Adam", "Diagnostics", "LadderEstimate", "LadderWarning",
-    "MixingWarning", "NotFittedError", "RBMClassifier", "Topology", "TrainingMethod", "TrainingWarning", "load",
-    "sequences",
+    "MixingWarning", "NotFittedError", "OutlierDetector", "RBMClassifier", "Topology", "TrainingMethod",
+    "TrainingWarning", "load", "sequences",
 ]  # fmt: skip
 
 public_names(globals())

@@ -11,15 +11,16 @@ import pytest
 from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils import estimator_checks
 
-from nbm_xp.boltzmann import DBM, RBM, RBMClassifier
+from nbm_xp.boltzmann import DBM, RBM, OutlierDetector, RBMClassifier
 from tests.helpers import documented_usage
-from tests.helpers.libraries import DASK, Library
+from tests.helpers.libraries import DASK, Library, libraries
 
 SMALL: dict[str, Any] = {"n_components": 4, "n_iter": 2, "random_state": 0}
 _WEIGHED = "a row of weight 2 counts as two in each step, but minibatches of repeated rows, and draws, are others"
@@ -42,6 +43,8 @@ EXPECTED_FAILURES: list[tuple[Any, dict[str, str]]] = [
     (DBM([None, 4, 3], n_iter=2, random_state=0, visible="gaussian"), _ALL),
     (RBMClassifier(16, n_iter=30, random_state=0), _ALL | {"check_classifiers_train": _SIGNS}),
     (RBMClassifier(16, n_iter=30, random_state=0, visible="gaussian"), _ALL),
+    (OutlierDetector(RBM(**SMALL)), {}),
+    (OutlierDetector(DBM([None, 4, 3], n_iter=2, random_state=0, visible="normal")), {}),
 ]
 """Estimators, and the checks of scikit-learn's that each fails, with the reason."""
 TABLES = (
@@ -151,6 +154,29 @@ def test_the_score_is_a_likelihood_where_that_is_known() -> None:
     for model in (gaussian, deep):
         found = model.log_likelihood(X, model.ais(50, 200, random_state=1)).mean()
         assert model.score(X) == pytest.approx(found, abs=0.2)
+
+
+@pytest.mark.parametrize("library", libraries("dask", "array_api_strict", "torch", "cupy"))
+def test_outliers_are_rows_of_low_probability(library: Library) -> None:
+    detector = OutlierDetector(RBM(**SMALL), contamination=0.2).fit(library.array(rows()))
+    machine = RBM(**SMALL).fit(rows())
+    energies = machine.free_energy(rows(90))
+    found = library.array(rows(90))
+    np.testing.assert_allclose(library.numpy(detector.score_samples(found)), -energies, rtol=1e-4)
+    assert detector.offset_ == pytest.approx(np.quantile(-machine.free_energy(rows()), 0.2), rel=1e-4)
+    expected = np.where(library.numpy(detector.decision_function(found)) < 0, -1, 1)
+    np.testing.assert_array_equal(library.numpy(detector.predict(found)), expected)
+
+
+def test_an_outlier_detector_takes_a_trained_machine_and_tells_bad_arguments() -> None:
+    machine = RBM(**SMALL).fit(rows())
+    frozen = OutlierDetector(FrozenEstimator(machine), contamination=0.5).fit(rows(20))
+    assert frozen.offset_ == pytest.approx(-np.median(machine.free_energy(rows(20))))
+    for share in (0.0, 0.6, -1, True, "auto", float("nan")):
+        with pytest.raises(ValueError, match="contamination must be"):
+            OutlierDetector(machine, contamination=share).fit(rows())
+    with pytest.raises(TypeError, match="estimator must be an RBM or a DBM, got MinMaxScaler"):
+        OutlierDetector(MinMaxScaler()).fit(rows())
 
 
 def test_looking_at_a_score_changes_nothing() -> None:

@@ -17,6 +17,7 @@ EXAMPLES: dict[str, tuple[dict[str, int], Callable[[Any], bool]]] = {
     "lattice_on_disk": ({"length": 96, "n_sweeps": 19}, lambda energy: abs(energy + 1.106) < 0.2),
     "mnist": ({"n_components": 4, "n_iter": 2}, lambda mean: -11.5 < mean < -9.5),  # 16 random bits: -16 log 2
     "neon_digits": ({"epochs": 5}, lambda accuracy: accuracy > 0.9),
+    "outliers": ({"n_seeds": 1, "n_iter": 20}, lambda areas: areas["digits"][0] > 0.65 and areas["wine"][0] > 0.85),
     "random_on_a_cluster": ({"rows": 2000}, lambda equal: equal),
     "rna_family": ({"n_iter": 30}, lambda pairs: pairs == HAIRPIN),
     "scipy_minimise": ({}, lambda found: bool(np.allclose(found, [2.5, 0.5], atol=0.15))),
