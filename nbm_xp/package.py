@@ -60,6 +60,8 @@ _EXTRAS = {
     "xarray": "xarray",
     "pandas": "xarray",
     "matplotlib": "app",
+    "h5py": "hdf5",
+    "ndonnx": "onnx",
 }
 
 _DISTRIBUTIONS = {"matplotlib": "Matplotlib"}

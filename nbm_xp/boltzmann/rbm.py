@@ -20,6 +20,7 @@ from nbm_xp.rng import RandomStreams
 from nbm_xp.tape import Function
 
 from .energy import Parameters, expectation, free_energy
+from .formats import FormatsMixin
 from .model import Model
 from .recording import compile_sweep, pseudo_likelihood, rows_placeholder
 from .state import MachineState, set_values, transposed
@@ -27,7 +28,7 @@ from .state import MachineState, set_values, transposed
 
 @name_methods
 @dataclass(eq=False, repr=False)
-class RBM(Model):
+class RBM(FormatsMixin, Model):
     """A restricted Boltzmann machine: a visible and a hidden layer, of units of any kind.
 
     Parameters

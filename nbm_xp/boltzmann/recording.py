@@ -74,11 +74,15 @@ def rows_placeholder(parameters: Parameters, rows: int | None) -> tuple[Array, A
     return given, visible
 
 
-def compile_sweep(parameters: Parameters, rows: int, rng: Streams) -> Function:
-    """Compile one sweep, from states of ``topology.retained`` to new states of all layers, in the format of data."""
+def compile_sweep(parameters: Parameters, rows: int, rng: Streams, more: Sequence[Array] = ()) -> Function:
+    """Compile one sweep, from states of ``topology.retained`` to new states of all layers, in the format of data.
+
+    The function has further arguments for the placeholders `more`, such as those of the parameters.
+    """
     inputs, state = state_placeholders(parameters, parameters.topology.retained, rows)
     moved, _ = sweep(parameters, state, rows, rng)
-    return B.function(inputs, [decoded(parameters, layer, part) for layer, part in enumerate(moved)], name="gibbs")
+    outputs = [decoded(parameters, layer, part) for layer, part in enumerate(moved)]
+    return B.function([*inputs, *more], outputs, name="gibbs")
 
 
 def repeated(

@@ -17,7 +17,7 @@ from nbm_xp.boltzmann import RBM
 from nbm_xp.namespace import to_numpy
 from nbm_xp.rng import RandomStreams, draw, substreams
 from nbm_xp.tape import function, placeholder, value_and_grad
-from tests.helpers.unregistered import missing, restored
+from tests.helpers.unregistered import left_out, missing, restored
 
 pytestmark = [pytest.mark.skipif(bool(missing(name)), reason=missing(name)) for name in ("ndonnx", "onnxruntime")]
 
@@ -71,6 +71,26 @@ def test_a_trained_machine(ndonnx: Any, trained: RBM, method: str, rows: Any) ->
     want = getattr(trained, method)(ROWS)
     assert found.dtype == want.dtype
     np.testing.assert_allclose(found, want, rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("visible", ["binary", "categorical:3"])
+def test_a_machine_as_a_model(visible: str) -> None:
+    """`RBM.to_onnx` registers ndonnx itself where nobody has."""
+    import onnxruntime
+
+    with left_out("ndonnx"):
+        rows = np.random.default_rng(0).integers(0, 2, (5, 6)).astype("float32")
+        rbm = RBM(3, n_iter=1, visible=visible, random_state=0).fit(rows)
+        session = onnxruntime.InferenceSession(rbm.to_onnx().SerializeToString())
+    assert [(found.name, found.shape[1:]) for found in session.get_inputs()] == [("v", [6])]
+    for count in (5, 2):
+        for name, found in zip(
+            ("h", "free_energy"), session.run(["h", "free_energy"], {"v": rows[:count]}), strict=True
+        ):
+            want = getattr(rbm, {"h": "transform"}.get(name, name))(rows[:count])
+            np.testing.assert_allclose(found, want, rtol=2e-6, atol=1e-6)
+    with pytest.raises(ValueError, match="to_onnx has no formulas of relu units"):
+        RBM(3, n_iter=1, hidden="relu").fit(ROWS).to_onnx()
 
 
 def test_random_numbers_have_the_same_bits(ndonnx: Any) -> None:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import Units, Values, softplus
+from .base import Units, Values, interleaved, softplus
 from .continuous import GAUSSIAN, NORMAL, RECTIFIED, Gaussian, Normal, Rectified
 from .discrete import BINARY, SPIN, Binary, Categorical
 from .mixed import Mixed
 
 __all__ = [
     "BINARY", "GAUSSIAN", "KINDS", "MOST_STATES", "NORMAL", "RECTIFIED", "SPIN", "Binary", "Categorical", "Gaussian",
-    "Mixed", "Normal", "Rectified", "Units", "Values", "kind_of", "softplus",
+    "Mixed", "Normal", "Rectified", "Units", "Values", "interleaved", "kind_of",
+    "softplus",
 ]  # fmt: skip
 
 # Kinds of units by name, except categorical and mixed ones

@@ -7,6 +7,7 @@ units for each site need to know.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from nbm_xp import natural_bm as B
@@ -15,7 +16,7 @@ from nbm_xp.namespace import dtype_of, wide_dtypes
 
 from ..rows import Values
 
-__all__ = ["RAREST", "TINY", "Units", "Values", "softplus"]
+__all__ = ["RAREST", "TINY", "Units", "Values", "apart", "interleaved", "softplus"]
 
 TINY = 1e-30  # lower bound of probabilities in logarithms of entropies
 
@@ -25,6 +26,19 @@ RAREST = 2.0**-23  # lower bound of probabilities in base rates; 1 minus it diff
 def softplus(x: Any) -> Array:
     """Return ``log(1 + exp(x))``, which the tape records in its numerically stable form."""
     return B.log(1 + B.exp(x))
+
+
+def apart(values: Array, axis: int, count: int = 2) -> list[Array]:
+    """Return the first units of all sites along an axis, the second ones, …, of sites with `count` units each."""
+    before: tuple[slice, ...] = (slice(None),) * (axis % len(values.shape))
+    return [values[(*before, slice(first, None, count))] for first in range(count)]
+
+
+def interleaved(parts: Sequence[Array], axis: int) -> Array:
+    """Return the units of sites along an axis from the first ones, the second ones, …: see `apart`."""
+    shape = tuple(parts[0].shape)
+    axis = axis % len(shape)
+    return B.reshape(B.stack(list(parts), axis=axis + 1), (*shape[:axis], -1, *shape[axis + 1 :]))
 
 
 class Units:

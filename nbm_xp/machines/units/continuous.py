@@ -17,14 +17,13 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Shape, Streams
-from nbm_xp.namespace import array_namespace, to_numpy
+from nbm_xp.namespace import to_numpy
 from nbm_xp.special import erfcx, log_ndtr, ndtr, ndtri
 
-from .base import Units, Values
+from .base import Units, Values, apart, interleaved
 
 _LEAST = 1e-6  # smallest variance
 # Largest absolute mean and standard deviation of data that train well at the usual learning rates, empirically
@@ -98,17 +97,17 @@ class Normal(Units):
 
     def encoded(self, states: Array, axis: int = -1) -> Array:
         """Return x and -x²/2 of each site."""
-        return _joined(states, -0.5 * B.square(states), axis)
+        return interleaved([states, -0.5 * B.square(states)], axis)
 
     def decoded(self, state: Array, axis: int = -1) -> Array:
         """Return x of each site."""
-        return _apart(state, axis)[0]
+        return apart(state, axis)[0]
 
     def mean(self, inputs: Array, axis: int = -1) -> Array:
         """Return the means of both units of each site."""
-        first, precision = _apart(inputs, axis)
+        first, precision = apart(inputs, axis)
         mean = first / precision
-        return _joined(mean, -0.5 * (B.square(mean) + 1 / precision), axis)
+        return interleaved([mean, -0.5 * (B.square(mean) + 1 / precision)], axis)
 
     def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
         """Draw states with a normal number for each site."""
@@ -117,7 +116,7 @@ class Normal(Units):
         if inputs is None:
             middle, variance = _moments(mean, axis)
         else:
-            first, precision = _apart(inputs, axis)
+            first, precision = apart(inputs, axis)
             middle, variance = first / precision, 1 / precision
         noise = B.random_normal(sites, 0.0, 1.0, dtype=B.dtype(mean), rng=rng)
         return self.encoded(middle + B.sqrt(variance) * noise, axis)
@@ -128,37 +127,37 @@ class Normal(Units):
 
     def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
         """Return the logarithm of the integral of the weights."""
-        first, precision = _apart(inputs, axis)
+        first, precision = apart(inputs, axis)
         return 0.5 * (B.square(first) / precision - B.log(precision) + math.log(2 * math.pi))
 
     def uninformed(self, zeros: Array, axis: int = -1) -> Array:
         """Return the means of both units for a mean of 0 and a variance of 1."""
-        number, square = _apart(zeros, axis)
-        return _joined(number, square - 0.5, axis)
+        number, square = apart(zeros, axis)
+        return interleaved([number, square - 0.5], axis)
 
     def unweighted(self, weights: Array, axis: int = -1) -> Array:
         """Return the weights with 0 for the second unit of each site."""
-        first, second = _apart(weights, axis)
-        return _joined(first, second * 0, axis)
+        first, second = apart(weights, axis)
+        return interleaved([first, second * 0], axis)
 
     def stepped(self, biases: Array, step: Array) -> Array:
         """Return biases after a step of the log-precisions, which keeps precisions positive at any scale."""
-        (first, precision), (of_first, of_precision) = _apart(biases, 0), _apart(step, 0)
+        (first, precision), (of_first, of_precision) = apart(biases, 0), apart(step, 0)
         down = B.minimum(B.maximum(precision * of_precision, -1.0), 1.0)
-        return _joined(first - of_first, precision * B.exp(-down), 0)
+        return interleaved([first - of_first, precision * B.exp(-down)], 0)
 
     def observed(self, rows: Array) -> Array:
         """Return the means of x and of -x²/2."""
-        return _joined(B.mean(rows, axis=0), -0.5 * B.mean(B.square(rows), axis=0), 0)
+        return interleaved([B.mean(rows, axis=0), -0.5 * B.mean(B.square(rows), axis=0)], 0)
 
     def bias(self, rate: Array) -> Array:
         """Return the biases of the normal distributions with these moments."""
         middle, variance = _moments(rate, 0)
-        return _joined(middle / variance, 1 / variance, 0)
+        return interleaved([middle / variance, 1 / variance], 0)
 
     def check_bias(self, bias: Array, name: str) -> None:
         """Raise `ValueError` unless precisions are positive."""
-        least = float(B.min(_apart(bias, 0)[1]))
+        least = float(B.min(apart(bias, 0)[1]))
         if not least > 0.0:
             raise ValueError(
                 f"{name} must hold a precision above 0 in the second place of each normal site, got {least:g}"
@@ -180,23 +179,9 @@ class Normal(Units):
         return [0.0, -0.5] * (size // 2)
 
 
-def _apart(values: Array, axis: int) -> tuple[Array, Array]:
-    """Return the first units of all sites along an axis, and the second ones."""
-    before: tuple[Any, ...] = (slice(None),) * (axis % len(values.shape))
-    return values[(*before, slice(0, None, 2))], values[(*before, slice(1, None, 2))]
-
-
-def _joined(first: Array, second: Any, axis: int) -> Array:
-    """Return the units of sites from the first and the second ones."""
-    shape = tuple(first.shape)
-    axis = axis % len(shape)
-    pairs = array_namespace(first).stack([first, second], axis=axis + 1)
-    return B.reshape(pairs, (*shape[:axis], -1, *shape[axis + 1 :]))
-
-
-def _moments(means: Any, axis: int) -> tuple[Array, Array]:
+def _moments(means: Array, axis: int) -> tuple[Array, Array]:
     """Return mean and variance of each site from the means of both units."""
-    middle, square = _apart(means, axis)
+    middle, square = apart(means, axis)
     return middle, B.maximum(-2 * square - B.square(middle), _LEAST)
 
 

@@ -1,0 +1,87 @@
+"""Export of functions of arrays to other programs: as a module of PyTorch, and as an ONNX model."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nbm_xp.package import need
+
+from .kernels import kernel
+from .libraries import get_namespace
+from .registering import register_library
+
+
+def torch_module(parameters: Mapping[str, Any], transform: Any, free_energy: Any, gibbs: Any) -> Any:
+    """Return a `torch.nn.Module` of functions of rows and parameters.
+
+    Parameters
+    ----------
+    parameters : mapping of names to NumPy arrays
+    transform, free_energy : callable
+        Functions of rows and, in this order, all parameters: the module's `forward`, and its method.
+    gibbs : callable
+        From a number of rows to such a function, whose first result are the new rows; gradients are not recorded.
+    """
+    get_namespace("torch")  # raises an error that says what to install
+    torch: Any = importlib.import_module("torch")
+
+    class Machine(torch.nn.Module):  # type: ignore[misc]
+        """A Boltzmann machine: `forward` returns the means of the hidden units given visible rows."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            for name, value in parameters.items():
+                self.register_parameter(name, torch.nn.Parameter(torch.tensor(value)))
+
+        def forward(self, v: Any) -> Any:
+            """Return the means of the hidden units given rows."""
+            return transform(v, *self.parameters())
+
+        def free_energy(self, v: Any) -> Any:
+            """Return the free energy of each row."""
+            return free_energy(v, *self.parameters())
+
+        @torch.no_grad()  # type: ignore[untyped-decorator]
+        def gibbs(self, v: Any) -> Any:
+            """Do one sweep of Gibbs sampling, and return the new rows."""
+            return gibbs(int(v.shape[0]))(v, *self.parameters())[0]
+
+    return Machine()
+
+
+def onnx_model(
+    function: Callable[[Any], Mapping[str, Any]], name: str, shape: tuple[int | str, ...], dtype: str
+) -> Any:
+    """Return the ONNX model of a function of one array.
+
+    Parameters
+    ----------
+    function : callable
+        From an array to arrays by the names of the outputs.
+    name : str
+        Name of the input.
+    shape : tuple of int and str
+        Its shape, with names for unknown lengths.
+    dtype : str
+    """
+    ndonnx = need("ndonnx")
+    if kernel("compiling.is_traced", "ndonnx") is None:
+        # An unknown length is None in ndonnx, whose reshape takes -1.
+        own = {
+            "reshape": lambda x, shape, **options: ndonnx.reshape(x, [-1 if n is None else n for n in shape], **options)
+        }
+        kernels = {"to_numpy": lambda x: x.unwrap_numpy(), "compiling.is_traced": _has_no_value}
+        register_library("ndonnx", ndonnx, ndonnx.Array, replacements=own, kernels=kernels)
+    given = ndonnx.argument(shape=shape, dtype=getattr(ndonnx, dtype))
+    return ndonnx.build({name: given}, dict(function(given)))
+
+
+def _has_no_value(x: Any) -> bool:
+    """Whether an array of ndonnx is recorded rather than computed."""
+    try:
+        x.unwrap_numpy()
+    except ValueError:
+        return True
+    return False
