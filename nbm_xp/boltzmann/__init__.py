@@ -16,14 +16,15 @@ from .estimator import load
 from .negative_phase import TrainingMethod
 from .optimizers import SGD, Adam
 from .outliers import OutlierDetector
+from .quality import AdversarialAccuracy, Thermodynamics
 from .rbm import RBM
 from .topology import Topology
 from .training_methods import CD, PCD, PTT
 
 __all__ = [
-    "CD", "DBM", "PCD", "PTT", "RBM", "SGD", "AISEstimate", "Adam", "Diagnostics", "LadderEstimate", "LadderWarning",
-    "MixingWarning", "NotFittedError", "OutlierDetector", "RBMClassifier", "Topology", "TrainingMethod",
-    "TrainingWarning", "load", "sequences",
+    "CD", "DBM", "PCD", "PTT", "RBM", "SGD", "AISEstimate", "Adam", "AdversarialAccuracy", "Diagnostics",
+    "LadderEstimate", "LadderWarning", "MixingWarning", "NotFittedError", "OutlierDetector", "RBMClassifier",
+    "Thermodynamics", "Topology", "TrainingMethod", "TrainingWarning", "load", "sequences",
 ]  # fmt: skip
 
 public_names(globals())

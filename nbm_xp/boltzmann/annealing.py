@@ -274,7 +274,7 @@ class AnnealedChains(Chains):
         return (*super()._placed(states[:-1]), asarray(states[-1], self.xp, "float64"))
 
     def _step(self, rows: int) -> ChainFunction:
-        return self._compiled(_record_step, rows)
+        return self._compiled(record_step, rows)
 
     def _constants(self) -> Sequence[Array]:
         return (*self.machine.arrays, asarray(self.base.bias, self.xp, self.machine.dtype))
@@ -353,16 +353,22 @@ def _path(form: Form) -> tuple[list[Array], Path]:
     return [*weights, base], Path(base, parameters)
 
 
-def _record_step(form: Form, streams: ChainStreams) -> Recorded:
-    """Record a step: multiply weights by the ratio at the two temperatures, then sweep at the temperature `cold`."""
+def record_step(form: Form, streams: ChainStreams, measured: bool = False) -> Recorded:
+    """Record a step: multiply weights by the ratio at the two temperatures, then sweep at the temperature `cold`.
+
+    If `measured`, the last output is the energy of the new states of all layers, minus that of the base-rate model.
+    """
     machine, path = _path(form)
     inputs, state = form.states(path.last, form.topology.retained)
     weights = B.placeholder(shape=(form.n_chains,), dtype="float64")
     cold, warm = (B.placeholder(shape=(), dtype=form.dtype) for _ in range(2))
     gain, known = path.log_ratio(cold, warm, state)
     moved = path.sweep(cold, state, form.n_chains, streams, known)
-    after = [decoded(path.last, layer, moved[layer]) for layer in form.topology.retained]
-    return [*inputs, weights, *machine, cold, warm], [*after, weights + B.cast(gain, "float64")]
+    found = [decoded(path.last, layer, moved[layer]) for layer in form.topology.retained]
+    found.append(weights + B.cast(gain, "float64"))
+    if measured:
+        found.append(B.cast(energy_within(path.excess, moved, form.topology.layers), "float64"))
+    return [*inputs, weights, *machine, cold, warm], found
 
 
 def _record_ratio(form: Form, streams: ChainStreams) -> Recorded:

@@ -17,10 +17,11 @@ from .chains import Chains, machine_and_seed
 from .estimator import BoltzmannEstimator
 from .ladder import STEPS, LadderChains, LadderMeasures
 from .partition import is_enumerable
+from .quality import QualityMixin
 from .tempering import TemperingChains, adaptive_replicas, adaptive_temperatures
 
 
-class Model(BoltzmannEstimator):
+class Model(QualityMixin, BoltzmannEstimator):
     """A Boltzmann machine of layers, with methods for sampling and evaluation."""
 
     def sample(
