@@ -19,8 +19,8 @@ from ..standard.creation import asarray, zeros, zeros_like
 from ..standard.data_types import astype
 from ..standard.indexing import stands_for_last
 from ..standard.manipulation import concat, matrix_transpose, reshape
+from ..standard.sums import matmul, sum_to
 from ..standard.sums import sum as sum_
-from ..standard.sums import sum_to, tensordot
 from ..tensor import Tensor, record, result
 from .body import LoopBody, loop_runner, varying_in
 
@@ -59,8 +59,12 @@ def residuals_of(body: LoopBody, results: Sequence[Node]) -> list[Node]:
 
 def _sum_of_outer_products(x: Tensor, y: Tensor) -> Tensor:
     """Return the matrix of the outer products of the rows of two arrays, summed over all leading axes."""
-    leading = tuple(range(x.ndim - 1))
-    return tensordot(x, y, axes=(leading, leading))
+
+    def rows(z: Tensor) -> Tensor:
+        *leading, last = z.node.shape
+        return reshape(z, (product(leading), last))
+
+    return matmul(matrix_transpose(rows(x)), rows(y))  # of views: `tensordot` would copy both
 
 
 # Number of elements per step from which on factors are not stored for a sum after the loop.
