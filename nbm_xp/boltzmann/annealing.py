@@ -250,6 +250,7 @@ class AnnealedChains(Chains):
     default_purpose = "annealing"
     result_dtype = "float64"
     is_reverse = False
+    measures_energy = False  # whether each sweep measures the energy: see `_record_step`
 
     def __init__(self, machine: Machine, seed: int, betas: Sequence[float], *, purpose: str | None = None) -> None:
         super().__init__(machine, seed, layers=(), purpose=purpose)
@@ -274,7 +275,7 @@ class AnnealedChains(Chains):
         return (*super()._placed(states[:-1]), asarray(states[-1], self.xp, "float64"))
 
     def _step(self, rows: int) -> ChainFunction:
-        return self._compiled(record_step, rows)
+        return self._compiled(_record_step, rows, self.measures_energy)
 
     def _constants(self) -> Sequence[Array]:
         return (*self.machine.arrays, asarray(self.base.bias, self.xp, self.machine.dtype))
@@ -353,7 +354,7 @@ def _path(form: Form) -> tuple[list[Array], Path]:
     return [*weights, base], Path(base, parameters)
 
 
-def record_step(form: Form, streams: ChainStreams, measured: bool = False) -> Recorded:
+def _record_step(form: Form, streams: ChainStreams, measured: bool) -> Recorded:
     """Record a step: multiply weights by the ratio at the two temperatures, then sweep at the temperature `cold`.
 
     If `measured`, the last output is the energy of the new states of all layers, minus that of the base-rate model.

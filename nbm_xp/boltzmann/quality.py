@@ -25,12 +25,11 @@ from typing import Any
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Chunks, RandomState, Rows
 from nbm_xp.machines.minibatches import in_memory
-from nbm_xp.machines.randomness import ChainFunction
 from nbm_xp.machines.rows import known_length
 from nbm_xp.namespace import array_namespace, host_namespace, library_name, to_numpy
 from nbm_xp.namespace.errors import positive_int
 
-from .annealing import AnnealedChains, inverse_temperatures, record_step
+from .annealing import AnnealedChains, inverse_temperatures
 from .chains import Machine, beside, machine_and_seed
 from .state import MachineState, float_dtype
 from .tempering import adaptive_temperatures
@@ -68,19 +67,15 @@ class Thermodynamics:
 
 def moments(betas: Sequence[float], log_weights: Array, energies: Array) -> Thermodynamics:
     """Return the averages over weighted chains from arrays of shape (chains, temperatures) in host memory."""
-    host, count = host_namespace(), log_weights.shape[0]
-    beta, top = host.asarray(betas), host.max(log_weights, axis=0)
-    weights = host.exp(log_weights - top)
-    mean = host.mean(weights, axis=0)
-    weights = weights / mean
-    log_z, energy = top + host.log(mean), host.mean(weights * energies, axis=0)
+    host, count, beta = host_namespace(), log_weights.shape[0], host_namespace().asarray(betas)
+    log_z = B.logsumexp(log_weights, axis=0) - math.log(count)
+    weights = host.exp(log_weights - log_z)
+    energy = host.mean(weights * energies, axis=0)
     away = energies - energy
     variance = host.mean(weights * away**2, axis=0)
     # the influence of each chain on log Z, the mean, the variance and the entropy
-    influences = host.stack(
-        [weights - 1, weights * away, weights * (away**2 - variance), weights * (beta * away + 1) - 1]
-    )
-    errors = host.sqrt(host.sum(influences**2, axis=1) / (count * max(count - 1, 1)))
+    influences = weights - 1, weights * away, weights * (away**2 - variance), weights * (beta * away + 1) - 1
+    errors = host.sqrt(host.sum(host.stack(influences) ** 2, axis=1) / (count * (count - 1)))
     effective = count / host.mean(weights**2, axis=0)
     return Thermodynamics(beta, log_z, energy, variance, beta * energy + log_z, effective, *errors)
 
@@ -98,12 +93,12 @@ class ThermalChains(AnnealedChains):
     """
 
     default_purpose = "thermodynamics"
+    measures_energy = True
 
     def __init__(self, machine: Machine, seed: int, betas: Sequence[float]) -> None:
-        super().__init__(unbiased(machine), seed, (0.0, *betas))
-
-    def _step(self, rows: int) -> ChainFunction:
-        return self._compiled(record_step, rows, True)
+        neutral = machine.topology.units[0].neutral_rates(machine.topology.sizes[0])
+        start = replace(machine, base_rate=host_namespace().asarray(neutral, dtype=machine.dtype))
+        super().__init__(start, seed, (0.0, *betas))
 
     def widths(self, n_sweeps: int) -> list[int]:
         """See `Chains`."""
@@ -114,12 +109,6 @@ class ThermalChains(AnnealedChains):
         draws = self.walk(self.start(offset, rows), offset, 0, n_sweeps)
         pairs = zip(*((draw.states[-1], draw.measured[0]) for draw in draws), strict=True)
         return beside([self.xp.stack(part, axis=1) for part in pairs])
-
-
-def unbiased(machine: Machine) -> Machine:
-    """Return a machine whose annealing starts from equally probable states, or real numbers with mean 0, variance 1."""
-    units, size = machine.topology.units[0], machine.topology.sizes[0]
-    return replace(machine, base_rate=host_namespace().asarray(units.neutral_rates(size), dtype=machine.dtype))
 
 
 @dataclass(frozen=True)
@@ -164,15 +153,9 @@ class QualityMixin:
     sample: Callable[..., Any]
 
     def thermodynamics(
-        self,
-        n_chains: int = 100,
-        n_temperatures: int | str = 1000,
-        *,
-        betas: Any = None,
-        library: str | None = None,
-        chunks: Chunks = None,
-        random_state: RandomState = None,
-    ) -> Thermodynamics:
+        self, n_chains: int = 100, n_temperatures: int | str = 1000, *, betas: Any = None, library: str | None = None,
+        chunks: Chunks = None, random_state: RandomState = None,
+    ) -> Thermodynamics:  # fmt: skip
         """Estimate the moments of the energy and the entropy along inverse temperatures, with standard errors.
 
         A machine at inverse temperature β has all weights and biases multiplied by β. The entropy at β = 1, in nats, is
@@ -181,7 +164,7 @@ class QualityMixin:
         Parameters
         ----------
         n_chains : int, optional
-            Number of independent chains; the spread of their weights gives the standard errors.
+            Number of independent chains, at least 2; the spread of their weights gives the standard errors.
         n_temperatures, betas
             As in `ais`; but chains start from equally probable states, not from the base rate.
         library, chunks, random_state
@@ -209,9 +192,9 @@ class QualityMixin:
         >>> found.entropy.round(4).tolist(), round(float(np.log(32)), 4)  # 32 states of equal probability
         ([3.4657, 3.4657, 3.4657, 3.4657, 3.4657], 3.4657)
         """
-        rows, known = positive_int(n_chains, "n_chains"), inverse_temperatures(n_temperatures, betas)
+        rows, known = positive_int(n_chains, "n_chains", 2), inverse_temperatures(n_temperatures, betas)
         machine, seed, lazy = machine_and_seed(self, library, random_state)
-        temperatures = adaptive_temperatures(unbiased(machine)) if known is None else known
+        temperatures = adaptive_temperatures(machine) if known is None else known
         found = ThermalChains(machine, seed, temperatures).last(rows, len(temperatures), lazy, chunks)
         return moments(temperatures, *map(to_numpy, found))
 

@@ -1,4 +1,4 @@
-"""Evaluation runs: log Z by annealing and along the ladder of a training, and log-likelihoods of rows, in blocks."""
+"""Evaluation runs, in blocks: estimates of log Z, log-likelihoods of rows, energy and entropy, draws beside rows."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from nbm_xp.boltzmann.chains import Machine
 from nbm_xp.boltzmann.ladder import STEPS
 from nbm_xp.boltzmann.ladder import estimate as ladder_estimate
 from nbm_xp.boltzmann.partition import is_enumerable, log_z_of
+from nbm_xp.boltzmann.quality import AdversarialAccuracy, Thermodynamics, moments
 from nbm_xp.boltzmann.tempering import adaptive_temperatures
 from nbm_xp.machines.estimators import check_names
 from nbm_xp.machines.rows import checked_rows, known_length
-from nbm_xp.namespace.errors import positive_int
+from nbm_xp.namespace.errors import check_flag, positive_int
 
 from . import store
 from .directory import RunDirectory
-from .evaluation_jobs import LADDER_ARRAYS, AnnealingJob, FreeEnergyJob, LadderJob, ReverseAnnealingJob
+from .evaluation_jobs import JOBS, LADDER_ARRAYS, THERMAL_ARRAYS
 from .execution import Kind, Progress, Warn, begin, check_begin, finished
-from .inputs import digest_of, digest_of_ladder, digest_of_model, fitted_model, library_for, save_rows
+from .inputs import digest_of, digest_of_ladder, digest_of_model, fitted_model, library_for, rows_of, save_rows
 from .job import block_length
 from .workers import Workers
 
 _STEPS_IN_A_SEGMENT = 250
+_DRAWS = {"n_draws": 1, "thin": 1, "layers": [0], "probabilities": False, "clamp": {}}  # see `SampleJob`
 RESULT = "evaluation.json"
 ARRAYS = "evaluation.zarr"
 
@@ -46,6 +48,8 @@ def evaluate(
     reverse: bool | None = None,
     n_sweeps: int = 1000,
     ladder_steps: int = STEPS,
+    thermodynamics: bool = False,
+    adversarial_accuracy: bool = False,
     chunks: int | None = None,
     checkpoint_every: int | None = None,
     random_state: Any = None,
@@ -73,11 +77,17 @@ def evaluate(
         Whether to anneal as many chains in reverse as well, which overestimates log Z on average. Defaults to True
         if the model has a ladder and `ladder_steps` is not 0.
     n_sweeps : int, optional
-        Number of sweeps before chains are annealed in reverse. Not used for a model with a ladder: chains in reverse
-        then start from the last states on the ladder.
+        Number of sweeps before chains are annealed in reverse, and of draws that are compared with rows. Not used for a
+        model with a ladder: both are then the last states on the ladder.
     ladder_steps : int, optional
         Number of steps of `n_chains` chains on the ladder of a model trained with ``training="ptt"``, from which log Z
         is estimated too: see `RBM.ladder_log_partition`. 0 skips this estimate.
+    thermodynamics : bool, optional
+        Whether to estimate energy and entropy along the inverse temperatures as well, by a second annealing of as many
+        chains: see `RBM.thermodynamics`.
+    adversarial_accuracy : bool, optional
+        Whether to compare the first rows of `X`, at most `n_chains` of them, which should be in random order, with as
+        many draws of the model, one from each chain: see `RBM.adversarial_accuracy`.
     chunks : int, optional
         Number of chains in a block. Defaults to 128.
     checkpoint_every : int, optional
@@ -142,6 +152,12 @@ def evaluate(
         rows = known_length(X)
     elif log_z is not None:
         raise ValueError("X must be given where log_z is: there would be nothing to do")
+    check_flag("thermodynamics", thermodynamics)
+    check_flag("adversarial_accuracy", adversarial_accuracy)
+    if thermodynamics and (log_z is not None or chains < 2):
+        raise ValueError("thermodynamics must be left out where log_z is given, and with a single chain")
+    if adversarial_accuracy and rows < 2:
+        raise ValueError("X must be given, with at least two rows, where adversarial_accuracy is True")
     every = positive_int(_STEPS_IN_A_SEGMENT if checkpoint_every is None else checkpoint_every, "checkpoint_every")
     if temperatures is None:
         temperatures = adaptive_temperatures(Machine.of(model))
@@ -160,7 +176,10 @@ def evaluate(
         "ladder_steps": climbs if laddered else 0,
         "reverse": first if reverse else None,
         "n_sweeps": sweeps if reverse and first == "chains" else 0,
+        "thermodynamics": bool(thermodynamics),
     }
+    if adversarial_accuracy:
+        configuration |= _DRAWS | {"burn_in": max((climbs if laddered else sweeps) - 1, 0)}
     return begin(
         Evaluating, directory, configuration, random_state=random_state, scheduler=scheduler, progress=progress,
         model=model, save=None if X is None else functools.partial(save_rows, X),
@@ -171,14 +190,18 @@ class Evaluating(Kind):
     """Runs of `evaluate`."""
 
     name, results, stored, document = "evaluate", (ARRAYS, RESULT), ARRAYS, RESULT
-    job_kinds = AnnealingJob, LadderJob, ReverseAnnealingJob, FreeEnergyJob
+    job_kinds = JOBS
 
     def finish(self, unfinished: pathlib.Path) -> Warn | None:
-        """Write the estimates, without the weights of the chains, which are stored in an array."""
+        """Write the estimates, those along inverse temperatures of the model itself, without weights of chains."""
         model = self.run.load_model()
         exact = float(model.log_partition()) if is_enumerable(model.state_.topology) else None
         found = self.found(unfinished, exact)
         document = dict(vars(found))
+        if found.thermodynamics is not None:
+            document["thermodynamics"] = {name: float(x[-1]) for name, x in vars(found.thermodynamics).items()}
+        if found.adversarial_accuracy is not None:
+            document["adversarial_accuracy"] = vars(found.adversarial_accuracy)
         for name in ("ais", "reverse", "ladder"):
             if (estimated := document[name]) is not None:
                 bounds = {bound: getattr(estimated, bound) for bound in ("log_z_low", "log_z_high")}
@@ -195,13 +218,18 @@ class Evaluating(Kind):
         """Return the evaluation from the arrays written by the tasks; `exact` is log Z by enumeration."""
         asked, model = self.run.configuration, self.run.load_model()
         arrays = {name: array[...] for name, array in store.open_arrays(place, self.run.result_identity).items()}
-        ais = reverse = ladder = None
+        ais = reverse = ladder = thermal = compared = None
         if asked["betas"]:
             ais = estimate(arrays["log_weight"], len(asked["betas"]))
             if asked["reverse"]:
                 reverse = estimate(arrays["reverse_log_weight"], len(asked["betas"]), reverse=True)
             if asked["ladder"]:
                 ladder = ladder_estimate(Machine.of(model), *(arrays[name] for name in LADDER_ARRAYS))
+            if asked.get("thermodynamics"):
+                thermal = moments(asked["betas"], *(arrays[name] for name in THERMAL_ARRAYS))
+        if asked.get("n_draws"):
+            rows = rows_of(self.run.path, 0, asked["n_chains"])
+            compared = model.adversarial_accuracy(rows, arrays["visible"][: len(rows), 0, :])
         known, log_z = asked["log_z"] if asked["log_z"] is not None else exact, math.nan
         low = high = log_z
         if known is not None:
@@ -219,7 +247,8 @@ class Evaluating(Kind):
                 likelihood["standard_error"] = float(energies.std(ddof=1)) / math.sqrt(len(energies))
         return Evaluation(
             log_z, low, high, asked["log_z"], exact, ais, reverse, ladder, asked["n_rows"],
-            lower_bound=not model.state_.topology.is_factorial, **likelihood,
+            lower_bound=not model.state_.topology.is_factorial, thermodynamics=thermal, adversarial_accuracy=compared,
+            **likelihood,
         )  # fmt: skip
 
 
@@ -248,6 +277,10 @@ class Evaluation:
         The same with the bounds of log Z. If `lower_bound` is True, the log-likelihood may exceed both.
     standard_error : float or None
         Standard error of the mean over the rows.
+    thermodynamics : Thermodynamics or None
+        Energy and entropy along inverse temperatures.
+    adversarial_accuracy : AdversarialAccuracy or None
+        Nearest-neighbour adversarial accuracy of draws beside rows.
     lower_bound : bool
         Whether log-likelihoods are mean-field lower bounds, as for machines with connected hidden layers.
     """
@@ -266,6 +299,8 @@ class Evaluation:
     mean_log_likelihood_low: float | None = None
     mean_log_likelihood_high: float | None = None
     standard_error: float | None = None
+    thermodynamics: Thermodynamics | None = None
+    adversarial_accuracy: AdversarialAccuracy | None = None
 
 
 def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:

@@ -1,4 +1,4 @@
-"""Jobs of evaluation runs: annealing, also in reverse, chains on the ladder, free energies of rows."""
+"""Jobs of evaluation runs: annealing, also in reverse and with energies, chains on the ladder, rows, draws."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ import numpy as np
 from nbm_xp.boltzmann.annealing import AnnealedChains, ReverseChains
 from nbm_xp.boltzmann.chains import Chains, Draw
 from nbm_xp.boltzmann.ladder import LadderChains, pairs_in_turn
+from nbm_xp.boltzmann.quality import ThermalChains
 from nbm_xp.machines import Array
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 
 from .inputs import rows_of
 from .job import Arrays, Block, MachineJob, Stopping, Sweeps, SweepsJob, blocks_of, chains_of, read_checkpoint
+from .sampling import SampleJob
 from .store import Stored
 
 LADDER_ARRAYS = ("ladder_up", "ladder_down")
+THERMAL_ARRAYS = ("thermal_log_weight", "thermal_energy")
 _ROWS_IN_A_BLOCK = 4096
 
 
@@ -86,6 +89,44 @@ class ReverseAnnealingJob(AnnealingJob):
         if isinstance(chains, ReverseChains) and len(arrays) == len(chains.carried):
             arrays = chains.weighted(arrays)
         return super().advance(block, segment, arrays, stopping)
+
+
+@dataclass(frozen=True)
+class ThermalJob(AnnealingJob):
+    """Annealed importance sampling from equally probable states, with the energy at each inverse temperature."""
+
+    part = asked_by = "thermodynamics"
+
+    @property
+    def stages(self) -> Sequence[Sweeps]:
+        """The steps between temperatures, and one before at β = 0."""
+        return (Sweeps(0, len(self.betas), self.checkpoint_every),)
+
+    def chains(self, stage: int) -> Chains:
+        """See `SweepsJob`."""
+        return ThermalChains(self.machine, self.seed, self.betas)
+
+    @property
+    def stored(self) -> list[Stored]:
+        """The log weights and the energies of the chains at each temperature."""
+        count = len(self.betas)
+        shape, chunks = (self.n_chains, count), (self.chunks, min(self.checkpoint_every, count))
+        return [Stored(name, ("chain", "beta"), shape, chunks, "float64", {}) for name in THERMAL_ARRAYS]
+
+    def shown(self, now: Draw, sweep: int) -> Sequence[Array]:
+        """Return the log weights and the energies after a sweep."""
+        return now.states[-1], *now.measured
+
+    def write_shown(self, block: Block, segment: int, shown: list[list[Array]], states: Arrays) -> None:
+        """Write the log weights and the energies of a segment."""
+        for array, steps in zip(self.stored, zip(*shown, strict=True), strict=True):
+            self.write(array, (block.number, segment), np.stack(steps, axis=1))
+
+
+class DrawsJob(SampleJob):
+    """Draws of the model that are compared with rows, one for each chain."""
+
+    asked_by = "n_draws"
 
 
 @dataclass(frozen=True)
@@ -159,3 +200,6 @@ class FreeEnergyJob(MachineJob):
         rows = asarray(rows_of(self.directory, block.offset, block.rows), get_namespace(self.library), array.dtype)
         self.write(array, (block.number,), to_numpy(self.loaded.free_energy(rows)))
         return ()
+
+
+JOBS = AnnealingJob, LadderJob, ReverseAnnealingJob, FreeEnergyJob, ThermalJob, DrawsJob  # in order of execution

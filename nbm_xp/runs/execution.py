@@ -77,7 +77,7 @@ class Kind:
     def jobs(self) -> list[Any]:
         """The jobs that the configuration asks for, in order of execution."""
         asked = self.run.configuration
-        return [kind.of(self.run) for kind in self.job_kinds if not kind.asked_by or asked[kind.asked_by]]
+        return [kind.of(self.run) for kind in self.job_kinds if not kind.asked_by or asked.get(kind.asked_by)]
 
     @property
     def arrays(self) -> Sequence[Stored]:

@@ -264,7 +264,8 @@ class SampleJob(SweepsJob):
             }
             dtype = "float32" if self.probabilities else machine.topology.units[layer].stored or machine.dtype
             axes = "chain", "draw", "unit" if layer == 0 else f"{name}_unit"
-            shape, chunks = (self.n_chains, self.n_draws, units), (self.chunks, self.checkpoint_every, units)
+            shape = self.n_chains, self.n_draws, units
+            chunks = self.chunks, min(self.checkpoint_every, self.n_draws), units
             found.append(Stored(name, axes, shape, chunks, dtype, about))
         return found
 

@@ -89,6 +89,7 @@ def _rows(n_visible: int) -> Any:
 EVALUATE: dict[str, Any] = {
     "n_chains": 24, "n_temperatures": 30, "chunks": 8, "checkpoint_every": 6, "random_state": 5,
 }  # fmt: skip
+QUALITY: dict[str, Any] = {"thermodynamics": True, "adversarial_accuracy": True}
 GRAPH: dict[str, Any] = {"beta": 0.8, "random_state": 5}
 RUNS: dict[str, Callable[..., RunDirectory]] = {
     "sample": lambda place, **how: sample(ordinary(), place, **SAMPLE | how),
@@ -100,10 +101,10 @@ RUNS: dict[str, Callable[..., RunDirectory]] = {
     "skipping": lambda place, **how: evaluate(
         # a machine whose chains in reverse begin with sweeps
         deep((21, 25, 22), connections=[(0, 1), (0, 2), (1, 2)], scale=0.2), place, _rows(21),
-        **EVALUATE | {"reverse": True, "n_sweeps": 20} | how,
+        **EVALUATE | QUALITY | {"reverse": True, "n_sweeps": 20} | how,
     ),
     "weighed on the ladder": lambda place, **how: evaluate(
-        laddered(), place, _rows(20)[:10], **EVALUATE | {"ladder_steps": 40} | how
+        laddered(), place, _rows(20)[:10], **EVALUATE | QUALITY | {"ladder_steps": 40} | how
     ),
     "glass": lambda place, **how: sample_graph(
         GraphMachine(edwards_anderson((24, 20), random_state=1)), place,

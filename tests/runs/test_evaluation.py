@@ -8,6 +8,7 @@ memory at once agree to rounding.
 from __future__ import annotations
 
 import pathlib
+from dataclasses import astuple
 from typing import Any
 
 import dask.array
@@ -15,11 +16,11 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM
-from nbm_xp.runs import Workers, evaluate, read_evaluation
+from nbm_xp.runs import Workers, evaluate, read_evaluation, read_result
 from nbm_xp.runs.inputs import rows_of
 from nbm_xp.runs.job import one_thread
 from nbm_xp.runs.store import open_arrays
-from tests.helpers.runs import deep, ordinary, results_of
+from tests.helpers.runs import QUALITY, deep, ordinary, results_of
 
 pytest.importorskip("zarr")
 
@@ -122,6 +123,19 @@ def test_log_z_may_be_known_and_rows_left_out(tmp_path: pathlib.Path) -> None:
     assert found.mean_log_likelihood_low == found.mean_log_likelihood_high == found.mean_log_likelihood
 
 
+@pytest.mark.parametrize("name", ["rbm", "gaussian rbm", "stack"])
+def test_energies_and_draws_are_those_in_memory(tmp_path: pathlib.Path, name: str) -> None:
+    model = MACHINES[name]()
+    place = evaluate(model, tmp_path / "run", ROWS, n_sweeps=30, **QUALITY, **ASKED).path
+    found, told = read_evaluation(place), read_result(place)
+    wanted = model.thermodynamics(60, 80, random_state=3)
+    np.testing.assert_allclose(astuple(found.thermodynamics), astuple(wanted), rtol=1e-4, atol=1e-4)
+    assert told["thermodynamics"]["entropy"] == found.thermodynamics.entropy[-1]
+    draws = model.sample(60, 30, random_state=3)[:50]
+    assert found.adversarial_accuracy == model.adversarial_accuracy(ROWS, draws)
+    assert told["adversarial_accuracy"] == vars(found.adversarial_accuracy)
+
+
 @pytest.mark.parametrize("model", [ordinary, lambda: deep((20, 9, 7))], ids=["rbm", "dbm"])
 def test_it_is_the_same_however_it_is_computed(tmp_path: pathlib.Path, model: Any) -> None:
     whole = evaluate(model(), tmp_path / "whole", ROWS, reverse=True, **ASKED)
@@ -139,6 +153,8 @@ def test_it_is_the_same_however_it_is_computed(tmp_path: pathlib.Path, model: An
         (ROWS * np.nan, {}, r"X must have values in \[0, 1\]"),
         (None, {"log_z": 1.0}, "X must be given where log_z is"),
         (ROWS, {"log_z": 1.0, "reverse": True}, "reverse must be left out where log_z is given"),
+        (ROWS, {"log_z": 1.0, "thermodynamics": True}, "thermodynamics must be left out where log_z is given"),
+        (ROWS[:1], {"adversarial_accuracy": True}, "X must be given, with at least two rows, where adversarial"),
         (ROWS, {"n_chains": 0}, "n_chains must be"),
         (ROWS, {"reverse": True, "n_sweeps": -1}, "n_sweeps must be"),
         (ROWS, {"betas": [0.5, 1.0]}, "betas must rise from 0 to 1"),
