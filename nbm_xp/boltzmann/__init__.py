@@ -13,6 +13,7 @@ from .classifier import RBMClassifier
 from .dbm import DBM
 from .diagnostics import Diagnostics
 from .estimator import load
+from .imputer import Imputer
 from .negative_phase import TrainingMethod
 from .optimizers import SGD, Adam
 from .outliers import OutlierDetector
@@ -22,7 +23,7 @@ from .topology import Topology
 from .training_methods import CD, PCD, PTT
 
 __all__ = [
-    "CD", "DBM", "PCD", "PTT", "RBM", "SGD", "AISEstimate", "Adam", "AdversarialAccuracy", "Diagnostics",
+    "CD", "DBM", "PCD", "PTT", "RBM", "SGD", "AISEstimate", "Adam", "AdversarialAccuracy", "Diagnostics", "Imputer",
     "LadderEstimate", "LadderWarning", "MixingWarning", "NotFittedError", "OutlierDetector", "RBMClassifier",
     "Thermodynamics", "Topology", "TrainingMethod", "TrainingWarning", "load", "sequences",
 ]  # fmt: skip

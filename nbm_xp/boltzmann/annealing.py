@@ -206,14 +206,16 @@ class Path:
             gain = gain + B.sum(there - here, axis=axis)
         return gain, known
 
-    def sweep(self, beta: Array, state: Sequence[Array], rows: int, rng: Streams, known: Mapping[int, Fields]) -> State:
+    def sweep(
+        self, beta: Array, state: Sequence[Array], rows: int, rng: Streams, known: Mapping[int, Fields], observed: Array
+    ) -> State:
         """Do one Gibbs sweep at an inverse temperature; `known` are the local fields of marginalised layers."""
 
         def mixed_field(layer: int, states: Sequence[Array]) -> Array:
             return self.mixed(beta, known[layer] if layer in known else self.local_fields(layer, states))
 
         # The marginalised layers are drawn first, so their local fields are those of the given state.
-        return sweep(self.last, state, rows, rng, field=mixed_field)[0]
+        return sweep(self.last, state, rows, rng, field=mixed_field, observed=observed)[0]
 
 
 def _along(factors: Array, energies: Array) -> Array:
@@ -251,6 +253,7 @@ class AnnealedChains(Chains):
     result_dtype = "float64"
     is_reverse = False
     measures_energy = False  # whether each sweep measures the energy: see `_record_step`
+    skips_complete = True
 
     def __init__(self, machine: Machine, seed: int, betas: Sequence[float], *, purpose: str | None = None) -> None:
         super().__init__(machine, seed, layers=(), purpose=purpose)
@@ -275,7 +278,7 @@ class AnnealedChains(Chains):
         return (*super()._placed(states[:-1]), asarray(states[-1], self.xp, "float64"))
 
     def _step(self, rows: int) -> ChainFunction:
-        return self._compiled(_record_step, rows, self.measures_energy)
+        return self._compiled(_record_step, rows, self.measures_energy, self.is_observed)
 
     def _constants(self) -> Sequence[Array]:
         return (*self.machine.arrays, asarray(self.base.bias, self.xp, self.machine.dtype))
@@ -354,22 +357,24 @@ def _path(form: Form) -> tuple[list[Array], Path]:
     return [*weights, base], Path(base, parameters)
 
 
-def _record_step(form: Form, streams: ChainStreams, measured: bool) -> Recorded:
+def _record_step(form: Form, streams: ChainStreams, measured: bool, missing: bool) -> Recorded:
     """Record a step: multiply weights by the ratio at the two temperatures, then sweep at the temperature `cold`.
 
     If `measured`, the last output is the energy of the new states of all layers, minus that of the base-rate model.
+    With `missing`, the last input besides temperatures is visible states whose missing values alone are drawn.
     """
     machine, path = _path(form)
     inputs, state = form.states(path.last, form.topology.retained)
     weights = B.placeholder(shape=(form.n_chains,), dtype="float64")
     cold, warm = (B.placeholder(shape=(), dtype=form.dtype) for _ in range(2))
     gain, known = path.log_ratio(cold, warm, state)
-    moved = path.sweep(cold, state, form.n_chains, streams, known)
+    observed, _ = form.states(path.last, (0,) if missing else ())
+    moved = path.sweep(cold, state, form.n_chains, streams, known, next(iter(observed), None))
     found = [decoded(path.last, layer, moved[layer]) for layer in form.topology.retained]
     found.append(weights + B.cast(gain, "float64"))
     if measured:
         found.append(B.cast(energy_within(path.excess, moved, form.topology.layers), "float64"))
-    return [*inputs, weights, *machine, cold, warm], found
+    return [*inputs, weights, *machine, *observed, cold, warm], found
 
 
 def _record_ratio(form: Form, streams: ChainStreams) -> Recorded:

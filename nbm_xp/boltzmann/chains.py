@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 from nbm_xp.machines import Array, Chunks, Namespace, RandomState
+from nbm_xp.machines.minibatches import any_missing
 from nbm_xp.machines.randomness import ChainFunction, compiled, entropy_of, next_seed
 from nbm_xp.namespace import (
     array_namespace,
@@ -192,6 +193,8 @@ class Chains:
 
     default_purpose = "chains"
     n_machines = 0  # number of machines of chains with replicas, else 0
+    is_observed = False  # whether ``given[0]`` are the rows of `observing`
+    skips_complete = False  # whether the results of a lazy block without missing values are of no interest
 
     result_dtype: str | None = None  # the dtype of `collect`; None for that of the machine
 
@@ -219,6 +222,12 @@ class Chains:
         free = [layer for layer in self.topology.layers if layer not in self.clamped]
         self.carried = tuple(layer for layer in self.topology.retained if layer in free) or tuple(free)
 
+    def observing(self, rows: Array) -> Self:
+        """Return chains that draw only missing visible states, NaN, of rows of shape (chains, sites)."""
+        found = copy.copy(self)
+        found.given, found.is_observed = self.given | {0: rows}, True
+        return found
+
     @property
     def topology(self) -> Topology:
         """The topology of the machine."""
@@ -239,7 +248,7 @@ class Chains:
     def _started(self, offset: int, rows: int, layers: tuple[int, ...]) -> tuple[States, States]:
         """Return the initial states of some layers, and their means."""
         given = tuple(layer for layer in self.given if layer in layers)
-        begin = self._compiled(record_start, rows, layers, given, self.n_machines)
+        begin = self._compiled(record_start, rows, layers, given, self.n_machines, self.is_observed)
         rates = self._columns(self.base_rate, offset, rows, tiled=True)
         columns = [rates, *(self._columns(self.given[layer], offset, rows) for layer in given)]
         found, _ = begin(columns, self._random(begin, "start", offset, 0))
@@ -256,7 +265,8 @@ class Chains:
         """Do the sweeps of `advance`, and yield a `Draw` after each."""
         now, rows = self._placed(states), int(states[0].shape[-1])
         move = self._step(rows)
-        fixed = [*self._constants(), *(self._columns(self.given[layer], offset, rows) for layer in self.clamped)]
+        kept = (*self.clamped, 0) if self.is_observed else self.clamped
+        fixed = [*self._constants(), *(self._columns(self.given[layer], offset, rows) for layer in kept)]
         random = self._random(move, "sweeps", offset, first_sweep)
         step, count, last = move.function, len(now), len(now) + len(self.layers)
         if n_sweeps > 1:
@@ -274,7 +284,7 @@ class Chains:
 
     def _step(self, rows: int) -> ChainFunction:
         """Return the compiled sweep of `rows` chains."""
-        return self._compiled(record_sweep, rows, self.carried, self.clamped, self.layers, self.means)
+        return self._compiled(record_sweep, rows, self.carried, self.clamped, self.layers, self.means, self.is_observed)
 
     def _constants(self) -> Sequence[Array]:
         """Return the arguments of all sweeps besides states."""
@@ -392,4 +402,6 @@ def _collected(offset: tuple[int, int], shape: tuple[int, int], *arguments: Any)
     for layer, part in zip(layers, parts, strict=True):
         own.given[layer] = part[:, : chains.topology.sites[layer]]
     own.first = first
+    if own.is_observed and own.skips_complete and not any_missing(own.given[0]):
+        return asarray(own.xp.zeros(shape), own.xp, own.result_dtype or own.machine.dtype)
     return _padded(array_namespace(found := own.collect(first, rows, n_sweeps)), found, shape[1])

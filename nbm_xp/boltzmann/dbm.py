@@ -185,8 +185,11 @@ class DBM(Model):
         """
         return self._converge(X, tolerance, max_iterations)[:-1]
 
-    def _represent(self, X: Rows) -> Array:
+    def _hidden_means(self, X: Array) -> Array:
         return self.mean_field(X)[-1]
+
+    def _free_energy(self, X: Array) -> Array:
+        return self._converge(X, _TOLERANCE, _SWEEPS)[-1]
 
     def free_energy(self, X: Rows) -> Array:
         """Return the mean-field upper bound on the free energy F(v) of each row, whose probability is exp(-F(v)) / Z.
@@ -199,7 +202,7 @@ class DBM(Model):
         -------
         array of shape (rows,)
         """
-        return self._converge(X, _TOLERANCE, _SWEEPS)[-1]
+        return self._free_energies(self.state_.checked_rows(X, missing=True))[0]
 
     def score_samples(self, X: Rows) -> Array:
         """Return the negative of `free_energy`: comparable between rows, not between models.

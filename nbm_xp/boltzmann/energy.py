@@ -28,7 +28,9 @@ from typing import cast
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Streams
-from nbm_xp.namespace import dtype_name, library_name, use_backend
+from nbm_xp.machines.minibatches import is_missing
+from nbm_xp.machines.units import Units
+from nbm_xp.namespace import array_namespace, dtype_name, library_name, use_backend
 
 from .topology import Topology
 
@@ -169,6 +171,13 @@ def decoded(parameters: Parameters, layer: int, state: Array) -> Array:
     return parameters.topology.units[layer].decoded(state, parameters.units_axis)
 
 
+def completed(parameters: Parameters, observed: Array, state: Array) -> Array:
+    """Return visible units of states in the format of data, with those of `state` where values are missing, NaN."""
+    units, axis = parameters.topology.units[0], parameters.units_axis
+    gaps = units.per_unit(is_missing(observed), axis)
+    return array_namespace(gaps, state).where(gaps, state, units.encoded(observed, axis))
+
+
 def gauged_weights(topology: Topology, low: int, high: int, weights: Array) -> Array:
     """Return the weights between two layers in the gauge of their units, with 0 where units have no weights."""
     for axis, layer in enumerate((low, high)):
@@ -199,6 +208,7 @@ def sweep(
     rng: Streams,
     clamped: Collection[int] = (),
     field: Callable[[int, State], Array] | None = None,
+    observed: Array = None,
 ) -> tuple[list[Array], list[Array]]:
     """Do one sweep of Gibbs sampling: draw each group of layers given all the others.
 
@@ -217,6 +227,8 @@ def sweep(
         Layers whose states are fixed.
     field : callable, optional
         Function of a layer and a state that replaces `local_field`.
+    observed : Tensor of shape (rows, sites), optional
+        Visible states in the format of data; only those that are missing, NaN, are drawn.
 
     Returns
     -------
@@ -232,7 +244,33 @@ def sweep(
         inputs = {layer: field(layer, states) for layer in drawn}
         for layer in drawn:
             states[layer], means[layer] = sample_layer(parameters, layer, inputs[layer], rows, rng)
+    if observed is not None:
+        states[0], means[0] = (completed(parameters, observed, part) for part in (states[0], means[0]))
     return states, means
+
+
+def observed_log_density(units: Units, observed: Array, inputs: Array) -> Array:
+    """Return the log-density of the values of rows that are not missing, NaN, in independent visible units.
+
+    Parameters
+    ----------
+    units : Units
+        The kind of visible units.
+    observed : Tensor of shape (rows, sites)
+        Rows in the format of data.
+    inputs : Tensor of shape (states, units)
+        Local fields of the units, in several states of the other layers.
+
+    Returns
+    -------
+    Tensor of shape (rows, states)
+    """
+    there = B.cast(B.equal(observed, observed), B.dtype(inputs))
+    state, gaps = units.encoded(observed), units.per_unit(is_missing(observed))
+    state = array_namespace(gaps, state).where(gaps, B.zeros_like(state), state)
+    normaliser = units.log_normaliser(inputs) + units.constant
+    own = B.sum(units.own_energy(state), axis=1, keepdims=True)
+    return B.dot(state, B.transpose(inputs)) - own - B.dot(there, B.transpose(normaliser))
 
 
 def energy(parameters: Parameters, state: State) -> Array:

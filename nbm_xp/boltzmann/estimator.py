@@ -23,7 +23,7 @@ from nbm_xp.namespace.errors import checked_number, positive_int
 from . import storage
 from .negative_phase import TrainingMethod
 from .optimizers import SGD, Schedule, check_flag, check_schedule, optimizer_of
-from .partition import log_partition, log_z_of
+from .partition import log_partition
 from .state import MachineState
 from .topology import Topology, hidden_kinds
 from .trainer import Trainer
@@ -209,24 +209,6 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         """Return a measure of the fit to each row."""
         raise NotImplementedError
 
-    def log_likelihood(self, X: Rows, log_z: Any = None) -> Array:
-        """Return the log-likelihood of each row; with connected hidden layers, the mean-field lower bound on it.
-
-        Parameters
-        ----------
-        X : array of shape (rows, n_features_in_)
-            Values in [0, 1], or in the range of the kind of visible units.
-        log_z : float or AISEstimate or LadderEstimate, optional
-            The logarithm of the partition function; by default computed by `log_partition`.
-
-        Returns
-        -------
-        array of shape (rows,)
-        """
-        X = self.state_.checked_rows(X)
-        known = self.log_partition() if log_z is None else log_z_of(log_z)
-        return -self.free_energy(X) - known
-
     def log_partition(self) -> float:
         """Compute log Z by enumeration, if at most 20 binary units are outside of one group of unconnected layers.
 
@@ -264,8 +246,9 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         """
         state = self.state_
         if not is_sparse(X):
-            return self._in_container(self._represent(state.checked_rows(X)))
-        rows = sparse_rows(X, state.n_features, within=state.topology.units[0].within, owner=state.kind)
+            return self._in_container(self._represent(state.checked_rows(X, missing=True)))
+        within = state.topology.units[0].within
+        rows = sparse_rows(X, state.n_features, within=within, missing=True, owner=state.kind)
         state.same_library(in_memory(rows[:1, :]))
         found = [self._represent(part) for part, _ in minibatches(rows, _AT_ONCE)] or [self._represent(in_memory(rows))]
         return self._in_container(array_namespace(found[0]).concat(found, axis=0))
@@ -286,6 +269,7 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
 
     def __sklearn_tags__(self) -> Any:
         tags = describe_rows(super().__sklearn_tags__(), self.visible)
+        tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Chunks, RandomState, Rows
+from nbm_xp.machines.minibatches import any_missing
 from nbm_xp.machines.rows import checked_weights, known_length
-from nbm_xp.namespace import to_numpy
+from nbm_xp.namespace import array_namespace, is_lazy, to_numpy
 from nbm_xp.namespace.errors import positive_int
 
 from .annealing import AISEstimate, AnnealedChains, ReverseChains, inverse_temperatures
@@ -16,12 +17,13 @@ from .bridging import LadderEstimate
 from .chains import Chains, machine_and_seed
 from .estimator import BoltzmannEstimator
 from .ladder import STEPS, LadderChains, LadderMeasures
+from .missing import MissingValuesMixin
 from .partition import is_enumerable
 from .quality import QualityMixin
 from .tempering import TemperingChains, adaptive_replicas, adaptive_temperatures
 
 
-class Model(QualityMixin, BoltzmannEstimator):
+class Model(QualityMixin, MissingValuesMixin, BoltzmannEstimator):
     """A Boltzmann machine of layers, with methods for sampling and evaluation."""
 
     def sample(
@@ -31,6 +33,7 @@ class Model(QualityMixin, BoltzmannEstimator):
         *,
         initial: Rows = None,
         clamp: Mapping[int, Any] | None = None,
+        given: Rows = None,
         layer: int | None = 0,
         probabilities: bool = False,
         library: str | None = None,
@@ -39,8 +42,8 @@ class Model(QualityMixin, BoltzmannEstimator):
     ) -> Any:
         """Return the states at the end of Markov chains.
 
-        A model trained with ``training="ptt"`` is sampled on the ladder of its training, unless `initial` or `clamp` is
-        given: each step of a chain exchanges replicas of neighbouring machines and then sweeps all machines.
+        A model trained with ``training="ptt"`` is sampled on the ladder of its training, unless `initial`, `clamp` or
+        `given` is given: each step of a chain exchanges replicas of neighbouring machines and then sweeps all machines.
 
         The last states do not show whether the chains have mixed: `nbm_xp.runs.sample` stores draws, reports R-hat,
         effective sample sizes and Monte Carlo errors, and warns.
@@ -48,7 +51,7 @@ class Model(QualityMixin, BoltzmannEstimator):
         Parameters
         ----------
         n_chains : int, optional
-            Number of chains.
+            Number of chains; with `given`, for each of its rows.
         n_sweeps : int, optional
             Number of Gibbs sweeps of each chain.
         initial : array of shape (n_chains, n_features_in_), optional
@@ -56,6 +59,9 @@ class Model(QualityMixin, BoltzmannEstimator):
             of equal probability.
         clamp : mapping of layers to arrays of shape (n_chains, units), optional
             Fixed states of layers by layer number, 0 being the visible layer; the other layers are drawn given them.
+        given : array of shape (rows, n_features_in_), optional
+            Rows with missing values, NaN, which are drawn given the other values of their row. The chains of a row are
+            independent, so an average of a function over them has the standard error ``std / sqrt(n_chains)``.
         layer : int or None, optional
             The layer whose states are returned, by default the visible one; None for a list of all layers.
         probabilities : bool, optional
@@ -71,7 +77,7 @@ class Model(QualityMixin, BoltzmannEstimator):
 
         Returns
         -------
-        array of shape (n_chains, units), or list of array
+        array of shape (n_chains, units), or with `given` (n_chains, rows, units), or list of array
             Lazy on Dask.
 
         Raises
@@ -90,20 +96,36 @@ class Model(QualityMixin, BoltzmannEstimator):
         >>> blocks = rbm.sample(4, 10, random_state=1, library="dask", chunks=2)
         >>> bool((blocks == states).all())
         True
+        >>> rbm.sample(2, 10, given=[[np.nan, 1.0, 1.0], [0.0, 0.0, np.nan]])
+        array([[[1., 1., 1.],
+                [0., 0., 0.]],
+        <BLANKLINE>
+               [[1., 1., 1.],
+                [0., 0., 0.]]])
         """
         state, rows, sweeps = self.state_, positive_int(n_chains, "n_chains"), positive_int(n_sweeps, "n_sweeps", 0)
         topology = state.topology
         wanted = tuple(topology.layers) if layer is None else (topology.checked_layer(layer),)
+        if given is not None:
+            if not (initial is None and clamp is None):
+                raise ValueError("initial and clamp must be left out where rows are given")
+            given = state.checked_rows(given, "given", missing=True)
+            rows, given = rows * known_length(given, "given"), array_namespace(given).concat([given] * rows, axis=0)
         fixed = topology.checked_clamp(clamp, lambda k, part: state.checked_states(part, rows, k, f"clamp[{k}]"))
         if initial is not None and 0 in fixed:
             raise ValueError("initial must be left out where clamp holds the visible layer")
         first = {} if initial is None else {0: state.checked_states(initial, rows, 0, "initial")}
-        machine, seed, lazy = machine_and_seed(self, library, random_state, *first.values(), *fixed.values())
-        if machine.ladder and sweeps and not first and not fixed:
+        known = [*first.values(), *fixed.values(), *([] if given is None else [given])]
+        machine, seed, lazy = machine_and_seed(self, library, random_state, *known)
+        if machine.ladder and sweeps and not known:
             chains: Chains = LadderChains(machine, seed, layers=wanted, means=probabilities)
         else:
             chains = Chains(machine, seed, layers=wanted, means=probabilities, clamp=fixed, initial=first)
+            chains = chains if given is None else chains.observing(given)
         found = chains.last(rows, sweeps, lazy, chunks)
+        if given is not None:
+            length, xp = rows // n_chains, array_namespace(found[0])
+            found = [xp.stack([part[k : k + length, :] for k in range(0, rows, length)], axis=0) for part in found]
         return found if layer is None else found[0]
 
     def parallel_tempering(
@@ -176,9 +198,9 @@ class Model(QualityMixin, BoltzmannEstimator):
         """Return the mean log-likelihood of rows, or for large machines with two layers their log-pseudo-likelihood.
 
         Log Z is computed by `log_partition` for small models, by `ladder_log_partition` for models trained with
-        ``training="ptt"``, and by `ais` for deep machines and visible units without a finite list of states. For all
-        other models the score is the mean of `score_samples`, which must not be compared with a likelihood. For deep
-        machines it is a lower bound.
+        ``training="ptt"``, and by `ais` for deep machines, for visible units without a finite list of states, and for
+        rows in memory with missing values. For all other models the score is the mean of `score_samples`, which must
+        not be compared with a likelihood. For deep machines it is a lower bound.
 
         Parameters
         ----------
@@ -208,9 +230,9 @@ class Model(QualityMixin, BoltzmannEstimator):
         >>> round(rbm.score(rows), 4), round(float(np.log(1 / 8)), 4)  # eight rows of equal probability
         (-2.0794, -2.0794)
         """
-        topology, X = self.state_.topology, self.state_.checked_rows(X)
+        topology, X = self.state_.topology, self.state_.checked_rows(X, missing=True)
         known_length(X)
-        weights = checked_weights(sample_weight, X)
+        weights, incomplete = checked_weights(sample_weight, X), not is_lazy(array_namespace(X)) and any_missing(X)
         log_z: AISEstimate | LadderEstimate | float | None = None
         if is_enumerable(topology):
             log_z = self.log_partition()
@@ -218,7 +240,7 @@ class Model(QualityMixin, BoltzmannEstimator):
             machine, seed, lazy = machine_and_seed(self, None, 0)
             log_z = LadderMeasures(machine, seed).log_partition(100, STEPS, lazy)
             log_z.warn(stacklevel=3)
-        elif not topology.is_factorial or topology.radices(0) is None:
+        elif not topology.is_factorial or topology.radices(0) is None or incomplete:
             log_z = self.ais(100, 1000, random_state=0)
         found = self.score_samples(X) if log_z is None else self.log_likelihood(X, log_z)
         return float(to_numpy(B.mean(found))) if weights is None else float(B.mean(weights * to_numpy(found)))

@@ -99,7 +99,7 @@ class TrainingMethod(BaseEstimator):  # type: ignore[misc]
         The positive phase of deep machines: means of hidden layers in mean-field approximation, or states drawn along
         short chains.
     n_positive : int, optional
-        Number of sweeps of the positive phase.
+        Number of sweeps of the positive phase of deep machines, and of those that draw the missing values of rows.
 
     Attributes
     ----------

@@ -7,7 +7,7 @@ enumerated. `annealing` and `ladder` estimate Z of larger machines.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
@@ -49,22 +49,27 @@ def log_partition(model: Any) -> float:
             f"units{of}: estimate it with ais()"
         )
     layers = [layer for layer in topology.layers if layer not in group]
+    with use_backend(model.state_.library) as xp, wide_dtypes(xp):
+        exact = parameters.like(B.cast(parameter, "float64") for parameter in parameters)
+        sites = B.placeholder(ndim=2, dtype="float64")
+        found = B.function([sites], free_energy(exact, split(exact, layers, sites), group), name="log_partition")
+        blocks = [-to_numpy(found(block)) for block in blocks_of_states(topology, layers)]
+    return float(B.logsumexp(host_namespace().concat(blocks)))
+
+
+def blocks_of_states(topology: Topology, layers: Sequence[int], most: int = _AT_ONCE) -> Iterator[Array]:
+    """Yield all states of some layers, in blocks of at most `most`, as matrices of state indices: see `split`."""
     radices = [radix for layer in layers for radix in topology.radices(layer) or ()]
     first = len(radices)
-    while first and math.prod(radices[first - 1 :]) <= _AT_ONCE:
+    while first and math.prod(radices[first - 1 :]) <= most:
         first -= 1
     at_once, host = math.prod(radices[first:]), host_namespace()
     low = state_digits(host.arange(at_once, dtype=host.int32), radices)  # digits of all sites; 0 before `first`
-    high = state_digits(host.arange(math.prod(radices[:first])) * at_once, radices)
-    with use_backend(model.state_.library) as xp, wide_dtypes(xp):
-        exact = parameters.like(B.cast(parameter, "float64") for parameter in parameters)
-        sites = B.placeholder(shape=(at_once, len(radices)), dtype="float64")
-        found = B.function([sites], free_energy(exact, _split(exact, layers, sites), group), name="log_partition")
-        blocks = [-to_numpy(found(asarray(low + digits, host, "float64"))) for digits in high]
-    return float(B.logsumexp(host.concat(blocks)))
+    for digits in state_digits(host.arange(math.prod(radices[:first])) * at_once, radices):
+        yield asarray(low + digits, host, "float64")
 
 
-def _split(parameters: Parameters, layers: Sequence[int], numbers: Array) -> list[Array]:
+def split(parameters: Parameters, layers: Sequence[int], numbers: Array) -> list[Array]:
     """Return states of some layers from a matrix of shape (states, sites of these layers) of state indices."""
     topology = parameters.topology
     state: list[Array] = [None] * len(topology.sizes)

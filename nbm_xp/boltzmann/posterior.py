@@ -19,7 +19,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Streams, Updates
 from nbm_xp.tape import Function, function
 
-from .energy import Parameters, expectation, free_energy, sweep
+from .energy import Parameters, completed, decoded, expectation, free_energy, sweep
 from .recording import State, repeated, rows_placeholder
 
 
@@ -61,6 +61,32 @@ def posterior(
         return mean_sweep(parameters, now) if rng is None else sweep(parameters, now, rows or 0, rng, (0,))[0]
 
     return repeated(step, state, kept, n_steps)
+
+
+def compile_completion(parameters: Parameters, rows: int, n_steps: int, rng: Streams) -> Function:
+    """Compile Gibbs sweeps that draw the missing values, NaN, of rows given the other values.
+
+    All units that are drawn start from uninformed means.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    rows : int
+        Number of rows.
+    n_steps : int
+        Number of sweeps.
+    rng : RandomStreams
+    """
+    topology, (observed, _) = parameters.topology, rows_placeholder(parameters, rows)
+    zeros = (B.zeros((rows, size), dtype=parameters.dtype) for size in topology.sizes)
+    state: State = [units.uninformed(values) for units, values in zip(topology.units, zeros, strict=True)]
+    state[0] = completed(parameters, observed, expectation(parameters, 0, state))
+
+    def step(now: State) -> State:
+        return sweep(parameters, now, rows, rng, observed=observed)[0]
+
+    (visible, *_), updates = repeated(step, state, topology.retained, n_steps)
+    return function([observed], decoded(parameters, 0, visible), updates=updates, name="completion")
 
 
 def compile_mean_field(parameters: Parameters, tolerance: float, max_iterations: int, *, in_blocks: bool) -> Function:

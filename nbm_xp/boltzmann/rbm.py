@@ -235,7 +235,7 @@ class RBM(FormatsMixin, Model):
 
         return self.state_.function(name, build)(X)
 
-    def _represent(self, X: Rows) -> Array:
+    def _hidden_means(self, X: Array) -> Array:
         return self._of_rows(X, "transform", lambda parameters, state: expectation(parameters, 1, state))
 
     def free_energy(self, X: Rows) -> Array:
@@ -250,7 +250,10 @@ class RBM(FormatsMixin, Model):
         -------
         array of shape (rows,)
         """
-        return self._of_rows(self.state_.checked_rows(X), "free_energy", free_energy)
+        return self._free_energies(self.state_.checked_rows(X, missing=True))[0]
+
+    def _free_energy(self, X: Array) -> Array:
+        return self._of_rows(X, "free_energy", free_energy)
 
     def _has_listed_states(self) -> bool:
         visible = kind_of(self.visible, "visible", hidden=False)

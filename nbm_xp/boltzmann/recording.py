@@ -11,7 +11,7 @@ from nbm_xp.machines.randomness import ChainStreams
 from nbm_xp.machines.units import softplus
 from nbm_xp.tape import Function
 
-from .energy import Parameters, decoded, draw_layer, encoded, free_energy, start_layer, sweep
+from .energy import Parameters, completed, decoded, draw_layer, encoded, free_energy, start_layer, sweep
 from .partition import constant
 from .topology import Topology
 
@@ -147,15 +147,18 @@ def pseudo_likelihood(parameters: Parameters, visible: Array, rows: int, rng: St
 
 
 def record_start(
-    form: Form, streams: ChainStreams, layers: tuple[int, ...], given: tuple[int, ...], machines: int
+    form: Form, streams: ChainStreams, layers: tuple[int, ...], given: tuple[int, ...], machines: int, missing: bool
 ) -> Recorded:
-    """Record the initial states of some layers of chains, from base rates and given states, and their means."""
+    """Record the initial states of some layers of chains, from base rates and given states, and their means.
+
+    With `missing`, missing values of the given visible states are drawn from base rates.
+    """
     topology, rates = form.topology, B.placeholder(shape=(form.topology.sizes[0], form.n_chains), dtype=form.dtype)
     parameters = Parameters(topology, (), (rates,), in_columns=True)
     inputs, means = form.states(parameters, given)
     shape, states = ((machines, form.n_chains) if machines else form.n_chains), []
     for layer in layers:
-        if layer in given:
+        if layer in given and not (missing and layer == 0):
             states.append(start_layer(parameters, layer, means[layer], shape, streams))
             continue
         nothing = B.zeros((*([machines] if machines else []), topology.sizes[layer], 1), dtype=form.dtype)
@@ -164,7 +167,10 @@ def record_start(
             means[layer] = topology.units[layer].uninformed(nothing, -2)
         else:
             means[layer] = nothing + rates if machines else rates
-        states.append(draw_layer(parameters, layer, means[layer], shape, streams))
+        state = draw_layer(parameters, layer, means[layer], shape, streams)
+        if missing and layer == 0:
+            state, means[0] = (completed(parameters, inputs[0], part) for part in (state, means[0]))
+        states.append(state)
     shown = [decoded(parameters, layer, part) for layer, part in zip(layers, states, strict=True)]
     return [rates, *inputs], [*shown, *(means[layer] for layer in layers)]
 
@@ -176,13 +182,18 @@ def record_sweep(
     clamped: tuple[int, ...],
     layers: tuple[int, ...],
     means: bool,
+    missing: bool,
 ) -> Recorded:
-    """Record a sweep: the states that the next sweep needs, and the states or means to show."""
+    """Record a sweep: the states that the next sweep needs, and the states or means to show.
+
+    With `missing`, the last input is visible states whose missing values alone are drawn.
+    """
     weights, parameters = form.parameters()
     inputs, state = form.states(parameters, carried)
     fixed, given = form.states(parameters, clamped)
     whole = [mine if other is None else other for mine, other in zip(state, given, strict=True)]
-    moved, drawn_with = sweep(parameters, whole, form.n_chains, streams, clamped)
+    observed, _ = form.states(parameters, (0,) if missing else ())
+    moved, drawn_with = sweep(parameters, whole, form.n_chains, streams, clamped, observed=next(iter(observed), None))
     shown = {layer: drawn_with[layer] if means else decoded(parameters, layer, moved[layer]) for layer in layers}
     after = [decoded(parameters, layer, moved[layer]) for layer in carried]
-    return [*inputs, *weights, *fixed], [*after, *(shown[layer] for layer in layers)]
+    return [*inputs, *weights, *fixed, *observed], [*after, *(shown[layer] for layer in layers)]

@@ -148,8 +148,8 @@ class MachineState:
         """Whether all parameters are finite."""
         return all(math.isfinite(float(B.max(B.abs(part.value)))) for part in self.parameters)
 
-    def checked_rows(self, X: Array, name: str = "X") -> Array:
-        """Return checked rows of visible units.
+    def checked_rows(self, X: Array, name: str = "X", *, missing: bool = False) -> Array:
+        """Return checked rows of visible units; with `missing`, values may be NaN.
 
         Raises
         ------
@@ -160,7 +160,8 @@ class MachineState:
         """
         check_names(self.feature_names, X)
         within = self.topology.units[0].within
-        return self.same_library(checked_rows(X, self.n_features, name=name, within=within, owner=self.kind))
+        X = checked_rows(X, self.n_features, name=name, within=within, missing=missing, owner=self.kind)
+        return self.same_library(X)
 
     def checked_states(self, states: Array, rows: int, layer: int, name: str) -> Array:
         """Return checked states of a layer, one row for each chain."""

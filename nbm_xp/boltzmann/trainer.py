@@ -11,17 +11,18 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Rows
 from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.estimators import check_names, column_names
-from nbm_xp.machines.minibatches import WINDOW, in_memory, is_sparse, minibatches, observed
+from nbm_xp.machines.minibatches import WINDOW, any_missing, in_memory, is_sparse, minibatches, observed
 from nbm_xp.machines.randomness import entropy_of, stream
 from nbm_xp.machines.rows import checked_rows, checked_weights, sparse_rows
 from nbm_xp.machines.units import Units
-from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy
+from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, is_lazy, library_name, to_numpy
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Function
 
@@ -31,6 +32,7 @@ from .energy import gauged_weights
 from .learning_step import Balance, Learner, compile_step
 from .negative_phase import NegativePhase
 from .optimizers import averaging_step, end_averaging, first_averaged, optimizer_of, rate_after
+from .posterior import compile_completion
 from .state import MachineState, float_dtype, transposed
 from .training_diagnostics import TrainingDiagnostics
 from .training_methods import PTT, training_method
@@ -82,6 +84,7 @@ class Trainer:
         if held_out is not None:
             check_names(self.state.feature_names if resume else names, held_out)
             held_out = checked_rows(held_out, X.shape[1], name="held_out", within=units.within)
+        self.may_miss = (not is_sparse(X) and is_lazy(array_namespace(X))) or any_missing(X)
         weights = checked_weights(sample_weight, X)
         if resume:
             self.state.same_library(in_memory(X[:1, :]))
@@ -122,7 +125,7 @@ class Trainer:
             if counts is not None:
                 sample_weights, part = self._weighted(counts)
                 state.rate.set_value(rate * part)
-            step(rows, sample_weights)
+            step(self._completed(rows) if self.may_miss else rows, sample_weights)
             if self._follow(phase, number):
                 steps.clear()
             if number >= first:
@@ -154,13 +157,14 @@ class Trainer:
         else:
             known.same_library(X)
             units = known.topology.units[0]
-            mean = B.cast(observed(units, X, weights), known.parameters.dtype)
-            known.base_rate = units.updated_rate(known.base_rate, known.n_samples, mean, X.shape[0])
+            mean, count = observed(units, X, weights)
+            mean = B.cast(mean, known.parameters.dtype)
+            known.base_rate = units.updated_rate(known.base_rate, known.n_samples, mean, count)
         state = self.state
         state.n_samples += int(X.shape[0])
         state.rate.set_value(model.learning_rate)
         step, sample_weights = self._step(int(X.shape[0]))
-        step(X, sample_weights if weights is None else self._weighted(weights)[0])
+        step(self._completed(X), sample_weights if weights is None else self._weighted(weights)[0])
         self._follow(self.negative_phase, 0)
 
     def _training_rows(self, X: Rows, known: MachineState | None, units: Units) -> tuple[Any, list[str] | None]:
@@ -169,7 +173,8 @@ class Trainer:
         if known is not None:
             check_names(known.feature_names, X)
         check = sparse_rows if is_sparse(X) else checked_rows
-        X = check(X, None if known is None else known.n_features, within=units.within, owner=type(self.model).__name__)
+        columns = None if known is None else known.n_features
+        X = check(X, columns, within=units.within, missing=True, owner=type(self.model).__name__)
         if not X.shape[0]:
             raise ValueError("X must have at least one row")
         return X, names
@@ -192,7 +197,11 @@ class Trainer:
         model, first = self.model, in_memory(X[:1, :])
         topology, home, dtype = model.layers_for(int(X.shape[1])), array_namespace(first), float_dtype(first)
         units = topology.units[0]
-        rate = units.base_rate(to_numpy(observed(units, X, weights)), X.shape[0])
+        mean, count = (to_numpy(part) if is_array(part) else part for part in observed(units, X, weights))
+        if is_array(count) and not float(B.min(count)):
+            column = int(units.per_unit(host_namespace().arange(X.shape[1]))[int(B.argmin(count))])
+            raise ValueError(f"X must have a value in each column, got only NaN in column {column}")
+        rate = units.base_rate(mean, count)
         unsuited = units.scaling_advice(rate)
         if unsuited and model.diagnostics:
             warnings.warn(f"X: {unsuited}", TrainingWarning, stacklevel=5)
@@ -206,6 +215,14 @@ class Trainer:
         arrays |= {"biases.0": units.bias(rate), "base_rate": rate}
         arrays = {name: asarray(value, home, dtype) for name, value in arrays.items()}
         model.state_ = MachineState(type(model).__name__, topology, arrays, seed, feature_names=names)
+
+    def _completed(self, rows: Array) -> Array:
+        """Return rows in memory with values drawn in place of missing ones."""
+        if not any_missing(rows):
+            return rows
+        parameters, count, n_steps = self.state.parameters, int(rows.shape[0]), self.method.n_positive
+        build = partial(compile_completion, parameters, count, n_steps, self.state.rng)
+        return self.state.function(("completion", count, n_steps), build)(rows)
 
     def _step(self, count: int) -> tuple[Function, Array]:
         """Return the compiled step for minibatches of `count` rows, and the weights of all states in it."""
@@ -258,7 +275,9 @@ class Trainer:
         """Write a line about the last epoch."""
         model, text = self.model, str(found)
         if found is None:
-            measure, value = model.measure(in_memory(X[: min(X.shape[0], WINDOW), :]) if is_sparse(X) else X)
-            text = f"{measure} {value:.2f}"
+            rows = in_memory(X[: min(X.shape[0], WINDOW), :]) if is_sparse(X) else X
+            text = "no complete rows to evaluate"
+            if not (self.may_miss and any_missing(rows)):
+                text = "{} {:.2f}".format(*model.measure(rows))
         epoch = f"epoch {self.state.n_iter} of {model.n_iter}"
         sys.stdout.write(f"[{type(model).__name__}] {epoch}: {text}, {seconds:.2f} s\n")

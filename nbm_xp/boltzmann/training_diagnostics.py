@@ -6,6 +6,9 @@ the modes may still be wrong by tens of nats. So the diagnostics estimate log Z 
 log-likelihood of rows; run many chains from each of a few distant rows, to test whether they forget their start (nested
 R-hat); and compare the probabilities of the two sides of the data in the machine and in the data.
 
+The rows are complete ones of the training data, or, if these are too few, the held-out rows; without either there are
+no diagnostics.
+
 They do not change training: they have their own random streams, which depend on the seed and the number of epochs
 alone. Their number and length are limited to a small fraction of the training steps.
 
@@ -25,7 +28,7 @@ from typing import Any
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import TrainingWarning, scale_reduction
-from nbm_xp.machines.minibatches import in_memory, is_sparse
+from nbm_xp.machines.minibatches import any_missing, in_memory, is_missing, is_sparse, taken
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy, to_numpy
 
 from .annealing import AISEstimate, AnnealedChains, base_model, estimate, inverse_temperatures
@@ -127,9 +130,9 @@ class TrainingDiagnostics:
         due = self.due(epoch)
         if known is None and not due:
             return None
-        if not self.model.state_.is_finite:
-            return None
         rows = self._followed_rows()
+        if rows is None or not self.model.state_.is_finite:
+            return None
         found = self._by_ladder(epoch, known, rows, due) if known is not None else self._by_annealing(epoch, rows)
         self.model.diagnostics_.append(found)
         if due and not self._told:
@@ -142,7 +145,7 @@ class TrainingDiagnostics:
         return found
 
     def _followed_rows(self) -> Array:
-        """Return the rows whose log-likelihood is computed, in memory."""
+        """Return the rows whose log-likelihood is computed, in memory; None if all have missing values."""
         if self._rows is None:
             count, few = int(self._X.shape[0]), not self._by_ptt and not self._always
             wanted, apart = _ROWS if few else _ALL_ROWS, 1
@@ -153,7 +156,18 @@ class TrainingDiagnostics:
             self._rows = in_memory(self._X[:last:apart, :])
             if self._all_weights is not None:
                 self._weights = self._all_weights[:last:apart]
+            if any_missing(self._rows):
+                self._follow_complete_rows()
         return self._rows
+
+    def _follow_complete_rows(self) -> None:
+        """Follow the complete ones of `_followed_rows`, or if these are too few the held-out rows."""
+        places = (~to_numpy(B.any(is_missing(self._rows), axis=1))).nonzero()[0]
+        if len(places) >= _PLACES:
+            self._rows = taken(self._rows, places)
+            self._weights = None if self._weights is None else taken(self._weights, places)
+        else:
+            self._rows, self._weights = None if self._held_out is None else in_memory(self._held_out), None
 
     def _mean(self, rows: Array, log_z: Array) -> float:
         """Return the mean log-likelihood of rows, weighted for rows of the training data."""

@@ -9,9 +9,10 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
-from nbm_xp.namespace import array_namespace, asarray, is_lazy, running_dtype
+from nbm_xp.namespace import array_namespace, asarray, is_bool, is_integer, is_lazy, running_dtype
 
 _FEW = 1024  # rows of a sparse matrix made dense at a time
+_RARE = 1e-300  # smallest weight of the rows in which a value is observed
 # Number of rows that are loaded and shuffled at a time
 WINDOW = 16_384
 
@@ -35,19 +36,49 @@ def in_memory(X: Array) -> Array:
     return X.compute() if is_lazy(array_namespace(X)) else X
 
 
-def observed(units: Any, X: Array, weights: Array = None) -> Array:
-    """Return the weighted mean of each visible unit in rows of data."""
+def is_missing(rows: Array) -> Array:
+    """Return whether each value is missing, NaN."""
+    return B.not_equal(rows, rows)
+
+
+def any_missing(rows: Array) -> bool:
+    """Return whether a value of rows in memory is missing.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import host_namespace
+    >>> any_missing(asarray([[0.0, float("nan")]], host_namespace()))
+    True
+    """
+    values = rows.data if is_sparse(rows) else rows
+    return not (is_bool(values) or is_integer(values)) and bool(B.any(is_missing(values)))
+
+
+def observed(units: Any, X: Array, weights: Array = None) -> tuple[Array, Array]:
+    """Return the weighted mean of each visible unit in rows of data, and the number of rows.
+
+    Where values are missing, the mean is that of the others, and the number is an array with their weights.
+    """
     if weights is None and not is_sparse(X):
-        return units.observed(X)
-    total, parts = 0.0, []
+        mean = in_memory(units.observed(X))
+        if not any_missing(mean):
+            return mean, X.shape[0]
+    total: Array = 0.0
+    parts = []
     for rows, given in minibatches(X, _FEW if is_sparse(X) else WINDOW, weights=weights):
         home = array_namespace(rows)
         double = running_dtype(home, "float64")
         opened = home.astype(units.encoded(rows, -1), double)
         counts = home.ones(rows.shape[0], dtype=double) if given is None else asarray(given, home, double)
+        if any_missing(rows):
+            gaps = units.per_unit(is_missing(rows))
+            opened = home.where(gaps, home.zeros_like(opened), opened)
+            total = total + B.dot(counts, home.astype(~gaps, double))
+        else:
+            total = total + float(B.sum(counts))
         parts.append(B.dot(counts, opened))
-        total += float(B.sum(counts))
-    return functools.reduce(operator.add, parts) / total
+    found = functools.reduce(operator.add, parts)
+    return (found / total, X.shape[0]) if isinstance(total, float) else (found / B.maximum(total, _RARE), total)
 
 
 def minibatches(
@@ -93,12 +124,13 @@ def minibatches(
         if uniforms is not None:
             places = uniforms(last - first).argsort(kind="stable")
             counts = None if counts is None else array_namespace(counts).take(counts, places)
-            part = part[places] if is_sparse(part) else _taken(part, places)
+            part = part[places] if is_sparse(part) else taken(part, places)
         for start in range(0, last - first, size):
             end = min(start + size, last - first)
             yield in_memory(part[start:end, :]), None if counts is None else counts[start:end]
 
 
-def _taken(rows: Array, places: Array) -> Array:
+def taken(rows: Array, places: Array) -> Array:
+    """Return the rows with these indices, an array in host memory."""
     home = array_namespace(rows)
     return home.take(rows, asarray(places, home, running_dtype(home, places.dtype)), axis=0)

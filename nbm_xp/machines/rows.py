@@ -32,7 +32,7 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.compiling import is_traced
 
-from .minibatches import WINDOW, in_memory, is_sparse, minibatches
+from .minibatches import WINDOW, in_memory, is_missing, is_sparse, minibatches
 
 _ROUNDING = 1e-6  # scalers may exceed their range by this
 
@@ -108,6 +108,7 @@ def checked_rows(
     name: str = "X",
     within: Values | None = _SHARES,
     clip: bool = True,
+    missing: bool = False,
     owner: str = "the model",
 ) -> Array:
     """Return checked rows, by default with values in [0, 1], as an array of their library.
@@ -124,6 +125,8 @@ def checked_rows(
         Allowed values; None for all finite ones.
     clip : bool, optional
         Whether to clip finite values to the allowed range; whole numbers are never clipped.
+    missing : bool, optional
+        Whether values may be missing, NaN.
     owner : str, optional
         Name of the model in messages.
 
@@ -164,40 +167,46 @@ def checked_rows(
         raise ValueError(f"{name} has 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required.")
     if is_complex(X):
         raise ValueError(f"{name} must hold real numbers, got complex ones: Complex data not supported")
+    check = partial(checked_values, argument=name, within=within, clip=clip, missing=missing)
     if is_lazy(array_namespace(X)):
         if within is not None and within.parts:
             X = X.rechunk({1: -1})
         if has_blocks(X):
-            return X.map_blocks(checked_values, argument=name, within=within, clip=clip, dtype=X.dtype, meta=X._meta)
-        check = partial(_checked_block, name, within, clip)
-        return from_blocks(array_namespace(X), check, X.shape, X.dtype, X.chunks, blocks=(X,), name="checked")
-    return checked_values(X, name, within, clip)
+            return X.map_blocks(check, dtype=X.dtype, meta=X._meta)
+        block = partial(_checked_block, check)
+        return from_blocks(array_namespace(X), block, X.shape, X.dtype, X.chunks, blocks=(X,), name="checked")
+    return check(X)
 
 
-def sparse_rows(X: Array, n_features: int | None = None, *, within: Values | None = _SHARES, owner: str) -> Array:
+def sparse_rows(
+    X: Array, n_features: int | None = None, *, within: Values | None = _SHARES, missing: bool = False, owner: str
+) -> Array:
     """Return checked rows of a SciPy sparse matrix, as `checked_rows` does, without making the matrix dense.
 
     If allowed values differ between columns, nothing is clipped, and other values are an error.
     """
     rows = X.tocsr(copy=True)
     rows.sum_duplicates()
-    checked_rows(rows[:1, :], n_features, within=None, owner=owner)
+    checked_rows(rows[:1, :], n_features, within=None, missing=missing, owner=owner)
     if within is not None and within.parts:  # allowed values depend on the column
         for block, _ in minibatches(rows, WINDOW):
-            checked_values(block, "X", within)
+            checked_values(block, "X", within, missing=missing)
     elif rows.nnz:
-        rows.data = checked_values(rows.data, "X", within, clip=True)
+        rows.data = checked_values(rows.data, "X", within, clip=True, missing=missing)
     return rows
 
 
-def _checked_block(name: str, within: Values | None, clip: bool, offset: Any, shape: Any, block: Array) -> Array:
-    return checked_values(block, name, within, clip)
+def _checked_block(check: Any, offset: Any, shape: Any, block: Array) -> Array:
+    return check(block)
 
 
-def checked_values(block: Array, argument: str, within: Values | None, clip: bool = False) -> Array:
+def checked_values(
+    block: Array, argument: str, within: Values | None, clip: bool = False, missing: bool = False
+) -> Array:
     """Return an array in memory after checking that its values are finite and allowed.
 
-    With `clip`, finite values outside the allowed range are clipped to it, with a warning.
+    With `clip`, finite values outside the allowed range are clipped to it, with a warning. With `missing`, values may
+    be NaN.
 
     Raises
     ------
@@ -207,12 +216,15 @@ def checked_values(block: Array, argument: str, within: Values | None, clip: boo
     if is_bool(block) or 0 in block.shape:
         return block
     if within is not None and within.parts:
-        return _checked_parts(block, argument, within.parts, clip)
+        return _checked_parts(block, argument, within.parts, clip, missing)
     if is_traced([block]):
         return B.clip(block, within.least, within.most) if clip and within and not within.whole else block
     extremes = array_namespace(block).stack([B.min(block), B.max(block)])
     low, high = map(float, to_numpy(extremes))  # one synchronisation with a device
     least, most, whole, _ = within or _FINITE
+    if missing and low != low:
+        xp, gaps = array_namespace(block), is_missing(block)
+        return xp.where(gaps, block, checked_values(xp.where(gaps, B.zeros_like(block), block), argument, within, clip))
     if clip and within and not whole and -sys.float_info.max <= low and high <= sys.float_info.max:
         if low < least - _ROUNDING or high > most + _ROUNDING:
             advice = "clipped to it; scale the data so that they lie within"
@@ -231,12 +243,12 @@ def checked_values(block: Array, argument: str, within: Values | None, clip: boo
     return block
 
 
-def _checked_parts(block: Array, argument: str, parts: tuple[Any, ...], clip: bool) -> Array:
+def _checked_parts(block: Array, argument: str, parts: tuple[Any, ...], clip: bool, missing: bool) -> Array:
     """Return an array in memory after checking each group of columns."""
     found, first = [], 0
     for within, count in parts:
         of_part = f"{argument}[..., {first}:{first + count}]"
-        found.append(checked_values(block[..., first : first + count], of_part, within, clip))
+        found.append(checked_values(block[..., first : first + count], of_part, within, clip, missing))
         first += count
     if first != block.shape[-1]:
         raise ValueError(

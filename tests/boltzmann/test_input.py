@@ -6,23 +6,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.preprocessing import OneHotEncoder
 
-from nbm_xp.boltzmann import DBM, PCD, RBM, SGD
+from nbm_xp.boltzmann import DBM, PCD, RBM, SGD, Imputer, RBMClassifier
 from nbm_xp.machines.minibatches import WINDOW, minibatches
 from tests.helpers.libraries import DASK, LIBRARIES, Library, guard, libraries
 
 GOOD = (np.random.default_rng(0).random((12, 4)) < 0.5).astype("float32")
 
 
-def with_value(value: float) -> Any:
+def with_value(value: float, other: float = 0.0) -> Any:
     bad = GOOD.copy()
-    bad[5, 2] = value
+    bad[5, 2], bad[7, 1] = value, other
     return bad
 
 
 BAD_VALUES = {
-    "nan": (with_value(np.nan), r"X must have values in \[0, 1\], got NaN"),
     "infinite": (with_value(np.inf), r"X must have values in \[0, 1\]"),
+    "infinite and missing": (with_value(-np.inf, np.nan), r"X must have values in \[0, 1\]"),
 }
 BAD_KINDS = {
     "one axis": (GOOD[0], r"X must have two axes, \(rows, features\), got an array of shape \(4,\)"),
@@ -136,6 +137,12 @@ def test_bad_hyperparameters_are_refused(settings: dict[str, Any], message: str)
         (lambda rbm: rbm.sample(12, 1, initial=GOOD * np.nan), r"initial must have values in \[0, 1\]"),
         (lambda rbm: rbm.sample(2, 1, library="beer"), "beer"),
         (lambda rbm: rbm.gibbs(GOOD * np.nan), r"v must have values in \[0, 1\]"),
+        (lambda rbm: rbm.score_samples(GOOD * np.nan), r"X must have values in \[0, 1\], got NaN"),
+        (lambda rbm: rbm.fit(with_value(np.nan) * [1, 1, np.nan, 1]), "in each column, got only NaN in column 2"),
+        (lambda rbm: rbm.sample(2, 1, given=GOOD, initial=GOOD), "initial and clamp must be left out where rows are"),
+        (lambda rbm: rbm.impute(GOOD * np.nan, n_chains=1), "n_chains must be a whole number, at least 2, got 1"),
+        (lambda rbm: RBMClassifier(4).fit(with_value(np.nan), [0, 1] * 6), r"X must have values in \[0, 1\], got NaN"),
+        (lambda rbm: Imputer(OneHotEncoder()).fit(GOOD), "estimator must be an RBM or a DBM, got OneHotEncoder"),
         (lambda rbm: rbm.ais(0), "n_chains"),
         (lambda rbm: rbm.ais(5, 1), "n_temperatures must be a whole number, at least 2"),
         (lambda rbm: rbm.ais(5, betas=[0.0, 0.7, 0.5, 1.0]), "betas must rise from 0 to 1"),
@@ -245,8 +252,9 @@ def test_tables_of_columns_of_several_dtypes_are_rows() -> None:
     nullable = pandas.DataFrame({"a": [0, 1, 1], "b": [1, 0, 1]}).astype("Int64")
     RBM(2, n_iter=1).fit(nullable)
     nullable.loc[1, "b"] = pandas.NA
-    with pytest.raises(ValueError, match="got NaN"):
-        RBM(2, n_iter=1).fit(nullable)
+    missing = np.array([[0, 1], [1, np.nan], [1, 1]])
+    of_table, of_array = (RBM(2, n_iter=2, random_state=0).fit(X) for X in (nullable, missing))
+    np.testing.assert_array_equal(of_table.components_, of_array.components_)
     with pytest.raises(ValueError, match="X must be an array of numbers: could not convert string to float"):
         RBM(2, n_iter=1).fit(table.assign(smoker=["yes", "no", "yes"]))
 

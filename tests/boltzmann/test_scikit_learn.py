@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils import estimator_checks
 
-from nbm_xp.boltzmann import DBM, RBM, OutlierDetector, RBMClassifier
+from nbm_xp.boltzmann import DBM, RBM, Imputer, OutlierDetector, RBMClassifier
 from tests.helpers import documented_usage
 from tests.helpers.libraries import DASK, Library, libraries
 
@@ -44,6 +44,8 @@ EXPECTED_FAILURES: list[tuple[Any, dict[str, str]]] = [
     (RBMClassifier(16, n_iter=30, random_state=0), _ALL | {"check_classifiers_train": _SIGNS}),
     (RBMClassifier(16, n_iter=30, random_state=0, visible="gaussian"), _ALL),
     (OutlierDetector(RBM(**SMALL)), {}),
+    (Imputer(RBM(**SMALL)), {}),
+    (Imputer(DBM([None, 4, 3], n_iter=2, random_state=0, visible="normal")), {}),
     (OutlierDetector(DBM([None, 4, 3], n_iter=2, random_state=0, visible="normal")), {}),
 ]
 """Estimators, and the checks of scikit-learn's that each fails, with the reason."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Namespace, Shape, Streams
-from nbm_xp.namespace import dtype_of, wide_dtypes
+from nbm_xp.namespace import array_namespace, dtype_of, wide_dtypes
 
 from ..rows import Values
 
@@ -120,6 +120,11 @@ class Units:
     def decoded(self, state: Array, axis: int = -1) -> Array:
         """Return states in the format of data from units."""
         return state
+
+    def per_unit(self, values: Array, axis: int = -1) -> Array:
+        """Return values of sites repeated for the units of each site."""
+        count = self.size(1)
+        return values if count == 1 else array_namespace(values).repeat(values, count, axis=axis)
 
     def mean(self, inputs: Array, axis: int = -1) -> Array:
         """Return the means of units with these local fields."""

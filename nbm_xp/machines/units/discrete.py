@@ -205,7 +205,8 @@ class Categorical(Units):
 
     def observed(self, rows: Array) -> Array:
         """Return the frequency of each state at each site."""
-        shares = [B.mean(B.equal(rows, state), axis=0) for state in range(self.n_states)]
+        missing = 0 * B.mean(rows, axis=0)  # NaN for sites with a missing value, whose frequencies would be too small
+        shares = [B.mean(B.equal(rows, state), axis=0) + missing for state in range(self.n_states)]
         return B.reshape(B.stack(shares, axis=1), (-1,))
 
     def base_rate(self, mean: Array, count: int) -> Array:

@@ -53,6 +53,7 @@ class Mixed(Units):
 
     encoded = _by_part("encoded", sites=True)
     of_indices = _by_part("of_indices", sites=True)
+    per_unit = _by_part("per_unit", sites=True)
     decoded, mean, uninformed = map(_by_part, ("decoded", "mean", "uninformed"))
     gauged, unweighted, own_energy = map(_by_part, ("gauged", "unweighted", "own_energy"))
     bias, bounded_rate, stepped = map(_of_rates, ("bias", "bounded_rate", "stepped"))

@@ -1,0 +1,229 @@
+"""Rows with missing values, NaN: likelihoods, and means given the values that are there.
+
+Missing visible units are summed out like hidden ones. The free energy of the other values is -log Z of the machine in
+which these values are clamped. If the layers outside of the group of the visible layer have few states, it is a sum
+over these states: given one of them, visible units are independent. For other machines, annealed importance sampling
+goes from the clamped base-rate model to the clamped machine.
+
+Conditional means are averages over several Markov chains for each row, of the means that the units are drawn with. The
+spread between the chains of a row gives their standard errors.
+
+References
+----------
+R. Salakhutdinov and I. Murray, "On the quantitative analysis of deep belief networks", ICML 2008.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from nbm_xp import natural_bm as B
+from nbm_xp.machines import Array, Rows
+from nbm_xp.machines.minibatches import any_missing, is_missing
+from nbm_xp.machines.rows import known_length
+from nbm_xp.namespace import array_namespace, asarray, is_bool, is_integer, is_lazy, use_backend, wide_dtypes
+from nbm_xp.namespace.errors import positive_int
+from nbm_xp.tape import Function
+
+from .annealing import AnnealedChains, inverse_temperatures
+from .chains import Chains, machine_and_seed
+from .energy import free_energy, local_field, observed_log_density
+from .partition import blocks_of_states, log_partition, log_z_of, split
+from .state import MachineState
+from .topology import Topology
+
+_AT_ONCE = 2048  # chains of a block in memory
+_MOST_STATES, _STATES_AT_ONCE = 2**14, 2**8  # states that are enumerated for each row, and in one matrix product
+
+
+class ConditionalMeans(Chains):
+    """Chains whose `collect` averages the means that a layer is drawn with; the first half of the sweeps is burn-in."""
+
+    default_purpose = "conditional means"
+    skips_complete = True
+
+    def collect(self, offset: int, rows: int, n_sweeps: int) -> Array:
+        """See `Chains`."""
+        burn_in, total = n_sweeps // 2, 0.0
+        states = self.advance(self.start(offset, rows), offset, 0, burn_in)
+        for draw in self.walk(states, offset, burn_in, n_sweeps - burn_in):
+            total = total + draw.shown[0]
+        return self.xp.matrix_transpose(total / (n_sweeps - burn_in))
+
+
+class MissingValuesMixin:
+    """The methods of models for rows with missing values."""
+
+    state_: MachineState
+    _free_energy: Callable[[Array], Array]  # of complete rows
+    _hidden_means: Callable[[Array], Array]  # the result of `transform` for complete rows
+
+    def impute(
+        self, X: Rows, *, n_chains: int = 10, n_sweeps: int = 100, probabilities: bool = False, errors: bool = False
+    ) -> Any:
+        """Return rows with conditional means, given the other values of a row, in place of missing values, NaN.
+
+        Of categorical sites it is the most probable state. `sample` with `given` draws values. The random numbers are
+        the same in each call, and the random streams of the model do not advance.
+
+        Parameters
+        ----------
+        X : array, table or sparse matrix of shape (rows, n_features_in_)
+            A Dask array is completed block by block.
+        n_chains : int, optional
+            Number of independent Markov chains for each row, at least 2.
+        n_sweeps : int, optional
+            Number of Gibbs sweeps of each chain; the first half is burn-in. The result is the average over the others
+            of the means that values were drawn with.
+        probabilities : bool, optional
+            Whether to return means of units, as `sample` does: of categorical sites, a column for each state.
+        errors : bool, optional
+            Whether to return the standard errors of the means of units as well, from the spread between chains; 0 for
+            values that are not missing. They are too small if chains do not mix.
+
+        Returns
+        -------
+        array of shape (rows, n_features_in_), or (rows, visible units) with `probabilities`
+            With `errors`, a tuple of this and an array of shape (rows, visible units).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nbm_xp.boltzmann import RBM
+        >>> rbm = RBM.from_parameters(np.array([[20.0, 20.0, 0.0]]), [-20.0], [-10.0, -10.0, 0.0])  # two equal units
+        >>> rbm.impute(np.array([[1.0, np.nan, np.nan], [np.nan, 0.0, 1.0]])).round()
+        array([[1., 1., 0.],
+               [0., 0., 1.]])
+        """
+        state, units = self.state_, self.state_.topology.units[0]
+        rows = B.cast(state.checked_rows(X, missing=True), state.parameters.dtype)
+        means, spread = _by_rows(rows, units.encoded, lambda X: self._conditional_means(X, 0, n_chains, n_sweeps))
+        if not probabilities:
+            means = array_namespace(rows).where(is_missing(rows), units.decoded(means), rows)
+        return (means, spread) if errors else means
+
+    def log_likelihood(
+        self, X: Rows, log_z: Any = None, *, n_chains: int = 10, n_temperatures: int = 200, errors: bool = False
+    ) -> Any:
+        """Return the log-likelihood of each row; with connected hidden layers, the mean-field lower bound on it.
+
+        Of a row with missing values, NaN, it is the log-likelihood of the other values: exact if the layers outside of
+        the group of the visible layer have at most 2^14 states, such as 14 hidden units of an `RBM`, otherwise
+        estimated by annealed importance sampling of the machine in which the other values are clamped. The random
+        numbers are the same in each call, and the random streams of the model do not advance.
+
+        Parameters
+        ----------
+        X : array of shape (rows, n_features_in_)
+            Values in [0, 1], or in the range of the kind of visible units.
+        log_z : float or AISEstimate or LadderEstimate, optional
+            The logarithm of the partition function; by default computed by `log_partition`.
+        n_chains, n_temperatures : int, optional
+            Numbers of chains for each row with missing values, at least 2, and of intermediate models: see `ais`.
+        errors : bool, optional
+            Whether to return the standard errors of the log-likelihoods as well: 0 where they are exact. They include
+            that of `log_z`, if it is an estimate.
+
+        Returns
+        -------
+        array of shape (rows,)
+            With `errors`, a tuple of two such arrays.
+        """
+        X = self.state_.checked_rows(X, missing=True)
+        known = log_partition(self) if log_z is None else log_z_of(log_z)
+        found, spread = self._free_energies(X, n_chains, n_temperatures)
+        spread = B.sqrt(B.square(spread) + getattr(log_z, "standard_error", 0.0) ** 2)
+        return (-found - known, spread) if errors else -found - known
+
+    def _represent(self, X: Array) -> Array:
+        """Return the result of `transform` for checked rows."""
+        last = self.state_.topology.layers[-1]
+        return _by_rows(X, self._hidden_means, lambda X: self._conditional_means(X, last, 10, 100))[0]
+
+    def _free_energies(self, X: Array, n_chains: int = 10, n_temperatures: int = 200) -> tuple[Array, Array]:
+        """Return the free energies of checked rows, and their standard errors."""
+        per_row, betas = positive_int(n_chains, "n_chains", 2), inverse_temperatures(n_temperatures, None) or []
+
+        def estimates(X: Array) -> tuple[Array, Array]:
+            if layers := _enumerated(self.state_.topology):
+                found = self._sums(X, layers)
+                return found, 0 * found
+            machine, seed, lazy = machine_and_seed(self, None, 0, X)
+            chains = AnnealedChains(machine, seed, betas, purpose="annealing of clamped machines")
+            weights = _of_chains(X, chains, per_row, len(betas) - 1, lazy)[:, :, 0]
+            top = B.max(weights, axis=1, keepdims=True)
+            mean, error = _mean(B.exp(weights - top))
+            base = asarray(chains.base.bias, array_namespace(self.state_.like))
+            clamped = observed_log_density(machine.topology.units[0], X, base[None, :])
+            return -top[:, 0] - B.log(mean) - clamped[:, 0], error / mean
+
+        return _by_rows(X, self._free_energy, estimates)
+
+    def _sums(self, X: Array, layers: list[int]) -> Array:
+        """Return the free energies of rows by enumeration of the states of some layers."""
+        state, topology = self.state_, self.state_.topology
+
+        def build() -> Function:
+            exact = state.parameters.like(B.cast(parameter, "float64") for parameter in state.parameters)
+            rows, states = (B.placeholder(ndim=2, dtype="float64") for _ in range(2))
+            whole = split(exact, layers, states)
+            weights = observed_log_density(topology.units[0], rows, local_field(exact, 0, whole))
+            return B.function(
+                [rows, states], B.logsumexp(weights - free_energy(exact, whole, topology.groups[0]), axis=1)
+            )
+
+        with use_backend(state.library) as xp, wide_dtypes(xp):
+            sums = state.function("sums", build)
+            found = [sums(X, asarray(part, xp)) for part in blocks_of_states(topology, layers, _STATES_AT_ONCE)]
+            return -B.logsumexp(B.stack(found, axis=1), axis=1)
+
+    def _conditional_means(self, X: Array, layer: int, n_chains: int, n_sweeps: int) -> tuple[Array, Array]:
+        """Return the means of a layer's units given rows, and their standard errors."""
+        per_row, sweeps = positive_int(n_chains, "n_chains", 2), positive_int(n_sweeps, "n_sweeps", 2)
+        machine, seed, lazy = machine_and_seed(self, None, 0, X)
+        return _mean(_of_chains(X, ConditionalMeans(machine, seed, layers=(layer,), means=True), per_row, sweeps, lazy))
+
+
+def _by_rows(
+    X: Array, complete: Callable[[Array], Array], incomplete: Callable[[Array], tuple[Array, Array]]
+) -> tuple[Array, Array]:
+    """Return values of rows and their standard errors: `complete` of complete rows, `incomplete` of the others."""
+    xp = array_namespace(X)
+    never = is_bool(X) or is_integer(X) or not X.shape[0] or X.shape[0] != X.shape[0]
+    if never or not (is_lazy(xp) or any_missing(X)):
+        found = complete(X)
+        return found, B.zeros_like(found)
+    gaps = is_missing(X)
+    values, errors = incomplete(X)
+    usual = complete(xp.where(gaps, B.zeros_like(X), X))
+    lacking = B.any(gaps, axis=1, keepdims=len(usual.shape) > 1)
+    return xp.where(lacking, B.cast(values, B.dtype(usual)), usual), B.cast(errors, B.dtype(usual))
+
+
+def _of_chains(X: Array, chains: Chains, per_row: int, n_sweeps: int, library: str | None) -> Array:
+    """Return results of `per_row` chains for each row, of shape (rows, per_row, width)."""
+    xp, rows = array_namespace(X), known_length(X)
+    count, chains = rows * per_row, chains.observing(xp.repeat(X, per_row, axis=0))
+    if library is None:
+        starts = range(0, count, _AT_ONCE)
+        parts = [chains.collect(first, min(_AT_ONCE, count - first), n_sweeps) for first in starts]
+    else:
+        parts = chains.last(count, n_sweeps, library)
+    found = array_namespace(parts[0]).concat(parts, axis=0)
+    return array_namespace(found).reshape(found, (rows, per_row, -1))
+
+
+def _mean(values: Array) -> tuple[Array, Array]:
+    """Return the mean over the chains of each row, the second axis, and its standard error."""
+    error = array_namespace(values).std(values, axis=1, correction=1) / math.sqrt(values.shape[1])
+    return B.mean(values, axis=1), error
+
+
+def _enumerated(topology: Topology) -> list[int]:
+    """Return the layers outside of the group of the visible layer; empty if they have too many states."""
+    layers = [layer for layer in topology.layers if layer not in topology.groups[0]]
+    radices = [topology.radices(layer) for layer in layers]
+    few = None not in radices and math.prod(radix for each in radices for radix in each or ()) <= _MOST_STATES
+    return layers if few else []
