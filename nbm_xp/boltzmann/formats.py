@@ -256,4 +256,10 @@ def _julia_layer(file: Any, side: str) -> tuple[str, list[Array], Array]:
     if kind == "Gaussian":
         factors = 1 / B.sqrt(B.abs(parts[:, 1]))
         return "gaussian", [theta * factors], factors
+    if kind == "xReLU" and side == "hidden":
+        gamma, delta, xi = B.abs(parts[:, 1]), parts[:, 2], parts[:, 3]
+        asymmetry = -xi / (1 + B.abs(xi))
+        spread = 1 - B.square(asymmetry)
+        factors = B.sqrt(spread / gamma)
+        return "drelu", [factors * (theta + delta * asymmetry / spread), -factors * delta / spread, asymmetry], factors
     raise ValueError(f"{side}_type must be a kind of units that RBM has, got {kind!r}")

@@ -303,10 +303,12 @@ class MachineState:
             if is_lazy(array_namespace(array)):
                 continue
             checked_values(array, label, units.rates_within if name == "base_rate" else None)
-            if name == "biases.0":
-                units.check_bias(array, label)
-            elif name.startswith("weights.0-") and not bool(B.all(B.equal(units.unweighted(array, 0), array))):
-                raise ValueError(f"{label} must be 0 for the second unit of each normal site, which has no weights")
+            part, _, numbered = name.partition(".")
+            kinds = [topology.units[int(layer)] for layer in numbered.split("-") if layer]
+            if part == "biases":
+                kinds[0].check_bias(array, label)
+            elif not all(bool(B.all(B.equal(kind.unweighted(array, axis), array))) for axis, kind in enumerate(kinds)):
+                raise ValueError(f"{label} must be 0 for the further units of each normal or drelu site")
         return cls(kind, topology, converted, entropy_of(random_state))
 
     def __reduce__(self) -> tuple[Callable[..., MachineState], tuple[object, ...]]:

@@ -29,10 +29,12 @@ PAIRS = [
     ("binary", "categorical:3"),
     ("categorical:3", "binary"),
     ("categorical:3", "relu"),
+    ("binary", "drelu"),
     ("categorical:3", "categorical:4"),
     (MIX, "spin"),
 ]
 SOME = [(MIX, "spin"), ("binary", "spin"), ("spin", "gaussian"), ("categorical:3", "relu"), ("binary", "categorical:3")]
+SOME += [("binary", "drelu")]
 FINITE = [pair for pair in PAIRS if pair[0] != "gaussian"]
 SITES, HIDDEN = 4, 3
 
@@ -43,6 +45,8 @@ def machine(visible: str, hidden: str, seed: int = 0, dtype: str = "float64") ->
     arrays = (random.normal(0, 0.6, (high, low)), random.normal(0, 0.5, high), random.normal(0, 0.5, low))
     if visible == "normal":  # second units have no weights, and precisions for biases
         arrays[0][:, 1::2], arrays[2][1::2] = 0.0, 1.0 + random.random(SITES)
+    if hidden == "drelu":  # first units alone have weights, and third ones asymmetries for biases
+        arrays[0][np.arange(high) % 3 > 0], arrays[1][2::3] = 0.0, random.uniform(-0.8, 0.8, HIDDEN)
     return RBM.from_parameters(
         *(array.astype(dtype) for array in arrays), visible=visible, hidden=hidden, random_state=1
     )
@@ -51,7 +55,7 @@ def machine(visible: str, hidden: str, seed: int = 0, dtype: str = "float64") ->
 def kind_size(name: str, sites: int) -> int:
     if name == MIX:
         return 1 + 6 + 1
-    return 2 * sites if name == "normal" else sites * int(name.partition(":")[2] or 1)
+    return {"normal": 2, "drelu": 3}.get(name, int(name.partition(":")[2] or 1)) * sites
 
 
 def states_of(name: str, sites: int) -> tuple[np.ndarray, np.ndarray]:
@@ -67,9 +71,13 @@ def states_of(name: str, sites: int) -> tuple[np.ndarray, np.ndarray]:
 
 def log_sum(name: str, inputs: np.ndarray) -> np.ndarray:
     """The logarithm of the sum, or integral, over a hidden layer's states, for each row of what its units receive."""
-    if name in ("gaussian", "relu"):
+    if name in ("gaussian", "relu", "drelu"):
         points = np.arange(0.0 if name == "relu" else -30.0, 30.0, 2e-3) + 1e-3
-        weights = np.exp(points * inputs[..., None] - points**2 / 2)
+        shapes: Any = 0.0
+        if name == "drelu":
+            inputs, thresholds, asymmetries = (inputs[..., place::3] for place in range(3))
+            shapes = thresholds[..., None] * abs(points) + asymmetries[..., None] * points * abs(points) / 2
+        weights = np.exp(points * inputs[..., None] - points**2 / 2 - shapes)
         return np.log(weights.sum(axis=-1) * 2e-3).sum(axis=-1)
     _, units = states_of(name, HIDDEN)
     return np.log(np.exp(inputs @ units.T).sum(axis=1))
@@ -275,8 +283,10 @@ def test_units_are_the_same_on_every_library(library: Library) -> None:
     """Formulas to rounding; draws from the same uniforms, to the bit, but where one is as close to a bound as that."""
     inputs = np.random.default_rng(0).normal(0, 2, (40, 12))
     given = B.placeholder(shape=(40, 12), dtype="float64")
-    for name in ("relu", "4*spin+4*gaussian+2*categorical:2"):
+    for name in ("relu", "4*spin+4*gaussian+2*categorical:2", "drelu"):
         units = kind_of(name, hidden="*" not in name)
+        if name == "drelu":
+            inputs[:, 2::3] = np.tanh(inputs[:, 2::3])
         mean = units.mean(given)
         rng = B.make_rng(3)
         drawn = units.draw(mean, (40, 12), rng, inputs=given)

@@ -83,7 +83,7 @@ def test_precisions_that_none_are_and_weights_of_the_second_units_are_refused() 
     with pytest.raises(ValueError, match=r"intercept_visible must hold a precision above 0 .* got -2"):
         RBM.from_parameters(weights, np.zeros(2), visible * [1, 1, 1, -1], visible="normal")
     weights[0, 1] = 0.5
-    with pytest.raises(ValueError, match="components must be 0 for the second unit of each normal site"):
+    with pytest.raises(ValueError, match="components must be 0 for the further units of each normal or drelu site"):
         RBM.from_parameters(weights, np.zeros(2), visible, visible="normal")
     weights = np.stack([weights[:, 0], np.ones(2)], axis=1)
     with pytest.raises(ValueError, match="got 0"):

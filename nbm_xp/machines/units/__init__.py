@@ -9,18 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 from .base import Units, Values, interleaved, softplus
-from .continuous import GAUSSIAN, NORMAL, RECTIFIED, Gaussian, Normal, Rectified
+from .continuous import DRELU, GAUSSIAN, NORMAL, RECTIFIED, DReLU, Gaussian, Normal, Rectified
 from .discrete import BINARY, SPIN, Binary, Categorical
 from .mixed import Mixed
 
 __all__ = [
-    "BINARY", "GAUSSIAN", "KINDS", "MOST_STATES", "NORMAL", "RECTIFIED", "SPIN", "Binary", "Categorical", "Gaussian",
-    "Mixed", "Normal", "Rectified", "Units", "Values", "interleaved", "kind_of",
-    "softplus",
+    "BINARY", "DRELU", "GAUSSIAN", "KINDS", "MOST_STATES", "NORMAL", "RECTIFIED", "SPIN", "Binary", "Categorical",
+    "DReLU", "Gaussian", "Mixed", "Normal", "Rectified", "Units", "Values", "interleaved", "kind_of", "softplus",
 ]  # fmt: skip
 
 # Kinds of units by name, except categorical and mixed ones
-KINDS: dict[str, Units] = {kind.name: kind for kind in (BINARY, GAUSSIAN, SPIN, RECTIFIED, NORMAL)}
+KINDS: dict[str, Units] = {kind.name: kind for kind in (BINARY, GAUSSIAN, SPIN, RECTIFIED, DRELU, NORMAL)}
 
 MOST_STATES = 65_536
 
@@ -31,8 +30,8 @@ def kind_of(name: Any, argument: str = "units", *, hidden: bool = True) -> Units
     Parameters
     ----------
     name : str
-        "binary", "spin", "gaussian", "normal", "relu", or "categorical:" and a number of states; or several kinds side
-        by side, each with its number of sites: "64*binary+1*categorical:10".
+        "binary", "spin", "gaussian", "normal", "relu", "drelu", or "categorical:" and a number of states; or several
+        kinds side by side, each with its number of sites: "64*binary+1*categorical:10".
     argument : str, optional
         Name of the argument in messages.
     hidden : bool, optional
@@ -50,7 +49,7 @@ def kind_of(name: Any, argument: str = "units", *, hidden: bool = True) -> Units
     >>> kind_of("ternary", "visible")
     Traceback (most recent call last):
     ...
-    ValueError: visible must be one of binary, gaussian, spin, relu, categorical:Q with Q states, got 'ternary'
+    ValueError: visible must be one of binary, gaussian, spin, relu, drelu, categorical:Q with Q states, got 'ternary'
     """
     allowed = {known: kind for known, kind in KINDS.items() if (kind.can_be_hidden if hidden else kind.can_be_visible)}
     if isinstance(name, str):

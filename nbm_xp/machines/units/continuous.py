@@ -1,4 +1,4 @@
-"""Units with real values: normal with variance 1 (Gaussian), normal with learned variance, and rectified linear.
+"""Units with real values: normal with variance 1 (Gaussian), normal with learned variance, rectified linear, dReLU.
 
 A site with learned variance has two units, x and -x²/2: the local field of the first divided by that of the second is
 the mean of a normal distribution, and 1 over the local field of the second is its variance. The second unit has a bias,
@@ -8,8 +8,14 @@ Rectified units have the normal distribution with the local field as mean and va
 values. For very negative local fields, formulas with Φ suffer from cancellation; those with the scaled complementary
 error function do not.
 
+Double rectified linear units (dReLU) have an energy of two half parabolas, ½ γ₊ x² + θ₊ x for positive x and
+½ γ₋ x² + θ₋ x for negative x. Since weights have a scale of their own, γ₊ + γ₋ is 2 here. The asymmetry
+η = (γ₊ - γ₋) / 2, the threshold Δ = (θ₊ - θ₋) / 2 and the field -(θ₊ + θ₋) / 2 are learned for each unit: they are the
+biases of the units -½ x |x|, -|x| and x of a site, of which only x has weights.
+
 References
 ----------
+J. Tubiana, S. Cocco and R. Monasson, "Learning protein constitutive motifs from sequence data", eLife 8 (2019).
 V. Nair and G. E. Hinton, "Rectified linear units improve restricted Boltzmann machines", ICML 2010.
 """
 
@@ -17,6 +23,7 @@ from __future__ import annotations
 
 import math
 import sys
+from typing import ClassVar
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Shape, Streams
@@ -33,6 +40,7 @@ _DENSITY = math.sqrt(2 / math.pi)
 _FAR = 30.0  # for local fields below -30, means are computed by an asymptotic series
 _NEAR = 9.0  # for local fields above 9, the truncation is negligible
 _STEPS = 3  # of Newton's method, from a good initial value
+_TURN, _MOST = 0.1, 0.9  # largest step and size of the asymmetry of dReLU units in training, empirically
 
 
 class Gaussian(Units):
@@ -77,31 +85,43 @@ class Gaussian(Units):
 GAUSSIAN = Gaussian()
 
 
-class Normal(Units):
+class _Sites(Units):
+    """Sites of `width` units each, of which the first one is the value of the site, and alone has weights."""
+
+    width: ClassVar[int]
+
+    def size(self, sites: int) -> int:
+        """Return the number of units: `width` for each site."""
+        return self.width * sites
+
+    def sites(self, size: int) -> int:
+        """Return the number of sites of `size` units."""
+        if size % self.width:
+            raise ValueError(f"layers of {self.name} units must have {self.width} for each site, got {size}")
+        return size // self.width
+
+    def decoded(self, state: Array, axis: int = -1) -> Array:
+        """Return the value of each site."""
+        return apart(state, axis, self.width)[0]
+
+    def unweighted(self, weights: Array, axis: int = -1) -> Array:
+        """Return the weights with 0 for the further units of each site."""
+        first, *others = apart(weights, axis, self.width)
+        return interleaved([first, *(other * 0 for other in others)], axis)
+
+
+class Normal(_Sites):
     """Normal units: real numbers with learned variances."""
 
     name = "normal"
+    width = 2
     can_be_hidden = False
     is_bounded = False
     constant = 0.0
 
-    def size(self, sites: int) -> int:
-        """Return the number of units: two for each site."""
-        return 2 * sites
-
-    def sites(self, size: int) -> int:
-        """Return the number of sites: half of the number of units."""
-        if size % 2:
-            raise ValueError(f"layers of {self.name} units must have two for each site, got {size}")
-        return size // 2
-
     def encoded(self, states: Array, axis: int = -1) -> Array:
         """Return x and -x²/2 of each site."""
         return interleaved([states, -0.5 * B.square(states)], axis)
-
-    def decoded(self, state: Array, axis: int = -1) -> Array:
-        """Return x of each site."""
-        return apart(state, axis)[0]
 
     def mean(self, inputs: Array, axis: int = -1) -> Array:
         """Return the means of both units of each site."""
@@ -134,11 +154,6 @@ class Normal(Units):
         """Return the means of both units for a mean of 0 and a variance of 1."""
         number, square = apart(zeros, axis)
         return interleaved([number, square - 0.5], axis)
-
-    def unweighted(self, weights: Array, axis: int = -1) -> Array:
-        """Return the weights with 0 for the second unit of each site."""
-        first, second = apart(weights, axis)
-        return interleaved([first, second * 0], axis)
 
     def stepped(self, biases: Array, step: Array) -> Array:
         """Return biases after a step of the log-precisions, which keeps precisions positive at any scale."""
@@ -193,7 +208,7 @@ class Rectified(Units):
 
     name = "relu"
     can_be_visible = False
-    within = Values(0.0, sys.float_info.max)
+    within: Values | None = Values(0.0, sys.float_info.max)
     has_own_energy = True
     is_bounded = False
     knows_means = False
@@ -242,3 +257,70 @@ class Rectified(Units):
 
 
 RECTIFIED = Rectified()
+
+
+class DReLU(_Sites, Rectified):
+    """Double rectified linear units: real numbers with e(x) = ½ x² + Δ |x| + ½ η x |x|, -1 < η < 1.
+
+    A site has the units x, -|x| and -½ x |x|, whose biases are the field of x, Δ and η. For x of either sign it is a
+    rectified linear unit with variance 1 / (1 ± η).
+    """
+
+    name = "drelu"
+    width = 3
+    within = None
+    constant = neutral = 0.0
+
+    def encoded(self, states: Array, axis: int = -1) -> Array:
+        """Return x, -|x| and -½ x |x| of each site."""
+        size = B.abs(states)
+        return interleaved([states, -size, -0.5 * states * size], axis)
+
+    def mean(self, inputs: Array, axis: int = -1) -> Array:
+        """Return the means of the three units of each site."""
+        fields, scales, logs = self._halves(inputs, axis)
+        means, shares = super().mean(fields), B.sigmoid(B.stack([logs[0] - logs[1], logs[1] - logs[0]], axis=0))
+        sizes, squares = shares * scales * means, shares * B.square(scales) * (1 + fields * means)
+        return interleaved([sizes[0] - sizes[1], -sizes[0] - sizes[1], 0.5 * (squares[1] - squares[0])], axis)
+
+    def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
+        """Draw the sign of each site with a uniform, then its size as that of a rectified linear unit."""
+        if inputs is None:
+            raise ValueError("drelu units are drawn given their local fields: their means do not determine them")
+        axis = axis % len(shape)
+        sites = (*shape[:axis], shape[axis] // self.width, *shape[axis + 1 :])
+        fields, scales, logs = self._halves(inputs, axis)
+        on = B.random_binomial(sites, p=B.sigmoid(logs[0] - logs[1]), dtype=B.dtype(mean), rng=rng)
+        field, scale = (on * part[0] + (1 - on) * part[1] for part in (fields, scales))
+        return self.encoded((2 * on - 1) * scale * super().draw(field, sites, rng, axis, field), axis)
+
+    def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
+        """Return the logarithm of the integral of the weights."""
+        return B.logsumexp(self._halves(inputs, axis)[2], axis=0) + Rectified.constant
+
+    def own_energy(self, state: Array, axis: int = -1) -> Array:
+        """Return ½ x² of each site; the other terms of e(x) are those of biases."""
+        return 0.5 * B.square(self.decoded(state, axis))
+
+    def stepped(self, biases: Array, step: Array) -> Array:
+        """Return biases after a step, with bounds of η and of its step, proportional to 1 - η²."""
+        field, threshold, _ = apart(biases - step, 0, self.width)
+        asymmetry, of_asymmetry = (apart(part, 0, self.width)[2] for part in (biases, step))
+        turn = (1 - B.square(asymmetry)) * B.minimum(B.maximum(of_asymmetry, -_TURN), _TURN)
+        return interleaved([field, threshold, B.minimum(B.maximum(asymmetry - turn, -_MOST), _MOST)], 0)
+
+    def check_bias(self, bias: Array, name: str) -> None:
+        """Raise `ValueError` unless η is between -1 and 1."""
+        most = float(B.max(B.abs(apart(bias, 0, self.width)[2])))
+        if not most < 1.0:
+            raise ValueError(f"{name} must be below 1 in the third place of each drelu site, up to sign, got {most:g}")
+
+    def _halves(self, inputs: Array, axis: int) -> tuple[Array, Array, Array]:
+        """Return local fields of rectified linear units, scales of x, and log-weights, first for positive x."""
+        field, threshold, asymmetry = apart(inputs, axis, self.width)
+        scales = 1 / B.sqrt(1 + B.stack([asymmetry, -asymmetry], axis=0))
+        fields = scales * (B.stack([field, -field], axis=0) - threshold)
+        return fields, scales, super().log_normaliser(fields) + B.log(scales)
+
+
+DRELU = DReLU()
