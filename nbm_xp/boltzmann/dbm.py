@@ -39,8 +39,8 @@ class DBM(Model):
     visible : str, optional
         The kind of visible units, as for `RBM`.
     hidden : str, or sequence of str, optional
-        The kind of hidden units, or a list with the kind of each hidden layer, as for `RBM`; "relu" only in layers that
-        a sweep draws first, such as the first and the third hidden layer of a plain stack.
+        The kind of hidden units, or a list with the kind of each hidden layer, as for `RBM`; "relu" and "drelu" only in
+        layers that a sweep draws first, such as the first and the third hidden layer of a plain stack.
     training : str or TrainingMethod, optional
         As for `RBM`. All methods use centred gradients unless the object says otherwise, so that all layers learn
         together. The object also chooses between mean-field and Gibbs sampling in the positive phase.

@@ -14,7 +14,7 @@ import contextlib
 import copy
 import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 from nbm_xp import natural_bm as B
@@ -38,7 +38,7 @@ class FormatsMixin:
     """The methods of `RBM` for formats of other programs."""
 
     state_: MachineState
-    from_parameters: Any
+    from_parameters: Callable[..., Self]
 
     @classmethod
     def from_rbms(cls, path: str | os.PathLike[str], update: int | None = None, **params: Any) -> Self:
@@ -76,8 +76,7 @@ class FormatsMixin:
         if weights.ndim == 3:
             params = {"visible": f"categorical:{weights.shape[1]}"} | params
         components = B.reshape(weights, (-1, weights.shape[-1])).T
-        found: Self = cls.from_parameters(components, of_hidden, B.reshape(of_visible, (-1,)), **params)
-        return found
+        return cls.from_parameters(components, of_hidden, B.reshape(of_visible, (-1,)), **params)
 
     def to_rbms(self, path: str | os.PathLike[str]) -> None:
         """Write the machine to an HDF5 file of the package rbms, which can sample and evaluate it.
@@ -155,8 +154,7 @@ class FormatsMixin:
         for axis, biases in enumerate((of_hidden, of_visible)):  # only the first unit of a site has weights
             components = interleaved([components, *[0 * components] * (len(biases) - 1)], axis)
         both = interleaved(of_hidden, 0), interleaved(of_visible, 0)
-        found: Self = cls.from_parameters(components, *both, **{"visible": visible, "hidden": hidden} | params)
-        return found
+        return cls.from_parameters(components, *both, **{"visible": visible, "hidden": hidden} | params)
 
     def to_torch(self) -> Any:
         """Return the machine as a `torch.nn.Module`.
@@ -187,10 +185,8 @@ class FormatsMixin:
         parameters = own.like(inputs)
         rows, visible = rows_placeholder(parameters, None)
         state = visible, None
-        transform, energies = (
-            B.function([rows, *inputs], found)
-            for found in (expectation(parameters, 1, state), free_energy(parameters, state))
-        )
+        formulas = expectation(parameters, 1, state), free_energy(parameters, state)
+        transform, energies = (B.function([rows, *inputs], formula) for formula in formulas)
         gibbs = functools.cache(lambda count: compile_sweep(parameters, count, rng, inputs))
         names = ("weights", "intercept_visible", "intercept_hidden")
         values = {name: to_numpy(part.value) for name, part in zip(names, own, strict=True)}
@@ -208,12 +204,10 @@ class FormatsMixin:
         Raises
         ------
         ValueError
-            If the units need functions that ONNX does not have: those of ``hidden="relu"``.
+            If the units need functions that ONNX does not have: those of ``hidden="relu"`` and ``"drelu"``.
         """
         if not self.state_.topology.units[1].knows_means:
-            raise ValueError(
-                f"to_onnx has no formulas of {self.state_.topology.hidden} units: ONNX lacks their functions"
-            )
+            raise ValueError(f"to_onnx is for units whose functions ONNX has, got {self.state_.topology.hidden} units")
         model: Any = copy.copy(self)
         model.state_ = self.state_.moved(library_name(host_namespace()))
 

@@ -26,6 +26,7 @@ from sklearn.base import BaseEstimator
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Updates
+from nbm_xp.namespace import array_namespace
 from nbm_xp.namespace.errors import checked_number
 from nbm_xp.tape import Function
 
@@ -59,6 +60,21 @@ class SGD(BaseEstimator):  # type: ignore[misc]
         Momentum, from 0 to less than 1; by default 0.75 with ``"ptt"`` training, else 0.
     weight_decay : float, optional
         L2 penalty: ``weight_decay / 2`` times the sum of squared weights is subtracted from the mean log-likelihood.
+    l1_weights : float, optional
+        L1 penalty: `l1_weights` times the sum of the absolute values of weights is subtracted.
+    l2l1_weights : float, optional
+        Group penalty: for each hidden unit, ``l2l1_weights / 2`` times the sum of the absolute values of its weights,
+        squared and divided by their number, is subtracted.
+
+    Notes
+    -----
+    A step with an L1 or group penalty is one of gradient descent without it, followed by soft thresholding (a proximal
+    step), so that weights become exactly 0; in the zero-sum gauge of categorical units, up to rounding.
+
+    References
+    ----------
+    N. Parikh and S. Boyd, "Proximal algorithms", Foundations and Trends in Optimization 1 (2014).
+    J. Tubiana, S. Cocco and R. Monasson, "Learning protein constitutive motifs from sequence data", eLife 8 (2019).
 
     Examples
     --------
@@ -69,13 +85,16 @@ class SGD(BaseEstimator):  # type: ignore[misc]
 
     momentum: float | None = None
     weight_decay: float = 0.0
+    l1_weights: float = 0.0
+    l2l1_weights: float = 0.0
     name: ClassVar[str] = "sgd"
 
     def check(self) -> None:
         """Raise `ValueError` for invalid parameters."""
         if self.momentum is not None:
             checked_number(self.momentum, "momentum", 1)
-        checked_number(self.weight_decay, "weight_decay")
+        for name in ("weight_decay", "l1_weights", "l2l1_weights"):
+            checked_number(getattr(self, name), name)
 
     # Whether steps are proportional to gradients, so that the learning rate can be a factor of the loss.
     #
@@ -100,16 +119,25 @@ class SGD(BaseEstimator):  # type: ignore[misc]
         momentum = momentum if self.momentum is None else float(self.momentum)
         steps = self._decayed(state, rate, gradients)
         if not momentum:
-            return steps, []
+            return self._shrunk(state, rate, steps), []
         velocities = state.beside("velocity.")
         steps = [momentum * old + step for old, step in zip(velocities, steps, strict=True)]
-        return steps, list(zip(velocities, steps, strict=True))
+        return self._shrunk(state, rate / (1 - momentum), steps), list(zip(velocities, steps, strict=True))
 
     def _decayed(self, state: MachineState, rate: Array, steps: Sequence[Array]) -> list[Array]:
         """Return steps with the weight decay added."""
         weights = state.parameters.weights if self.weight_decay else ()
         decay = rate * self.weight_decay
         return [*(step + decay * old for step, old in zip(steps, weights, strict=False)), *steps[len(weights) :]]
+
+    def _shrunk(self, state: MachineState, rate: Array, steps: Sequence[Array]) -> list[Array]:
+        """Return steps followed by the soft thresholding of the L1 and group penalties."""
+        found = list(steps)
+        for place, old in enumerate(state.parameters.weights if self.l1_weights or self.l2l1_weights else ()):
+            most = rate * (self.l1_weights + self.l2l1_weights * B.mean(B.abs(old), axis=0))
+            moved, xp = old - steps[place], array_namespace(old)
+            found[place] = xp.where(B.abs(moved) <= most, old, steps[place] + most * B.sign(moved))  # exactly to 0
+        return found
 
 
 @dataclass(eq=False, repr=False)
@@ -122,6 +150,8 @@ class Adam(SGD):
         Decay of the mean gradient, from 0 to less than 1.
     weight_decay : float, optional
         Decoupled weight decay.
+    l1_weights, l2l1_weights : float, optional
+        Decoupled L1 and group penalties: see `SGD`.
 
     References
     ----------
@@ -149,7 +179,7 @@ class Adam(SGD):
         scale = rate * B.sqrt(seen_squares) / seen
         steps = [scale * mean / (B.sqrt(spread) + _TINY) for mean, spread in zip(means, spreads, strict=True)]
         updates = [*zip(velocities, means, strict=True), *zip(squares, spreads, strict=True), (count, done)]
-        return self._decayed(state, rate, steps), updates
+        return self._shrunk(state, rate, self._decayed(state, rate, steps)), updates
 
 
 OPTIMIZERS: dict[str, type[SGD]] = {"sgd": SGD, "adam": Adam}  # the optimizers by their names in `optimizer`

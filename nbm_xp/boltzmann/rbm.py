@@ -67,8 +67,9 @@ class RBM(FormatsMixin, Model):
         numbers with learned variances (standardise them too); "categorical:Q", features with one of Q states each,
         whole numbers from 0 to Q - 1 in rows; or columns of several kinds, "3*normal+2*categorical:5".
     hidden : str, optional
-        The kind of hidden units: one of these, or "relu", real numbers of at least 0. Of categorical units,
-        `n_components` is the number of sites, which have Q units each.
+        The kind of hidden units: one of these, or "relu", real numbers of at least 0, or "drelu", real numbers with a
+        learned distribution. Of categorical and "drelu" units, `n_components` is the number of sites, which have Q
+        units and three units each.
     diagnostics : bool or "auto", optional
         Whether `fit` estimates the log-likelihood from time to time by annealed importance sampling, measures the
         mixing of chains from distant rows, and warns if training fails. ``"auto"`` spends a fiftieth of the steps on

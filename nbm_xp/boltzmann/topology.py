@@ -34,7 +34,8 @@ class Topology:
         The kind of visible units: "binary", 0 or 1; "spin", -1 or 1; "gaussian", real numbers with variance 1 given the
         other layers; or "categorical:Q", Q units for each site, one of them 1 and the others 0.
     hidden : str, or sequence of str, optional
-        The kind of hidden units, or a kind for each hidden layer: one of these, or "relu", real numbers of at least 0.
+        The kind of hidden units, or a kind for each hidden layer: one of these, "relu", real numbers of at least 0, or
+        "drelu", three units for each site: a real number x, -|x| and -½ x |x|.
 
     Attributes
     ----------

@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import astuple
 from functools import partial
 from typing import Any
 
@@ -230,7 +231,7 @@ class Trainer:
         phase.begin(self._batch)
         # If nothing is drawn for each row, one compiled step is for minibatches of any size.
         number = count if phase.needs_rows or not method.hidden_means else None
-        steps = (self.optimizer.name, self.optimizer.momentum, self.optimizer.weight_decay)
+        steps = (self.optimizer.name, *astuple(self.optimizer))
         key = ("step", number, phase.key, model.n_gibbs, self._is_centred, method.positive, method.n_positive, *steps)
         step = state.function(key, lambda: compile_step(self._learner(), number))
         counts = [*self._drawn_weights(count), *([1.0 / count] * count)]

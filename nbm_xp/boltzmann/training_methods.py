@@ -98,7 +98,7 @@ def as_plain(value: Any) -> Any:
     ([3, True], [6, 4])
     >>> from nbm_xp.boltzmann import SGD
     >>> as_plain(SGD(momentum=0.5))
-    {'SGD': {'momentum': 0.5, 'weight_decay': 0.0}}
+    {'SGD': {'l1_weights': 0.0, 'l2l1_weights': 0.0, 'momentum': 0.5, 'weight_decay': 0.0}}
     """
     return json.loads(json.dumps(value, default=_written))
 

@@ -51,9 +51,7 @@ def torch_module(parameters: Mapping[str, Any], transform: Any, free_energy: Any
     return Machine()
 
 
-def onnx_model(
-    function: Callable[[Any], Mapping[str, Any]], name: str, shape: tuple[int | str, ...], dtype: str
-) -> Any:
+def onnx_model(function: Callable[[Any], dict[str, Any]], name: str, shape: tuple[int | str, ...], dtype: str) -> Any:
     """Return the ONNX model of a function of one array.
 
     Parameters
@@ -69,13 +67,11 @@ def onnx_model(
     ndonnx = need("ndonnx")
     if kernel("compiling.is_traced", "ndonnx") is None:
         # An unknown length is None in ndonnx, whose reshape takes -1.
-        own = {
-            "reshape": lambda x, shape, **options: ndonnx.reshape(x, [-1 if n is None else n for n in shape], **options)
-        }
+        own = {"reshape": lambda x, shape, **k: ndonnx.reshape(x, [-1 if n is None else n for n in shape], **k)}
         kernels = {"to_numpy": lambda x: x.unwrap_numpy(), "compiling.is_traced": _has_no_value}
         register_library("ndonnx", ndonnx, ndonnx.Array, replacements=own, kernels=kernels)
     given = ndonnx.argument(shape=shape, dtype=getattr(ndonnx, dtype))
-    return ndonnx.build({name: given}, dict(function(given)))
+    return ndonnx.build({name: given}, function(given))
 
 
 def _has_no_value(x: Any) -> bool:

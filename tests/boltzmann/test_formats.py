@@ -6,7 +6,6 @@ import gzip
 import itertools
 import json
 import pathlib
-from typing import Any
 
 import numpy as np
 import pytest
@@ -38,15 +37,6 @@ def test_machines_of_rbms_have_its_energies(name: str, tmp_path: pathlib.Path) -
     assert (again.visible, rbm.n_gibbs) == (last.visible, 3)
 
 
-def test_rbms_reads_what_is_written(tmp_path: pathlib.Path) -> None:
-    io, torch = pytest.importorskip("rbms.io", reason="needs rbms"), pytest.importorskip("torch")
-    for visible in ("binary", "categorical:3"):
-        rbm, (told, _) = machine(visible, "binary"), states_of(visible, 4)
-        rbm.to_rbms(tmp_path / "ours.h5")
-        theirs, *_ = io.load_model(tmp_path / "ours.h5", 1, torch.device("cpu"), torch.float64)
-        np.testing.assert_allclose(theirs.compute_energy_visibles(torch.from_numpy(told)), rbm.free_energy(told))
-
-
 def test_files_that_cannot_be_read_or_written(tmp_path: pathlib.Path) -> None:
     file = written_by_rbms("BBRBM", tmp_path)
     with pytest.raises(ValueError, match=r"update must be one of \[1, 12\], which .* holds, got 3"):
@@ -55,18 +45,9 @@ def test_files_that_cannot_be_read_or_written(tmp_path: pathlib.Path) -> None:
         RBM.from_julia(file)
     with pytest.raises(ValueError, match="to_rbms is for binary or categorical visible and binary hidden units, got"):
         machine("binary", "spin").to_rbms(file)
-    write(tmp_path / "other.h5", model_type="IBM")
-    with pytest.raises(ValueError, match="must have the model_type BBRBM or PBRBM, got 'IBM'"):
-        RBM.from_rbms(tmp_path / "other.h5")
     julia_file(file, ("Binary", np.zeros((1, 2))), ("dReLU", np.zeros((4, 2))), np.zeros((2, 2)))
     with pytest.raises(ValueError, match="hidden_type must be a kind of units that RBM has, got 'dReLU'"):
         RBM.from_julia(file)
-
-
-def write(file: pathlib.Path, **content: Any) -> None:
-    with pytest.importorskip("h5py", reason="needs h5py").File(file, "w") as opened:
-        for name, value in content.items():
-            opened[name] = value
 
 
 Layer = tuple[str, np.ndarray]
@@ -76,16 +57,17 @@ def julia_file(file: pathlib.Path, visible: Layer, hidden: Layer, weights: np.nd
     """A file as HDF5.jl lays it out: arrays are column-major, which HDF5 sees as the transposed ones."""
     arrays = {"visible_par": visible[1], "hidden_par": hidden[1], "weights": weights, **standard}
     texts = {"visible_type": visible[0], "hidden_type": hidden[0], "rbm_hdf5_file_format_version": "1.0.0"}
-    write(file, **texts, **{name: value.T for name, value in arrays.items()})
+    with pytest.importorskip("h5py", reason="needs h5py").File(file, "w") as opened:
+        for name, value in (texts | {name: value.T for name, value in arrays.items()}).items():
+            opened[name] = value
 
 
 def energies_of(layer: Layer, x: np.ndarray) -> np.ndarray:
     """The energies of Julia's units with states x, whose last axes are those of the layer."""
     theta, *more = layer[1]
     if layer[0] == "xReLU":
-        ratio = more[2] / (1 + np.abs(more[2]))
-        sign = np.sign(x)
-        return (np.abs(more[0]) * x**2 / 2 - more[1] * np.abs(x)) / (1 + sign * ratio) - theta * x
+        ratio = 1 + np.sign(x) * more[2] / (1 + np.abs(more[2]))
+        return (np.abs(more[0]) * x**2 / 2 - more[1] * np.abs(x)) / ratio - theta * x
     return np.abs(more[0]) * x**2 / 2 - theta * x if layer[0] == "Gaussian" else -theta * x
 
 
@@ -93,7 +75,7 @@ def energies_of(layer: Layer, x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("visible", ["Binary", "Spin", "Potts", "Gaussian"])
 def test_machines_of_julia_have_its_energies(visible: str, hidden: str, tmp_path: pathlib.Path) -> None:
     """Standardized or not, with layers of several axes; the states of Potts units are along the first one."""
-    if visible == "Gaussian" and hidden in ("Gaussian", "xReLU"):
+    if {visible, hidden} <= {"Gaussian", "xReLU"}:
         pytest.skip("Z of such a machine may be infinite")
     random, shapes = np.random.default_rng(ord(visible[0])), ((3, 2), (2, 2))
     low, high = (

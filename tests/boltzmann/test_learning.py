@@ -8,7 +8,9 @@ import dask.array
 import numpy as np
 import pytest
 
+from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import DBM, PCD, RBM, SGD, Adam
+from nbm_xp.boltzmann.energy import free_energy
 from nbm_xp.boltzmann.negative_phase import PersistentChains
 from nbm_xp.boltzmann.training_methods import training_method
 from nbm_xp.boltzmann.trajectory_tempering import TemperedChains
@@ -167,6 +169,27 @@ def test_adams_first_step_is_as_long_as_the_rate_in_each_weight(settings: dict[s
     before = rbm.components_.copy()
     rbm.partial_fit(ROWS)
     np.testing.assert_allclose(np.abs(rbm.components_ - before), 0.01, rtol=1e-2)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.6])
+@pytest.mark.parametrize("penalty", ["l1_weights", "l2l1_weights"])
+def test_a_penalised_optimum_has_zero_among_its_subgradients(penalty: str, momentum: float) -> None:
+    """Exact gradients, by enumeration, lead there; weights are exactly 0 where those leave them."""
+    random, every = np.random.default_rng(0), np.array(list(np.ndindex(2, 2, 2, 2)), float)
+    rbm = RBM.from_parameters(2 * random.normal(size=(3, 4)), random.normal(size=3), np.zeros(4))
+    of_rows, of_all = (
+        free_energy(rbm.state_.parameters, (B.variable(x), None)) for x in (every[[0, 3, 12, 15]], every)
+    )
+    slopes = B.gradients(B.mean(of_rows) + B.logsumexp(-of_all), list(rbm.state_.parameters))
+    steps, updates = SGD(momentum, **{penalty: 0.04}).steps(rbm.state_, 0.5, [0.5 * slope for slope in slopes], 0.0)
+    updates += [(now, now - step) for now, step in zip(rbm.state_.parameters, steps, strict=True)]
+    descend = B.function([], slopes, updates=updates)
+    slope, weights = [(descend()[0].T, rbm.components_) for _ in range(4000)][-1]
+    bound = 0.04 * (np.abs(weights).mean(axis=1, keepdims=True) if penalty == "l2l1_weights" else 1) + 0 * weights
+    zero = weights == 0
+    assert 0 < zero.sum() < 12
+    assert np.all(np.abs(slope[zero]) <= bound[zero] + 1e-6)
+    np.testing.assert_allclose(slope[~zero], -(bound * np.sign(weights))[~zero], atol=1e-6)
 
 
 def test_adam_takes_the_steps_that_its_paper_has() -> None:

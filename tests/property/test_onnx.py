@@ -82,14 +82,11 @@ def test_a_machine_as_a_model(visible: str) -> None:
         rows = np.random.default_rng(0).integers(0, 2, (5, 6)).astype("float32")
         rbm = RBM(3, n_iter=1, visible=visible, random_state=0).fit(rows)
         session = onnxruntime.InferenceSession(rbm.to_onnx().SerializeToString())
-    assert [(found.name, found.shape[1:]) for found in session.get_inputs()] == [("v", [6])]
-    for count in (5, 2):
-        for name, found in zip(
-            ("h", "free_energy"), session.run(["h", "free_energy"], {"v": rows[:count]}), strict=True
-        ):
-            want = getattr(rbm, {"h": "transform"}.get(name, name))(rows[:count])
-            np.testing.assert_allclose(found, want, rtol=2e-6, atol=1e-6)
-    with pytest.raises(ValueError, match="to_onnx has no formulas of relu units"):
+    for some in (rows, rows[:2]):
+        h, energies = session.run(["h", "free_energy"], {"v": some})
+        np.testing.assert_allclose(h, rbm.transform(some), rtol=2e-6)
+        np.testing.assert_allclose(energies, rbm.free_energy(some), rtol=2e-6)
+    with pytest.raises(ValueError, match="to_onnx is for units whose functions ONNX has, got relu units"):
         RBM(3, n_iter=1, hidden="relu").fit(ROWS).to_onnx()
 
 

@@ -38,7 +38,7 @@ _model_option, _learning_option, _run_option = map(options.panel, (_MODEL, _LEAR
     RBM, "n_iter", "batch_size", "learning_rate", "schedule", "n_gibbs",
     title=_LEARNING, n_iter=100, batch_size=20, schedule="linear",
 )  # fmt: skip
-@options.with_options_of(SGD, "momentum", "weight_decay", title=_LEARNING)
+@options.with_options_of(SGD, title=_LEARNING)
 @options.with_options_of(TrainingMethod, "centred", title=_LEARNING)
 def train(
     context: typer.Context,
@@ -129,7 +129,7 @@ def _machine(
 ) -> RBM | DBM:
     """Create the machine from the options, and validate its hyperparameters."""
     n_components, kinds = learning.pop("n_components"), learning["hidden"].split(",")
-    optimizer = SGD(learning.pop("momentum"), learning.pop("weight_decay"))
+    optimizer = SGD(**{name: learning.pop(name) for name in SGD().get_params()})
     learning |= {"optimizer": optimizer, "hidden": kinds[0] if len(kinds) == 1 else kinds, "random_state": seed}
     learning["batch_size"] = min(learning["batch_size"], rows.shape[0])
     if hours:
