@@ -8,8 +8,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["__version__", "how_to_install", "is_there", "need", "public_names"]
-
 __version__ = "0.2.0"
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from sklearn.exceptions import NotFittedError
+
 from nbm_xp.machines.diagnostics import MixingWarning, TrainingWarning
-from nbm_xp.machines.estimators import NotFittedError
 from nbm_xp.package import public_names
 
 from . import sequences

@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Self
 
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, RandomState, Rows
-from nbm_xp.machines.estimators import NotFittedError, describe_rows
+from nbm_xp.machines.estimators import describe_rows
 from nbm_xp.machines.minibatches import in_memory, is_sparse, minibatches
 from nbm_xp.machines.rows import sparse_rows
 from nbm_xp.machines.units import Units, kind_of

@@ -10,7 +10,7 @@ import math
 from typing import Any, Literal
 
 from nbm_xp.namespace import array_namespace, promote
-from nbm_xp.namespace.exponentials import kernel
+from nbm_xp.namespace.kernels import kernel
 from nbm_xp.tape import composite, same_as_first
 from nbm_xp.tape.standard.shapes import axis_of
 

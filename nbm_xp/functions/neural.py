@@ -21,7 +21,8 @@ from nbm_xp.namespace import (
     is_integer,
     running_dtype,
 )
-from nbm_xp.namespace.exponentials import kernel, sigmoid_for, softplus_for
+from nbm_xp.namespace.exponentials import sigmoid_for, softplus_for
+from nbm_xp.namespace.kernels import kernel
 from nbm_xp.tape import composite
 from nbm_xp.tape import namespace as recorded
 from nbm_xp.tape.standard.shapes import axis_of

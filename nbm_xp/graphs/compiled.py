@@ -21,10 +21,6 @@ from .lattice_blocks import Couplings, LatticeMemory, SlotRuns
 from .layout import Layout, Rows, multiples_of
 from .shards import Shard
 
-__all__ = [
-    "Bricks", "colours", "energies", "part", "reordered", "roots", "rows", "sweeps", "words",
-]  # fmt: skip
-
 RULES: Final = {"heat_bath": 0, "metropolis": 1}
 _ALL_FREE, NO_MULTIPLES, _NO_RUNS, NO_LEVELS = (np.empty(0, kind) for kind in ("bool", "int8", "int64", "int32"))
 _WORTH_A_RUN: Final = 8  # least average length of runs, in slots, for which runs are used

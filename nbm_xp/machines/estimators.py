@@ -13,10 +13,6 @@ from nbm_xp.namespace import host_namespace
 
 from .units import kind_of
 
-__all__ = [
-    "Estimator", "NotFittedError", "check_names", "column_names", "describe_rows",
-]  # fmt: skip
-
 
 def column_names(X: Any) -> list[str] | None:
     """Return the names of a table's columns if all are strings, else None.

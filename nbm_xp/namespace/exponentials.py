@@ -21,11 +21,6 @@ from .core import functions
 from .kernels import kernel, register_core_kernels
 from .libraries import is_lazy
 
-__all__ = [
-    "FUNCTIONS", "exp", "expm1", "kernel", "log1p", "log_softmax", "logsumexp", "sigmoid", "sigmoid_for", "softmax",
-    "softplus", "softplus_for", "tanh", "ufunc",
-]  # fmt: skip
-
 
 def ufunc(name: str, level: str) -> Any:
     """Return a function of the core, at a level of vector instructions, as a ufunc; without a core NumPy's, or None."""

@@ -18,10 +18,6 @@ from .kernels import kernel, or_kernel
 from .libraries import is_lazy, maps_blocks
 from .memory import writes_in_place
 
-__all__ = [
-    "add_along", "looked_up", "put", "replaced", "scatter_add", "scattered", "take_along_axis", "without_idle_step",
-]  # fmt: skip
-
 
 @or_kernel("replaced")
 def replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:

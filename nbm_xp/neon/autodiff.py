@@ -11,8 +11,6 @@ from nbm_xp.functions import arithmetic, reductions
 from .buffers import Buffer
 from .optrees import OpTree, tree_of
 
-__all__ = ["Autodiff", "gradients"]
-
 
 def gradients(
     tree: OpTree, buffers: Sequence[Buffer], error: Any = None, *, disconnected: Literal["raise", "zero"] = "raise"

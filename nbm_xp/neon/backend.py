@@ -19,8 +19,6 @@ from .products import Products
 from .randomness import Randomness
 from .unrolling import Unrolling
 
-__all__ = ["Backend"]
-
 _FLOATING = ("float16", "float32", "float64")
 
 

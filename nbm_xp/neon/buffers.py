@@ -21,8 +21,6 @@ from nbm_xp.tape.graph import VARIABLE, leaf
 from .memory import Step, Storage, holding, indexed, lengths_of, list_in, reshaped
 from .optrees import OpTree, is_node, transposed
 
-__all__ = ["Buffer", "check_real"]
-
 _ALL = slice(None)
 _PLACES = frozenset({int, slice, type(Ellipsis)})
 _NUMBERS = (bool, int, float)

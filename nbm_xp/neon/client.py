@@ -15,8 +15,6 @@ from .backend import Backend
 from .buffers import Buffer
 from .optrees import OpTree
 
-__all__ = ["compute_on"]
-
 
 def compute_on(backend: Backend, batch_size: int) -> Backend:
     """Let neon compute on a backend, as ``neon.backends.gen_backend`` does for neon's own.

@@ -12,8 +12,6 @@ from .buffers import Buffer
 from .creation import Creation
 from .layers import ConvLayer, DeconvLayer, Target, factors, operand, whole
 
-__all__ = ["Convolutions"]
-
 
 class Convolutions(Creation):
     """A Backend's convolutions and deconvolutions."""

@@ -16,8 +16,6 @@ from .engine import Engine
 from .memory import Step, filled, holding, lengths_of
 from .optrees import OpTree, tree_of
 
-__all__ = ["Creation", "OneHot"]
-
 
 class OneHot(OpTree):
     """One-hot columns or rows of indices; the buffer that it is assigned to determines the number of classes.

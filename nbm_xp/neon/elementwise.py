@@ -10,8 +10,6 @@ from nbm_xp.functions import activations, arithmetic, comparison, elementwise, e
 from .buffers import Buffer
 from .engine import Engine
 
-__all__ = ["Elementwise"]
-
 OUT = """
     out : Buffer, optional
         Where the result goes, cast to its dtype. Without it, the result is recorded."""

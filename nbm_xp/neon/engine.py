@@ -21,8 +21,6 @@ from nbm_xp.tape.evaluation import computed
 from .buffers import Buffer, check_real
 from .optrees import OpTree, is_node, tree_of, weak
 
-__all__ = ["Engine", "RandomState", "seed_of"]
-
 _WIDE = "float64"
 
 

@@ -24,11 +24,6 @@ from nbm_xp.tape.dtypes import as_dtype
 from .buffers import Buffer
 from .engine import Engine
 
-__all__ = [
-    "ConvLayer", "DeconvLayer", "Layer", "PoolLayer", "Target", "also_by_place", "factors", "number", "operand",
-    "value_of", "whole",
-]  # fmt: skip
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -32,8 +32,6 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.tape import is_tensor
 
-__all__ = ["Step", "Storage", "filled", "holding", "indexed", "lengths_of", "list_in", "reshaped"]
-
 
 class Step(NamedTuple):
     """One step from a whole to a view: a function of the array API and its second argument.

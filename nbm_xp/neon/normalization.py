@@ -14,8 +14,6 @@ from .buffers import Buffer
 from .elementwise import Elementwise
 from .layers import Layer, Target, also_by_place, factors, number, operand, whole
 
-__all__ = ["Normalization", "ResponseLayer"]
-
 
 class ResponseLayer(Layer):
     """Local response normalization over J feature maps.

@@ -15,8 +15,6 @@ from .buffers import Buffer
 from .creation import Creation
 from .layers import value_of, whole
 
-__all__ = ["Block", "Observing"]
-
 
 class Block(IntEnum):
     """Kinds of repeated computation between `Backend.begin` and `Backend.end`.

@@ -20,8 +20,6 @@ from nbm_xp.tape.tensor import Operators
 
 from .memory import indexed
 
-__all__ = ["OpTree", "is_node", "tree_of", "weak"]
-
 _COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
 
 

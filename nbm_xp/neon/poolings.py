@@ -16,8 +16,6 @@ from .buffers import Buffer
 from .engine import Engine
 from .layers import PoolLayer, Target, also_by_place, factors, number, operand, value_of, whole
 
-__all__ = ["Poolings"]
-
 
 def _ends_with_places(given: dict[str, Any]) -> bool:
     """Return whether the last argument is argmax: None, or integers where the gradient is not."""

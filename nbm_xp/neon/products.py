@@ -17,8 +17,6 @@ from .buffers import Buffer
 from .engine import Engine
 from .layers import Target, also_by_place, factors, value_of, whole
 
-__all__ = ["Products"]
-
 
 def _matrix(x: Any, name: str) -> tuple[int, int]:
     if x.ndim != 2:

@@ -15,8 +15,6 @@ from .buffers import Buffer
 from .engine import Engine, RandomState, seed_of
 from .layers import also_by_place
 
-__all__ = ["Randomness"]
-
 
 class Drawn:
     """The random numbers of an op-tree: new ones whenever the tree is computed."""

@@ -14,8 +14,6 @@ from .engine import Engine
 from .layers import Target, operand, whole
 from .optrees import tree_of
 
-__all__ = ["Unrolling"]
-
 
 def _weights(engine: Engine, W_recur: Buffer, nout: int) -> Any:
     """Return the values of recurrent weights."""

@@ -25,10 +25,11 @@ from nbm_xp.namespace import (
     promote,
 )
 from nbm_xp.namespace.exponentials import sigmoid_for
+from nbm_xp.namespace.libraries import HOST
 from nbm_xp.namespace.mrg31k3p import kernel
 
 from .tasks import Draw, library_of_blocks, made
-from .uniforms import HOST, Shape, advance, block_runs, elements, normal_of_pairs, numbers, paired, substreams
+from .uniforms import Shape, advance, block_runs, elements, normal_of_pairs, numbers, paired, substreams
 
 
 def after(states: Any, n: int) -> Any:

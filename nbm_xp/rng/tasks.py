@@ -32,6 +32,7 @@ from nbm_xp.namespace import (
 from nbm_xp.namespace.batches import block_namespace
 from nbm_xp.namespace.compiling import strictly_rounded
 from nbm_xp.namespace.errors import say_lack
+from nbm_xp.namespace.libraries import HOST
 from nbm_xp.namespace.memory import joined
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, Followed
@@ -40,7 +41,6 @@ from nbm_xp.namespace.mrg31k3p.numpy_draws import cut_at_steps
 from . import recurrence
 from .parameters import chunks_of
 from .uniforms import (
-    HOST,
     Shape,
     advance,
     at_places,

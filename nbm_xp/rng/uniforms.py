@@ -33,12 +33,6 @@ from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, State
 
 from . import recurrence
 
-__all__ = [
-    "DTYPES", "HOST", "Shape", "advance", "at_places", "block_runs", "elements", "from_integers", "normal_of_pairs",
-    "numbers", "paired", "places_of", "span_of", "stepwise_normals", "stream_count", "substreams",
-    "two_draws",
-]  # fmt: skip
-
 Shape: TypeAlias = tuple[int, ...]
 
 # Largest number of elements of a compiled draw; the size of its source grows with them.

@@ -28,8 +28,6 @@ from .operations import (
 )
 from .tensor import Tensor, record, record_several
 
-__all__ = ["composite", "operation", "same_as_first", "sigmoid", "softplus"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import Units, Values, interleaved, softplus
+from ..rows import Values
+from .base import Units, interleaved, softplus
 from .continuous import DRELU, GAUSSIAN, NORMAL, RECTIFIED, DReLU, Gaussian, Normal, Rectified
 from .discrete import BINARY, SPIN, Binary, Categorical
 from .mixed import Mixed

@@ -16,8 +16,6 @@ from nbm_xp.namespace import array_namespace, dtype_of, wide_dtypes
 
 from ..rows import Values
 
-__all__ = ["RAREST", "TINY", "Units", "Values", "apart", "interleaved", "softplus"]
-
 TINY = 1e-30  # lower bound of probabilities in logarithms of entropies
 
 RAREST = 2.0**-23  # lower bound of probabilities in base rates; 1 minus it differs from 1 in float32

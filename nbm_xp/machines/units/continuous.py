@@ -30,7 +30,8 @@ from nbm_xp.machines import Array, Shape, Streams
 from nbm_xp.namespace import to_numpy
 from nbm_xp.special import erfcx, log_ndtr, ndtr, ndtri
 
-from .base import Units, Values, apart, interleaved
+from ..rows import Values
+from .base import Units, apart, interleaved
 
 _LEAST = 1e-6  # smallest variance
 # Largest absolute mean and standard deviation of data that train well at the usual learning rates, empirically

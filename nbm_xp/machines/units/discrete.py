@@ -14,7 +14,8 @@ from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Shape, Streams
 from nbm_xp.namespace import array_namespace
 
-from .base import RAREST, TINY, Units, Values, softplus
+from ..rows import Values
+from .base import RAREST, TINY, Units, softplus
 
 
 class Binary(Units):

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Shape, Streams
 
-from .base import Units, Values
+from ..rows import Values
+from .base import Units
 
 
 def _by_part(name: str, sites: bool = False) -> Array:

@@ -17,8 +17,6 @@ import array_api_compat.dask.array
 import dask.array
 import numpy as np
 
-__all__ = ["da", "layers_of", "on_expressions", "original"]
-
 _compat: Any = array_api_compat.dask.array
 _flatten: Any = dask.core.flatten
 _MODULES = ("fft", "gufunc", "numpy_compat", "reshape", "reductions", "creation", "routines", "core")

@@ -25,8 +25,6 @@ from .dask_names import da, original, size_in_bytes
 from .dask_shaping import block_limit
 from .dask_tiles import stored_product
 
-__all__ = ["FFT", "LINALG", "matmul", "tensordot", "tril", "triu"]
-
 
 def _run(name: str, dtypes: Sequence[Any], *blocks: Any, **options: Any) -> Any:
     """The function of the blocks' own library, on one block of each argument; what a block holds decides no dtype."""

@@ -13,11 +13,6 @@ from dask.utils import parse_bytes
 from .dask_blocks import at_places, from_blocks
 from .dask_names import copied, da, original
 
-__all__ = [
-    "add_along", "as_configured", "asarray", "block_limit", "broadcast_shapes", "clip", "concat", "diff", "eye",
-    "from_dlpack", "linspace", "repeat", "reshape", "roll", "take", "take_along_axis",
-]  # fmt: skip
-
 broadcast_shapes = np.broadcast_shapes
 
 

@@ -18,8 +18,6 @@ from dask import _task_spec
 
 from .dask_names import GraphArray, da, graph_from, on_expressions, tokenize
 
-__all__ = ["block_namespace", "in_blocks", "stepped"]
-
 Datum: Any = _task_spec.DataNode
 Index = tuple[int, ...]
 

@@ -26,8 +26,6 @@ from dask.layers import ArrayBlockwiseDep
 from .dask_names import da, layers_of, name_of_blocks, size_in_bytes
 from .dask_shaping import block_limit
 
-__all__ = ["stored_product"]
-
 _spec: Any = _task_spec
 _READING = (dask.array.core.getter, dask.array.core.getter_nofancy, dask.array.core.getter_inline)
 _CHEAP = (

@@ -18,10 +18,6 @@ from nbm_xp.namespace.kernels import or_kernel
 
 from .portable import Lengths, extended, gather_windows, scatter_windows, spans, zeros
 
-__all__ = [
-    "Ties", "maxima", "mean_windows", "pick_maxima", "place_maxima", "spread_means", "spread_windows", "sum_windows",
-]  # fmt: skip
-
 Ties: TypeAlias = Literal["share", "first", "whole"]
 
 

@@ -16,11 +16,6 @@ from nbm_xp.namespace.dispatch import array_namespace, device_argument
 from nbm_xp.namespace.dtypes import dtype_name
 from nbm_xp.namespace.kernels import or_kernel
 
-__all__ = [
-    "Lengths", "correlate", "correlate_back", "correlate_in_groups", "correlate_outer", "extended", "gather_windows",
-    "scatter_windows", "spans", "spread", "taps", "window", "zeros",
-]  # fmt: skip
-
 Lengths: TypeAlias = tuple[int, ...]
 
 

@@ -21,8 +21,6 @@ from nbm_xp.namespace.core import functions
 
 from .portable import Lengths
 
-__all__ = ["correlate_outer_winograd", "correlate_winograd", "suits_winograd", "windows_table"]
-
 
 def windows_table(
     shape: Lengths, sizes: Lengths, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths

@@ -18,13 +18,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-__all__ = [
-    "FAR_TAIL", "HALF_LOG_TWO_PI", "HALF_PI_HIGH", "HALF_PI_LOW", "HALF_WIDTH", "LEAST_TAIL", "LN2_HIGH", "LN2_LOW",
-    "LOG_FACTORIALS", "MANY_EVENTS", "ROOT_TWO", "STIRLING_ERRORS", "SURELY_ACCEPTED", "central_quantile",
-    "cosine_near_zero", "exp_near_zero", "far_quantile", "large_poisson_deviance", "log_from_parts", "outer_quantile",
-    "sine_near_zero", "stirling_series",
-]  # fmt: skip
-
 LN2_HIGH: Final = 6.93147180369123816490e-01
 # The logarithm of 2 in two parts, the first of few enough digits that a product with an exponent is exact.
 LN2_LOW: Final = 1.90821492927058770002e-10

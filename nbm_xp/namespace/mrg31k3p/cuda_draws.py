@@ -27,11 +27,6 @@ from nbm_xp.namespace.libraries import host_namespace
 from .integers import OUTPUT_STEPS, transition
 from .numpy_draws import cut_at_steps
 
-__all__ = [
-    "OPTIONS", "P_TYPES", "REALS", "SAMPLES", "advance", "bernoulli", "box_muller", "divided", "draw", "elementwise",
-    "every_text", "normals", "pieces", "runs", "sampled", "source",
-]  # fmt: skip
-
 # The compiler's options: a product is rounded before anything is added.
 OPTIONS: Final = ("--fmad=false",)
 

@@ -22,11 +22,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-__all__ = [
-    "DRAW_STEPS", "Followed", "M1", "M2", "MAX_STREAMS", "ONE_STEP", "OUTPUT_STEPS", "STREAM_STEPS", "Matrix",
-    "State", "Transition", "centred", "jump", "row_of", "transition",
-]  # fmt: skip
-
 M1: Final = 2**31 - 1
 M2: Final = 2**31 - 21069
 

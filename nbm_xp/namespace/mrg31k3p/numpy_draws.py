@@ -19,12 +19,6 @@ from nbm_xp.namespace.core import ROOM, functions, room
 
 from .integers import OUTPUT_STEPS, STREAM_STEPS, State, transition
 
-__all__ = [
-    "advance", "box_muller", "completed", "contiguous", "cut_at_steps", "draw", "elementwise", "normals",
-    "number_by_number", "room_for", "rows", "runs", "sampled", "side_by_side", "substreams", "together",
-    "whole_digits",
-]  # fmt: skip
-
 _INT32, _UINT32 = np.dtype("int32"), np.dtype("uint32")
 _LAYOUT: Final = ("C", "A")
 _WORTH_A_THREAD: Final = 2**16  # elements, which take some 50 microseconds

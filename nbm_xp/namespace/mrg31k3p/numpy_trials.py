@@ -16,8 +16,6 @@ from nbm_xp.namespace.core import functions
 
 from .numpy_draws import completed, contiguous, number_by_number, room_for, together
 
-__all__ = ["bernoulli", "bernoulli_of_sigmoid"]
-
 _FLOAT32 = np.dtype("float32")
 _SAMPLES = {name: np.dtype(name) for name in ("bool", "int8", "int32", "int64", "float32", "float64")}
 _REAL = {np.dtype(name): name for name in ("float32", "float64")}

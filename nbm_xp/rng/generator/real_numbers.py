@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.namespace.compiling import current_trace
+from nbm_xp.namespace.libraries import HOST
 
 from ..parameters import Size
-from ..uniforms import HOST
 from .state import FEW, GeneratorState
 
 _TABLES = ("float32", "float64")

@@ -31,7 +31,7 @@ from nbm_xp.namespace import (
     wide_dtypes,
 )
 from nbm_xp.namespace.compiling import current_trace, is_traced, register_pytree, register_waiting, require_eager
-from nbm_xp.namespace.libraries import imported
+from nbm_xp.namespace.libraries import HOST, imported
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, Followed, jump
 
 from ..distributions import DISTRIBUTIONS, derivatives, independent, line_of
@@ -55,7 +55,7 @@ from ..recurrence import join, jumped, split
 from ..rules import PROBABILITY, require
 from ..seeds import from_words, hashed_seed
 from ..tasks import Draw, library_of_blocks, made
-from ..uniforms import HOST, Shape, numbers, substreams
+from ..uniforms import Shape, numbers, substreams
 
 # Largest number of elements of a draw from a table made in advance.
 FEW: Final = 64
