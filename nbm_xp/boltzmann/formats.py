@@ -31,6 +31,7 @@ from .recording import compile_sweep, rows_placeholder
 from .state import MachineState
 
 _RBMS = "BBRBM", "PBRBM"  # models of rbms: with binary, and with categorical visible units
+_PARAMS = "weight_matrix", "vbias", "hbias"
 _JULIA = ("1.0.0",)  # versions of the format of RestrictedBoltzmannMachinesHDF5.jl
 
 
@@ -72,7 +73,7 @@ class FormatsMixin:
             if update not in (None, *updates):
                 raise ValueError(f"update must be one of {updates}, which {os.fspath(path)} holds, got {update!r}")
             group = file[f"update_{updates[-1] if update is None else update}/params"]
-            weights, of_visible, of_hidden = (group[name][()] for name in ("weight_matrix", "vbias", "hbias"))
+            weights, of_visible, of_hidden = (group[name][()] for name in _PARAMS)
         if weights.ndim == 3:
             params = {"visible": f"categorical:{weights.shape[1]}"} | params
         components = B.reshape(weights, (-1, weights.shape[-1])).T
@@ -105,12 +106,9 @@ class FormatsMixin:
         if visible.is_categorical:
             weights = B.reshape(weights, (-1, visible.count, weights.shape[1]))
             of_visible = B.reshape(of_visible, (-1, visible.count))
-        arrays = {"update_1/params/weight_matrix": weights, "update_1/params/vbias": of_visible}
-        arrays |= {
-            "update_1/params/hbias": of_hidden,
-            "update_1/time": 0.0,
-            "model_type": _RBMS[visible.is_categorical],
-        }
+        parameters = zip(_PARAMS, (weights, of_visible, of_hidden), strict=True)
+        arrays = {f"update_1/params/{name}": value for name, value in parameters}
+        arrays |= {"update_1/time": 0.0, "model_type": _RBMS[visible.is_categorical]}
         settings = {"batch_size": model.batch_size, "gibbs_steps": model.n_gibbs, "learning_rate": model.learning_rate}
         arrays |= {f"hyperparameters/{name}": value for name, value in (settings | {"L1": 0.0, "L2": 0.0}).items()}
         arrays["parallel_chains"] = to_numpy(model.sample(model.batch_size, model.n_gibbs, random_state=0))
@@ -171,14 +169,6 @@ class FormatsMixin:
         -----
         Draws are of the package's streams of random numbers, seeded with the model's seed. The module has a copy of the
         parameters. It computes with the functions of this package: save it by its ``state_dict``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from nbm_xp.boltzmann import RBM
-        >>> module = RBM(2, n_iter=1, random_state=0).fit(np.eye(4, dtype="float32")).to_torch()  # doctest: +SKIP
-        >>> rows = torch.eye(4)  # doctest: +SKIP
-        >>> loss = module.free_energy(rows).mean() - module.free_energy(module.gibbs(rows)).mean()  # doctest: +SKIP
         """
         own, rng = self.state_.parameters, stream(self.state_.seed, "module")
         inputs = [B.placeholder(shape=part.value.shape, dtype=own.dtype) for part in own]

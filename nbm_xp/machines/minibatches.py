@@ -10,6 +10,7 @@ from typing import Any
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
 from nbm_xp.namespace import array_namespace, asarray, is_bool, is_integer, is_lazy, running_dtype
+from nbm_xp.namespace.compiling import is_traced
 
 _FEW = 1024  # rows of a sparse matrix made dense at a time
 _RARE = 1e-300  # smallest weight of the rows in which a value is observed
@@ -42,7 +43,7 @@ def is_missing(rows: Array) -> Array:
 
 
 def any_missing(rows: Array) -> bool:
-    """Return whether a value of rows in memory is missing.
+    """Return whether a value of rows in memory is missing; False for rows without values, of a function in the making.
 
     Examples
     --------
@@ -51,7 +52,7 @@ def any_missing(rows: Array) -> bool:
     True
     """
     values = rows.data if is_sparse(rows) else rows
-    return not (is_bool(values) or is_integer(values)) and bool(B.any(is_missing(values)))
+    return not (is_bool(values) or is_integer(values) or is_traced([values])) and bool(B.any(is_missing(values)))
 
 
 def observed(units: Any, X: Array, weights: Array = None) -> tuple[Array, Array]:
