@@ -26,17 +26,7 @@ from .compatibility import attend
 from .compatibility.views import global_integer
 from .functions import graphs, neural, randomness, shaping, variables
 from .functions._arguments import Array, Axis, Shape
-from .functions.comparison import (
-    allclose,
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    maximum,
-    minimum,
-    not_equal,
-)
+from .functions.comparison import allclose, equal, greater, greater_equal, less, less_equal, maximum, minimum, not_equal
 from .functions.control import ifelse, scan, stop_gradient, until
 from .functions.creation import arange, eye, ones, ones_like, placeholder, variable, zeros, zeros_like
 from .functions.elementwise import abs, cos, exp, log, pow, round, sign, sin, sqrt, square

@@ -114,10 +114,7 @@ class _Loader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         with warnings.catch_warnings():
-            for kind in (
-                SyntaxWarning,
-                DeprecationWarning,
-            ):  # invalid escapes in strings of old programs
+            for kind in (SyntaxWarning, DeprecationWarning):  # invalid escapes in strings of old programs
                 warnings.simplefilter("ignore", kind)
             code = self._loader.get_code(module.__name__)
         if code is None:  # compiled extension modules

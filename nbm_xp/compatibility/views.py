@@ -322,10 +322,7 @@ THEN: dict[str, Callable[[ModuleType], dict[str, Any]]] = {
 }
 
 # Modules that are gone, and where their contents are today.
-MOVED = {
-    "sklearn.cross_validation": "sklearn.model_selection",
-    "sklearn.grid_search": "sklearn.model_selection",
-}
+MOVED = {"sklearn.cross_validation": "sklearn.model_selection", "sklearn.grid_search": "sklearn.model_selection"}
 
 _VIEWED = {
     ".".join(steps[:length]) for name in (*THEN, *MOVED) for steps in [name.split(".")] for length in range(1, 3)

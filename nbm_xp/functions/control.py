@@ -22,11 +22,7 @@ _WITHOUT_EFFECT = ("allow_gc", "mode", "profile", "strict")
 
 
 def scan(
-    function: Callable[..., Any],
-    outputs_info: Any = None,
-    n_steps: Any = None,
-    name: str | None = None,
-    **kwargs: Any,
+    function: Callable[..., Any], outputs_info: Any = None, n_steps: Any = None, name: str | None = None, **kwargs: Any
 ) -> tuple[Any, Any]:
     """Loop over sequences: call a function once and repeat the operations that it records.
 
@@ -214,8 +210,5 @@ def _print(xp: Any, x: Array, *, message: str) -> Array:
 
 
 _printed = tape.operation(
-    "print_tensor",
-    infer=lambda x, *, message: (x.shape, x.dtype),
-    run=_print,
-    gradient=lambda g, out, x, *, message: g,
+    "print_tensor", infer=lambda x, *, message: (x.shape, x.dtype), run=_print, gradient=lambda g, out, x, *, message: g
 )

@@ -158,12 +158,7 @@ def local_conv1d(inputs: Array, kernel: Array, kernel_size: Any, strides: Any, d
 
 
 def local_conv2d(
-    inputs: Array,
-    kernel: Array,
-    kernel_size: Any,
-    strides: Any,
-    output_shape: Any,
-    data_format: DataFormat = None,
+    inputs: Array, kernel: Array, kernel_size: Any, strides: Any, output_shape: Any, data_format: DataFormat = None
 ) -> Array:
     """Locally connected layer over two spatial axes: a convolution with a separate kernel for each window.
 

@@ -26,11 +26,7 @@ _HARMLESS = ("accept_inplace", "allow_input_downcast", "mode", "profile", "rebui
 
 
 def function(
-    inputs: Sequence[tape.Tensor],
-    outputs: Any,
-    updates: Any = (),
-    name: str | None = None,
-    **kwargs: Any,
+    inputs: Sequence[tape.Tensor], outputs: Any, updates: Any = (), name: str | None = None, **kwargs: Any
 ) -> tape.Function:
     """Compile a recorded computation into a function of arrays.
 

@@ -15,12 +15,7 @@ import operator
 from collections.abc import Sequence
 
 from nbm_xp import tape
-from nbm_xp.namespace import (
-    array_namespace,
-    in_one_library,
-    is_integer,
-    running_dtype,
-)
+from nbm_xp.namespace import array_namespace, in_one_library, is_integer, running_dtype
 from nbm_xp.namespace.exponentials import sigmoid_for, softplus_for
 from nbm_xp.namespace.kernels import kernel
 from nbm_xp.tape import composite

@@ -183,11 +183,7 @@ def _value(expression: Any) -> Any:
 
 
 def in_train_phase(
-    x: Array | Callable[[], Array],
-    alt: Array | Callable[[], Array],
-    training: Any = None,
-    *,
-    broadcast: bool = False,
+    x: Array | Callable[[], Array], alt: Array | Callable[[], Array], training: Any = None, *, broadcast: bool = False
 ) -> Any:
     """Select one value in training, another in testing.
 
@@ -224,11 +220,7 @@ def in_train_phase(
 
 
 def in_test_phase(
-    x: Array | Callable[[], Array],
-    alt: Array | Callable[[], Array],
-    training: Any = None,
-    *,
-    broadcast: bool = False,
+    x: Array | Callable[[], Array], alt: Array | Callable[[], Array], training: Any = None, *, broadcast: bool = False
 ) -> Any:
     """Select one value in testing, another in training.
 

@@ -90,11 +90,7 @@ def info() -> dict[str, Any]:
             "python": platform.python_version(),
             **{package: _version(package) for package in _PACKAGES},
         },
-        "core": {
-            "level": core.level(),
-            "levels": list(core.levels),
-            "install": core.missing() or None,
-        },
+        "core": {"level": core.level(), "levels": list(core.levels), "install": core.missing() or None},
         "libraries": found,
         "configuration": config.configuration(),
     }

@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.functions import arithmetic, linear_algebra, reductions
-from nbm_xp.functions.compound import (
-    batched_product,
-    compound_product,
-    lookup_gradient,
-    sums_by_map,
-)
+from nbm_xp.functions.compound import batched_product, compound_product, lookup_gradient, sums_by_map
 from nbm_xp.namespace import is_integer
 
 from .buffers import Buffer

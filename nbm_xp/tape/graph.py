@@ -268,11 +268,7 @@ STOP = declare("stop_gradient", same_as_first, gradient=(None,), tags=frozenset(
 
 # Identity; marks a value as an argument of one derivative, which ignores other uses of the value.
 ARGUMENT = declare(
-    "argument",
-    same_as_first,
-    (lambda g, out, x: g,),
-    tags=frozenset({IDENTITY_TAG, ELEMENTWISE_TAG}),
-    may_overlap=True,
+    "argument", same_as_first, (lambda g, out, x: g,), tags=frozenset({IDENTITY_TAG, ELEMENTWISE_TAG}), may_overlap=True
 )
 
 # Arguments of the derivatives being recorded, in all threads.

@@ -14,12 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from nbm_xp.namespace import (
-    asarray,
-    floatx,
-    host_namespace,
-    is_array,
-)
+from nbm_xp.namespace import asarray, floatx, host_namespace, is_array
 
 from ..dtypes import as_dtype
 from ..evaluation import computed

@@ -24,11 +24,7 @@ Linear = Callable[[Tensor], Sequence[Tensor]]
 
 
 def jacobian(
-    fn: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
-    *,
-    mode: Mode | None = None,
-    holomorphic: bool = False,
+    fn: Callable[..., Any], argnums: int | Sequence[int] = 0, *, mode: Mode | None = None, holomorphic: bool = False
 ) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of a function.
 

@@ -12,14 +12,7 @@ from operator import index
 from types import ModuleType
 from typing import Any
 
-from nbm_xp.namespace import (
-    asarray,
-    default_namespace,
-    host_namespace,
-    is_array,
-    running_dtype,
-    running_namespace,
-)
+from nbm_xp.namespace import asarray, default_namespace, host_namespace, is_array, running_dtype, running_namespace
 
 from ..evaluation import Plan, held, made_for_structure, planned
 from ..function import function

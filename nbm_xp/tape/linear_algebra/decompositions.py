@@ -139,9 +139,7 @@ def eigh(x: Any, /) -> EighResult:
 
 
 _EIGVALSH = of_square(
-    "linalg.eigvalsh",
-    lambda g, out, x: _eigh_rule({0: g}, eigh(x), x),
-    lambda x: (x.shape[:-1], real_of(x.dtype)),
+    "linalg.eigvalsh", lambda g, out, x: _eigh_rule({0: g}, eigh(x), x), lambda x: (x.shape[:-1], real_of(x.dtype))
 )
 
 

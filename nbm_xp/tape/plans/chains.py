@@ -129,10 +129,7 @@ def _computes(node: Node) -> bool:
 
 
 def _kinds(
-    order: Sequence[Node],
-    paths: Mapping[Node, BranchPath],
-    resolve: Callable[[Node], Node],
-    outside: Collection[Node],
+    order: Sequence[Node], paths: Mapping[Node, BranchPath], resolve: Callable[[Node], Node], outside: Collection[Node]
 ) -> dict[Node, Hashable]:
     """Return, for each node that can be in a chain, the key that all nodes of the chain share: the known shape."""
     kinds: dict[Node, Hashable] = {}

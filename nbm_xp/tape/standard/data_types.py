@@ -159,10 +159,7 @@ def cast(x: Tensor, dtype: DType) -> Tensor:
 
 
 _SCALAR = declare(
-    "scalar",
-    lambda value, *, dtype: ((), dtype),
-    (),
-    run=lambda xp, value, *, dtype: xp.asarray(value, dtype=dtype),
+    "scalar", lambda value, *, dtype: ((), dtype), (), run=lambda xp, value, *, dtype: xp.asarray(value, dtype=dtype)
 )
 
 

@@ -11,16 +11,7 @@ from ..lengths import Size, known, maximum_length, product, same_length, same_sh
 from ..operations import LINEAR_TAG, Joint, declare, same_as_first
 from ..tensor import Tensor, as_tensor, record
 from .data_types import cast
-from .shapes import (
-    along_axes,
-    axes_in_order,
-    axes_of,
-    axis_of,
-    index_along,
-    integer_length,
-    of_shape,
-    sizes_of,
-)
+from .shapes import along_axes, axes_in_order, axes_of, axis_of, index_along, integer_length, of_shape, sizes_of
 
 __all__ = [
     "concat", "expand_dims", "flip", "matrix_transpose", "moveaxis", "permute_dims", "reshape", "roll", "squeeze",
@@ -182,11 +173,7 @@ def squeeze(x: Any, /, axis: Any) -> Tensor:
 
 
 _FLIP = along_axes(
-    "flip",
-    same_as_first,
-    (lambda g, out, x, *, axis: flip(g, axis=axis),),
-    may_overlap=True,
-    is_view=True,
+    "flip", same_as_first, (lambda g, out, x, *, axis: flip(g, axis=axis),), may_overlap=True, is_view=True
 )
 
 

@@ -193,19 +193,13 @@ def _moments_in(a: Tensor, b: Tensor, x: Tensor, j: int, k: int, first: bool) ->
 
 
 gammainc: Recorded = _declared(
-    "gammainc",
-    lambda g, out, a, x: g * gamma_moment(a, x, k=1),
-    lambda g, out, a, x: g * _gamma_density(a, x),
+    "gammainc", lambda g, out, a, x: g * gamma_moment(a, x, k=1), lambda g, out, a, x: g * _gamma_density(a, x)
 )
 gammaincc: Recorded = _declared(
-    "gammaincc",
-    lambda g, out, a, x: -g * gamma_moment(a, x, k=1),
-    lambda g, out, a, x: -g * _gamma_density(a, x),
+    "gammaincc", lambda g, out, a, x: -g * gamma_moment(a, x, k=1), lambda g, out, a, x: -g * _gamma_density(a, x)
 )
 gamma_moment: Recorded = _declared(
-    "gamma_moment",
-    _moment_in_a,
-    lambda g, out, a, x, *, k: g * _gamma_density(a, x) * (_log(x) - digamma(a)) ** k,
+    "gamma_moment", _moment_in_a, lambda g, out, a, x, *, k: g * _gamma_density(a, x) * (_log(x) - digamma(a)) ** k
 )
 betainc: Recorded = _declared(
     "betainc",
