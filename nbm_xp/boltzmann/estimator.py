@@ -361,7 +361,7 @@ def load(path: str | os.PathLike[str], library: str | None = None) -> BoltzmannE
     Raises
     ------
     ValueError
-        If the file holds no model or is damaged.
+        If the file holds no model, is damaged, or is one of another program.
 
     Examples
     --------
@@ -372,7 +372,14 @@ def load(path: str | os.PathLike[str], library: str | None = None) -> BoltzmannE
     >>> RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.zeros(3)).save(file)
     >>> load(file)
     RBM(n_components=2)
+    >>> load("params.dat")
+    Traceback (most recent call last):
+    ...
+    ValueError: params.dat must be written by save: from_rbms and from_julia read .h5, no machine reads adabmDCA's .dat
     """
+    if str(path).endswith((".h5", ".hdf5", ".dat")):
+        others = "from_rbms and from_julia read .h5, no machine reads adabmDCA's .dat"
+        raise ValueError(f"{path} must be written by save: {others}")
     kind, models = storage.kind_of(path), BoltzmannEstimator.__subclasses__()
     known: dict[str, type[BoltzmannEstimator]] = {
         each.__name__: each for kin in models for each in kin.__subclasses__()
