@@ -113,8 +113,7 @@ class FormatsMixin:
         arrays |= {f"hyperparameters/{name}": value for name, value in (settings | {"L1": 0.0, "L2": 0.0}).items()}
         arrays["parallel_chains"] = to_numpy(model.sample(model.batch_size, model.n_gibbs, random_state=0))
         with replacing(local_path(path)) as part, need("h5py").File(part, "w") as file:
-            for name, value in arrays.items():
-                file[name] = value
+            file.update(arrays)
 
     @classmethod
     def from_julia(cls, path: str | os.PathLike[str], **params: Any) -> Self:
