@@ -253,7 +253,6 @@ class AnnealedChains(Chains):
     result_dtype = "float64"
     is_reverse = False
     measures_energy = False  # whether each sweep measures the energy: see `_record_step`
-    skips_complete = True
 
     def __init__(self, machine: Machine, seed: int, betas: Sequence[float], *, purpose: str | None = None) -> None:
         super().__init__(machine, seed, layers=(), purpose=purpose)

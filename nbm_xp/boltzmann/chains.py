@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 from nbm_xp.machines import Array, Chunks, Namespace, RandomState
-from nbm_xp.machines.minibatches import any_missing
 from nbm_xp.machines.randomness import ChainFunction, compiled, entropy_of, next_seed
 from nbm_xp.namespace import (
     array_namespace,
@@ -194,7 +193,6 @@ class Chains:
     default_purpose = "chains"
     n_machines = 0  # number of machines of chains with replicas, else 0
     is_observed = False  # whether ``given[0]`` are the rows of `observing`
-    skips_complete = False  # whether the results of a lazy block without missing values are of no interest
 
     result_dtype: str | None = None  # the dtype of `collect`; None for that of the machine
 
@@ -402,6 +400,4 @@ def _collected(offset: tuple[int, int], shape: tuple[int, int], *arguments: Any)
     for layer, part in zip(layers, parts, strict=True):
         own.given[layer] = part[:, : chains.topology.sites[layer]]
     own.first = first
-    if own.is_observed and own.skips_complete and not any_missing(own.given[0]):
-        return asarray(own.xp.zeros(shape), own.xp, own.result_dtype or own.machine.dtype)
     return _padded(array_namespace(found := own.collect(first, rows, n_sweeps)), found, shape[1])

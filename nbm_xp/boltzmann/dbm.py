@@ -197,6 +197,7 @@ class DBM(Model):
         Parameters
         ----------
         X : array of shape (rows, n_features_in_)
+            If values are missing, NaN, it is the free energy of the others, not a bound: see `log_likelihood`.
 
         Returns
         -------

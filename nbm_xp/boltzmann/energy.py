@@ -171,9 +171,8 @@ def decoded(parameters: Parameters, layer: int, state: Array) -> Array:
     return parameters.topology.units[layer].decoded(state, parameters.units_axis)
 
 
-def completed(parameters: Parameters, observed: Array, state: Array) -> Array:
+def completed(units: Units, observed: Array, state: Array, axis: int) -> Array:
     """Return visible units of states in the format of data, with those of `state` where values are missing, NaN."""
-    units, axis = parameters.topology.units[0], parameters.units_axis
     gaps = units.per_unit(is_missing(observed), axis)
     return array_namespace(gaps, state).where(gaps, state, units.encoded(observed, axis))
 
@@ -245,7 +244,8 @@ def sweep(
         for layer in drawn:
             states[layer], means[layer] = sample_layer(parameters, layer, inputs[layer], rows, rng)
     if observed is not None:
-        states[0], means[0] = (completed(parameters, observed, part) for part in (states[0], means[0]))
+        units, axis = parameters.topology.units[0], parameters.units_axis
+        states[0], means[0] = (completed(units, observed, part, axis) for part in (states[0], means[0]))
     return states, means
 
 
@@ -266,8 +266,7 @@ def observed_log_density(units: Units, observed: Array, inputs: Array) -> Array:
     Tensor of shape (rows, states)
     """
     there = B.cast(B.equal(observed, observed), B.dtype(inputs))
-    state, gaps = units.encoded(observed), units.per_unit(is_missing(observed))
-    state = array_namespace(gaps, state).where(gaps, B.zeros_like(state), state)
+    state = completed(units, observed, 0 * inputs[:1, :], -1)
     normaliser = units.log_normaliser(inputs) + units.constant
     own = B.sum(units.own_energy(state), axis=1, keepdims=True)
     return B.dot(state, B.transpose(inputs)) - own - B.dot(there, B.transpose(normaliser))

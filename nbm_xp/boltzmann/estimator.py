@@ -91,8 +91,8 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         ----------
         X : array, table or sparse matrix of shape (rows, features)
             Values in [0, 1], those between 0 and 1 being probabilities; for spins values in [-1, 1], being means; for
-            Gaussian units any real numbers. A Dask array is computed window by window in each epoch; rows of a SciPy
-            sparse array become dense minibatch by minibatch.
+            Gaussian units any real numbers; NaN where a value is missing. A Dask array is computed window by window in
+            each epoch; rows of a SciPy sparse array become dense minibatch by minibatch.
         y : optional
             Ignored; scikit-learn passes it.
         sample_weight : array of shape (rows,), optional
@@ -131,7 +131,7 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         Parameters
         ----------
         X : array of shape (rows, features)
-            Values in [0, 1].
+            Values in [0, 1]; NaN where a value is missing.
         y : optional
             Ignored; scikit-learn passes it.
         sample_weight : array of shape (rows,), optional
@@ -233,7 +233,9 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
     def transform(self, X: Rows) -> Array:
         """Return the means of the units of the last hidden layer given rows of visible units.
 
-        Means of binary units are probabilities of 1. Means of deep machines are mean-field approximations.
+        Means of binary units are probabilities of 1. Means of deep machines are mean-field approximations. Given a row
+        with missing values, NaN, they are averages along 10 Markov chains of 100 sweeps; the random numbers are the
+        same in each call.
 
         Parameters
         ----------
@@ -248,8 +250,7 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         state = self.state_
         if not is_sparse(X):
             return self._in_container(self._represent(state.checked_rows(X, missing=True)))
-        within = state.topology.units[0].within
-        rows = sparse_rows(X, state.n_features, within=within, missing=True, owner=state.kind)
+        rows = sparse_rows(X, state.n_features, within=state.topology.units[0].within, owner=state.kind)
         state.same_library(in_memory(rows[:1, :]))
         found = [self._represent(part) for part, _ in minibatches(rows, _AT_ONCE)] or [self._represent(in_memory(rows))]
         return self._in_container(array_namespace(found[0]).concat(found, axis=0))

@@ -17,20 +17,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Rows
 from nbm_xp.machines.minibatches import any_missing, is_missing
+from nbm_xp.machines.randomness import ChainStreams, compiled
 from nbm_xp.machines.rows import known_length
-from nbm_xp.namespace import array_namespace, asarray, is_bool, is_integer, is_lazy, use_backend, wide_dtypes
+from nbm_xp.namespace import array_namespace, asarray, is_bool, is_integer, is_lazy, wide_dtypes
 from nbm_xp.namespace.errors import positive_int
-from nbm_xp.tape import Function
 
 from .annealing import AnnealedChains, inverse_temperatures
 from .chains import Chains, machine_and_seed
 from .energy import free_energy, local_field, observed_log_density
 from .partition import blocks_of_states, log_partition, log_z_of, split
+from .recording import Form, Recorded
 from .state import MachineState
 from .topology import Topology
 
@@ -42,7 +44,6 @@ class ConditionalMeans(Chains):
     """Chains whose `collect` averages the means that a layer is drawn with; the first half of the sweeps is burn-in."""
 
     default_purpose = "conditional means"
-    skips_complete = True
 
     def collect(self, offset: int, rows: int, n_sweeps: int) -> Array:
         """See `Chains`."""
@@ -51,6 +52,88 @@ class ConditionalMeans(Chains):
         for draw in self.walk(states, offset, burn_in, n_sweeps - burn_in):
             total = total + draw.shown[0]
         return self.xp.matrix_transpose(total / (n_sweeps - burn_in))
+
+
+class RowsMixin(Chains):
+    """A mixin of chains with several chains for each row: `collect` takes rows, and returns their results side by side.
+
+    Attributes
+    ----------
+    per_row : int
+        Number of chains for each row.
+    """
+
+    per_row = 1
+
+    def collect(self, offset: int, rows: int, n_sweeps: int) -> Array:
+        """Return the results of some rows; 0 for blocks without missing values."""
+        xp, at_once, found = self.xp, max(1, _AT_ONCE // self.per_row), []
+        for first in range(offset, offset + rows, at_once):
+            count = min(at_once, offset + rows - first)
+            given = self.given[0][first - self.first : first - self.first + count, :]
+            chains = self.observing(array_namespace(given).repeat(given, self.per_row, axis=0))
+            chains.first = first * self.per_row
+            results = xp.zeros((count, *self.widths(n_sweeps)))
+            if any_missing(given):
+                results = super(RowsMixin, chains).collect(chains.first, count * self.per_row, n_sweeps)
+            found.append(asarray(xp.reshape(results, (count, -1)), xp, self.result_dtype or self.machine.dtype))
+        return xp.concat(found, axis=0)
+
+    def widths(self, n_sweeps: int) -> list[int]:
+        """See `Chains`."""
+        return [self.per_row * width for width in super().widths(n_sweeps)]
+
+    def of_rows(self, X: Array, per_row: int, n_sweeps: int, library: str | None) -> Array:
+        """Return the results of all rows, of shape (rows, chains, columns); lazy with a lazy `library`."""
+        chains = self.observing(X)
+        chains.per_row = per_row
+        return B.reshape(chains.last(known_length(X), n_sweeps, library)[0], (known_length(X), per_row, -1))
+
+
+class ClampedSums(Chains):
+    """The logarithms of exact sums over all units but the observed ones; there are no sweeps."""
+
+    result_dtype = "float64"
+
+    def collect(self, offset: int, rows: int, n_sweeps: int) -> Array:
+        """See `Chains`."""
+        xp, form, layers = self.xp, Form(self.topology, "float64", rows), _enumerated(self.topology)
+        with wide_dtypes(xp):
+            given, found = [asarray(array, xp, "float64") for array in (*self.machine.arrays, self.given[0])], []
+            for states in blocks_of_states(self.topology, layers, _STATES_AT_ONCE):
+                sums = compiled(self.machine.library, _record_sums, form, int(states.shape[0]))
+                found.append(sums([*given, asarray(states, xp)], [])[0][0])
+            return B.logsumexp(xp.stack(found, axis=1), axis=1)
+
+    def widths(self, n_sweeps: int) -> list[int]:
+        """See `Chains`."""
+        return [1]
+
+
+def _record_sums(form: Form, streams: ChainStreams, count: int) -> Recorded:
+    topology, layers, (inputs, columns) = form.topology, _enumerated(form.topology), form.parameters()
+    parameters, width = replace(columns, in_columns=False), sum(topology.sites[layer] for layer in layers)
+    rows, states = (
+        B.placeholder(shape=of, dtype=form.dtype) for of in ((form.n_chains, topology.sites[0]), (count, width))
+    )
+    whole = split(parameters, layers, states)
+    weights = observed_log_density(topology.units[0], rows, local_field(parameters, 0, whole))
+    weights = weights - free_energy(parameters, whole, topology.groups[0])
+    return [*inputs, rows, states], [B.logsumexp(weights, axis=1)]
+
+
+class RowSums(RowsMixin, ClampedSums):
+    """Exact sums, for each row."""
+
+
+class RowWeights(RowsMixin, AnnealedChains):
+    """Annealing from the clamped base-rate model to the clamped machine, for each row."""
+
+    default_purpose = "annealing of clamped machines"
+
+
+class RowMeans(RowsMixin, ConditionalMeans):
+    """Conditional means, for each row."""
 
 
 class MissingValuesMixin:
@@ -144,15 +227,15 @@ class MissingValuesMixin:
 
     def _free_energies(self, X: Array, n_chains: int = 10, n_temperatures: int = 200) -> tuple[Array, Array]:
         """Return the free energies of checked rows, and their standard errors."""
-        per_row, betas = positive_int(n_chains, "n_chains", 2), inverse_temperatures(n_temperatures, None) or []
+        per_row, count = positive_int(n_chains, "n_chains", 2), positive_int(n_temperatures, "n_temperatures", 2)
 
         def estimates(X: Array) -> tuple[Array, Array]:
-            if layers := _enumerated(self.state_.topology):
-                found = self._sums(X, layers)
-                return found, 0 * found
             machine, seed, lazy = machine_and_seed(self, None, 0, X)
-            chains = AnnealedChains(machine, seed, betas, purpose="annealing of clamped machines")
-            weights = _of_chains(X, chains, per_row, len(betas) - 1, lazy)[:, :, 0]
+            if _enumerated(machine.topology):
+                sums = RowSums(machine, seed).of_rows(X, 1, 0, lazy)[:, 0, 0]
+                return -sums, 0 * sums
+            chains = RowWeights(machine, seed, inverse_temperatures(count, None) or [])
+            weights = chains.of_rows(X, per_row, count - 1, lazy)[:, :, 0]
             top = B.max(weights, axis=1, keepdims=True)
             mean, error = _mean(B.exp(weights - top))
             base = asarray(chains.base.bias, array_namespace(self.state_.like))
@@ -161,29 +244,11 @@ class MissingValuesMixin:
 
         return _by_rows(X, self._free_energy, estimates)
 
-    def _sums(self, X: Array, layers: list[int]) -> Array:
-        """Return the free energies of rows by enumeration of the states of some layers."""
-        state, topology = self.state_, self.state_.topology
-
-        def build() -> Function:
-            exact = state.parameters.like(B.cast(parameter, "float64") for parameter in state.parameters)
-            rows, states = (B.placeholder(ndim=2, dtype="float64") for _ in range(2))
-            whole = split(exact, layers, states)
-            weights = observed_log_density(topology.units[0], rows, local_field(exact, 0, whole))
-            return B.function(
-                [rows, states], B.logsumexp(weights - free_energy(exact, whole, topology.groups[0]), axis=1)
-            )
-
-        with use_backend(state.library) as xp, wide_dtypes(xp):
-            sums = state.function("sums", build)
-            found = [sums(X, asarray(part, xp)) for part in blocks_of_states(topology, layers, _STATES_AT_ONCE)]
-            return -B.logsumexp(B.stack(found, axis=1), axis=1)
-
     def _conditional_means(self, X: Array, layer: int, n_chains: int, n_sweeps: int) -> tuple[Array, Array]:
         """Return the means of a layer's units given rows, and their standard errors."""
         per_row, sweeps = positive_int(n_chains, "n_chains", 2), positive_int(n_sweeps, "n_sweeps", 2)
         machine, seed, lazy = machine_and_seed(self, None, 0, X)
-        return _mean(_of_chains(X, ConditionalMeans(machine, seed, layers=(layer,), means=True), per_row, sweeps, lazy))
+        return _mean(RowMeans(machine, seed, layers=(layer,), means=True).of_rows(X, per_row, sweeps, lazy))
 
 
 def _by_rows(
@@ -200,19 +265,6 @@ def _by_rows(
     usual = complete(xp.where(gaps, B.zeros_like(X), X))
     lacking = B.any(gaps, axis=1, keepdims=len(usual.shape) > 1)
     return xp.where(lacking, B.cast(values, B.dtype(usual)), usual), B.cast(errors, B.dtype(usual))
-
-
-def _of_chains(X: Array, chains: Chains, per_row: int, n_sweeps: int, library: str | None) -> Array:
-    """Return results of `per_row` chains for each row, of shape (rows, per_row, width)."""
-    xp, rows = array_namespace(X), known_length(X)
-    count, chains = rows * per_row, chains.observing(xp.repeat(X, per_row, axis=0))
-    if library is None:
-        starts = range(0, count, _AT_ONCE)
-        parts = [chains.collect(first, min(_AT_ONCE, count - first), n_sweeps) for first in starts]
-    else:
-        parts = chains.last(count, n_sweeps, library)
-    found = array_namespace(parts[0]).concat(parts, axis=0)
-    return array_namespace(found).reshape(found, (rows, per_row, -1))
 
 
 def _mean(values: Array) -> tuple[Array, Array]:

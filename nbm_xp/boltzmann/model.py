@@ -124,8 +124,7 @@ class Model(QualityMixin, MissingValuesMixin, BoltzmannEstimator):
             chains = chains if given is None else chains.observing(given)
         found = chains.last(rows, sweeps, lazy, chunks)
         if given is not None:
-            length, xp = rows // n_chains, array_namespace(found[0])
-            found = [xp.stack([part[k : k + length, :] for k in range(0, rows, length)], axis=0) for part in found]
+            found = [B.reshape(part, (n_chains, -1, part.shape[1])) for part in found]
         return found if layer is None else found[0]
 
     def parallel_tempering(

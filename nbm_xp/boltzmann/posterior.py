@@ -80,7 +80,7 @@ def compile_completion(parameters: Parameters, rows: int, n_steps: int, rng: Str
     topology, (observed, _) = parameters.topology, rows_placeholder(parameters, rows)
     zeros = (B.zeros((rows, size), dtype=parameters.dtype) for size in topology.sizes)
     state: State = [units.uninformed(values) for units, values in zip(topology.units, zeros, strict=True)]
-    state[0] = completed(parameters, observed, expectation(parameters, 0, state))
+    state[0] = completed(topology.units[0], observed, expectation(parameters, 0, state), -1)
 
     def step(now: State) -> State:
         return sweep(parameters, now, rows, rng, observed=observed)[0]

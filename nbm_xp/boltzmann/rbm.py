@@ -245,7 +245,7 @@ class RBM(FormatsMixin, Model):
         Parameters
         ----------
         X : array of shape (rows, n_features_in_)
-            Values in [0, 1].
+            Values in [0, 1]. Missing ones, NaN, are summed out: see `log_likelihood`.
 
         Returns
         -------

@@ -169,7 +169,7 @@ def record_start(
             means[layer] = nothing + rates if machines else rates
         state = draw_layer(parameters, layer, means[layer], shape, streams)
         if missing and layer == 0:
-            state, means[0] = (completed(parameters, inputs[0], part) for part in (state, means[0]))
+            state, means[0] = (completed(topology.units[0], inputs[0], part, -2) for part in (state, means[0]))
         states.append(state)
     shown = [decoded(parameters, layer, part) for layer, part in zip(layers, states, strict=True)]
     return [rates, *inputs], [*shown, *(means[layer] for layer in layers)]

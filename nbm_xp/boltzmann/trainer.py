@@ -173,9 +173,8 @@ class Trainer:
         names = column_names(X)
         if known is not None:
             check_names(known.feature_names, X)
-        check = sparse_rows if is_sparse(X) else checked_rows
-        columns = None if known is None else known.n_features
-        X = check(X, columns, within=units.within, missing=True, owner=type(self.model).__name__)
+        check = sparse_rows if is_sparse(X) else partial(checked_rows, missing=True)
+        X = check(X, None if known is None else known.n_features, within=units.within, owner=type(self.model).__name__)
         if not X.shape[0]:
             raise ValueError("X must have at least one row")
         return X, names

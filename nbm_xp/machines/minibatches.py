@@ -64,21 +64,19 @@ def observed(units: Any, X: Array, weights: Array = None) -> tuple[Array, Array]
         mean = in_memory(units.observed(X))
         if not any_missing(mean):
             return mean, X.shape[0]
-    total: Array = 0.0
-    parts = []
+    sizes, parts = [], []
     for rows, given in minibatches(X, _FEW if is_sparse(X) else WINDOW, weights=weights):
         home = array_namespace(rows)
         double = running_dtype(home, "float64")
         opened = home.astype(units.encoded(rows, -1), double)
         counts = home.ones(rows.shape[0], dtype=double) if given is None else asarray(given, home, double)
+        size = float(B.sum(counts))
         if any_missing(rows):
             gaps = units.per_unit(is_missing(rows))
-            opened = home.where(gaps, home.zeros_like(opened), opened)
-            total = total + B.dot(counts, home.astype(~gaps, double))
-        else:
-            total = total + float(B.sum(counts))
+            opened, size = home.where(gaps, home.zeros_like(opened), opened), B.dot(counts, home.astype(~gaps, double))
+        sizes.append(size)
         parts.append(B.dot(counts, opened))
-    found = functools.reduce(operator.add, parts)
+    total, found = (functools.reduce(operator.add, each) for each in (sizes, parts))
     return (found / total, X.shape[0]) if isinstance(total, float) else (found / B.maximum(total, _RARE), total)
 
 

@@ -178,21 +178,20 @@ def checked_rows(
     return check(X)
 
 
-def sparse_rows(
-    X: Array, n_features: int | None = None, *, within: Values | None = _SHARES, missing: bool = False, owner: str
-) -> Array:
+def sparse_rows(X: Array, n_features: int | None = None, *, within: Values | None = _SHARES, owner: str) -> Array:
     """Return checked rows of a SciPy sparse matrix, as `checked_rows` does, without making the matrix dense.
 
+    Values may be missing, NaN.
     If allowed values differ between columns, nothing is clipped, and other values are an error.
     """
     rows = X.tocsr(copy=True)
     rows.sum_duplicates()
-    checked_rows(rows[:1, :], n_features, within=None, missing=missing, owner=owner)
+    checked_rows(rows[:1, :], n_features, within=None, missing=True, owner=owner)
     if within is not None and within.parts:  # allowed values depend on the column
         for block, _ in minibatches(rows, WINDOW):
-            checked_values(block, "X", within, missing=missing)
+            checked_values(block, "X", within, missing=True)
     elif rows.nnz:
-        rows.data = checked_values(rows.data, "X", within, clip=True, missing=missing)
+        rows.data = checked_values(rows.data, "X", within, clip=True, missing=True)
     return rows
 
 

@@ -109,7 +109,7 @@ def train(
     within, names = model.layers_for().units[0].within, column_names(X)
     if held_out is not None:
         check_names(names, held_out)
-    X = checked_rows(X, within=within)
+    X = checked_rows(X, within=within, missing=True)
     known_length(X)
     model.layers_for(X.shape[1])
     arrays: dict[str, Array] = {"rows": X}

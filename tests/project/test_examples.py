@@ -16,6 +16,7 @@ EXAMPLES: dict[str, tuple[dict[str, int], Callable[[Any], bool]]] = {
     "hmc": ({"n_draws": 300}, lambda mean: bool(np.allclose(mean, [1.0, -2.0], atol=0.6))),
     "lattice_on_disk": ({"length": 96, "n_sweeps": 19}, lambda energy: abs(energy + 1.106) < 0.2),
     "mnist": ({"n_components": 4, "n_iter": 2}, lambda mean: -11.5 < mean < -9.5),  # 16 random bits: -16 log 2
+    "missing_values": ({"n_iter": 80, "iterations": 1}, lambda losses: losses["Imputer(RBM)"] < losses["KNNImputer"]),
     "neon_digits": ({"epochs": 5}, lambda accuracy: accuracy > 0.9),
     "outliers": ({"n_seeds": 1, "n_iter": 20}, lambda areas: areas["digits"][0] > 0.65 and areas["wine"][0] > 0.85),
     "random_on_a_cluster": ({"rows": 2000}, lambda equal: equal),
@@ -26,6 +27,7 @@ EXAMPLES: dict[str, tuple[dict[str, int], Callable[[Any], bool]]] = {
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # shortened, chains do not come to equilibrium
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * ("cluster" in n)) for n in EXAMPLES])
 def test_an_example_finds_what_it_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

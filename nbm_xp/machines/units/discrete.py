@@ -205,10 +205,10 @@ class Categorical(Units):
         return self._joined(apart - B.mean(apart, axis=at, keepdims=True), at - 1)
 
     def observed(self, rows: Array) -> Array:
-        """Return the frequency of each state at each site."""
-        missing = 0 * B.mean(rows, axis=0)  # NaN for sites with a missing value, whose frequencies would be too small
-        shares = [B.mean(B.equal(rows, state), axis=0) + missing for state in range(self.n_states)]
-        return B.reshape(B.stack(shares, axis=1), (-1,))
+        """Return the frequency of each state at each site, NaN if a value is missing."""
+        shares = B.stack([B.mean(B.equal(rows, state), axis=0) for state in range(self.n_states)], axis=1)
+        missing = B.cast(0 * B.mean(rows, axis=0), B.dtype(shares))  # NaN for sites with a missing value, else 0
+        return B.reshape(shares + missing[:, None], (-1,))
 
     def base_rate(self, mean: Array, count: int) -> Array:
         """Return the mean with one pseudo-row of each state, so that all states have a positive probability."""
