@@ -14,14 +14,13 @@ from .classifier import RBMClassifier
 from .dbm import DBM
 from .diagnostics import Diagnostics
 from .estimator import load
-from .imputer import Imputer
 from .negative_phase import TrainingMethod
 from .optimizers import SGD, Adam
-from .outliers import OutlierDetector
 from .quality import AdversarialAccuracy, Thermodynamics
 from .rbm import RBM
 from .topology import Topology
 from .training_methods import CD, PCD, PTT
+from .wrappers import Imputer, OutlierDetector
 
 __all__ = [
     "CD", "DBM", "PCD", "PTT", "RBM", "SGD", "AISEstimate", "Adam", "AdversarialAccuracy", "Diagnostics", "Imputer",

@@ -90,10 +90,8 @@ class RowsMixin(Chains):
         return B.reshape(chains.last(known_length(X), n_sweeps, library)[0], (known_length(X), per_row, -1))
 
 
-class ClampedSums(Chains):
-    """The logarithms of exact sums over all units but the observed ones; there are no sweeps."""
-
-    result_dtype = "float64"
+class ClampedSums(AnnealedChains):
+    """The log-weights that annealing estimates, by exact sums, without sweeps."""
 
     def collect(self, offset: int, rows: int, n_sweeps: int) -> Array:
         """See `Chains`."""
@@ -104,10 +102,6 @@ class ClampedSums(Chains):
                 sums = compiled(self.machine.library, _record_sums, form, int(states.shape[0]))
                 found.append(sums([*given, asarray(states, xp)], [])[0][0])
             return B.logsumexp(xp.stack(found, axis=1), axis=1)
-
-    def widths(self, n_sweeps: int) -> list[int]:
-        """See `Chains`."""
-        return [1]
 
 
 def _record_sums(form: Form, streams: ChainStreams, count: int) -> Recorded:
@@ -232,7 +226,7 @@ class MissingValuesMixin:
         def estimates(X: Array) -> tuple[Array, Array]:
             machine, seed, lazy = machine_and_seed(self, None, 0, X)
             if _enumerated(machine.topology):
-                sums = RowSums(machine, seed).of_rows(X, 1, 0, lazy)[:, 0, 0]
+                sums = RowSums(machine, seed, ()).of_rows(X, 1, 0, lazy)[:, 0, 0]
                 return -sums, 0 * sums
             chains = RowWeights(machine, seed, inverse_temperatures(count, None) or [])
             weights = chains.of_rows(X, per_row, count - 1, lazy)[:, :, 0]
