@@ -176,7 +176,7 @@ class MissingValuesMixin:
         """
         state, units = self.state_, self.state_.topology.units[0]
         rows = B.cast(state.checked_rows(X, missing=True), state.parameters.dtype)
-        means, spread = _by_rows(rows, units.encoded, lambda X: self._conditional_means(X, 0, n_chains, n_sweeps))
+        means, spread = self._by_rows(rows, units.encoded, lambda X: self._conditional_means(X, 0, n_chains, n_sweeps))
         if not probabilities:
             means = array_namespace(rows).where(is_missing(rows), units.decoded(means), rows)
         return (means, spread) if errors else means
@@ -217,7 +217,7 @@ class MissingValuesMixin:
     def _represent(self, X: Array) -> Array:
         """Return the result of `transform` for checked rows."""
         last = self.state_.topology.layers[-1]
-        return _by_rows(X, self._hidden_means, lambda X: self._conditional_means(X, last, 10, 100))[0]
+        return self._by_rows(X, self._hidden_means, lambda X: self._conditional_means(X, last, 10, 100))[0]
 
     def _free_energies(self, X: Array, n_chains: int = 10, n_temperatures: int = 200) -> tuple[Array, Array]:
         """Return the free energies of checked rows, and their standard errors."""
@@ -236,7 +236,7 @@ class MissingValuesMixin:
             clamped = observed_log_density(machine.topology.units[0], X, base[None, :])
             return -top[:, 0] - B.log(mean) - clamped[:, 0], error / mean
 
-        return _by_rows(X, self._free_energy, estimates)
+        return self._by_rows(X, self._free_energy, estimates)
 
     def _conditional_means(self, X: Array, layer: int, n_chains: int, n_sweeps: int) -> tuple[Array, Array]:
         """Return the means of a layer's units given rows, and their standard errors."""
@@ -244,21 +244,20 @@ class MissingValuesMixin:
         machine, seed, lazy = machine_and_seed(self, None, 0, X)
         return _mean(RowMeans(machine, seed, layers=(layer,), means=True).of_rows(X, per_row, sweeps, lazy))
 
-
-def _by_rows(
-    X: Array, complete: Callable[[Array], Array], incomplete: Callable[[Array], tuple[Array, Array]]
-) -> tuple[Array, Array]:
-    """Return values of rows and their standard errors: `complete` of complete rows, `incomplete` of the others."""
-    xp = array_namespace(X)
-    never = is_bool(X) or is_integer(X) or not X.shape[0] or X.shape[0] != X.shape[0]
-    if never or not (is_lazy(xp) or any_missing(X)):
-        found = complete(X)
-        return found, B.zeros_like(found)
-    gaps = is_missing(X)
-    values, errors = incomplete(X)
-    usual = complete(xp.where(gaps, B.zeros_like(X), X))
-    lacking = B.any(gaps, axis=1, keepdims=len(usual.shape) > 1)
-    return xp.where(lacking, B.cast(values, B.dtype(usual)), usual), B.cast(errors, B.dtype(usual))
+    def _by_rows(
+        self, X: Array, complete: Callable[[Array], Array], incomplete: Callable[[Array], tuple[Array, Array]]
+    ) -> tuple[Array, Array]:
+        """Return values of rows and their standard errors: `complete` of complete rows, `incomplete` of the others."""
+        xp = array_namespace(X)
+        never = self.state_.is_lazy or is_bool(X) or is_integer(X) or not X.shape[0] or X.shape[0] != X.shape[0]
+        if never or not (is_lazy(xp) or any_missing(X)):
+            found = complete(X)
+            return found, B.zeros_like(found)
+        gaps = is_missing(X)
+        values, errors = incomplete(X)
+        usual = complete(xp.where(gaps, B.zeros_like(X), X))
+        lacking = B.any(gaps, axis=1, keepdims=len(usual.shape) > 1)
+        return xp.where(lacking, B.cast(values, B.dtype(usual)), usual), B.cast(errors, B.dtype(usual))
 
 
 def _mean(values: Array) -> tuple[Array, Array]:

@@ -148,8 +148,13 @@ class MachineState:
         """Whether all parameters are finite."""
         return all(math.isfinite(float(B.max(B.abs(part.value)))) for part in self.parameters)
 
+    @property
+    def is_lazy(self) -> bool:
+        """Whether the parameters are lazy arrays, which may be larger than memory."""
+        return is_lazy(array_namespace(self.like))
+
     def checked_rows(self, X: Array, name: str = "X", *, missing: bool = False) -> Array:
-        """Return checked rows of visible units; with `missing`, values may be NaN.
+        """Return checked rows of visible units; with `missing`, values may be NaN, unless the parameters are lazy.
 
         Raises
         ------
@@ -160,6 +165,7 @@ class MachineState:
         """
         check_names(self.feature_names, X)
         within = self.topology.units[0].within
+        missing = missing and not self.is_lazy
         X = checked_rows(X, self.n_features, name=name, within=within, missing=missing, owner=self.kind)
         return self.same_library(X)
 
@@ -186,7 +192,7 @@ class MachineState:
     def same_library(self, X: Array) -> Array:
         """Return rows; raise `TypeError` if they are in host memory and the machine is not."""
         ours, theirs, host = self.library, library_name(X), library_name(host_namespace())
-        if ours not in (theirs, host) and theirs == host and not is_lazy(array_namespace(self.like)):
+        if ours not in (theirs, host) and theirs == host and not self.is_lazy:
             raise TypeError(
                 f"X is of {theirs} and the model of {ours}: convert X, or move the model with to({theirs!r})"
             )
