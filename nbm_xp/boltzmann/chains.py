@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 from nbm_xp.machines import Array, Chunks, Namespace, RandomState
+from nbm_xp.machines.minibatches import any_missing
 from nbm_xp.machines.randomness import ChainFunction, compiled, entropy_of, next_seed
 from nbm_xp.namespace import (
     array_namespace,
@@ -193,6 +194,7 @@ class Chains:
     default_purpose = "chains"
     n_machines = 0  # number of machines of chains with replicas, else 0
     is_observed = False  # whether ``given[0]`` are the rows of `observing`
+    skips_complete = False  # whether the results of a block of these rows without missing values are 0
 
     result_dtype: str | None = None  # the dtype of `collect`; None for that of the machine
 
@@ -400,4 +402,6 @@ def _collected(offset: tuple[int, int], shape: tuple[int, int], *arguments: Any)
     for layer, part in zip(layers, parts, strict=True):
         own.given[layer] = part[:, : chains.topology.sites[layer]]
     own.first = first
+    if own.skips_complete and not any_missing(own.given[0]):
+        return own.xp.broadcast_to(asarray([[0.0]], own.xp, own.result_dtype or own.machine.dtype), shape)
     return _padded(array_namespace(found := own.collect(first, rows, n_sweeps)), found, shape[1])

@@ -183,10 +183,10 @@ class DBM(Model):
         >>> DBM.from_parameters(weights, biases).mean_field([[0, 0], [1, 1]])
         [array([[0.5       ], [0.88079708]]), array([[0.5], [0.5]])]
         """
-        return self._converge(X, tolerance, max_iterations)[:-1]
+        return self._converge(self.state_.checked_rows(X), tolerance, max_iterations)[:-1]
 
     def _hidden_means(self, X: Array) -> Array:
-        return self.mean_field(X)[-1]
+        return self._converge(X, _TOLERANCE, _SWEEPS)[-2]
 
     def _free_energy(self, X: Array) -> Array:
         return self._converge(X, _TOLERANCE, _SWEEPS)[-1]
@@ -237,7 +237,6 @@ class DBM(Model):
         return list(self.state_.function(("gibbs", rows), build)(*given.values()))
 
     def _converge(self, X: Rows, tolerance: float, max_iterations: int) -> list[Array]:
-        X = self.state_.checked_rows(X)
         sweeps = positive_int(max_iterations, "max_iterations")
         lazy, near = is_lazy(array_namespace(X)), checked_number(tolerance, "tolerance", 1)
         build = partial(compile_mean_field, self.state_.parameters, near, sweeps, in_blocks=lazy)

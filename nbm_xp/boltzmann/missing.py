@@ -25,7 +25,7 @@ from nbm_xp.machines import Array, Rows
 from nbm_xp.machines.minibatches import any_missing, is_missing
 from nbm_xp.machines.randomness import ChainStreams, compiled
 from nbm_xp.machines.rows import known_length
-from nbm_xp.namespace import array_namespace, asarray, is_bool, is_integer, is_lazy, wide_dtypes
+from nbm_xp.namespace import array_namespace, asarray, dtype_of, is_bool, is_integer, is_lazy, wide_dtypes
 from nbm_xp.namespace.errors import positive_int
 
 from .annealing import AnnealedChains, inverse_temperatures
@@ -40,22 +40,8 @@ _AT_ONCE = 2048  # chains of a block in memory
 _MOST_STATES, _STATES_AT_ONCE = 2**14, 2**8  # states that are enumerated for each row, and in one matrix product
 
 
-class ConditionalMeans(Chains):
-    """Chains whose `collect` averages the means that a layer is drawn with; the first half of the sweeps is burn-in."""
-
-    default_purpose = "conditional means"
-
-    def collect(self, offset: int, rows: int, n_sweeps: int) -> Array:
-        """See `Chains`."""
-        burn_in, total = n_sweeps // 2, 0.0
-        states = self.advance(self.start(offset, rows), offset, 0, burn_in)
-        for draw in self.walk(states, offset, burn_in, n_sweeps - burn_in):
-            total = total + draw.shown[0]
-        return self.xp.matrix_transpose(total / (n_sweeps - burn_in))
-
-
-class RowsMixin(Chains):
-    """A mixin of chains with several chains for each row: `collect` takes rows, and returns their results side by side.
+class RowChains(Chains):
+    """Chains that draw the missing values of rows, several for each row; `collect` takes rows, and returns averages.
 
     Attributes
     ----------
@@ -63,71 +49,95 @@ class RowsMixin(Chains):
         Number of chains for each row.
     """
 
-    per_row = 1
+    per_row, skips_complete = 1, True
 
     def collect(self, offset: int, rows: int, n_sweeps: int) -> Array:
-        """Return the results of some rows; 0 for blocks without missing values."""
+        """Return averages, their standard errors, and whether rows have missing values; 0 for blocks without these."""
         xp, at_once, found = self.xp, max(1, _AT_ONCE // self.per_row), []
+        dtype = dtype_of(xp, self.result_dtype or self.machine.dtype)
         for first in range(offset, offset + rows, at_once):
             count = min(at_once, offset + rows - first)
             given = self.given[0][first - self.first : first - self.first + count, :]
-            chains = self.observing(array_namespace(given).repeat(given, self.per_row, axis=0))
-            chains.first = first * self.per_row
-            results = xp.zeros((count, *self.widths(n_sweeps)))
+            results = [xp.zeros((count, width), dtype=dtype) for width in self.widths(n_sweeps)]
             if any_missing(given):
-                results = super(RowsMixin, chains).collect(chains.first, count * self.per_row, n_sweeps)
-            found.append(asarray(xp.reshape(results, (count, -1)), xp, self.result_dtype or self.machine.dtype))
+                chains = self.observing(array_namespace(given).repeat(given, self.per_row, axis=0))
+                chains.first = first * self.per_row
+                lacking = xp.astype(B.any(is_missing(given), axis=1, keepdims=True), dtype)
+                results = [*chains.averages(count, n_sweeps), lacking]
+            found.append(xp.concat(results, axis=1))
         return xp.concat(found, axis=0)
+
+    def averages(self, rows: int, n_sweeps: int) -> tuple[Array, Array]:
+        """Return averages for rows, the first of which has the chains from number `first` on, and standard errors."""
+        raise NotImplementedError
 
     def widths(self, n_sweeps: int) -> list[int]:
         """See `Chains`."""
-        return [self.per_row * width for width in super().widths(n_sweeps)]
+        return [*super().widths(n_sweeps) * 2, 1]
 
-    def of_rows(self, X: Array, per_row: int, n_sweeps: int, library: str | None) -> Array:
-        """Return the results of all rows, of shape (rows, chains, columns); lazy with a lazy `library`."""
+    def of_rows(self, X: Array, per_row: int, n_sweeps: int, library: str | None) -> list[Array]:
+        """Return the results of all rows, three arrays; lazy with a lazy `library`."""
         chains = self.observing(X)
         chains.per_row = per_row
-        return B.reshape(chains.last(known_length(X), n_sweeps, library)[0], (known_length(X), per_row, -1))
+        return chains.last(known_length(X), n_sweeps, library)
 
 
-class ClampedSums(AnnealedChains):
-    """The log-weights that annealing estimates, by exact sums, without sweeps."""
+class ConditionalMeans(RowChains):
+    """The means that a layer is drawn with; the first half of the sweeps is burn-in."""
 
-    def collect(self, offset: int, rows: int, n_sweeps: int) -> Array:
-        """See `Chains`."""
-        xp, form, layers = self.xp, Form(self.topology, "float64", rows), _enumerated(self.topology)
+    default_purpose = "conditional means"
+
+    def averages(self, rows: int, n_sweeps: int) -> tuple[Array, Array]:
+        """See `RowChains`."""
+        burn_in, total = n_sweeps // 2, 0.0
+        states = self.advance(self.start(self.first, rows * self.per_row), self.first, 0, burn_in)
+        for draw in self.walk(states, self.first, burn_in, n_sweeps - burn_in):
+            total = total + draw.shown[0] / (n_sweeps - burn_in)
+        return _averages(self.xp.reshape(self.xp.matrix_transpose(total), (rows, self.per_row, -1)))
+
+
+class ClampedWeights(RowChains, AnnealedChains):
+    """Log-weights of annealing from the clamped base-rate model to the clamped machine."""
+
+    default_purpose = "annealing of clamped machines"
+
+    def averages(self, rows: int, n_sweeps: int) -> tuple[Array, Array]:
+        """Return logarithms of averages of weights: see `RowChains`."""
+        *_, log_weights = self.advance(self.start(self.first, rows * self.per_row), self.first, 0, n_sweeps)
+        log_weights = self.xp.reshape(log_weights, (rows, self.per_row, 1))
+        top = self.xp.max(log_weights, axis=1)
+        mean, error = _averages(self.xp.exp(log_weights - top[:, None, :]))
+        return top + self.xp.log(mean), error / mean
+
+
+class ClampedSums(RowChains, AnnealedChains):
+    """The same by exact sums, without sweeps, plus log Z of the clamped base-rate model."""
+
+    def averages(self, rows: int, n_sweeps: int) -> tuple[Array, Array]:
+        """See `RowChains`."""
+        xp, sums = self.xp, compiled(self.machine.library, _record_sums, Form(self.topology, "float64", 0))
+        states = blocks_of_states(self.topology, _enumerated(self.topology), _STATES_AT_ONCE)
         with wide_dtypes(xp):
-            given, found = [asarray(array, xp, "float64") for array in (*self.machine.arrays, self.given[0])], []
-            for states in blocks_of_states(self.topology, layers, _STATES_AT_ONCE):
-                sums = compiled(self.machine.library, _record_sums, form, int(states.shape[0]))
-                found.append(sums([*given, asarray(states, xp)], [])[0][0])
-            return B.logsumexp(xp.stack(found, axis=1), axis=1)
+            given = [asarray(array, xp, "float64") for array in (*self.machine.arrays, self.given[0])]
+            found = [sums([*given, asarray(block, xp)], [])[0][0] for block in states]
+            total = B.logsumexp(xp.stack(found, axis=1), axis=1, keepdims=True)
+            return total, 0 * total
 
 
-def _record_sums(form: Form, streams: ChainStreams, count: int) -> Recorded:
-    topology, layers, (inputs, columns) = form.topology, _enumerated(form.topology), form.parameters()
-    parameters, width = replace(columns, in_columns=False), sum(topology.sites[layer] for layer in layers)
-    rows, states = (
-        B.placeholder(shape=of, dtype=form.dtype) for of in ((form.n_chains, topology.sites[0]), (count, width))
-    )
+def _averages(values: Array) -> tuple[Array, Array]:
+    """Return averages of values of shape (rows, chains, columns) over chains, and their standard errors."""
+    xp = array_namespace(values)
+    return xp.mean(values, axis=1), xp.std(values, axis=1, correction=1) / math.sqrt(values.shape[1])
+
+
+def _record_sums(form: Form, streams: ChainStreams) -> Recorded:
+    topology, (inputs, in_columns) = form.topology, form.parameters()
+    parameters, layers = replace(in_columns, in_columns=False), _enumerated(topology)
+    rows, states = (B.placeholder(ndim=2, dtype=form.dtype) for _ in range(2))
     whole = split(parameters, layers, states)
     weights = observed_log_density(topology.units[0], rows, local_field(parameters, 0, whole))
     weights = weights - free_energy(parameters, whole, topology.groups[0])
     return [*inputs, rows, states], [B.logsumexp(weights, axis=1)]
-
-
-class RowSums(RowsMixin, ClampedSums):
-    """Exact sums, for each row."""
-
-
-class RowWeights(RowsMixin, AnnealedChains):
-    """Annealing from the clamped base-rate model to the clamped machine, for each row."""
-
-    default_purpose = "annealing of clamped machines"
-
-
-class RowMeans(RowsMixin, ConditionalMeans):
-    """Conditional means, for each row."""
 
 
 class MissingValuesMixin:
@@ -223,29 +233,27 @@ class MissingValuesMixin:
         """Return the free energies of checked rows, and their standard errors."""
         per_row, count = positive_int(n_chains, "n_chains", 2), positive_int(n_temperatures, "n_temperatures", 2)
 
-        def estimates(X: Array) -> tuple[Array, Array]:
+        def estimates(X: Array) -> list[Array]:
             machine, seed, lazy = machine_and_seed(self, None, 0, X)
             if _enumerated(machine.topology):
-                sums = RowSums(machine, seed, ()).of_rows(X, 1, 0, lazy)[:, 0, 0]
-                return -sums, 0 * sums
-            chains = RowWeights(machine, seed, inverse_temperatures(count, None) or [])
-            weights = chains.of_rows(X, per_row, count - 1, lazy)[:, :, 0]
-            top = B.max(weights, axis=1, keepdims=True)
-            mean, error = _mean(B.exp(weights - top))
-            base = asarray(chains.base.bias, array_namespace(self.state_.like))
-            clamped = observed_log_density(machine.topology.units[0], X, base[None, :])
-            return -top[:, 0] - B.log(mean) - clamped[:, 0], error / mean
+                (log_weights, errors, lacking), clamped = ClampedSums(machine, seed, ()).of_rows(X, 1, 0, lazy), 0.0
+            else:
+                chains = ClampedWeights(machine, seed, inverse_temperatures(count, None) or [])
+                log_weights, errors, lacking = chains.of_rows(X, per_row, count - 1, lazy)
+                base = asarray(chains.base.bias, array_namespace(self.state_.like))
+                clamped = observed_log_density(machine.topology.units[0], X, base[None, :])[:, 0]
+            return [-log_weights[:, 0] - clamped, errors[:, 0], lacking[:, 0]]
 
         return self._by_rows(X, self._free_energy, estimates)
 
-    def _conditional_means(self, X: Array, layer: int, n_chains: int, n_sweeps: int) -> tuple[Array, Array]:
-        """Return the means of a layer's units given rows, and their standard errors."""
+    def _conditional_means(self, X: Array, layer: int, n_chains: int, n_sweeps: int) -> list[Array]:
+        """Return the means of a layer's units given rows: see `RowChains.collect`."""
         per_row, sweeps = positive_int(n_chains, "n_chains", 2), positive_int(n_sweeps, "n_sweeps", 2)
         machine, seed, lazy = machine_and_seed(self, None, 0, X)
-        return _mean(RowMeans(machine, seed, layers=(layer,), means=True).of_rows(X, per_row, sweeps, lazy))
+        return ConditionalMeans(machine, seed, layers=(layer,), means=True).of_rows(X, per_row, sweeps, lazy)
 
     def _by_rows(
-        self, X: Array, complete: Callable[[Array], Array], incomplete: Callable[[Array], tuple[Array, Array]]
+        self, X: Array, complete: Callable[[Array], Array], incomplete: Callable[[Array], list[Array]]
     ) -> tuple[Array, Array]:
         """Return values of rows and their standard errors: `complete` of complete rows, `incomplete` of the others."""
         xp = array_namespace(X)
@@ -253,17 +261,8 @@ class MissingValuesMixin:
         if never or not (is_lazy(xp) or any_missing(X)):
             found = complete(X)
             return found, B.zeros_like(found)
-        gaps = is_missing(X)
-        values, errors = incomplete(X)
-        usual = complete(xp.where(gaps, B.zeros_like(X), X))
-        lacking = B.any(gaps, axis=1, keepdims=len(usual.shape) > 1)
-        return xp.where(lacking, B.cast(values, B.dtype(usual)), usual), B.cast(errors, B.dtype(usual))
-
-
-def _mean(values: Array) -> tuple[Array, Array]:
-    """Return the mean over the chains of each row, the second axis, and its standard error."""
-    error = array_namespace(values).std(values, axis=1, correction=1) / math.sqrt(values.shape[1])
-    return B.mean(values, axis=1), error
+        usual, (values, errors, lacking) = complete(X), incomplete(X)
+        return xp.where(lacking > 0, B.cast(values, B.dtype(usual)), usual), B.cast(errors, B.dtype(usual))
 
 
 def _enumerated(topology: Topology) -> list[int]:

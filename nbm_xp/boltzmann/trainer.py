@@ -220,9 +220,9 @@ class Trainer:
         """Return rows in memory with values drawn in place of missing ones."""
         if not any_missing(rows):
             return rows
-        parameters, count, n_steps = self.state.parameters, int(rows.shape[0]), self.method.n_positive
-        build = partial(compile_completion, parameters, count, n_steps, self.state.rng)
-        return self.state.function(("completion", count, n_steps), build)(rows)
+        sizes = int(rows.shape[0]), self.method.n_positive
+        build = partial(compile_completion, self.state.parameters, *sizes, self.state.rng)
+        return self.state.function(("completion", *sizes), build)(rows)
 
     def _step(self, count: int) -> tuple[Function, Array]:
         """Return the compiled step for minibatches of `count` rows, and the weights of all states in it."""
@@ -276,8 +276,7 @@ class Trainer:
         model, text = self.model, str(found)
         if found is None:
             rows = in_memory(X[: min(X.shape[0], WINDOW), :]) if is_sparse(X) else X
-            text = "no complete rows to evaluate"
-            if not (self.may_miss and any_missing(rows)):
-                text = "{} {:.2f}".format(*model.measure(rows))
+            is_complete = not (self.may_miss and any_missing(rows))
+            text = "{} {:.2f}".format(*model.measure(rows)) if is_complete else "no complete rows to evaluate"
         epoch = f"epoch {self.state.n_iter} of {model.n_iter}"
         sys.stdout.write(f"[{type(model).__name__}] {epoch}: {text}, {seconds:.2f} s\n")
