@@ -126,7 +126,7 @@ def checked_rows(
     clip : bool, optional
         Whether to clip finite values to the allowed range; whole numbers are never clipped.
     missing : bool, optional
-        Whether values may be missing, NaN.
+        Whether values may be missing, NaN. Not if the number of rows is unknown.
     owner : str, optional
         Name of the model in messages.
 
@@ -167,6 +167,7 @@ def checked_rows(
         raise ValueError(f"{name} has 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required.")
     if is_complex(X):
         raise ValueError(f"{name} must hold real numbers, got complex ones: Complex data not supported")
+    missing = missing and X.shape[0] == X.shape[0]
     check = partial(checked_values, argument=name, within=within, clip=clip, missing=missing)
     if is_lazy(array_namespace(X)):
         if within is not None and within.parts:

@@ -218,6 +218,8 @@ def test_rows_in_unknown_number_are_refused_where_the_number_counts(rbm: RBM) ->
         with pytest.raises(ValueError, match="known number of rows"):
             method(unknown)
     np.testing.assert_allclose(rbm.transform(unknown).compute(scheduler="synchronous"), rbm.transform(GOOD), rtol=1e-6)
+    with pytest.raises(ValueError, match="got NaN"):
+        rbm.transform(np.nan * unknown).compute(scheduler="synchronous")
 
 
 def test_minibatches_hold_every_row_once_in_windows() -> None:
