@@ -204,7 +204,7 @@ class MissingValuesMixin:
         Parameters
         ----------
         X : array of shape (rows, n_features_in_)
-            Values in [0, 1], or in the range of the kind of visible units.
+            Values in [0, 1], or in the range of the kind of visible units; NaN where a value is missing.
         log_z : float or AISEstimate or LadderEstimate, optional
             The logarithm of the partition function; by default computed by `log_partition`.
         n_chains, n_temperatures : int, optional
@@ -241,7 +241,8 @@ class MissingValuesMixin:
                 chains = ClampedWeights(machine, seed, inverse_temperatures(count, None) or [])
                 log_weights, errors, lacking = chains.of_rows(X, per_row, count - 1, lazy)
                 base = asarray(chains.base.bias, array_namespace(self.state_.like))
-                clamped = observed_log_density(machine.topology.units[0], X, base[None, :])[:, 0]
+                rows, units = B.cast(X, B.dtype(base)), machine.topology.units[0]
+                clamped = observed_log_density(units, rows, base[None, :])[:, 0]
             return [-log_weights[:, 0] - clamped, errors[:, 0], lacking[:, 0]]
 
         return self._by_rows(X, self._free_energy, estimates)
