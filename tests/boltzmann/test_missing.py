@@ -84,9 +84,7 @@ def test_missing_real_numbers_are_summed_out(visible: str, hidden: str) -> None:
 
 
 @pytest.mark.parametrize("sizes", [(6, 4, 3), (5, 3, 3, 2)])
-def test_deep_machines_sum_out_all_that_is_not_observed(
-    sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deep_machines_sum_out_what_is_missing(sizes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     dbm, told = deep(sizes), states_of("binary", sizes[0])[0]
     layers = np.split(states_of("binary", sum(sizes))[0], np.cumsum(sizes)[:-1], axis=1)
     weights = sum(layer @ bias for layer, bias in zip(layers, dbm.intercepts_, strict=True))
@@ -108,9 +106,7 @@ def test_deep_machines_sum_out_all_that_is_not_observed(
     np.testing.assert_allclose(dbm.transform(X)[lacking], hidden[lacking], atol=0.05)
 
 
-@pytest.mark.parametrize(
-    "training", [PCD(n_positive=3, average=True), CD(average=True), PTT()], ids=lambda way: way.name
-)
+@pytest.mark.parametrize("training", [PCD(average=True), CD(average=True), PTT()], ids=["pcd", "cd", "ptt"])
 def test_learning_from_incomplete_rows_reaches_the_largest_likelihood(training: Any) -> None:
     told, random = states_of("binary", 5)[0], np.random.default_rng(0)
     weights = random.normal(0, 4, (2, 5))
