@@ -35,7 +35,7 @@ class Topology:
         other layers; or "categorical:Q", Q units for each site, one of them 1 and the others 0.
     hidden : str, or sequence of str, optional
         The kind of hidden units, or a kind for each hidden layer: one of these, "relu", real numbers of at least 0, or
-        "drelu", three units for each site: a real number x, -|x| and -½ x |x|.
+        "drelu", three units for each site: a real number x, ``-|x|`` and ``-½ x |x|``.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ error function do not.
 Double rectified linear units (dReLU) have an energy of two half parabolas, ½ γ₊ x² + θ₊ x for positive x and
 ½ γ₋ x² + θ₋ x for negative x. Since weights have a scale of their own, γ₊ + γ₋ is 2 here. The asymmetry
 η = (γ₊ - γ₋) / 2, the threshold Δ = (θ₊ - θ₋) / 2 and the field -(θ₊ + θ₋) / 2 are learned for each unit: they are the
-biases of the units -½ x |x|, -|x| and x of a site, of which only x has weights.
+biases of the units ``-½ x |x|``, ``-|x|`` and x of a site, of which only x has weights.
 
 References
 ----------
@@ -261,10 +261,10 @@ RECTIFIED = Rectified()
 
 
 class DReLU(_Sites, Rectified):
-    """Double rectified linear units: real numbers with e(x) = ½ x² + Δ |x| + ½ η x |x|, -1 < η < 1.
+    """Double rectified linear units: real numbers with ``e(x) = ½ x² + Δ |x| + ½ η x |x|``, -1 < η < 1.
 
-    A site has the units x, -|x| and -½ x |x|, whose biases are the field of x, Δ and η. For x of either sign it is a
-    rectified linear unit with variance 1 / (1 ± η).
+    A site has the units x, ``-|x|`` and ``-½ x |x|``, whose biases are the field of x, Δ and η. For x of either sign it
+    is a rectified linear unit with variance 1 / (1 ± η).
     """
 
     name = "drelu"
@@ -273,7 +273,7 @@ class DReLU(_Sites, Rectified):
     constant = neutral = 0.0
 
     def encoded(self, states: Array, axis: int = -1) -> Array:
-        """Return x, -|x| and -½ x |x| of each site."""
+        """Return x, ``-|x|`` and ``-½ x |x|`` of each site."""
         size = B.abs(states)
         return interleaved([states, -size, -0.5 * states * size], axis)
 
