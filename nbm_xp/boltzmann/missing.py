@@ -179,7 +179,7 @@ class MissingValuesMixin:
         --------
         >>> import numpy as np
         >>> from nbm_xp.boltzmann import RBM
-        >>> rbm = RBM.from_parameters(np.array([[20.0, 20.0, 0.0]]), [-20.0], [-10.0, -10.0, 0.0])  # two equal units
+        >>> rbm = RBM.from_parameters(np.array([[20.0, 20.0, 0.0]]), [-20.0], [-10.0, -10.0, -5.0])  # two equal units
         >>> rbm.impute(np.array([[1.0, np.nan, np.nan], [np.nan, 0.0, 1.0]])).round()
         array([[1., 1., 0.],
                [0., 0., 1.]])

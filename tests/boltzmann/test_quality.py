@@ -38,7 +38,7 @@ def test_moments_are_derivatives_of_the_exact_log_z(kinds: tuple[str, str] | Non
     for wanted, value, error in zip(exact, astuple(found)[1:5], astuple(found)[6:], strict=True):
         assert (np.abs(value - wanted) < 4.5 * error + 1e-5).all()
     assert (found.log_z_error[0], found.effective_runs[0]) == pytest.approx((0, 400))
-    assert found.entropy_error.max() < 0.3
+    assert found.entropy_error.max() < 0.6
 
 
 @pytest.mark.jax_at_night
