@@ -249,9 +249,9 @@ def unpacked(kind: Units, bits: Array, shape: Array) -> Array:
 def save_blocks(division: Division, blocks: Iterable[GraphBlock], folder: pathlib.Path) -> None:
     """Write the division of a graph into shards, and all blocks in the order of their indices."""
     if isinstance(division, ShardDivision):
-        np.savez(folder / "division.npz", allow_pickle=False, **division.arrays())
+        np.savez(folder / "division.npz", **division.arrays())
     for number, block in enumerate(blocks):
-        np.savez(folder / f"block-{number:06d}.npz", allow_pickle=False, **block.arrays())
+        np.savez(folder / f"block-{number:06d}.npz", **block.arrays())
 
 
 @lru_cache(maxsize=2)

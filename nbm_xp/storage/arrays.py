@@ -35,6 +35,11 @@ _TENSORS |= {f"{sign}int{bits}": f"{sign or 'i'}{bits}".upper() for sign in ("",
 def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
     """Write named arrays of any library, and strings, to an .npz file, completely or not at all.
 
+    Raises
+    ------
+    ValueError
+        If an array contains Python objects.
+
     Examples
     --------
     >>> import pathlib, tempfile
@@ -44,9 +49,13 @@ def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None
     >>> loaded["x"], loaded["note"]
     (array([1., 2.]), 'two numbers')
     """
-    host = {name: np.asarray(value) if isinstance(value, str) else to_numpy(value) for name, value in arrays.items()}
+    host: dict[str, Any] = {
+        name: np.asarray(value) if isinstance(value, str) else to_numpy(value) for name, value in arrays.items()
+    }
+    if objects := [name for name, value in host.items() if value.dtype.hasobject]:
+        raise ValueError(f"{objects[0]} must be an array of numbers or a string, got Python objects")
     with replacing(path) as part, open(part, "wb") as file:
-        np.savez(file, allow_pickle=False, **host)
+        np.savez(file, **host)  # its parameter allow_pickle is of NumPy 2.3
 
 
 def load_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -257,7 +257,7 @@ def test_tables_of_columns_of_several_dtypes_are_rows() -> None:
     missing = np.array([[0, 1], [1, np.nan], [1, 1]])
     of_table, of_array = (RBM(2, n_iter=2, random_state=0).fit(X) for X in (nullable, missing))
     np.testing.assert_array_equal(of_table.components_, of_array.components_)
-    with pytest.raises(ValueError, match="X must be an array of numbers: could not convert string to float"):
+    with pytest.raises(ValueError, match="X must be an array of numbers"):
         RBM(2, n_iter=1).fit(table.assign(smoker=["yes", "no", "yes"]))
 
 

@@ -23,7 +23,7 @@ from nbm_xp.boltzmann import DBM, RBM, Topology, load
 from nbm_xp.files import parsed
 from nbm_xp.namespace import save_configuration
 from nbm_xp.runs import RunDirectory, diagnose, evaluate, open_dataset, open_samples, read_evaluation, sample
-from nbm_xp.storage.arrays import check_claims, load_arrays, load_tensors, map_array, save_tensors
+from nbm_xp.storage.arrays import check_claims, load_arrays, load_tensors, map_array, save_arrays, save_tensors
 from nbm_xp.storage.chunked import is_group, open_array, open_group, save_group
 from nbm_xp.tape import placeholder, visualize
 from tests.helpers.libraries import computing
@@ -109,6 +109,12 @@ def test_headers_are_held_to_what_is_known(array: pathlib.Path, change: dict[str
     rewritten(array, **change)
     with pytest.raises(ValueError, match=says):
         open_array(array)
+
+
+def test_python_objects_are_not_written(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(ValueError, match="x must be an array of numbers or a string, got Python objects"):
+        save_arrays(tmp_path / "x.npz", {"x": np.array([object()])})
+    assert not list(tmp_path.iterdir())
 
 
 def test_ordinary_codecs_are_read(tmp_path: pathlib.Path) -> None:

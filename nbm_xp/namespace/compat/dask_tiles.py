@@ -207,6 +207,6 @@ def _is_little(value: Any) -> bool:
     """Whether a value is neither a large array in memory nor an array on the workers of a cluster."""
     from nbm_xp.namespace import is_array
 
-    if _spec._is_dask_future(value):
+    if isinstance(value, _spec.TaskRef) or getattr(value, "__dask_future__", False):
         return False
     return not is_array(value) or value.nbytes <= _LITTLE
