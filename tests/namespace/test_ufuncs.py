@@ -120,6 +120,7 @@ def test_special_values_and_errors_are_those_of_numpy(name: str, dtype: str) -> 
     assert str(own) == str(theirs)
 
 
+@pytest.mark.filterwarnings("ignore:numpy.core is deprecated:DeprecationWarning")  # pickle searches it on NumPy 2.1
 @pytest.mark.parametrize(("name", "dtype"), sorted(WITHIN.keys() - OWN.keys()))
 def test_what_numpy_has_not_tells_of_nothing(name: str, dtype: str) -> None:
     own = WITHIN[name, dtype]
