@@ -120,7 +120,6 @@ def test_special_values_and_errors_are_those_of_numpy(name: str, dtype: str) -> 
     assert str(own) == str(theirs)
 
 
-@pytest.mark.filterwarnings("ignore:numpy.core is deprecated:DeprecationWarning")  # pickle searches it on NumPy 2.1
 @pytest.mark.parametrize(("name", "dtype"), sorted(WITHIN.keys() - OWN.keys()))
 def test_what_numpy_has_not_tells_of_nothing(name: str, dtype: str) -> None:
     own = WITHIN[name, dtype]
@@ -128,6 +127,7 @@ def test_what_numpy_has_not_tells_of_nothing(name: str, dtype: str) -> None:
     same(own(np.asarray(SPECIAL, dtype)), np.asarray(ANSWERS[name], dtype))
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # pickle searches numpy.core on NumPy 2.1
 @within
 def test_memory_of_any_layout(name: str, dtype: str) -> None:
     own = WITHIN[name, dtype]
