@@ -176,10 +176,14 @@ class FormatsMixin:
         state = visible, None
         formulas = expectation(parameters, 1, state), free_energy(parameters, state)
         transform, energies = (B.function([rows, *inputs], formula) for formula in formulas)
-        gibbs = functools.cache(lambda count: compile_sweep(parameters, count, rng, inputs))
+        sweep = functools.cache(lambda count: compile_sweep(parameters, count, rng, inputs))
+
+        def gibbs(v: Array, *values: Array) -> Array:
+            return sweep(int(v.shape[0]))(v, *values)[0]
+
         names = ("weights", "intercept_visible", "intercept_hidden")
         values = {name: to_numpy(part.value) for name, part in zip(names, own, strict=True)}
-        return torch_module(values, transform, energies, gibbs)
+        return torch_module(values, transform, {"free_energy": energies}, {"gibbs": gibbs})
 
     def to_onnx(self) -> Any:
         """Return the machine as an ONNX model, made by the package ndonnx.

@@ -13,42 +13,34 @@ from .libraries import get_namespace
 from .registering import register_library
 
 
-def torch_module(parameters: Mapping[str, Any], transform: Any, free_energy: Any, gibbs: Any) -> Any:
+def torch_module(
+    parameters: Mapping[str, Any],
+    forward: Callable[..., Any],
+    methods: Mapping[str, Callable[..., Any]],
+    draws: Mapping[str, Callable[..., Any]],
+) -> Any:
     """Return a `torch.nn.Module` of functions of rows and parameters.
 
     Parameters
     ----------
     parameters : mapping of names to NumPy arrays
-    transform, free_energy : callable
-        Functions of rows and, in this order, all parameters: the module's `forward`, and its method.
-    gibbs : callable
-        From a number of rows to such a function, whose first result are the new rows; gradients are not recorded.
+    forward : callable
+        Function of rows and, in this order, all parameters: the module's `forward`.
+    methods, draws : mapping of names to callables
+        Such functions, the module's other methods. PyTorch records no gradients of `draws`.
     """
     get_namespace("torch")  # raises an error that says what to install
     torch: Any = importlib.import_module("torch")
 
-    class Machine(torch.nn.Module):  # type: ignore[misc]
-        """A Boltzmann machine: `forward` returns the means of the hidden units given visible rows."""
+    def method(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+        return lambda self, v: function(v, *self.parameters())
 
-        def __init__(self) -> None:
-            super().__init__()
-            for name, value in parameters.items():
-                self.register_parameter(name, torch.nn.Parameter(torch.tensor(value)))
-
-        def forward(self, v: Any) -> Any:
-            """Return the means of the hidden units given rows."""
-            return transform(v, *self.parameters())
-
-        def free_energy(self, v: Any) -> Any:
-            """Return the free energy of each row."""
-            return free_energy(v, *self.parameters())
-
-        @torch.no_grad()  # type: ignore[untyped-decorator]
-        def gibbs(self, v: Any) -> Any:
-            """Do one sweep of Gibbs sampling, and return the new rows."""
-            return gibbs(int(v.shape[0]))(v, *self.parameters())[0]
-
-    return Machine()
+    members = {name: method(function) for name, function in ({"forward": forward} | dict(methods)).items()}
+    members |= {name: torch.no_grad()(method(function)) for name, function in draws.items()}
+    module = type("Module", (torch.nn.Module,), members)()
+    for name, value in parameters.items():
+        module.register_parameter(name, torch.nn.Parameter(torch.tensor(value)))
+    return module
 
 
 def onnx_model(function: Callable[[Any], dict[str, Any]], name: str, shape: tuple[int | str, ...], dtype: str) -> Any:
