@@ -51,9 +51,9 @@ def test_a_chain_holds_two_or_three_arrays_and_its_gradient_what_it_needs(name: 
     for _ in range(20):
         y = link(y, x)
     loss = xp.sum(y)
-    assert arrays_held(function([x], loss), ARRAY) < 3.1
-    assert arrays_held(function([x], y), ARRAY) < 3.1
-    assert arrays_held(function([x], [loss, gradients(loss, x)]), ARRAY) < 20 * kept + 4.1
+    assert arrays_held(function([x], loss), ARRAY) < 3.5
+    assert arrays_held(function([x], y), ARRAY) < 3.5
+    assert arrays_held(function([x], [loss, gradients(loss, x)]), ARRAY) < 20 * kept + 4.5
 
 
 def test_a_sum_over_a_list_holds_few() -> None:
@@ -62,8 +62,8 @@ def test_a_sum_over_a_list_holds_few() -> None:
     total = terms[0]
     for term in terms[1:]:
         total = total + term
-    assert arrays_held(function([x], total), ARRAY) < 4.1
-    assert arrays_held(function([x], gradients(xp.sum(total), x)), ARRAY) < 5.1
+    assert arrays_held(function([x], total), ARRAY) < 4.5
+    assert arrays_held(function([x], gradients(xp.sum(total), x)), ARRAY) < 5.5
 
 
 def test_layers_keep_their_activations_alone() -> None:
@@ -74,7 +74,7 @@ def test_layers_keep_their_activations_alone() -> None:
         y = xp.tanh(y @ weight)
     loss = xp.sum(y * y)
     held = arrays_held(function([x], gradients(loss, weights)), ARRAY)
-    assert held < 10 + 10 * 2.5 + 4.1  # activations, gradients of weights (2.5 arrays each) and temporaries
+    assert held < 10 + 10 * 2.5 + 4.5  # activations, gradients of weights (2.5 arrays each) and temporaries
 
 
 @composite(gradient=lambda g, out, x: g, name="test_same")
