@@ -58,13 +58,18 @@ ELEMENT float exp_begun(float r) {
 
 ELEMENT float exp_ended(float begun, float r) { return (begun * r + 5.0000001201e-1f) * r * r + r + 1.0f; }
 
-/* exp(x) = 2**n exp(r), 2**n in two factors, since it may be too large or too small for one. Of plain numbers: the loop in
-   loops/exponentials.h. */
+/* exp(x) = 2**n exp(r), 2**n in two factors, since it may be too large or too small for one. */
 ELEMENT float exp_float(float x) {
     i32 whole;
     float inside = x < -104.0f ? -104.0f : x, r = exp_remainder(inside > 89.0f ? 89.0f : inside, &whole);
     i32 half = whole >> 1;
     return exp_ended(exp_begun(r), r) * power_of_two(half) * power_of_two(whole - half);
+}
+
+ELEMENT float exp_float_of_plain(float x) {
+    i32 whole;
+    float r = exp_remainder(x, &whole);
+    return exp_ended(exp_begun(r), r) * power_of_two(whole);
 }
 
 ELEMENT i32 reported_by_exp_float(float x) {

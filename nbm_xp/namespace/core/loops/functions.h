@@ -38,9 +38,19 @@
         IN_PLACE FOR_EACH out[i] = NAME(x[i]);                                                                        \
     })
 
+/* A few, in parts of a constant size, of which the last may overlap the one before: elements one by one take longer. */
+static void exp_of_few(const float *x, i64 count, float *out) {
+    float last[FEW];
+    for (int l = 0; l < FEW; ++l)
+        last[l] = exp_float_of_plain(x[count - FEW + l]);
+    for (i64 i = 0; i + FEW < count; i += FEW)
+        IN_PLACE for (int l = 0; l < FEW; ++l) out[i + l] = exp_float_of_plain(x[i + l]);
+    memcpy(out + count - FEW, last, sizeof last);
+}
+
 enum { STAGES_PAY = 64 }; /* elements from which on exponentials in stages are faster than in one */
-REPORTING(exp_float, float, if (count < STAGES_PAY) IN_PLACE FOR_EACH out[i] = exp_float(x[i]);
-          else exponentials(x, 0.0f, count, out))
+REPORTING(exp_float, float, if (count >= STAGES_PAY) exponentials(x, 0.0f, count, out); else if (count >= FEW)
+          exp_of_few(x, count, out); else IN_PLACE FOR_EACH out[i] = exp_float_of_plain(x[i]))
 REPORTING(exp_double, double, IN_PLACE FOR_EACH out[i] = exp_double_of_plain(x[i]))
 REPORTING(expm1_float, float, IN_PLACE FOR_EACH out[i] = expm1_float_of_plain(x[i]))
 REPORTING(log1p_float, float, IN_PLACE FOR_EACH out[i] = log1p_float_of_plain(x[i]))
