@@ -18,7 +18,7 @@ from ..operations import IDENTITY_TAG, LINEAR_TAG, SUBGRAPH_TAG, Joint, declare
 from ..standard.creation import asarray, zeros, zeros_like
 from ..standard.data_types import astype
 from ..standard.indexing import stands_for_last
-from ..standard.manipulation import concat, matrix_transpose, reshape
+from ..standard.manipulation import concat, expand_dims, matrix_transpose, reshape
 from ..standard.sums import matmul, sum_to
 from ..standard.sums import sum as sum_
 from ..tensor import Tensor, record, result
@@ -193,16 +193,23 @@ def loop_rule(
     to_rows = [partial[node] for node in body.sequences if node in partial]
     factors = [factor for after, _ in sums.values() for term in after for factor in term.factors]
 
+    # Carried values that are an output of the step before: their stack would be a copy of that output's.
+    split = body.stop is None and body.truncate is None and not body.reverse and type(count) is int and count > 0
+    shifted = {
+        carry: (expand_dims(initial, axis=0), body.tap(new))
+        for carry, initial, new in zip(body.carries, initials, body.following, strict=True)
+        if split and carry in factors and new in body.outputs
+    }
     given = dict(zip(body.sequences, sequences, strict=True))
     stacks = {
         node: of_window(given[node] if node in given else out[body.tap(node)])
-        for node in residuals_of(body, [*following, *to_rows, *factors])
+        for node in residuals_of(body, [*following, *to_rows, *(node for node in factors if node not in shifted)])
     } | arriving
     reverse = LoopBody(
         sequences=list(stacks),
         carries=[*back.values(), *totals.values()],
         following=following,
-        outputs=list(dict.fromkeys(node for node in (*to_rows, *factors) if node not in stacks)),
+        outputs=list(dict.fromkeys(node for node in (*to_rows, *factors) if node not in stacks and node not in shifted)),
         reverse=not body.reverse,
         name=f"gradient of {body.name or 'scan'}",
     )
@@ -217,9 +224,17 @@ def loop_rule(
         stack = stacks[node]
         return stack if same_length(stack.node.shape[0], count) is True else stack[:count]
 
+    def over_steps(term: Term) -> list[Tensor]:
+        """Return the sum over the steps, in parts."""
+        if shifted.keys().isdisjoint(term.factors):
+            return [term.finish([stacked(factor) for factor in term.factors])]
+        first_step = [shifted[node][0] if node in shifted else stacked(node)[:1] for node in term.factors]
+        others = [out[shifted[node][1]][:-1] if node in shifted else stacked(node)[1:] for node in term.factors]
+        return [term.finish(first_step), term.finish(others)]
+
     def total(node: Node) -> Tensor:
         """Return the gradient in a captured value."""
-        parts = [term.finish([stacked(factor) for factor in term.factors]) for term in sums[node][0]]
+        parts = [part for term in sums[node][0] for part in over_steps(term)]
         if node in totals:
             parts.append(result(call, len(back) + list(totals).index(node)))
         return sum(parts[1:], start=parts[0])

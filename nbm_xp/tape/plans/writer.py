@@ -160,6 +160,9 @@ class PlanWriter:
 
     def _chain_groups(self, chain: Chain) -> list[Group]:
         """Return the statements of a chain: block by block for large arrays, else as without chains."""
+        shape = chain.members[0].shape
+        if all(type(size) is int for size in shape) and math.prod(shape) < library.LARGE:
+            return self._groups(chain.members)
         self._step += 1
         whole = self._groups(chain.members, "    ")
         block = block_of(chain, self.resolve)
