@@ -120,18 +120,20 @@ def compile_step(learner: Learner, rows: int | None) -> Function:
     if learner.also is not None:
         besides = learner.scaled(learner.also(parameters, data, counts[first:]))
     whole, offsets = with_means(parameters, states), None
+    of_data = [state[first:, :] for state in whole]
     if learner.balance is not None:
-        offsets, moved = learner.balance.followed([state[first:, :] for state in whole], counts[first:])
+        offsets, moved = learner.balance.followed(of_data, counts[first:])
         updates += moved
     elif learner.offsets is not None:
-        offsets = sliding_means(whole, counts, learner.offsets)
+        offsets = sliding_means(of_data, counts[first:], learner.offsets)
         updates += zip(learner.offsets, offsets, strict=True)
     scaled = learner.scaled(counts)
-    slopes = gradients(parameters, whole, scaled if learner.likelihood == 1.0 else learner.likelihood * scaled, offsets)
+    slopes = gradients(parameters, whole, scaled if learner.likelihood == 1.0 else learner.likelihood * scaled)
     if besides is not None:
         also = B.gradients(besides, list(parameters))
-        also = also if offsets is None else centred(parameters, also, offsets)
         slopes = [one + other for one, other in zip(slopes, also, strict=True)]
+    if offsets is not None:
+        slopes = centred(parameters, slopes, offsets)
     updates += _descent(learner, slopes, offsets)
     return B.function([given, sample_weights], [], updates=updates, name=phase.method.name)
 
@@ -174,14 +176,11 @@ def _shifts(parameters: Parameters, weights: Sequence[Array], offsets: Sequence[
     return shifts
 
 
-def gradients(
-    parameters: Parameters, states: Sequence[Array], counts: Array, offsets: Sequence[Array] | None = None
-) -> list[Array]:
+def gradients(parameters: Parameters, states: Sequence[Array], counts: Array) -> list[Array]:
     """Return the gradients, with respect to weights and biases, of the weighted sum of free energies of states.
 
     They are -x_i x_j and -x_i, with means for layers that are summed out: one product of all states for each
-    connection. For the centred model they are -(x_i - o_i)(x_j - o_j) and -x_i, because the weights of states sum to 0
-    and the constant between the two energies cancels.
+    connection.
 
     Parameters
     ----------
@@ -189,28 +188,26 @@ def gradients(
     states : sequence of Tensor
         Result of `with_means`.
     counts : Tensor of shape (states,)
-        Weights of the states, with sum 0.
-    offsets : sequence of Tensor, one for each layer, or None
-        Offsets of the centred model; None for the plain model.
+        Weights of the states.
     """
-    moved = states if offsets is None else [state - offset for state, offset in zip(states, offsets, strict=True)]
     found, down = [], -counts
     for low, high in parameters.topology.connections:
-        found.append(B.dot(B.transpose(moved[low]), down[:, None] * moved[high]))
+        found.append(B.dot(B.transpose(states[low]), down[:, None] * states[high]))
     return [*found, *(B.dot(down, state) for state in states)]
 
 
 def centred(parameters: Parameters, gradients: Sequence[Array], offsets: Sequence[Array]) -> list[Array]:
-    """Return the gradients of any loss with respect to weights and centred biases, from those of plain parameters."""
+    """Return the gradients of any loss with respect to weights and centred biases, from those of plain parameters.
+
+    Of free energies, with weights of states that sum to 0, they are the products -(x_i - o_i)(x_j - o_j) and -x_i.
+    """
     count = len(parameters.weights)
     of_weights, of_biases = list(gradients[:count]), gradients[count:]
     # With constant centred biases, the plain biases depend on the weights by -Σ_j W_lj o_j.
     for place, (low, high) in enumerate(parameters.topology.connections):
-        of_weights[place] = (
-            of_weights[place]
-            - of_biases[low][:, None] * offsets[high][None, :]
-            - offsets[low][:, None] * of_biases[high][None, :]
-        )
+        left = B.stack([of_biases[low], offsets[low]], axis=1)
+        right = B.stack([offsets[high], of_biases[high]], axis=0)
+        of_weights[place] = of_weights[place] - B.dot(left, right)
     return [*of_weights, *of_biases]
 
 
@@ -235,13 +232,12 @@ def sliding_means(states: Sequence[Array], sample_weights: Array, offsets: Seque
     Parameters
     ----------
     states : sequence with a Tensor for each layer
-        States of the negative phase and of the data, as `with_means` returns them.
+        States of the data, as `with_means` returns them.
     sample_weights : Tensor
-        Weights of the states: positive for those of the data, with sum 1, negative for the others.
+        Weights of the rows, with sum 1.
     offsets : sequence of Variables, one for each layer
     """
-    of_data = B.maximum(sample_weights, 0.0)
-    means = [B.dot(of_data, state) for state in states]
+    means = [B.dot(sample_weights, state) for state in states]
     return [B.stop_gradient(old + SLIDING * (mean - old)) for old, mean in zip(offsets, means, strict=True)]
 
 

@@ -28,7 +28,7 @@ from .libraries import host_namespace
 # How many elements a block has at most: so many that calls cost little, so few that all its values fit into caches.
 BLOCK = 1 << 16
 
-_LEAST = 1 << 13
+_LEAST = 1 << 15
 # How small a part of the arrays a block is, if that has as many elements as `_LEAST`.
 _PART = 100
 
@@ -36,7 +36,7 @@ _PART = 100
 _AT_ONCE = 128
 
 # From how many elements on arrays are taken in blocks; below, nothing is won.
-LARGE = 1 << 18
+LARGE = 1 << 20
 
 
 @dataclass(frozen=True)

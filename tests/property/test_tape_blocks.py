@@ -268,7 +268,7 @@ class TestWhatRuns:
 
 
 class TestMemory:
-    SIZE = 1 << 20
+    SIZE = 1 << 22
 
     def held(self, run: Callable[..., Any], *arrays: Any) -> float:
         """The most that a call holds at once, results included, in arrays."""

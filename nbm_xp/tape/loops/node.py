@@ -209,7 +209,7 @@ def loop_rule(
         sequences=list(stacks),
         carries=[*back.values(), *totals.values()],
         following=following,
-        outputs=list(dict.fromkeys(node for node in (*to_rows, *factors) if node not in stacks and node not in shifted)),
+        outputs=list({node: None for node in (*to_rows, *factors) if node not in stacks and node not in shifted}),
         reverse=not body.reverse,
         name=f"gradient of {body.name or 'scan'}",
     )
