@@ -28,7 +28,7 @@ def _packed(x: Any, y: Any) -> Any:
 
 
 CASES: list[Foreign] = [
-    foreign("rearrange", lambda x: einops.rearrange(x, "b (h p) w -> b w p h", p=2), X),
+    foreign("rearrange", lambda x: _uncached(einops.rearrange, x, "b (h p) w -> b w p h", p=2), X),
     foreign("reduce-mean", lambda x: _uncached(einops.reduce, x, "b (h 2) (w 3) -> b h w", "mean"), X),
     foreign("reduce-max", lambda x: _uncached(einops.reduce, x, "b h w -> b w", "max"), X),
     foreign("reduce-prod", lambda x: _uncached(einops.reduce, x, "b h w -> w", "prod"), X),
