@@ -134,6 +134,7 @@ def test_integers_between_floats_with_whole_values(package: Any) -> None:
         old.randint(0, 1.5)
 
 
+@pytest.mark.filterwarnings("ignore:`(in1d|trapz)` is deprecated:DeprecationWarning")  # NumPy 2.1 still has them
 def test_names_of_numpy_that_went(package: Any) -> None:
     (old,) = package(old="import numpy as np\n")
     x = np.asarray([[3.0, 1.0], [2.0, 0.0]])

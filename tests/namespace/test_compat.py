@@ -114,7 +114,7 @@ ON_JAX: dict[str, Call] = {
     "rank of empty matrices": lambda xp, of: _ranks_of_empty(xp, of),
 }
 REFUSALS = (
-    AttributeError, IndexError, TypeError, ValueError, AssertionError, RuntimeError, UserWarning,
+    AttributeError, LookupError, TypeError, ValueError, AssertionError, RuntimeError, UserWarning,
     np.exceptions.ComplexWarning,
 )  # fmt: skip
 

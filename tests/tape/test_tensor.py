@@ -38,7 +38,8 @@ OTHERS = {
 def test_operators_with_what_is_not_recorded(op: Callable[..., Any], other: Any, dtype: str) -> None:
     array = np.asarray([[0.5, 1.5, 2.5], [1.0, 2.0, 3.0]], dtype=dtype)
     x = Variable(array)
-    for result, expected in ((op(x, other), op(array, other)), (op(other, x), op(other, array))):
+    numpys = np.power if op is operator.pow else op  # before NumPy 2.3, float32 ** np.int64(2) is float32
+    for result, expected in ((op(x, other), numpys(array, other)), (op(other, x), numpys(other, array))):
         assert isinstance(result, Tensor)
         assert result.dtype == str(expected.dtype)
         np.testing.assert_allclose(evaluate(result), expected, rtol=1e-6, strict=True)
