@@ -61,8 +61,9 @@ def test_through_a_reshape() -> None:
         x = xp.asarray(A) * 1.0
         xp.reshape(x, (-1,), **how)[5] = -1.0
         xp.reshape(x[1:], (2, 2, 2), **how)[0, 1, 1] = -2.0
+        xp.reshape(x[2, 0], (1,), **how)[0] = -3.0
         wanted = A.copy()
-        wanted[1, 1], wanted[1, 3] = -1.0, -2.0
+        wanted[1, 1], wanted[1, 3], wanted[2, 0] = -1.0, -2.0, -3.0
         np.testing.assert_array_equal(evaluate(x), wanted)
     copied = xp.reshape(x, (-1,), copy=True)
     copied[0] = 50.0
@@ -128,6 +129,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a broadcast": (lambda: xp.broadcast_to(xp.asarray(A) * 1.0, (2, 3, 4)), ValueError, "reading only"),
     "a diagonal": (lambda: xp.linalg.diagonal(xp.asarray(A) * 1.0), ValueError, "reading only"),
     "a real part": (lambda: xp.real(xp.asarray(A) * 1j), ValueError, "reading only"),
+    "reshaped rows": (lambda: xp.reshape((xp.asarray(A) * 1.0)[::2], (-1,)), ValueError, "copy=True or copy=False"),
     "a reshaped transpose": (lambda: xp.reshape((xp.asarray(A) * 1.0).T, (-1,)), ValueError, "copy=True or copy=False"),
 }
 

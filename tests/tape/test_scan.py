@@ -91,6 +91,12 @@ class TestUpdates:
             assert float(count) == 3.0
         assert total.get_value().tolist() == [12.0, 18.0]
 
+    def test_steps_that_differ_in_the_variables_they_update_share_no_plan(self) -> None:
+        one, other = Variable(5.0), Variable(3.0)
+        for step, value in [(lambda: one - other, 2.0), (lambda: other - one, -2.0)]:
+            _, updates = scan(lambda step=step: {one: step(), other: other}, n_steps=1)
+            assert float(updates[one]) == value
+
     def test_only_updates_which_are_cast_to_the_dtype_of_their_variable(self) -> None:
         total = Variable(np.zeros(2), dtype="int32")
         outputs, updates = scan(lambda row: {total: total + row}, Variable(ROWS))

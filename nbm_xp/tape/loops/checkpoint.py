@@ -52,7 +52,7 @@ class Remade:
 
     def within(self) -> tuple[list[Node], list[Node], list[Node], Hashable]:
         """Return the placeholders, the captured values, the results and the settings of the call."""
-        return self.inputs, self.captured, self.outputs, (self.again, not self.updates)
+        return self.inputs, self.captured, self.outputs, self.again
 
     def state_updates(self, call: Node) -> dict[Variable, Tensor]:
         """Return the new values of variables after the call."""

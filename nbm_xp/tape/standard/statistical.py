@@ -249,7 +249,7 @@ def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Ten
     return sum_(x if x.dtype == boolean else x != 0, axis=axis, keepdims=keepdims)
 
 
-def _position(name: str) -> Callable[..., Tensor]:
+def _position(name: str, which: str) -> Callable[..., Tensor]:
     op = along_axes(
         name,
         lambda x, *, axis, keepdims: (reduced_shape(x.shape, (axis,), keepdims), int64),
@@ -268,12 +268,11 @@ def _position(name: str) -> Callable[..., Tensor]:
         check_some(x, [place], name)
         return record(op, x, axis=place, keepdims=keepdims)
 
-    which = "largest" if name == "argmax" else "smallest"
     return published(name, function, f"The position of the {which} element along an axis; the first at a tie.")
 
 
-argmax = _position("argmax")
-argmin = _position("argmin")
+argmax = _position("argmax", "largest")
+argmin = _position("argmin", "smallest")
 
 
 def _unsorted(g: Tensor, out: Tensor, x: Tensor, *, axis: int, descending: bool, stable: bool) -> Tensor:
