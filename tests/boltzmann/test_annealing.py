@@ -70,6 +70,8 @@ def test_estimates_by_them_are_right(make: Any, way: str) -> None:
     for seed in range(3):
         found = getattr(model, way)(200, "adaptive", random_state=seed)
         assert found.log_z_low < exact < found.log_z_high
+        bounds = (np.asarray([found.log_z_low, found.log_z_high]) - found.log_z) * (1 if way == "ais" else -1)
+        assert sorted(np.expm1(bounds) / found.standard_error) == pytest.approx([-3, 3])  # of Z, in reverse of 1 / Z
         assert found.effective_runs > 150
 
 

@@ -31,6 +31,8 @@ def test_held_layers_stay_and_are_seen() -> None:
     *_, last = chains.walk(chains.start(4, 6), 4, 0, 2)
     inputs = model.components_ @ held + model.intercept_hidden_
     assert np.allclose(last.shown[0], (1 / (1 + np.exp(-inputs)))[:, None] + np.zeros(6), atol=1e-6)
+    stay = Chains(Machine.of(model), 1, layers=(1, 0), clamp={0: held}).collect(4, 6, 0)
+    assert stay.shape == (6, 32) and (stay[:, 12:] == held).all()
     each = np.eye(10, 20)
     *_, of_rows = Chains(Machine.of(model), 1, layers=(1,), means=True, clamp={0: each}).walk(
         chains.start(4, 6), 4, 0, 1

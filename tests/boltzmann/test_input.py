@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import OneHotEncoder
 
+from nbm_xp import set_floatx
 from nbm_xp.boltzmann import DBM, PCD, RBM, SGD, Imputer, RBMClassifier
 from nbm_xp.machines.minibatches import WINDOW, minibatches
 from tests.helpers.libraries import DASK, LIBRARIES, Library, guard, libraries
@@ -200,6 +201,8 @@ def test_parameters_that_are_whole_numbers_make_a_model_as_others_do() -> None:
     assert whole.components_.dtype == "float64"
     np.testing.assert_array_equal(whole.sample(8, 5), as_floats.sample(8, 5))
     assert whole.log_partition() == as_floats.log_partition()
+    set_floatx("float64")
+    assert RBM(2, n_iter=0).fit(GOOD).components_.dtype == "float32"  # of the rows
 
 
 def test_the_exact_partition_function_has_its_limit() -> None:

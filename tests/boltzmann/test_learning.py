@@ -142,9 +142,11 @@ def test_sparse_rows_become_dense_a_few_at_a_time(monkeypatch: pytest.MonkeyPatc
         return to_array(self, order=order)
 
     monkeypatch.setattr(type(rows), "toarray", noted)
-    RBM(2, n_iter=1, batch_size=50, random_state=0).fit(rows)
+    rbm = RBM(2, n_iter=1, batch_size=50, random_state=0).fit(rows)
     assert max(seen) <= 1024
     assert sum(count == 50 for count in seen) == 100
+    np.testing.assert_allclose(rbm.transform(rows), rbm.transform(dense), rtol=1e-6)
+    assert max(seen) < 5000
 
 
 @pytest.mark.parametrize(

@@ -175,6 +175,11 @@ def test_a_library_without_its_device_is_refused_in_one_line(monkeypatch: pytest
     assert said in refused("train", "--library", "numpy")
 
 
+def test_a_bad_setting_is_refused_before_any_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NBM_XP_FLOATX", "beerfloat")
+    assert "environment variable NBM_XP_FLOATX" in refused("check-bits", "norm")
+
+
 def test_a_library_that_is_not_installed_is_refused_with_what_to_install() -> None:
     absent = [name for name in ("cupy", "torch", "jax") if name not in nbm_xp.installed_libraries()]
     if not absent:
@@ -289,7 +294,7 @@ def test_the_demo_does_all_it_should() -> None:
     assert result.exit_code == 0, result.output
     assert sorted(os.listdir("made")) == ["demo.png", MODEL]
     assert pathlib.Path("made/demo.png").read_bytes().startswith(PNG)
-    for expected in ("1,437 to train on, 360 to test", "independent pixels", "exact"):
+    for expected in ("1,437 to train on, 360 to test", "independent pixels", "-25.2", "exact"):
         assert expected in result.stdout
     model = RBM.load(f"made/{MODEL}")
     test = inputs.read_rows("digits")[:100]

@@ -42,6 +42,7 @@ def test_numbers_alone_are_arrays_of_floatx_in_the_default_library(name: str) ->
     (lambda: B.cast(3, "float32"), np.asarray(3.0, dtype="float32")),
     (lambda: B.abs(-3), np.asarray(3)),
     (lambda: B.any([False, True]), np.asarray(True)),
+    (lambda: K.argmax([[[1, 5], [7, 2]], [[0, 9], [3, 4]]], axis=(0, 2)), np.asarray([3, 0])),
     (lambda: B.zeros_like([1, 2]), np.zeros(2, dtype="int64")),
     (lambda: B.one_hot([1], 2), np.asarray([[0.0, 1.0]], dtype="float32")),
     (lambda: B.stack([1, np.ones(())]), np.asarray([1.0, 1.0])),
@@ -90,6 +91,7 @@ def test_integers_average_to_floatx(library: Library) -> None:
     ("call", "error"),
     [
         (lambda: shaping.reverse(ONES, 5), ValueError),
+        (lambda: B.diag(np.ones(())), ValueError),
         (lambda: B.logdiffexp(np.ones(())), ValueError),
         (lambda: B.placeholder(ndim=2, sparse=True), NotImplementedError),
         (lambda: B.get_value(Variable(ONES) * 2), TypeError),

@@ -229,9 +229,10 @@ NESTED = header("-" * 9000 + "1\n")
         (lambda: archived(NESTED), "header"),
         (lambda: archived(header("{'descr': '<f8', 'fortran_order': False, 'shape': (-3,), }\n")), "header claims"),
         (lambda: archived(b"\x93NUMPY\x09\x00"), "version"),
+        (lambda: header("{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }\n") + b"1", "without a name"),
         pytest.param(bomb, "times as many as it holds", marks=pytest.mark.slow),
     ],
-    ids=["shape", "nested", "negative", "version", "bomb"],
+    ids=["shape", "nested", "negative", "version", "one array", "bomb"],
 )
 def test_archives_claim_no_more_than_they_hold(tmp_path: pathlib.Path, content: Callable[[], bytes], says: str) -> None:
     (tmp_path / "x.npz").write_bytes(content())
