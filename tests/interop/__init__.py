@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -20,6 +19,9 @@ TABLES = {
     "xarray": "xarray_functions",
 }
 """The modules of the tables, by the packages that they are of."""
+
+SINCE = {"scipy": "1.17", "sklearn": "1.8"}
+"""The first releases of which all functions of the tables take arrays of other libraries."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +61,13 @@ def foreign(name: str, call: Callable[..., Any], *arrays: Any, **fields: Any) ->
 
 
 def cases(chosen: Callable[[Foreign], bool] = lambda case: True) -> pytest.MarkDecorator:
-    """A test of the chosen cases of all packages. A package that is not installed is a visible skip."""
+    """A test of the chosen cases of all packages. A package that is not installed, or is too old, is a visible skip."""
     found: list[Any] = []
     for package, table in TABLES.items():
-        if find_spec(package) is None:
-            found.append(pytest.param(None, id=package, marks=pytest.mark.skip(reason=f"{package} is not installed")))
+        try:
+            pytest.importorskip(package, SINCE.get(package))
+        except pytest.skip.Exception as skipped:
+            found.append(pytest.param(None, id=package, marks=pytest.mark.skip(reason=str(skipped))))
             continue
         module = import_module(f"tests.interop.{table}")
         found += [pytest.param(case, id=str(case)) for case in module.CASES if chosen(case)]
