@@ -327,6 +327,7 @@ ENTRANCES = pytest.mark.parametrize(
     "enter",
     [
         pytest.param(B.sigmoid, id="a function"),
+        pytest.param(B.mean, id="a reduction"),
         pytest.param(lambda x: B.dot(np.ones((2, 2)), x), id="beside an array"),
         pytest.param(to_numpy, id="to_numpy"),
         pytest.param(lambda x: to_numpy([x[0], x[1]]), id="in a list"),
@@ -357,7 +358,7 @@ def test_a_masked_array_is_refused_and_keeps_its_mask(enter: Callable[[Any], Any
 def test_so_are_blocks_of_them(enter: Callable[[Any], Any]) -> None:
     da = pytest.importorskip("dask.array")
     for lazy in (da.from_array(MASKED, chunks=1), da.ma.masked_greater(da.ones((2, 2)), 0.5) + 1.0):
-        B.sigmoid(da.ones((2, 2)))  # an array of the same type
+        B.mean(B.sigmoid(da.ones((2, 2))))  # an array of the same type
         with pytest.raises(TypeError, match="its mask would be lost"):
             enter(lazy)
         assert library_name(da.ma.filled(lazy, 0.0)) == "dask"

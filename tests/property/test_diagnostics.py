@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.graphs import GraphMachine, MixingWarning, edwards_anderson, lattice, random_regular
-from nbm_xp.machines.diagnostics import mixing, monte_carlo_error, r_hat
+from nbm_xp.machines.diagnostics import mixing, monte_carlo_error, r_hat, report
 
 SEEDS = np.random.SeedSequence(29).spawn(1000)
 
@@ -51,6 +51,8 @@ def test_r_hat_is_that_of_known_spreads() -> None:
     assert r_hat(np.sign(shifts) + 0 * x) == math.inf
     assert np.isnan(r_hat(0 * x))
     assert monte_carlo_error(x) == pytest.approx(1 / math.sqrt(x.size), rel=0.1)
+    here, far = (report({"energy": (x + mean, None)}).attributes for mean in (0.0, 1e9))
+    assert far == pytest.approx(here, rel=1e-4)  # large systems have energies far from 0
 
 
 def test_few_independent_draws_are_no_evidence() -> None:

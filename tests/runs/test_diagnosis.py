@@ -34,13 +34,15 @@ def test_independent_draws_count_as_many_and_agree(tmp_path: pathlib.Path) -> No
     assert found["mean"].iloc[-1] == 1.0
 
 
-def test_chains_that_stay_where_they_are_do_not_agree(tmp_path: pathlib.Path) -> None:
-    """Strong weights: units 0 and 1 are alike, and their chains do not leave the state they find."""
-    model = RBM.from_parameters(np.full((1, 2), 40.0), np.array([-40.0]), np.array([-20.0, -20.0]))
-    with pytest.warns(MixingWarning, match=r"visible_mean \(R-hat inf.*training=") as told:
+@pytest.mark.parametrize(("sign", "name"), [(1, "visible_mean"), (-1, "visible_projection")])
+def test_chains_that_stay_where_they_are_do_not_agree(tmp_path: pathlib.Path, sign: int, name: str) -> None:
+    """Strong weights: units 0 and 1 are alike, or never, and their chains do not leave the state they find."""
+    signs = np.array([1.0, sign])
+    model = RBM.from_parameters(40 * signs[None], [-20.0 * signs.sum()], -20 * signs)
+    with pytest.warns(MixingWarning, match=rf"{name} \(R-hat inf.*training=") as told:
         run = sample(model, tmp_path / "run", 8, 100, random_state=4)
     assert [warning.filename for warning in told] == [__file__]
-    assert open_dataset(run.path).attrs["visible_mean_r_hat"] == np.inf
+    assert open_dataset(run.path).attrs[f"{name}_r_hat"] == np.inf
     found = diagnose(run.path, units=[1], free_energy=False)
     assert list(found.index) == ["unit 1"]
     assert not found.r_hat.iloc[0] < 1.5

@@ -82,7 +82,7 @@ def test_the_model_given_is_left_as_it_is(tmp_path: pathlib.Path) -> None:
 
 
 def test_weights_of_rows_are_kept_until_the_end(tmp_path: pathlib.Path) -> None:
-    weights = np.random.default_rng(1).random(len(ROWS)).astype("float32")
+    weights = np.random.default_rng(1).random(len(ROWS))
     model = RBM(3, n_iter=5, random_state=5)
     broken_off(tmp_path / "run", model, 2, sample_weight=weights, checkpoint_every=1)
     resume(tmp_path / "run")
