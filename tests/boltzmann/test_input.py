@@ -235,6 +235,8 @@ def test_minibatches_hold_every_row_once_in_windows() -> None:
     length = WINDOW // 10 * 10
     assert all(np.ptp(batch // length) == 0 for batch in batches)
     np.testing.assert_array_equal(np.concatenate([rows for rows, _ in minibatches(X, 10)]), X)
+    shuffled, _ = next(minibatches(X[:9], 10, np.random.default_rng(1).random))  # one window: a draw for each row alone
+    assert shuffled[:, 0].tolist() == np.random.default_rng(1).random(9).argsort().tolist()
 
 
 def test_sparse_rows_of_several_kinds_are_held_to_the_kinds_of_their_columns() -> None:

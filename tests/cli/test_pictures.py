@@ -71,6 +71,5 @@ def test_what_was_watched_is_shown_without_the_data(figure: Figure) -> None:
 
 
 def test_weights_of_chains_are_drawn_as_their_estimates_of_log_z(figure: Figure) -> None:
-    axes = figure.subplots()
-    panels.weights(axes, estimate(np.linspace(499.0, 501.0, 40), 10))
+    panels.weights(axes := figure.subplots(), estimate(np.linspace(499.0, 501.0, 40), 10))
     assert (axes.patches[0].get_x(), axes.patches[-1].get_corners()[2][0]) == pytest.approx((499.0, 501.0))

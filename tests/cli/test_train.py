@@ -145,8 +145,7 @@ def test_the_last_pass_of_so_many_hours_is_known_before_it_begins(monkeypatch: p
     )
     found = told(*SMALL, "--training", "ptt", "--hours", str(7.2 / 3600))
     assert found["epochs"] == len(said) == said[-1] == 6
-    learnt = RBM.load(f"run/{MODEL}")
-    assert learnt.schedule == "auto" and "mean.steps" not in learnt.state_.variables
+    assert (learnt := RBM.load(f"run/{MODEL}")).schedule == "auto" and "mean.steps" not in learnt.state_.variables
 
 
 def test_no_epoch_makes_a_model_all_the_same() -> None:
