@@ -154,9 +154,11 @@ def test_scores_do_not_depend_on_the_gauge(library: Library) -> None:
     couplings = couplings + couplings.transpose(2, 3, 0, 1)
     fields = random.normal(size=(6, 3, 6, 1)) + random.normal(size=(6, 1, 6, 3))
     with guard():
-        plain = contact_scores(library.array(couplings), gap=None)
-        shifted = contact_scores(library.array(couplings + fields), gap=None)
-        centred = zero_sum(library.array(couplings + fields))
+        plain, shifted, centred = library.at_once(
+            lambda x, y: (contact_scores(x, gap=None), contact_scores(y, gap=None), zero_sum(y)),
+            couplings,
+            couplings + fields,
+        )
     np.testing.assert_allclose(library.numpy(plain), library.numpy(shifted), atol=1e-12)
     np.testing.assert_allclose(library.numpy(centred).sum(axis=3), 0, atol=1e-12)
     scores = library.numpy(plain)

@@ -113,6 +113,15 @@ class Library:
             result = result.map_blocks(inner.asarray, meta=inner.asarray(np.empty((0,) * host.ndim, host.dtype)))
         return result
 
+    def at_once(self, function: Callable[..., Any], *values: Any) -> Any:
+        """What a function of arrays gives; JAX compiles it whole, in the time of a few operations one by one."""
+        arrays = list(map(self.array, values))
+        if self.name == "jax":
+            import jax
+
+            return jax.jit(function)(*arrays)
+        return function(*arrays)
+
     def numpy(self, x: Any) -> Any:
         """A result, which must be an array of this library, as a NumPy array; of a tuple, each element."""
         if isinstance(x, (tuple, list)):

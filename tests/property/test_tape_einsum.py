@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,16 @@ def arrays_for(subscripts: str) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("library", libraries(without=("numpy-readonly", "dask-one", "dask-singles")), indirect=True)
 def test_value(library: Library) -> None:
-    for subscripts in SUBSCRIPTS:
-        arrays = arrays_for(subscripts)
-        got = library.numpy(einsum(subscripts, *map(library.array, arrays)))
+    given_arrays = [arrays_for(subscripts) for subscripts in SUBSCRIPTS]
+
+    def products(*arrays: Any) -> list[Any]:
+        rest = iter(arrays)
+        return [
+            einsum(each, *itertools.islice(rest, len(own))) for each, own in zip(SUBSCRIPTS, given_arrays, strict=True)
+        ]
+
+    found = library.numpy(library.at_once(products, *itertools.chain(*given_arrays)))
+    for subscripts, arrays, got in zip(SUBSCRIPTS, given_arrays, found, strict=True):
         want = np.einsum(subscripts, *arrays)
         assert got.shape == want.shape
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12, err_msg=subscripts)

@@ -86,8 +86,8 @@ def test_gradient_is_the_same_on_every_library(case: Case, library: Library) -> 
     """To first order where each step is laid out or compiled: in the second the same functions come again."""
     order = 1 if library.name in ("dask", "jax") and not EVERYWHERE else case.order
 
-    def run(make: Any) -> list[Any]:
-        variables = [Variable(make(array)) for array in case.arrays]
+    def run(*arrays: Any) -> list[Any]:
+        variables = list(map(Variable, arrays))
         floating = [v for v in variables if v.dtype in DOUBLES]
         first = gradients(inner_product(case.call(xp, *variables), seed=1), floating, disconnected="zero")
         found = list(first)
@@ -96,7 +96,7 @@ def test_gradient_is_the_same_on_every_library(case: Case, library: Library) -> 
             found += gradients(second, floating, disconnected="zero")
         return evaluate([*found, *variables])[: len(found)]  # with the variables: a gradient may depend on none of them
 
-    for got, want in zip(run(library.array), run(np.asarray), strict=True):
+    for got, want in zip(library.at_once(run, *case.arrays), run(*case.arrays), strict=True):
         np.testing.assert_allclose(library.numpy(got), want, rtol=1e-9, atol=1e-9, strict=True)
 
 
