@@ -88,10 +88,7 @@ def test_a_schedule_that_gives_no_rate_is_refused(factor: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"layers": [5, 4]}, "X has 6 features, but layers begin with 5 visible units"),
-    ],
+    ("options", "message"), [({"layers": [5, 4]}, "X has 6 features, but layers begin with 5 visible units")]
 )
 def test_bad_hyperparameters_are_refused(options: dict[str, Any], message: str) -> None:
     model = DBM(**{"layers": [6, 4, 3]} | options)

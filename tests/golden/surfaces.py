@@ -214,12 +214,6 @@ QUIRKS: dict[str, Right] = {
     **{f"batch_dot/quirk-4x4-{axes}": by_the_first_axis(*letters) for axes, letters in BATCHES.items()},
 }
 
-KERAS2 = System(
-    keras2,
-    quirks=QUIRKS,
-    statistic=check_sample,
-    of_lazy={"ctc_decode": check_padded},
-    listed=True,
-)
+KERAS2 = System(keras2, quirks=QUIRKS, statistic=check_sample, of_lazy={"ctc_decode": check_padded}, listed=True)
 
 SURFACES: dict[str, System] = {"natural_bm": NATURAL_BM, "keras1": KERAS1, "keras2": KERAS2}

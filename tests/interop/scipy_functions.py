@@ -95,10 +95,7 @@ def _monte_carlo(x: Any) -> Any:
     xp = array_namespace(x)
     drawn = np.random.default_rng(0)
     return stats.monte_carlo_test(
-        x,
-        lambda size: xp.asarray(drawn.normal(size=size)),
-        lambda a, axis: xp.mean(a, axis=axis),
-        n_resamples=9,
+        x, lambda size: xp.asarray(drawn.normal(size=size)), lambda a, axis: xp.mean(a, axis=axis), n_resamples=9
     ).statistic
 
 

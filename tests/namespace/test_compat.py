@@ -21,11 +21,7 @@ from tests.helpers.libraries import DASK, Library, guard, libraries, why_not
 
 RNG = np.random.default_rng(99)
 SQUARE = RNG.normal(size=(6, 6)) + 4 * np.eye(6)
-ORIGINALS = {
-    "dask": "array_api_compat.dask.array",
-    "torch": "array_api_compat.torch",
-    "jax": "jax.numpy",
-}
+ORIGINALS = {"dask": "array_api_compat.dask.array", "torch": "array_api_compat.torch", "jax": "jax.numpy"}
 
 NANS = np.asarray([1.0, np.nan, 0.0, np.nan, 1.0])
 HALVES = np.linspace(1, 100, 400, dtype="float16")

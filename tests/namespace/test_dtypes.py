@@ -33,9 +33,7 @@ from nbm_xp.namespace import (
 from tests.helpers.known import told
 from tests.helpers.libraries import DASK, Library, guard, libraries
 
-LACKING = {
-    ("array_api_strict", "float16"): "not in the standard",
-}
+LACKING = {("array_api_strict", "float16"): "not in the standard"}
 
 
 def has(library: Library, *names: str) -> bool:

@@ -118,10 +118,7 @@ def failures(make: Callable[[], Any], look: Callable[[Any], Any], calls: Any) ->
     "library", libraries("numpy", "dask-halves", "array_api_strict", "torch", *AGAIN, without=SAME)
 )
 def test_generators_stay_where_they_are(library: Library) -> None:
-    assert set(GENERATOR) == {name for name in dir(Generator) if not name.startswith("_")} - {
-        "state",
-        "library",
-    }
+    assert set(GENERATOR) == {name for name in dir(Generator) if not name.startswith("_")} - {"state", "library"}
     calls = cases(Generator, [*GENERATOR.items(), *FURTHER], BAD if library.name == "numpy" else FEW)
     count, moved = failures(lambda: Generator(5, library.name), lambda g: g.state, calls)
     assert moved == []

@@ -17,10 +17,7 @@ stats: Any = pytest.importorskip("scipy.stats")
 
 FALSE_ALARM = 1e-9
 
-OTHERWISE = {
-    "bit_generator": "the state of a generator is its `state`",
-    "spawn": "the number of children is called n",
-}
+OTHERWISE = {"bit_generator": "the state of a generator is its `state`", "spawn": "the number of children is called n"}
 """What is not as NumPy has it, and why."""
 
 DEFAULTS = {("standard_exponential", "method")}

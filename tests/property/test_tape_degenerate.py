@@ -49,11 +49,7 @@ FUNCTIONS: dict[str, Function] = {
     "in a loop": lambda x: scan(lambda h: h + xp.sum(spectrum(x) ** 2) * h, outputs_info=x, n_steps=2)[0][-1, 0, 1],
     "in a checkpoint": lambda x: checkpoint(lambda a: xp.sum(spectrum(a) ** 2) ** 2)(x),
 }
-EQUAL = {
-    "identity": np.eye(3),
-    "two of three": (Q * [2.0, 2.0, 5.0]) @ Q.T,
-    "apart": (Q * [1.0, 2.0, 4.0]) @ Q.T,
-}
+EQUAL = {"identity": np.eye(3), "two of three": (Q * [2.0, 2.0, 5.0]) @ Q.T, "apart": (Q * [1.0, 2.0, 4.0]) @ Q.T}
 
 
 @pytest.mark.parametrize("matrix", EQUAL)

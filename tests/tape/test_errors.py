@@ -11,17 +11,7 @@ import cloudpickle
 import numpy as np
 import pytest
 
-from nbm_xp.tape import (
-    Tensor,
-    Variable,
-    function,
-    gradients,
-    ifelse,
-    operation,
-    placeholder,
-    register_gradient,
-    scan,
-)
+from nbm_xp.tape import Tensor, Variable, function, gradients, ifelse, operation, placeholder, register_gradient, scan
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.printing import described_location
 

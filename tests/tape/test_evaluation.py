@@ -11,13 +11,7 @@ import pytest
 
 from nbm_xp.namespace import library_name, use_backend
 from nbm_xp.rng import RandomStreams
-from nbm_xp.tape import (
-    Variable,
-    as_tensor,
-    evaluate,
-    gradients,
-    placeholder,
-)
+from nbm_xp.tape import Variable, as_tensor, evaluate, gradients, placeholder
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.evaluation import BUDGET, look
 from tests.helpers.calls import counted, runs_of
