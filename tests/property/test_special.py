@@ -19,6 +19,7 @@ from nbm_xp.tape import Variable, evaluate, function, grad, placeholder
 from nbm_xp.tape import namespace as tape_xp
 from tests.helpers.gradcheck import check_gradient
 from tests.helpers.libraries import Library, libraries
+from tests.interop import SINCE
 
 scipy_special = pytest.importorskip("scipy.special")
 
@@ -158,6 +159,7 @@ EDGES = [
 @pytest.mark.parametrize("name", dict.fromkeys(name for name, _, _ in EDGES))
 def test_limits(name: str) -> None:
     """Of SciPy's functions, and of our own forms."""
+    pytest.importorskip("scipy", SINCE["scipy"])
     points, limits = zip(*((values, limit) for each, values, limit in EDGES if each == name), strict=True)
     columns = tuple(map(np.asarray, zip(*points, strict=True)))
     np.testing.assert_allclose(called(special, name, columns), limits, rtol=1e-6)
@@ -259,6 +261,7 @@ def test_numbers_and_refusals() -> None:
 
 def test_scipy_finds_them_for_tensors() -> None:
     """SciPy's own functions, given Tensors, record ours."""
+    pytest.importorskip("scipy", SINCE["scipy"])
     x = Variable(np.asarray([0.5, 2.0]))
     for name in ("gammaln", "psi", "erfcx", "ndtri", "i0e", "entr"):
         tensor = getattr(scipy_special, name)(x)
