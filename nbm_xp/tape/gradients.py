@@ -212,7 +212,7 @@ class _Backward:
             return found
         if zeros:
             found = cotangent if found is before else _with_zeros(as_tensor(found), zeros)
-        elif not isinstance(found, Tensor):
+        else:
             found = as_tensor(found)
         narrow = (arg.shape == node.shape or same_shape(arg.shape, node.shape)) and _broadcasts(
             found.node.shape, node.shape

@@ -49,7 +49,7 @@ def test_clusters_are_the_same_on_every_library(rule: str, library: Library) -> 
 
 
 def test_clusters_are_found_on_chains_of_units_in_any_order() -> None:
-    count = 500
+    count = 25_000  # with whose square, for two chains, no int32 would do
     order = np.random.default_rng(1).permutation(count)
     graph = Graph(count, order[:-1], order[1:])
     machine = GraphMachine(graph, couplings=20.0)

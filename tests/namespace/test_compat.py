@@ -181,8 +181,10 @@ def test_dask_large_matrices(shape: tuple[int, int], dtype: str) -> None:
         square = xp.asarray(value @ value.conj().T + 70 * np.eye(shape[0], dtype=dtype)).rechunk((11, 8))
         lower, upper = xp.linalg.cholesky(square), xp.linalg.cholesky(square, upper=True)
         inverse = xp.linalg.inv(square)
-        parts = dask.compute(u, s, vh, values, q, r, lower, upper, inverse, square, scheduler="synchronous")
-    u, s, vh, values, q, r, lower, upper, inverse, square = parts
+        unit = xp.eye(*shape, k=1)
+        parts = dask.compute(u, s, vh, values, q, r, lower, upper, inverse, square, unit, scheduler="synchronous")
+    u, s, vh, values, q, r, lower, upper, inverse, square, unit = parts
+    np.testing.assert_array_equal(unit, np.eye(*shape, k=1))
     real = np.empty(0, dtype).real.dtype
     assert {a.dtype for a in (u, vh, q, r, lower, upper, inverse)} == {np.dtype(dtype)}
     assert {a.dtype for a in (s, values)} == {real}

@@ -259,7 +259,7 @@ def test_contiguity_is_that_of_numpys_views(name: str) -> None:
         lambda a: a, lambda a: a[1], lambda a: a[:, 1], lambda a: a[0:1, 1:2], lambda a: a[:, :, 0:2],
         lambda a: a[1, 0:2], lambda a: a[:, 0:1], lambda a: a[::-1], lambda a: a[1:2, ::-1], lambda a: a[:, ::2],
         lambda a: a.reshape(6, 4)[2:5], lambda a: a.reshape(6, 4).T, lambda a: a.reshape(6, 4).T.reshape(2, 12),
-        lambda a: a.reshape(24, 1).T, lambda a: a[0:0], lambda a: a[:, :, 1:2].reshape(2, 3)[0:1],
+        lambda a: a.reshape(-1, 1).T, lambda a: a[0:0], lambda a: a[:, :, 1:2].reshape(2, 3)[0:1],
     ]  # fmt: skip
     for place, view in enumerate(views):
         if place == 12:  # NumPy copies here; ours is a view with non-contiguous elements

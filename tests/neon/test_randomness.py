@@ -72,6 +72,7 @@ def test_names_of_numpys(be: Any) -> None:
     rng = be.rng
     assert rng.rand(2, 3).shape == rng.randn(2, 3).shape == rng.random_sample((2, 3)).shape == (2, 3)
     assert rng.rand(2).dtype == rng.randn(2).dtype == rng.random_sample(2).dtype == "float64"
+    assert rng.randint(9, size=2).dtype == "int64"
     assert {type(number) for number in (rng.rand(), rng.randn(), rng.random_sample())} == {float}
     assert type(rng.randint(9)) is int and set(rng.randint(2, 4, size=(20, 5)).ravel()) == {2, 3}
     assert abs(rng.randn(10000).mean()) < 0.05 and abs(rng.rand(10000).mean() - 0.5) < 0.02

@@ -167,6 +167,10 @@ def test_limits(name: str) -> None:
         np.testing.assert_allclose(by_form(name, *columns), limits, rtol=1e-6)
 
 
+def test_the_lowest_quantile_of_our_own_form() -> None:
+    assert by_form("stdtrit", np.asarray([2.0]), np.asarray([0.0])) == -math.inf  # SciPy gives inf
+
+
 # Where finite differences of the third order still say something.
 INNER = {
     "erfinv": ((-0.9, 0.9),), "ndtri": ((0.05, 0.9),), "logit": ((0.1, 0.9),), "zeta": ((1.6, 5.0), (0.5, 4.0)),
@@ -201,12 +205,17 @@ def test_far_out_the_slope_of_erfcx_does_not_cancel() -> None:
     )
 
 
+def test_the_slope_of_the_zeta_function_is_that_of_glaishers_constant() -> None:
+    known = math.pi**2 / 6 * (np.euler_gamma + math.log(2 * math.pi) - 12 * 0.24875447703378426)
+    np.testing.assert_allclose(grad(lambda x: special.zeta(x, 1.0))(np.asarray(2.0)), known, rtol=1e-13)
+
+
 @pytest.mark.parametrize("a", [0.01, 0.7, 30.0, 4000.0])
 def test_slope_in_the_shape_of_a_gamma_distribution(a: float) -> None:
     """Against differences of SciPy's values, over five decades of the parameter."""
-    x = a * np.asarray([0.5, 0.97, 1.0, 1.02, 1.6])
+    x = a * np.asarray([0.5, 0.97, 1.0, 1.02, 1.6, np.inf])
     step = 1e-5 * a
-    slope = grad(lambda t: tape_xp.sum(special.gammainc(t, x)))(np.full(5, a))
+    slope = grad(lambda t: tape_xp.sum(special.gammainc(t, x)))(np.full(6, a))
     differences = (scipy_special.gammainc(a + step, x) - scipy_special.gammainc(a - step, x)) / (2 * step)
     np.testing.assert_allclose(slope, differences, rtol=1e-6, atol=1e-7 / a)
 

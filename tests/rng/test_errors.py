@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.rng import Generator
+from nbm_xp.rng import Generator, jump
 from tests.helpers.libraries import Library, guard, libraries
 
 NAN = float("nan")
@@ -80,6 +80,7 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (lambda g: g.exponential(dtype="float32", out=np.zeros(2)), TypeError, "out must be of float32 dtype, got float64"),
     (lambda g: g.standard_exponential(3, method="zig"), ValueError, "method must be 'inv', inversion, got"),
     (lambda g: g.jumped(-1), ValueError, "jumps must be 0 or more, got -1"),
+    (lambda g: jump((1, 2, 3, 4, 5, 6), -1), ValueError, "steps must be zero or more, got -1"),
     (lambda g: g.advance(1.5), TypeError, "n must be an int, got 1.5"),
     (lambda g: g.spawn(-1), ValueError, "n must be 0 or more, got -1"),
     (lambda g: g.substreams(2**26), ValueError, r"n must be at most 2\*\*25"),

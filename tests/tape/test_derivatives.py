@@ -48,6 +48,10 @@ class TestBroadcasting:
         np.testing.assert_allclose(again, np.full(left, 8.0 / a.size), strict=True)
         assert function([x, y], (x * y).shape[-1])(a, b) == shape[-1]
 
+    def test_is_undone_by_a_product(self) -> None:
+        x = Variable(1.0)
+        assert evaluate(gradients(xp.sum(xp.broadcast_to(x, (2, 3))), x)) == 6.0
+
 
 class TestDtypes:
     def test_a_gradient_has_that_of_its_variable(self) -> None:

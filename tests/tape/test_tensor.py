@@ -125,6 +125,10 @@ class TestAttributes:
         with pytest.raises(ValueError, match="device"):
             x.to_device("gpu")
 
+    def test_dot_is_that_of_numpy(self) -> None:
+        a, b = np.arange(24.0).reshape(2, 3, 4), np.arange(40.0).reshape(5, 4, 2)
+        np.testing.assert_array_equal(evaluate(Variable(a).dot(b)), a.dot(b))
+
     def test_a_tensor_is_a_key(self) -> None:
         x, y = placeholder((2,)), placeholder((2,))
         table = {x: 1, y: 2}

@@ -206,4 +206,4 @@ def _every_other(start: int, parity: int, count: int, length: int) -> tuple[slic
     skipped = max(0, -(begin // 2) if begin < 0 else 0)
     first = begin + 2 * skipped
     shared = max(0, min(count - skipped, -(-(length - first) // 2)))
-    return slice(first, first + 2 * shared, 2) if shared else slice(0, 0), slice(skipped, skipped + shared)
+    return slice(first, first + 2 * shared, 2), slice(skipped, skipped + shared)

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from nbm_xp.namespace.special import ARITY, special_of, whole_number
-from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.graph import Node
 from nbm_xp.tape.lengths import is_number
 from nbm_xp.tape.operations import ELEMENTWISE_TAG, declare
@@ -68,7 +67,7 @@ def _floats(values: tuple[Any, ...]) -> list[Tensor]:
     if len(values) == 1:
         return [floating(values[0])]
     found = [x if is_number(x) else floating(x) for x in together(*values)]
-    dtype = next((x.dtype for x in found if isinstance(x, Tensor)), as_dtype("float64"))
+    dtype = next(x.dtype for x in found if isinstance(x, Tensor))
     return [x if isinstance(x, Tensor) else asarray(float(x), dtype=dtype) for x in found]
 
 
