@@ -80,7 +80,7 @@ def run_clients(session: nox.Session, *arguments: str) -> None:
 def build_site(session: nox.Session) -> None:
     """Rebuild the documentation; a warning is an error."""
     shutil.rmtree("docs/reference/modules", ignore_errors=True)  # may contain pages of removed modules
-    session.run("sphinx-build", "-W", "--keep-going", "-q", "-E", "-a", "docs", "docs/_build/html")
+    session.run("sphinx-build", "-W", "--keep-going", "-q", "-E", "-a", "-j", "auto", "docs", "docs/_build/html")
 
 
 QUICK = [

@@ -76,7 +76,7 @@ def test_chains_go_on_in_other_blocks(name: str) -> None:
     machine, argument, way = BLOCKS[name]
     asked: dict[str, Any] = {"n_chains": 2, "beta": 0.5}
     whole = machine.sample(n_sweeps=6, random_state=3, **asked)
-    part = machine.sample(n_sweeps=4, random_state=3, **asked, **{argument: 2})
+    part = machine.sample(n_sweeps=4, random_state=3, **asked, **{argument: 4})
     for first in (part, part.compute(), machine.sample(n_sweeps=4, random_state=3, **asked)):
         rest = machine.sample(n_sweeps=2, initial=first, **asked, **{argument: way}).compute()
         assert (rest["state"].values.ravel() == whole["state"].values.ravel()).all()

@@ -9,6 +9,7 @@ them; all with ``pytest --everywhere``.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -115,12 +116,8 @@ class Library:
 
     def at_once(self, function: Callable[..., Any], *values: Any) -> Any:
         """What a function of arrays gives; JAX compiles it whole, in the time of a few operations one by one."""
-        arrays = list(map(self.array, values))
-        if self.name == "jax":
-            import jax
-
-            return jax.jit(function)(*arrays)
-        return function(*arrays)
+        whole = importlib.import_module("jax").jit(function) if self.name == "jax" else function
+        return whole(*map(self.array, values))
 
     def numpy(self, x: Any) -> Any:
         """A result, which must be an array of this library, as a NumPy array; of a tuple, each element."""
