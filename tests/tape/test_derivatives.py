@@ -49,8 +49,7 @@ class TestBroadcasting:
         assert function([x, y], (x * y).shape[-1])(a, b) == shape[-1]
 
     def test_is_undone_by_a_product(self) -> None:
-        x = Variable(1.0)
-        assert evaluate(gradients(xp.sum(xp.broadcast_to(x, (2, 3))), x)) == 6.0
+        assert evaluate(gradients(xp.sum(xp.broadcast_to(x := Variable(1.0), (2, 3))), x)) == 6.0
 
 
 class TestDtypes:
