@@ -32,7 +32,7 @@ GRAPHS: dict[str, GraphMachine] = {
 BLOCKS: dict[str, tuple[GraphMachine, str, Any]] = {
     "chunks": (LATTICES["alike"], "chunks", ((5, 1, 6), (2, 12))),
     "other chunks": (LATTICES["signs in space"], "chunks", 3),
-    "chunks of Potts units": (LATTICES["Potts with fields"], "chunks", 3),
+    "sums in double precision": (GraphMachine(lattice((5, 7, 3), False), fields=np.linspace(-1, 1, 105)), "chunks", 3),
     "shards": (GRAPHS["any neighbours"], "shards", 3),
 }
 ASKED: dict[str, Any] = {
