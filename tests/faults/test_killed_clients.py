@@ -73,7 +73,7 @@ def test_an_interrupted_run_goes_on(
     if number == INTERRUPTED:
         assert "KeyboardInterrupt" in errors.splitlines()
     if number != KILLED:
-        assert "ended with" in (tmp_path / "run" / "run.log").read_text()
+        assert " ended " in (tmp_path / "run" / "run.log").read_text()
     told: list[int] = []
     run = resume(tmp_path / "run", progress=lambda done, total: told.append(done))
     assert reported <= max(told[:5])  # each part says where it goes on
