@@ -80,10 +80,10 @@ def in_blocks(
 
     Examples
     --------
-    >>> x = np.ones(300_000)
+    >>> x = np.ones(LARGE)
     >>> doubled, total = in_blocks(lambda x: (2.0 * x, x), [x], [], [None, Reduction("sum", (0,), False)])
-    >>> bool((doubled == 2.0).all()), float(total)
-    (True, 300000.0)
+    >>> bool((doubled == 2.0).all()), bool(total == LARGE)
+    (True, True)
     """
     with suppress(Exception):  # whole arrays raise the same error, in the function that causes it
         cut = _Cut(given, reductions)
