@@ -142,11 +142,10 @@ def set_floatx(floatx: str) -> None:
 
     Examples
     --------
-    >>> before = floatx()
     >>> set_floatx("float64")
     >>> floatx()
     'float64'
-    >>> set_floatx(before)
+    >>> reset_configuration()
     """
     _set("floatx", floatx)
 
@@ -176,11 +175,10 @@ def set_intx(intx: str) -> None:
 
     Examples
     --------
-    >>> before = intx()
     >>> set_intx("int64")
     >>> intx()
     'int64'
-    >>> set_intx(before)
+    >>> reset_configuration()
     """
     _set("intx", intx)
 
@@ -212,11 +210,10 @@ def set_epsilon(e: float) -> None:
 
     Examples
     --------
-    >>> before = epsilon()
     >>> set_epsilon(1e-5)
     >>> epsilon()
     1e-05
-    >>> set_epsilon(before)
+    >>> reset_configuration()
     """
     _set("epsilon", e)
 
@@ -246,11 +243,10 @@ def set_image_data_format(data_format: str) -> None:
 
     Examples
     --------
-    >>> before = image_data_format()
     >>> set_image_data_format("channels_first")
     >>> image_data_format()
     'channels_first'
-    >>> set_image_data_format(before)
+    >>> reset_configuration()
     """
     _set("image_data_format", data_format)
 
@@ -284,11 +280,10 @@ def set_backend(name: Any) -> None:
 
     Examples
     --------
-    >>> before = backend()
     >>> set_backend("numpy")
     >>> backend()
     'numpy'
-    >>> set_backend(before)
+    >>> reset_configuration()
     """
     _set("backend", libraries.require_library(name))
 
