@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -22,6 +23,14 @@ TABLES = {
 
 SINCE = {"scipy": "1.17", "sklearn": "1.8"}
 """The first releases of which all functions of the tables take arrays of other libraries."""
+
+
+def require(package: str, release: str | None = None) -> None:
+    """Skip where a package is not installed or too old; one that is there and does not import fails."""
+    if find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    import_module(package)
+    pytest.importorskip(package, release)
 
 
 @dataclass(frozen=True)
@@ -65,7 +74,7 @@ def cases(chosen: Callable[[Foreign], bool] = lambda case: True) -> pytest.MarkD
     found: list[Any] = []
     for package, table in TABLES.items():
         try:
-            pytest.importorskip(package, SINCE.get(package))
+            require(package, SINCE.get(package))
         except pytest.skip.Exception as skipped:
             found.append(pytest.param(None, id=package, marks=pytest.mark.skip(reason=str(skipped))))
             continue

@@ -20,7 +20,7 @@ import pytest
 from nbm_xp import keras1, keras2
 from tests.helpers.page_tables import TABLES, with_table
 from tests.helpers.pages import LANGUAGES, PAGES, ROOT, Block, Page
-from tests.interop import SINCE
+from tests.interop import SINCE, require
 
 INVENTORY = ROOT / "tests" / "golden" / "inventory.json"
 BY_NAME = {page.name: page for page in PAGES}
@@ -42,7 +42,7 @@ def test_a_page_runs(page: Page, monkeypatch: pytest.MonkeyPatch, tmp_path: path
     The README's commands are long runs. CONTRIBUTING's recipes have a test of their own.
     """
     for name in sorted(page.packages):
-        pytest.importorskip(name, SINCE.get(name) if page.name in TABLES else None)
+        require(name, SINCE.get(name) if page.name in TABLES else None)
     monkeypatch.chdir(tmp_path)
     page.run(commands=page.name != "README.md")
 
@@ -145,7 +145,7 @@ def test_sessions_named_are_sessions_of_the_noxfile() -> None:
 def test_a_table_says_what_the_cases_of_the_tests_show(page: str) -> None:
     """Of functions and libraries, and of other packages, which are needed for it."""
     for name in BY_NAME[page].packages & {"xarray", *SINCE}:
-        pytest.importorskip(name, SINCE.get(name))
+        require(name, SINCE.get(name))
     text = BY_NAME[page].text
     assert text == with_table(page, text), "python -m tests.helpers.page_tables writes it anew"
 
