@@ -133,7 +133,7 @@ def table_of(
 def _rule_of(layout: Layout, values: Units, rule: str, beta: Array, single: bool = False) -> tuple[Array, ...]:
     """Return couplings, multiples, runs, levels and table for a rule; arrays that do not apply are empty."""
     if values.is_categorical:
-        return layout.couplings, NO_MULTIPLES, _NO_RUNS, NO_LEVELS, NO_LEVELS
+        return np.ravel(layout.couplings), NO_MULTIPLES, _NO_RUNS, NO_LEVELS, NO_LEVELS
     loops, levels = loops_of(layout, values, single), (NO_LEVELS, NO_LEVELS)
     if loops.multiples.size:
         levels = table_of(loops.most, loops.stride, loops.unit, layout.fields[0], values, rule == "metropolis", beta)
@@ -160,7 +160,8 @@ def sweeps(
 def energies(states: Array, layout: Layout, values: Units) -> Array:
     """See `nbm_xp.graphs.moves.energies`."""
     found = np.empty(states.shape[1])
-    given = (layout.begins, layout.neighbours, layout.couplings, layout.fields, np.ascontiguousarray(states), found)
+    couplings, spins = np.ravel(layout.couplings), np.ascontiguousarray(states)
+    given = (layout.begins, layout.neighbours, couplings, layout.fields, spins, found)
     if values.is_categorical:
         functions["potts_energies"](*given, values.count)
     else:

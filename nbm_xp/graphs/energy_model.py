@@ -57,7 +57,7 @@ class EnergyModel:
 
     Attributes
     ----------
-    edge_couplings : array of shape (edges,)
+    edge_couplings : array of shape (edges,), or (edges, values, values)
     unit_fields : array of shape (units,), or (units, values)
         float64, rounded to multiples of `resolution`. Equal couplings or fields may be a broadcast number.
     resolution : float
@@ -71,13 +71,11 @@ class EnergyModel:
         self.graph = as_graph(graph)
         n, q = self.graph.units, self.kind.count
         weights = self.graph.weights if couplings is None else couplings
-        of_edges = finite(1.0 if weights is None else weights, "couplings", (self.graph.edges,))
-        if self.kind.is_categorical:
-            shape = getattr(fields, "shape", (len(fields),) if hasattr(fields, "__len__") else ())
-            wide = finite(fields, "fields", (q,)) if len(shape) < 2 else finite(fields, "fields", (n, q))
-            of_units = host.broadcast_to(wide, (n, q))
-        else:
-            of_units = finite(fields, "fields", (n,))
+        weights, potts = 1.0 if weights is None else weights, self.kind.is_categorical
+        whole = (self.graph.edges, q, q) if potts and _axes(weights) > 1 else (self.graph.edges,)
+        of_edges = finite(weights, "couplings", (q, q) if potts and _axes(weights) == 2 else whole)
+        of_units = finite(fields, "fields", (n, q)[-max(1, _axes(fields)) :] if potts else (n,))
+        of_edges, of_units = host.broadcast_to(of_edges, whole), host.broadcast_to(of_units, (n, q) if potts else (n,))
         self.set_parameters(of_edges, of_units)
         if not isinstance(self.graph, Lattice):
             _ = self.layout  # raises `ValueError` for repeated edges
@@ -119,6 +117,13 @@ class EnergyModel:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.graph!r}, units={self.units!r}, {self.colours} colours)"
+
+
+def _axes(values: Any) -> int:
+    """Return the number of axes of an array or of nested lists."""
+    if hasattr(values, "shape"):
+        return len(values.shape)
+    return 1 + _axes(values[0]) if isinstance(values, (list, tuple)) and values else 0
 
 
 def check_machine(machine: Any) -> None:

@@ -51,13 +51,15 @@ def enumerated(machine: EnergyModel) -> Enumeration:
     products, fields = host.linalg.outer(values, values), machine.unit_fields[:, None] * values
     if kind.is_categorical:
         products, fields = host.eye(kind.count), machine.unit_fields
-    couplings = host.zeros((n, n))
-    couplings[graph.first, graph.second] = couplings[graph.second, graph.first] = machine.edge_couplings
+    weights = machine.edge_couplings
+    tables = weights if weights.ndim == 3 else weights[:, None, None] * products
+    couplings = dict(zip(zip(graph.first.tolist(), graph.second.tolist(), strict=True), tables, strict=True))
+    couplings |= {pair[::-1]: table.T for pair, table in couplings.items()}
     energies = host.zeros((1,))
     for unit in range(n):  # add one unit: each of its values with all states of the units before it
         local = fields[unit, :, None]
         for other in range(unit):
-            joined = (couplings[unit, other] * products)[:, :, None]
+            joined = couplings.get((unit, other), 0.0 * products)[:, :, None]
             local = host.reshape(local[:, None, :] + joined, (kind.count, -1))
         energies = host.reshape(energies - local, (-1,))
     return Enumeration(energies, n)

@@ -134,9 +134,11 @@ class LatticeDivision(Division):
 
 
 def check_lattice(machine: EnergyModel) -> Lattice:
-    """Return the lattice of a machine; raise `ValueError` if its graph is not a lattice."""
+    """Return the lattice of a machine; raise `ValueError` if it has none, or matrices of couplings."""
     if not isinstance(machine.graph, Lattice):
         raise ValueError(f"chunks: the machine must be on a lattice, got {machine.graph!r}")
+    if machine.edge_couplings.ndim > 1:
+        raise ValueError("chunks: couplings must be one number for each edge; shards are for matrices of them")
     return machine.graph
 
 

@@ -33,9 +33,9 @@ class Layout:
         End of each colour's slots.
     begins, neighbours, edges, couplings : arrays
         Adjacency in compressed rows: begin of each slot's row, and in the rows the neighbours' slots, the edges and the
-        couplings.
+        couplings: see `entry_couplings`.
     first, second, weights : arrays
-        The two slots of each edge, and its coupling.
+        The two slots of each edge, and its coupling or matrix of couplings.
     fields : array
         float64, of shape (units,), or (units, values) for Potts units.
     kept : dict
@@ -73,13 +73,17 @@ class Layout:
 
 @dataclass(frozen=True, eq=False)
 class LayoutArrays:
-    """A layout as arrays of a library: its colours, edges, couplings and fields."""
+    """A layout as arrays of a library: its colours, edges, couplings and fields.
+
+    Matrices of couplings are concatenated to one column; `tables` is the begin of each in it, of shape (edges, 1).
+    """
 
     colours: tuple[Colour, ...]
     first: Array
     second: Array
     weights: Array
     fields: Array
+    tables: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,13 +95,16 @@ class Colour:
     begin, end : int
         Range of slots.
     neighbours, couplings : arrays
-        Neighbours of all slots in sequence, of shape (entries,), and couplings, of shape (entries, 1).
+        Neighbours of all slots in sequence, of shape (entries,), and couplings, of shape (entries, 1); or the rows of
+        their matrices, of shape (entries * values, values).
     degree : int or None
         Number of neighbours of each slot, if they are equal.
     edges : array or None
         If not, the bounds of each slot's neighbours, of shape (slots + 1,).
     fields : array
         float64, of shape (slots, 1), or (slots, values).
+    tables : array or None
+        int64: the first row of each entry's matrix, of shape (entries, 1), if couplings are matrices.
     """
 
     begin: int
@@ -107,23 +114,13 @@ class Colour:
     degree: int | None
     edges: Array
     fields: Array
+    tables: Array = None
 
-    def sums(self, xp: Namespace, values: Array) -> Array:
-        """Sum couplings times values over the neighbours of each slot.
-
-        Parameters
-        ----------
-        values : array
-            Values of the neighbours, float64, of shape (entries, chains).
-
-        Returns
-        -------
-        array
-            Exact sums, of shape (slots, chains).
-        """
-        terms, chains = values * self.couplings, values.shape[1]
+    def sums(self, xp: Namespace, terms: Array) -> Array:
+        """Sum terms, float64 of shape (entries, chains), over each slot's neighbours; sums are exact."""
+        chains = terms.shape[1]
         if self.degree == 0:
-            return xp.zeros((self.end - self.begin, chains), dtype=values.dtype)
+            return xp.zeros((self.end - self.begin, chains), dtype=terms.dtype)
         if self.degree is not None:
             return xp.sum(xp.reshape(terms, (-1, self.degree, chains)), axis=1)
         totals = xp.concat([terms[:1, :] * 0.0, xp.cumulative_sum(terms, axis=0)], axis=0)
@@ -218,6 +215,25 @@ def entries_of(units: Array, begins: Array) -> tuple[Array, Array]:
     return begins[units][of] + within, of
 
 
+def entry_couplings(couplings: Array, rows: Rows, first: Array) -> Array:
+    """Return the coupling of each entry of rows; a matrix has a row for each value of the neighbour.
+
+    Parameters
+    ----------
+    couplings : array of shape (edges,), or (edges, values, values)
+        A matrix has a row for each value of the first unit of the edge.
+    rows : Rows
+    first : array
+        First unit of each edge.
+    """
+    (begins, _, edges), host = rows, host_namespace()
+    found = couplings[edges]
+    if found.ndim == 1:
+        return found
+    owner = host.repeat(host.arange(begins.shape[0] - 1), begins[1:] - begins[:-1])
+    return host.where((owner == first[edges])[:, None, None], host.matrix_transpose(found), found)
+
+
 def laid_out(graph: Graph, couplings: Array, fields: Array) -> Layout:
     """Return the layout of a graph.
 
@@ -225,7 +241,7 @@ def laid_out(graph: Graph, couplings: Array, fields: Array) -> Layout:
     ----------
     graph : Graph
     couplings : array
-        float64, of shape (edges,).
+        float64, of shape (edges,) or (edges, values, values).
     fields : array
         float64, of shape (units,) or (units, values).
     """
@@ -245,14 +261,16 @@ def laid_out(graph: Graph, couplings: Array, fields: Array) -> Layout:
     else:
         rows = reordered_rows(order, slots, rows, first, second)
     weights = host.ascontiguousarray(couplings)
-    return Layout(order, ends, *rows, couplings[rows[2]], first, second, weights, fields[order, ...])
+    of_entries = entry_couplings(couplings, rows, first)
+    return Layout(order, ends, *rows, of_entries, first, second, weights, fields[order, ...])
 
 
 def reweighed(layout: Layout, couplings: Array, fields: Array) -> Layout:
     """Return a layout with other couplings and fields; see `laid_out`."""
+    rows = layout.begins, layout.neighbours, layout.edges
     return replace(
-        layout, couplings=couplings[layout.edges], weights=host_namespace().ascontiguousarray(couplings),
-        fields=fields[layout.order, ...], kept={},
+        layout, couplings=entry_couplings(couplings, rows, layout.first), fields=fields[layout.order, ...],
+        weights=host_namespace().ascontiguousarray(couplings), kept={},
     )  # fmt: skip
 
 
@@ -271,6 +289,8 @@ def resolution_of(couplings: Array, fields: Array) -> float:
     True
     """
     host, total = host_namespace(), 0.0
+    if couplings.ndim == 3:  # a sum has one entry of each matrix
+        couplings = host.max(host.abs(couplings), axis=(1, 2))
     for name, values, times in (("couplings", couplings, 2), ("fields", fields, 1)):
         one = uniform_value(values)  # no pass over a broadcast number
         with host.errstate(over="ignore"):
@@ -311,8 +331,12 @@ def rounded(numbers: Array, resolution: float) -> Array:
 
 
 def _arrays_of(layout: Layout, xp: Namespace) -> LayoutArrays:
-    host = host_namespace()
+    host, matrices, q = host_namespace(), layout.couplings.ndim == 3, layout.couplings.shape[-1]
     fields = layout.fields if layout.fields.ndim == 2 else layout.fields[:, None]
+
+    def tables(count: int, apart: int) -> Array:
+        return asarray(host.arange(count, dtype=host.int64)[:, None] * apart, xp) if matrices else None
+
     colours, begin = [], 0
     for end in layout.ends:
         edges = layout.begins[begin : end + 1]
@@ -324,15 +348,18 @@ def _arrays_of(layout: Layout, xp: Namespace) -> LayoutArrays:
                 begin,
                 end,
                 asarray(host.astype(layout.neighbours[low:high], host.int64), xp),
-                asarray(layout.couplings[low:high, None], xp),
+                asarray(host.reshape(layout.couplings[low:high], (-1, q if matrices else 1)), xp),
                 same,
                 None if same is not None else asarray(edges - low, xp),
                 asarray(fields[begin:end, :], xp),
+                tables(high - low, q),
             )
         )
         begin = end
     first, second = (convert(host.astype(x, host.int64), xp) for x in (layout.first, layout.second))
-    return LayoutArrays(tuple(colours), first, second, asarray(layout.weights[:, None], xp), asarray(fields, xp))
+    weights = asarray(host.reshape(layout.weights, (-1, 1)), xp)
+    of_edges = tables(layout.weights.shape[0], q * q)
+    return LayoutArrays(tuple(colours), first, second, weights, asarray(fields, xp), of_edges)
 
 
 def components(layout: Layout) -> Array:

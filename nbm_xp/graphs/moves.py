@@ -144,14 +144,21 @@ class LocalMove(Move):
 def local_fields(xp: Namespace, colour: Colour, states: Array) -> Array:
     """Compute the local fields of a colour's units, of shape (slots, chains)."""
     wide = xp.astype(xp.take(states, colour.neighbours, axis=0), dtype_of(xp, "float64"))
-    return colour.sums(xp, wide) + colour.fields
+    return colour.sums(xp, wide * colour.couplings) + colour.fields
 
 
-def _local_of_each(xp: Namespace, colour: Colour, states: Array, count: int) -> list[Array]:
-    """Compute the local fields of a colour's Potts units, for each value."""
+def _local_of_each(xp: Namespace, colour: Colour, states: Array, count: int) -> Array:
+    """Compute the local fields of a colour's Potts units for each value, of shape (values, slots, chains)."""
     around = xp.take(states, colour.neighbours, axis=0)
-    float64 = dtype_of(xp, "float64")
-    return [colour.sums(xp, xp.astype(around == k, float64)) + colour.fields[:, k : k + 1] for k in range(count)]
+    if colour.tables is None:
+        equal = [xp.astype(around == k, colour.couplings.dtype) * colour.couplings for k in range(count)]
+        local = xp.stack([colour.sums(xp, terms) for terms in equal])
+    else:
+        (entries, chains), rows = around.shape, colour.tables + xp.astype(around, colour.tables.dtype)
+        terms = xp.reshape(xp.take(colour.couplings, xp.reshape(rows, (-1,)), axis=0), (entries, chains * count))
+        local = xp.reshape(colour.sums(xp, terms), (colour.end - colour.begin, chains, count))
+        local = xp.permute_dims(local, (2, 0, 1))
+    return local + xp.matrix_transpose(colour.fields)[:, :, None]
 
 
 def _heat_bath(xp: Namespace, colour: Colour, values: Units, states: Array, old: Array, u: Array, beta: Array) -> Array:
@@ -162,18 +169,12 @@ def _heat_bath(xp: Namespace, colour: Colour, values: Units, states: Array, old:
 def _heat_bath_potts(
     xp: Namespace, colour: Colour, values: Units, states: Array, old: Array, u: Array, beta: Array
 ) -> Array:
-    x = [beta * f for f in _local_of_each(xp, colour, states, values.count)]
-    largest = x[0]
-    for other in x[1:]:
-        largest = xp.maximum(largest, other)
-    sums = [exp(x[0] - largest)]
-    for other in x[1:]:
-        sums.append(sums[-1] + exp(other - largest))
-    point = u * sums[-1]
-    new = xp.zeros(old.shape, dtype=old.dtype)
-    for total in sums[:-1]:
-        new = new + xp.astype(point >= total, old.dtype)
-    return new
+    x = beta * _local_of_each(xp, colour, states, values.count)
+    weights = exp(x - xp.max(x, axis=0, keepdims=True))
+    sums = [weights[0, ...]]
+    for k in range(1, values.count):  # in this order on every library
+        sums.append(sums[-1] + weights[k, ...])
+    return xp.sum(xp.astype(u * sums[-1] >= xp.stack(sums[:-1]), old.dtype), axis=0, dtype=old.dtype)
 
 
 def _metropolis(
@@ -192,9 +193,9 @@ def _metropolis_potts(
     scaled = u * (values.count - 1.0)
     which = xp.floor(scaled)
     new = xp.astype((xp.astype(old, which.dtype) + 1.0 + which) % float(values.count), old.dtype)
-    before, behind = f[0], f[0]
+    before = behind = f[0, ...]
     for k in range(1, values.count):
-        before, behind = xp.where(old == k, f[k], before), xp.where(new == k, f[k], behind)
+        before, behind = xp.where(old == k, f[k, ...], before), xp.where(new == k, f[k, ...], behind)
     return xp.where(scaled - which < exp(beta * (behind - before)), new, old)
 
 
@@ -217,6 +218,7 @@ class ClusterMove(Move):
         host, layout = host_namespace(), machine.layout
         _raise(self.name, {
             "is for spins and Potts units": machine.kind.name == "binary",
+            "is for couplings of one number for each edge": layout.weights.ndim > 1,
             "is for machines without fields": host.any(layout.fields != 0),
             "is for ferromagnets: couplings must not be negative": host.any(layout.weights < 0),
             "cannot clamp units: clamp must be None": bool(clamp),
@@ -380,7 +382,7 @@ def energies(states: Array, layout: Layout, values: Units) -> Array:
     xp = array_namespace(states)
     placed = layout.on(xp)
     with wide_dtypes(xp):
-        float64 = dtype_of(xp, "float64")
+        float64, int64 = dtype_of(xp, "float64"), dtype_of(xp, "int64")
         a, b = (xp.take(states, ends, axis=0) for ends in (placed.first, placed.second))
         if values.is_categorical:
             pairs = xp.astype(a == b, float64)
@@ -389,4 +391,9 @@ def energies(states: Array, layout: Layout, values: Units) -> Array:
         else:
             pairs = xp.astype(a * b, float64)
             alone = xp.sum(xp.astype(states, float64) * placed.fields, axis=0)
-        return -(xp.sum(pairs * placed.weights, axis=0) + alone)
+        if placed.tables is None:
+            pairs = pairs * placed.weights
+        else:
+            rows = placed.tables + xp.astype(a, int64) * values.count + xp.astype(b, int64)
+            pairs = xp.reshape(xp.take(placed.weights[:, 0], xp.reshape(rows, (-1,))), rows.shape)
+        return -(xp.sum(pairs, axis=0) + alone)

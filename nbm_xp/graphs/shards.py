@@ -145,10 +145,11 @@ class Shard(Block):
         host = host_namespace()
         owner = host.repeat(host.arange(self.units), self.begins[1:] - self.begins[:-1])
         colours = host.searchsorted(self.colour_ends, host.concat([self.slots, self.halo]), side="right")
-        weights = host.where(colours[self.neighbours] < colours[owner], self.couplings, 0.0)
+        below = host.reshape(colours[self.neighbours] < colours[owner], (-1, *(1 for _ in self.couplings.shape[1:])))
+        weights = host.where(below, self.couplings, 0.0)
         fields = host.concat([self.fields, host.zeros((self.halo.shape[0], *self.fields.shape[1:]))])
         return replace(
-            self.layout, couplings=2.0 * weights, first=owner, second=self.neighbours, weights=weights, fields=fields,
+            self.layout, couplings=2.0 * weights, first=self.neighbours, second=owner, weights=weights, fields=fields,
             kept={},
         )  # fmt: skip
 

@@ -85,6 +85,7 @@ typedef struct {
     const i8 *multiples; /* couplings by what all are multiples of, where sums of these have few values */
     const i64 *runs;     /* where runs begin, whose slots have neighbours one after the other; couplings lie run by run */
     i64 chains;          /* between slots */
+    i64 tables;          /* where couplings are matrices, a row for each value of the neighbour: their width; else 0 */
 } Graph;
 
 /* The local fields of a slot in some chains. */
@@ -335,7 +336,7 @@ static i64 graph_by_run(const Argument *a) {
 static i64 graph_sweeps(const Argument *a) {
     const i64 *ends = a[0].data;
     Graph g = {a[1].data, a[2].data, a[3].data, a[5].data, a[4].size ? a[4].data : NULL, a[8].size ? a[8].data : NULL,
-               a[7].size};
+               a[7].size, a[3].size > a[2].size ? a[17].integer : 0};
     const i8 *free = a[6].size ? a[6].data : NULL;
     i64 units = a[1].size - 1, streams = g.chains * LANES_OF_CHAIN, steps = (units + LANES_OF_CHAIN - 1) / LANES_OF_CHAIN;
     int metropolis = (int)a[14].integer;
@@ -393,7 +394,7 @@ static i64 graph_sweeps(const Argument *a) {
 
 /* graph_energies(begins, neighbours, couplings, fields, spins, energies): of each chain; no sum is rounded */
 static i64 graph_energies(const Argument *a) {
-    Graph g = {a[0].data, a[1].data, a[2].data, a[3].data, NULL, NULL, a[5].size};
+    Graph g = {a[0].data, a[1].data, a[2].data, a[3].data, NULL, NULL, a[5].size, 0};
     i64 units = a[0].size - 1;
     double *energies = a[5].data;
     for (i64 first = 0; first < g.chains; first += CHAINS) {

@@ -10,7 +10,8 @@ static i64 graph_part(const Argument *a) {
     const i32 *which = a[1].data;
     const u32 *jumps = a[2].data, *lanes = a[4].data;
     i64 chains = a[10].size, begin = a[14].integer, count = a[0].size, tables = a[15].integer ? 2 : 1;
-    Graph g = {a[5].data, a[6].data, a[7].data, a[9].data, a[8].size ? a[8].data : NULL, NULL, chains};
+    Graph g = {a[5].data, a[6].data, a[7].data, a[9].data, a[8].size ? a[8].data : NULL, NULL, chains,
+               a[7].size > a[6].size ? a[18].integer : 0};
     u32 z[AT_ONCE];
     for (i64 first = 0; first < chains; first += CHAINS) {
         i64 width = chains - first < CHAINS ? chains - first : CHAINS, together = AT_ONCE / width;

@@ -27,6 +27,31 @@ static void scales_of(const Rule *rule, i64 count, i64 width, double *restrict o
             memcpy(out + i, rule->scales, (size_t)width * sizeof *out);
 }
 
+/* the row of a coupling's matrix for the value of the neighbour in a chain */
+static const double *row_of(const Graph *g, i64 e, const i8 *spins) {
+    return g->couplings + (e * g->tables + spins[g->neighbours[e] * g->chains]) * g->tables;
+}
+
+/* as fields_of_values, of matrices: rows are added to each chain's values, which lie together until the end */
+static void fields_of_tables(const Graph *g, i64 slot, i64 some, i64 width, const i8 *spins, double *restrict x) {
+    i64 values = g->tables, count = some * width;
+    double sums[CHAINS * POTTS_VALUES];
+    for (i64 i = 0; i < some; ++i) {
+        for (i64 c = 0; c < width; ++c)
+            memcpy(sums + c * values, g->fields + (slot + i) * values, (size_t)values * sizeof *sums);
+        for (i64 e = g->begins[slot + i]; e < g->begins[slot + i + 1]; ++e)
+            for (i64 c = 0; c < width; ++c) {
+                const double *restrict row = row_of(g, e, spins + c);
+                double *restrict own = sums + c * values;
+                for (i64 k = 0; k < values; ++k)
+                    own[k] += row[k];
+            }
+        for (i64 c = 0; c < width; ++c)
+            for (i64 k = 0; k < values; ++k)
+                x[k * count + i * width + c] = sums[c * values + k];
+    }
+}
+
 /* what neighbours and fields give for each value: x[k * count + i] */
 static void fields_of_values(const Graph *g, i64 values, i64 slot, i64 some, i64 width, const i8 *spins,
                              double *restrict x) {
@@ -108,7 +133,11 @@ static void potts_metropolis(const Graph *g, const Rule *rule, i64 values, i64 s
             own[c] = fields[to[c]] - fields[from[c]];
         for (i64 e = g->begins[slot + i]; e < g->begins[slot + i + 1]; ++e) {
             const i8 *restrict there = spins + g->neighbours[e] * g->chains;
-            double coupling = g->couplings[e];
+            double coupling = g->tables ? 0.0 : g->couplings[e];
+            for (i64 c = 0; c < width && g->tables; ++c) {
+                const double *row = row_of(g, e, spins + c);
+                own[c] += row[to[c]] - row[from[c]];
+            }
             for (i64 c = 0; c < width; ++c)
                 own[c] += coupling * ((there[c] == to[c]) - (there[c] == from[c]));
         }
@@ -129,7 +158,10 @@ static void draw_potts(const Graph *g, const Rule *rule, i64 begin, i64 end, i64
         if (rule->metropolis)
             potts_metropolis(g, rule, values, slot, some, width, spins, z, x, found);
         else {
-            fields_of_values(g, values, slot, some, width, spins, x);
+            if (g->tables)
+                fields_of_tables(g, slot, some, width, spins, x);
+            else
+                fields_of_values(g, values, slot, some, width, spins, x);
             potts_heat_bath(rule, values, some * width, width, z, x, found);
         }
         copied(some, width, found, width, spins + slot * g->chains, g->chains, free ? free + slot : NULL);
@@ -144,6 +176,7 @@ static i64 potts_energies(const Argument *a) {
     const i8 *spins = a[4].data;
     double *energies = a[5].data;
     i64 units = a[0].size - 1, chains = a[5].size, values = a[6].integer;
+    Graph g = {begins, neighbours, couplings, fields, NULL, NULL, chains, a[2].size > a[1].size ? values : 0};
     for (i64 first = 0; first < chains; first += CHAINS) {
         i64 width = chains - first < CHAINS ? chains - first : CHAINS;
         double twice[CHAINS] = {0};
@@ -154,9 +187,9 @@ static i64 potts_energies(const Argument *a) {
                 twice[k] += 2.0 * field[own[k]];
             for (i64 e = begins[slot]; e < begins[slot + 1]; ++e) {
                 const i8 *restrict there = spins + neighbours[e] * chains + first;
-                double coupling = couplings[e];
+                double coupling = g.tables ? 0.0 : couplings[e];
                 for (i64 k = 0; k < width; ++k)
-                    twice[k] += there[k] == own[k] ? coupling : 0.0;
+                    twice[k] += g.tables ? row_of(&g, e, spins + first + k)[own[k]] : there[k] == own[k] ? coupling : 0.0;
             }
         }
         for (i64 k = 0; k < width; ++k)
