@@ -102,8 +102,8 @@ class Learning(EnergyModel, Estimator):
         Raises
         ------
         ValueError
-            If rows are not states of the machine; or if `weight_decay` is 0 and a unit never has one of its values, in
-            which case the maximum has an infinite field.
+            If rows are not states of the machine; or if `weight_decay` is 0 and a unit never has one of its values (or
+            couplings are matrices and an edge never has a pair of them), in which case the maximum is infinite.
 
         Warns
         -----
@@ -122,7 +122,7 @@ class Learning(EnergyModel, Estimator):
         self._check_learning()
         aim = Objective(self, X, sample_weight, self.weight_decay)
         if not self.weight_decay:
-            self._check_maximum(aim.wanted[1])
+            self._check_maximum(*aim.wanted)
         start = host_namespace().zeros(self._place().shape)
         by_chains = self.training in ("pcd", "ptt")
         found = _climbed(aim.pseudo, start, max(self.n_iter, LEAST_STEPS) if by_chains else self.n_iter, self.tol)
@@ -247,7 +247,7 @@ class Learning(EnergyModel, Estimator):
         if self.training == "exact" and states > MOST_STATES:
             raise ValueError(f"training 'exact' goes through all states, and {states:.3g} are more than {MOST_STATES}")
 
-    def _check_maximum(self, means: Array) -> None:
+    def _check_maximum(self, pairs: Array, means: Array) -> None:
         """Raise `ValueError` for data whose likelihood has no finite maximum: a unit never has one of its values."""
         host, values, shares = host_namespace(), self.kind, means
         if not values.is_categorical:
@@ -258,6 +258,11 @@ class Learning(EnergyModel, Estimator):
             raise ValueError(
                 f"X must have each value of each unit in some row, but unit {unit} is never {values.values[never]}, to "
                 "which no field is large enough: a weight_decay above 0 holds it"
+            )
+        if pairs.ndim > 1 and host.any(pairs < TINY):
+            raise ValueError(
+                f"X must have each pair of values of each edge's units in some row, but {int(host.sum(pairs < TINY))} of "
+                f"{pairs.size} never occur: a weight_decay above 0 holds their couplings"
             )
 
     def _place(self) -> Array:

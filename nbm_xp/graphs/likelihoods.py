@@ -47,10 +47,11 @@ from .layout import neighbour_rows
 AT_ONCE: Final = 2**22  # number of float64 values per batch of rows
 MOST_STATES: Final = 2**18  # largest number of states for training by enumeration
 TURNS: Final = 12  # number of power iterations for the largest curvature
-FEW_UNITS = 2048  # largest number of units with a dense table: one matrix product is faster than many sums
+FEW_UNITS = 2048  # largest number of units (of values, of matrices) with a dense table: a product is faster than sums
 MOST_ENTRIES = 2**28
 
-# Moments: sums of the factors of couplings, (edges,), and of fields, (channels, units), in the negative energy
+# Moments: sums of the factors of couplings, of the shape of couplings, and of fields, (channels, units), in the negative
+# energy
 Moments = tuple[Array, Array]
 
 
@@ -70,7 +71,10 @@ class Neighbourhood:
     neighbours : array or None
         Neighbours of each unit, of shape (units, width); None if the table is dense, with a column for each unit.
     edges : array
-        Edge of each entry, of shape (units * width,); `n_edges` for entries without an edge.
+        Edge of each entry, of shape (units * width,); `n_edges` for entries without an edge. If couplings are matrices,
+        `n_edges` is added to the number of an edge whose second unit is the entry's, and is there twice for none.
+    matrices : bool
+        Whether couplings are matrices, of shape (edges, values, values).
     """
 
     xp: Namespace
@@ -80,6 +84,7 @@ class Neighbourhood:
     values: Array
     neighbours: Array | None
     edges: Array
+    matrices: bool
 
     def channels(self, rows: Array) -> Array:
         """Return states as float64 of shape (rows, channels, units): one channel of values, or one-hot Potts values."""
@@ -89,6 +94,8 @@ class Neighbourhood:
     def sums(self, states: Array, couplings: Array) -> Array:
         """Sum couplings times channels over the neighbours of each unit; the shape is that of `states`."""
         xp = array_namespace(couplings)
+        if self.matrices:
+            return self._sums_of_matrices(states, couplings)
         weights = xp.concat([couplings, xp.zeros((1,), dtype=couplings.dtype)])
         table = xp.reshape(xp.take(weights, self.edges), (self.units, -1))
         flat = xp.reshape(states, (-1, self.units))
@@ -99,13 +106,29 @@ class Neighbourhood:
             total = total + xp.take(flat, self.neighbours[:, column], axis=1) * table[:, column]
         return xp.reshape(total, states.shape)
 
+    def _sums_of_matrices(self, states: Array, couplings: Array) -> Array:
+        """Sum the columns of matrices that the values of the neighbours choose."""
+        xp, n, q = array_namespace(couplings), self.units, self.values.shape[0]
+        none = xp.zeros((1, q, q), dtype=couplings.dtype)
+        both = xp.concat([couplings, xp.matrix_transpose(couplings), none])
+        table = xp.reshape(xp.take(both, self.edges, axis=0), (n, -1, q, q))  # own value, neighbour's value
+        if self.neighbours is None:
+            table = xp.reshape(xp.permute_dims(table, (0, 2, 1, 3)), (n * q, n * q))  # symmetric
+            flat = xp.reshape(xp.permute_dims(states, (0, 2, 1)), (-1, n * q))
+            return xp.permute_dims(xp.reshape(xp.matmul(flat, table), (-1, n, q)), (0, 2, 1))
+        by_unit = xp.permute_dims(states, (2, 1, 0))
+        total = by_unit * 0.0
+        for column in range(self.neighbours.shape[1]):
+            total = total + xp.matmul(table[:, column, :, :], xp.take(by_unit, self.neighbours[:, column], axis=0))
+        return xp.permute_dims(total, (2, 1, 0))
+
     def shares(self, rows: Array, couplings: Array, fields: Array) -> Array:
         """Compute the negative energy of each row.
 
         Parameters
         ----------
         rows : array of shape (rows, units)
-        couplings : array of shape (edges,)
+        couplings : array of shape (edges,), or (edges, values, values)
         fields : array of shape (channels, units)
         """
         states = self.channels(rows)
@@ -134,7 +157,8 @@ class Neighbourhood:
     def moments(self, rows: Array, counts: Array) -> Moments:
         """Return the moments of rows: weighted sums of the factors of couplings and fields in the negative energy."""
         host, channels = host_namespace(), self.values.shape[0] if self.kind.is_categorical else 1
-        nothing = host.zeros((self.n_edges,)), host.zeros((channels, self.units))
+        shape = (self.n_edges, channels, channels)[: 3 if self.matrices else 1]
+        nothing = host.zeros(shape), host.zeros((channels, self.units))
         return self.summed(Neighbourhood.shares, rows, counts, *nothing)[1:]
 
     def scores(self, score: Score, rows: Array, couplings: Array, fields: Array) -> Array:
@@ -147,7 +171,7 @@ class Neighbourhood:
 Score = Callable[[Neighbourhood, Array, Array, Array], Array]
 
 
-def neighbourhood(graph: Graph, values: Units, xp: Namespace) -> Neighbourhood:
+def neighbourhood(graph: Graph, values: Units, xp: Namespace, matrices: bool = False) -> Neighbourhood:
     """Return the table of a graph's neighbours as arrays of a library.
 
     Raises
@@ -159,7 +183,7 @@ def neighbourhood(graph: Graph, values: Units, xp: Namespace) -> Neighbourhood:
     begins, others, edges = neighbour_rows(n, graph.first, graph.second)
     degrees = begins[1:] - begins[:-1]
     width = int(host.max(degrees))
-    whole = n <= FEW_UNITS or 4 * width >= n
+    whole = n * (values.count if matrices else 1) <= FEW_UNITS or 4 * width >= n
     width = n if whole else width
     if n * width > MOST_ENTRIES:
         raise ValueError(
@@ -169,8 +193,8 @@ def neighbourhood(graph: Graph, values: Units, xp: Namespace) -> Neighbourhood:
     owner = host.repeat(host.arange(n), degrees)
     column = host.astype(others, host.int64) if whole else host.arange(owner.shape[0]) - begins[owner]
     entries = owner * width + column
-    table = host.full((n * width,), graph.edges, dtype=host.int64)
-    table[entries] = edges
+    table = host.full((n * width,), (1 + matrices) * graph.edges, dtype=host.int64)
+    table[entries] = edges + graph.edges * (matrices & (owner != graph.first[edges]))
     there = None
     if not whole:
         there = host.zeros((n * width,), dtype=host.int64)
@@ -179,7 +203,7 @@ def neighbourhood(graph: Graph, values: Units, xp: Namespace) -> Neighbourhood:
     with wide_dtypes(xp):
         return Neighbourhood(
             xp, values, n, graph.edges, asarray([[value] for value in values.values], xp, "int64"),
-            None if there is None else asarray(there, xp, "int64"), asarray(table, xp, "int64"),
+            None if there is None else asarray(there, xp, "int64"), asarray(table, xp, "int64"), matrices,
         )  # fmt: skip
 
 
@@ -191,7 +215,7 @@ def fields_of(machine: EnergyModel) -> Array:
 def joined(couplings: Array, fields: Array) -> Array:
     """Concatenate couplings and fields to one vector."""
     host = host_namespace()
-    return host.concat([couplings, host.reshape(fields, (-1,))])
+    return host.concat([host.reshape(each, (-1,)) for each in (couplings, fields)])
 
 
 class Objective:
@@ -235,13 +259,15 @@ class Objective:
     def table(self, xp: Namespace) -> Neighbourhood:
         """Return the table of neighbours as arrays of a library; it is cached."""
         if xp not in self._tables:
-            self._tables[xp] = neighbourhood(self.machine.graph, self.machine.kind, xp)
+            matrices = self.machine.edge_couplings.ndim > 1
+            self._tables[xp] = neighbourhood(self.machine.graph, self.machine.kind, xp, matrices)
         return self._tables[xp]
 
     def split(self, place: Array) -> Moments:
         """Split a vector into couplings and fields, of shape (channels, units)."""
-        edges = self.machine.graph.edges
-        return place[:edges], host_namespace().reshape(place[edges:], (-1, self.machine.n_units))
+        host, couplings = host_namespace(), self.machine.edge_couplings
+        of_edges = host.reshape(place[: couplings.size], couplings.shape)
+        return of_edges, host.reshape(place[couplings.size :], (-1, self.machine.n_units))
 
     def give(self, machine: EnergyModel, place: Array) -> None:
         """Set the couplings and fields of a machine from a vector."""
@@ -319,7 +345,8 @@ class Objective:
         """Yield batches of rows with their weights, and the table of neighbours in their library."""
         values, host = self.machine.kind, host_namespace()
         channels = values.count if values.is_categorical else 1
-        size = max(1, AT_ONCE // (channels * self.machine.n_units))
+        width = channels * self.machine.n_units
+        size = max(width if self.machine.edge_couplings.ndim > 1 else 1, AT_ONCE // width)
         for rows, weights in minibatches(self.rows, size, weights=self.weights):
             counts = host.ones((rows.shape[0],)) if weights is None else weights
             yield self.table(array_namespace(rows)), rows, counts
