@@ -12,7 +12,15 @@ from nbm_xp.package import public_names
 from .cuts import cut_value, max_cut
 from .energy_model import ClampWarning
 from .exact import enumerated, onsager, strip_energy, strip_log_partition
-from .families import edwards_anderson, erdos_renyi, lattice, random_regular, read_gset, sherrington_kirkpatrick
+from .families import (
+    complete_graph,
+    edwards_anderson,
+    erdos_renyi,
+    lattice,
+    random_regular,
+    read_gset,
+    sherrington_kirkpatrick,
+)
 from .graph import Graph, as_graph
 from .machine import GraphMachine
 from .measures import autocorrelation_time, binder, diagnose, jackknife_error, specific_heat
@@ -20,8 +28,8 @@ from .tempering import placed_ladder
 
 __all__ = [
     "ClampWarning", "Graph", "GraphMachine", "MixingWarning", "as_graph", "autocorrelation_time", "binder",
-    "cut_value", "diagnose", "edwards_anderson", "enumerated", "erdos_renyi", "jackknife_error", "lattice", "max_cut",
-    "monte_carlo_error", "onsager", "placed_ladder", "random_regular", "read_gset",
+    "complete_graph", "cut_value", "diagnose", "edwards_anderson", "enumerated", "erdos_renyi", "jackknife_error",
+    "lattice", "max_cut", "monte_carlo_error", "onsager", "placed_ladder", "random_regular", "read_gset",
     "sherrington_kirkpatrick", "specific_heat", "strip_energy", "strip_log_partition",
 ]  # fmt: skip
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import pathlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from nbm_xp.machines.randomness import entropy_of
@@ -188,11 +189,28 @@ def sherrington_kirkpatrick(units: int, random_state: Any = None) -> Graph:
     120
     """
     host = host_namespace()
+    graph, rng = complete_graph(units), Generator(entropy_of(random_state), library=host)
+    weights = rng.normal(0.0, 1.0, graph.edges, "float64") / math.sqrt(graph.units)
+    return replace(graph, weights=weights, name="Sherrington–Kirkpatrick glass")
+
+
+def complete_graph(units: int) -> Graph:
+    """Return the complete graph: each pair of units, in the order (0, 1), (0, 2), …, is an edge.
+
+    Parameters
+    ----------
+    units : int
+        Number of units, at least 2.
+
+    Examples
+    --------
+    >>> complete_graph(16).edges
+    120
+    """
+    host = host_namespace()
     n = positive_int(units, "units", 2)
     first, second = host.triu_indices(n, 1)
-    rng = Generator(entropy_of(random_state), library=host)
-    weights = rng.normal(0.0, 1.0, first.shape[0], "float64") / math.sqrt(n)
-    return Graph(n, first, second, weights, colours=host.arange(n), name="Sherrington–Kirkpatrick glass")
+    return Graph(n, first, second, colours=host.arange(n), name="complete graph")
 
 
 def read_gset(path: Any) -> Graph:

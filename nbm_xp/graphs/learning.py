@@ -261,8 +261,8 @@ class Learning(EnergyModel, Estimator):
             )
         if pairs.ndim > 1 and host.any(pairs < TINY):
             raise ValueError(
-                f"X must have each pair of values of each edge's units in some row, but {int(host.sum(pairs < TINY))} of "
-                f"{pairs.size} never occur: a weight_decay above 0 holds their couplings"
+                f"X must have each pair of values of each edge's units in some row, but {int(host.sum(pairs < TINY))} "
+                f"of {pairs.size} never occur: a weight_decay above 0 holds their couplings"
             )
 
     def _place(self) -> Array:

@@ -50,8 +50,7 @@ TURNS: Final = 12  # number of power iterations for the largest curvature
 FEW_UNITS = 2048  # largest number of units (of values, of matrices) with a dense table: a product is faster than sums
 MOST_ENTRIES = 2**28
 
-# Moments: sums of the factors of couplings, of the shape of couplings, and of fields, (channels, units), in the negative
-# energy
+# Moments: sums of the factors in the negative energy of couplings, in their shape, and of fields, (channels, units)
 Moments = tuple[Array, Array]
 
 

@@ -22,16 +22,18 @@ from .learning import Learning
 from .measures import diagnose
 from .moves import check_local, energies
 from .observables import INVERSE_TEMPERATURE, SWEEPS, about, coordinates_of
+from .potts import PottsMixin
 from .shards import sharded
 from .tempering import LowestStates, Tempering, checked_betas, placed_ladder
 
 
-class GraphMachine(Learning):
+class GraphMachine(Learning, PottsMixin):
     """A Boltzmann machine of discrete units on a graph.
 
     The energy of spins (-1 or 1) and of binary units (0 or 1) is ``E = -Σ J_ij s_i s_j - Σ h_i s_i``, summed over edges
-    and over units; the energy of Potts units is ``E = -Σ J_ij [s_i = s_j] - Σ h_i[s_i]``. The probability of a state is
-    proportional to ``exp(-β E)``.
+    and over units; the energy of Potts units is ``E = -Σ J_ij [s_i = s_j] - Σ h_i[s_i]``, or, with a matrix of
+    couplings for each edge, ``E = -Σ J_ij[s_i, s_j] - Σ h_i[s_i]``. The probability of a state is proportional to
+    ``exp(-β E)``.
 
     Parameters
     ----------
@@ -44,7 +46,9 @@ class GraphMachine(Learning):
         (units, values). Defaults to 0.
     couplings : float or array, optional
         One coupling for all edges, or an array of shape (edges,) in the graph's order. Defaults to the graph's weights,
-        or to 1 if it has none.
+        or to 1 if it has none. For Potts units also a matrix of shape (values, values) for all edges, or an array of
+        shape (edges, values, values), with a row for each value of the first unit of an edge; `fit` then learns a
+        matrix for each edge.
     training : {"pseudo_likelihood", "pcd", "ptt", "exact"}, optional
         Objective and method of `fit`: the pseudo-likelihood; or the likelihood, by persistent contrastive divergence,
         by parallel tempering, or by enumeration of all states. Training with chains ("pcd" and "ptt") starts from the
@@ -66,7 +70,7 @@ class GraphMachine(Learning):
 
     Attributes
     ----------
-    couplings_ : numpy.ndarray of shape (edges,)
+    couplings_ : numpy.ndarray of shape (edges,), or (edges, values, values)
         Learned couplings; all methods use the learned couplings and fields.
     fields_ : numpy.ndarray of shape (units,), or (units, values)
         Learned fields.

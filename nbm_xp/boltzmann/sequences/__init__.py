@@ -6,12 +6,14 @@ categorical visible units take such rows.
 
 from __future__ import annotations
 
+from nbm_xp.machines.alphabets import ALPHABETS, DNA, PROTEIN, RNA, Alphabet
 from nbm_xp.package import public_names
 
-from .alignments import ALPHABETS, DNA, PROTEIN, RNA, Alignment, Alphabet, read_fasta, write_fasta
+from .alignments import Alignment, read_fasta, write_fasta
 from .contacts import average_product_correction, contact_scores, effective_couplings, zero_sum
 from .statistics import (
     connected_correlations,
+    identity_groups,
     pair_frequencies,
     pearson,
     sequence_weights,
@@ -21,8 +23,8 @@ from .statistics import (
 
 __all__ = [
     "ALPHABETS", "DNA", "PROTEIN", "RNA", "Alignment", "Alphabet", "average_product_correction",
-    "connected_correlations", "contact_scores", "effective_couplings", "pair_frequencies", "pearson", "read_fasta",
-    "sequence_weights", "site_frequencies", "site_pairs", "write_fasta", "zero_sum",
+    "connected_correlations", "contact_scores", "effective_couplings", "identity_groups",
+    "pair_frequencies", "pearson", "read_fasta", "sequence_weights", "site_frequencies", "site_pairs", "write_fasta", "zero_sum",
 ]  # fmt: skip
 
 public_names(globals())

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
 from nbm_xp.machines.rows import numbers
-from nbm_xp.namespace import array_namespace, asarray, is_bool, is_integer, is_lazy
+from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_bool, is_integer, is_lazy, to_numpy
 from nbm_xp.namespace.errors import positive_int
+from nbm_xp.package import need
 
 
 def checked_states(states: Array, n_states: int | None = None, name: str = "states") -> tuple[Array, int]:
@@ -224,20 +226,72 @@ def sequence_weights(states: Array, identity: float = 0.8, *, n_states: int | No
     array([0.5, 0.5, 1. ], dtype=float32)
     """
     states, count = checked_states(states, n_states)
+    near: list[Array] = [0.0] * -(-states.shape[0] // positive_int(block, "block"))
+    for i, j, similar in _similar(states, count, identity, block):
+        close = B.cast(similar, "float32")
+        near[i] = near[i] + B.sum(close, axis=1)
+        if i != j:
+            near[j] = near[j] + B.sum(close, axis=0)
+    return 1.0 / array_namespace(states).concat(near)
+
+
+def _similar(states: Array, count: int, identity: float, block: int) -> Iterator[tuple[int, int, Array]]:
+    """Yield the numbers of two blocks of sequences, each pair once, and which of their sequences agree."""
     if isinstance(identity, bool) or not hasattr(identity, "__float__") or not 0 < identity <= 1:
         raise ValueError(f"identity must be a number above 0, at most 1, got {identity!r}")
     size = positive_int(block, "block")
     length, sites = states.shape
     least = math.ceil(identity * sites - 1e-9)
-    starts = range(0, length, size)
-    parts = [states[start : min(start + size, length), :] for start in starts]
-    near: list[Array] = [0.0] * len(parts)
+    parts = [states[start : min(start + size, length), :] for start in range(0, length, size)]
     for i, part in enumerate(parts):
         ours = one_hot(part, count)
         for j, other in itertools.islice(enumerate(parts), i, None):
             theirs = ours if i == j else one_hot(other, count)
-            close = B.cast(ours @ theirs.T >= least, "float32")
-            near[i] = near[i] + B.sum(close, axis=1)
-            if i != j:
-                near[j] = near[j] + B.sum(close, axis=0)
-    return 1.0 / array_namespace(states).concat(near)
+            yield i, j, ours @ theirs.T >= least
+
+
+def identity_groups(states: Array, identity: float = 0.8, *, n_states: int | None = None, block: int = 1024) -> Array:
+    """Return a group number for each sequence: sequences of different groups agree at few sites.
+
+    Groups are the connected components of the graph whose edges are pairs of sequences that agree at enough sites
+    (clusters of single linkage). A split by groups has no sequence in its test set that is similar to one of its
+    training set: pass them as `groups` to ``GroupShuffleSplit``, ``GroupKFold`` and ``cross_validate`` of scikit-learn.
+
+    Parameters
+    ----------
+    states, identity, n_states, block
+        As in `sequence_weights`; `states` must be in memory.
+
+    Returns
+    -------
+    numpy.ndarray of shape (sequences,)
+        Whole numbers from 0, in the order of the groups' first sequences.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+
+    References
+    ----------
+    S. Petti and S. R. Eddy, "Constructing benchmark test sets for biological sequence analysis using independent set
+    algorithms", PLOS Computational Biology 18 (2022).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> identity_groups(np.asarray([[0, 1, 2, 3], [4, 4, 4, 4], [0, 1, 2, 0], [0, 1, 0, 0]]), 0.75)
+    array([0, 1, 0, 0])
+    """
+    states, count = checked_states(states, n_states)
+    if is_lazy(array_namespace(states)):
+        raise ValueError("states must be in memory: the number of groups follows from their values")
+    host, components = host_namespace(), need("scipy.sparse.csgraph").connected_components
+    found = host.arange(states.shape[0])
+    for i, j, similar in _similar(states, count, identity, block):
+        ours, theirs = host.nonzero(to_numpy(similar))
+        pairs = found[ours + i * block], found[theirs + j * block]
+        graph = need("scipy.sparse").coo_array((host.ones(ours.shape), pairs), shape=found.shape * 2)
+        found = components(graph, directed=False)[1][found]
+    _, first, which = host.unique(found, return_index=True, return_inverse=True)
+    return host.argsort(host.argsort(first))[which]
