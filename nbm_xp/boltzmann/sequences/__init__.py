@@ -24,7 +24,8 @@ from .statistics import (
 __all__ = [
     "ALPHABETS", "DNA", "PROTEIN", "RNA", "Alignment", "Alphabet", "average_product_correction",
     "connected_correlations", "contact_scores", "effective_couplings", "identity_groups",
-    "pair_frequencies", "pearson", "read_fasta", "sequence_weights", "site_frequencies", "site_pairs", "write_fasta", "zero_sum",
+    "pair_frequencies", "pearson", "read_fasta", "sequence_weights", "site_frequencies",
+    "site_pairs", "write_fasta", "zero_sum",
 ]  # fmt: skip
 
 public_names(globals())
