@@ -238,15 +238,16 @@ class PottsMixin(EnergyModel):
                 file.writelines(f"h {i} {a} {value!r}\n" for a, value in zip(known.letters, row, strict=True))
 
     def _tables(self) -> tuple[Array, Array, Array]:
-        """Return the lesser and the greater unit of each edge, and the matrix of its couplings in this order."""
+        """Return the two units of each edge and the matrix of its couplings, with the lesser unit first, in C order."""
         if not self.kind.is_categorical:
             raise ValueError(f"units must be Potts units, got {self.units!r}")
         host, tables, graph = host_namespace(), self.edge_couplings, self.graph
         if tables.ndim == 1:
             tables = tables[:, None, None] * host.eye(self.kind.count)
         turned = (graph.first > graph.second)[:, None, None]
-        ends = host.minimum(graph.first, graph.second), host.maximum(graph.first, graph.second)
-        return *ends, host.where(turned, host.matrix_transpose(tables), tables)
+        first, second = host.minimum(graph.first, graph.second), host.maximum(graph.first, graph.second)
+        order = host.argsort(host.astype(first, host.int64) * graph.units + second)
+        return first[order], second[order], host.where(turned, host.matrix_transpose(tables), tables)[order]
 
     def _check_alphabet(self, alphabet: Alphabet) -> None:
         """Raise `ValueError` if the units have not a value for each letter."""

@@ -17,6 +17,7 @@ from nbm_xp.boltzmann.sequences import (
     connected_correlations,
     contact_scores,
     effective_couplings,
+    identity_groups,
     pair_frequencies,
     pearson,
     read_fasta,
@@ -108,6 +109,21 @@ def test_sequences_that_are_almost_the_same_share_a_vote(library: Library, ident
         found = sequence_weights(states, identity, n_states=4, block=block)
     alike = (STATES[:, None, :] == STATES[None, :, :]).mean(axis=2) >= identity - 1e-9
     np.testing.assert_allclose(library.numpy(found), 1 / alike.sum(axis=1), rtol=1e-6)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize(("identity", "block"), [(0.3, 5), (4 / 7, 10), (6 / 7, 1000)])
+def test_groups_are_chains_of_similar_sequences(library: Library, identity: float, block: int) -> None:
+    if library.name == "dask":
+        with pytest.raises(ValueError, match="states must be in memory"):
+            identity_groups(library.array(STATES), identity, n_states=4)
+        return
+    found = identity_groups(library.array(STATES.astype("int32")), identity, n_states=4, block=block)
+    reached = (STATES[:, None, :] == STATES[None, :, :]).mean(axis=2) >= identity - 1e-9
+    for _ in STATES:
+        reached = (reached.astype(int) @ reached) > 0
+    np.testing.assert_array_equal(found[:, None] == found, reached)
+    assert list(dict.fromkeys(found.tolist())) == list(range(found.max() + 1))
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

@@ -111,6 +111,7 @@ MACHINES: dict[str, tuple[GraphMachine, float, tuple[str, ...]]] = {
     "all pairs": (GraphMachine(sherrington_kirkpatrick(9, 1)), 0.45, LOCAL),
     "binary": (GraphMachine(random_regular(10, 3, 1), "binary", fields=-0.8), 0.45, LOCAL),
     "Potts with fields": (GraphMachine(lattice((3, 3)), 3, fields=[0.2, 0.0, -0.3]), 0.45, LOCAL),
+    "matrices": (GraphMachine(GLASS, 2, couplings=[[0.2, -0.5], [0.9, 0.0]]), 0.45, LOCAL),
     "square": (GraphMachine(lattice((4, 4))), 0.4, CLUSTERS + WORDS),
     "weights": (GraphMachine(WEIGHTED, couplings=np.linspace(0.0, 1.5, WEIGHTED.edges)), 0.4, CLUSTERS),
     "Potts": (GraphMachine(lattice((3, 3)), 3), 0.8, CLUSTERS),

@@ -299,6 +299,11 @@ ALL = {f"{name}, {units}": partial(make, units) for name, make in MACHINES.items
 ALL |= {
     f"{graph}, {q}": partial(GraphMachine, graph, q, np.random.default_rng(2).normal(0.0, 0.4, (graph.units, q)))
     for graph, q in POTTS
+} | {
+    f"matrices, {graph}": partial(
+        GraphMachine, graph, q, 0.1, np.random.default_rng(2).normal(0.0, 0.4, (graph.edges, q, q))
+    )
+    for graph, q in POTTS[2:4]
 }
 
 
