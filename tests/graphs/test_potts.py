@@ -20,6 +20,7 @@ ENDS = RNG.permuted(np.asarray(np.triu_indices(6, 1)), axis=0)  # either unit of
 PAIRS, FIELDS = RNG.normal(0.0, 0.5, (15, 3, 3)), RNG.normal(0.0, 0.4, (6, 3))
 FULL = GraphMachine(Graph(6, *ENDS), 3, FIELDS, PAIRS)
 SPARSE = GraphMachine(random_regular(60, 3, 1), 4, 0.0, RNG.normal(0.0, 0.8, (90, 4, 4)))
+RECORDED = pathlib.Path(__file__).parents[1] / "golden/adabmdca/params.dat"  # written by adabmDCA 1.0.0
 FAMILY = GraphMachine(complete_graph(4), 5, RNG.normal(0.0, 0.4, (4, 5)), RNG.normal(0.0, 0.5, (6, 5, 5)))
 
 
@@ -104,7 +105,10 @@ def test_files_of_adabmdca_are_read_and_written(tmp_path: pathlib.Path) -> None:
         assert (machine.n_units, machine.graph.edges, machine.weight_decay) == (3, 2, 0.1)
         energies = machine.energy([[2, 1, 0], [0, 2, 4], [1, 1, 1]])
         np.testing.assert_allclose(energies, [-0.5, 1.5 - 0.1 - 2.0, -0.25])
-    for machine in (FAMILY, GraphMachine(lattice((3, 4)), 5, couplings=0.3)):
+    recorded = GraphMachine.from_adabmdca(RECORDED, "rna")
+    energies = recorded.energy([[0, 1, 2], [4, 4, 4], [3, 0, 1], [1, 2, 4]])
+    np.testing.assert_allclose(energies, [0.068, -0.084, -0.384, 1.523], atol=1e-9)  # as adabmDCA computes them
+    for machine in (recorded, FAMILY, GraphMachine(lattice((3, 4)), 5, couplings=0.3)):
         machine.to_adabmdca(file, "rna")
         again = GraphMachine.from_adabmdca(file, RNA)
         np.testing.assert_allclose(again.pair_couplings(), machine.pair_couplings(), atol=1e-12)
