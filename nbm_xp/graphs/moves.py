@@ -151,8 +151,8 @@ def _local_of_each(xp: Namespace, colour: Colour, states: Array, count: int) -> 
     """Compute the local fields of a colour's Potts units for each value, of shape (values, slots, chains)."""
     around = xp.take(states, colour.neighbours, axis=0)
     if colour.tables is None:
-        equal = [xp.astype(around == k, colour.couplings.dtype) * colour.couplings for k in range(count)]
-        local = xp.stack([colour.sums(xp, terms) for terms in equal])
+        dtype, weights = colour.couplings.dtype, colour.couplings
+        local = xp.stack([colour.sums(xp, xp.astype(around == k, dtype) * weights) for k in range(count)])
     else:
         (entries, chains), rows = around.shape, colour.tables + xp.astype(around, colour.tables.dtype)
         terms = xp.reshape(xp.take(colour.couplings, xp.reshape(rows, (-1,)), axis=0), (entries, chains * count))
