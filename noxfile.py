@@ -22,7 +22,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 KERAS = ["2.0.6", "1.0.3"]  # the original releases, which use the backends
 BESIDE_KERAS = ("pyyaml", "six", "h5py", "scipy", "pillow")  # dependencies of Keras and of its tests
-EXTRAS = "app,runs,distributed,xarray,hdf5"  # needed to test every part of the package
+EXTRAS = "app,runs,distributed,xarray,hdf5,dimod"  # needed to test every part of the package
 TORCH = "torch==2.13.0"  # pinned: its results and its wheels change from release to release
 WHEN_IMPORTED = "--no-compile"  # no bytecode at installation: most installed modules are never imported
 LARGEST_WHEEL = 3_000_000  # bytes

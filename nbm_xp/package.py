@@ -60,6 +60,7 @@ _EXTRAS = {
     "matplotlib": "app",
     "h5py": "hdf5",
     "ndonnx": "onnx",
+    "dimod": "dimod",
 }
 
 _DISTRIBUTIONS = {"matplotlib": "Matplotlib"}
