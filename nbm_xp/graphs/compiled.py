@@ -118,7 +118,8 @@ def table_of(
     few = (2 * most) // stride <= _FEW_LEVELS
     sums = np.arange(-most, most + 1, stride if few else 1)
     local = sums[:, None] * unit + field
-    x = (beta.reshape(1, -1) * values.step) * local
+    betas = beta.reshape(1, -1)
+    x = (betas[:, : 1 if (betas == betas[0, 0]).all() else None] * values.step) * local  # alike: of one chain
     tables = [x, -x] if metropolis else [-x]
     made = []
     for exponent in tables:
@@ -127,7 +128,8 @@ def table_of(
         p = np.minimum(power, 1.0) if metropolis else 1.0 / (1.0 + power)
         made.append(np.ceil(p * 2.0**31) - 1.0)
     levels = sums[1:].astype(np.int32) if few else np.empty(0, np.int32)
-    return levels, np.concatenate(made).astype(np.int32)
+    table = np.concatenate(made).astype(np.int32)
+    return levels, np.repeat(table, betas.shape[1] // table.shape[1], axis=1)
 
 
 def _rule_of(layout: Layout, values: Units, rule: str, beta: Array, single: bool = False) -> tuple[Array, ...]:

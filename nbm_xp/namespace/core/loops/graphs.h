@@ -88,44 +88,32 @@ typedef struct {
     i64 tables;          /* where couplings are matrices, a row for each value of the neighbour: their width; else 0 */
 } Graph;
 
-/* The local fields of a slot in some chains. */
-static void local_fields(const Graph *g, i64 slot, const i8 *spins, i64 width, double *restrict out) {
-    i64 e = g->begins[slot], end = g->begins[slot + 1];
-    if (width == 1) {
-        double sum = g->fields[slot];
-        for (; e < end; ++e)
-            sum += g->couplings[e] * spins[g->neighbours[e] * g->chains];
-        *out = sum;
-        return;
+/* Sums over the neighbours of a slot in some chains; as many as a constant says stay in registers. */
+#define SUMS_BESIDE(name, SUM, START, COUPLINGS, MANY, FEW)                                                            \
+    ELEMENT void name##_of(const Graph *g, i64 slot, const i8 *spins, i64 width, SUM *restrict out) {                  \
+        SUM sums[MANY];                                                                                                \
+        for (i64 k = 0; k < width; ++k)                                                                                \
+            sums[k] = START;                                                                                           \
+        for (i64 e = g->begins[slot], end = g->begins[slot + 1]; e < end; ++e) {                                       \
+            const i8 *there = spins + g->neighbours[e] * g->chains;                                                    \
+            SUM coupling = g->COUPLINGS[e];                                                                            \
+            for (i64 k = 0; k < width; ++k)                                                                            \
+                sums[k] = (SUM)(sums[k] + coupling * there[k]);                                                        \
+        }                                                                                                              \
+        for (i64 k = 0; k < width; ++k)                                                                                \
+            out[k] = sums[k];                                                                                          \
+    }                                                                                                                  \
+    static void name(const Graph *g, i64 slot, const i8 *spins, i64 width, SUM *restrict out) {                        \
+        i64 k = 0;                                                                                                     \
+        for (; k + MANY <= width; k += MANY)                                                                           \
+            name##_of(g, slot, spins + k, MANY, out + k);                                                              \
+        for (; k + FEW <= width; k += FEW)                                                                             \
+            name##_of(g, slot, spins + k, FEW, out + k);                                                               \
+        for (; k < width; ++k)                                                                                         \
+            name##_of(g, slot, spins + k, 1, out + k);                                                                 \
     }
-    for (i64 k = 0; k < width; ++k)
-        out[k] = g->fields[slot];
-    for (; e < end; ++e) {
-        const i8 *there = spins + g->neighbours[e] * g->chains;
-        double coupling = g->couplings[e];
-        for (i64 k = 0; k < width; ++k)
-            out[k] += coupling * there[k];
-    }
-}
-
-/* likewise in whole numbers, without the fields */
-static void whole_sums(const Graph *g, i64 slot, const i8 *spins, i64 width, i16 *restrict out) {
-    i64 e = g->begins[slot], end = g->begins[slot + 1];
-    if (width == 1) {
-        i32 sum = 0;
-        for (; e < end; ++e)
-            sum += g->multiples[e] * spins[g->neighbours[e] * g->chains];
-        *out = (i16)sum;
-        return;
-    }
-    memset(out, 0, (size_t)width * sizeof *out);
-    for (; e < end; ++e) {
-        const i8 *there = spins + g->neighbours[e] * g->chains;
-        i16 multiple = g->multiples[e];
-        for (i64 k = 0; k < width; ++k)
-            out[k] = (i16)(out[k] + multiple * there[k]);
-    }
-}
+SUMS_BESIDE(local_fields, double, g->fields[slot], couplings, 64, 16)
+SUMS_BESIDE(whole_sums, i16, 0, multiples, 64, 16) /* without the fields */
 
 /* Of one chain, along runs: `run` is that of the first slot, and becomes that of the last. */
 #define ALONG_RUNS(name, SUM, START, COUPLINGS)                                                                        \
