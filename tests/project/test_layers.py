@@ -44,7 +44,19 @@ KNOW_NONE = {
     "boltzmann",
     "graphs",
 }
-OPTIONAL = {"cupy", "torch", "jax", "zarr", "distributed", "typer", "rich", "matplotlib", "sklearn", "threadpoolctl"}
+OPTIONAL = {
+    "cupy",
+    "dimod",
+    "torch",
+    "jax",
+    "zarr",
+    "distributed",
+    "typer",
+    "rich",
+    "matplotlib",
+    "sklearn",
+    "threadpoolctl",
+}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
