@@ -45,18 +45,8 @@ KNOW_NONE = {
     "graphs",
 }
 OPTIONAL = {
-    "cupy",
-    "dimod",
-    "torch",
-    "jax",
-    "zarr",
-    "distributed",
-    "typer",
-    "rich",
-    "matplotlib",
-    "sklearn",
-    "threadpoolctl",
-}
+    "cupy", "dimod", "torch", "jax", "zarr", "distributed", "typer", "rich", "matplotlib", "sklearn", "threadpoolctl",
+}  # fmt: skip
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
