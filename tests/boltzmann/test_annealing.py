@@ -113,11 +113,9 @@ def test_nothing_is_done_before_all_is_known_to_be_right(monkeypatch: pytest.Mon
     place = large.state_.rng.rstate.tolist()
     states = np.zeros((5, 30))
     wrong: list[tuple[str, dict[str, Any]]] = [
-        ("n_chains", {"n_chains": 0}),
-        ("n_temperatures", {"n_temperatures": "many"}),
-        ("betas", {"betas": [0.5, 1.0]}),
+        ("n_chains", {"n_chains": 0}), ("n_temperatures", {"n_temperatures": "many"}), ("betas", {"betas": [0.5, 1.0]}),
         ("beer", {"library": "beer"}),
-    ]
+    ]  # fmt: skip
     for named, how in wrong:
         for weigh in (large.ais, large.reverse_ais):
             with pytest.raises(ValueError, match=named):

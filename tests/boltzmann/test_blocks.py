@@ -16,13 +16,9 @@ from tests.helpers.libraries import guard
 RANDOM = np.random.default_rng(0)
 NUMBERS, BITS, STATES = RANDOM.normal(size=(20, 4)), RANDOM.integers(0, 2, (20, 4)), RANDOM.integers(0, 3, (20, 4))
 ROWS = {
-    "binary": BITS,
-    "spin": 2 * BITS - 1,
-    "gaussian": NUMBERS,
-    "normal": NUMBERS,
-    "categorical:3": STATES,
+    "binary": BITS, "spin": 2 * BITS - 1, "gaussian": NUMBERS, "normal": NUMBERS, "categorical:3": STATES,
     "2*normal+2*categorical:3": np.concatenate([NUMBERS[:, :2], STATES[:, 2:]], axis=1),
-}
+}  # fmt: skip
 kinds = pytest.mark.parametrize(
     ("visible", "hidden"), [*((kind, "binary") for kind in ROWS), ("spin", "categorical:3"), ("binary", "relu")]
 )

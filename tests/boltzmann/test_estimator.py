@@ -54,17 +54,11 @@ def test_energies_and_scores_agree_with_scikit_learns() -> None:
 @pytest.mark.parametrize(
     "use",
     [
-        lambda rbm: rbm.transform(rows()),
-        lambda rbm: rbm.gibbs(rows()),
-        lambda rbm: rbm.score_samples(rows()),
-        lambda rbm: rbm.free_energy(rows()),
-        lambda rbm: rbm.sample(2, 2),
-        lambda rbm: rbm.ais(2, 2),
-        lambda rbm: rbm.log_partition(),
-        lambda rbm: rbm.components_,
-        lambda rbm: rbm.save("model.npz"),
+        lambda rbm: rbm.transform(rows()), lambda rbm: rbm.gibbs(rows()), lambda rbm: rbm.score_samples(rows()),
+        lambda rbm: rbm.free_energy(rows()), lambda rbm: rbm.sample(2, 2), lambda rbm: rbm.ais(2, 2),
+        lambda rbm: rbm.log_partition(), lambda rbm: rbm.components_, lambda rbm: rbm.save("model.npz"),
     ],
-)
+)  # fmt: skip
 def test_a_model_that_has_learnt_nothing_says_so(use: Any) -> None:
     with pytest.raises(NotFittedError, match="call fit first"):
         use(RBM())

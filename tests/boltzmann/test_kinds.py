@@ -21,18 +21,10 @@ from tests.helpers.libraries import LIBRARIES, Library
 
 MIX = "1*binary+2*categorical:3+1*spin"
 PAIRS = [
-    ("binary", "spin"),
-    ("spin", "spin"),
-    ("binary", "relu"),
-    ("spin", "gaussian"),
-    ("gaussian", "spin"),
-    ("binary", "categorical:3"),
-    ("categorical:3", "binary"),
-    ("categorical:3", "relu"),
-    ("binary", "drelu"),
-    ("categorical:3", "categorical:4"),
-    (MIX, "spin"),
-]
+    ("binary", "spin"), ("spin", "spin"), ("binary", "relu"), ("spin", "gaussian"), ("gaussian", "spin"),
+    ("binary", "categorical:3"), ("categorical:3", "binary"), ("categorical:3", "relu"), ("binary", "drelu"),
+    ("categorical:3", "categorical:4"), (MIX, "spin"),
+]  # fmt: skip
 SOME = [(MIX, "spin"), ("binary", "spin"), ("spin", "gaussian"), ("categorical:3", "relu"), ("binary", "categorical:3")]
 SOME += [("binary", "drelu")]
 FINITE = [pair for pair in PAIRS if pair[0] != "gaussian"]

@@ -63,13 +63,11 @@ def test_a_minibatch_of_rows_of_weight_zero_is_no_error() -> None:
 @pytest.mark.parametrize(
     ("settings", "weights"),
     [
-        ({"optimizer": SGD(0.5)}, None),
-        ({"optimizer": "adam", "learning_rate": 0.01}, None),
-        ({"diagnostics": True}, WEIGHTS),
-        ({"visible": "categorical:2"}, WEIGHTS),
+        ({"optimizer": SGD(0.5)}, None), ({"optimizer": "adam", "learning_rate": 0.01}, None),
+        ({"diagnostics": True}, WEIGHTS), ({"visible": "categorical:2"}, WEIGHTS),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_training_is_the_same_on_every_library(settings: dict[str, Any], weights: Any, library: Library) -> None:
     rows = ROWS.astype("float64")
     settings = {"n_iter": 2, "batch_size": 8, "random_state": 0, **settings}

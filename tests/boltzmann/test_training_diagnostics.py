@@ -14,13 +14,9 @@ from nbm_xp.boltzmann.training_diagnostics import TrainingDiagnostics
 
 NOISE = (np.random.default_rng(0).random((60, 8)) < 0.4).astype("float32")
 WAYS: list[dict[str, Any]] = [
-    {},
-    {"training": "cd"},
-    {"training": "ptt", "learning_rate": 1.0},
-    {"visible": "spin"},
-    {"visible": "gaussian"},
+    {}, {"training": "cd"}, {"training": "ptt", "learning_rate": 1.0}, {"visible": "spin"}, {"visible": "gaussian"},
     {"visible": "categorical:3"},
-]
+]  # fmt: skip
 
 
 def ising(temperature: float, rows: int = 5000, seed: int = 0) -> Any:
