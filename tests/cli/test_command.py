@@ -230,11 +230,9 @@ def test_bits_that_differ_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("check-bits", "uniform", "--numbers", "1e6")
     assert result.exit_code == 1
     assert [line.split() for line in result.stdout.splitlines()] == [
-        ["uniform/float16", "not", "on", "record"],
-        ["uniform/float32", "differs"],
-        ["uniform/float64", "agrees"],
+        ["uniform/float16", "not", "on", "record"], ["uniform/float32", "differs"], ["uniform/float64", "agrees"],
         ["1,000,000", "numbers", "of", "each:", "1", "agree,", "1", "differ,", "1", "not", "on", "record"],
-    ]
+    ]  # fmt: skip
 
 
 def test_digests_are_on_record_for_every_row() -> None:
