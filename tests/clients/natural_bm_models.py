@@ -41,17 +41,10 @@ OPTIMIZERS = {
 }
 
 TRAINING_PROGRAMS = [
-    ("rbm", "CD", "momentum"),
-    ("rbm", "PCD", "momentum"),
-    ("dbm", "CD", "plain"),
-    ("dbm", "PCD", "momentum"),
-    ("skipping", "PCD", "Adam"),
-    ("rbm", "PCD", "plain"),
-    ("rbm", "PCD", "clipped norm"),
-    ("rbm", "CD", "clipped values"),
-    ("rbm", "CD", "Adam"),
-    ("rbm", "PCD", "Nadam"),
-]
+    ("rbm", "CD", "momentum"), ("rbm", "PCD", "momentum"), ("dbm", "CD", "plain"), ("dbm", "PCD", "momentum"),
+    ("skipping", "PCD", "Adam"), ("rbm", "PCD", "plain"), ("rbm", "PCD", "clipped norm"),
+    ("rbm", "CD", "clipped values"), ("rbm", "CD", "Adam"), ("rbm", "PCD", "Nadam"),
+]  # fmt: skip
 
 
 def waves(*shape):

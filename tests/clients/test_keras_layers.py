@@ -106,12 +106,9 @@ IMAGES1: list[tuple[str, dict[str, Any], tuple[int, ...]]] = [
 ]
 
 RECURRENT1: list[dict[str, Any]] = [
-    {},
-    {"return_sequences": True, "consume_less": "mem"},
-    {"go_backwards": True, "consume_less": "gpu"},
-    {"unroll": True, "W_regularizer": "l2"},
-    {"dropout_W": 0.1, "dropout_U": 0.1},
-]
+    {}, {"return_sequences": True, "consume_less": "mem"}, {"go_backwards": True, "consume_less": "gpu"},
+    {"unroll": True, "W_regularizer": "l2"}, {"dropout_W": 0.1, "dropout_U": 0.1},
+]  # fmt: skip
 
 OTHERS1: list[tuple[str, dict[str, Any], tuple[int, ...]]] = [
     # channels first only: the configurations of these layers do not contain the ordering
