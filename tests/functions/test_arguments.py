@@ -181,19 +181,12 @@ BIG_ENDIAN = np.asarray([[1.0, 2.0, 4.0], [0.5, 3.0, 1.0]], dtype=">f4")
 @pytest.mark.parametrize(
     "call",
     [
-        B.cumsum,
-        B.cumprod,
-        B.sum,
-        B.var,
-        B.sigmoid,
-        lambda x: B.clip(x, 1, 2),
-        lambda x: B.dot(x, x.T),
-        lambda x: K.cumsum(x, axis=1),
-        lambda x: K.cumprod(x, axis=None),
+        B.cumsum, B.cumprod, B.sum, B.var, B.sigmoid, lambda x: B.clip(x, 1, 2), lambda x: B.dot(x, x.T),
+        lambda x: K.cumsum(x, axis=1), lambda x: K.cumprod(x, axis=None),
         lambda x: get_namespace("numpy").clip(x, x - 1, x + 1),
         lambda x: get_namespace("numpy").cumulative_sum(x, axis=0, include_initial=True),
     ],
-)
+)  # fmt: skip
 def test_the_order_of_bytes_does_not_matter(call: Callable[[Any], Any], dtype: str) -> None:
     x = BIG_ENDIAN.astype(dtype)
     got, want = call(x), call(x.astype(x.dtype.newbyteorder("=")))
