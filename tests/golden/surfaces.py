@@ -174,12 +174,9 @@ def by_the_first_axis(left: str, right: str, out: str) -> Callable[[list[Any], A
 
 
 BATCHES = {
-    "none": ("bpqk", "brks", "bpqrs"),
-    "32": ("bpqk", "brks", "bpqrs"),
-    "33": ("bpqk", "brsk", "bpqrs"),
-    "22": ("bpkq", "brks", "bpqrs"),
-    "23": ("bpkq", "brsk", "bpqrs"),
-}
+    "none": ("bpqk", "brks", "bpqrs"), "32": ("bpqk", "brks", "bpqrs"), "33": ("bpqk", "brsk", "bpqrs"),
+    "22": ("bpkq", "brks", "bpqrs"), "23": ("bpkq", "brsk", "bpqrs"),
+}  # fmt: skip
 """By the axes of a product, the letters of both factors and of the product by the documented rule."""
 
 QUIRKS: dict[str, Right] = {

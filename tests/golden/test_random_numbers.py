@@ -33,19 +33,12 @@ def named(state: list[int], *entropy: int) -> list[int]:
 STATE = seeded(SEED)
 NAME = int.from_bytes(b"weights", "little")
 STATES = {
-    "SeedSequence": seeded(SEED, spawn_key=(3,)),
-    "advance": advanced(STATE, 12345),
-    "child": named(STATE, 1, 2, 1, 1),
+    "SeedSequence": seeded(SEED, spawn_key=(3,)), "advance": advanced(STATE, 12345), "child": named(STATE, 1, 2, 1, 1),
     "fold_in/name": named(STATE, 1, 1, 1, 7, 2, NAME % 2**32, NAME >> 32),
-    "fold_in/number": named(STATE, 1, 0, 1, 1, 1, 7),
-    "jumped": advanced(STATE, 5 * 2**134),
-    "part": named(STATE, 1, 3, 1, 1),
-    "seed/0": seeded(0),
-    "seed/1": seeded(1),
-    "seed/large": seeded(10**40),
-    "six": [2026] * 6,
-    "substreams": advanced(STATE, 2 * 2**160),
-}
+    "fold_in/number": named(STATE, 1, 0, 1, 1, 1, 7), "jumped": advanced(STATE, 5 * 2**134),
+    "part": named(STATE, 1, 3, 1, 1), "seed/0": seeded(0), "seed/1": seeded(1), "seed/large": seeded(10**40),
+    "six": [2026] * 6, "substreams": advanced(STATE, 2 * 2**160),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", STATES)
