@@ -26,20 +26,9 @@ import pytest
 from nbm_xp.namespace import asarray, dtype_name, get_namespace, library_name, to_numpy
 
 __all__ = [
-    "ABSENT",
-    "AGAIN",
-    "DASK",
-    "EAGER",
-    "EVERYWHERE",
-    "LIBRARIES",
-    "Library",
-    "computing",
-    "guard",
-    "is_for_the_night",
-    "libraries",
-    "on_libraries",
-    "today",
-]
+    "ABSENT", "AGAIN", "DASK", "EAGER", "EVERYWHERE", "LIBRARIES", "Library", "computing", "guard", "is_for_the_night",
+    "libraries", "on_libraries", "today",
+]  # fmt: skip
 
 EVERYWHERE = "--everywhere" in sys.argv or "TESTS_EVERYWHERE" in os.environ
 if EVERYWHERE:
@@ -155,18 +144,12 @@ def why_not(library: str) -> str | None:
 
 
 _ENUMERATION = (
-    Library("numpy", "numpy"),
-    Library("numpy-readonly", "numpy", readonly=True),
-    Library("dask-one", "dask", one_block),
-    Library("dask-halves", "dask", halves),
-    Library("dask-ragged", "dask", ragged),
-    Library("dask-singles", "dask", singles),
-    Library("array_api_strict", "array_api_strict"),
-    Library("torch", "torch"),
-    Library("jax", "jax"),
-    Library("cupy", "cupy"),
-    Library("dask-cupy", "dask", halves, blocks="cupy"),
-)
+    Library("numpy", "numpy"), Library("numpy-readonly", "numpy", readonly=True),
+    Library("dask-one", "dask", one_block), Library("dask-halves", "dask", halves),
+    Library("dask-ragged", "dask", ragged), Library("dask-singles", "dask", singles),
+    Library("array_api_strict", "array_api_strict"), Library("torch", "torch"), Library("jax", "jax"),
+    Library("cupy", "cupy"), Library("dask-cupy", "dask", halves, blocks="cupy"),
+)  # fmt: skip
 
 
 def absence(library: Library) -> str | None:

@@ -65,15 +65,9 @@ def files_of(folder: str | os.PathLike[str]) -> dict[str, str]:
 
 
 SAMPLE: dict[str, Any] = {
-    "n_chains": 24,
-    "n_draws": 12,
-    "burn_in": 10,
-    "thin": 2,
-    "chunks": 8,
-    "checkpoint_every": 3,
-    "random_state": 5,
+    "n_chains": 24, "n_draws": 12, "burn_in": 10, "thin": 2, "chunks": 8, "checkpoint_every": 3, "random_state": 5,
     "layers": (0, 1),
-}
+}  # fmt: skip
 
 
 @functools.cache

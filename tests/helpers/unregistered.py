@@ -23,19 +23,9 @@ from tests.helpers.known import reason_of
 from tests.helpers.libraries import EVERYWHERE, ONE_CASE_IN, Library, halves, one_block
 
 __all__ = [
-    "ABSENT",
-    "IN_BLOCKS",
-    "UNREGISTERED",
-    "Unregistered",
-    "asked",
-    "guarded",
-    "left_out",
-    "met",
-    "missing",
-    "on_unregistered",
-    "restored",
-    "unregistered_libraries",
-]
+    "ABSENT", "IN_BLOCKS", "UNREGISTERED", "Unregistered", "asked", "guarded", "left_out", "met", "missing",
+    "on_unregistered", "restored", "unregistered_libraries",
+]  # fmt: skip
 
 
 @contextmanager
@@ -135,11 +125,9 @@ def _imported(name: str) -> Any:
 
 
 UNREGISTERED = (
-    Unregistered("strict-unlisted", "array_api_strict"),
-    Unregistered("marray", "marray"),
-    Unregistered("cubed", "cubed", one_block),
-    Unregistered("ndonnx", "ndonnx"),
-)
+    Unregistered("strict-unlisted", "array_api_strict"), Unregistered("marray", "marray"),
+    Unregistered("cubed", "cubed", one_block), Unregistered("ndonnx", "ndonnx"),
+)  # fmt: skip
 
 IN_BLOCKS = (Unregistered("cubed-halves", "cubed", halves),)
 """Those with blocks again, in two along each axis."""

@@ -36,10 +36,8 @@ def install() -> None:
         del sys.modules[name]
     own: dict[str, dict[str, Any]] = {
         "cupy": {"RawKernel": device.RawKernel, "is_available": lambda: True, **arrays.FUNCTIONS},
-        "cupy.cuda": device.CUDA,
-        "cupy.cuda.device": device.CUDA,
-        "cupy.cuda.runtime": device.RUNTIME,
-    }
+        "cupy.cuda": device.CUDA, "cupy.cuda.device": device.CUDA, "cupy.cuda.runtime": device.RUNTIME,
+    }  # fmt: skip
     modules = {name: _module(name) for name in arrays.RECORD if name.startswith("cupy")}
     sys.modules.update(modules)
     sys.modules["cupyx"] = sys.modules["cupy_backends"] = None  # type: ignore[assignment]

@@ -305,14 +305,9 @@ def from_dlpack(array: Any, *, device: Any = None, copy: Any = None) -> Any:
 
 
 FUNCTIONS: dict[str, Any] = {
-    "ndarray": ndarray,
-    "ufunc": ufunc,
-    "array": array,
-    "asarray": asarray,
-    "asanyarray": asarray,
-    "ascontiguousarray": lambda a, dtype=None: called(np.ascontiguousarray, asarray(a, dtype)),
-    "asnumpy": asnumpy,
+    "ndarray": ndarray, "ufunc": ufunc, "array": array, "asarray": asarray, "asanyarray": asarray,
+    "ascontiguousarray": lambda a, dtype=None: called(np.ascontiguousarray, asarray(a, dtype)), "asnumpy": asnumpy,
     "from_dlpack": from_dlpack,
     "get_array_module": lambda *args: sys.modules["cupy"] if any(isinstance(x, ndarray) for x in args) else np,
-}
+}  # fmt: skip
 """What is not NumPy's function of that name."""

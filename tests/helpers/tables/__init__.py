@@ -21,16 +21,6 @@ from tests.helpers.tables.case import Case, by_function
 __all__ = ["CASES", "Case", "by_function"]
 
 CASES: list[Case] = [
-    *assignment.CASES,
-    *complex_numbers.CASES,
-    *creation.CASES,
-    *decompositions.CASES,
-    *elementwise.CASES,
-    *fft.CASES,
-    *indexing.CASES,
-    *linalg.CASES,
-    *manipulation.CASES,
-    *searching.CASES,
-    *sets.CASES,
-    *statistical.CASES,
-]
+    *assignment.CASES, *complex_numbers.CASES, *creation.CASES, *decompositions.CASES, *elementwise.CASES, *fft.CASES,
+    *indexing.CASES, *linalg.CASES, *manipulation.CASES, *searching.CASES, *sets.CASES, *statistical.CASES,
+]  # fmt: skip

@@ -14,14 +14,11 @@ _BOUNDS = "array_api_strict rejects slices beyond the ends of an axis, which the
 _LAZY = "the length of the result depends on values, which a lazy array has only after it is computed"
 
 KNOWN: list[tuple[str, str, str]] = [
-    ("array_api_strict", "getitem-0:9:-*", _BOUNDS),
-    ("array_api_strict", "getitem-7::-*", _BOUNDS),
-    ("array_api_strict", "getitem--9::-*", _BOUNDS),
-    ("array_api_strict", "getitem-:-9:-*", _BOUNDS),
+    ("array_api_strict", "getitem-0:9:-*", _BOUNDS), ("array_api_strict", "getitem-7::-*", _BOUNDS),
+    ("array_api_strict", "getitem--9::-*", _BOUNDS), ("array_api_strict", "getitem-:-9:-*", _BOUNDS),
     ("array_api_strict", "isin-*float64*", "array_api_strict takes only integers in isin"),
-    ("dask", "nonzero-*", _LAZY),
-    ("dask", "unique_*", _LAZY),
-]
+    ("dask", "nonzero-*", _LAZY), ("dask", "unique_*", _LAZY),
+]  # fmt: skip
 
 
 KNOWN_IN_NAMESPACE: list[tuple[str, str, str]] = [

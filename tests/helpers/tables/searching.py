@@ -46,11 +46,8 @@ CASES: list[Case] = [
         plain(name, x, axis=axis, descending=down, label=f"{what},axis={axis},descending={down}", fields={"order": 0})
         for name in ("sort", "argsort")
         for what, x, axis in (
-            ("equal ones", TIES, 1),
-            ("of length 1", values(1, 2), 0),
-            ("of no elements", values(0, 2), 0),
-            ("float32", values(5, dtype="float32"), -1),
-            ("uint8", whole(6, low=0, dtype="uint8"), 0),
+            ("equal ones", TIES, 1), ("of length 1", values(1, 2), 0), ("of no elements", values(0, 2), 0),
+            ("float32", values(5, dtype="float32"), -1), ("uint8", whole(6, low=0, dtype="uint8"), 0),
         )
         for down in (False, True)
     ),
@@ -75,4 +72,4 @@ CASES: list[Case] = [
     plain("searchsorted", values(0), values(2)),
     plain("searchsorted", np.sort(whole(5)), values(3)),
     *(_looked_at(plain("nonzero", x)) for x in (whole(3, 4), values(2, 3) > 0, values(4) * 0, values(0, 2))),
-]
+]  # fmt: skip
