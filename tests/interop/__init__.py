@@ -13,12 +13,9 @@ import pytest
 __all__ = ["TABLES", "Foreign", "cases", "foreign"]
 
 TABLES = {
-    "array_api_extra": "extra",
-    "einops": "einops_functions",
-    "scipy": "scipy_functions",
-    "sklearn": "sklearn_functions",
-    "xarray": "xarray_functions",
-}
+    "array_api_extra": "extra", "einops": "einops_functions", "scipy": "scipy_functions",
+    "sklearn": "sklearn_functions", "xarray": "xarray_functions",
+}  # fmt: skip
 """The modules of the tables, by the packages that they are of."""
 
 SINCE = {"scipy": "1.17", "sklearn": "1.8"}
