@@ -74,11 +74,9 @@ def test_dropout_without_a_seed_goes_on_drawing() -> None:
 def test_without_a_seed_the_global_state_of_numpy_draws_theanos() -> None:
     """The seed is below ten million, as in Keras 1.0, so that dropout drops the same elements as on Theano."""
     draws = [
-        lambda seed: K.dropout(np.ones(64), 0.5, seed=seed),
-        lambda seed: K.random_normal((64,), seed=seed),
-        lambda seed: K.random_uniform((64,), seed=seed),
-        lambda seed: K.random_binomial((64,), 0.5, seed=seed),
-    ]
+        lambda seed: K.dropout(np.ones(64), 0.5, seed=seed), lambda seed: K.random_normal((64,), seed=seed),
+        lambda seed: K.random_uniform((64,), seed=seed), lambda seed: K.random_binomial((64,), 0.5, seed=seed),
+    ]  # fmt: skip
     for draw in draws:
         np.random.seed(9)  # noqa: NPY002 - what old programs call
         drawn = K.eval(draw(None))
