@@ -282,19 +282,13 @@ def test_jax_without_wide_types_narrows_nothing_in_silence(library: Library) -> 
         assert dtype_name(asarray([1, 2], xp)) == "int32"
         small = asarray(np.ones(2, dtype="int32"), xp)
         for attempt in (
-            lambda: asarray(np.ones(2), xp),
-            lambda: asarray([1.0], xp, "float64"),
-            lambda: convert(np.ones(2, dtype="int64"), xp),
-            lambda: xp.astype(x, dtype_of(xp, "float64")),
-            lambda: xp.astype(x, dtype=xp.float64),
-            lambda: xp.zeros(3, dtype=xp.float64),
-            lambda: xp.full((2,), 1, dtype="int64"),
-            lambda: xp.full((2,), 1, np.int64),
-            lambda: xp.sum(x, dtype=xp.float64),
-            lambda: xp.asarray(np.ones(2)),
-            lambda: to_floating(small),
+            lambda: asarray(np.ones(2), xp), lambda: asarray([1.0], xp, "float64"),
+            lambda: convert(np.ones(2, dtype="int64"), xp), lambda: xp.astype(x, dtype_of(xp, "float64")),
+            lambda: xp.astype(x, dtype=xp.float64), lambda: xp.zeros(3, dtype=xp.float64),
+            lambda: xp.full((2,), 1, dtype="int64"), lambda: xp.full((2,), 1, np.int64),
+            lambda: xp.sum(x, dtype=xp.float64), lambda: xp.asarray(np.ones(2)), lambda: to_floating(small),
             lambda: promote(small, 0.5),
-        ):
+        ):  # fmt: skip
             with pytest.raises(TypeError, match="64-bit types are off"):
                 attempt()
         with wide_dtypes(xp):

@@ -37,20 +37,13 @@ class Keep:
 
 I = Keep()  # noqa: E741
 INDICES = {
-    "rows-of-two": I[PAIRS],
-    "last": I[..., PAIRS],
-    "int32": I[ROWS.astype("int32")],
-    "bytes": I[np.asarray([3, 3, 0], dtype="uint8")],
-    "step": I[::2, 1],
-    "negative": I[-1, ..., 0],
-    "none": I[None, 1:, None, 0],
-    "everything": I[...],
-    "array-apart-from-integer": I[ROWS, :, 1],
+    "rows-of-two": I[PAIRS], "last": I[..., PAIRS], "int32": I[ROWS.astype("int32")],
+    "bytes": I[np.asarray([3, 3, 0], dtype="uint8")], "step": I[::2, 1], "negative": I[-1, ..., 0],
+    "none": I[None, 1:, None, 0], "everything": I[...], "array-apart-from-integer": I[ROWS, :, 1],
     "two-arrays-apart": I[ROWS[:4], 1:4, np.asarray([0, 2, 0, 0])],
-    "two-arrays-broadcast": I[:, ROWS[:3, None], PAIRS[0]],
-    "empty": I[np.asarray([], dtype="int64")],
+    "two-arrays-broadcast": I[:, ROWS[:3, None], PAIRS[0]], "empty": I[np.asarray([], dtype="int64")],
     "scalar-array": I[np.asarray(2)],
-}
+}  # fmt: skip
 
 
 def on(library: Library, index: Any) -> Any:

@@ -118,20 +118,12 @@ def test_each_thread_holds_one_tile_at_a_time(threads: int) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda w: w.T.T,
-        lambda w: w * 0.5,
-        lambda w: -w,
-        lambda w: w / 2,
-        lambda w: w.astype("float64"),
-        lambda w: w[1:9, 2:],
-        lambda w: w.rechunk((5, 3)),
-        lambda w: w.rechunk((12, 3)),
-        lambda w: da.concatenate([w, w], axis=1),
-        lambda w: XP.matrix_transpose(w),
-        lambda w: w.map_blocks(np.asarray),
+        lambda w: w.T.T, lambda w: w * 0.5, lambda w: -w, lambda w: w / 2, lambda w: w.astype("float64"),
+        lambda w: w[1:9, 2:], lambda w: w.rechunk((5, 3)), lambda w: w.rechunk((12, 3)),
+        lambda w: da.concatenate([w, w], axis=1), lambda w: XP.matrix_transpose(w), lambda w: w.map_blocks(np.asarray),
     ],
     ids=["turned", "times", "minus", "over", "cast", "cut", "rechunked", "columns", "joined", "transposed", "moved"],
-)
+)  # fmt: skip
 def test_what_costs_little_is_done_after_reading(change: Any) -> None:
     values = whole((12, 10))
     with guard(), small_blocks():
@@ -149,15 +141,10 @@ def test_what_is_computed_or_in_memory_or_small_is_made_once() -> None:
     x = da.from_array(whole((3, 12), 1), chunks=-1)  # expressions would split it by the current settings
     with small_blocks(), dask.config.set(scheduler="synchronous"):
         others = [
-            da.from_array(values, chunks=(4, 4)),
-            da.from_array(values, chunks=(4, 4), inline_array=True),
-            da.exp(stored),
-            stored + whole((12, 10)),
-            stored + da.ones((12, 10), chunks=(4, 4)),
-            stored.persist(),
-            stored.rechunk(-1),
-            XP.matmul(stored, da.from_array(whole((10, 10)), chunks=4)),
-        ]
+            da.from_array(values, chunks=(4, 4)), da.from_array(values, chunks=(4, 4), inline_array=True),
+            da.exp(stored), stored + whole((12, 10)), stored + da.ones((12, 10), chunks=(4, 4)), stored.persist(),
+            stored.rechunk(-1), XP.matmul(stored, da.from_array(whole((10, 10)), chunks=4)),
+        ]  # fmt: skip
         for other in others:
             is_made_once(XP.matmul(x, other), x, other)
     is_made_once(XP.matmul(x, stored), x, stored)  # within the size of a block
