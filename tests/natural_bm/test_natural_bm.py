@@ -35,13 +35,11 @@ def test_it_takes_no_place_if_one_is_taken(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda: B.random_uniform((5,)),
-        lambda: B.random_normal((5,)),
-        lambda: B.random_binomial((9,), p=0.4),
+        lambda: B.random_uniform((5,)), lambda: B.random_normal((5,)), lambda: B.random_binomial((9,), p=0.4),
         lambda: B.make_rng().uniform((5,)),
     ],
     ids=["uniform", "normal", "binomial", "make_rng"],
-)
+)  # fmt: skip
 def test_seeds_are_drawn_where_natural_bm_draws_them(draw: object) -> None:
     """From NumPy's global state, one for each draw: whatever Python's own random numbers are."""
     assert callable(draw)
