@@ -38,10 +38,8 @@ TIMINGS = [
 def test_ratios_are_of_the_same_round() -> None:
     found = plot.ratios(harness.record(TIMINGS, "a machine"))
     assert [(r.benchmark, r.peer, r.middle, r.bar) for r in found] == [
-        ("one", "slower", 0.5, 0.75),
-        ("one", "far slower", 0.01, None),
-        ("two", "by hand", 0.25, None),
-    ]
+        ("one", "slower", 0.5, 0.75), ("one", "far slower", 0.01, None), ("two", "by hand", 0.25, None),
+    ]  # fmt: skip
     assert all(r.low == r.high for r in found)  # the machine's slower rounds are slower for both
 
 

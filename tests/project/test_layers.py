@@ -32,18 +32,8 @@ LEVEL = {name: level for level, names in enumerate(FLOORS) for name in names}
 LIBRARIES = {"numpy", "cupy", "dask", "torch", "jax", "array_api_strict", "array_api_compat"}
 # the command reads files and names what it prints
 KNOW_NONE = {
-    "tape",
-    "rng",
-    "functions",
-    "special",
-    "natural_bm",
-    "keras2",
-    "keras1",
-    "neon",
-    "machines",
-    "boltzmann",
-    "graphs",
-}
+    "tape", "rng", "functions", "special", "natural_bm", "keras2", "keras1", "neon", "machines", "boltzmann", "graphs",
+}  # fmt: skip
 OPTIONAL = {
     "cupy", "dimod", "torch", "jax", "zarr", "distributed", "typer", "rich", "matplotlib", "sklearn", "threadpoolctl",
 }  # fmt: skip

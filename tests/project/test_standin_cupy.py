@@ -63,18 +63,13 @@ def test_standin_of_cupy_has_the_names_of_the_record_and_no_other(cp: Any, x: An
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda cp, x: np.asarray(x),
-        lambda cp, x: x + np.ones(3),
-        lambda cp, x: np.exp(x, out=np.empty((2, 3))),
-        lambda cp, x: x @ np.ones(3),
-        lambda cp, x: cp.concatenate([x, np.ones((1, 3))]),
-        lambda cp, x: cp.sum(x, where=x > 0),
-        lambda cp, x: range(x[0, 0].astype(int)),
-        lambda cp, x: cp.zeros(x.sum().astype(int)),
-        lambda cp, x: x.astype(int, casting="safe"),
+        lambda cp, x: np.asarray(x), lambda cp, x: x + np.ones(3), lambda cp, x: np.exp(x, out=np.empty((2, 3))),
+        lambda cp, x: x @ np.ones(3), lambda cp, x: cp.concatenate([x, np.ones((1, 3))]),
+        lambda cp, x: cp.sum(x, where=x > 0), lambda cp, x: range(x[0, 0].astype(int)),
+        lambda cp, x: cp.zeros(x.sum().astype(int)), lambda cp, x: x.astype(int, casting="safe"),
         lambda cp, x: np.add.at(x.astype("int8"), cp.asarray([0]), 1),
     ],
-)
+)  # fmt: skip
 def test_standin_of_cupy_rejects_with_a_type_error(cp: Any, x: Any, wrong: Any) -> None:
     with pytest.raises(TypeError):
         wrong(cp, x)
