@@ -26,23 +26,11 @@ from tests.golden.reader import Case, Hand, read
 
 SURFACES = {"keras1": keras1, "keras2": keras2, "natural_bm": natural_bm}
 BAD: dict[str, Any] = {
-    "None": None,
-    "text": "abc",
-    "no text": "",
-    "texts": ["a", "b"],
-    "ragged": [[1, 2], [3]],
-    "object": object(),
-    "mapping": {"a": 1},
-    "class": int,
-    "slice": slice(0, 2),
-    "nothing": (),
-    "minus 100": -100,
-    "nan": float("nan"),
-    "too large": 2**70,
-    "array of texts": np.asarray(["a", "b"]),
-    "array of objects": np.asarray([1, None], dtype=object),
-    "pair of a number and a text": (1, "a"),
-}
+    "None": None, "text": "abc", "no text": "", "texts": ["a", "b"], "ragged": [[1, 2], [3]], "object": object(),
+    "mapping": {"a": 1}, "class": int, "slice": slice(0, 2), "nothing": (), "minus 100": -100, "nan": float("nan"),
+    "too large": 2**70, "array of texts": np.asarray(["a", "b"]),
+    "array of objects": np.asarray([1, None], dtype=object), "pair of a number and a text": (1, "a"),
+}  # fmt: skip
 ACCIDENTS = (AttributeError, KeyError, NameError, AssertionError, RecursionError, StopIteration, SystemError)
 INSIDE = re.compile(
     r"'NoneType' object|has no attribute|not subscriptable|unsupported operand|not callable|to unpack"

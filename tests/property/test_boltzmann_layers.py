@@ -306,11 +306,8 @@ def test_mean_field_is_the_same_for_every_row_wherever_it_is(library: Library) -
 
 
 TOPOLOGIES = [
-    Topology([12, 8]),
-    Topology([8, 7, 6]),
-    Topology([6, 5, 4], SKIPPING),
-    Topology([6, 5], visible="gaussian"),
-]
+    Topology([12, 8]), Topology([8, 7, 6]), Topology([6, 5, 4], SKIPPING), Topology([6, 5], visible="gaussian"),
+]  # fmt: skip
 SEEDS = [pytest.param(8, id="quick"), pytest.param(200, marks=pytest.mark.slow, id="thorough")]
 
 

@@ -129,18 +129,11 @@ def test_threads_change_no_number() -> None:
     one, four = Generator(5), Generator(5, threads=4)
     p = np.random.default_rng(0).random(300_001).astype("float32")
     for draw in (
-        lambda g: g.random(300_001),
-        lambda g: g.uniform(-1, 2, 300_001, "float64"),
-        lambda g: g.normal(2, 3, 300_001),
-        lambda g: g.normal(size=300_001, dtype="float64"),
-        lambda g: g.bernoulli(p),
-        lambda g: g.binomial(3, p),
-        lambda g: g.integers(-5, 12, 300_001),
-        lambda g: g.integers(0, 2**63 + 5, 300_001, "uint64"),
-        lambda g: g.truncated_normal(p, 2.0),
-        lambda g: g.gamma(0.5 + p, size=300_001),
-        lambda g: g.exponential(p),
-    ):
+        lambda g: g.random(300_001), lambda g: g.uniform(-1, 2, 300_001, "float64"), lambda g: g.normal(2, 3, 300_001),
+        lambda g: g.normal(size=300_001, dtype="float64"), lambda g: g.bernoulli(p), lambda g: g.binomial(3, p),
+        lambda g: g.integers(-5, 12, 300_001), lambda g: g.integers(0, 2**63 + 5, 300_001, "uint64"),
+        lambda g: g.truncated_normal(p, 2.0), lambda g: g.gamma(0.5 + p, size=300_001), lambda g: g.exponential(p),
+    ):  # fmt: skip
         np.testing.assert_array_equal(draw(four), draw(one), strict=True)
     assert one == four
 

@@ -25,25 +25,16 @@ PARAMETERS: dict[str, dict[str, float]] = {
     for name, found in DISTRIBUTIONS.items()
     if found.kind != "count" and found.rules
 } | {
-    "gumbel": {"loc": 1e3, "scale": 0.5},
-    "laplace": {"loc": 1e3, "scale": 0.5},
-    "gamma": {"shape": 0.7, "scale": 2.0},
+    "gumbel": {"loc": 1e3, "scale": 0.5}, "laplace": {"loc": 1e3, "scale": 0.5}, "gamma": {"shape": 0.7, "scale": 2.0},
     "beta": {"a": 0.7, "b": 2.5},
-}
+}  # fmt: skip
 """For each distribution with a gradient, parameters at which it is computed."""
 
 COUNTS: dict[str, tuple[Any, ...]] = {
-    "bernoulli": (0.5,),
-    "binomial": (5, 0.5),
-    "categorical": ([0.5, 0.5],),
-    "choice": (2, 3, True, [0.5, 0.5]),
-    "geometric": (0.5,),
-    "logseries": (0.5,),
-    "multinomial": (5, [0.5, 0.5]),
-    "negative_binomial": (5.0, 0.5),
-    "poisson": (2.0,),
-    "zipf": (2.5,),
-}
+    "bernoulli": (0.5,), "binomial": (5, 0.5), "categorical": ([0.5, 0.5],), "choice": (2, 3, True, [0.5, 0.5]),
+    "geometric": (0.5,), "logseries": (0.5,), "multinomial": (5, [0.5, 0.5]), "negative_binomial": (5.0, 0.5),
+    "poisson": (2.0,), "zipf": (2.5,),
+}  # fmt: skip
 """Arguments of the counts, of which the last is differentiated."""
 
 

@@ -76,13 +76,9 @@ FURTHER: list[Broken] = [
     ("categorical", "pvals", {}, [NAN, 1.5], ""),
 ]
 SHAPES: dict[str, tuple[tuple[int, ...], Any]] = {
-    "no axes": ((), None),
-    "no axes, sized": ((), ()),
-    "one": ((1,), None),
-    "one, sized": ((1,), (1,)),
-    "of many": ((1,), (5,)),
-    "two axes": ((1, 1), (1, 1)),
-}
+    "no axes": ((), None), "no axes, sized": ((), ()), "one": ((1,), None), "one, sized": ((1,), (1,)),
+    "of many": ((1,), (5,)), "two axes": ((1, 1), (1, 1)),
+}  # fmt: skip
 
 
 SOME = libraries("numpy", "numpy-readonly", "array_api_strict", "torch", "jax", "dask-one")

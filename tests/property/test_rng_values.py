@@ -22,19 +22,13 @@ FEW: dict[str, Callable[[Generator], Any]] = {
     "permutation": lambda r: r.permutation(30),
 }
 MANY: dict[str, Callable[[Generator], Any]] = {
-    "exponential": lambda r: r.exponential(1.7, 30, "float32"),
-    "bernoulli": lambda r: r.bernoulli(P, (4, 3)),
-    "categorical": lambda r: r.categorical(P, 30),
-    "choice": lambda r: r.choice(10, 5, replace=False),
-    "gamma": lambda r: r.gamma(0.7, 1.3, 300, "float32"),
-    "beta": lambda r: r.beta(0.7, 1.3, 300, "float32"),
-    "standard_t": lambda r: r.standard_t(3.0, 300, "float32"),
-    "poisson": lambda r: r.poisson([4.0, 40.0], (150, 2)),
-    "binomial": lambda r: r.binomial(1000, 0.3, 300),
-    "integers": lambda r: r.integers(3, 1000, 300),
-    "multinomial": lambda r: r.multinomial(20, P, 5),
-    "dirichlet": lambda r: r.dirichlet(P, 5),
-}
+    "exponential": lambda r: r.exponential(1.7, 30, "float32"), "bernoulli": lambda r: r.bernoulli(P, (4, 3)),
+    "categorical": lambda r: r.categorical(P, 30), "choice": lambda r: r.choice(10, 5, replace=False),
+    "gamma": lambda r: r.gamma(0.7, 1.3, 300, "float32"), "beta": lambda r: r.beta(0.7, 1.3, 300, "float32"),
+    "standard_t": lambda r: r.standard_t(3.0, 300, "float32"), "poisson": lambda r: r.poisson([4.0, 40.0], (150, 2)),
+    "binomial": lambda r: r.binomial(1000, 0.3, 300), "integers": lambda r: r.integers(3, 1000, 300),
+    "multinomial": lambda r: r.multinomial(20, P, 5), "dirichlet": lambda r: r.dirichlet(P, 5),
+}  # fmt: skip
 
 
 def rng() -> Generator:

@@ -26,29 +26,14 @@ scipy_special = pytest.importorskip("scipy.special")
 # Where each argument may lie; between -8 and 8 where nothing is said.
 ANY, POSITIVE, SHAPE, PROBABILITY = (-8.0, 8.0), (1e-3, 60.0), (0.05, 60.0), (1e-6, 1.0 - 1e-6)
 DOMAINS: dict[str, tuple[tuple[float, float], ...]] = {
-    "gammaln": ((0.01, 60.0),),
-    "gamma": ((0.01, 30.0),),
-    "digamma": ((0.01, 60.0),),
-    "beta": (SHAPE, SHAPE),
-    "betaln": (SHAPE, SHAPE),
-    "erfinv": ((-1.0 + 1e-6, 1.0 - 1e-6),),
-    "ndtri": (PROBABILITY,),
-    "logit": (PROBABILITY,),
-    "xlogy": (POSITIVE, POSITIVE),
-    "xlog1py": (ANY, (-0.9, 8.0)),
-    "entr": ((0.0, 8.0),),
-    "rel_entr": (POSITIVE, POSITIVE),
-    "kl_div": (POSITIVE, POSITIVE),
-    "gammainc": (SHAPE, POSITIVE),
-    "gammaincc": (SHAPE, POSITIVE),
-    "betainc": (SHAPE, SHAPE, PROBABILITY),
-    "zeta": ((1.1, 9.0), (0.1, 60.0)),
-    "polygamma": ((0.1, 60.0),),
-    "chdtr": (SHAPE, POSITIVE),
-    "chdtrc": (SHAPE, POSITIVE),
-    "stdtr": (SHAPE, ANY),
+    "gammaln": ((0.01, 60.0),), "gamma": ((0.01, 30.0),), "digamma": ((0.01, 60.0),), "beta": (SHAPE, SHAPE),
+    "betaln": (SHAPE, SHAPE), "erfinv": ((-1.0 + 1e-6, 1.0 - 1e-6),), "ndtri": (PROBABILITY,), "logit": (PROBABILITY,),
+    "xlogy": (POSITIVE, POSITIVE), "xlog1py": (ANY, (-0.9, 8.0)), "entr": ((0.0, 8.0),),
+    "rel_entr": (POSITIVE, POSITIVE), "kl_div": (POSITIVE, POSITIVE), "gammainc": (SHAPE, POSITIVE),
+    "gammaincc": (SHAPE, POSITIVE), "betainc": (SHAPE, SHAPE, PROBABILITY), "zeta": ((1.1, 9.0), (0.1, 60.0)),
+    "polygamma": ((0.1, 60.0),), "chdtr": (SHAPE, POSITIVE), "chdtrc": (SHAPE, POSITIVE), "stdtr": (SHAPE, ANY),
     "stdtrit": ((0.3, 60.0), PROBABILITY),
-}
+}  # fmt: skip
 ELEMENTWISE = sorted(set(special.__all__) - {"logsumexp", "softmax", "log_softmax"})
 
 

@@ -74,11 +74,9 @@ def test_of_squares_on_every_library(library: Library) -> None:
 
 
 DEFICIENT = {
-    "one": np.outer([1.0, 2.0, 3.0], [1.0, 1.0, 0.5]),
-    "tall": np.outer([1.0, 2.0, 3.0], [1.0, -1.0]),
-    "nothing": np.zeros((3, 2)),
-    "a stack": np.stack([np.diag([1.0, 0.0, 0.0]), np.eye(3), np.diag([3.0, 2.0, 0.0])]),
-}
+    "one": np.outer([1.0, 2.0, 3.0], [1.0, 1.0, 0.5]), "tall": np.outer([1.0, 2.0, 3.0], [1.0, -1.0]),
+    "nothing": np.zeros((3, 2)), "a stack": np.stack([np.diag([1.0, 0.0, 0.0]), np.eye(3), np.diag([3.0, 2.0, 0.0])]),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("matrix", DEFICIENT)

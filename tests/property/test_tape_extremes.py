@@ -21,11 +21,9 @@ TAILS = [math.exp(-80.0), math.exp(-30.0)]
 EVERY = libraries("numpy", "array_api_strict", "dask-halves", "torch", "jax", "cupy", without=("numpy-readonly",))
 
 POWERS: dict[int, tuple[list[float], list[float]]] = {
-    0: ([1, 1, 1, 1, 1], [0, 0, 0, 0, 0]),
-    1: (POINTS, [1, 1, 1, 1, 1]),
-    2: ([INF, 1e8, 0, 1e8, INF], [-INF, -2e4, 0, 2e4, INF]),
-    3: ([-INF, -1e12, 0, 1e12, INF], [INF, 3e8, 0, 3e8, INF]),
-}
+    0: ([1, 1, 1, 1, 1], [0, 0, 0, 0, 0]), 1: (POINTS, [1, 1, 1, 1, 1]),
+    2: ([INF, 1e8, 0, 1e8, INF], [-INF, -2e4, 0, 2e4, INF]), 3: ([-INF, -1e12, 0, 1e12, INF], [INF, 3e8, 0, 3e8, INF]),
+}  # fmt: skip
 ARGUMENTS: list[list[float]] = [[-INF, INF, INF, -INF, 1e4, -1e4, 0.0], [-INF, INF, 0.0, 0.0, 0.0, 1e4, 0.0]]
 LEFT, RIGHT = [-INF, INF, INF, 1e4, 1.0], [-INF, INF, 0.0, -1e4, 2.0]
 TIED = [[3.0, 3.0, 1.0], [INF, INF, INF]]

@@ -64,15 +64,11 @@ ONE: dict[str, Callable[[Language, Any], Any]] = {
     "loop": lambda a, x: a.loop(x, a.xp.zeros_like(x[0])) if x.ndim == 2 else x,
 }
 TWO: dict[str, Callable[[Language, Any, Any], Any]] = {
-    "add": lambda a, x, y: x + y,
-    "subtract": lambda a, x, y: x - 0.5 * y,
-    "multiply": lambda a, x, y: x * y,
-    "divide": lambda a, x, y: x / (1.5 + y * y),
-    "larger": lambda a, x, y: a.xp.maximum(x, y),
-    "where": lambda a, x, y: a.xp.where(x > 0.1, a.xp.sin(y), x),
-    "inner": lambda a, x, y: a.xp.sum(x * y),
+    "add": lambda a, x, y: x + y, "subtract": lambda a, x, y: x - 0.5 * y, "multiply": lambda a, x, y: x * y,
+    "divide": lambda a, x, y: x / (1.5 + y * y), "larger": lambda a, x, y: a.xp.maximum(x, y),
+    "where": lambda a, x, y: a.xp.where(x > 0.1, a.xp.sin(y), x), "inner": lambda a, x, y: a.xp.sum(x * y),
     "choice": lambda a, x, y: a.choose(a.xp.sum(x) > 0.0, a.xp.tanh(x) * a.xp.sum(y), x - a.xp.mean(y)),
-}
+}  # fmt: skip
 
 
 @st.composite

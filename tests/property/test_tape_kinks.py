@@ -18,18 +18,13 @@ SOME = libraries("numpy", "torch", "jax", "array_api_strict", without=("numpy-re
 norm = xp.linalg.vector_norm
 
 SIZES: dict[str, Callable[[Any], Any]] = {
-    "abs": lambda x: xp.sum(xp.abs(x)),
-    "norm": norm,
-    "deviation": xp.std,
-    "hypot": lambda x: xp.hypot(x[0], x[1]),
-    "atan2": lambda x: xp.atan2(x[0], x[1]) ** 2,
-    "norm of complex numbers": lambda x: norm(x + 2j * x),
-    "Keras's deviation": K.std,
-    "square of a norm": lambda x: norm(x) ** 2,
+    "abs": lambda x: xp.sum(xp.abs(x)), "norm": norm, "deviation": xp.std, "hypot": lambda x: xp.hypot(x[0], x[1]),
+    "atan2": lambda x: xp.atan2(x[0], x[1]) ** 2, "norm of complex numbers": lambda x: norm(x + 2j * x),
+    "Keras's deviation": K.std, "square of a norm": lambda x: norm(x) ** 2,
     "two sizes": lambda x: xp.sum(xp.abs(x) * xp.copysign(x, np.ones(3))),
     "square of a sum of sizes": lambda x: xp.sum(xp.abs(x)) ** 2,
     "inside a checkpoint": lambda x: checkpoint(lambda a: xp.sum(xp.abs(a) ** 2))(x) * 1.0,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SIZES)

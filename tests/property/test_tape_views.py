@@ -18,22 +18,15 @@ A = np.arange(12.0).reshape(3, 4)
 Change = Callable[[Any, Any], Any]
 
 VIEWS: dict[str, Change] = {
-    "row": lambda np_, x: x[0],
-    "last row": lambda np_, x: x[-1, ...],
-    "rows": lambda np_, x: x[1:3],
-    "every other": lambda np_, x: x[..., ::2],
-    "backwards": lambda np_, x: x[::-1],
-    "new axis": lambda np_, x: x[:, None],
-    "transpose": lambda np_, x: x.T,
+    "row": lambda np_, x: x[0], "last row": lambda np_, x: x[-1, ...], "rows": lambda np_, x: x[1:3],
+    "every other": lambda np_, x: x[..., ::2], "backwards": lambda np_, x: x[::-1],
+    "new axis": lambda np_, x: x[:, None], "transpose": lambda np_, x: x.T,
     "permuted": lambda np_, x: np_.permute_dims(x, (*range(1, x.ndim), 0)),
-    "moved": lambda np_, x: np_.moveaxis(x, 0, -1),
-    "flipped": lambda np_, x: np_.flip(x, axis=0),
+    "moved": lambda np_, x: np_.moveaxis(x, 0, -1), "flipped": lambda np_, x: np_.flip(x, axis=0),
     "expanded": lambda np_, x: np_.expand_dims(x, axis=-1),
-    "squeezed": lambda np_, x: np_.squeeze(np_.expand_dims(x, axis=0), axis=0),
-    "whole": lambda np_, x: x[...],
-    "unstacked": lambda np_, x: np_.unstack(x, axis=0)[0],
-    "stepped": lambda np_, x: x[-1:0:-2],
-}
+    "squeezed": lambda np_, x: np_.squeeze(np_.expand_dims(x, axis=0), axis=0), "whole": lambda np_, x: x[...],
+    "unstacked": lambda np_, x: np_.unstack(x, axis=0)[0], "stepped": lambda np_, x: x[-1:0:-2],
+}  # fmt: skip
 
 
 @settings(max_examples=200, deadline=None)
