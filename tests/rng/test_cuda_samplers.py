@@ -113,17 +113,12 @@ def test_elementary_functions_have_the_bits_of_the_host() -> None:
     x = np.geomspace(1e-300, 1e300, 3001)
     p = np.random.default_rng(0).random((40, 50))
     cases = [
-        ("log", log, x),
-        ("sqrt", sqrt, x),
-        ("exp", exp, np.linspace(-760.0, 720.0, 3001)),
-        ("normal_quantile", normal_quantile, p),
-        ("normal_quantile", normal_quantile, p.T[::2]),
+        ("log", log, x), ("sqrt", sqrt, x), ("exp", exp, np.linspace(-760.0, 720.0, 3001)),
+        ("normal_quantile", normal_quantile, p), ("normal_quantile", normal_quantile, p.T[::2]),
         ("truncated_normals", lambda u: truncated_normal(u, normal_quantile), p),
-        ("normal_quantile", normal_quantile, np.geomspace(1e-300, 1e-3, 3001)),
-        ("log", log, np.asarray(2.5)),
-        ("log", log, np.zeros((0, 3))),
-        ("log", log, np.broadcast_to(np.asarray(2.5), (3, 4))),
-    ]
+        ("normal_quantile", normal_quantile, np.geomspace(1e-300, 1e-3, 3001)), ("log", log, np.asarray(2.5)),
+        ("log", log, np.zeros((0, 3))), ("log", log, np.broadcast_to(np.asarray(2.5), (3, 4))),
+    ]  # fmt: skip
     for name, everyone, argument in cases:
         np.testing.assert_array_equal(cuda.elementwise(name, argument), everyone(argument), strict=True)
 

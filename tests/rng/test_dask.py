@@ -108,13 +108,9 @@ def test_chunks_follow_the_parameters() -> None:
     a = da.from_array(np.linspace(0.1, 1, 12).reshape(12, 1), chunks=((5, 7), (1,)))
     b = da.from_array(np.linspace(1, 2, 10), chunks=(3,))
     for lazy in (
-        Generator(5).gamma(a, b),
-        Generator(5).uniform(-a, b),
-        Generator(5).normal(a, b),
-        Generator(5).beta(a, b),
-        Generator(5).bernoulli(a * b / 2),
-        Generator(5).poisson(a * b),
-    ):
+        Generator(5).gamma(a, b), Generator(5).uniform(-a, b), Generator(5).normal(a, b), Generator(5).beta(a, b),
+        Generator(5).bernoulli(a * b / 2), Generator(5).poisson(a * b),
+    ):  # fmt: skip
         assert lazy.chunks == ((5, 7), (3, 3, 3, 1))
     assert Generator(5).gamma(a, b, chunks=(12, 10)).chunks == ((12,), (10,))
     rows = da.from_array(np.full((6, 2), 0.5), chunks=(2, 1))

@@ -52,11 +52,9 @@ def test_sizes(size: Any, library: Library) -> None:
     shape = np.empty(() if size is None else size).shape
     with use_backend(library.name):
         for x in (
-            Generator(1).random(size),
-            Generator(1).normal(size=size),
-            Generator(1).binomial(3, 0.5, size),
+            Generator(1).random(size), Generator(1).normal(size=size), Generator(1).binomial(3, 0.5, size),
             Generator(1).random(size, "float64", bits=31),
-        ):
+        ):  # fmt: skip
             assert library.numpy(x).shape == shape
 
 
@@ -197,16 +195,10 @@ def test_jumps() -> None:
 
 
 FILLED: list[tuple[str, tuple[Any, ...]]] = [
-    ("random", ()),
-    ("uniform", (-1.5, 2.5)),
-    ("uniform", ([-1.0, 0.0, 1.0], 2.0)),
-    ("standard_normal", ()),
-    ("normal", (1.0, 2.0)),
-    ("normal", (1.0, [1.0, 2.0, 3.0])),
-    ("standard_exponential", ()),
-    ("exponential", (3.0,)),
+    ("random", ()), ("uniform", (-1.5, 2.5)), ("uniform", ([-1.0, 0.0, 1.0], 2.0)), ("standard_normal", ()),
+    ("normal", (1.0, 2.0)), ("normal", (1.0, [1.0, 2.0, 3.0])), ("standard_exponential", ()), ("exponential", (3.0,)),
     ("standard_gamma", (2.0,)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

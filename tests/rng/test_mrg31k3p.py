@@ -63,16 +63,11 @@ def test_number_of_streams(size: Any, streams: int) -> None:
 @pytest.mark.parametrize(
     ("seed", "state"),
     [
-        (1, (1,) * 6),
-        (M2 - 1, (M2 - 1,) * 6),
-        (np.int32(7), (7,) * 6),
-        (np.asarray(7), (7,) * 6),
-        ([M1 - 1, 0, 0, M2 - 1, 0, 0], (M1 - 1, 0, 0, M2 - 1, 0, 0)),
-        ((9, 8, 7, 6, 5, 4), (9, 8, 7, 6, 5, 4)),
-        (np.arange(1, 7, dtype=np.uint64), (1, 2, 3, 4, 5, 6)),
-        (iter([1, 2, 3, 4, 5, 6]), (1, 2, 3, 4, 5, 6)),
+        (1, (1,) * 6), (M2 - 1, (M2 - 1,) * 6), (np.int32(7), (7,) * 6), (np.asarray(7), (7,) * 6),
+        ([M1 - 1, 0, 0, M2 - 1, 0, 0], (M1 - 1, 0, 0, M2 - 1, 0, 0)), ((9, 8, 7, 6, 5, 4), (9, 8, 7, 6, 5, 4)),
+        (np.arange(1, 7, dtype=np.uint64), (1, 2, 3, 4, 5, 6)), (iter([1, 2, 3, 4, 5, 6]), (1, 2, 3, 4, 5, 6)),
     ],
-)
+)  # fmt: skip
 def test_seeds(seed: Any, state: tuple[int, ...]) -> None:
     assert check_seed(seed) == state
 

@@ -41,16 +41,12 @@ def test_one_number(library: Library, name: str) -> None:
 def test_numpy_scalars_are_the_ints_they_hold(scalar: Any) -> None:
     seven = scalar(7)
     for draw in (
-        lambda g, n: g.integers(n, size=20),
-        lambda g, n: g.integers(0, n, 20, endpoint=True),
-        lambda g, n: g.permutation(n),
-        lambda g, n: g.binomial(n, 0.3, 20),
-        lambda g, n: g.binomial(n * n, 0.3, 20),
-        lambda g, n: g.choice(n, 20),
-        lambda g, n: g.choice(n, n, replace=False),
+        lambda g, n: g.integers(n, size=20), lambda g, n: g.integers(0, n, 20, endpoint=True),
+        lambda g, n: g.permutation(n), lambda g, n: g.binomial(n, 0.3, 20), lambda g, n: g.binomial(n * n, 0.3, 20),
+        lambda g, n: g.choice(n, 20), lambda g, n: g.choice(n, n, replace=False),
         lambda g, n: g.multinomial(n, [0.5, 0.5], 3),
         lambda g, n: g.permutation(np.arange(14).reshape(2, 7), axis=n // n),
-    ):
+    ):  # fmt: skip
         np.testing.assert_array_equal(draw(Generator(5), seven), draw(Generator(5), 7), strict=True)
     assert Generator(5).binomial(seven, 1.0) == 7
     lazy = Generator(5, "dask").integers(seven, size=20)
@@ -67,15 +63,10 @@ def test_bounds_of_all_64_bits_may_be_numpy_scalars() -> None:
 
 def test_nothing_to_draw() -> None:
     for draw in (
-        lambda g: g.integers([]),
-        lambda g: g.binomial([], 0.5),
-        lambda g: g.poisson([]),
-        lambda g: g.uniform([], 1.0),
-        lambda g: g.permutation([]),
-        lambda g: g.choice([], 0),
-        lambda g: g.choice(5, 0, False),
+        lambda g: g.integers([]), lambda g: g.binomial([], 0.5), lambda g: g.poisson([]), lambda g: g.uniform([], 1.0),
+        lambda g: g.permutation([]), lambda g: g.choice([], 0), lambda g: g.choice(5, 0, False),
         lambda g: g.multinomial(5, [0.5, 0.5], 0)[:, 0],
-    ):
+    ):  # fmt: skip
         assert draw(Generator(5)).shape == (0,)
 
 
@@ -180,11 +171,9 @@ def test_memory_of_another_byte_order_or_place(dtype: str) -> None:
     """It is filled, and read, as any other."""
     swapped = np.dtype(dtype).newbyteorder()
     for draw in (
-        lambda g, **k: g.random(**k),
-        lambda g, **k: g.normal(1.0, 2.0, **k),
-        lambda g, **k: g.exponential(**k),
+        lambda g, **k: g.random(**k), lambda g, **k: g.normal(1.0, 2.0, **k), lambda g, **k: g.exponential(**k),
         lambda g, **k: g.uniform(np.zeros(7, swapped), 2.0, **k),
-    ):
+    ):  # fmt: skip
         want = draw(Generator(5), out=np.zeros(7, dtype))
         apart = np.frombuffer(bytearray(7 * swapped.itemsize + 1), dtype, offset=1)
         for out in (np.zeros(7, swapped), apart, np.zeros((7, 3), dtype)[:, 1]):

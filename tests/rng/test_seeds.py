@@ -82,15 +82,11 @@ def test_seeds_have_no_common_states() -> None:
 
 BASE = 0x1234_5678_9ABC_DEF0
 NEAR: dict[str, Callable[[int], Any]] = {
-    "consecutive": lambda i: Generator(i),
-    "consecutive from far": lambda i: Generator(2**40 + i),
-    "a bit apart": lambda i: Generator((BASE + i // 64) ^ (1 << i % 64)),
-    "multiples": lambda i: Generator(i << 20),
-    "children": lambda i: Generator(i).spawn(1)[0],
-    "second children": lambda i: Generator(i // 2).spawn(2)[i % 2],
-    "folded": lambda i: Generator(3).fold_in(i),
-    "random_state": lambda i: Generator(stream(i).rstate.tolist()),
-}
+    "consecutive": lambda i: Generator(i), "consecutive from far": lambda i: Generator(2**40 + i),
+    "a bit apart": lambda i: Generator((BASE + i // 64) ^ (1 << i % 64)), "multiples": lambda i: Generator(i << 20),
+    "children": lambda i: Generator(i).spawn(1)[0], "second children": lambda i: Generator(i // 2).spawn(2)[i % 2],
+    "folded": lambda i: Generator(3).fold_in(i), "random_state": lambda i: Generator(stream(i).rstate.tolist()),
+}  # fmt: skip
 COUNT, EACH = 2048, 60
 
 
