@@ -66,17 +66,12 @@ class TestAssignment:
     @pytest.mark.parametrize(
         ("key", "value", "error", "message"),
         [
-            (0, [1.0, 2.0], ValueError, "broadcast"),
-            (0, np.ones((1, 1, 3)), ValueError, "broadcast"),
-            (5, 1.0, IndexError, "out of bounds"),
-            ((0, 0, 0), 1.0, IndexError, "3 axes"),
-            (0, 1j, TypeError, "1j"),
-            (0, np.ones(3) + 1j, TypeError, "complex128"),
-            (np.asarray([True]), 1.0, IndexError, "mask"),
-            (np.asarray([True]), np.ones(3), IndexError, "mask"),
-            (1.5, 1.0, IndexError, "integers"),
+            (0, [1.0, 2.0], ValueError, "broadcast"), (0, np.ones((1, 1, 3)), ValueError, "broadcast"),
+            (5, 1.0, IndexError, "out of bounds"), ((0, 0, 0), 1.0, IndexError, "3 axes"), (0, 1j, TypeError, "1j"),
+            (0, np.ones(3) + 1j, TypeError, "complex128"), (np.asarray([True]), 1.0, IndexError, "mask"),
+            (np.asarray([True]), np.ones(3), IndexError, "mask"), (1.5, 1.0, IndexError, "integers"),
         ],
-    )
+    )  # fmt: skip
     def test_what_does_not_fit_is_refused(self, key: Any, value: Any, error: type[Exception], message: str) -> None:
         x = xp.asarray(A)
         with pytest.raises(error, match=message):

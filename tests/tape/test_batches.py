@@ -183,21 +183,14 @@ def test_graphs_travel() -> None:
 
 
 MIXED: dict[str, Callable[[Any], Any]] = {
-    "argmax": lambda x: xp.argmax(x, axis=0),
-    "arange": lambda x: x * xp.arange(x.shape[0], dtype="float64")[:, None],
-    "cumulative_sum": lambda x: xp.cumulative_sum(x, axis=0),
-    "flip": lambda x: xp.flip(x, axis=0),
-    "getitem": lambda x: x[1:],
-    "matmul": lambda x: x @ x.T,
-    "mean": lambda x: x - xp.mean(x, axis=0),
-    "sort": lambda x: xp.sort(x, axis=0),
-    "sum": lambda x: xp.sum(x, axis=0),
-    "take": lambda x: xp.take(x, xp.asarray([0, 1]), axis=0),
-    "add": lambda x: x + Variable(ROWS),
-    "random": lambda x: x + RandomStreams(3).uniform(x.shape, dtype="float64"),
-    "scalar": lambda x: x / x.shape[0],
+    "argmax": lambda x: xp.argmax(x, axis=0), "arange": lambda x: x * xp.arange(x.shape[0], dtype="float64")[:, None],
+    "cumulative_sum": lambda x: xp.cumulative_sum(x, axis=0), "flip": lambda x: xp.flip(x, axis=0),
+    "getitem": lambda x: x[1:], "matmul": lambda x: x @ x.T, "mean": lambda x: x - xp.mean(x, axis=0),
+    "sort": lambda x: xp.sort(x, axis=0), "sum": lambda x: xp.sum(x, axis=0),
+    "take": lambda x: xp.take(x, xp.asarray([0, 1]), axis=0), "add": lambda x: x + Variable(ROWS),
+    "random": lambda x: x + RandomStreams(3).uniform(x.shape, dtype="float64"), "scalar": lambda x: x / x.shape[0],
     "update": lambda x: scan(lambda row, s: s + row, [x], [xp.zeros((WIDTH,), dtype="float64")])[0],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MIXED)

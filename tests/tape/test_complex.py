@@ -41,10 +41,8 @@ def test_a_complex_loss_is_refused() -> None:
 def test_a_real_variable_has_a_real_gradient(dtype: str) -> None:
     x = Variable(np.asarray([1.0, 2.0]), dtype=dtype)
     for loss in (
-        xp.sum(xp.abs(xp.exp(1j * x) + x)),
-        xp.sum(xp.real(xp.fft.fft(x) ** 2)),
-        xp.imag(xp.sum(x * (1 + 2j))),
-    ):
+        xp.sum(xp.abs(xp.exp(1j * x) + x)), xp.sum(xp.real(xp.fft.fft(x) ** 2)), xp.imag(xp.sum(x * (1 + 2j))),
+    ):  # fmt: skip
         for keep in (True, False):
             gradient = gradients(loss, x, keep_dtype=keep)
             assert gradient.dtype.kind == "f"

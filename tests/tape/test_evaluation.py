@@ -148,14 +148,11 @@ def test_a_plan_from_one_kept_result_of_a_call_computes_the_others() -> None:
 
 
 LOOKING: dict[str, Callable[[Any], Any]] = {
-    "nonzero": lambda x: xp.nonzero(x),
-    "unique_all": lambda x: xp.unique_all(x),
-    "unique_counts": lambda x: xp.unique_counts(x),
-    "unique_inverse": lambda x: xp.unique_inverse(x),
-    "unique_values": lambda x: xp.unique_values(x),
-    "mask": lambda x: x[x > 0],
+    "nonzero": lambda x: xp.nonzero(x), "unique_all": lambda x: xp.unique_all(x),
+    "unique_counts": lambda x: xp.unique_counts(x), "unique_inverse": lambda x: xp.unique_inverse(x),
+    "unique_values": lambda x: xp.unique_values(x), "mask": lambda x: x[x > 0],
     "repeat": lambda x: xp.repeat(x, xp.astype(x > 0, xp.int64)),
-}
+}  # fmt: skip
 NUMBERS = np.asarray([2.0, -1.0, 0.0, 2.0, 3.0])
 
 

@@ -44,13 +44,9 @@ def test_arithmetic_remembers_that_the_length_may_change(x: Variable) -> None:
 def test_what_is_recorded_follows_the_variable(x: Variable) -> None:
     rows, columns = x.shape
     recorded = [
-        xp.zeros(x.shape),
-        xp.ones((2 * rows,)),
-        xp.reshape(x, (rows * columns,)),
-        x[: rows - 1],
-        xp.sum(x) / rows,
+        xp.zeros(x.shape), xp.ones((2 * rows,)), xp.reshape(x, (rows * columns,)), x[: rows - 1], xp.sum(x) / rows,
         gradients(xp.mean(x * x), x),
-    ]
+    ]  # fmt: skip
     x.set_value(np.full((6, 2), 3.0))
     zeros, ones, flat, part, mean, slope = map(np.asarray, evaluate(recorded))
     np.testing.assert_allclose(slope, np.full((6, 2), 0.5))

@@ -19,17 +19,11 @@ OPERATORS = [
     operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
 ]  # fmt: skip
 OTHERS = {
-    "int": 2,
-    "float": 1.5,
-    "bool": True,
-    "float32 scalar": np.float32(1.5),
-    "float64 scalar": np.float64(1.5),
-    "int scalar": np.int64(2),
-    "0-d array": np.asarray(1.5),
-    "float32 array": np.asarray([1.5, 2.0, 0.5], dtype="float32"),
-    "float64 array": np.asarray([[1.5, 2.0, 0.5]]),
+    "int": 2, "float": 1.5, "bool": True, "float32 scalar": np.float32(1.5), "float64 scalar": np.float64(1.5),
+    "int scalar": np.int64(2), "0-d array": np.asarray(1.5),
+    "float32 array": np.asarray([1.5, 2.0, 0.5], dtype="float32"), "float64 array": np.asarray([[1.5, 2.0, 0.5]]),
     "int array": np.asarray([1, 2, 3]),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.__name__)
