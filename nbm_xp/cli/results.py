@@ -59,7 +59,7 @@ def compute_run(
         if workers is not None:
             more = {"seconds": round(time.perf_counter() - began, 3), "dashboard": workers.dashboard}
     found = {**runs.read_result(run.path), **more, **(about or {})}
-    answer(found, _LINES[run.kind](found) if run.kind in _LINES else [f"finished the run in {run.path}"], as_json)
+    answer(found, LINES[run.kind](found), as_json)
 
 
 @contextlib.contextmanager
@@ -143,9 +143,10 @@ def _evaluated(found: Found) -> list[Table]:
     return [shown]
 
 
-_LINES: dict[str, Callable[[Found], Sequence[RenderableType]]] = {
+LINES: dict[str, Callable[[Found], Sequence[RenderableType]]] = {
     "train": _trained,
     "sample": _sampled,
     "evaluate": _evaluated,
+    "graph": lambda found: [f"finished the run in {found['run']}"],
     "transition": _measured,
 }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from nbm_xp.package import public_names
 
 if TYPE_CHECKING:
+    from .datatree import open_datatree
     from .directory import RunDirectory, RunError
     from .evaluation import Evaluation, evaluate, read_evaluation
     from .execution import resume
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Evaluation", "RunDirectory", "RunError", "Workers", "diagnose", "evaluate", "measure_lattice", "open_dataset",
-    "open_samples", "projected", "read_evaluation", "read_result", "read_transition", "resume", "sample",
-    "sample_graph", "train", "trained_model",
+    "open_datatree", "open_samples", "projected", "read_evaluation", "read_result", "read_transition", "resume",
+    "sample", "sample_graph", "train", "trained_model",
 ]  # fmt: skip
 
 _CHAPTERS = {
+    "datatree": ["open_datatree"],
     "directory": ["RunDirectory", "RunError"],
     "evaluation": ["Evaluation", "evaluate", "read_evaluation"],
     "execution": ["resume"],

@@ -102,8 +102,13 @@ def open_dataset(directory: str | os.PathLike[str]) -> Any:
     ModuleNotFoundError
         If xarray is not installed.
     """
-    run, xarray = finished(directory, "sample", "graph"), need("xarray")
-    opened = store.checked_store(run.path / kind_of(run.kind).stored, run.result_identity)
+    return zarr_dataset(finished(directory, "sample", "graph"))
+
+
+def zarr_dataset(run: RunDirectory) -> Any:
+    """Return the Zarr group of a finished run as a lazy xarray Dataset."""
+    xarray, place = need("xarray"), run.path / kind_of(run.kind).stored
+    opened = store.checked_store(place, run.result_identity)
     return xarray.open_zarr(opened, consolidated=False, zarr_format=3)
 
 
@@ -158,7 +163,9 @@ def diagnose(
             raise ValueError("free_energy must be False for probabilities, which are no states")
         model = run.load_model(asked["library"])
         name = "free energy" if model.state_.topology.is_factorial else "free energy bound"
-        statistics = {name: _free_energies(model, asked["library"], draws)} | statistics
+        with one_thread():
+            energies = lazy_free_energies(model, asked["library"], draws).compute(scheduler="threads")
+        statistics = {name: energies.astype("float64")} | statistics
     return _summary(statistics)
 
 
@@ -187,14 +194,12 @@ def _units(units: Any, count: int) -> list[int]:
     return listed
 
 
-def _free_energies(model: Model, library: str, draws: Any) -> Any:
-    """Compute the free energy of each draw, or its bound, chunk by chunk."""
+def lazy_free_energies(model: Model, library: str, draws: Any) -> Any:
+    """Return the free energy of each draw, or its bound, as a Dask array with the chunks of the draws."""
     xp, dtype = get_namespace(library), str(model.state_.parameters.dtype)
 
     def of_block(block: Any) -> Any:
         rows = asarray(np.reshape(block, (-1, block.shape[2])), xp, dtype)
         return np.reshape(to_numpy(model.free_energy(rows)), block.shape[:2])
 
-    with one_thread():
-        energies = draws.map_blocks(of_block, drop_axis=2, dtype=dtype, meta=np.empty((0, 0), dtype))
-        return energies.compute(scheduler="threads").astype("float64")
+    return draws.map_blocks(of_block, drop_axis=2, dtype=dtype, meta=np.empty((0, 0), dtype))

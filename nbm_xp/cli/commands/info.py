@@ -19,6 +19,7 @@ from . import options
 
 EXAMPLES = "Examples: [bold]nbm-xp info[/bold]\n\n[bold]nbm-xp info run --json[/bold]"
 _LAST_LINES = 5
+_MOST = 20  # elements of a list that are shown
 
 
 def info(
@@ -30,11 +31,13 @@ def info(
         found = nbm_xp.info()
         answer(found, [nbm_xp.format_info(found)], as_json)
     else:
-        found = _of_path(path)
+        found = described(path)
+        if "run" in found:
+            found["run"]["log"] = found["run"]["log"][-_LAST_LINES:]
         answer(found, _in_lines(found), as_json)
 
 
-def _of_path(path: pathlib.Path) -> dict[str, Any]:
+def described(path: pathlib.Path) -> dict[str, Any]:
     """Describe a run and its model, or a model alone."""
     run = inputs.run_at(path)
     if run is None:
@@ -57,7 +60,7 @@ def _of_run(run: RunDirectory) -> dict[str, Any]:
     lines = log.read_text(encoding="utf-8").splitlines() if log.is_file() else []
     found = {"kind": run.kind, "path": str(run.path), "seed": run.seed, "created": run.created}
     found["files"] = sorted(entry.name for entry in run.path.iterdir() if not entry.name.startswith("."))
-    found["log"] = lines[-_LAST_LINES:]
+    found["log"] = lines
     return found
 
 
@@ -89,6 +92,21 @@ def _in_lines(found: Mapping[str, Any], indent: int = 0) -> list[str]:
         elif isinstance(value, list) and any(isinstance(item, str) and " " in item for item in value):
             lines += [f"{pad}{name}", *(f"{pad}  {item}" for item in value)]
         else:
-            shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+            shown = as_text(value)
             lines.append(f"{pad}{name:<18}{shown}" if indent else f"{name}\n  {shown}")
     return lines
+
+
+def as_text(value: Any) -> str:
+    """Format a value that is no mapping; of a long list, the first and the last elements.
+
+    Examples
+    --------
+    >>> as_text([3, 4]), as_text(list(range(100)))
+    ('3, 4', '0, 1, 2, …, 99 (100 values)')
+    """
+    if not isinstance(value, list):
+        return str(value)
+    if len(value) > _MOST:
+        return f"{', '.join(map(str, value[:3]))}, …, {value[-1]} ({len(value):,} values)"
+    return ", ".join(map(str, value))

@@ -28,7 +28,7 @@ from nbm_xp.graphs import onsager
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import effective_size, r_hat
 from nbm_xp.namespace import to_numpy
-from nbm_xp.runs import RunError, evaluate, open_samples, read_evaluation, read_result, read_transition
+from nbm_xp.runs import RunError, evaluate, open_dataset, open_samples, read_evaluation, read_result, read_transition
 
 from .. import inputs
 from ..errors import InputError
@@ -71,7 +71,7 @@ class Source:
         self.kind = "model" if self.run is None else self.run.kind
         self.seed = seed
         self.units = units
-        if self.kind == "transition":
+        if self.kind in ("transition", "graph"):
             return
         if self.run is not None and self.kind != "train" and not self.run.has_model:
             raise InputError(f"{path}: there are no pictures of runs of kind {self.kind}; info says what is in it")
@@ -85,6 +85,8 @@ class Source:
         with inputs.input_errors(RunError):
             if self.kind == "transition":
                 return self._of_lattice(read_transition(self.path))
+            if self.kind == "graph":
+                return {"traces": self._observables}
             found: _Pictures = {"filters": partial(draw_filters, inputs.weights_of(self.model))}
             if self.kind == "sample":
                 return found | {"samples": self._draws, "traces": self._traces}
@@ -175,7 +177,7 @@ class Source:
         if not math.isfinite(estimate.log_z):
             raise InputError(f"{self.path}: the estimate of log Z there is not finite, as of a model that diverged")
         with drawn(out, 7.6, 5.4) as figure:
-            panels.weights(figure.subplots(), estimate, found.exact)
+            panels.weights(figure.subplots(), estimate, found.exact, found.reverse)
 
     def _draws(self, out: pathlib.Path) -> None:
         with inputs.input_errors(RunError):
@@ -193,14 +195,32 @@ class Source:
         energies = to_numpy(self.model.free_energy(rows)).reshape(n_chains, n_draws)
         energy = "free energy" if self.model.state_.topology.is_factorial else "free energy bound"
         quantities = {energy: energies} | {f"unit {unit}": states[:, :, unit] for unit in self.units}
+        self._draw_traces(quantities, every, kept.shape[0], out)
+
+    def _observables(self, out: pathlib.Path) -> None:
+        """Draw traces of the observables of chains on a graph."""
+        with inputs.input_errors(RunError):
+            found = open_dataset(self.path)
+        series = {str(name): array for name, array in found.items() if "draw" in array.dims}
+        if not series:
+            raise InputError(f"{self.path}: nothing was measured there")
+        every, total = -(-found.sizes["draw"] // _DRAWS), max(len(array) for array in series.values())
+        quantities = {name: array[:_CHAINS, ::every].values for name, array in series.items()}
+        self._draw_traces(quantities, every, total, out)
+
+    def _draw_traces(self, quantities: Mapping[str, Array], every: int, total: int, out: pathlib.Path) -> None:
+        """Draw quantities of shape (chains, draws), of every so many draws of the `total` chains."""
+        n_chains, n_draws = next(iter(quantities.values())).shape
         configuration = self.run.configuration if self.run is not None else {}
         sweeps = configuration["burn_in"] + configuration["thin"] * (1 + every * np.arange(n_draws))
+        one = len({*configuration.get("betas", ())}) < 2  # chains at several temperatures have no R-hat
         with drawn(out, 11, 0.9 + 2.9 * len(quantities)) as figure:
             places = figure.subplots(len(quantities), 1, sharex=True, squeeze=False)[:, 0]
             for axes, (name, values) in zip(places, quantities.items(), strict=True):
                 panels.traces(axes, sweeps, values, name)
-                axes.set_title(_mixing(values), loc="right", fontsize=12, fontweight="normal", color=SUBTLE)
-            places[0].set_title(f"Traces of {n_chains:,} of {kept.shape[0]:,} chains")
+                said = _mixing(values) if one else ""
+                axes.set_title(said, loc="right", fontsize=12, fontweight="normal", color=SUBTLE)
+            places[0].set_title(f"Traces of {n_chains:,} of {total:,} chains")
             places[-1].set_xlabel("sweep")
             panels.whole_numbers(places[-1])
 

@@ -217,13 +217,16 @@ def _number(value: float | None, missing: float) -> float:
     return missing if value is None else float(value)
 
 
-def weights(axes: Axes, estimate: AISEstimate, exact: float | None = None) -> None:
+def weights(axes: Axes, estimate: AISEstimate, exact: float | None = None, reverse: AISEstimate | None = None) -> None:
     """Draw a histogram of the chains' weights, each as the estimate of log Z by this chain alone."""
     shift = estimate.log_z - np.log(np.mean(np.exp(estimate.log_weights - estimate.log_weights.max())))
     alone = estimate.log_weights - estimate.log_weights.max() + shift
     axes.hist(alone, bins=max(8, min(40, len(alone) // 8)), color=BLUE, alpha=0.85)
     bounds = f"{estimate.log_z_low:.2f} to {estimate.log_z_high:.2f}"
     axes.axvline(estimate.log_z, color=ORANGE, linewidth=1.8, label=f"log Z: {estimate.log_z:.2f} ({bounds})")
+    if reverse is not None and math.isfinite(reverse.log_z):
+        bounds = f"{signed(reverse.log_z_low, 2)} to {signed(reverse.log_z_high, 2)}"
+        axes.axvline(reverse.log_z, color=GREY, linewidth=1.8, label=f"in reverse: {reverse.log_z:.2f} ({bounds})")
     if exact is not None:
         axes.axvline(exact, color=INK, linewidth=1.4, linestyle=(0, (4, 3)), label=f"exact: {exact:.2f}")
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
