@@ -113,7 +113,7 @@ def test_a_lattice_s_run_is_described() -> None:
     assert found["configuration"]["n_sweeps"] == 5 and "model" not in found
     assert "a run of kind transition has no model" in refused("evaluate", "--model", "ising")
     RunDirectory.create("graph", "graph", {}).close()
-    assert "there are no pictures of runs of kind graph" in refused("plot", "graph")
+    assert "the run in graph is not finished" in refused("plot", "graph")
 
 
 @pytest.mark.parametrize(("chains", "sweeps"), [(1, 4), (1, 33), (2, 4), (4, 5)])

@@ -136,13 +136,8 @@ def test_what_is_exchanged_is_told(tmp_path: pathlib.Path) -> None:
 def test_an_edited_run_is_told(tmp_path: pathlib.Path) -> None:
     sampled(tmp_path / "run")
     about = json.loads((tmp_path / "run" / "run.json").read_text())
-    for change in (
-        {"seed": 8},
-        {"configuration": about["configuration"] | {"thin": 3}},
-        {"files": {}},
-        {"files": {"../run.json": ""}},
-        {"digest": "0" * 32},
-    ):
+    edited = {"configuration": about["configuration"] | {"thin": 3}}
+    for change in ({"seed": 8}, edited, {"files": {}}, {"files": {"../run.json": ""}}, {"digest": "0" * 32}):
         (tmp_path / "run" / "run.json").write_text(json.dumps(about | change))
         with pytest.raises(ValueError, match=r"run\.json is damaged"):
             RunDirectory.open(tmp_path / "run")

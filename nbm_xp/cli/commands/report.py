@@ -25,7 +25,7 @@ from ..results import LINES
 from . import options
 from .info import as_text, described
 
-EXAMPLES = "Examples: [bold]nbm-xp report run[/bold]\n\n[bold]nbm-xp report chains --output chains.html[/bold]"
+EXAMPLES = "Examples: [bold]nbm-xp report run[/bold]\n\n[bold]nbm-xp report chains --out chains.html[/bold]"
 _TEMPLATE: Final = pathlib.Path(__file__).parents[1] / "report.html"
 # Pictures whose absence a page explains; the others come after these, where there are any
 _ABSENT = {
@@ -34,7 +34,6 @@ _ABSENT = {
     "convergence": "There is no estimate of log Z to draw: the run is no training and no evaluation.",
     "samples": "There are no samples: the run has no Boltzmann machine.",
 }
-_PAGES = (".html", ".png")  # what this command and others write beside a run
 _MIXING = {"R-hat": ("r_hat", ".3f"), "effective sample size": ("ess", ",.0f"), "Monte Carlo error": ("mcse", ".5f")}
 
 
@@ -111,7 +110,9 @@ def _mixing(run: RunDirectory) -> str:
 
 def _numbers(values: Any, how: str) -> str:
     """Format a number, or one for each temperature; nothing for None, where it is not known."""
-    return ", ".join(format(value, how) for value in (values if isinstance(values, list) else [values]) if value)
+    return ", ".join(
+        format(value, how) for value in (values if isinstance(values, list) else [values]) if value is not None
+    )
 
 
 def _picture(name: str, draw: Callable[[pathlib.Path], None]) -> str:
@@ -128,11 +129,11 @@ def _picture(name: str, draw: Callable[[pathlib.Path], None]) -> str:
 
 def _cost(run: RunDirectory, log: Sequence[str]) -> dict[str, Any]:
     """Return the time from the first to the last event, interruptions included, and the size of the directory."""
-    sizes = [file.stat().st_size for file in run.path.rglob("*") if file.is_file() and file.suffix not in _PAGES]
+    kept = [file for file in run.path.rglob("*") if file.is_file() and file.suffix not in (".html", ".png")]
     stamps = re.findall(r"^\d{4}-\d\d-\d\dT[\d:.]+\+00:00(?= )", "\n".join(log), re.MULTILINE)
     first, last = (datetime.datetime.fromisoformat(stamp) for stamp in (run.created, [run.created, *stamps][-1]))
     resumed = sum(" resumed" in line for line in log)
-    space = f"{sum(sizes) / 1e6:,.2f} MB in {len(sizes):,} files"
+    space = f"{sum(file.stat().st_size for file in kept) / 1e6:,.2f} MB in {len(kept):,} files"
     return {"seconds": round((last - first).total_seconds(), 1), "last event": last, "resumed": resumed, "disk": space}
 
 

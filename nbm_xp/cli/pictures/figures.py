@@ -156,13 +156,9 @@ class Source:
         found: list[Found] = []
         with tempfile.TemporaryDirectory() as nowhere, inputs.input_errors():
             for count in _TEMPERATURES:
-                asked: dict[str, Any] = {
-                    "n_chains": _RUNS,
-                    "n_temperatures": count,
-                    "random_state": self.seed,
-                    "ladder_steps": 0,
-                }
-                found.append(read_result(evaluate(self.model, pathlib.Path(nowhere) / str(count), **asked).path))
+                asked: dict[str, Any] = {"n_chains": _RUNS, "n_temperatures": count, "random_state": self.seed}
+                run = evaluate(self.model, pathlib.Path(nowhere) / str(count), ladder_steps=0, **asked)
+                found.append(read_result(run.path))
         title = f"Partition function, {len(inputs.weights_of(self.model)):,} hidden units"
         with drawn(out, 7.6, 5.4) as figure:
             panels.convergence(figure.subplots(), [each["ais"] for each in found], title, found[-1]["exact"])
