@@ -18,7 +18,7 @@ from tests.helpers.command import PNG, ran, refused
 from tests.helpers.runs import RUNS, left_off, ordinary
 
 pytestmark = pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")
-PARTS = {"Results", "Mixing", "Diagnostics", "Traces", "Convergence", "Samples", "Cost", "Configuration", "Versions"}
+PARTS = {"Results", "Mixing", "Cost", "Configuration", "Versions", "Log"}
 
 
 @pytest.mark.parametrize("name", ["sample", "weighed on the ladder", "glass", "transition", "train"])
@@ -33,6 +33,8 @@ def test_a_page_has_all_parts_and_needs_nothing_else(name: str, tmp_path: pathli
     assert all(re.search(r"<(p|pre|table|figure)\b", content) for content in sections.values())
     pictures = dict(re.findall(r'<img alt="(\w+)" src="data:image/png;base64,(.*?)">', text))
     assert pictures.keys() == Source(run.path, 0, []).pictures().keys()
+    without = {"diagnostics", "traces", "convergence", "samples"} - pictures.keys()
+    assert sections["Not in this run"].count("There ") == len(without)
     assert all(base64.b64decode(picture).startswith(PNG) for picture in pictures.values())
     assert f">{run.versions['numpy']}<" in sections["Versions"]
 

@@ -27,7 +27,7 @@ from .info import as_text, described
 
 EXAMPLES = "Examples: [bold]nbm-xp report run[/bold]\n\n[bold]nbm-xp report chains --out chains.html[/bold]"
 _TEMPLATE: Final = pathlib.Path(__file__).parents[1] / "report.html"
-# Pictures whose absence a page explains; the others come after these, where there are any
+# Pictures that come first on a page, and the sentences where there are none
 _ABSENT = {
     "diagnostics": "There is no learning curve: the run is no training with diagnostics.",
     "traces": "There are no energies of chains: the run keeps no series of draws.",
@@ -74,8 +74,8 @@ def _sections(run: RunDirectory, found: Mapping[str, Any], seed: int) -> Iterato
     for name in dict.fromkeys((*_ABSENT, *PICTURES)):
         if name in pictures:
             yield name.capitalize(), _picture(name, pictures[name])
-        elif name in _ABSENT:
-            yield name.capitalize(), _absent(_ABSENT[name])
+    if absent := [_absent(why) for name, why in _ABSENT.items() if name not in pictures]:
+        yield "Not in this run", "\n".join(absent)
     for name, part in {"cost": cost, **found}.items():
         if name not in ("run", "result"):
             yield name.capitalize(), _table("pairs", _pairs(part))
@@ -134,7 +134,12 @@ def _cost(run: RunDirectory, log: Sequence[str]) -> dict[str, Any]:
     first, last = (datetime.datetime.fromisoformat(stamp) for stamp in (run.created, [run.created, *stamps][-1]))
     resumed = sum(" resumed" in line for line in log)
     space = f"{sum(file.stat().st_size for file in kept) / 1e6:,.2f} MB in {len(kept):,} files"
-    return {"seconds": round((last - first).total_seconds(), 1), "last event": last, "resumed": resumed, "disk": space}
+    return {
+        "seconds": round((last - first).total_seconds(), 1),
+        "last event": f"{last:%Y-%m-%d %H:%M:%S}",
+        "resumed": resumed,
+        "disk": space,
+    }
 
 
 def _pairs(found: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
