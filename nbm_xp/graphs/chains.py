@@ -34,7 +34,7 @@ from nbm_xp.rng import hashed_seed, jump
 
 from . import moves
 from .chain_groups import ChainGroup, Numbers, Schedule, Step, series_variables
-from .energy_model import Clamp, EnergyModel, check_machine, checked_clamp, checked_states
+from .energy_model import Clamp, EnergyModel, check_machine, checked_clamp, checked_given, checked_states
 from .graph import finite
 from .observables import SERIES, StateMeans, Variables, about, checked_names
 
@@ -53,12 +53,16 @@ class Start:
         Initial states, of shape (chains, units); None for random states.
     clamp : Clamp or None
         Clamped units.
+    given : array or None
+        Values of clamped units of each row, of shape (rows, units), NaN where a unit is drawn; chain c has row
+        ``c % rows``.
     """
 
     group: ChainGroup
     sweep: int = 0
     states: Array = None
     clamp: Clamp | None = None
+    given: Array = None
 
 
 def started(
@@ -71,6 +75,7 @@ def started(
     rule: str = "heat_bath",
     observe: Any = (),
     clamp: dict[int, int] | None = None,
+    given: Array = None,
     first_chain: int = 0,
 ) -> Start:
     """Validate arguments of `GraphMachine.sample`; return the start of its chains.
@@ -93,6 +98,12 @@ def started(
             initial, first_chain = initial["state"].data, int(initial["chain"].values[0])
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError("initial must be states, or the dataset that sample returned") from error
+    if given is not None:
+        if clamp or "overlap" in names:
+            raise ValueError("given: clamp must be None, and observe must not have overlaps, where rows are given")
+        given = checked_given(machine, given)
+        rows = int(given.shape[0])
+        n_chains, first_chain, betas = n_chains * rows, first_chain * rows, host_namespace().repeat(betas, rows)
     if initial is not None:
         array = initial if is_array(initial) else host_namespace().asarray(getattr(initial, "data", initial))
         xp = array_namespace(array)
@@ -104,7 +115,7 @@ def started(
             initial = checked_states(machine, xp.reshape(array, (n_chains, -1)), n_chains)
     state = hashed_seed(entropy_of(random_state)) if seed is None else hashed_seed(seed)
     group = ChainGroup(machine.n_units, machine.units, rule, state, first_chain, tuple(betas.tolist()), names)
-    return Start(group, sweep, initial, clamped)
+    return Start(group, sweep, initial, clamped, given)
 
 
 class Chains:
@@ -136,7 +147,7 @@ class Chains:
                 "the whole graph, which must be in memory"
             )
         self.machine, self.xp, self.group, self.count = machine, xp, group, group.n_chains
-        self.sweep, self._clamp = start.sweep, start.clamp
+        self.sweep, self._is_clamped = start.sweep, start.clamp is not None or start.given is not None
         self.set_betas(host.asarray(group.betas))
         order = machine.layout.order
         slots = host.argsort(order)
@@ -144,12 +155,17 @@ class Chains:
             made = machine.kind.uniform_states(host, group.numbers.sweep(host, group.streams, self.count))
         else:
             made = host.take(checked_states(machine, start.states, self.count), order, axis=1).T
-        self.free = None
-        if start.clamp is not None:
-            places = slots[start.clamp[0]]
-            free, made = host.ones((machine.n_units, 1), dtype=host.bool), host.asarray(made, copy=True)
-            made[places, :], free[places, 0] = start.clamp[1][:, None], False
-            self.free = asarray(free, xp)
+        self.free, self._rows = None, 0 if start.given is None else int(start.given.shape[0])
+        if self._is_clamped:
+            values = host.full((1, machine.n_units), host.nan) if start.given is None else start.given
+            if start.clamp is not None:
+                values[:, start.clamp[0]] = start.clamp[1]
+            free = host.isnan(values)
+            values = host.astype(host.where(free, 0.0, values), host.int8)
+            free, values = (host.tile(x, (self.count // x.shape[0], 1))[:, order].T for x in (free, values))
+            made = host.where(free, made, values)
+            free = free[:, :1] if host.all(free == free[:, :1]) else free  # alike in all chains, or not
+            self.free = asarray(host.ascontiguousarray(free), xp)
         self.states = asarray(host.ascontiguousarray(made), xp)
         self._sources = self.move.sources(machine)
         self.numbers = [Numbers(jump(group.seed, source.draw * DRAW_STEPS), source.numbers) for source in self._sources]
@@ -178,7 +194,7 @@ class Chains:
 
     def set_betas(self, betas: Array) -> None:
         """Set the inverse temperature of each chain, of shape (chains,)."""
-        self.move.check(self.machine, betas, self.group.first_chain, self._clamp)
+        self.move.check(self.machine, betas, self.group.first_chain, self._is_clamped)
         self.betas = betas
         with wide_dtypes(self.xp):
             self.beta = asarray(host_namespace().reshape(betas, (1, -1)), self.xp, "float64")
@@ -199,7 +215,13 @@ class Chains:
         found: Variables = {"state": (("chain", "unit"), self.rows(), about("last states"))}
         if rows:
             found |= series_variables([self.group], [to_numpy(self.xp.concat(rows))])
-        return found | means.variables(("unit",))
+        found |= means.variables(("unit",))
+        if not self._rows:
+            return found
+        return {  # chains of each row
+            name: (("chain", "row", *dims[1:]), values.reshape((-1, self._rows, *values.shape[1:])), attributes)
+            for name, (dims, values, attributes) in found.items()
+        }
 
     def measured(self) -> Array:
         """Measure the present states: see `ChainGroup.measured`."""

@@ -62,14 +62,20 @@ class EnergyModel:
         float64, rounded to multiples of `resolution`. Equal couplings or fields may be a broadcast number.
     resolution : float
         Power of two of which all couplings and fields are multiples; 0 if all are 0.
+    hidden_units, visible_units : array of int
+        Numbers of the hidden and of the visible units, in increasing order.
     """
 
-    def __init__(self, graph: Any, units: Any = "spin", fields: Any = 0.0, couplings: Array = None) -> None:
+    def __init__(
+        self, graph: Any, units: Any = "spin", fields: Any = 0.0, couplings: Array = None, hidden: Any = None
+    ) -> None:
         host = host_namespace()
         self.kind = units_of(units)
         self.units, self.fields, self.couplings = units, fields, couplings
-        self.graph = as_graph(graph)
+        self.graph, self.hidden = as_graph(graph), hidden
         n, q = self.graph.units, self.kind.count
+        self.hidden_units = _checked_units(hidden, n)
+        self.visible_units = host.nonzero(~host.isin(host.arange(n), self.hidden_units))[0]
         weights = self.graph.weights if couplings is None else couplings
         weights, potts = 1.0 if weights is None else weights, self.kind.is_categorical
         whole = (self.graph.edges, q, q) if potts and _axes(weights) > 1 else (self.graph.edges,)
@@ -116,7 +122,21 @@ class EnergyModel:
         return self.graph.colour_count if isinstance(self.graph, Lattice) else len(self.layout.ends)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.graph!r}, units={self.units!r}, {self.colours} colours)"
+        hidden = f"{self.hidden_units.shape[0]} hidden, " if self.hidden_units.shape[0] else ""
+        return f"{type(self).__name__}({self.graph!r}, units={self.units!r}, {hidden}{self.colours} colours)"
+
+
+def _checked_units(hidden: Any, units: int) -> Array:
+    """Return the numbers of hidden units, int64 in increasing order."""
+    host = host_namespace()
+    array = numbers([] if hidden is None else to_numpy(hidden) if is_array(hidden) else hidden, "hidden", host)
+    found = host.unique_values(host.astype(array, host.int64))
+    whole = array.ndim == 1 and found.shape == array.shape and host.all(host.sort(array) == found)
+    if not whole or found.shape[0] == units or host.any((found < 0) | (found >= units)):
+        raise ValueError(
+            f"hidden must be different unit numbers from 0 to {units - 1}, not all of them, got {hidden!r}"
+        )
+    return found
 
 
 def _axes(values: Any) -> int:
@@ -151,6 +171,48 @@ def checked_states(machine: EnergyModel, states: Array, chains: int | None = Non
         low, high = host.min(array), host.max(array)
         raise ValueError(f"states must hold {', '.join(map(str, allowed))}, got values from {low:g} to {high:g}")
     return host.astype(array, host.int8)
+
+
+def checked_given(machine: EnergyModel, X: Any, name: str = "given") -> Array:
+    """Validate rows of visible units, or of all units; return them with all units, NaN where a value is missing.
+
+    Parameters
+    ----------
+    X : array of shape (rows, visible units), or (rows, units)
+        In memory.
+
+    Returns
+    -------
+    numpy.ndarray of shape (rows, units)
+        float64; hidden units are NaN in rows of visible units.
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong, or a value is neither NaN nor a value of the units.
+
+    Examples
+    --------
+    >>> from nbm_xp.graphs import GraphMachine
+    >>> checked_given(GraphMachine([[0, 1], [1, 2]], hidden=[1]), [[1, -1]])
+    array([[ 1., nan, -1.]])
+    """
+    host, every, allowed = host_namespace(), machine.n_units, machine.kind.values
+    rows = numbers(to_numpy(X) if is_array(X) else X, name, host, "float64")
+    width = every if rows.ndim == 2 and rows.shape[1] == every else machine.visible_units.shape[0]
+    if rows.ndim != 2 or rows.shape[1] != width or not rows.shape[0]:
+        raise ValueError(f"{name} must be of shape (rows, {width}), with a row at least, got {rows.shape}")
+    wrong = ~(host.isin(rows, allowed) | host.isnan(rows))
+    if host.any(wrong):
+        got = float(host.reshape(rows[wrong], (-1,))[0])
+        raise ValueError(
+            f"{name} must hold {', '.join(map(str, allowed))}, or NaN where a value is missing, got {got:g}"
+        )
+    if width < every:
+        found = host.full((rows.shape[0], every), host.nan)
+        found[:, machine.visible_units] = rows
+        return found
+    return rows
 
 
 def checked_clamp(machine: EnergyModel, clamp: Any) -> Clamp | None:

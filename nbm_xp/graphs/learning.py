@@ -26,8 +26,8 @@ from nbm_xp.namespace.errors import checked_number, positive_int
 from nbm_xp.package import need
 
 from .energy_model import EnergyModel
-from .exact import enumerated
-from .likelihoods import MOST_STATES, Neighbourhood, Objective, fields_of, joined
+from .latent import IncompleteObjective, RowChains, objective
+from .likelihoods import MOST_STATES, Objective, fields_of, joined
 from .tempering import Tempering, placed_ladder
 
 TRAININGS: Final = ("pseudo_likelihood", "pcd", "ptt", "exact")  # values of `training`
@@ -48,6 +48,7 @@ class Learning(EnergyModel, Estimator):
         fields: Any = 0.0,
         couplings: Array = None,
         *,
+        hidden: Any = None,
         training: str = "pseudo_likelihood",
         n_iter: int = 500,
         learning_rate: float = 0.5,
@@ -57,7 +58,7 @@ class Learning(EnergyModel, Estimator):
         tol: float = 1e-6,
         random_state: Any = None,
     ) -> None:
-        super().__init__(graph, units, fields, couplings)
+        super().__init__(graph, units, fields, couplings, hidden)
         self.training, self.n_iter, self.n_chains, self.n_sweeps = training, n_iter, n_chains, n_sweeps
         self.learning_rate, self.weight_decay = learning_rate, weight_decay
         self.tol, self.random_state = tol, random_state
@@ -88,8 +89,9 @@ class Learning(EnergyModel, Estimator):
 
         Parameters
         ----------
-        X : array of shape (rows, units)
-            States, an array of any library.
+        X : array of shape (rows, visible units)
+            States, an array of any library, without columns for hidden units; NaN where a value is missing. Unless all
+            values are there, rows are loaded into memory.
         y : optional
             Ignored; present for compatibility with scikit-learn.
         sample_weight : array of shape (rows,), optional
@@ -102,7 +104,8 @@ class Learning(EnergyModel, Estimator):
         Raises
         ------
         ValueError
-            If rows are not states of the machine; or if `weight_decay` is 0 and a unit never has one of its values (or
+            If rows are not states of the machine; if `training` is "pseudo_likelihood" and values of some units are not
+            there; or if `weight_decay` is 0 and a unit never has one of its values (or
             couplings are matrices and an edge never has a pair of them), in which case the maximum is infinite.
 
         Warns
@@ -120,16 +123,20 @@ class Learning(EnergyModel, Estimator):
         (True, 0.3)
         """
         self._check_learning()
-        aim = Objective(self, X, sample_weight, self.weight_decay)
+        aim = self._objective(X, sample_weight)
         if not self.weight_decay:
             self._check_maximum(*aim.wanted)
-        start = host_namespace().zeros(self._place().shape)
-        by_chains = self.training in ("pcd", "ptt")
-        found = _climbed(aim.pseudo, start, max(self.n_iter, LEAST_STEPS) if by_chains else self.n_iter, self.tol)
+        by_chains, place = self.training in ("pcd", "ptt"), host_namespace().zeros(self._place().shape)
+        if isinstance(aim, IncompleteObjective):
+            place = aim.first_place(entropy_of(self.random_state))
+        else:
+            most = max(self.n_iter, LEAST_STEPS) if by_chains else self.n_iter
+            found = _climbed(aim.pseudo, place, most, self.tol)
+            place = found.x
         if self.training == "exact":
-            found = _climbed(aim.likelihood, found.x, self.n_iter, self.tol)
+            found = _climbed(aim.likelihood, place, self.n_iter, self.tol)
         if by_chains:
-            self._take(aim, self._followed(aim, found.x), self.n_iter)
+            self._take(aim, self._followed(aim, place), self.n_iter)
             return self
         if found.status == 1:  # at the iteration limit; 2 is SciPy's where rounding prevents further progress
             warnings.warn(
@@ -144,7 +151,7 @@ class Learning(EnergyModel, Estimator):
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Make one gradient step of size `learning_rate` from the present couplings and fields.
 
-        Chains persist from call to call.
+        Chains of the machine persist from call to call. Those that draw hidden units and missing values start anew.
 
         Parameters
         ----------
@@ -159,13 +166,17 @@ class Learning(EnergyModel, Estimator):
         [0.5]
         """
         self._check_learning()
-        aim, place = Objective(self, X, sample_weight, self.weight_decay), self._place()
+        aim, place = self._objective(X, sample_weight), self._place()
         if self.training == "pseudo_likelihood":
             _, slope = aim.pseudo(place)
         elif self.training == "exact":
             _, slope = aim.likelihood(place)
         else:
-            chains = getattr(self, "_model_chains", None) or ModelChains(self, aim, self, entropy_of(self.random_state))
+            chains, steps = getattr(self, "_model_chains", None), getattr(self, "n_iter_", 0)
+            if isinstance(aim, IncompleteObjective):
+                own = entropy_of(self.random_state)
+                RowChains(self, aim, own, SETTLING, self.n_sweeps, str(steps)).complete(self)
+            chains = chains or ModelChains(self, aim, self, entropy_of(self.random_state))
             slope = aim.beside(place, chains.moments(self))
             self._model_chains = chains
         self._take(aim, place + self.learning_rate * slope, getattr(self, "n_iter_", 0) + 1)
@@ -174,9 +185,13 @@ class Learning(EnergyModel, Estimator):
     def score_samples(self, X: Any) -> Array:
         """Compute the log-pseudo-likelihood of each row: the sum of each unit's log-probability given all other units.
 
+        With hidden units or missing values, the sum is over the values that are there, each given the others, and is
+        computed by enumeration of all states.
+
         Parameters
         ----------
-        X : array of shape (rows, units)
+        X : array of shape (rows, visible units)
+            NaN where a value is missing.
 
         Returns
         -------
@@ -189,7 +204,7 @@ class Learning(EnergyModel, Estimator):
         >>> GraphMachine([[0, 1]], couplings=0.0).score_samples([[1, 1]])
         array([-1.38629436])
         """
-        return Objective(self, X).scores(Neighbourhood.pseudo, self._place())
+        return objective(self, X).pseudo_likelihoods()
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the (weighted) mean of `score_samples`, in nats; higher is better.
@@ -205,16 +220,19 @@ class Learning(EnergyModel, Estimator):
         >>> round(GraphMachine([[0, 1]], couplings=0.5).score([[1, 1], [1, -1]]), 3)
         -1.627
         """
-        aim = Objective(self, X, sample_weight)
-        found = aim.scores(Neighbourhood.pseudo, self._place())
+        aim = objective(self, X, sample_weight)
+        found = aim.pseudo_likelihoods()
         return float(host_namespace().mean(found if aim.weights is None else found * aim.weights))
 
     def log_likelihood(self, X: Any) -> Array:
         """Compute the log-probability of each row by enumeration of all states: see `enumerated`.
 
+        Hidden units and missing values are summed out.
+
         Parameters
         ----------
-        X : array of shape (rows, units)
+        X : array of shape (rows, visible units)
+            NaN where a value is missing.
 
         Returns
         -------
@@ -232,8 +250,15 @@ class Learning(EnergyModel, Estimator):
         >>> GraphMachine([[0, 1]], couplings=0.0).log_likelihood([[1, 1]])
         array([-1.38629436])
         """
-        log_z = enumerated(self).log_partition()
-        return Objective(self, X).scores(Neighbourhood.shares, self._place()) - log_z
+        return objective(self, X).log_likelihoods()
+
+    def _objective(self, X: Any, sample_weight: Any) -> Objective:
+        """Return the objective of learning from rows, if the training can use them."""
+        aim = objective(self, X, sample_weight, self.weight_decay)
+        if aim.incomplete and self.training == "pseudo_likelihood":
+            what = "hidden units" if self.hidden_units.shape[0] else "missing values, NaN, in X"
+            raise ValueError(f"training must be 'exact', 'pcd' or 'ptt' with {what}, got 'pseudo_likelihood'")
+        return aim
 
     def _check_learning(self) -> None:
         """Raise `ValueError` if a learning parameter is invalid."""
@@ -272,16 +297,25 @@ class Learning(EnergyModel, Estimator):
         """Set the couplings and fields to the learned values."""
         aim.give(self, place)
         self.couplings_, self.fields_ = self.edge_couplings, self.unit_fields
-        self.n_features_in_, self.n_iter_ = self.n_units, steps
+        self.n_features_in_, self.n_iter_ = int(self.visible_units.shape[0]), steps
 
     def _followed(self, aim: Objective, place: Array) -> Array:
         """Ascend the gradient estimated by chains; return the parameters averaged over the second half of the steps."""
-        machine = aim.machine_at(place)
-        chains = ModelChains(machine, aim, self, entropy_of(self.random_state))
-        rate = self.learning_rate / max(aim.largest_curvature(), 1e-300)
+        machine, seed, rows = aim.machine_at(place), entropy_of(self.random_state), None
+        again = {0}  # steps at which the step size, and the ladder of temperatures, are adapted
+        if isinstance(aim, IncompleteObjective):  # learning starts far from a maximum of the likelihood
+            again |= {self.n_iter // k for k in (16, 8, 4, 2)}
+            rows = RowChains(machine, aim, seed, SETTLING, self.n_sweeps)
         total, later = 0.0 * place, 0
         for step in range(self.n_iter):
-            place = place + rate * aim.beside(place, chains.moments(aim.machine_at(place)))
+            machine = aim.machine_at(place)
+            if rows is not None:
+                rows.complete(machine)
+            if step in again:
+                rate = self.learning_rate / max(aim.largest_curvature(), 1e-300)
+                if not step or self.training == "ptt":
+                    chains = ModelChains(machine, aim, self, seed + step)
+            place = place + rate * aim.beside(place, chains.moments(machine))
             if 2 * step >= self.n_iter:
                 total, later = total + place, later + 1
         return total / later

@@ -24,7 +24,7 @@ from typing import Any, Final
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Namespace
 from nbm_xp.machines.enumeration import Enumeration
-from nbm_xp.machines.minibatches import minibatches
+from nbm_xp.machines.minibatches import any_missing, minibatches
 from nbm_xp.machines.rows import checked_rows, checked_weights, known_length
 from nbm_xp.machines.units import Units, softplus
 from nbm_xp.namespace import (
@@ -167,6 +167,10 @@ class Neighbourhood:
             return to_numpy(score(self, rows, *given))
 
 
+class MissingValuesError(ValueError):
+    """Rows do not have the values of all units."""
+
+
 Score = Callable[[Neighbourhood, Array, Array, Array], Array]
 
 
@@ -240,11 +244,15 @@ class Objective:
     ----------
     wanted : tuple of arrays
         Mean moments of the data: see `Neighbourhood.moments`.
+    incomplete : bool
+        Whether rows do not have the values of all units.
     """
+
+    incomplete = False
 
     def __init__(self, machine: EnergyModel, X: Any, sample_weight: Any = None, weight_decay: float = 0.0) -> None:
         self.machine, self.weight_decay = machine, weight_decay
-        self.rows = checked_rows(X, machine.n_units, within=None, owner=type(machine).__name__)
+        self.rows = checked_rows(X, machine.n_units, within=None, missing=True, owner=type(machine).__name__)
         self.count = known_length(self.rows)
         self.weights = checked_weights(sample_weight, self.rows)
         self._tables: dict[Any, Neighbourhood] = {}
@@ -293,6 +301,15 @@ class Objective:
         found = [table.scores(score, rows, *self.split(place)) for table, rows, _ in self._parts()]
         return host_namespace().concat(found)
 
+    def pseudo_likelihoods(self) -> Array:
+        """Compute the log-pseudo-likelihood of each row."""
+        return self.scores(Neighbourhood.pseudo, joined(self.machine.edge_couplings, fields_of(self.machine)))
+
+    def log_likelihoods(self) -> Array:
+        """Compute the log-likelihood of each row, by enumeration of all states."""
+        log_z = enumerated(self.machine).log_partition()
+        return self.scores(Neighbourhood.shares, joined(self.machine.edge_couplings, fields_of(self.machine))) - log_z
+
     def likelihood(self, place: Array) -> tuple[float, Any]:
         """Compute the penalised mean log-likelihood and its gradient, by enumeration of all states."""
         host = host_namespace()
@@ -303,7 +320,10 @@ class Objective:
 
     def exactly(self, states: Enumeration) -> Moments:
         """Compute the mean moments of a machine from all of its states."""
-        chances = states.probabilities()
+        return self.moments_of(states.probabilities())
+
+    def moments_of(self, chances: Array) -> Moments:
+        """Compute the mean moments of all states with the given probabilities."""
         return Objective(self.machine, states_of(self.machine, 0, chances.shape[0]), chances).wanted
 
     def beside(self, place: Array, of_model: Moments) -> Array:
@@ -364,5 +384,7 @@ class Objective:
         for value in allowed[1:]:
             known = known | (rows == value)
         if not bool(xp.all(known)):
+            if any_missing(rows):
+                raise MissingValuesError("X must not have missing values, NaN")
             raise ValueError(f"X must hold {', '.join(map(str, allowed))}, got {float(rows[~known][0]):g}")
         return table.moments(rows, counts)

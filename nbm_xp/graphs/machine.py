@@ -49,10 +49,16 @@ class GraphMachine(Learning, PottsMixin):
         or to 1 if it has none. For Potts units also a matrix of shape (values, values) for all edges, or an array of
         shape (edges, values, values), with a row for each value of the first unit of an edge; `fit` then learns a
         matrix for each edge.
+    hidden : array of int, optional
+        Numbers of the hidden units, which rows of data do not have: their columns are those of the visible units, all
+        others, in the order of units. States, such as `sample` returns, have all units. `fit` starts from random
+        couplings of hidden units, so another `random_state` may lead to another local maximum of the likelihood.
     training : {"pseudo_likelihood", "pcd", "ptt", "exact"}, optional
         Objective and method of `fit`: the pseudo-likelihood; or the likelihood, by persistent contrastive divergence,
         by parallel tempering, or by enumeration of all states. Training with chains ("pcd" and "ptt") starts from the
-        maximum of the pseudo-likelihood.
+        maximum of the pseudo-likelihood. With hidden units or missing values, the likelihood is that of the other
+        values, "pseudo_likelihood" is not available, and "pcd" and "ptt" have a further persistent chain for each row,
+        which draws the values that the row does not have.
     n_iter : int, optional
         Maximum number of steps; with chains, the number of steps.
     learning_rate : float, optional
@@ -75,7 +81,7 @@ class GraphMachine(Learning, PottsMixin):
     fields_ : numpy.ndarray of shape (units,), or (units, values)
         Learned fields.
     n_iter_, n_features_in_ : int
-        Number of steps made, and number of units.
+        Number of steps made, and number of visible units.
 
     Raises
     ------
@@ -133,6 +139,7 @@ class GraphMachine(Learning, PottsMixin):
         rule: str = "heat_bath",
         observe: Any = ("energy", "magnetisation"),
         clamp: dict[int, int] | None = None,
+        given: Any = None,
         first_chain: int = 0,
         random_state: Any = None,
         library: Any = None,
@@ -168,6 +175,10 @@ class GraphMachine(Learning, PottsMixin):
             these series.
         clamp : dict, optional
             Constant values of clamped units, by unit number.
+        given : array of shape (rows, visible units), or (rows, units), optional
+            Rows with missing values, NaN, which are drawn given the other values of their row, as hidden units are. The
+            `n_chains` chains of a row are independent, so an average of a function over them has the standard error
+            ``std / sqrt(n_chains)``.
         first_chain : int, optional
             Number of the first chain: chains 4 to 7 are the same whether or not chains 0 to 3 are drawn with them.
         random_state : int, None or generator, optional
@@ -187,7 +198,7 @@ class GraphMachine(Learning, PottsMixin):
             A variable for each observable, and ``state``, the last states, with the dimensions chain and unit.
             Attributes are R-hat, effective sample size and Monte Carlo standard error of each observable with the
             dimension sweep, such as ``energy_r_hat``, ``energy_ess`` and ``energy_mcse``. With `chunks` or `shards`
-            they are left to `diagnose`.
+            they are left to `diagnose`. With `given`, variables have the dimension row after chain, and there are none.
 
         Raises
         ------
@@ -215,8 +226,10 @@ class GraphMachine(Learning, PottsMixin):
         burn_in, where = positive_int(burn_in, "burn_in", 0), check_local(rule, chunks, shards)
         if where is not None and library is not None:
             raise ValueError(f"library must be None where there are {where}")
+        if where is not None and given is not None:
+            raise ValueError(f"given must be None where there are {where}")
         start = started(
-            self, n_chains, beta, random_state, initial=initial, rule=rule, observe=observe, clamp=clamp,
+            self, n_chains, beta, random_state, initial=initial, rule=rule, observe=observe, clamp=clamp, given=given,
             first_chain=first_chain,
         )  # fmt: skip
         group, schedule = start.group, Schedule(start.sweep, burn_in, n_sweeps, thin)
@@ -227,7 +240,9 @@ class GraphMachine(Learning, PottsMixin):
         else:
             found = Chains(self, start, library).observed(schedule)
         attributes = self._attributes(group) | {"sweeps": start.sweep + schedule.total}
-        draws = xarray.Dataset(found, coordinates_of(group.first_chain, group.betas, schedule.seen), attributes)
+        rows = 1 if start.given is None else int(start.given.shape[0])
+        coordinates = coordinates_of(group.first_chain // rows, group.betas[::rows], schedule.seen)
+        draws = xarray.Dataset(found, coordinates, attributes)
         return draws if where is not None else draws.assign_attrs(diagnose(draws, stacklevel=3))
 
     def chains(
@@ -239,10 +254,13 @@ class GraphMachine(Learning, PottsMixin):
         initial: Any = None,
         rule: str = "heat_bath",
         clamp: dict[int, int] | None = None,
+        given: Any = None,
         first_chain: int = 0,
         library: Any = None,
     ) -> Chains:
         """Return chains in their initial states, which the caller steps; the arguments are those of `sample`.
+
+        With `given`, the chains of the first chain number come first, one for each row.
 
         Examples
         --------
@@ -252,7 +270,8 @@ class GraphMachine(Learning, PottsMixin):
         ((4, 3), (4,))
         """
         start = started(
-            self, n_chains, beta, random_state, initial=initial, rule=rule, clamp=clamp, first_chain=first_chain
+            self, n_chains, beta, random_state, initial=initial, rule=rule, clamp=clamp, given=given,
+            first_chain=first_chain,
         )  # fmt: skip
         return Chains(self, start, library)
 

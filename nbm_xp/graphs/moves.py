@@ -136,6 +136,8 @@ class LocalMove(Move):
     def compiled(self, chains: MovingChains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
         """See `Move`."""
         own = kernel(self.kernel, chains.xp) if self.kernel else None
+        if chains.free is not None and chains.free.shape[1] > 1:
+            own = None  # chains have different clamped units
         layout, values = chains.machine.layout, chains.machine.kind
         found = own and own(layout, values, self.name, chains.states, streams[0], chains.beta, chains.free, count)
         return found and (found[0], [found[1]])

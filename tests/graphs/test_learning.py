@@ -242,7 +242,7 @@ WRONG: list[tuple[dict[str, Any], Any, str]] = [
     ({}, np.zeros((2, 9)), "X must hold -1, 1, got 0"),
     ({"units": "binary"}, GOOD, "X must hold 0, 1, got -1"),
     ({"units": 3}, np.full((2, 9), 3), "X must hold 0, 1, 2, got 3"),
-    ({}, np.where(GOOD > 0, np.nan, GOOD), "X must have finite values, got NaN"),
+    ({}, np.where(GOOD > 0, np.nan, GOOD), "training must be 'exact', 'pcd' or 'ptt' with missing values"),
     ({}, np.ones((0, 9)), "X must have at least one row"),
     ({}, np.ones((2, 9)), "unit 0 is never -1, to which no field is large enough"),
     ({"units": 3}, np.where(GOOD > 0, 2, 0), "unit 0 is never 1, to which no field is large enough"),
