@@ -57,9 +57,12 @@ class EnergyModel:
 
     Attributes
     ----------
+    coupling_parameters : array of shape (edges + factors,), or (edges, values, values)
     edge_couplings : array of shape (edges,), or (edges, values, values)
     unit_fields : array of shape (units,), or (units, values)
         float64, rounded to multiples of `resolution`. Equal couplings or fields may be a broadcast number.
+    factor_units : array of int of shape (factors, 4)
+        Units of each factor; the number of units stands for none.
     resolution : float
         Power of two of which all couplings and fields are multiples; 0 if all are 0.
     hidden_units, visible_units : array of int
@@ -67,12 +70,24 @@ class EnergyModel:
     """
 
     def __init__(
-        self, graph: Any, units: Any = "spin", fields: Any = 0.0, couplings: Array = None, hidden: Any = None
+        self,
+        graph: Any,
+        units: Any = "spin",
+        fields: Any = 0.0,
+        couplings: Array = None,
+        hidden: Any = None,
+        factors: Any = None,
+        factor_couplings: Any = 1.0,
     ) -> None:
         host = host_namespace()
         self.kind = units_of(units)
         self.units, self.fields, self.couplings = units, fields, couplings
-        self.graph, self.hidden = as_graph(graph), hidden
+        self.graph, self.hidden, self.factors, self.factor_couplings = (
+            as_graph(graph),
+            hidden,
+            factors,
+            factor_couplings,
+        )
         n, q = self.graph.units, self.kind.count
         self.hidden_units = _checked_units(hidden, n)
         self.visible_units = host.nonzero(~host.isin(host.arange(n), self.hidden_units))[0]
@@ -82,29 +97,41 @@ class EnergyModel:
         of_edges = finite(weights, "couplings", (q, q) if potts and _axes(weights) == 2 else whole)
         of_units = finite(fields, "fields", (n, q)[-max(1, _axes(fields)) :] if potts else (n,))
         of_edges, of_units = host.broadcast_to(of_edges, whole), host.broadcast_to(of_units, (n, q) if potts else (n,))
+        self.factor_units = _checked_factors(factors, n)
+        if self.has_factors:
+            if potts:
+                raise ValueError(f"factors must be of spins or binary units, got units {units!r}")
+            of_factors = finite(factor_couplings, "factor_couplings", self.factor_units.shape[:1])
+            of_edges = host.concat([of_edges, of_factors])
         self.set_parameters(of_edges, of_units)
         if not isinstance(self.graph, Lattice):
             _ = self.layout  # raises `ValueError` for repeated edges
 
     def set_parameters(self, couplings: Array, fields: Array) -> None:
-        """Set couplings and fields; both are rounded to multiples of `resolution`.
+        """Set couplings, of edges and then of factors, and fields; all are rounded to multiples of `resolution`.
 
         Raises
         ------
         ValueError
             If their sums are not finite.
         """
-        self.resolution = resolution_of(couplings, fields)
-        self.edge_couplings, self.unit_fields = (rounded(x, self.resolution) for x in (couplings, fields))
+        self.resolution = resolution_of(couplings, fields, 4 if self.has_factors else 2)
+        self.coupling_parameters, self.unit_fields = (rounded(x, self.resolution) for x in (couplings, fields))
+        self.edge_couplings = self.coupling_parameters[: self.graph.edges]
         made: Layout | None = getattr(self, "_layout", None)
-        self._layout = None if made is None else reweighed(made, self.edge_couplings, self.unit_fields)
+        self._layout = None if made is None else reweighed(made, self.coupling_parameters, self.unit_fields)
 
     @property
     def layout(self) -> Layout:
         """Units in the order of a sweep, with their neighbours; computed lazily for a lattice."""
         if self._layout is None:
-            self._layout = laid_out(self.graph, self.edge_couplings, self.unit_fields)
+            self._layout = laid_out(self.graph, self.coupling_parameters, self.unit_fields, self.factor_units)
         return self._layout
+
+    @property
+    def has_factors(self) -> bool:
+        """Whether there are factors of three or four units."""
+        return bool(self.factor_units.shape[0])
 
     @property
     def n_units(self) -> int:
@@ -119,11 +146,14 @@ class EnergyModel:
     @property
     def colours(self) -> int:
         """Number of colours, which a sweep draws one after the other."""
-        return self.graph.colour_count if isinstance(self.graph, Lattice) else len(self.layout.ends)
+        if isinstance(self.graph, Lattice) and not self.has_factors:
+            return self.graph.colour_count
+        return len(self.layout.ends)
 
     def __repr__(self) -> str:
-        hidden = f"{self.hidden_units.shape[0]} hidden, " if self.hidden_units.shape[0] else ""
-        return f"{type(self).__name__}({self.graph!r}, units={self.units!r}, {hidden}{self.colours} colours)"
+        counts = {"hidden": self.hidden_units, "factors": self.factor_units}
+        more = "".join(f"{x.shape[0]} {name}, " for name, x in counts.items() if x.shape[0])
+        return f"{type(self).__name__}({self.graph!r}, units={self.units!r}, {more}{self.colours} colours)"
 
 
 def _checked_units(hidden: Any, units: int) -> Array:
@@ -137,6 +167,21 @@ def _checked_units(hidden: Any, units: int) -> Array:
             f"hidden must be different unit numbers from 0 to {units - 1}, not all of them, got {hidden!r}"
         )
     return found
+
+
+def _checked_factors(factors: Any, units: int) -> Array:
+    """Return the units of each factor, int64 of shape (factors, 4); `units` stands for none."""
+    host, wanted = host_namespace(), f"rows of three or four different units from 0 to {units - 1}"
+    given = to_numpy(factors).tolist() if is_array(factors) else factors or []
+    try:
+        rows = [[index(unit) for unit in row] for row in given]
+    except TypeError as error:
+        raise ValueError(f"factors must be {wanted}, by whole numbers") from error
+    for row in rows:
+        if len(row) not in (3, 4) or len(set(row)) < len(row) or not 0 <= min(row) <= max(row) < units:
+            raise ValueError(f"factors must be {wanted}, got {row}")
+    padded = [row + [units] * (4 - len(row)) for row in rows]
+    return host.reshape(host.asarray(padded, dtype=host.int64), (-1, 4))
 
 
 def _axes(values: Any) -> int:
@@ -256,7 +301,7 @@ def checked_clamp(machine: EnergyModel, clamp: Any) -> Clamp | None:
         raise ValueError("clamp must leave a unit to draw")
     units = sorted(found)
     clamped = host.asarray(units, dtype=host.int64), host.asarray([found[unit] for unit in units], dtype=host.int8)
-    if not isinstance(machine.graph, Lattice):  # a lattice is connected
+    if not isinstance(machine.graph, Lattice) and not machine.has_factors:  # a lattice is connected
         _check_components(machine.layout, clamped[0])
     return clamped
 

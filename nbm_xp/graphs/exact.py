@@ -62,7 +62,12 @@ def enumerated(machine: EnergyModel) -> Enumeration:
             joined = couplings.get((unit, other), 0.0 * products)[:, :, None]
             local = host.reshape(local[:, None, :] + joined, (kind.count, -1))
         energies = host.reshape(energies - local, (-1,))
-    return Enumeration(energies, n)
+    energies = host.reshape(energies, (kind.count,) * n)  # the last unit is the first axis
+    for product, units in zip(machine.coupling_parameters[graph.edges :], machine.factor_units.tolist(), strict=True):
+        for unit in units:
+            product = product * (host.reshape(values, (-1,) + (1,) * unit) if unit < n else 1.0)
+        energies = energies - product
+    return Enumeration(host.reshape(energies, (-1,)), n)
 
 
 def states_of(machine: EnergyModel, first: int, last: int) -> Array:

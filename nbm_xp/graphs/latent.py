@@ -113,9 +113,10 @@ class IncompleteObjective(Objective):
         logs = host.log(host.maximum(self.shares, 0.5 / self.count))
         fields = logs - host.mean(logs, axis=0) if kind.is_categorical else (logs[1:] - logs[:1]) / kind.step
         drawn = Generator(next_seed(stream(seed, "couplings")), library=host).normal(
-            0.0, 2.0 / kind.step / graph.units**0.5, self.machine.edge_couplings.shape
+            0.0, 2.0 / kind.step / graph.units**0.5, self.machine.coupling_parameters.shape
         )
         ends = host.isin(graph.first, hidden) | host.isin(graph.second, hidden)
+        ends = host.concat([ends, host.any(host.isin(self.machine.factor_units, hidden), axis=1)])
         return joined(host.where(host.reshape(ends, (-1,) + (1,) * (drawn.ndim - 1)), drawn, 0.0), fields)
 
     def complete(self, rows: Array) -> None:

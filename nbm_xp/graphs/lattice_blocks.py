@@ -134,9 +134,11 @@ class LatticeDivision(Division):
 
 
 def check_lattice(machine: EnergyModel) -> Lattice:
-    """Return the lattice of a machine; raise `ValueError` if it has none, or matrices of couplings."""
+    """Return the lattice of a machine; raise `ValueError` if it has none, or factors, or matrices of couplings."""
     if not isinstance(machine.graph, Lattice):
         raise ValueError(f"chunks: the machine must be on a lattice, got {machine.graph!r}")
+    if machine.has_factors:
+        raise ValueError("chunks: the machine must not have factors")
     if machine.edge_couplings.ndim > 1:
         raise ValueError("chunks: couplings must be one number for each edge; shards are for matrices of them")
     return machine.graph

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nbm_xp.machines import Array, Namespace
-from nbm_xp.namespace import array_namespace, asarray, convert, host_namespace, wide_dtypes
+from nbm_xp.namespace import array_namespace, asarray, convert, dtype_of, host_namespace, wide_dtypes
 from nbm_xp.namespace.kernels import or_kernel
 
 from .graph import Graph, uniform_value
@@ -38,6 +38,8 @@ class Layout:
         The two slots of each edge, and its coupling or matrix of couplings.
     fields : array
         float64, of shape (units,), or (units, values) for Potts units.
+    factors, of_factors : array or None
+        Slots of each factor, int64 of shape (factors, 4), the number of slots standing for none; and their couplings.
     kept : dict
         Cache of derived arrays.
     """
@@ -52,6 +54,8 @@ class Layout:
     second: Array
     weights: Array
     fields: Array
+    factors: Array = None
+    of_factors: Array = None
     kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -73,7 +77,7 @@ class Layout:
 
 @dataclass(frozen=True, eq=False)
 class LayoutArrays:
-    """A layout as arrays of a library: its colours, edges, couplings and fields.
+    """A layout as arrays of a library: its colours, edges, couplings and fields, and factors with their couplings.
 
     Matrices of couplings are concatenated to one column; `tables` is the begin of each in it, of shape (edges, 1).
     """
@@ -84,6 +88,7 @@ class LayoutArrays:
     weights: Array
     fields: Array
     tables: Array
+    factors: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +110,8 @@ class Colour:
         float64, of shape (slots, 1), or (slots, values).
     tables : array or None
         int64: the first row of each entry's matrix, of shape (entries, 1), if couplings are matrices.
+    factors : Colour or None
+        The factors of the slots, if there are any: `neighbours` are the other slots of an entry, of shape (entries, 3).
     """
 
     begin: int
@@ -115,6 +122,7 @@ class Colour:
     edges: Array
     fields: Array
     tables: Array = None
+    factors: Colour | None = None
 
     def sums(self, xp: Namespace, terms: Array) -> Array:
         """Sum terms, float64 of shape (entries, chains), over each slot's neighbours; sums are exact."""
@@ -234,20 +242,42 @@ def entry_couplings(couplings: Array, rows: Rows, first: Array) -> Array:
     return host.where((owner == first[edges])[:, None, None], host.matrix_transpose(found), found)
 
 
-def laid_out(graph: Graph, couplings: Array, fields: Array) -> Layout:
+def products(xp: Namespace, states: Array, slots: Array) -> Array:
+    """Multiply the states of several slots in each chain: float64 of shape (products, chains).
+
+    Parameters
+    ----------
+    states : array of shape (slots, chains)
+    slots : array of shape (products, factors)
+        The number of slots stands for none.
+    """
+    padded, found = xp.concat([states, xp.ones_like(states[:1, :])]), 1
+    for column in range(slots.shape[1]):
+        found = found * xp.take(padded, slots[:, column], axis=0)
+    return xp.astype(found, dtype_of(xp, "float64"))
+
+
+def laid_out(graph: Graph, couplings: Array, fields: Array, factors: Array) -> Layout:
     """Return the layout of a graph.
 
     Parameters
     ----------
     graph : Graph
     couplings : array
-        float64, of shape (edges,) or (edges, values, values).
+        float64, of shape (edges + factors,) or (edges, values, values).
     fields : array
         float64, of shape (units,) or (units, values).
+    factors : array
+        int64: units of each factor; see `Layout`. No two units of a factor have the same colour.
     """
-    host = host_namespace()
+    host, n = host_namespace(), graph.units
     colours, rows = graph.colours, None
-    if colours is None:
+    if factors.shape[0]:
+        columns = [graph.first, graph.second], *itertools.combinations(factors.T, 2)
+        pairs = host.sort(host.concat([host.stack(pair, axis=1) for pair in columns]), axis=1)
+        pairs = host.unique_values(pairs[pairs[:, 1] < n] @ host.asarray([n, 1]))
+        colours = colours_of(neighbour_rows(n, pairs // n, pairs % n))
+    elif colours is None:
         rows = neighbour_rows(graph.units, graph.first, graph.second)
         colours = colours_of(rows)
     few = int(host.max(colours)) < 2**16  # NumPy sorts short integers in one pass for each byte
@@ -260,22 +290,28 @@ def laid_out(graph: Graph, couplings: Array, fields: Array) -> Layout:
         rows = neighbour_rows(graph.units, first, second)
     else:
         rows = reordered_rows(order, slots, rows, first, second)
-    weights = host.ascontiguousarray(couplings)
-    of_entries = entry_couplings(couplings, rows, first)
-    return Layout(order, ends, *rows, of_entries, first, second, weights, fields[order, ...])
+    of_edges, of_factors = couplings[: graph.edges], couplings[graph.edges :]
+    weights, of_entries = host.ascontiguousarray(of_edges), entry_couplings(of_edges, rows, first)
+    made = Layout(order, ends, *rows, of_entries, first, second, weights, fields[order, ...])
+    if not factors.shape[0]:
+        return made
+    members = host.concat([host.astype(slots, host.int64), host.asarray([n])])[factors]
+    return replace(made, factors=members, of_factors=of_factors)
 
 
 def reweighed(layout: Layout, couplings: Array, fields: Array) -> Layout:
     """Return a layout with other couplings and fields; see `laid_out`."""
-    rows = layout.begins, layout.neighbours, layout.edges
+    rows, count = (layout.begins, layout.neighbours, layout.edges), layout.first.shape[0]
     return replace(
         layout, couplings=entry_couplings(couplings, rows, layout.first), fields=fields[layout.order, ...],
-        weights=host_namespace().ascontiguousarray(couplings), kept={},
+        weights=host_namespace().ascontiguousarray(couplings[:count]), of_factors=couplings[count:], kept={},
     )  # fmt: skip
 
 
-def resolution_of(couplings: Array, fields: Array) -> float:
+def resolution_of(couplings: Array, fields: Array, terms: int = 2) -> float:
     """Return the power of two to whose multiples couplings and fields are rounded; 0 if all are 0.
+
+    A coupling is in the local fields of `terms` units at most.
 
     Raises
     ------
@@ -291,7 +327,7 @@ def resolution_of(couplings: Array, fields: Array) -> float:
     host, total = host_namespace(), 0.0
     if couplings.ndim == 3:  # a sum has one entry of each matrix
         couplings = host.max(host.abs(couplings), axis=(1, 2))
-    for name, values, times in (("couplings", couplings, 2), ("fields", fields, 1)):
+    for name, values, times in (("couplings", couplings, terms), ("fields", fields, 1)):
         one = uniform_value(values)  # no pass over a broadcast number
         with host.errstate(over="ignore"):
             total += times * (float(host.sum(host.abs(values))) if one is None else abs(one) * values.size)
@@ -337,7 +373,13 @@ def _arrays_of(layout: Layout, xp: Namespace) -> LayoutArrays:
     def tables(count: int, apart: int) -> Array:
         return asarray(host.arange(count, dtype=host.int64)[:, None] * apart, xp) if matrices else None
 
-    colours, begin = [], 0
+    colours, begin, factors = [], 0, None
+    if layout.factors is not None:
+        factors = layout.factors, layout.of_factors[:, None]
+        owners = host.reshape(layout.factors.T, (-1,))
+        others = host.concat([host.roll(layout.factors, -k, axis=1)[:, 1:] for k in range(4)])
+        by_owner = host.argsort(owners, stable=True)
+        entries = owners[by_owner], others[by_owner], host.tile(factors[1], (4, 1))[by_owner]
     for end in layout.ends:
         edges = layout.begins[begin : end + 1]
         low, high = int(edges[0]), int(edges[-1])
@@ -353,13 +395,25 @@ def _arrays_of(layout: Layout, xp: Namespace) -> LayoutArrays:
                 None if same is not None else asarray(edges - low, xp),
                 asarray(fields[begin:end, :], xp),
                 tables(high - low, q),
+                None if factors is None else _factors_of(entries, begin, end, xp),
             )
         )
         begin = end
     first, second = (convert(host.astype(x, host.int64), xp) for x in (layout.first, layout.second))
     weights = asarray(host.reshape(layout.weights, (-1, 1)), xp)
     of_edges = tables(layout.weights.shape[0], q * q)
-    return LayoutArrays(tuple(colours), first, second, weights, asarray(fields, xp), of_edges)
+    if factors is not None:
+        factors = asarray(factors[0], xp), asarray(factors[1], xp)
+    return LayoutArrays(tuple(colours), first, second, weights, asarray(fields, xp), of_edges, factors)
+
+
+def _factors_of(entries: tuple[Array, Array, Array], begin: int, end: int, xp: Namespace) -> Colour | None:
+    """Return the entries of a colour's slots in factors; None if there are none."""
+    host, (owners, others, couplings) = host_namespace(), entries
+    bounds = host.searchsorted(owners, host.arange(begin, end + 1))
+    low, high = int(bounds[0]), int(bounds[-1])
+    own = asarray(others[low:high, :], xp), asarray(couplings[low:high, :], xp)
+    return Colour(begin, end, *own, None, asarray(bounds - low, xp), None) if high > low else None
 
 
 def components(layout: Layout) -> Array:

@@ -27,7 +27,7 @@ from nbm_xp.package import need
 
 from .energy_model import EnergyModel
 from .latent import IncompleteObjective, RowChains, objective
-from .likelihoods import MOST_STATES, Objective, fields_of, joined
+from .likelihoods import MOST_STATES, Objective, place_of
 from .tempering import Tempering, placed_ladder
 
 TRAININGS: Final = ("pseudo_likelihood", "pcd", "ptt", "exact")  # values of `training`
@@ -49,6 +49,8 @@ class Learning(EnergyModel, Estimator):
         couplings: Array = None,
         *,
         hidden: Any = None,
+        factors: Any = None,
+        factor_couplings: Any = 1.0,
         training: str = "pseudo_likelihood",
         n_iter: int = 500,
         learning_rate: float = 0.5,
@@ -58,7 +60,7 @@ class Learning(EnergyModel, Estimator):
         tol: float = 1e-6,
         random_state: Any = None,
     ) -> None:
-        super().__init__(graph, units, fields, couplings, hidden)
+        super().__init__(graph, units, fields, couplings, hidden, factors, factor_couplings)
         self.training, self.n_iter, self.n_chains, self.n_sweeps = training, n_iter, n_chains, n_sweeps
         self.learning_rate, self.weight_decay = learning_rate, weight_decay
         self.tol, self.random_state = tol, random_state
@@ -126,7 +128,7 @@ class Learning(EnergyModel, Estimator):
         aim = self._objective(X, sample_weight)
         if not self.weight_decay:
             self._check_maximum(*aim.wanted)
-        by_chains, place = self.training in ("pcd", "ptt"), host_namespace().zeros(self._place().shape)
+        by_chains, place = self.training in ("pcd", "ptt"), host_namespace().zeros(place_of(self).shape)
         if isinstance(aim, IncompleteObjective):
             place = aim.first_place(entropy_of(self.random_state))
         else:
@@ -166,7 +168,7 @@ class Learning(EnergyModel, Estimator):
         [0.5]
         """
         self._check_learning()
-        aim, place = self._objective(X, sample_weight), self._place()
+        aim, place = self._objective(X, sample_weight), place_of(self)
         if self.training == "pseudo_likelihood":
             _, slope = aim.pseudo(place)
         elif self.training == "exact":
@@ -290,13 +292,12 @@ class Learning(EnergyModel, Estimator):
                 f"of {pairs.size} never occur: a weight_decay above 0 holds their couplings"
             )
 
-    def _place(self) -> Array:
-        return joined(self.edge_couplings, fields_of(self))
-
     def _take(self, aim: Objective, place: Array, steps: int) -> None:
         """Set the couplings and fields to the learned values."""
         aim.give(self, place)
         self.couplings_, self.fields_ = self.edge_couplings, self.unit_fields
+        if self.has_factors:
+            self.factor_couplings_ = self.coupling_parameters[self.graph.edges :]
         self.n_features_in_, self.n_iter_ = int(self.visible_units.shape[0]), steps
 
     def _followed(self, aim: Objective, place: Array) -> Array:

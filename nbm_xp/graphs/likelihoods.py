@@ -42,7 +42,7 @@ from nbm_xp.tape import value_and_grad
 from .energy_model import EnergyModel
 from .exact import enumerated, states_of
 from .graph import Graph
-from .layout import neighbour_rows
+from .layout import neighbour_rows, products
 
 AT_ONCE: Final = 2**22  # number of float64 values per batch of rows
 MOST_STATES: Final = 2**18  # largest number of states for training by enumeration
@@ -74,6 +74,9 @@ class Neighbourhood:
         `n_edges` is added to the number of an edge whose second unit is the entry's, and is there twice for none.
     matrices : bool
         Whether couplings are matrices, of shape (edges, values, values).
+    factors, others, owners : arrays or None
+        Units of each factor, of shape (factors, 4), and for each entry, a unit of a factor, the other units and the
+        one-hot unit, of shapes (entries, 3) and (entries, units). The number of units stands for none.
     """
 
     xp: Namespace
@@ -84,6 +87,9 @@ class Neighbourhood:
     neighbours: Array | None
     edges: Array
     matrices: bool
+    factors: Array | None = None
+    others: Array | None = None
+    owners: Array | None = None
 
     def channels(self, rows: Array) -> Array:
         """Return states as float64 of shape (rows, channels, units): one channel of values, or one-hot Potts values."""
@@ -95,7 +101,7 @@ class Neighbourhood:
         xp = array_namespace(couplings)
         if self.matrices:
             return self._sums_of_matrices(states, couplings)
-        weights = xp.concat([couplings, xp.zeros((1,), dtype=couplings.dtype)])
+        weights = xp.concat([couplings[: self.n_edges], xp.zeros((1,), dtype=couplings.dtype)])
         table = xp.reshape(xp.take(weights, self.edges), (self.units, -1))
         flat = xp.reshape(states, (-1, self.units))
         if self.neighbours is None:
@@ -127,16 +133,23 @@ class Neighbourhood:
         Parameters
         ----------
         rows : array of shape (rows, units)
-        couplings : array of shape (edges,), or (edges, values, values)
+        couplings : array of shape (edges + factors,), or (edges, values, values)
         fields : array of shape (channels, units)
         """
         states = self.channels(rows)
-        return B.sum(states * (self.sums(states, couplings) / 2.0 + fields), axis=(1, 2))
+        found = B.sum(states * (self.sums(states, couplings) / 2.0 + fields), axis=(1, 2))
+        if self.factors is None:
+            return found
+        return found + B.dot(couplings[self.n_edges :], products(self.xp, states[:, 0, :].T, self.factors))
 
     def pseudo(self, rows: Array, couplings: Array, fields: Array) -> Array:
         """Compute the log-pseudo-likelihood of each row; see `shares` for the parameters."""
         states = self.channels(rows)
         local = self.sums(states, couplings) + fields
+        if self.factors is not None:
+            of_entries = array_namespace(couplings).concat([couplings[self.n_edges :]] * self.factors.shape[1])
+            around = products(self.xp, states[:, 0, :].T, self.others).T
+            local = local + B.dot(around * of_entries, self.owners)[:, None, :]
         if self.kind.is_categorical:
             return B.sum(B.sum(states * local, axis=1) - B.logsumexp(local, axis=1), axis=1)
         upwards = 2.0 * (states - float(self.kind.least)) / self.kind.step - 1.0
@@ -156,7 +169,8 @@ class Neighbourhood:
     def moments(self, rows: Array, counts: Array) -> Moments:
         """Return the moments of rows: weighted sums of the factors of couplings and fields in the negative energy."""
         host, channels = host_namespace(), self.values.shape[0] if self.kind.is_categorical else 1
-        shape = (self.n_edges, channels, channels)[: 3 if self.matrices else 1]
+        n_factors = 0 if self.factors is None else self.factors.shape[0]
+        shape = (self.n_edges + n_factors, channels, channels)[: 3 if self.matrices else 1]
         nothing = host.zeros(shape), host.zeros((channels, self.units))
         return self.summed(Neighbourhood.shares, rows, counts, *nothing)[1:]
 
@@ -174,7 +188,9 @@ class MissingValuesError(ValueError):
 Score = Callable[[Neighbourhood, Array, Array, Array], Array]
 
 
-def neighbourhood(graph: Graph, values: Units, xp: Namespace, matrices: bool = False) -> Neighbourhood:
+def neighbourhood(
+    graph: Graph, values: Units, xp: Namespace, matrices: bool = False, factors: Array = None
+) -> Neighbourhood:
     """Return the table of a graph's neighbours as arrays of a library.
 
     Raises
@@ -203,16 +219,26 @@ def neighbourhood(graph: Graph, values: Units, xp: Namespace, matrices: bool = F
         there = host.zeros((n * width,), dtype=host.int64)
         there[entries] = others
         there = host.reshape(there, (n, width))
+    more: list[Array] = []
+    if factors is not None and factors.shape[0]:
+        others = host.concat([host.roll(factors, -k, axis=1)[:, 1:] for k in range(factors.shape[1])])
+        more = [factors, others, host.reshape(factors.T, (-1, 1)) == host.arange(n)]
     with wide_dtypes(xp):
         return Neighbourhood(
             xp, values, n, graph.edges, asarray([[value] for value in values.values], xp, "int64"),
             None if there is None else asarray(there, xp, "int64"), asarray(table, xp, "int64"), matrices,
+            *(asarray(x, xp, kind) for x, kind in zip(more, ("int64", "int64", "float64"), strict=False)),
         )  # fmt: skip
 
 
 def fields_of(machine: EnergyModel) -> Array:
     """Return the fields of a machine, of shape (channels, units)."""
     return machine.unit_fields.T if machine.kind.is_categorical else machine.unit_fields[None, :]
+
+
+def place_of(machine: EnergyModel) -> Array:
+    """Return couplings and fields of a machine as one vector."""
+    return joined(machine.coupling_parameters, fields_of(machine))
 
 
 def joined(couplings: Array, fields: Array) -> Array:
@@ -266,13 +292,13 @@ class Objective:
     def table(self, xp: Namespace) -> Neighbourhood:
         """Return the table of neighbours as arrays of a library; it is cached."""
         if xp not in self._tables:
-            matrices = self.machine.edge_couplings.ndim > 1
-            self._tables[xp] = neighbourhood(self.machine.graph, self.machine.kind, xp, matrices)
+            machine, matrices = self.machine, self.machine.edge_couplings.ndim > 1
+            self._tables[xp] = neighbourhood(machine.graph, machine.kind, xp, matrices, machine.factor_units)
         return self._tables[xp]
 
     def split(self, place: Array) -> Moments:
         """Split a vector into couplings and fields, of shape (channels, units)."""
-        host, couplings = host_namespace(), self.machine.edge_couplings
+        host, couplings = host_namespace(), self.machine.coupling_parameters
         of_edges = host.reshape(place[: couplings.size], couplings.shape)
         return of_edges, host.reshape(place[couplings.size :], (-1, self.machine.n_units))
 
@@ -303,12 +329,11 @@ class Objective:
 
     def pseudo_likelihoods(self) -> Array:
         """Compute the log-pseudo-likelihood of each row."""
-        return self.scores(Neighbourhood.pseudo, joined(self.machine.edge_couplings, fields_of(self.machine)))
+        return self.scores(Neighbourhood.pseudo, place_of(self.machine))
 
     def log_likelihoods(self) -> Array:
         """Compute the log-likelihood of each row, by enumeration of all states."""
-        log_z = enumerated(self.machine).log_partition()
-        return self.scores(Neighbourhood.shares, joined(self.machine.edge_couplings, fields_of(self.machine))) - log_z
+        return self.scores(Neighbourhood.shares, place_of(self.machine)) - enumerated(self.machine).log_partition()
 
     def likelihood(self, place: Array) -> tuple[float, Any]:
         """Compute the penalised mean log-likelihood and its gradient, by enumeration of all states."""

@@ -53,6 +53,11 @@ class GraphMachine(Learning, PottsMixin):
         Numbers of the hidden units, which rows of data do not have: their columns are those of the visible units, all
         others, in the order of units. States, such as `sample` returns, have all units. `fit` starts from random
         couplings of hidden units, so another `random_state` may lead to another local maximum of the likelihood.
+    factors : array of int of shape (factors, 3) or (factors, 4), or list of rows of units, optional
+        Units of factors of three or four spins or binary units: each adds ``-K s_i s_j s_k``, or
+        ``-K s_i s_j s_k s_l``, to the energy. They are drawn without compiled loops, and not in chunks or shards.
+    factor_couplings : float or array of shape (factors,), optional
+        Coupling K of all factors, or of each. Defaults to 1. `fit` learns them like couplings.
     training : {"pseudo_likelihood", "pcd", "ptt", "exact"}, optional
         Objective and method of `fit`: the pseudo-likelihood; or the likelihood, by persistent contrastive divergence,
         by parallel tempering, or by enumeration of all states. Training with chains ("pcd" and "ptt") starts from the
@@ -80,6 +85,8 @@ class GraphMachine(Learning, PottsMixin):
         Learned couplings; all methods use the learned couplings and fields.
     fields_ : numpy.ndarray of shape (units,), or (units, values)
         Learned fields.
+    factor_couplings_ : numpy.ndarray of shape (factors,)
+        Learned couplings of factors, if there are any.
     n_iter_, n_features_in_ : int
         Number of steps made, and number of visible units.
 

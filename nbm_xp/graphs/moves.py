@@ -31,7 +31,7 @@ from nbm_xp.namespace.elementary import exp
 from nbm_xp.namespace.kernels import kernel, or_kernel
 
 from .energy_model import EnergyModel
-from .layout import Colour, Layout, roots_of
+from .layout import Colour, Layout, products, roots_of
 
 LANES: Final = 64  # streams of a chain: enough to fill vector instructions, few enough for the L1 cache
 
@@ -135,10 +135,9 @@ class LocalMove(Move):
 
     def compiled(self, chains: MovingChains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
         """See `Move`."""
-        own = kernel(self.kernel, chains.xp) if self.kernel else None
-        if chains.free is not None and chains.free.shape[1] > 1:
-            own = None  # chains have different clamped units
-        layout, values = chains.machine.layout, chains.machine.kind
+        own, layout, values = None, chains.machine.layout, chains.machine.kind
+        if layout.factors is None and (chains.free is None or chains.free.shape[1] == 1):  # chains have equal clamps
+            own = kernel(self.kernel, chains.xp) if self.kernel else None
         found = own and own(layout, values, self.name, chains.states, streams[0], chains.beta, chains.free, count)
         return found and (found[0], [found[1]])
 
@@ -146,7 +145,11 @@ class LocalMove(Move):
 def local_fields(xp: Namespace, colour: Colour, states: Array) -> Array:
     """Compute the local fields of a colour's units, of shape (slots, chains)."""
     wide = xp.astype(xp.take(states, colour.neighbours, axis=0), dtype_of(xp, "float64"))
-    return colour.sums(xp, wide * colour.couplings) + colour.fields
+    found = colour.sums(xp, wide * colour.couplings) + colour.fields
+    if colour.factors is None:
+        return found
+    terms = products(xp, states, colour.factors.neighbours) * colour.factors.couplings
+    return found + colour.factors.sums(xp, terms)
 
 
 def _local_of_each(xp: Namespace, colour: Colour, states: Array, count: int) -> Array:
@@ -223,6 +226,7 @@ class ClusterMove(Move):
             "is for couplings of one number for each edge": layout.weights.ndim > 1,
             "is for machines without fields": host.any(layout.fields != 0),
             "is for ferromagnets: couplings must not be negative": host.any(layout.weights < 0),
+            "is for machines without factors": layout.factors is not None,
             "cannot clamp units: clamp must be None": bool(clamp),
         })  # fmt: skip
 
@@ -282,6 +286,7 @@ class MultiSpin(Move):
             "is for spins without fields": machine.kind.name != "spin" or host.any(layout.fields != 0),
             f"is for units with as many neighbours each, from 1 to {most}": not 1 <= int(degrees[0]) <= most
             or host.any(degrees != degrees[0]),
+            "is for machines without factors": layout.factors is not None,
             "is for couplings of one size": host.any(host.abs(layout.weights) != host.abs(layout.weights[:1])),
             f"takes {group} chains together: n_chains and first_chain must be multiples of that":
             betas.shape[0] % group or first_chain % group,
@@ -378,9 +383,20 @@ def check_local(rule: str, chunks: Any, shards: Any) -> str | None:
     return where
 
 
-@or_kernel("graphs.energies")
 def energies(states: Array, layout: Layout, values: Units) -> Array:
     """Compute the energy of each chain, float64 of shape (chains,); sums are exact."""
+    found = _pair_energies(states, layout, values)
+    if layout.factors is None:
+        return found
+    xp = array_namespace(states)
+    with wide_dtypes(xp):
+        factors, couplings = layout.on(xp).factors
+        return found - xp.sum(products(xp, states, factors) * couplings, axis=0)
+
+
+@or_kernel("graphs.energies")
+def _pair_energies(states: Array, layout: Layout, values: Units) -> Array:
+    """Compute the energy of each chain without factors."""
     xp = array_namespace(states)
     placed = layout.on(xp)
     with wide_dtypes(xp):

@@ -324,6 +324,8 @@ def sharded(
     machine: EnergyModel, shards: int | Array, clamp: Clamp | None = None
 ) -> tuple[ShardDivision, dict[Index, Shard]]:
     """Return the division of a machine's graph into shards, and the shards; see `GraphMachine.sample`."""
+    if machine.has_factors:
+        raise ValueError("shards: the machine must not have factors")
     host, layout = host_namespace(), machine.layout
     made = shards_of(layout, shard_numbers(layout, shards), clamp)
     order = host.concat([layout.order[shard.slots] for shard in made])
