@@ -14,6 +14,7 @@ from nbm_xp.machines.rows import numbers
 from nbm_xp.machines.units import Units, kind_of
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
 
+from .factors import checked_factors
 from .graph import Lattice, as_graph, finite
 from .layout import Layout, components, laid_out, resolution_of, reweighed, rounded
 
@@ -70,24 +71,14 @@ class EnergyModel:
     """
 
     def __init__(
-        self,
-        graph: Any,
-        units: Any = "spin",
-        fields: Any = 0.0,
-        couplings: Array = None,
-        hidden: Any = None,
-        factors: Any = None,
-        factor_couplings: Any = 1.0,
-    ) -> None:
+        self, graph: Any, units: Any = "spin", fields: Any = 0.0, couplings: Array = None, hidden: Any = None,
+        factors: Any = None, factor_couplings: Any = 1.0,
+    ) -> None:  # fmt: skip
         host = host_namespace()
         self.kind = units_of(units)
         self.units, self.fields, self.couplings = units, fields, couplings
-        self.graph, self.hidden, self.factors, self.factor_couplings = (
-            as_graph(graph),
-            hidden,
-            factors,
-            factor_couplings,
-        )
+        self.graph, self.hidden = as_graph(graph), hidden
+        self.factors, self.factor_couplings = factors, factor_couplings
         n, q = self.graph.units, self.kind.count
         self.hidden_units = _checked_units(hidden, n)
         self.visible_units = host.nonzero(~host.isin(host.arange(n), self.hidden_units))[0]
@@ -97,7 +88,7 @@ class EnergyModel:
         of_edges = finite(weights, "couplings", (q, q) if potts and _axes(weights) == 2 else whole)
         of_units = finite(fields, "fields", (n, q)[-max(1, _axes(fields)) :] if potts else (n,))
         of_edges, of_units = host.broadcast_to(of_edges, whole), host.broadcast_to(of_units, (n, q) if potts else (n,))
-        self.factor_units = _checked_factors(factors, n)
+        self.factor_units = checked_factors(factors, n)
         if self.has_factors:
             if potts:
                 raise ValueError(f"factors must be of spins or binary units, got units {units!r}")
@@ -163,25 +154,9 @@ def _checked_units(hidden: Any, units: int) -> Array:
     found = host.unique_values(host.astype(array, host.int64))
     whole = array.ndim == 1 and found.shape == array.shape and host.all(host.sort(array) == found)
     if not whole or found.shape[0] == units or host.any((found < 0) | (found >= units)):
-        raise ValueError(
-            f"hidden must be different unit numbers from 0 to {units - 1}, not all of them, got {hidden!r}"
-        )
+        wanted = f"different unit numbers from 0 to {units - 1}, not all of them"
+        raise ValueError(f"hidden must be {wanted}, got {hidden!r}")
     return found
-
-
-def _checked_factors(factors: Any, units: int) -> Array:
-    """Return the units of each factor, int64 of shape (factors, 4); `units` stands for none."""
-    host, wanted = host_namespace(), f"rows of three or four different units from 0 to {units - 1}"
-    given = to_numpy(factors).tolist() if is_array(factors) else factors or []
-    try:
-        rows = [[index(unit) for unit in row] for row in given]
-    except TypeError as error:
-        raise ValueError(f"factors must be {wanted}, by whole numbers") from error
-    for row in rows:
-        if len(row) not in (3, 4) or len(set(row)) < len(row) or not 0 <= min(row) <= max(row) < units:
-            raise ValueError(f"factors must be {wanted}, got {row}")
-    padded = [row + [units] * (4 - len(row)) for row in rows]
-    return host.reshape(host.asarray(padded, dtype=host.int64), (-1, 4))
 
 
 def _axes(values: Any) -> int:
@@ -249,15 +224,11 @@ def checked_given(machine: EnergyModel, X: Any, name: str = "given") -> Array:
         raise ValueError(f"{name} must be of shape (rows, {width}), with a row at least, got {rows.shape}")
     wrong = ~(host.isin(rows, allowed) | host.isnan(rows))
     if host.any(wrong):
-        got = float(host.reshape(rows[wrong], (-1,))[0])
-        raise ValueError(
-            f"{name} must hold {', '.join(map(str, allowed))}, or NaN where a value is missing, got {got:g}"
-        )
-    if width < every:
-        found = host.full((rows.shape[0], every), host.nan)
-        found[:, machine.visible_units] = rows
-        return found
-    return rows
+        values = ", ".join(map(str, allowed))
+        raise ValueError(f"{name} must hold {values}, or NaN where a value is missing, got {rows[wrong][0]:g}")
+    found = host.full((rows.shape[0], every), host.nan)
+    found[:, machine.visible_units if width < every else slice(None)] = rows
+    return found
 
 
 def checked_clamp(machine: EnergyModel, clamp: Any) -> Clamp | None:

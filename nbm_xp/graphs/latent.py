@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines import Array, Namespace
+from nbm_xp.machines import Array
 from nbm_xp.machines.enumeration import Enumeration
 from nbm_xp.machines.minibatches import in_memory
 from nbm_xp.machines.randomness import next_seed, stream
@@ -80,14 +80,14 @@ class IncompleteObjective(Objective):
     """
 
     incomplete = True
+    _chains: Chains | None
 
     def __init__(self, machine: EnergyModel, X: Any, sample_weight: Any, weight_decay: float) -> None:
         host, kind, n_visible = host_namespace(), machine.kind, int(machine.visible_units.shape[0])
         self.machine, self.weight_decay, self._tables = machine, weight_decay, {}
         self.rows = checked_rows(X, n_visible, within=None, missing=True, owner=type(machine).__name__)
-        self.count, self._home = known_length(self.rows), Objective.library(self)
-        self.weights = checked_weights(sample_weight, self.rows)
-        self.given = checked_given(machine, in_memory(self.rows), "X")
+        self.count, self.weights = known_length(self.rows), checked_weights(sample_weight, self.rows)
+        self.given, self._chains = checked_given(machine, in_memory(self.rows), "X"), None
         counts = host.ones((1, self.count)) if self.weights is None else self.weights[None, :]
         sums = host.concat([counts @ (self.given == value) for value in kind.values])
         total = host.sum(sums, axis=0)
@@ -98,10 +98,6 @@ class IncompleteObjective(Objective):
         self.shares = host.where(total > 0, sums / host.where(total > 0, total, 1.0), 1.0 / kind.count)
         means = self.shares if kind.is_categorical else host.asarray([kind.values]) @ self.shares
         self.wanted = host.zeros((machine.graph.edges,)), means
-
-    def library(self) -> Namespace:
-        """See `Objective`."""
-        return self._home
 
     def first_place(self, seed: int) -> Array:
         """Return couplings and fields to begin from.
@@ -119,20 +115,25 @@ class IncompleteObjective(Objective):
         ends = host.concat([ends, host.any(host.isin(self.machine.factor_units, hidden), axis=1)])
         return joined(host.where(host.reshape(ends, (-1,) + (1,) * (drawn.ndim - 1)), drawn, 0.0), fields)
 
-    def complete(self, rows: Array) -> None:
-        """Set the moments to those of completed rows, an array of shape (rows, units) of any library."""
-        self.rows = rows
+    def complete(self, machine: EnergyModel, seed: int, burn_in: int, n_sweeps: int) -> None:
+        """Draw the values that rows do not have, and set the moments to those of the completed rows.
+
+        Each row has a chain, which makes `burn_in` sweeps first, and `n_sweeps` sweeps in each call.
+        """
+        if self._chains is None:
+            own = next_seed(stream(seed, "missing values"))
+            self._chains = Chains(machine, started(machine, 1, 1.0, own, given=self.given), self.library())
+            self._chains.step(burn_in)
+        self._chains.machine = machine
+        self._chains.step(n_sweeps)
+        self.rows = self._chains.xp.matrix_transpose(self._chains.by_unit())
         self.wanted = self._mean(lambda table, some, counts: table.moments(some, counts))
 
     def pseudo_likelihoods(self) -> Array:
         """See `Objective`; the probability of a value is given the other values that are there, by enumeration."""
-        host, (n, units) = host_namespace(), self.given.shape
-        found, states = n * 0.0, enumerated(self.machine)
-        whole = self._log_sums(self.given, states)
-        for unit in range(units):
-            without = host.where(host.arange(units) == unit, host.nan, self.given)
-            found = found + whole - self._log_sums(without, states)  # 0 where the value is missing
-        return found
+        host, n, states = host_namespace(), self.machine.n_units, enumerated(self.machine)
+        without = (host.where(host.arange(n) == unit, host.nan, self.given) for unit in range(n))
+        return n * self._log_sums(self.given, states) - sum(self._log_sums(rows, states) for rows in without)
 
     def log_likelihoods(self) -> Array:
         """See `Objective`."""
@@ -157,30 +158,3 @@ class IncompleteObjective(Objective):
         for which, found in completions(rows, self.machine.kind):
             result[which] = B.logsumexp(-states.energies[found], axis=1)
         return result
-
-
-class RowChains:
-    """Chains that draw the values that rows do not have, one chain for each row.
-
-    Parameters
-    ----------
-    machine : EnergyModel
-    aim : IncompleteObjective
-    seed : int
-    burn_in, n_sweeps : int
-        Number of sweeps at first, and in each call of `complete`.
-    """
-
-    def __init__(
-        self, machine: EnergyModel, aim: IncompleteObjective, seed: int, burn_in: int, n_sweeps: int, purpose: str = ""
-    ) -> None:
-        own = next_seed(stream(seed, f"missing values {purpose}"))
-        self.aim, self.n_sweeps = aim, n_sweeps
-        self.chains = Chains(machine, started(machine, 1, 1.0, own, given=aim.given), aim.library())
-        self.chains.step(burn_in)
-
-    def complete(self, machine: EnergyModel) -> None:
-        """Sweep the chains of a machine with new parameters, and set the moments of the objective."""
-        self.chains.machine = machine
-        self.chains.step(self.n_sweeps)
-        self.aim.complete(self.chains.xp.matrix_transpose(self.chains.by_unit()))

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nbm_xp.machines import Array, Namespace
-from nbm_xp.namespace import array_namespace, asarray, convert, dtype_of, host_namespace, wide_dtypes
+from nbm_xp.namespace import array_namespace, asarray, convert, host_namespace, wide_dtypes
 from nbm_xp.namespace.kernels import or_kernel
 
+from .factors import factor_entries, joined_pairs
 from .graph import Graph, uniform_value
 
 
@@ -242,21 +243,6 @@ def entry_couplings(couplings: Array, rows: Rows, first: Array) -> Array:
     return host.where((owner == first[edges])[:, None, None], host.matrix_transpose(found), found)
 
 
-def products(xp: Namespace, states: Array, slots: Array) -> Array:
-    """Multiply the states of several slots in each chain: float64 of shape (products, chains).
-
-    Parameters
-    ----------
-    states : array of shape (slots, chains)
-    slots : array of shape (products, factors)
-        The number of slots stands for none.
-    """
-    padded, found = xp.concat([states, xp.ones_like(states[:1, :])]), 1
-    for column in range(slots.shape[1]):
-        found = found * xp.take(padded, slots[:, column], axis=0)
-    return xp.astype(found, dtype_of(xp, "float64"))
-
-
 def laid_out(graph: Graph, couplings: Array, fields: Array, factors: Array) -> Layout:
     """Return the layout of a graph.
 
@@ -273,10 +259,7 @@ def laid_out(graph: Graph, couplings: Array, fields: Array, factors: Array) -> L
     host, n = host_namespace(), graph.units
     colours, rows = graph.colours, None
     if factors.shape[0]:
-        columns = [graph.first, graph.second], *itertools.combinations(factors.T, 2)
-        pairs = host.sort(host.concat([host.stack(pair, axis=1) for pair in columns]), axis=1)
-        pairs = host.unique_values(pairs[pairs[:, 1] < n] @ host.asarray([n, 1]))
-        colours = colours_of(neighbour_rows(n, pairs // n, pairs % n))
+        colours = colours_of(neighbour_rows(n, *joined_pairs(graph, factors)))
     elif colours is None:
         rows = neighbour_rows(graph.units, graph.first, graph.second)
         colours = colours_of(rows)
@@ -375,42 +358,32 @@ def _arrays_of(layout: Layout, xp: Namespace) -> LayoutArrays:
 
     colours, begin, factors = [], 0, None
     if layout.factors is not None:
-        factors = layout.factors, layout.of_factors[:, None]
-        owners = host.reshape(layout.factors.T, (-1,))
-        others = host.concat([host.roll(layout.factors, -k, axis=1)[:, 1:] for k in range(4)])
+        factors = asarray(layout.factors, xp), asarray(layout.of_factors[:, None], xp)
+        owners, others = factor_entries(layout.factors)
         by_owner = host.argsort(owners, stable=True)
-        entries = owners[by_owner], others[by_owner], host.tile(factors[1], (4, 1))[by_owner]
+        entries = owners[by_owner], others[by_owner, :], host.tile(layout.of_factors, 4)[by_owner, None]
     for end in layout.ends:
         edges = layout.begins[begin : end + 1]
         low, high = int(edges[0]), int(edges[-1])
         degrees = edges[1:] - edges[:-1]
         same = int(degrees[0]) if degrees.shape[0] and host.all(degrees == degrees[0]) else None
-        colours.append(
-            Colour(
-                begin,
-                end,
-                asarray(host.astype(layout.neighbours[low:high], host.int64), xp),
-                asarray(host.reshape(layout.couplings[low:high], (-1, q if matrices else 1)), xp),
-                same,
-                None if same is not None else asarray(edges - low, xp),
-                asarray(fields[begin:end, :], xp),
-                tables(high - low, q),
-                None if factors is None else _factors_of(entries, begin, end, xp),
-            )
-        )
+        colour = Colour(
+            begin, end, asarray(host.astype(layout.neighbours[low:high], host.int64), xp),
+            asarray(host.reshape(layout.couplings[low:high], (-1, q if matrices else 1)), xp), same,
+            None if same is not None else asarray(edges - low, xp), asarray(fields[begin:end, :], xp),
+            tables(high - low, q), None if factors is None else _factors_of(*entries, begin, end, xp),
+        )  # fmt: skip
+        colours.append(colour)
         begin = end
     first, second = (convert(host.astype(x, host.int64), xp) for x in (layout.first, layout.second))
     weights = asarray(host.reshape(layout.weights, (-1, 1)), xp)
     of_edges = tables(layout.weights.shape[0], q * q)
-    if factors is not None:
-        factors = asarray(factors[0], xp), asarray(factors[1], xp)
     return LayoutArrays(tuple(colours), first, second, weights, asarray(fields, xp), of_edges, factors)
 
 
-def _factors_of(entries: tuple[Array, Array, Array], begin: int, end: int, xp: Namespace) -> Colour | None:
+def _factors_of(owners: Array, others: Array, couplings: Array, begin: int, end: int, xp: Namespace) -> Colour | None:
     """Return the entries of a colour's slots in factors; None if there are none."""
-    host, (owners, others, couplings) = host_namespace(), entries
-    bounds = host.searchsorted(owners, host.arange(begin, end + 1))
+    bounds = host_namespace().searchsorted(owners, host_namespace().arange(begin, end + 1))
     low, high = int(bounds[0]), int(bounds[-1])
     own = asarray(others[low:high, :], xp), asarray(couplings[low:high, :], xp)
     return Colour(begin, end, *own, None, asarray(bounds - low, xp), None) if high > low else None

@@ -26,7 +26,7 @@ from nbm_xp.namespace.errors import checked_number, positive_int
 from nbm_xp.package import need
 
 from .energy_model import EnergyModel
-from .latent import IncompleteObjective, RowChains, objective
+from .latent import IncompleteObjective, objective
 from .likelihoods import MOST_STATES, Objective, place_of
 from .tempering import Tempering, placed_ladder
 
@@ -174,11 +174,10 @@ class Learning(EnergyModel, Estimator):
         elif self.training == "exact":
             _, slope = aim.likelihood(place)
         else:
-            chains, steps = getattr(self, "_model_chains", None), getattr(self, "n_iter_", 0)
             if isinstance(aim, IncompleteObjective):
-                own = entropy_of(self.random_state)
-                RowChains(self, aim, own, SETTLING, self.n_sweeps, str(steps)).complete(self)
-            chains = chains or ModelChains(self, aim, self, entropy_of(self.random_state))
+                own = entropy_of(self.random_state) + getattr(self, "n_iter_", 0)
+                aim.complete(self, own, SETTLING, self.n_sweeps)
+            chains = getattr(self, "_model_chains", None) or ModelChains(self, aim, self, entropy_of(self.random_state))
             slope = aim.beside(place, chains.moments(self))
             self._model_chains = chains
         self._take(aim, place + self.learning_rate * slope, getattr(self, "n_iter_", 0) + 1)
@@ -302,16 +301,14 @@ class Learning(EnergyModel, Estimator):
 
     def _followed(self, aim: Objective, place: Array) -> Array:
         """Ascend the gradient estimated by chains; return the parameters averaged over the second half of the steps."""
-        machine, seed, rows = aim.machine_at(place), entropy_of(self.random_state), None
-        again = {0}  # steps at which the step size, and the ladder of temperatures, are adapted
-        if isinstance(aim, IncompleteObjective):  # learning starts far from a maximum of the likelihood
-            again |= {self.n_iter // k for k in (16, 8, 4, 2)}
-            rows = RowChains(machine, aim, seed, SETTLING, self.n_sweeps)
+        seed = entropy_of(self.random_state)
+        # incomplete rows: learning starts far from a maximum, so step size and temperatures are adapted again
+        again = {0, *(self.n_iter // k for k in (16, 8, 4, 2) if aim.incomplete)}
         total, later = 0.0 * place, 0
         for step in range(self.n_iter):
             machine = aim.machine_at(place)
-            if rows is not None:
-                rows.complete(machine)
+            if isinstance(aim, IncompleteObjective):
+                aim.complete(machine, seed, SETTLING, self.n_sweeps)
             if step in again:
                 rate = self.learning_rate / max(aim.largest_curvature(), 1e-300)
                 if not step or self.training == "ptt":

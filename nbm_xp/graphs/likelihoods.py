@@ -41,8 +41,9 @@ from nbm_xp.tape import value_and_grad
 
 from .energy_model import EnergyModel
 from .exact import enumerated, states_of
+from .factors import factor_entries, products
 from .graph import Graph
-from .layout import neighbour_rows, products
+from .layout import neighbour_rows
 
 AT_ONCE: Final = 2**22  # number of float64 values per batch of rows
 MOST_STATES: Final = 2**18  # largest number of states for training by enumeration
@@ -140,7 +141,7 @@ class Neighbourhood:
         found = B.sum(states * (self.sums(states, couplings) / 2.0 + fields), axis=(1, 2))
         if self.factors is None:
             return found
-        return found + B.dot(couplings[self.n_edges :], products(self.xp, states[:, 0, :].T, self.factors))
+        return found + B.dot(couplings[self.n_edges :], products(states[:, 0, :].T, self.factors))
 
     def pseudo(self, rows: Array, couplings: Array, fields: Array) -> Array:
         """Compute the log-pseudo-likelihood of each row; see `shares` for the parameters."""
@@ -148,7 +149,7 @@ class Neighbourhood:
         local = self.sums(states, couplings) + fields
         if self.factors is not None:
             of_entries = array_namespace(couplings).concat([couplings[self.n_edges :]] * self.factors.shape[1])
-            around = products(self.xp, states[:, 0, :].T, self.others).T
+            around = products(states[:, 0, :].T, self.others).T
             local = local + B.dot(around * of_entries, self.owners)[:, None, :]
         if self.kind.is_categorical:
             return B.sum(B.sum(states * local, axis=1) - B.logsumexp(local, axis=1), axis=1)
@@ -221,8 +222,8 @@ def neighbourhood(
         there = host.reshape(there, (n, width))
     more: list[Array] = []
     if factors is not None and factors.shape[0]:
-        others = host.concat([host.roll(factors, -k, axis=1)[:, 1:] for k in range(factors.shape[1])])
-        more = [factors, others, host.reshape(factors.T, (-1, 1)) == host.arange(n)]
+        owners, others = factor_entries(factors)
+        more = [factors, others, owners[:, None] == host.arange(n)]
     with wide_dtypes(xp):
         return Neighbourhood(
             xp, values, n, graph.edges, asarray([[value] for value in values.values], xp, "int64"),

@@ -31,7 +31,8 @@ from nbm_xp.namespace.elementary import exp
 from nbm_xp.namespace.kernels import kernel, or_kernel
 
 from .energy_model import EnergyModel
-from .layout import Colour, Layout, products, roots_of
+from .factors import products
+from .layout import Colour, Layout, roots_of
 
 LANES: Final = 64  # streams of a chain: enough to fill vector instructions, few enough for the L1 cache
 
@@ -148,7 +149,7 @@ def local_fields(xp: Namespace, colour: Colour, states: Array) -> Array:
     found = colour.sums(xp, wide * colour.couplings) + colour.fields
     if colour.factors is None:
         return found
-    terms = products(xp, states, colour.factors.neighbours) * colour.factors.couplings
+    terms = products(states, colour.factors.neighbours) * colour.factors.couplings
     return found + colour.factors.sums(xp, terms)
 
 
@@ -391,7 +392,7 @@ def energies(states: Array, layout: Layout, values: Units) -> Array:
     xp = array_namespace(states)
     with wide_dtypes(xp):
         factors, couplings = layout.on(xp).factors
-        return found - xp.sum(products(xp, states, factors) * couplings, axis=0)
+        return found - xp.sum(products(states, factors) * couplings, axis=0)
 
 
 @or_kernel("graphs.energies")

@@ -31,7 +31,12 @@ def test_all_states_are_enumerated_in_the_order_of_their_digits(units: Any) -> N
     graph = erdos_renyi(7, 0.5, 1)
     rng = np.random.default_rng(0)
     fields = rng.normal(size=(7, 3) if units == 3 else 7)
-    machine = GraphMachine(graph, units, fields, rng.normal(size=graph.edges))
+    factors = [] if units == 3 else [(0, 1, 2), (6, 3, 4, 1), (5, 2, 6)]
+    couplings, more = (
+        rng.normal(size=graph.edges),
+        {"factors": factors, "factor_couplings": [0.5, -0.7, 0.9][: len(factors)]},
+    )
+    machine = GraphMachine(graph, units, fields, couplings, **more)
     found = enumerated(machine)
     states = [state[::-1] for state in itertools.product(machine.kind.values, repeat=7)]
     np.testing.assert_allclose(found.energies, machine.energy(states), atol=1e-13)
@@ -40,6 +45,7 @@ def test_all_states_are_enumerated_in_the_order_of_their_digits(units: Any) -> N
     for a, b, w in zip(graph.first.tolist(), graph.second.tolist(), machine.layout.weights.tolist(), strict=True):
         want -= w * (first[a] == first[b] if units == 3 else first[a] * first[b])
     want -= sum(fields[i, s] if units == 3 else fields[i] * s for i, s in enumerate(first))
+    want -= sum(k * math.prod(first[i] for i in row) for k, row in zip(more["factor_couplings"], factors, strict=True))
     assert found.energies[100] == pytest.approx(want)
     assert found.probabilities(0.7).sum() == pytest.approx(1)
     assert found.log_partition(0.0) == pytest.approx(7 * math.log(machine.kind.count))
@@ -104,6 +110,7 @@ def test_what_is_too_large_is_refused(make: Any, message: str) -> None:
 
 
 GLASS, WEIGHTED = edwards_anderson((3, 4), "normal", random_state=1), erdos_renyi(9, 0.4, 1)
+FACTORS = [(0, 4, 8), (1, 2, 3, 7), (5, 4, 9, 11), (10, 1, 6)]
 LOCAL, CLUSTERS, WORDS = ("heat_bath", "metropolis"), ("swendsen_wang", "wolff"), ("multi_spin",)
 MACHINES: dict[str, tuple[GraphMachine, float, tuple[str, ...]]] = {
     "ferromagnet": (GraphMachine(lattice((4, 4)), fields=0.1), 0.45, LOCAL),
@@ -112,6 +119,8 @@ MACHINES: dict[str, tuple[GraphMachine, float, tuple[str, ...]]] = {
     "binary": (GraphMachine(random_regular(10, 3, 1), "binary", fields=-0.8), 0.45, LOCAL),
     "Potts with fields": (GraphMachine(lattice((3, 3)), 3, fields=[0.2, 0.0, -0.3]), 0.45, LOCAL),
     "matrices": (GraphMachine(GLASS, 2, couplings=[[0.2, -0.5], [0.9, 0.0]]), 0.45, LOCAL),
+    "factors": (GraphMachine(GLASS, factors=FACTORS, factor_couplings=[0.8, -1.0, 0.6, 0.9], fields=0.2), 0.45, LOCAL),
+    "binary factors": (GraphMachine([[0, 11]], "binary", -0.5, factors=FACTORS, factor_couplings=2.0), 0.45, LOCAL),
     "square": (GraphMachine(lattice((4, 4))), 0.4, CLUSTERS + WORDS),
     "weights": (GraphMachine(WEIGHTED, couplings=np.linspace(0.0, 1.5, WEIGHTED.edges)), 0.4, CLUSTERS),
     "Potts": (GraphMachine(lattice((3, 3)), 3), 0.8, CLUSTERS),

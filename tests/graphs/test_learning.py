@@ -11,18 +11,20 @@ import pytest
 
 from nbm_xp.graphs import GraphMachine, enumerated, erdos_renyi, lattice, random_regular, sherrington_kirkpatrick
 from nbm_xp.graphs import likelihoods as likelihoods_chapter
-from nbm_xp.graphs.likelihoods import Neighbourhood, Objective, joined
+from nbm_xp.graphs.latent import objective
+from nbm_xp.graphs.likelihoods import Neighbourhood, Objective, joined, place_of
 from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.estimators import NotFittedError
 from tests.helpers.libraries import LIBRARIES, Library, libraries
 
 RNG = np.random.default_rng(7)
 COUPLINGS, FIELDS = RNG.normal(0.0, 0.4, 18), RNG.normal(0.0, 0.3, 9)
-SQUARE = lattice((3, 3))
+SQUARE, FACTORS = lattice((3, 3)), [(0, 4, 8), (1, 2, 3, 7), (6, 4, 5)]
 TRUTHS = {
     "spin": GraphMachine(SQUARE, "spin", FIELDS, COUPLINGS),
     "binary": GraphMachine(SQUARE, "binary", FIELDS, 2 * COUPLINGS),
     "potts": GraphMachine(SQUARE, 3, RNG.normal(0.0, 0.3, (9, 3)), 1.5 * COUPLINGS),
+    "factors": GraphMachine(SQUARE, "spin", FIELDS, COUPLINGS, factors=FACTORS, factor_couplings=[0.5, -0.4, 0.6]),
     "matrices": GraphMachine(SQUARE, 3, RNG.normal(0.0, 0.3, (9, 3)), RNG.normal(0.0, 0.4, (18, 3, 3))),
 }
 
@@ -31,7 +33,7 @@ def unlearnt(kind: str, **params: Any) -> GraphMachine:
     """A machine whose couplings have the shape of the true ones."""
     truth = TRUTHS[kind]
     couplings = np.zeros((3, 3)) if kind == "matrices" else None
-    return GraphMachine(SQUARE, truth.units, couplings=couplings, **params)
+    return GraphMachine(SQUARE, truth.units, couplings=couplings, factors=truth.factors, **params)
 
 
 def exact_states(machine: GraphMachine, count: int, seed: int = 1) -> Any:
@@ -43,24 +45,23 @@ def exact_states(machine: GraphMachine, count: int, seed: int = 1) -> Any:
     return (digits * int(values.step) + values.least).astype(np.int8)
 
 
-def differences(function: Any, place: Any, h: float = 1e-5) -> Any:
-    found = []
-    for k in range(place.size):
-        step = np.zeros_like(place)
-        step[k] = h
-        found.append((function(place + step) - function(place - step)) / (2 * h))
-    return np.asarray(found)
+def with_gaps(rows: Any, missing: float) -> Any:
+    """Rows with values missing at random."""
+    return np.where(np.random.default_rng(2).random(rows.shape) < missing, np.nan, rows) if missing else rows
 
 
 @pytest.mark.parametrize("kind", TRUTHS)
-@pytest.mark.parametrize("objective", ["likelihood", "pseudo"])
-def test_gradients_are_those_of_finite_differences(kind: str, objective: str) -> None:
+@pytest.mark.parametrize(("name", "missing"), [("likelihood", 0.0), ("pseudo", 0.0), ("likelihood", 0.3)])
+def test_gradients_are_those_of_finite_differences(kind: str, name: str, missing: float) -> None:
     machine = TRUTHS[kind]
-    rows, weights = exact_states(machine, 30), np.linspace(0.5, 3.0, 30)
-    aim = Objective(machine, rows, weights, weight_decay=0.1)
-    place = np.random.default_rng(3).normal(0.0, 0.5, machine.edge_couplings.size + machine.layout.fields.size)
-    climb = getattr(aim, objective)
-    np.testing.assert_allclose(climb(place)[1], differences(lambda x: climb(x)[0], place), atol=1e-8)
+    rows, weights = with_gaps(exact_states(machine, 30), missing), np.linspace(0.5, 3.0, 30)
+    aim = objective(machine, rows, weights, weight_decay=0.1)
+    assert aim.incomplete == (missing > 0)
+    place = np.random.default_rng(3).normal(0.0, 0.5, place_of(machine).size)
+    climb = getattr(aim, name)
+    for way in np.random.default_rng(4).normal(size=(3, place.size)):
+        ahead, behind = (climb(place + h * way)[0] for h in (1e-5, -1e-5))
+        assert climb(place)[1] @ way == pytest.approx((ahead - behind) / 2e-5, rel=1e-6, abs=1e-8)
 
 
 @pytest.mark.parametrize("kind", TRUTHS)
@@ -89,7 +90,7 @@ def gauged(machine: GraphMachine) -> Any:
         centred = machine.couplings_ - machine.couplings_.mean(axis=1, keepdims=True)
         return (centred - centred.mean(axis=2, keepdims=True)).reshape(-1)
     fields = machine.fields_ if not machine.kind.is_categorical else machine.fields_[:, 1:] - machine.fields_[:, :1]
-    return np.concatenate([machine.couplings_, fields.reshape(-1)])
+    return np.concatenate([machine.coupling_parameters, fields.reshape(-1)])
 
 
 @pytest.mark.parametrize("kind", TRUTHS)
@@ -99,7 +100,7 @@ def test_parameters_are_recovered_within_statistical_errors(kind: str, training:
     rows = exact_states(truth, 4000)
     learnt = unlearnt(kind, training=training).fit(rows)
     truth.couplings_, truth.fields_ = truth.couplings, np.asarray(truth.fields)
-    aim, place = Objective(learnt, rows), joined(learnt.couplings_, learnt.fields_.T)
+    aim, place = Objective(learnt, rows), place_of(learnt)
     slope = (aim.likelihood if training == "exact" else aim.pseudo)(place)[1]
     np.testing.assert_allclose(slope, 0.0, atol=1e-5)
     # each is a mean over 4,000 rows, of which a standard error is 0.03, or of Potts units 0.06, at most
@@ -109,17 +110,22 @@ def test_parameters_are_recovered_within_statistical_errors(kind: str, training:
             np.testing.assert_allclose(a, b, atol=1e-5)
 
 
-@pytest.mark.parametrize("training", ["pcd", "ptt"])
-@pytest.mark.parametrize("kind", TRUTHS)
-def test_chains_lead_to_the_maximum_of_the_likelihood(kind: str, training: str) -> None:
-    rows = exact_states(TRUTHS[kind], 500)
-    exact = unlearnt(kind, training="exact", weight_decay=0.01).fit(rows)
-    how = {"n_iter": 400, "n_chains": 128, "random_state": 3, "weight_decay": 0.01}
-    learnt = unlearnt(kind, training=training, **how).fit(rows)
+@pytest.mark.parametrize(
+    ("kind", "training", "missing"),
+    [(kind, way, 0.0) for kind in TRUTHS for way in ("pcd", "ptt") if kind != "factors" or way == "pcd"]
+    + [("spin", "pcd", 0.3), ("binary", "ptt", 0.2), ("potts", "ptt", 0.2), ("matrices", "pcd", 0.2)],
+)
+def test_chains_lead_to_the_maximum_of_the_likelihood(kind: str, training: str, missing: float) -> None:
+    rows, hidden = with_gaps(exact_states(TRUTHS[kind], 500), missing), None
+    if missing:
+        rows, hidden = np.delete(rows, 4, axis=1), [4]
+    how = {"n_iter": 400, "n_chains": 128, "random_state": 3, "weight_decay": 0.01, "hidden": hidden}
+    exact, learnt = (unlearnt(kind, training=way, **how).fit(rows) for way in ("exact", training))
     lost = float(np.mean(exact.log_likelihood(rows) - learnt.log_likelihood(rows)))
-    assert abs(lost) < 0.01
-    again = unlearnt(kind, training=training, **how).fit(rows)
-    np.testing.assert_array_equal(again.couplings_, learnt.couplings_)
+    assert abs(lost) < (0.02 if missing else 0.01)
+    if kind == "spin":
+        again = unlearnt(kind, training=training, **how).fit(rows)
+        np.testing.assert_array_equal(again.couplings_, learnt.couplings_)
 
 
 def test_chains_exchange_where_sweeps_alone_stay_on_one_side() -> None:
@@ -142,8 +148,7 @@ def test_every_library_learns_the_same(kind: str, library: Library) -> None:
     want = unlearnt(kind, weight_decay=0.05).fit(rows, sample_weight=weights)
     machine = unlearnt(kind, weight_decay=0.05)
     got = machine.fit(library.array(rows), sample_weight=weights)
-    np.testing.assert_allclose(got.couplings_, want.couplings_, atol=1e-5)
-    np.testing.assert_allclose(got.fields_, want.fields_, atol=1e-5)
+    np.testing.assert_allclose(place_of(got), place_of(want), atol=1e-5)
     np.testing.assert_allclose(got.score_samples(library.array(rows)), want.score_samples(rows), atol=1e-5)
 
 

@@ -18,6 +18,7 @@ from nbm_xp.graphs import (
     as_graph,
     autocorrelation_time,
     binder,
+    cut_value,
     edwards_anderson,
     enumerated,
     erdos_renyi,
@@ -185,7 +186,67 @@ SAMPLED_WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+SQUARE, WHOLE_ROWS = GraphMachine(lattice((4, 4))), np.asarray([[1, 1, -1], [-1, -1, 1]])
+hidden = partial(GraphMachine, [[0, 1], [1, 2], [2, 3]], hidden=[1])
+factored = partial(GraphMachine, lattice((4, 4)), factors=[(0, 1, 2), (4, 5, 6, 7)])
+UNSUITED: list[tuple[str, GraphMachine, dict[str, Any], str]] = [
+    ("wolff", GraphMachine([[0, 1]], "binary"), {}, "is for spins and Potts units"),
+    ("wolff", GraphMachine([[0, 1]], fields=0.1), {}, "is for machines without fields"),
+    ("wolff", GraphMachine([[0, 1]], couplings=-1.0), {}, "is for ferromagnets: couplings must not be negative"),
+    ("wolff", GraphMachine([[0, 1]]), {"clamp": {0: 1}}, "cannot clamp units: clamp must be None"),
+    ("wolff", hidden(), {"given": WHOLE_ROWS}, "cannot clamp units"),
+    ("wolff", factored(), {}, "is for machines without factors"),
+    ("multi_spin", factored(), {}, "is for machines without factors"),
+    ("multi_spin", GraphMachine([[0, 1]], "binary"), {}, "is for spins without fields"),
+    ("multi_spin", GraphMachine([[0, 1]], fields=0.5), {}, "is for spins without fields"),
+    ("multi_spin", GraphMachine(lattice((4, 4), False)), {}, "is for units with as many neighbours each, from 1 to 7"),
+    ("multi_spin", GraphMachine(random_regular(12, 8, 1)), {}, "is for units with as many neighbours each"),
+    ("multi_spin", GraphMachine(GLASS), {}, "is for couplings of one size"),
+    ("multi_spin", GraphMachine([[0, 1]]), {"n_chains": 63}, "takes 64 chains together"),
+    ("multi_spin", GraphMachine([[0, 1]]), {"first_chain": 1}, "takes 64 chains together"),
+    ("multi_spin", GraphMachine([[0, 1]]), {"beta": -1.0}, "is for chains of one inverse temperature, not negative"),
+    ("multi_spin", GraphMachine([[0, 1]]), {"clamp": {0: 1}}, "cannot clamp units: clamp must be None"),
+]
+
+
 WRONG += [(partial(draw, **arguments), message) for arguments, message in SAMPLED_WRONG]
+WRONG += [
+    (partial(machine.chains, **({"n_chains": 64, "rule": rule} | arguments)), f"rule {rule!r} {message}")
+    for rule, machine, arguments, message in UNSUITED
+]
+WRONG += [
+    (lambda: SQUARE.anneal(betas=1.0), "betas must be two finite numbers or more, got 1.0"),
+    (lambda: SQUARE.anneal(betas=(0.1, math.inf)), "betas must be two finite numbers or more"),
+    (lambda: SQUARE.anneal(n_sweeps=0), "n_sweeps must be a whole number, at least 1, got 0"),
+    (lambda: SQUARE.temper(betas=[1.0]), r"betas must be two finite numbers or more, got \[1.0\]"),
+    (lambda: SQUARE.temper(betas=[1.0, 0.5]), r"betas must rise, got \[1.0, 0.5\]"),
+    (lambda: SQUARE.temper(betas=[0.1, 0.5], n_chains=0), "n_chains must be a whole number, at least 1, got 0"),
+    (lambda: SQUARE.temper(betas=[0.1, 0.5], acceptance=1.5), "acceptance must be between 0 and 1, got 1.5"),
+    (lambda: cut_value(SQUARE.graph, [1, 2]), r"sides must be of shape \(16,\), got \(2,\)"),
+    (lambda: hidden(hidden=[4]), r"hidden must be different unit numbers from 0 to 3, .* got \[4\]"),
+    (lambda: hidden(hidden=[1, 1]), "hidden must be different unit numbers"),
+    (lambda: hidden(hidden=[0.5]), "hidden must be different unit numbers"),
+    (lambda: hidden(hidden=range(4)), "not all of them"),
+    (lambda: hidden().fit(WHOLE_ROWS), "training must be 'exact', 'pcd' or 'ptt' with hidden units"),
+    (lambda: hidden(training="exact").fit(np.ones((2, 2))), "X has 2 features, .* expecting 3"),
+    (lambda: hidden(training="pcd").fit(np.zeros((2, 3))), "X must hold -1, 1, or NaN where a value is missing, got 0"),
+    (lambda: hidden(training="pcd").fit(WHOLE_ROWS[:1]), "unit 0 is never -1"),
+    (lambda: hidden(training="pcd").fit(WHOLE_ROWS * [1, np.nan, 1]), "X must have .* got only NaN in column 1"),
+    (lambda: SQUARE.sample(given=WHOLE_ROWS), r"given must be of shape \(rows, 16\), .* got \(2, 3\)"),
+    (lambda: hidden().sample(given=WHOLE_ROWS, clamp={0: 1}), "given: clamp must be None"),
+    (lambda: hidden().sample(given=WHOLE_ROWS, shards=2), "given must be None where there are shards"),
+    (
+        lambda: factored(factors=[(0, 1)]),
+        r"rows of three or four different units from 0 to 15, got \[\(0, 1\)\]",
+    ),
+    (lambda: factored(factors=[(0, 1, 1)]), "factors must be rows of three or four different units"),
+    (lambda: factored(factors=[(0, 1, 16)]), "factors must be rows of three or four different units"),
+    (lambda: factored(factors=[(0, 1, 2.5)]), "factors must be rows of three or four different units"),
+    (lambda: factored(units=3), "factors must be of spins or binary units, got units 3"),
+    (lambda: factored(factor_couplings=[1.0]), r"factor_couplings must be one number or of shape \(2,\)"),
+    (lambda: factored().sample(chunks=2), "chunks: the machine must not have factors"),
+    (lambda: factored().sample(shards=2), "shards: the machine must not have factors"),
+]
 
 
 @pytest.mark.parametrize("case", range(len(WRONG)))
@@ -224,6 +285,16 @@ def test_files_of_the_g_set_are_read(tmp_path: Any) -> None:
         file.write_bytes(written)
         with pytest.raises(ValueError, match=message):
             read_gset(file)
+
+
+def test_units_of_a_factor_have_different_colours() -> None:
+    rng = np.random.default_rng(1)
+    factors = [rng.choice(40, size, replace=False).tolist() for size in (3, 4) for _ in range(20)]
+    machine = GraphMachine(random_regular(40, 3, 1), factors=factors)
+    colours = np.searchsorted(machine.layout.ends, np.argsort(machine.layout.order), side="right")
+    for row in [*factors, *edges_of(machine.graph)]:
+        assert len({int(colours[unit]) for unit in row}) == len(row)
+    assert machine.colours == colours.max() + 1
 
 
 @pytest.mark.parametrize(

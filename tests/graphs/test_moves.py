@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -92,30 +91,6 @@ def test_words_and_arrays_give_the_same_bits(name: str, library: Library) -> Non
     np.testing.assert_array_equal(arrays.rows(), whole.rows()[64:])
 
 
-UNSUITED: list[tuple[str, GraphMachine, dict[str, Any], str]] = [
-    ("wolff", GraphMachine([[0, 1]], "binary"), {}, "is for spins and Potts units"),
-    ("wolff", GraphMachine([[0, 1]], fields=0.1), {}, "is for machines without fields"),
-    ("wolff", GraphMachine([[0, 1]], couplings=-1.0), {}, "is for ferromagnets: couplings must not be negative"),
-    ("wolff", GraphMachine([[0, 1]]), {"clamp": {0: 1}}, "cannot clamp units: clamp must be None"),
-    ("multi_spin", GraphMachine([[0, 1]], "binary"), {}, "is for spins without fields"),
-    ("multi_spin", GraphMachine([[0, 1]], fields=0.5), {}, "is for spins without fields"),
-    ("multi_spin", GraphMachine(lattice((4, 4), False)), {}, "is for units with as many neighbours each, from 1 to 7"),
-    ("multi_spin", GraphMachine(random_regular(12, 8, 1)), {}, "is for units with as many neighbours each"),
-    ("multi_spin", GraphMachine(GLASS), {}, "is for couplings of one size"),
-    ("multi_spin", GraphMachine([[0, 1]]), {"n_chains": 63}, "takes 64 chains together"),
-    ("multi_spin", GraphMachine([[0, 1]]), {"first_chain": 1}, "takes 64 chains together"),
-    ("multi_spin", GraphMachine([[0, 1]]), {"beta": -1.0}, "is for chains of one inverse temperature, not negative"),
-    ("multi_spin", GraphMachine([[0, 1]]), {"clamp": {0: 1}}, "cannot clamp units: clamp must be None"),
-]
-
-
-@pytest.mark.parametrize("case", range(len(UNSUITED)))
-def test_what_a_rule_is_not_for(case: int) -> None:
-    rule, machine, arguments, message = UNSUITED[case]
-    with pytest.raises(ValueError, match=f"rule {rule!r} {message}"):
-        machine.chains(**({"n_chains": 64, "beta": 1.0, "rule": rule} | arguments))
-
-
 GLASSES = {
     "signs": GraphMachine(edwards_anderson((4, 5), random_state=3)),
     "normal": GraphMachine(edwards_anderson((4, 5), "normal", random_state=4), fields=0.1),
@@ -184,25 +159,6 @@ def test_units_that_are_held_stay_as_they_are() -> None:
     ):
         assert set(found[:, 0].tolist()) == {1}
         assert set(found[:, 5].tolist()) == {-1}
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda m: m.anneal(betas=1.0), "betas must be two finite numbers or more, got 1.0"),
-        (lambda m: m.anneal(betas=(0.1, math.inf)), "betas must be two finite numbers or more"),
-        (lambda m: m.anneal(n_sweeps=0), "n_sweeps must be a whole number, at least 1, got 0"),
-        (lambda m: m.temper(betas=[1.0]), r"betas must be two finite numbers or more, got \[1.0\]"),
-        (lambda m: m.temper(betas=[1.0, 0.5]), r"betas must rise, got \[1.0, 0.5\]"),
-        (lambda m: m.temper(betas=[0.1, 0.5], n_chains=0), "n_chains must be a whole number, at least 1, got 0"),
-        (lambda m: m.temper(betas=[0.1, 0.5], acceptance=1.5), "acceptance must be between 0 and 1, got 1.5"),
-        (lambda m: cut_value(m.graph, [1, 2]), r"sides must be of shape \(20,\), got \(2,\)"),
-    ],
-)
-def test_what_is_wrong_with_a_search_is_said(call: Any, message: str) -> None:
-    pytest.importorskip("xarray")
-    with pytest.raises(ValueError, match=message):
-        call(GLASSES["signs"])
 
 
 @pytest.mark.parametrize("library", libraries("numpy", "array_api_strict"))

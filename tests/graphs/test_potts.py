@@ -19,6 +19,9 @@ RNG = np.random.default_rng(3)
 ENDS = RNG.permuted(np.asarray(np.triu_indices(6, 1)), axis=0)  # either unit of an edge may be the first
 PAIRS, FIELDS = RNG.normal(0.0, 0.5, (15, 3, 3)), RNG.normal(0.0, 0.4, (6, 3))
 FULL = GraphMachine(Graph(6, *ENDS), 3, FIELDS, PAIRS)
+FACTORS = GraphMachine(
+    lattice((4, 5)), fields=0.1, couplings=RNG.normal(0.0, 0.4, 40), factors=[(0, 1, 2), (7, 3, 12, 19)]
+)
 SPARSE = GraphMachine(random_regular(60, 3, 1), 4, 0.0, RNG.normal(0.0, 0.8, (90, 4, 4)))
 RECORDED = pathlib.Path(__file__).parents[1] / "golden/adabmdca/params.dat"  # written by adabmDCA 1.0.0
 FAMILY = GraphMachine(complete_graph(4), 5, RNG.normal(0.0, 0.4, (4, 5)), RNG.normal(0.0, 0.5, (6, 5, 5)))
@@ -51,7 +54,9 @@ def test_draws_have_the_moments_of_enumeration(rule: str) -> None:
 
 
 @pytest.mark.parametrize("library", EAGER)
-@pytest.mark.parametrize(("machine", "rule"), [(FULL, "heat_bath"), (SPARSE, "heat_bath"), (FULL, "metropolis")])
+@pytest.mark.parametrize(
+    ("machine", "rule"), [(FULL, "heat_bath"), (SPARSE, "heat_bath"), (FULL, "metropolis"), (FACTORS, "heat_bath")]
+)
 def test_every_library_and_division_gives_the_same_bits(library: Library, machine: GraphMachine, rule: str) -> None:
     whole, part = (
         machine.chains(count, 0.7, 2, rule=rule, first_chain=first, library=name)

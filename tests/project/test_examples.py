@@ -15,6 +15,7 @@ EXAMPLES: dict[str, tuple[dict[str, int], Callable[[Any], bool]]] = {
     "digits": ({"n_iter": 3}, lambda mean: -25 < mean < -16),
     "hmc": ({"n_draws": 300}, lambda mean: bool(np.allclose(mean, [1.0, -2.0], atol=0.6))),
     "lattice_on_disk": ({"length": 96, "n_sweeps": 19}, lambda energy: abs(energy + 1.106) < 0.2),
+    "latent_units": ({"n_iter": 100}, lambda accuracy: accuracy > 0.9),
     "mnist": ({"n_components": 4, "n_iter": 2}, lambda mean: -11.5 < mean < -9.5),  # 16 random bits: -16 log 2
     "missing_values": ({"n_iter": 80, "iterations": 1}, lambda losses: losses["Imputer(RBM)"] < losses["KNNImputer"]),
     "neon_digits": ({"epochs": 5}, lambda accuracy: accuracy > 0.9),
