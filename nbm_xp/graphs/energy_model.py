@@ -66,8 +66,8 @@ class EnergyModel:
         Units of each factor; the number of units stands for none.
     resolution : float
         Power of two of which all couplings and fields are multiples; 0 if all are 0.
-    hidden_units, visible_units : array of int
-        Numbers of the hidden and of the visible units, in increasing order.
+    hidden_units : array of int
+        Numbers of the hidden units, in increasing order.
     """
 
     def __init__(
@@ -81,7 +81,6 @@ class EnergyModel:
         self.factors, self.factor_couplings = factors, factor_couplings
         n, q = self.graph.units, self.kind.count
         self.hidden_units = _checked_units(hidden, n)
-        self.visible_units = host.nonzero(~host.isin(host.arange(n), self.hidden_units))[0]
         weights = self.graph.weights if couplings is None else couplings
         weights, potts = 1.0 if weights is None else weights, self.kind.is_categorical
         whole = (self.graph.edges, q, q) if potts and _axes(weights) > 1 else (self.graph.edges,)
@@ -118,6 +117,17 @@ class EnergyModel:
         if self._layout is None:
             self._layout = laid_out(self.graph, self.coupling_parameters, self.unit_fields, self.factor_units)
         return self._layout
+
+    @property
+    def visible_units(self) -> Array:
+        """Numbers of the visible units, in increasing order; not stored, since a lattice may have very many."""
+        host = host_namespace()
+        return host.nonzero(~host.isin(host.arange(self.n_units), self.hidden_units))[0]
+
+    @property
+    def n_visible(self) -> int:
+        """Number of visible units."""
+        return self.n_units - int(self.hidden_units.shape[0])
 
     @property
     def has_factors(self) -> bool:
@@ -219,7 +229,7 @@ def checked_given(machine: EnergyModel, X: Any, name: str = "given") -> Array:
     """
     host, every, allowed = host_namespace(), machine.n_units, machine.kind.values
     rows = numbers(to_numpy(X) if is_array(X) else X, name, host, "float64")
-    width = every if rows.ndim == 2 and rows.shape[1] == every else machine.visible_units.shape[0]
+    width = every if rows.ndim == 2 and rows.shape[1] == every else machine.n_visible
     if rows.ndim != 2 or rows.shape[1] != width or not rows.shape[0]:
         raise ValueError(f"{name} must be of shape (rows, {width}), with a row at least, got {rows.shape}")
     wrong = ~(host.isin(rows, allowed) | host.isnan(rows))

@@ -83,18 +83,17 @@ class IncompleteObjective(Objective):
     _chains: Chains | None
 
     def __init__(self, machine: EnergyModel, X: Any, sample_weight: Any, weight_decay: float) -> None:
-        host, kind, n_visible = host_namespace(), machine.kind, int(machine.visible_units.shape[0])
+        host, kind, visible = host_namespace(), machine.kind, machine.visible_units
         self.machine, self.weight_decay, self._tables = machine, weight_decay, {}
-        self.rows = checked_rows(X, n_visible, within=None, missing=True, owner=type(machine).__name__)
+        self.rows = checked_rows(X, machine.n_visible, within=None, missing=True, owner=type(machine).__name__)
         self.count, self.weights = known_length(self.rows), checked_weights(sample_weight, self.rows)
         self.given, self._chains = checked_given(machine, in_memory(self.rows), "X"), None
         counts = host.ones((1, self.count)) if self.weights is None else self.weights[None, :]
         sums = host.concat([counts @ (self.given == value) for value in kind.values])
         total = host.sum(sums, axis=0)
-        never = machine.visible_units[total[machine.visible_units] == 0]
+        never = host.nonzero(total[visible] == 0)[0]
         if never.shape[0]:
-            column = int(host.sum(machine.visible_units < never[0]))
-            raise ValueError(f"X must have a value in each column, got only NaN in column {column}")
+            raise ValueError(f"X must have a value in each column, got only NaN in column {never[0]}")
         self.shares = host.where(total > 0, sums / host.where(total > 0, total, 1.0), 1.0 / kind.count)
         means = self.shares if kind.is_categorical else host.asarray([kind.values]) @ self.shares
         self.wanted = host.zeros((machine.graph.edges,)), means

@@ -297,7 +297,7 @@ class Learning(EnergyModel, Estimator):
         self.couplings_, self.fields_ = self.edge_couplings, self.unit_fields
         if self.has_factors:
             self.factor_couplings_ = self.coupling_parameters[self.graph.edges :]
-        self.n_features_in_, self.n_iter_ = int(self.visible_units.shape[0]), steps
+        self.n_features_in_, self.n_iter_ = self.n_visible, steps
 
     def _followed(self, aim: Objective, place: Array) -> Array:
         """Ascend the gradient estimated by chains; return the parameters averaged over the second half of the steps."""
