@@ -9,24 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann.sequences import (
-    DNA,
-    PROTEIN,
-    RNA,
-    average_product_correction,
-    connected_correlations,
-    contact_scores,
-    effective_couplings,
-    identity_groups,
-    pair_frequencies,
-    pearson,
-    read_fasta,
-    sequence_weights,
-    site_frequencies,
-    site_pairs,
-    write_fasta,
-    zero_sum,
-)
+from nbm_xp.boltzmann import sequences
+from nbm_xp.boltzmann.sequences import PROTEIN, RNA, contact_scores, pair_frequencies, read_fasta, sequence_weights
 from nbm_xp.graphs import GraphMachine, as_graph
 from tests.helpers.libraries import LIBRARIES, Library, guard
 
@@ -54,7 +38,7 @@ def test_an_alignment_is_read(tmp_path: pathlib.Path, name: str, end: str) -> No
 
 @pytest.mark.parametrize(
     ("texts", "alphabet"),
-    [(["ACGU-", "NNACG"], RNA), (["ACGT.", "acgtn"], DNA), (["ACGUE", "-----"], PROTEIN), (["ACG--"], RNA)],
+    [(["ACGU-", "NNACG"], RNA), (["ACGT.", "acgtn"], sequences.DNA), (["ACGUE", "-----"], PROTEIN), (["ACG--"], RNA)],
 )
 def test_letters_tell_the_alphabet(tmp_path: pathlib.Path, texts: list[str], alphabet: Any) -> None:
     text = "".join(f">{number}\n{text}\n" for number, text in enumerate(texts))
@@ -90,14 +74,14 @@ def test_what_is_no_alignment_is_refused(tmp_path: pathlib.Path, text: str, told
 @pytest.mark.parametrize("name", ["drawn.fasta", "drawn.fasta.gz"])
 def test_what_is_written_is_read_again(tmp_path: pathlib.Path, name: str) -> None:
     states = np.random.default_rng(0).integers(0, 21, (5, 203))
-    write_fasta(tmp_path / name, states.astype("float32"), PROTEIN, [f"drawn {number}" for number in range(5)])
+    sequences.write_fasta(tmp_path / name, states.astype("float32"), PROTEIN, [f"drawn {i}" for i in range(5)])
     found = read_fasta(tmp_path / name)
     np.testing.assert_array_equal(found.states, states)
     assert found.names[4] == "drawn 4"
     with pytest.raises(ValueError, match="names must be 5"):
-        write_fasta(tmp_path / "other.fasta", states, PROTEIN, ["one"])
+        sequences.write_fasta(tmp_path / "other.fasta", states, PROTEIN, ["one"])
     with pytest.raises(ValueError, match="whole numbers from 0 to 4"):
-        write_fasta(tmp_path / "other.fasta", states, RNA)
+        sequences.write_fasta(tmp_path / "other.fasta", states, RNA)
     assert not (tmp_path / "other.fasta").exists()
 
 
@@ -116,9 +100,9 @@ def test_sequences_that_are_almost_the_same_share_a_vote(library: Library, ident
 def test_groups_are_chains_of_similar_sequences(library: Library, identity: float, block: int) -> None:
     if library.name == "dask":
         with pytest.raises(ValueError, match="states must be in memory"):
-            identity_groups(library.array(STATES), identity, n_states=4)
+            sequences.identity_groups(library.array(STATES), identity, n_states=4)
         return
-    found = identity_groups(library.array(STATES.astype("int32")), identity, n_states=4, block=block)
+    found = sequences.identity_groups(library.array(STATES.astype("int32")), identity, n_states=4, block=block)
     reached = (STATES[:, None, :] == STATES[None, :, :]).mean(axis=2) >= identity - 1e-9
     for _ in STATES:
         reached = (reached.astype(int) @ reached) > 0
@@ -131,9 +115,9 @@ def test_states_and_pairs_of_them_are_counted(library: Library) -> None:
     weights = np.random.default_rng(1).random(23).astype("float32")
     states, shares = library.array(STATES.astype("int32")), library.array(weights)
     with guard():
-        single = site_frequencies(states, 4, shares)
+        single = sequences.site_frequencies(states, 4, shares)
         pairs = pair_frequencies(states, 4, shares, block=9)
-        correlations = site_pairs(connected_correlations(pairs))
+        correlations = sequences.site_pairs(sequences.connected_correlations(pairs))
     one_hot = (STATES[:, :, None] == np.arange(4)).astype(float)
     share = weights / weights.sum()
     wanted = np.einsum("n,nia,njb->iajb", share, one_hot, one_hot)
@@ -150,12 +134,12 @@ def test_states_and_pairs_of_them_are_counted(library: Library) -> None:
         (lambda: sequence_weights(STATES, 0.0), "identity must be a number above 0, at most 1"),
         (lambda: sequence_weights(STATES, block=0), "block must be a whole number, at least 1"),
         (lambda: sequence_weights(STATES[0]), r"two axes, \(sequences, sites\), got an array of shape \(7,\)"),
-        (lambda: site_frequencies(STATES - 0.5), "whole numbers from 0 to 2, got values from -0.5 to 2.5"),
+        (lambda: sequences.site_frequencies(STATES - 0.5), "whole numbers from 0 to 2, got values from -0.5 to 2.5"),
         (lambda: pair_frequencies(STATES, 3), "whole numbers from 0 to 2, got values from 0 to 3"),
-        (lambda: site_frequencies(STATES, weights=[1.0]), "weights must be 23, one for each sequence"),
+        (lambda: sequences.site_frequencies(STATES, weights=[1.0]), "weights must be 23, one for each sequence"),
         (lambda: contact_scores(np.zeros((3, 2, 3))), "couplings must have the shape"),
         (lambda: contact_scores(np.zeros((3, 2, 3, 2)), gap=2), "gap must be a state from 0 to 1, or None, got 2"),
-        (lambda: effective_couplings(np.zeros((2, 9)), np.zeros(2), STATES, 4), "must have 28 columns"),
+        (lambda: sequences.effective_couplings(np.zeros((2, 9)), np.zeros(2), STATES, 4), "must have 28 columns"),
     ],
 )
 def test_bad_arguments_are_refused(call: Any, told: str) -> None:
@@ -171,7 +155,7 @@ def test_scores_do_not_depend_on_the_gauge(library: Library) -> None:
     fields = random.normal(size=(6, 3, 6, 1)) + random.normal(size=(6, 1, 6, 3))
     with guard():
         plain, shifted, centred = library.at_once(
-            lambda x, y: (contact_scores(x, gap=None), contact_scores(y, gap=None), zero_sum(y)),
+            lambda x, y: (contact_scores(x, gap=None), contact_scores(y, gap=None), sequences.zero_sum(y)),
             couplings,
             couplings + fields,
         )
@@ -194,9 +178,9 @@ def test_the_correction_takes_what_is_common() -> None:
     strong = np.asarray([1.0, 2.0, 3.0, 4.0])
     common = np.outer(strong, strong) * (1 - np.eye(4))
     common[0, 3] = common[3, 0] = 10.0
-    found = average_product_correction(common)
+    found = sequences.average_product_correction(common)
     assert np.argmax(found) == 3
-    np.testing.assert_array_equal(average_product_correction(np.zeros((3, 3))), np.zeros((3, 3)))
+    np.testing.assert_array_equal(sequences.average_product_correction(np.zeros((3, 3))), np.zeros((3, 3)))
 
 
 def test_effective_couplings_are_the_second_order() -> None:
@@ -207,7 +191,7 @@ def test_effective_couplings_are_the_second_order() -> None:
     rows = (states[:, :, None] == np.arange(3)).reshape(9, 6).astype(float)
     exact = np.log1p(np.exp(rows @ weights.T + bias)).sum(axis=1).reshape(3, 3)
     exact = exact - exact.mean(axis=0) - exact.mean(axis=1, keepdims=True) + exact.mean()
-    found = effective_couplings(weights, bias, states, 3)
+    found = sequences.effective_couplings(weights, bias, states, 3)
     np.testing.assert_allclose(found[0, :, 1, :], exact, atol=0.05 * np.abs(exact).max())
 
 
@@ -219,14 +203,14 @@ def test_contacts_of_a_potts_model_are_found() -> None:
         couplings[one, :, other, :] = couplings[other, :, one, :] = 1.2 * np.eye(n_states)
     machine = GraphMachine(as_graph(sorted(contacts), units=sites), n_states, couplings=1.2)
     states, others = (machine.sample(n_chains=3000, n_sweeps=10, random_state=seed)["state"].values for seed in (0, 1))
-    correlations = connected_correlations(pair_frequencies(states, n_states))
+    correlations = sequences.connected_correlations(pair_frequencies(states, n_states))
     free = correlations[:, :-1, :, :-1].reshape(sites * 2, sites * 2)  # the last state follows from the others
     inverse = -np.linalg.inv(free).reshape(sites, 2, sites, 2)
     padded = np.pad(inverse, ((0, 0), (0, 1), (0, 0), (0, 1)))
     for scores in (contact_scores(couplings, gap=None), contact_scores(padded, gap=None)):
         best = np.argsort(-np.triu(scores, 1), axis=None)[:4]
         assert {tuple(map(int, divmod(place, sites))) for place in best} == contacts
-    frequencies = site_pairs(pair_frequencies(states, n_states))
-    again = site_pairs(pair_frequencies(others, n_states))
-    assert pearson(frequencies, again) > 0.9  # the rest is the noise of 3,000 sequences
-    assert np.isnan(pearson(np.ones(3), np.arange(3.0)))
+    frequencies = sequences.site_pairs(pair_frequencies(states, n_states))
+    again = sequences.site_pairs(pair_frequencies(others, n_states))
+    assert sequences.pearson(frequencies, again) > 0.9  # the rest is the noise of 3,000 sequences
+    assert np.isnan(sequences.pearson(np.ones(3), np.arange(3.0)))
