@@ -11,17 +11,8 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("matplotlib")
 
-from nbm_xp.boltzmann import RBM
-from nbm_xp.boltzmann.sequences import (
-    DNA,
-    PROTEIN,
-    RNA,
-    Alphabet,
-    read_fasta,
-    sequence_weights,
-    site_frequencies,
-    write_fasta,
-)
+from nbm_xp.boltzmann import RBM, sequences
+from nbm_xp.boltzmann.sequences import PROTEIN, RNA, read_fasta, sequence_weights, site_frequencies, write_fasta
 from tests.helpers.command import PNG, ran, refused, told
 
 STATES = np.random.default_rng(0).integers(0, 5, (40, 8))
@@ -35,9 +26,9 @@ def in_a_folder_of_its_own(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPat
     write_fasta("family.fasta", STATES, RNA)
 
 
-@pytest.mark.parametrize("alphabet", [PROTEIN, RNA, DNA])
+@pytest.mark.parametrize("alphabet", [PROTEIN, RNA, sequences.DNA])
 @pytest.mark.parametrize("ending", [".fasta", ".fa.gz"])
-def test_an_alignment_trains_a_machine_that_draws_sequences(alphabet: Alphabet, ending: str) -> None:
+def test_an_alignment_trains_a_machine_that_draws_sequences(alphabet: sequences.Alphabet, ending: str) -> None:
     write_fasta(f"own{ending}", STATES if alphabet is not PROTEIN else 4 * STATES, alphabet)
     said = ran("train", "--data", f"own{ending}", "--n-components", "3", "--n-iter", "1", "--out", "run")
     assert "40 rows of 8 on numpy" in said
