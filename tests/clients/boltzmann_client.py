@@ -17,19 +17,8 @@ import numpy as np
 
 from nbm_xp import natural_bm as B
 from nbm_xp.tape import Tensor, Variable
-from tests.clients.natural_bm_models import (
-    BATCH,
-    BETA,
-    CHAINS,
-    EPOCHS,
-    MACHINES,
-    OPTIMIZERS,
-    STEPS,
-    digits,
-    listed,
-    start_of_weights,
-    waves,
-)
+from tests.clients import natural_bm_models
+from tests.clients.natural_bm_models import BATCH, MACHINES, OPTIMIZERS, STEPS, digits, listed, start_of_weights, waves
 
 __all__ = ["chain", "training"]
 
@@ -146,9 +135,9 @@ def chain(name: str, sampler: str, clamped: list[int]) -> dict[str, Any]:
     np.random.seed(31)  # noqa: NPY002 - natural_bm draws its seeds there
     machine = Machine(name)
     layers = [B.placeholder(shape=(None, size)) for size in machine.sizes]
-    after, updates = SAMPLERS[sampler](machine, layers, STEPS, BETA, clamped)
+    after, updates = SAMPLERS[sampler](machine, layers, STEPS, natural_bm_models.BETA, clamped)
     run = B.function(layers, after, updates=updates)
-    start = [(waves(CHAINS, size) + 1) / 2 for size in machine.sizes]
+    start = [(waves(natural_bm_models.CHAINS, size) + 1) / 2 for size in machine.sizes]
     return {"first": list(map(listed, run(*start))), "second": list(map(listed, run(*start)))}
 
 
@@ -184,7 +173,7 @@ def training(name: str, trainer: str, optimizer: str) -> dict[str, Any]:
     train = compiled(B.variable(digits(4 * BATCH)), True)
     validate = compiled(B.variable(digits(6 * BATCH)[4 * BATCH :]), False)
     order, costs, held_back = np.arange(4 * BATCH), [], []
-    for _ in range(EPOCHS):
+    for _ in range(natural_bm_models.EPOCHS):
         np.random.shuffle(order)  # noqa: NPY002
         costs.append(np.mean([float(train(batch)) for batch in order.reshape(4, BATCH)]))
         held_back.append(np.mean([float(validate(batch)) for batch in np.arange(2 * BATCH).reshape(2, BATCH)]))
