@@ -9,31 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.namespace import (
-    backend,
-    configuration,
-    epsilon,
-    floatx,
-    get_namespace,
-    image_data_format,
-    installed_libraries,
-    intx,
-    library_name,
-    reset_configuration,
-    save_configuration,
-    set_backend,
-    set_epsilon,
-    set_floatx,
-    set_image_data_format,
-    set_intx,
-    use_backend,
-)
+from nbm_xp import namespace
+from nbm_xp.namespace import backend, configuration, epsilon, floatx, image_data_format, set_backend, set_floatx
 
 SETTERS: dict[str, tuple[Any, Any, list[Any]]] = {
     "floatx": (floatx, set_floatx, ["float16", "float32", "float64"]),
-    "intx": (intx, set_intx, ["int16", "int32", "int64"]),
-    "epsilon": (epsilon, set_epsilon, [1e-5, 0, 1, np.float32(0.5)]),
-    "image_data_format": (image_data_format, set_image_data_format, ["channels_first", "channels_last"]),
+    "intx": (namespace.intx, namespace.set_intx, ["int16", "int32", "int64"]),
+    "epsilon": (epsilon, namespace.set_epsilon, [1e-5, 0, 1, np.float32(0.5)]),
+    "image_data_format": (image_data_format, namespace.set_image_data_format, ["channels_first", "channels_last"]),
     "backend": (backend, set_backend, ["numpy"]),
 }
 WRONG = {
@@ -54,7 +37,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_defaults() -> None:
-    assert (floatx(), intx(), image_data_format(), backend()) == ("float32", "int32", "channels_last", "numpy")
+    assert (floatx(), namespace.intx(), backend()) == ("float32", "int32", "numpy")
+    assert image_data_format() == "channels_last"
     assert epsilon() == np.finfo("float32").eps
     assert type(epsilon()) is float
     assert {source for _, source in configuration().values()} == {"default"}
@@ -98,7 +82,7 @@ def test_bad_environment_names_itself(monkeypatch: pytest.MonkeyPatch, name: str
 
 def test_file(home: Path) -> None:
     home.write_text(json.dumps({"floatx": "float64", "epsilon": 1e-4}))
-    assert (floatx(), epsilon(), intx()) == ("float64", 1e-4, "int32")
+    assert (floatx(), epsilon(), namespace.intx()) == ("float64", 1e-4, "int32")
     assert configuration()["floatx"] == ("float64", str(home))
     assert configuration()["intx"] == ("int32", "default")
 
@@ -123,10 +107,10 @@ def test_bad_file_names_itself(home: Path, content: str, message: str) -> None:
 def test_precedence(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert floatx() == "float32"
     home.write_text(json.dumps({"floatx": "float16"}))
-    reset_configuration()
+    namespace.reset_configuration()
     assert floatx() == "float16"
     monkeypatch.setenv("NBM_XP_FLOATX", "float64")
-    reset_configuration()
+    namespace.reset_configuration()
     assert floatx() == "float64"
     set_floatx("float32")
     assert floatx() == "float32"
@@ -142,12 +126,12 @@ def test_nothing_is_read_twice_nor_written(home: Path) -> None:
 
 def test_save(home: Path, tmp_path: Path) -> None:
     set_floatx("float64")
-    set_epsilon(1e-3)
-    assert save_configuration() == home
-    reset_configuration()
+    namespace.set_epsilon(1e-3)
+    assert namespace.save_configuration() == home
+    namespace.reset_configuration()
     assert floatx() == "float64"
     assert configuration()["epsilon"] == (1e-3, str(home))
-    elsewhere = save_configuration(tmp_path / "new" / "file.json")
+    elsewhere = namespace.save_configuration(tmp_path / "new" / "file.json")
     assert json.loads(elsewhere.read_text()) == json.loads(home.read_text())
     assert [file.name for file in elsewhere.parent.iterdir()] == ["file.json"]
 
@@ -159,40 +143,40 @@ def test_without_a_home_directory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "home", lost)
     assert floatx() == "float32"
     with pytest.raises(OSError, match="give a path"):
-        save_configuration()
+        namespace.save_configuration()
 
 
-@pytest.mark.skipif("array_api_strict" not in installed_libraries(), reason="array_api_strict is not installed")
+@pytest.mark.skipif("array_api_strict" not in namespace.installed_libraries(), reason="array_api_strict is missing")
 def test_use_backend_nests_and_wins() -> None:
     set_backend("numpy")
-    with use_backend("array_api_strict") as xp:
-        assert xp is get_namespace("array_api_strict")
+    with namespace.use_backend("array_api_strict") as xp:
+        assert xp is namespace.get_namespace("array_api_strict")
         assert backend() == "array_api_strict"
         assert configuration()["backend"] == ("array_api_strict", "use_backend")
-        with use_backend("cpu"):
+        with namespace.use_backend("cpu"):
             assert backend() == "numpy"
             set_backend("array_api_strict")
             assert backend() == "numpy"
         assert backend() == "array_api_strict"
     assert backend() == "array_api_strict"
     set_backend("numpy")
-    with pytest.raises(RuntimeError, match="inside"), use_backend("array_api_strict"):
+    with pytest.raises(RuntimeError, match="inside"), namespace.use_backend("array_api_strict"):
         raise RuntimeError("inside")
     assert backend() == "numpy"
-    with pytest.raises(ValueError, match="library must be one of"), use_backend("abacus"):
+    with pytest.raises(ValueError, match="library must be one of"), namespace.use_backend("abacus"):
         pass
 
 
 def test_use_backend_belongs_to_a_task() -> None:
     import asyncio
 
-    if "array_api_strict" not in installed_libraries():
+    if "array_api_strict" not in namespace.installed_libraries():
         pytest.skip("array_api_strict is not installed")
 
     async def name_in(library: str) -> str:
-        with use_backend(library) as xp:
+        with namespace.use_backend(library) as xp:
             await asyncio.sleep(0.001)
-            assert library_name(xp) == library
+            assert namespace.library_name(xp) == library
             return backend()
 
     async def both() -> list[str]:

@@ -16,23 +16,10 @@ import numpy as np
 import pytest
 
 import nbm_xp
+from nbm_xp import namespace
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import RBM
-from nbm_xp.namespace import (
-    array_namespace,
-    asarray,
-    default_namespace,
-    get_namespace,
-    installed_libraries,
-    is_array,
-    kernel,
-    library_name,
-    register_array_type,
-    register_kernel,
-    set_backend,
-    to_numpy,
-    use_backend,
-)
+from nbm_xp.namespace import array_namespace, get_namespace, kernel, library_name, register_array_type, register_kernel
 from nbm_xp.namespace import libraries as library_table
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Variable, evaluate, placeholder, value_and_grad
@@ -49,7 +36,7 @@ def test_one_array(library: Library) -> None:
     assert array_namespace(x, x, None, 2, 1.5, True, 1j) is library.xp
     assert array_namespace(3, None, x) is library.xp
     assert library_name(x) == library_name(library.xp) == library.name
-    assert is_array(x)
+    assert namespace.is_array(x)
 
 
 def test_subclasses_belong_to_the_library() -> None:
@@ -76,7 +63,7 @@ def test_traced_arrays_of_jax(library: Library) -> None:
 
     def body(x: Any) -> Any:
         seen.append(array_namespace(x))
-        assert is_array(x)
+        assert namespace.is_array(x)
         return library.xp.sum(x)
 
     x = library.array(np.ones((2, 3)))
@@ -91,7 +78,7 @@ def test_scalars_alone_give_the_default() -> None:
     class Colour(enum.IntEnum):
         RED = 1
 
-    assert array_namespace() is default_namespace()
+    assert array_namespace() is namespace.default_namespace()
     assert array_namespace(1, 2.0, None, True, 1j, Colour.RED) is get_namespace("numpy")
     assert array_namespace(Colour.RED, np.ones(2)) is get_namespace("numpy")
 
@@ -110,7 +97,7 @@ def test_two_libraries_are_refused_by_name(library: Library) -> None:
 
 @pytest.mark.parametrize("value", ["text", [1.0], (1,), {1: 2}, object(), np.dtype("f4"), range(3)])
 def test_what_is_no_array_is_refused(value: object) -> None:
-    assert not is_array(value)
+    assert not namespace.is_array(value)
     with pytest.raises(TypeError, match="expected arrays or Python scalars"):
         array_namespace(value)
     with pytest.raises(TypeError, match="expected arrays or Python scalars"):
@@ -138,7 +125,7 @@ def test_registered_types() -> None:
     assert array_namespace(Plain(), Base()) is recorder
     with pytest.raises(TypeError, match="two array libraries, numpy and plain"):
         array_namespace(np.ones(2), Plain())
-    assert not is_array(Base())
+    assert not namespace.is_array(Base())
     register_array_type(Derived, plain)
     assert array_namespace(Derived()) is plain
     register_array_type(Plain, plain, absorbing=True)
@@ -157,7 +144,7 @@ def test_a_library_of_the_standard_that_is_not_listed() -> None:
 
     with restored():
         assert array_namespace(Other()) is space
-        assert is_array(Other())
+        assert namespace.is_array(Other())
         assert library_name(Other()) == library_name(space) == "elsewhere"
 
 
@@ -198,7 +185,7 @@ def test_two_namespaces_of_one_name() -> None:
 
 def test_names() -> None:
     assert get_namespace("cpu") is get_namespace("numpy")
-    assert "numpy" in installed_libraries()
+    assert "numpy" in namespace.installed_libraries()
     for wrong in ("tensorflow", "", 3, None, ["numpy"]):
         with pytest.raises(ValueError, match="library must be one of 'numpy', 'cupy', 'dask'"):
             get_namespace(wrong)  # type: ignore[arg-type]
@@ -207,13 +194,13 @@ def test_names() -> None:
 def test_a_library_that_is_not_installed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library_table, "_NAMESPACES", {})
     monkeypatch.setattr(library_table, "is_installed", lambda name: name == "numpy")
-    assert installed_libraries() == ["numpy"]
-    for attempt in (get_namespace, set_backend, lambda name: use_backend(name).__enter__()):
+    assert namespace.installed_libraries() == ["numpy"]
+    for attempt in (get_namespace, namespace.set_backend, lambda name: namespace.use_backend(name).__enter__()):
         with pytest.raises(ImportError, match=r"pip install nbm_xp\[cupy\]"):
             attempt("gpu")
     monkeypatch.setenv("NBM_XP_BACKEND", "torch")
     with pytest.raises(ImportError, match=r"nbm_xp\[torch\].*environment variable NBM_XP_BACKEND"):
-        default_namespace()
+        namespace.default_namespace()
 
 
 def test_namespaces_keep_their_names(library: Library) -> None:
@@ -248,13 +235,13 @@ def test_namespaces_travel_to_other_processes(library: Library) -> None:
 
 def test_default_in_other_threads() -> None:
     names: list[str] = []
-    if "array_api_strict" not in installed_libraries():
+    if "array_api_strict" not in namespace.installed_libraries():
         pytest.skip("array_api_strict is not installed")
-    with use_backend("array_api_strict"):
-        thread = threading.Thread(target=lambda: names.append(library_name(default_namespace())))
+    with namespace.use_backend("array_api_strict"):
+        thread = threading.Thread(target=lambda: names.append(library_name(namespace.default_namespace())))
         thread.start()
         thread.join()
-        assert library_name(default_namespace()) == "array_api_strict"
+        assert library_name(namespace.default_namespace()) == "array_api_strict"
     assert names == ["numpy"]
 
 
@@ -329,10 +316,10 @@ ENTRANCES = pytest.mark.parametrize(
         pytest.param(B.sigmoid, id="a function"),
         pytest.param(B.mean, id="a reduction"),
         pytest.param(lambda x: B.dot(np.ones((2, 2)), x), id="beside an array"),
-        pytest.param(to_numpy, id="to_numpy"),
-        pytest.param(lambda x: to_numpy([x[0], x[1]]), id="in a list"),
-        pytest.param(lambda x: to_numpy([1.0, np.ma.masked]), id="masked in a list"),
-        pytest.param(lambda x: asarray([[x[0], x[1]]], get_namespace("numpy")), id="in a list of lists"),
+        pytest.param(namespace.to_numpy, id="to_numpy"),
+        pytest.param(lambda x: namespace.to_numpy([x[0], x[1]]), id="in a list"),
+        pytest.param(lambda x: namespace.to_numpy([1.0, np.ma.masked]), id="masked in a list"),
+        pytest.param(lambda x: namespace.asarray([[x[0], x[1]]], get_namespace("numpy")), id="in a list of lists"),
         pytest.param(Variable, id="a variable"),
         pytest.param(lambda x: Variable(np.zeros((2, 2))).set_value(x), id="its new value"),
         pytest.param(lambda x: Variable(np.zeros((2, 2))) + x, id="beside a Tensor"),

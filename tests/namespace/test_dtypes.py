@@ -8,28 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.namespace import (
-    DTYPE_NAMES,
-    asarray,
-    convert,
-    device_argument,
-    device_of,
-    dtype_name,
-    dtype_of,
-    get_namespace,
-    is_bool,
-    is_complex,
-    is_floating,
-    is_integer,
-    kind,
-    library_name,
-    promote,
-    promote_types,
-    register_array_type,
-    to_floating,
-    to_numpy,
-    wide_dtypes,
-)
+from nbm_xp import namespace
+from nbm_xp.namespace import asarray, convert, dtype_name, dtype_of, kind, promote, promote_types, to_floating, to_numpy
 from tests.helpers.known import told
 from tests.helpers.libraries import DASK, Library, guard, libraries
 
@@ -42,7 +22,7 @@ def has(library: Library, *names: str) -> bool:
 
 
 def test_names_of_dtypes(library: Library) -> None:
-    for name in DTYPE_NAMES:
+    for name in namespace.DTYPE_NAMES:
         with told(name):
             check_names(library, name)
 
@@ -61,10 +41,10 @@ def check_names(library: Library, name: str) -> None:
     assert dtype_of(library.xp, np.dtype(name)) == dtype
     expected = np.dtype(name).kind
     assert kind(x) == kind(name) == kind(dtype) == expected
-    assert is_floating(x) == (expected == "f")
-    assert is_integer(x) == (expected in "iu")
-    assert is_bool(x) == (expected == "b")
-    assert is_complex(x) == (expected == "c")
+    assert namespace.is_floating(x) == (expected == "f")
+    assert namespace.is_integer(x) == (expected in "iu")
+    assert namespace.is_bool(x) == (expected == "b")
+    assert namespace.is_complex(x) == (expected == "c")
 
 
 def test_names_of_python_and_numpy_types() -> None:
@@ -84,11 +64,11 @@ def test_unknown_dtypes(wrong: object) -> None:
     with pytest.raises(TypeError, match="dtype must be one of bool, int8"):
         dtype_name(wrong)
     with pytest.raises(TypeError, match="dtype must be one of"):
-        dtype_of(get_namespace("numpy"), wrong)
+        dtype_of(namespace.get_namespace("numpy"), wrong)
 
 
 def test_promotion_is_numpys() -> None:
-    for a, b in itertools.product(DTYPE_NAMES, repeat=2):
+    for a, b in itertools.product(namespace.DTYPE_NAMES, repeat=2):
         assert promote_types(a, b) == np.promote_types(a, b).name
     assert promote_types(np.ones(2), "complex64") == "complex128"
     assert promote_types(np.int8, np.dtype("uint8")) == "int16"
@@ -172,7 +152,7 @@ def test_to_floating_of_python() -> None:
 def test_from_and_to_numpy(library: Library) -> None:
     for value in (np.arange(6.0).reshape(2, 3), np.asarray(2), np.zeros((0, 3), "float32"), np.arange(6)[::-2]):
         x = asarray(value, library.xp)
-        assert library_name(x) == library.name
+        assert namespace.library_name(x) == library.name
         assert dtype_name(x) == dtype_name(value)
         result = to_numpy(x.compute(scheduler="sync") if library.lazy else x)
         assert type(result) is np.ndarray
@@ -212,7 +192,7 @@ def test_same_library(library: Library) -> None:
     assert asarray(x, library.xp) is x
     assert asarray(x, library.xp, "float64") is x
     assert dtype_name(asarray(x, library.xp, "int32")) == "int32"
-    assert library_name(convert(np.ones(2), library.xp)) == library.name
+    assert namespace.library_name(convert(np.ones(2), library.xp)) == library.name
 
 
 @pytest.mark.parametrize("library", libraries(without=("numpy",)))
@@ -222,9 +202,9 @@ def test_nothing_leaves_a_library_implicitly(library: Library) -> None:
     with guard():
         for move in (convert, asarray):
             with pytest.raises(TypeError, match=rf"array of {library.name} .* to_numpy\(x\)"):
-                move(x, get_namespace("numpy"))
+                move(x, namespace.get_namespace("numpy"))
             with pytest.raises(TypeError, match=rf"asarray\(to_numpy\(x\), get_namespace\('{other}'\)\)"):
-                move(x, get_namespace(other))
+                move(x, namespace.get_namespace(other))
 
 
 def test_to_numpy_copies_on_request() -> None:
@@ -243,7 +223,7 @@ def test_to_numpy_does_not_take_registered_types() -> None:
         def __array__(self) -> Any:
             return np.ones(2)
 
-    register_array_type(Recorded, np, absorbing=True)
+    namespace.register_array_type(Recorded, np, absorbing=True)
     with pytest.raises(TypeError, match="expected an array"):
         to_numpy(Recorded())
 
@@ -266,9 +246,9 @@ def test_dask_is_computed_by_to_numpy_alone(library: Library) -> None:
 
 def test_devices(library: Library) -> None:
     x = library.array(np.ones(2))
-    assert device_of(x) is not None
-    y = library.xp.zeros(3, device=device_argument(x))
-    assert device_of(y) == device_of(x)
+    assert namespace.device_of(x) is not None
+    y = library.xp.zeros(3, device=namespace.device_argument(x))
+    assert namespace.device_of(y) == namespace.device_of(x)
 
 
 @pytest.mark.parametrize("library", libraries("jax"))
@@ -291,7 +271,7 @@ def test_jax_without_wide_types_narrows_nothing_in_silence(library: Library) -> 
         ):  # fmt: skip
             with pytest.raises(TypeError, match="64-bit types are off"):
                 attempt()
-        with wide_dtypes(xp):
+        with namespace.wide_dtypes(xp):
             wide = xp.asarray(2**40, dtype=xp.int64) * 3
         assert dtype_name(wide) == "int64"
         assert int(wide) == 3 * 2**40
@@ -300,6 +280,6 @@ def test_jax_without_wide_types_narrows_nothing_in_silence(library: Library) -> 
 
 
 def test_wide_dtypes_elsewhere(library: Library) -> None:
-    with wide_dtypes(library.xp):
+    with namespace.wide_dtypes(library.xp):
         x = library.array(np.asarray([2**40]))
         assert int(library.numpy(x * 3)[0]) == 3 * 2**40

@@ -8,17 +8,9 @@ import numpy as np
 import pytest
 
 from nbm_xp import keras2 as K
+from nbm_xp import namespace
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import (
-    concrete_int,
-    from_blocks,
-    get_namespace,
-    put,
-    replaced,
-    scatter_add,
-    scattered,
-    take_along_axis,
-)
+from nbm_xp.namespace import concrete_int, from_blocks, get_namespace, put, replaced, scatter_add, take_along_axis
 from tests.helpers.calls import calls_of
 from tests.helpers.libraries import DASK, Library, guard, libraries
 
@@ -63,7 +55,7 @@ def test_scatter_add(library: Library, index: Any) -> None:
     result = library.numpy(scatter_add(x, on(library, index), library.array(values)))
     np.testing.assert_allclose(result, expected, rtol=1e-12)
     np.testing.assert_array_equal(library.numpy(x), before)
-    alone = library.numpy(scattered(library.xp, X.shape, on(library, index), library.array(values)))
+    alone = library.numpy(namespace.scattered(library.xp, X.shape, on(library, index), library.array(values)))
     np.testing.assert_allclose(alone, expected - X, rtol=1e-9, atol=1e-12)
 
 

@@ -18,18 +18,7 @@ from nbm_xp import keras2 as K
 from nbm_xp import natural_bm as B
 from nbm_xp import register_library
 from nbm_xp.boltzmann import RBM
-from nbm_xp.namespace import (
-    array_namespace,
-    get_namespace,
-    is_array,
-    is_lazy,
-    kernel,
-    kernels,
-    library_name,
-    put,
-    to_numpy,
-    use_backend,
-)
+from nbm_xp.namespace import array_namespace, is_lazy, kernel, kernels, library_name, put, to_numpy, use_backend
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Variable, evaluate, gradients
 from tests.helpers.unregistered import restored
@@ -160,7 +149,7 @@ def namespace() -> Any:
 
 def test_as_it_is_without_being_registered(arrays: Any) -> None:
     x = arrays.Boxed([[1.0, -2.0], [3.0, 4.0]])
-    assert is_array(x)
+    assert nbm_xp.namespace.is_array(x)
     assert array_namespace(x) is arrays
     assert library_name(x) == library_name(arrays) == "boxed_arrays"
     np.testing.assert_array_equal(B.sum(x, axis=0).value, [4.0, 2.0])
@@ -196,7 +185,7 @@ def test_all_of_it_on_a_registered_library(arrays: Any) -> None:
     variable, same = Variable(x), Variable(host)
     slope, want = (evaluate(gradients(B.sum(B.maximum(v, 0.5) ** 2 * B.sign(v - 0.3)), v)) for v in (variable, same))
     np.testing.assert_allclose(to_numpy(slope), want)
-    for rng in (Generator(7, "boxed"), Generator(7, arrays), Generator(7, get_namespace("boxed"))):
+    for rng in (Generator(7, "boxed"), Generator(7, arrays), Generator(7, nbm_xp.namespace.get_namespace("boxed"))):
         np.testing.assert_array_equal(to_numpy(rng.normal(size=(3, 5))), Generator(7).normal(size=(3, 5)))
     np.testing.assert_array_equal(to_numpy(Generator(7).bernoulli(x)), Generator(7).bernoulli(host))
     with use_backend("boxed"):
