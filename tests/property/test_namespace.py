@@ -10,27 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from nbm_xp import namespace, value_and_grad
 from nbm_xp import natural_bm as nb
-from nbm_xp import value_and_grad
-from nbm_xp.namespace import (
-    DTYPE_NAMES,
-    asarray,
-    convert,
-    dtype_name,
-    from_blocks,
-    get_namespace,
-    installed_libraries,
-    promote,
-    promote_types,
-    scatter_add,
-    to_floating,
-    to_numpy,
-)
+from nbm_xp.namespace import dtype_name, get_namespace, promote, promote_types, scatter_add, to_floating, to_numpy
 from tests.helpers.libraries import guard
 
 SHAPES = hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=6)
-NUMBERS = [name for name in DTYPE_NAMES if name not in ("float16", "uint16", "uint32", "uint64")]
-LIBRARIES = st.sampled_from([name for name in installed_libraries() if name not in ("cupy", "jax")])
+NUMBERS = [name for name in namespace.DTYPE_NAMES if name not in ("float16", "uint16", "uint32", "uint64")]
+LIBRARIES = st.sampled_from([name for name in namespace.installed_libraries() if name not in ("cupy", "jax")])
 
 
 def chunkings(length: int) -> st.SearchStrategy[tuple[int, ...]]:
@@ -56,7 +43,7 @@ def factorings(draw: st.DrawFn, size: int) -> tuple[int, ...]:
 
 
 def on(library: str, value: Any, chunks: Any = None) -> Any:
-    x = asarray(value, get_namespace(library))
+    x = namespace.asarray(value, get_namespace(library))
     return x.rechunk(chunks) if library == "dask" and chunks is not None else x
 
 
@@ -148,7 +135,7 @@ def test_promotion_is_numpys_on_every_library(names: list[str], library: str) ->
 
 @given(hnp.arrays(st.sampled_from(NUMBERS), hnp.array_shapes(min_dims=0, max_dims=3, min_side=0)), LIBRARIES)
 def test_arrays_come_back_as_they_went(value: Any, library: str) -> None:
-    x = convert(np.asarray(value), get_namespace(library))
+    x = namespace.convert(np.asarray(value), get_namespace(library))
     assert dtype_name(x) == value.dtype.name
     np.testing.assert_array_equal(back(x), value)
     floating = to_floating(x)
@@ -163,5 +150,5 @@ def rows_and_columns(offset: tuple[int, ...], shape: tuple[int, ...]) -> Any:
 def test_blocks_meet_without_gaps(data: st.DataObject, shape: tuple[int, int]) -> None:
     whole = rows_and_columns((0, 0), shape)
     with guard():
-        lazy = from_blocks(get_namespace("dask"), rows_and_columns, shape, "int64", data.draw(chunked(shape)))
+        lazy = namespace.from_blocks(get_namespace("dask"), rows_and_columns, shape, "int64", data.draw(chunked(shape)))
     np.testing.assert_array_equal(back(lazy), whole)

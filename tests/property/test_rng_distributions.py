@@ -10,16 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nbm_xp.namespace import (
-    asarray,
-    core,
-    elementary,
-    get_namespace,
-    installed_libraries,
-    kernels,
-    to_numpy,
-    wide_dtypes,
-)
+from nbm_xp import namespace
+from nbm_xp.namespace import asarray, elementary, get_namespace, installed_libraries, kernels, to_numpy, wide_dtypes
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2
 from nbm_xp.rng import Generator
@@ -208,7 +200,7 @@ def test_blocks_of_kernels(seed: int, rows: int, columns: int, data: st.DataObje
         np.testing.assert_array_equal(make(part), want.ravel(), strict=True)
 
 
-@pytest.mark.skipif(not core.functions, reason="installed without a compiler: the portable searches ask")
+@pytest.mark.skipif(not namespace.core.functions, reason="installed without a compiler: the portable searches ask")
 @pytest.mark.parametrize(
     "draw",
     [

@@ -8,16 +8,8 @@ import numpy as np
 import pytest
 
 from nbm_xp import keras2 as K
-from nbm_xp.namespace import (
-    brought,
-    default_namespace,
-    is_array,
-    is_lazy,
-    library_name,
-    running_namespace,
-    to_numpy,
-    use_backend,
-)
+from nbm_xp import namespace
+from nbm_xp.namespace import is_array, is_lazy, library_name, running_namespace, to_numpy, use_backend
 from nbm_xp.tape import Variable, as_tensor, gradients
 from nbm_xp.tape import namespace as tape
 from nbm_xp.tape.graph import LEAVES, VARIABLE, Node, reachable
@@ -47,12 +39,12 @@ def misdeclared(results: list[Any], variables: list[Variable], order: float) -> 
     if order and any(variable.dtype.kind in "fc" for variable in variables):
         loss = inner_product(tensors, seed=1)
         roots += gradients(loss, [v for v in variables if v.dtype.kind in "fc"], disconnected="zero")
-    xp = running_namespace([variable.value for variable in variables], default_namespace())
+    xp = running_namespace([variable.value for variable in variables], namespace.default_namespace())
     values: dict[Node, Any] = {}
     found: list[str] = []
     for node in reachable([root.node for root in roots]):
         if node.op in LEAVES:
-            values[node] = brought(node.payload.value if node.op is VARIABLE else node.payload, xp)
+            values[node] = namespace.brought(node.payload.value if node.op is VARIABLE else node.payload, xp)
         elif not node.is_call:
             sources = node.call.inputs
             (value,) = compile_plan(sources, [node], xp, lazy=is_lazy(xp))(*(values[source] for source in sources))

@@ -8,41 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp import special
+from nbm_xp import namespace, special
 from nbm_xp.boltzmann import RBM
-from nbm_xp.namespace import (
-    array_namespace,
-    convert,
-    device_of,
-    dtype_name,
-    get_namespace,
-    is_array,
-    is_lazy,
-    kernel,
-    library_name,
-    promote,
-    put,
-    replaced,
-    scatter_add,
-    to_numpy,
-    use_backend,
-)
+from nbm_xp.namespace import array_namespace, dtype_name, get_namespace, library_name, replaced, to_numpy, use_backend
 from nbm_xp.namespace.libraries import WRONG
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Variable, evaluate, function, gradients, placeholder, value_and_grad
 from nbm_xp.tape import namespace as recorded
 from tests.golden.calls import OF_ARRAYS, Call, first_of_each
+from tests.helpers import unregistered
 from tests.helpers.distributions import DRAWS, WITH_ARRAYS
 from tests.helpers.gradcheck import flat_list
-from tests.helpers.unregistered import (
-    IN_BLOCKS,
-    UNREGISTERED,
-    Unregistered,
-    asked,
-    met,
-    on_unregistered,
-    unregistered_libraries,
-)
+from tests.helpers.unregistered import IN_BLOCKS, Unregistered, asked, met, on_unregistered, unregistered_libraries
 from tests.property.test_special import ANY, DOMAINS, ELEMENTWISE, called, wanted
 
 pytestmark = pytest.mark.filterwarnings("ignore:numpy.core:DeprecationWarning")  # cubed's moveaxis imports from there
@@ -113,22 +90,22 @@ def test_what_is_found_out_by_inspection(library: Unregistered) -> None:
     x = library.array([1.0, 2.0])
     xp = array_namespace(x)
     assert (xp is library.xp) == (library.name not in WRONG)
-    assert is_array(x)
+    assert namespace.is_array(x)
     assert get_namespace(library_name(x)) is get_namespace(xp) is get_namespace(library.xp) is xp
     assert library_name(x) == library_name(xp) == xp.__name__
-    assert is_lazy(xp) == library.lazy
-    assert device_of(x) == x.device
+    assert namespace.is_lazy(xp) == library.lazy
+    assert namespace.device_of(x) == x.device
     for name in ("bool", "int8", "int64", "uint8", "float32", "float64"):
         assert dtype_name(getattr(xp, name)) == dtype_name(library.array([1, 0], name)) == name
-    narrow, wide = promote(library.array([1], "int8"), library.array([1.0], "float32"))
+    narrow, wide = namespace.promote(library.array([1], "int8"), library.array([1.0], "float32"))
     assert dtype_name(narrow) == dtype_name(wide) == "float32"
     for name in ("rng.draw", "scatter_add", "to_numpy"):
-        assert kernel(name, library_name(x)) is None, "by the way of unregistered libraries there is none"
+        assert namespace.kernel(name, library_name(x)) is None, "by the way of unregistered libraries there is none"
 
 
 def test_to_it_and_back(library: Unregistered) -> None:
     host = np.arange(6.0).reshape(2, 3)
-    x = convert(host, library.xp)
+    x = namespace.convert(host, library.xp)
     host[...] = 0.0
     np.testing.assert_array_equal(library.numpy(x), np.arange(6.0).reshape(2, 3))
 
@@ -192,17 +169,17 @@ def test_copies_with_a_part_replaced(library: Unregistered) -> None:
     np.testing.assert_array_equal(library.numpy(replaced(x, (slice(2, None), slice(1, 3)), values)), want)
     want = host.copy()
     want[[2, -4]] = 9.0
-    np.testing.assert_array_equal(library.numpy(put(x, library.array(places), 9.0, 0)), want)
+    np.testing.assert_array_equal(library.numpy(namespace.put(x, library.array(places), 9.0, 0)), want)
     want = host.copy()
     np.add.at(want, places, 1.0)
-    np.testing.assert_array_equal(library.numpy(scatter_add(x, library.array(places), 1.0)), want)
+    np.testing.assert_array_equal(library.numpy(namespace.scatter_add(x, library.array(places), 1.0)), want)
 
 
 @pytest.mark.parametrize(("name", "library"), on_unregistered(DRAWS, is_long, seldom=()), indirect=["library"])
 def test_draws_have_the_same_bits(name: str, library: Unregistered) -> None:
     want = to_numpy(DRAWS[name](Generator(2026, "numpy")))
-    for namespace in (library.xp, library.xp.__name__):
-        np.testing.assert_array_equal(library.numpy(DRAWS[name](Generator(2026, namespace))), want, strict=True)
+    for where in (library.xp, library.xp.__name__):
+        np.testing.assert_array_equal(library.numpy(DRAWS[name](Generator(2026, where))), want, strict=True)
         if name != "random":
             break
 
@@ -258,8 +235,8 @@ def test_truth_of_no_elements(library: Unregistered, options: dict[str, Any]) ->
 
 
 def test_it_may_be_the_default(library: Unregistered) -> None:
-    for namespace in (library.xp, library.xp.__name__):
-        with use_backend(namespace) as xp:
+    for where in (library.xp, library.xp.__name__):
+        with use_backend(where) as xp:
             assert xp is get_namespace(library.xp)
             assert array_namespace(Generator(1).random(3)) is xp
             assert array_namespace(evaluate(recorded.ones(2) + 1.0)) is xp
@@ -297,7 +274,7 @@ def test_masked_tensors_are_written_to_and_differentiated() -> None:
     np.testing.assert_allclose(slope, wanted, atol=1e-12)
 
 
-READ_BY_SCIPY = tuple(each for each in (*UNREGISTERED, *IN_BLOCKS) if each.name != "ndonnx")
+READ_BY_SCIPY = tuple(each for each in (*unregistered.UNREGISTERED, *IN_BLOCKS) if each.name != "ndonnx")
 
 
 def slowly(name: str, library: str) -> bool:
